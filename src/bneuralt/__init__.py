@@ -1,0 +1,43 @@
+"""Neural trees: random m-ary trees of neurons, trained by backpropagation.
+
+>>> import bneuralt
+>>> bneuralt.__version__
+'0.1.0'
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+# Public name -> module that defines it. Modules load at first use, so that importing
+# bneuralt costs little more than importing NumPy.
+_WHERE = {
+    "NeuralTree": "tree",
+    "BNeuralTClassifier": "estimators",
+    "BNeuralTRegressor": "estimators",
+    "PAPER_SETTINGS": "estimators",
+    "BNeuralForestClassifier": "forest",
+    "BNeuralForestRegressor": "forest",
+    "load_model": "persistence",
+    "load_dataset": "datasets",
+    "show_config": "config",
+    "TrainingSettings": "training",
+    "train": "training",
+}
+
+__all__ = ["__version__", *_WHERE]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHERE:
+        value = getattr(importlib.import_module(f"bneuralt.{_WHERE[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'bneuralt' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_WHERE])

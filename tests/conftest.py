@@ -1,0 +1,15 @@
+"""Fixtures shared by all tests."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder with the paper's data and the authors' models; tests that need it skip without it."""
+    folder = Path(os.environ.get("BNEURALT_SHARED", Path(__file__).parents[2] / "shared"))
+    if not (folder / "authors_models").is_dir():
+        pytest.skip(f"needs the paper's data folder, not found at {folder} (set BNEURALT_SHARED)")
+    return folder
