@@ -1,0 +1,311 @@
+"""CSV files in every common form, and what their cells mean."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bneuralt.encoding import TableEncoding, learn_encoding
+from bneuralt.tables import TableError, parse_csv, read_csv
+
+PEOPLE = "height,sex,city,target\n1.7,f,Köln,60\n1.8,m,Rome,80.5\n1.6,f,Paris,55\n"
+
+
+# ------------------------------------------------------------------------------- reading
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", " "])
+def test_every_common_form_of_a_file_gives_the_same_cells(encoding, line_end, delimiter):
+    text = PEOPLE.replace(",", delimiter).replace("\n", line_end)
+    table = parse_csv(text.encode(encoding))
+    assert table.names == ("height", "sex", "city", "target")
+    assert table.columns[2] == ["Köln", "Rome", "Paris"]
+    assert table.n_rows == 3 and table.has_header
+
+
+cell_text = st.text(
+    st.characters(blacklist_categories=("Cs", "Cc"), blacklist_characters="\ufeff"), max_size=8
+)
+
+
+@given(
+    width=st.integers(2, 5),
+    n_rows=st.integers(1, 6),
+    data=st.data(),
+    delimiter=st.sampled_from(",;\t|"),
+    line_end=st.sampled_from(["\n", "\r\n"]),
+)
+def test_what_the_csv_writer_writes_is_read_back(width, n_rows, data, delimiter, line_end):
+    names = [f"name {i}" for i in range(width)]
+    cells = cell_text.map(lambda text: text.strip())
+    rows = [[data.draw(cells) for _ in names] for _ in range(n_rows)]
+    rows[-1][0] = "last"  # rows of nothing at the end of a file are dropped, on purpose
+    out = io.StringIO()
+    csv.writer(out, delimiter=delimiter, lineterminator=line_end).writerows([names, *rows])
+    table = parse_csv(out.getvalue().encode(), delimiter=delimiter)
+    assert list(table.names) == names
+    assert [list(row) for row in zip(*table.columns, strict=True)] == rows
+
+
+def test_quotes_protect_delimiters_line_ends_and_quotes():
+    table = parse_csv(b'name,text\n1,"a, ""b""\nc"\n2,"d"\n')
+    assert table.columns[1] == ['a, "b"\nc', "d"]
+    assert table.lines == [3, 4]
+
+
+def test_a_decimal_comma_does_not_pass_for_a_delimiter():
+    table = parse_csv(b"a;b;target\n1,5;2,5;x\n1,0;3,5;y\n")
+    assert table.names == ("a", "b", "target")
+    encoding = learn_encoding(table, "target", decimal=",")
+    assert encoding.features(table, decimal=",").tolist() == [[1.5, 2.5], [1.0, 3.5]]
+
+
+@pytest.mark.parametrize(
+    ("first_line", "expect", "is_header"),
+    [
+        ("a,b,c", (), True),
+        ("1,2,x", (), False),
+        ("2001,2002,target", (), False),
+        ("2001,2002,target", ("target",), True),
+        ("2001,2002,target", ("target", "2003"), False),
+        (",,", (), False),
+    ],
+)
+def test_header_is_recognised(first_line, expect, is_header):
+    table = parse_csv(f"{first_line}\n3,4,y\n".encode(), expect=expect)
+    assert table.has_header is is_header
+    assert table.n_rows == (1 if is_header else 2)
+
+
+def test_header_can_be_forced_both_ways():
+    assert parse_csv(b"1,2\n3,4\n", header=True).names == ("1", "2")
+    assert parse_csv(b"a,b\nc,d\n", header=False).names == ("column1", "column2")
+
+
+def test_blank_lines_and_trailing_delimiters_are_forgiven():
+    table = parse_csv(b"a,b,target\n\n1,2,x,\n   \n3,4,y\n,,\n,,\n\n")
+    assert table.columns == (["1", "3"], ["2", "4"], ["x", "y"])
+    assert table.lines == [3, 5]
+
+
+def test_columns_are_found_by_name_and_number():
+    table = parse_csv(PEOPLE.encode())
+    assert [table.position(c) for c in ("sex", "1", "4", "-1", "-4")] == [1, 0, 3, 3, 0]
+    with pytest.raises(TableError, match=r"no column 'tagret'.*mean 'target'.*'height'"):
+        table.position("tagret")
+    with pytest.raises(TableError, match=r"no column '5'"):
+        table.position("5")
+    with pytest.raises(TableError, match=r"--header"):
+        parse_csv(b"1,2\n").position("target")
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "message"),
+    [
+        (b"", {}, r"t\.csv: the file is empty"),
+        (b"\n \n", {}, "empty"),
+        (b"a,b\n", {}, "no rows below the header"),
+        (b"a,b\n,\n", {}, "no rows below the header"),
+        (b"a,b\n1,2\n3\n", {}, "line 3 has 1 cells where the header has 2"),
+        (b"1,2\n3,4,5\n", {}, "line 2 has 3 cells where the first line has 2"),
+        (b"a,a,b\n1,2,3\n", {}, "'a' names more than one column"),
+        (b'a,b\n1,"2\n3,4\n', {}, "quotation mark"),
+        (b"PK\x03\x04xyz", {}, "workbook"),
+        (b"\x1f\x8bxyz", {}, "gunzip"),
+        (b"a,b\n\x00,2\n", {}, "not a text file"),
+        (b"a,b\n1,\xff\n", {"encoding": "utf-8"}, "line 2 is not valid utf-8"),
+        (b"a,b\n1,2\n", {"encoding": "klingon"}, "encoding='klingon'"),
+        (b"a,b\n1,2\n", {"delimiter": ",,"}, "delimiter=',,'"),
+    ],
+)
+def test_unreadable_tables_are_refused(data, options, message):
+    with pytest.raises(TableError, match=message):
+        parse_csv(data, "t.csv", **options)
+
+
+def test_unreadable_files_are_refused(tmp_path):
+    with pytest.raises(TableError, match=r"no\.csv: no such file"):
+        read_csv(tmp_path / "no.csv")
+    with pytest.raises(TableError, match="is a folder"):
+        read_csv(tmp_path)
+
+
+# ------------------------------------------------------------------------------- meaning
+
+
+def test_categories_become_indicators_and_are_remembered():
+    table = parse_csv(PEOPLE.encode())
+    encoding = learn_encoding(table, "target")
+    assert encoding.feature_names == ["height", "sex=m", "city=Köln", "city=Paris", "city=Rome"]
+    expected = [[1.7, 0, 1, 0, 0], [1.8, 1, 0, 0, 1], [1.6, 0, 0, 1, 0]]
+    assert encoding.features(table).tolist() == expected
+    assert encoding.labels(table).tolist() == [60, 80.5, 55]
+    again = TableEncoding.from_dict(json.loads(json.dumps(encoding.to_dict())))
+    assert again == encoding
+    later = parse_csv(b"city,height,sex\nRome,2,f\n")
+    assert again.features(later).tolist() == [[2, 0, 0, 0, 1]]
+    assert again.labels(later) is None
+
+
+def test_numbers_may_be_declared_categories():
+    table = parse_csv(b"code,x,target\n1,1,a\n2,2,b\n3.0,3,a\n")
+    encoding = learn_encoding(table, "target", categorical=["code"])
+    assert encoding.feature_names == ["code=1", "code=2", "code=3", "x"]
+    assert encoding.features(parse_csv(b"code,x\n2.0,1\n")).tolist() == [[0, 1, 0, 1]]
+
+
+def test_constant_text_gives_no_feature_but_is_still_checked():
+    table = parse_csv(b"unit,x,target\ncm,1,a\ncm,2,b\n")
+    encoding = learn_encoding(table, "target")
+    assert encoding.feature_names == ["x"]
+    assert encoding.features(table).tolist() == [[1], [2]]
+    with pytest.raises(TableError, match="'mm'"):
+        encoding.features(parse_csv(b"unit,x\nmm,1\n"))
+
+
+@given(
+    values=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=20),
+)
+def test_numbers_survive_exactly(values):
+    rows = "".join(f"{value!r},{i % 2}\n" for i, value in enumerate(values))
+    table = parse_csv(f"x,target\n{rows}".encode())
+    encoding = learn_encoding(table, "target")
+    assert encoding.features(table)[:, 0].tolist() == values
+
+
+@pytest.mark.parametrize(
+    ("target", "task", "labels"),
+    [
+        (["a", "b", "a"], "classification", np.array(["a", "b", "a"])),
+        (["1", "2", "1.0"], "classification", np.array([1, 2, 1])),
+        (["1.5", "2", "1"], "regression", np.array([1.5, 2, 1])),
+        (["True", "False", "True"], "classification", np.array(["True", "False", "True"])),
+        (["van ", " bus", "van"], "classification", np.array(["van", "bus", "van"])),
+    ],
+)
+def test_task_follows_from_the_target(target, task, labels):
+    rows = "".join(f"{i},{label}\n" for i, label in enumerate(target))
+    table = parse_csv(f"x,target\n{rows}".encode())
+    encoding = learn_encoding(table, "target")
+    assert encoding.task == task
+    found = encoding.labels(table)
+    assert found.dtype.kind == labels.dtype.kind and found.tolist() == labels.tolist()
+
+
+def test_many_whole_numbers_are_a_regression_unless_said_otherwise():
+    table = parse_csv("".join(f"{i},{i % 25}\n" for i in range(100)).encode())
+    assert learn_encoding(table, "2").task == "regression"
+    assert learn_encoding(table, "2", task="classification").task == "classification"
+    few = parse_csv("".join(f"{i},{i % 5}\n" for i in range(100)).encode())
+    assert learn_encoding(few, "2").task == "classification"
+    assert learn_encoding(few, "2", task="regression").task == "regression"
+
+
+def test_without_a_header_columns_are_told_by_position():
+    table = parse_csv(b"1,a,10\n2,b,20\n3,a,30\n")
+    encoding = learn_encoding(table, "2")
+    assert encoding.feature_names == ["column1", "column3"]
+    assert encoding.features(parse_csv(b"7,70\n")).tolist() == [[7, 70]]
+    assert encoding.features(parse_csv(b"7,a,70\n")).tolist() == [[7, 70]]
+    assert encoding.features(parse_csv(b"first,second\n7,70\n")).tolist() == [[7, 70]]
+    with pytest.raises(TableError, match=r"has 4 columns and no header.*3 columns"):
+        encoding.features(parse_csv(b"7,8,9,10\n"))
+
+
+def test_a_headless_table_follows_a_model_with_names_by_position():
+    table = parse_csv(b"a,b,target\n1,2,x\n3,4,y\n")
+    encoding = learn_encoding(table, "target")
+    assert encoding.features(parse_csv(b"5,6\n")).tolist() == [[5, 6]]
+    assert encoding.labels(parse_csv(b"5,6\n")) is None
+    assert encoding.labels(parse_csv(b"5,6,x\n")).tolist() == ["x"]
+
+
+def test_empty_nameless_columns_and_dropped_ones_do_not_count():
+    table = parse_csv(b"id,x,target,,\nk1,1,a,,\n?,2,b,,\n")
+    encoding = learn_encoding(table, "target", drop=["id"])
+    assert encoding.feature_names == ["x"]
+
+
+def people(rows):
+    return parse_csv(("age,sex,target\n" + rows).encode(), "people.csv")
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        ("1,f,a\n,m,b\n", {}, r"people.csv: 1 value is missing: row 2 \(line 3\), column 'age'"),
+        ("1,f,a\nNaN,m,b\n2,?,\n", {}, r"3 values are missing.*\(NaN\).*'sex' \(\?\).*'target'"),
+        ("?,f,a\n?,m,b\n", {}, r"column 'age' holds no value at all.*--drop 'age'"),
+        ("1,f,a\n2,m,b\nold,f,a\n", {}, r"row 3 \(line 4\), column 'age' holds 'old'.*numbers"),
+        ("x,f,a\ny,m,b\n3,f,a\n", {}, r"row 3 \(line 4\), column 'age' holds '3'.*text"),
+        ("1,f,a\n2,m,b\ninf,f,a\n", {}, r"column 'age' holds 'inf'"),
+        ("1,f,a\n2,m,b\n1_0,f,a\n", {}, r"column 'age' holds '1_0'"),
+        ("1,f,a\n2,m,a\n", {}, r"target 'target' is 'a' in every row"),
+        ("1,f,a\n2,m,b\n", {"drop": ["age", "sex"]}, "no column is left"),
+        ("1,f,a\n2,m,b\n", {"drop": ["target"]}, "cannot be dropped"),
+        ("1,f,a\n2,m,b\n", {"drop": ["shoe"]}, "no column 'shoe'"),
+        ("1,f,a\n2,m,b\n", {"categorical": ["target"]}, "cannot be categorical"),
+        ("1,f,a\n2,m,b\n", {"task": "regression"}, r"column 'target' holds 'a' where a finite"),
+        ("1,f,a\n2,m,b\n", {"task": "magic"}, r"task='magic'"),
+        ("1,f,a\n2,m,b\n", {"max_categories": 1}, r"'sex' holds 2 different texts.*--drop 'sex'"),
+    ],
+)
+def test_tables_that_cannot_be_learnt_from_are_refused(rows, options, message):
+    with pytest.raises(TableError, match=message):
+        learn_encoding(people(rows), "target", **options)
+
+
+def test_a_decimal_comma_is_recognised_in_the_message():
+    rows = "".join(f"{i}\t1,{i:03d}\t{'ab'[i % 2]}\n" for i in range(60))
+    with pytest.raises(TableError, match="--decimal ','"):
+        learn_encoding(parse_csv(rows.encode()), "-1")
+
+
+def test_labels_that_are_all_different_are_no_classes():
+    rows = "".join(f"{i},name{i}\n" for i in range(60))
+    with pytest.raises(TableError, match=r"60 different values in 60 rows"):
+        learn_encoding(parse_csv(rows.encode()), "2")
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("1,x\n", r"row 1 \(line 2\), column 'sex' holds 'x'.*Known there: 'f', 'm'"),
+        ("1,x\n2,y\n", r"and 1 more rows like it"),
+        ("old,f\n", r"row 1 \(line 2\), column 'age' holds 'old' where a finite number"),
+        ("1,f\n,m\n", r"1 value is missing: row 2"),
+    ],
+)
+def test_later_tables_that_do_not_fit_are_refused(rows, message):
+    encoding = learn_encoding(people("1,f,a\n2,m,b\n"), "target")
+    with pytest.raises(TableError, match=message):
+        encoding.features(parse_csv(("age,sex\n" + rows).encode()))
+
+
+def test_an_absent_column_is_named():
+    encoding = learn_encoding(people("1,f,a\n2,m,b\n"), "target")
+    with pytest.raises(TableError, match=r"lacks 'sex'.*'age', 'shoe'"):
+        encoding.features(parse_csv(b"age,shoe\n1,2\n"))
+
+
+def test_a_spoilt_encoding_is_refused():
+    good = learn_encoding(people("1,f,a\n2,m,b\n"), "target").to_dict()
+    for key in good:
+        with pytest.raises(ValueError, match=key):
+            TableEncoding.from_dict({k: v for k, v in good.items() if k != key})
+        with pytest.raises(ValueError, match=key):
+            TableEncoding.from_dict({**good, key: None})
+
+
+def test_the_papers_tables_are_all_understood(shared):
+    for path in sorted((shared / "data").glob("*.csv")):
+        table = read_csv(path, expect=["target"])
+        encoding = learn_encoding(table, "target")
+        X = encoding.features(table)
+        assert X.shape[0] == len(encoding.labels(table)) and np.isfinite(X).all()
