@@ -243,9 +243,9 @@ class NeuralTree:
     ) -> NeuralTree:
         """Read a tree published by the authors of the paper.
 
-        See `bneuralt.persistence.tree_from_authors_json` for the parameters.
+        See `bneuralt.authors_format.tree_from_authors_json` for the parameters.
         """
-        from bneuralt.persistence import tree_from_authors_json
+        from bneuralt.authors_format import tree_from_authors_json
 
         return tree_from_authors_json(source, n_inputs=n_inputs, task=task)
 
