@@ -1,0 +1,490 @@
+"""The algorithms of the paper in plain Python: slow, readable, and what the tests trust.
+
+The compiled core computes the same numbers many thousand times faster. Here a tree is made of
+`Node` objects and the passes over it are recursive, as one would write them on a blackboard:
+
+- forward, *post-order*: the value of a node follows from the values of its children,
+
+      h = phi(b + sum of w_c h_c over the children c),       h = x_i for a leaf of input i;
+
+- backward, *pre-order*: the error term of a node follows from that of its parent,
+
+      delta = phi'(h) * dE/dh                  at an output,
+      delta = phi'(h) * w * delta_parent       below, w being the edge to the parent,
+
+  and the gradient is dE/db = delta for a bias, dE/dw = delta_parent * h for an edge.
+
+All numbers that are trained stand in one vector, theta, in the order of
+`NeuralTree.parameters`; a node knows the places of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bneuralt.activations import LEAKY_SLOPE, NAMES
+from bneuralt.optimizers import Nesterov, Optimizer, get_optimizer
+from bneuralt.tree import NeuralTree
+
+__all__ = ["Node", "batch_gradient", "batch_loss", "build", "forward", "gradient", "train"]
+
+# -- the tree -----------------------------------------------------------------------------
+
+
+@dataclass
+class Node:
+    """A node of the tree: a neuron, or a leaf, which carries an input.
+
+    Attributes
+    ----------
+    children : list of Node
+        Empty for a leaf.
+    activation : str
+        Name of the activation of a neuron.
+    input : int
+        Which input a leaf carries.
+    bias_at : int
+        Place in theta of the bias of a neuron.
+    weight_at : int
+        Place in theta of the weight of the edge to the parent; an output has none.
+    value : float
+        h, as the latest forward pass left it.
+    delta : float
+        The error term of a neuron, as the latest backward pass left it.
+    """
+
+    children: list[Node] = field(default_factory=list)
+    activation: str = ""
+    input: int = -1
+    bias_at: int = -1
+    weight_at: int = -1
+    value: float = 0.0
+    delta: float = 0.0
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether the node carries an input."""
+        return not self.children
+
+
+def build(tree: NeuralTree) -> list[Node]:
+    """Return the outputs of a tree, each a `Node` with its whole subtree below it.
+
+    Examples
+    --------
+    >>> from bneuralt import NeuralTree
+    >>> len(build(NeuralTree.random(4, 3, random_state=0)))
+    3
+    """
+    n_nodes, k = tree.parent.size, tree.n_outputs
+    nodes: list[Node] = []
+    for i, parent in enumerate(tree.parent):
+        nodes.append(Node(activation=NAMES[tree.activation[i]], bias_at=i))
+        if i >= k:
+            nodes[i].weight_at = n_nodes + i - k
+            nodes[parent].children.append(nodes[i])
+    for j, parent in enumerate(tree.leaf_parent):
+        leaf = Node(input=int(tree.leaf_input[j]), weight_at=2 * n_nodes - k + j)
+        nodes[parent].children.append(leaf)
+    return nodes[:k]
+
+
+# -- activations --------------------------------------------------------------------------
+
+
+def _sigmoid(z: float) -> float:
+    return 1.0 / (1.0 + math.exp(-z)) if z >= 0 else math.exp(z) / (1.0 + math.exp(z))
+
+
+#: phi(z)
+VALUE: dict[str, Callable[[float], float]] = {
+    "linear": lambda z: z,
+    "sigmoid": _sigmoid,
+    "tanh": math.tanh,
+    "relu": lambda z: max(z, 0.0),
+    "leaky_relu": lambda z: z if z > 0 else LEAKY_SLOPE * z,
+}
+
+#: phi'(z), in terms of h = phi(z)
+DERIVATIVE: dict[str, Callable[[float], float]] = {
+    "linear": lambda h: 1.0,
+    "sigmoid": lambda h: h * (1.0 - h),
+    "tanh": lambda h: 1.0 - h * h,
+    "relu": lambda h: 1.0 if h > 0 else 0.0,
+    "leaky_relu": lambda h: 1.0 if h > 0 else LEAKY_SLOPE,
+}
+
+# -- losses -------------------------------------------------------------------------------
+
+Vector = Sequence[float]
+
+
+def _softmax(outputs: Vector) -> list[float]:
+    largest = max(outputs)
+    powers = [math.exp(o - largest) for o in outputs]
+    return [p / sum(powers) for p in powers]
+
+
+def _log_sum_exp(outputs: Vector) -> float:
+    largest = max(outputs)
+    return largest + math.log(sum(math.exp(o - largest) for o in outputs))
+
+
+#: E(outputs, targets)
+LOSS: dict[str, Callable[[Vector, Vector], float]] = {
+    "squared_error": lambda o, t: 0.5 * sum((a - b) ** 2 for a, b in zip(o, t, strict=True)),
+    "cross_entropy": lambda o, t: sum(b * (_log_sum_exp(o) - a) for a, b in zip(o, t, strict=True)),
+}
+
+#: dE/d(outputs)
+LOSS_GRADIENT: dict[str, Callable[[Vector, Vector], list[float]]] = {
+    "squared_error": lambda o, t: [a - b for a, b in zip(o, t, strict=True)],
+    "cross_entropy": lambda o, t: [a - b for a, b in zip(_softmax(o), t, strict=True)],
+}
+
+
+def targets(y: float, n_outputs: int, label_smoothing: float = 0.0) -> list[float]:
+    """Return what the outputs should be: y itself, or 1 for class y and 0 for the others.
+
+    Smoothing takes a share of the 1 and spreads it evenly over all classes.
+
+    Examples
+    --------
+    >>> targets(1, 2, label_smoothing=0.25)
+    [0.125, 0.875]
+    """
+    if n_outputs == 1:
+        return [float(y)]
+    even = label_smoothing / n_outputs
+    return [1.0 - label_smoothing + even if k == y else even for k in range(n_outputs)]
+
+
+# -- the two passes -----------------------------------------------------------------------
+
+
+def forward_pass(node: Node, theta: Vector, x: Vector) -> float:
+    """Compute the value of a node, after the values of its children."""
+    if node.is_leaf:
+        node.value = x[node.input]
+    else:
+        z = theta[node.bias_at]
+        for child in node.children:
+            z += theta[child.weight_at] * forward_pass(child, theta, x)
+        node.value = VALUE[node.activation](z)
+    return node.value
+
+
+def backward_pass(node: Node, theta: Vector, slope: float, gradient: list[float]) -> None:
+    """Compute the error term of a neuron, then go on to its children.
+
+    Parameters
+    ----------
+    node : Node
+        Its values must be those of a forward pass with the same theta.
+    theta : sequence of float
+        All weights.
+    slope : float
+        dE/dh of this node.
+    gradient : list of float
+        Where the entries of the subtree are written.
+    """
+    node.delta = DERIVATIVE[node.activation](node.value) * slope
+    gradient[node.bias_at] = node.delta
+    for child in node.children:
+        gradient[child.weight_at] = node.delta * child.value
+        if not child.is_leaf:
+            backward_pass(child, theta, node.delta * theta[child.weight_at], gradient)
+
+
+def forward(tree: NeuralTree, x: ArrayLike) -> np.ndarray:
+    """Return the outputs of a tree for one row of inputs.
+
+    Examples
+    --------
+    >>> from bneuralt import NeuralTree
+    >>> tree = NeuralTree(2, 1, [-1], [0], [0, 0], [0, 1], [0.5, 2.0, -1.0])
+    >>> forward(tree, [1.0, 1.0])
+    array([1.5])
+    """
+    theta, row = _numbers(tree.parameters), _numbers(x)
+    return np.array([forward_pass(output, theta, row) for output in build(tree)])
+
+
+def gradient(
+    tree: NeuralTree, x: ArrayLike, y: float, loss: str, label_smoothing: float = 0.0
+) -> np.ndarray:
+    """Return the gradient of the loss of one example, in the order of `tree.parameters`.
+
+    Parameters
+    ----------
+    tree : NeuralTree
+    x : array of shape (n_inputs,)
+    y : float
+        The class index, or the number to predict.
+    loss : {"squared_error", "cross_entropy"}
+    label_smoothing : float
+        Share of the target that is spread over the classes.
+
+    Examples
+    --------
+    >>> from bneuralt import NeuralTree
+    >>> tree = NeuralTree(2, 1, [-1], [0], [0, 0], [0, 1], [0.5, 2.0, -1.0])
+    >>> gradient(tree, [1.0, 3.0], 0.0, "squared_error")
+    array([-0.5, -0.5, -1.5])
+    """
+    return batch_gradient(tree, np.asarray(x)[np.newaxis], [y], loss, label_smoothing)
+
+
+# -- batches ------------------------------------------------------------------------------
+
+
+class Example(NamedTuple):
+    """One row: its inputs, what the outputs should be, and how much it counts."""
+
+    x: Vector
+    target: Vector
+    weight: float
+
+
+def examples(
+    tree: NeuralTree,
+    X: ArrayLike,
+    y: ArrayLike,
+    label_smoothing: float = 0.0,
+    sample_weight: ArrayLike | None = None,
+) -> list[Example]:
+    """Return the rows of a table as examples for a tree."""
+    rows, wanted = np.asarray(X, dtype=np.float64), np.asarray(y)
+    weights = np.ones(len(rows)) if sample_weight is None else sample_weight
+    return [
+        Example(x, targets(y, tree.n_outputs, label_smoothing), weight)
+        for x, y, weight in zip(rows.tolist(), wanted.tolist(), _numbers(weights), strict=True)
+    ]
+
+
+def batch_loss(
+    tree: NeuralTree,
+    X: ArrayLike,
+    y: ArrayLike,
+    loss: str,
+    label_smoothing: float = 0.0,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Return the mean over the rows of `weight * loss`."""
+    batch = examples(tree, X, y, label_smoothing, sample_weight)
+    return sum(
+        weight * LOSS[loss](forward(tree, x).tolist(), target) for x, target, weight in batch
+    ) / len(batch)
+
+
+def batch_gradient(
+    tree: NeuralTree,
+    X: ArrayLike,
+    y: ArrayLike,
+    loss: str,
+    label_smoothing: float = 0.0,
+    sample_weight: ArrayLike | None = None,
+) -> np.ndarray:
+    """Return the gradient of `batch_loss`: the mean of `weight * gradient` over the rows."""
+    batch = examples(tree, X, y, label_smoothing, sample_weight)
+    return mean_gradient(build(tree), tree.parameters, batch, loss)
+
+
+def mean_gradient(
+    outputs: list[Node], theta: np.ndarray, batch: Sequence[Example], loss: str
+) -> np.ndarray:
+    """Run both passes over every example of a batch, and average the gradients."""
+    weights = _numbers(theta)
+    total = np.zeros(len(weights))
+    for x, target, weight in batch:
+        values = [forward_pass(output, weights, x) for output in outputs]
+        one = [0.0] * len(weights)
+        for output, slope in zip(outputs, LOSS_GRADIENT[loss](values, target), strict=True):
+            backward_pass(output, weights, slope, one)
+        total += weight * np.array(one)
+    return total / len(batch)
+
+
+def _numbers(values: ArrayLike) -> list[float]:
+    return np.asarray(values, dtype=np.float64).tolist()
+
+
+# -- optimizers ---------------------------------------------------------------------------
+#
+# Each rule takes theta, the gradient g and the learning rate eta to the next theta. What it
+# remembers is in `memory`: m and v start as vectors of zeros, t counts the updates from 1.
+
+
+@dataclass
+class Memory:
+    """What an optimizer carries from one update to the next."""
+
+    m: np.ndarray
+    v: np.ndarray
+    t: int = 0
+
+
+def _gd(o: Any, theta: np.ndarray, g: np.ndarray, eta: float, memory: Memory) -> np.ndarray:
+    return theta - eta * g
+
+
+def _momentum(o: Any, theta: np.ndarray, g: np.ndarray, eta: float, memory: Memory) -> np.ndarray:
+    memory.v = o.gamma * memory.v + eta * g
+    return theta - memory.v
+
+
+def _adagrad(o: Any, theta: np.ndarray, g: np.ndarray, eta: float, memory: Memory) -> np.ndarray:
+    memory.v = memory.v + g**2
+    return theta - eta * g / np.sqrt(memory.v + o.epsilon)
+
+
+def _rmsprop(o: Any, theta: np.ndarray, g: np.ndarray, eta: float, memory: Memory) -> np.ndarray:
+    memory.v = o.beta * memory.v + (1 - o.beta) * g**2
+    return theta - eta * g / np.sqrt(memory.v + o.epsilon)
+
+
+def _adam(
+    o: Any, theta: np.ndarray, g: np.ndarray, eta: float, memory: Memory, t: int | None = None
+) -> np.ndarray:
+    t = memory.t if t is None else t
+    memory.m = o.beta1 * memory.m + (1 - o.beta1) * g
+    memory.v = o.beta2 * memory.v + (1 - o.beta2) * g**2
+    m_hat = memory.m / (1 - o.beta1**t)
+    v_hat = memory.v / (1 - o.beta2**t)
+    return theta - eta * m_hat / np.sqrt(v_hat + o.epsilon)
+
+
+def _paper_adam(o: Any, theta: np.ndarray, g: np.ndarray, eta: float, memory: Memory) -> np.ndarray:
+    return _adam(o, theta, g, eta, memory, t=1)  # every update is corrected like the first
+
+
+RULE: dict[str, Callable[[Any, np.ndarray, np.ndarray, float, Memory], np.ndarray]] = {
+    "gd": _gd,
+    "momentum": _momentum,
+    "nesterov": _momentum,  # the same step, from a gradient taken elsewhere: see `viewpoint`
+    "adagrad": _adagrad,
+    "rmsprop": _rmsprop,
+    "adam": _adam,
+    "adam_paper": _paper_adam,
+}
+
+
+def viewpoint(optimizer: Optimizer, theta: np.ndarray, memory: Memory) -> np.ndarray:
+    """Return the weights at which the gradient is taken: Nesterov's rule looks ahead."""
+    if isinstance(optimizer, Nesterov):
+        return theta - optimizer.gamma * memory.v
+    return theta
+
+
+# -- training -----------------------------------------------------------------------------
+
+
+def learning_rates(eta: float, schedule: str, n_updates: int) -> list[float]:
+    """Return the learning rate of each update.
+
+    Examples
+    --------
+    >>> learning_rates(1.0, "cosine", 2)
+    [1.0, 0.5]
+    """
+    if schedule == "constant":
+        return [eta] * n_updates
+    if schedule == "cosine":
+        return [eta * 0.5 * (1 + math.cos(math.pi * t / n_updates)) for t in range(n_updates)]
+    raise ValueError(f"schedule={schedule!r} is not known: choose 'constant' or 'cosine'")
+
+
+def clipped(g: np.ndarray, clip_norm: float | None) -> np.ndarray:
+    """Return the gradient, scaled down to the norm `clip_norm` if it is longer."""
+    norm = float(np.linalg.norm(g))
+    return g if clip_norm is None or norm <= clip_norm else g * (clip_norm / norm)
+
+
+def train(
+    tree: NeuralTree,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    order: Sequence[Sequence[int]],
+    loss: str,
+    optimizer: str | Optimizer,
+    learning_rate: float,
+    schedule: str = "constant",
+    batch_size: int | None = 1,
+    label_smoothing: float = 0.0,
+    sample_weight: ArrayLike | None = None,
+    weight_decay: float = 0.0,
+    clip_norm: float | None = None,
+) -> NeuralTree:
+    """Train a tree by backpropagation.
+
+    One update goes like this: the mean gradient of the batch, taken where the optimizer wants
+    it; clipping; weight decay, which draws edge and leaf weights (not biases) towards zero;
+    the optimizer's step.
+
+    Parameters
+    ----------
+    tree : NeuralTree
+        Where to start from.
+    X, y : arrays
+        Rows of inputs, and their class indices or numbers.
+    order : sequence of sequences of int
+        For every epoch, the rows in the order in which they are used.
+    loss : {"squared_error", "cross_entropy"}
+    optimizer : str or Optimizer
+    learning_rate : float
+    schedule : {"constant", "cosine"}
+        "cosine" lets the rate fall to 0 over all updates of the run.
+    batch_size : int or None
+        Rows per update: 1 is online learning, None takes the whole epoch at once. The last
+        batch of an epoch may be smaller.
+    label_smoothing : float
+        Share of the target that is spread over the classes.
+    sample_weight : array, optional
+        How much each row counts.
+    weight_decay : float
+        Weights are multiplied by `1 - rate * weight_decay` before each step.
+    clip_norm : float, optional
+        Largest norm of a gradient; longer ones are scaled down to it.
+
+    Returns
+    -------
+    NeuralTree
+        The tree with its trained weights, in float64.
+
+    Examples
+    --------
+    Two steps of gradient descent that fit a constant:
+
+    >>> from bneuralt import NeuralTree
+    >>> tree = NeuralTree(1, 1, [-1], [0], [0], [0], [0.0, 0.0])
+    >>> train(tree, [[0.0]], [1.0], order=[[0], [0]], loss="squared_error", optimizer="gd",
+    ...       learning_rate=0.5).bias
+    array([0.75])
+    """
+    optimizer = get_optimizer(optimizer)
+    rows = examples(tree, X, y, label_smoothing, sample_weight)
+    batches = [[rows[i] for i in batch] for epoch in order for batch in _batches(epoch, batch_size)]
+    rates = learning_rates(learning_rate, schedule, len(batches))
+    outputs = build(tree)
+    theta = tree.parameters.astype(np.float64)
+    decays = np.arange(theta.size) >= tree.bias.size  # all but the biases
+    memory = Memory(np.zeros_like(theta), np.zeros_like(theta))
+    for batch, eta in zip(batches, rates, strict=True):
+        memory.t += 1
+        g = mean_gradient(outputs, viewpoint(optimizer, theta, memory), batch, loss)
+        g = clipped(g, clip_norm)
+        theta = np.where(decays, theta * (1 - eta * weight_decay), theta)
+        theta = RULE[optimizer.name](optimizer, theta, g, eta, memory)
+    return tree.with_parameters(theta)
+
+
+def _batches(epoch: Sequence[int], size: int | None) -> Iterator[Sequence[int]]:
+    size = size or len(epoch)
+    return (epoch[start : start + size] for start in range(0, len(epoch), size))
