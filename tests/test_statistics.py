@@ -1,0 +1,164 @@
+"""Statistics against SciPy and statsmodels, textbook examples, and the edges."""
+
+import itertools
+import math
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from bneuralt.paper import statistics as s
+
+scores = st.lists(st.integers(0, 40).map(lambda k: k / 40), min_size=2, max_size=30)
+p_values = st.lists(st.floats(0, 1), min_size=1, max_size=20)
+
+
+@settings(max_examples=50, deadline=None)
+@given(scores, scores)
+def test_two_samples_against_scipy(a, b):
+    ks = s.kolmogorov_smirnov(a, b)
+    assert ks[:2] == ((0, 1) if sorted(a) == sorted(b) else tuple(stats.ks_2samp(a, b)))
+    t = s.independent_t(a, b)
+    if np.ptp(a) or np.ptp(b):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = stats.ttest_ind(a, b)
+        assert t.statistic == expected.statistic and t.p_value == expected.pvalue
+    else:
+        assert t.p_value == (1.0 if a[0] == b[0] else 0.0)
+
+
+@settings(max_examples=12, deadline=None)  # exact p-values with ties are slow in SciPy
+@given(st.integers(0, 2**32 - 1), st.integers(2, 40))
+def test_paired_samples_against_scipy(seed, n):
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=(2, n)).round(1)
+    result = s.wilcoxon_signed_rank(a, b)
+    if (a == b).all():
+        assert result == (0, 1, n)
+    else:
+        expected = stats.wilcoxon(a, b)
+        assert (result.statistic, result.p_value) == (expected.statistic, expected.pvalue)
+        assert s.wilcoxon_signed_rank(b, a).p_value == pytest.approx(result.p_value)
+
+
+@settings(max_examples=30, deadline=None)
+@given(p_values)
+def test_corrections_against_statsmodels(p):
+    np.testing.assert_allclose(s.bonferroni(p), multipletests(p, method="bonferroni")[1])
+    np.testing.assert_allclose(s.holm(p), multipletests(p, method="holm")[1])
+
+
+def test_a_known_bonferroni_example():
+    # Five tests at level 0.05: each must pass 0.01; only the first does.
+    corrected = s.bonferroni([0.005, 0.011, 0.02, 0.04, 0.13])
+    np.testing.assert_allclose(corrected, [0.025, 0.055, 0.1, 0.2, 0.65])
+    assert (corrected < 0.05).tolist() == [True, False, False, False, False]
+    assert s.bonferroni([0.3, 0.4, 0.5, 0.9]).tolist() == [1.0] * 4
+    # The paper's Table 3: two samples of 30 runs with D = .3333 have p = .0709, and ten times
+    # that is the .71 it prints.
+    a = np.arange(30.0)
+    ks = s.kolmogorov_smirnov(a, a + 10)
+    assert round(ks.statistic, 2) == 0.33 and round(ks.p_value, 2) == 0.07
+    assert round(float(s.bonferroni([ks.p_value], 10)[0]), 2) == 0.71
+
+
+def test_nan_p_values_are_not_counted():
+    np.testing.assert_allclose(s.bonferroni([0.01, math.nan, 0.2]), [0.02, math.nan, 0.4])
+    np.testing.assert_allclose(s.holm([0.01, math.nan, 0.2]), [0.02, math.nan, 0.2])
+    with pytest.raises(ValueError, match="n_comparisons=1"):
+        s.bonferroni([0.1, 0.2], 1)
+
+
+@pytest.mark.parametrize("test", s.TESTS)
+def test_edges(test):
+    run = s.TESTS[test]
+    assert run([0.5] * 5, [0.5] * 5)[:2] == (0.0, 1.0)
+    for short in ([], [0.5], [0.5, math.nan, -math.inf]):
+        result = run(short, short)
+        assert math.isnan(result.statistic) and math.isnan(result.p_value)
+    a, b = [0.1, 0.2, 0.3, 0.9, 0.5], [0.3, 0.1, 0.5, 0.6, 0.4]
+    assert run([*a, math.nan], [*b, 0.7] if test == "wilcoxon" else b) == run(a, b)
+    assert run(a, b).n == 5
+
+
+def test_pairs_must_match():
+    with pytest.raises(ValueError, match="got 2 and 3"):
+        s.wilcoxon_signed_rank([1, 2], [1, 2, 3])
+    with pytest.raises(ValueError, match="'anova'"):
+        s.compare_with_reference([1, 2], {}, "anova")
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 1000), st.sampled_from(sorted(s.TESTS)))
+def test_a_family_of_comparisons(seed, test):
+    rng = np.random.default_rng(seed)
+    reference = rng.normal(0.5, 1, 20)
+    others = {name: rng.normal(size=20) for name in "abcd"} | {"missing": np.full(20, math.nan)}
+    result = s.compare_with_reference(reference, others, test)
+    p = [result[name].p_value for name in "abcd"]
+    expected = multipletests(p, method="bonferroni")[1]
+    np.testing.assert_allclose([result[name].corrected for name in "abcd"], expected)
+    assert math.isnan(result["missing"].corrected)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 1000), st.integers(3, 8), st.integers(3, 14))
+def test_friedman_against_scipy(seed, k, n):
+    table = np.random.default_rng(seed).normal(size=(k, n)).round(1)
+    names = [f"a{i}" for i in range(k)]
+    result = s.friedman(dict(zip(names, table, strict=True)))
+    expected = stats.friedmanchisquare(*table)
+    assert result.statistic == pytest.approx(expected.statistic)
+    assert result.p_value == pytest.approx(expected.pvalue)
+    assert sum(result.mean_ranks) == pytest.approx(k * (k + 1) / 2)
+    assert list(result.mean_ranks) == sorted(result.mean_ranks) and set(result.names) == set(names)
+
+
+def test_friedman_edges():
+    same = {"a": [1, 2, 3], "b": [1, 2, 3], "c": [1, 2, 3]}
+    assert s.friedman(same).p_value == 1.0 and s.friedman(same).mean_ranks == (2.0, 2.0, 2.0)
+    with_gap = {"a": [3, 3, math.nan], "b": [2, 2, 9], "c": [1, 1, 9]}
+    assert s.friedman(with_gap).n_datasets == 2
+    with pytest.raises(ValueError, match="three algorithms"):
+        s.friedman({"a": [1, 2], "b": [1, 2]})
+    with pytest.raises(ValueError, match="two data sets"):
+        s.friedman({"a": [1, math.nan], "b": [1, 2], "c": [1, 2]})
+
+
+def test_nemenyi_against_demsars_table():
+    # q at 0.05 and 0.10 in Demsar (2006), Table 5, for 2, 5 and 10 algorithms.
+    for k, q05, q10 in ((2, 1.960, 1.645), (5, 2.728, 2.459), (10, 3.164, 2.920)):
+        for alpha, q in ((0.05, q05), (0.10, q10)):
+            expected = q * math.sqrt(k * (k + 1) / (6 * 14))
+            assert s.nemenyi_critical_difference(k, 14, alpha) == pytest.approx(expected, abs=6e-4)
+    with pytest.raises(ValueError, match="n_algorithms"):
+        s.nemenyi_critical_difference(1, 14)
+
+
+def test_pairwise_wilcoxon_against_scipy_and_statsmodels():
+    table = np.random.default_rng(0).normal(size=(4, 14))
+    named = dict(zip("abcd", table, strict=True))
+    pairs = s.pairwise_wilcoxon_holm(named)
+    raw = [stats.wilcoxon(named[a], named[b]).pvalue for a, b in pairs]
+    np.testing.assert_allclose(
+        [r.p_value for r in pairs.values()], multipletests(raw, method="holm")[1]
+    )
+    assert len(pairs) == 6
+
+
+@given(st.lists(st.floats(1, 9), min_size=2, max_size=9), st.floats(0, 5))
+def test_cliques_are_maximal(ranks, cd):
+    ordered = sorted(ranks)
+    groups = s.cliques(ranks, cd)
+    for first, last in groups:
+        assert ordered[last] - ordered[first] <= cd
+        assert last + 1 == len(ordered) or ordered[last + 1] - ordered[first] > cd
+    assert all(a[0] < b[0] and a[1] < b[1] for a, b in itertools.pairwise(groups))
+    for i in range(len(ordered) - 1):
+        close = ordered[i + 1] - ordered[i] <= cd
+        assert close == any(first <= i < last for first, last in groups)
