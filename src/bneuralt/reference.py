@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bneuralt.activations import LEAKY_SLOPE, NAMES
-from bneuralt.optimizers import Nesterov, Optimizer, get_optimizer
+from bneuralt.optimizers import Nesterov, Optimizer, PaperAdam, get_optimizer
 from bneuralt.tree import NeuralTree
 
 __all__ = ["Node", "batch_gradient", "batch_loss", "build", "forward", "gradient", "train"]
@@ -320,39 +320,39 @@ def _numbers(values: ArrayLike) -> list[float]:
 # Each rule takes theta, the gradient g and the learning rate eta to the next theta. What it
 # remembers is in `memory`: m and v start as vectors of zeros, t counts the updates from 1.
 
+Array = np.ndarray
+
 
 @dataclass
 class Memory:
     """What an optimizer carries from one update to the next."""
 
-    m: np.ndarray
-    v: np.ndarray
+    m: Array
+    v: Array
     t: int = 0
 
 
-def _gd(o: Any, theta: np.ndarray, g: np.ndarray, eta: float, memory: Memory) -> np.ndarray:
+def _gd(o: Any, theta: Array, g: Array, eta: float, memory: Memory) -> Array:
     return theta - eta * g
 
 
-def _momentum(o: Any, theta: np.ndarray, g: np.ndarray, eta: float, memory: Memory) -> np.ndarray:
+def _momentum(o: Any, theta: Array, g: Array, eta: float, memory: Memory) -> Array:
     memory.v = o.gamma * memory.v + eta * g
     return theta - memory.v
 
 
-def _adagrad(o: Any, theta: np.ndarray, g: np.ndarray, eta: float, memory: Memory) -> np.ndarray:
+def _adagrad(o: Any, theta: Array, g: Array, eta: float, memory: Memory) -> Array:
     memory.v = memory.v + g**2
     return theta - eta * g / np.sqrt(memory.v + o.epsilon)
 
 
-def _rmsprop(o: Any, theta: np.ndarray, g: np.ndarray, eta: float, memory: Memory) -> np.ndarray:
+def _rmsprop(o: Any, theta: Array, g: Array, eta: float, memory: Memory) -> Array:
     memory.v = o.beta * memory.v + (1 - o.beta) * g**2
     return theta - eta * g / np.sqrt(memory.v + o.epsilon)
 
 
-def _adam(
-    o: Any, theta: np.ndarray, g: np.ndarray, eta: float, memory: Memory, t: int | None = None
-) -> np.ndarray:
-    t = memory.t if t is None else t
+def _adam(o: Any, theta: Array, g: Array, eta: float, memory: Memory) -> Array:
+    t = 1 if isinstance(o, PaperAdam) else memory.t  # the paper corrects as if at the start
     memory.m = o.beta1 * memory.m + (1 - o.beta1) * g
     memory.v = o.beta2 * memory.v + (1 - o.beta2) * g**2
     m_hat = memory.m / (1 - o.beta1**t)
@@ -360,22 +360,18 @@ def _adam(
     return theta - eta * m_hat / np.sqrt(v_hat + o.epsilon)
 
 
-def _paper_adam(o: Any, theta: np.ndarray, g: np.ndarray, eta: float, memory: Memory) -> np.ndarray:
-    return _adam(o, theta, g, eta, memory, t=1)  # every update is corrected like the first
-
-
-RULE: dict[str, Callable[[Any, np.ndarray, np.ndarray, float, Memory], np.ndarray]] = {
+RULE: dict[str, Callable[[Any, Array, Array, float, Memory], Array]] = {
     "gd": _gd,
     "momentum": _momentum,
     "nesterov": _momentum,  # the same step, from a gradient taken elsewhere: see `viewpoint`
     "adagrad": _adagrad,
     "rmsprop": _rmsprop,
     "adam": _adam,
-    "adam_paper": _paper_adam,
+    "adam_paper": _adam,
 }
 
 
-def viewpoint(optimizer: Optimizer, theta: np.ndarray, memory: Memory) -> np.ndarray:
+def viewpoint(optimizer: Optimizer, theta: Array, memory: Memory) -> Array:
     """Return the weights at which the gradient is taken: Nesterov's rule looks ahead."""
     if isinstance(optimizer, Nesterov):
         return theta - optimizer.gamma * memory.v
@@ -400,7 +396,7 @@ def learning_rates(eta: float, schedule: str, n_updates: int) -> list[float]:
     raise ValueError(f"schedule={schedule!r} is not known: choose 'constant' or 'cosine'")
 
 
-def clipped(g: np.ndarray, clip_norm: float | None) -> np.ndarray:
+def clipped(g: Array, clip_norm: float | None) -> Array:
     """Return the gradient, scaled down to the norm `clip_norm` if it is longer."""
     norm = float(np.linalg.norm(g))
     return g if clip_norm is None or norm <= clip_norm else g * (clip_norm / norm)
