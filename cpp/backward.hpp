@@ -1,0 +1,85 @@
+// The gradient of a block of R rows.
+#pragma once
+
+#include "activations.hpp"
+#include "memory.hpp"
+
+namespace bnt::BNT_ISA {
+
+// On entry h holds the node values, except that the outputs' slots hold their deltas (the
+// derivative of the loss by the weighted sum). Each node's value is read for the last time when
+// its delta is known, so the delta takes its place. The gradient is added to g.
+//
+// Sums over the R rows are the costly part: they are taken four at a time (sum_each_of_four),
+// leaves in their own order, following the nodes whose deltas are known.
+template <class T, int R>
+class BackwardBlock {
+    static constexpr int W = Simd<T>::lanes, V = R / W;
+
+  public:
+    static void run(const Tree& t, Weights<const T> w, const T* x, T* h, Weights<T> g) {
+        for (int j = 0; j < t.n_outputs; ++j) {
+            Vec<T> sum{};
+            for (int v = 0; v < V; ++v) sum += load(h + size_t(j) * R + v * W);
+            const Vec<T> sums[4] = {sum};
+            T total[4];
+            sum_each_of_four<T>(sums, total);
+            g.bias[j] += total[0];
+        }
+        int leaf = leaves(t, x, h, g, 0, t.leaf_start[t.n_outputs]);
+        for (int j = t.n_outputs; j < t.n_nodes; j += 4) {
+            const int n = t.n_nodes - j < 4 ? t.n_nodes - j : 4;
+            Vec<T> by_edge[4] = {}, by_bias[4] = {};
+            for (int i = 0; i < n; ++i) node(t, w, h, j + i, by_edge[i], by_bias[i]);
+            T edge[4], bias[4];
+            sum_each_of_four<T>(by_edge, edge);
+            sum_each_of_four<T>(by_bias, bias);
+            for (int i = 0; i < n; ++i) {
+                g.edge[j + i] += edge[i];
+                g.bias[j + i] += bias[i];
+            }
+            leaf = leaves(t, x, h, g, leaf, t.leaf_start[j + n]);
+        }
+        for (; leaf < t.n_leaves; leaf += 4) four_leaves(t, x, h, g, leaf, t.n_leaves - leaf);
+    }
+
+  private:
+    // One node's delta, and the row-wise products whose sums are its gradients.
+    static BNT_INLINE void node(const Tree& t, Weights<const T> w, T* h, int j, Vec<T>& by_edge,
+                                Vec<T>& by_bias) {
+        const T weight = w.edge[j];
+        const T* above = h + size_t(t.parent[j]) * R;
+        T* own = h + size_t(j) * R;
+        with_activation(t.activation[j], [&](auto tag) {
+            for (int v = 0; v < V; ++v) {
+                const Vec<T> delta_above = load(above + v * W), value = load(own + v * W);
+                const Vec<T> delta =
+                    derivative<T, decltype(tag)::value>(value) * (weight * delta_above);
+                by_edge += delta_above * value;
+                by_bias += delta;
+                store(own + v * W, delta);
+            }
+        });
+    }
+
+    static int leaves(const Tree& t, const T* x, const T* h, Weights<T> g, int leaf, int known) {
+        for (; leaf + 4 <= known; leaf += 4) four_leaves(t, x, h, g, leaf, 4);
+        return leaf;
+    }
+
+    static BNT_INLINE void four_leaves(const Tree& t, const T* x, const T* h, Weights<T> g,
+                                       int leaf, int n) {
+        Vec<T> product[4] = {};
+        for (int i = 0; i < 4; ++i) {
+            const int l = i < n ? leaf + i : leaf;
+            const T* delta = h + size_t(t.leaf_parent[l]) * R;
+            const T* column = x + size_t(t.leaf_input[l]) * R;
+            for (int v = 0; v < V; ++v) product[i] += load(delta + v * W) * load(column + v * W);
+        }
+        T sum[4];
+        sum_each_of_four<T>(product, sum);
+        for (int i = 0; i < (n < 4 ? n : 4); ++i) g.leaf[leaf + i] += sum[i];
+    }
+};
+
+}  // namespace bnt::BNT_ISA

@@ -1,0 +1,125 @@
+// Scores on validation rows: after an epoch, or after every single update.
+#pragma once
+
+#include <algorithm>
+
+#include "forward.hpp"
+#include "losses.hpp"
+#include "rows.hpp"
+#include "threads.hpp"
+
+namespace bnt::BNT_ISA {
+
+// Scores all rows of a table, in parallel; the sums are taken in the order of the rows.
+template <class T, int R>
+Score score_table(const Tree& t, Weights<const T> w, const Table& table, const Targets<T>& targets,
+                  const LossRule<T>& rule, ThreadTeam& team) {
+    const int n_blocks = int((table.n_rows + R - 1) / R);
+    Buffer<Score> scores(n_blocks);
+    Buffer<T> x(size_t(team.size()) * table.n_columns * R), h(size_t(team.size()) * t.n_nodes * R);
+    auto work = [&](int block, int thread) {
+        FlushDenormals flush;
+        T* own_x = x.get() + size_t(thread) * table.n_columns * R;
+        T* own_h = h.get() + size_t(thread) * t.n_nodes * R;
+        int64_t rows[R];
+        const int64_t first = int64_t(block) * R;
+        const int count = int(std::min<int64_t>(R, table.n_rows - first));
+        for (int r = 0; r < count; ++r) rows[r] = first + r;
+        load_block<T, R>(table, nullptr, first, count, own_x);
+        forward_block<T, R>(t, w, own_x, own_h);
+        scores[block] = OutputBlock<T, R>{t, rule, targets, rows, count}.score(own_h);
+    };
+    team.run([](void* c, int block, int thread) { (*static_cast<decltype(work)*>(c))(block, thread); },
+             &work, n_blocks);
+    Score total;
+    for (int b = 0; b < n_blocks; ++b) total.add(scores[b]);
+    return total;
+}
+
+// Answers "do these weights beat the best so far?" after every update, giving up as soon as the
+// rows seen cost as much as the best did on all of them. Costs are never negative, so the answer
+// is that of scoring every row; the rows that cost most come first, so it comes early.
+template <class T>
+class UpdateScorer {
+    static constexpr int R = 16;
+
+  public:
+    UpdateScorer(const Tree& t, const Table& table, const Targets<T>& targets,
+                 const Settings& settings)
+        : t_(t),
+          table_(table),
+          targets_(targets),
+          rule_(settings),
+          monitor_(settings.monitor),
+          patient_(settings.score_all_rows),
+          n_rows_(table.n_rows),
+          order_(n_rows_),
+          cost_(n_rows_),
+          memory_(n_rows_),
+          x_((n_rows_ + R - 1) / R * R * table.n_columns),
+          h_(size_t(t.n_nodes) * R) {
+        for (int64_t i = 0; i < n_rows_; ++i) order_[i] = int32_t(i);
+        for (int64_t i = 0; i < n_rows_; ++i)
+            total_weight_ += targets.weights ? double(targets.weights[i]) : 1.0;
+        arrange();
+    }
+
+    // The mean cost if it is below `best`; anything not below `best` otherwise.
+    double score(Weights<const T> w, double best) {
+        if (best <= 0 && !patient_) return best;  // nothing beats a perfect score
+        // The running sum adds in another order than the final one: leave room for rounding.
+        const double limit = best * total_weight_ * (1 + 1e-9);
+        double running = 0;
+        for (int64_t first = 0; first < n_rows_; first += R) {
+            running += score_block(w, first);
+            if (!(running <= limit) && !patient_) return running / total_weight_;
+        }
+        double total = 0;
+        for (int64_t i = 0; i < n_rows_; ++i) total += cost_[i];
+        for (int64_t i = 0; i < n_rows_; ++i)
+            memory_[i] = 0.8 * memory_[i] + cost_[i];
+        return total / total_weight_;
+    }
+
+    // Puts the rows that cost most first. Worth doing when what is costly has changed.
+    void arrange() {
+        std::stable_sort(order_.get(), order_.get() + n_rows_,
+                         [&](int32_t a, int32_t b) { return memory_[a] > memory_[b]; });
+        for (int64_t first = 0; first < n_rows_; first += R)
+            load_block<T, R>(table_, order_.get() + first, 0, count(first), block(first));
+    }
+
+  private:
+    int count(int64_t first) const { return int(std::min<int64_t>(R, n_rows_ - first)); }
+    T* block(int64_t first) { return x_.get() + first * table_.n_columns; }
+
+    double score_block(Weights<const T> w, int64_t first) {
+        forward_block<T, R>(t_, w, block(first), h_.get());
+        int64_t rows[R];
+        const int n = count(first);
+        for (int r = 0; r < n; ++r) rows[r] = order_[first + r];
+        const OutputBlock<T, R> out{t_, rule_, targets_, rows, n};
+        double loss[R], error[R], sum = 0;
+        out.costs(h_.get(), loss, error);
+        for (int r = 0; r < n; ++r) {
+            const double cost = double(out.weight(r)) * (monitor_ == Monitor::loss ? loss[r] : error[r]);
+            cost_[rows[r]] = cost;
+            sum += cost;
+        }
+        return sum;
+    }
+
+    const Tree& t_;
+    const Table& table_;
+    const Targets<T>& targets_;
+    LossRule<T> rule_;
+    Monitor monitor_;
+    bool patient_;
+    int64_t n_rows_;
+    double total_weight_ = 0;
+    Buffer<int32_t> order_;
+    Buffer<double> cost_, memory_;
+    Buffer<T> x_, h_;
+};
+
+}  // namespace bnt::BNT_ISA

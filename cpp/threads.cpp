@@ -1,0 +1,70 @@
+#include "threads.hpp"
+
+namespace bnt {
+
+namespace {
+
+// Batches follow each other within microseconds, so a thread spins a little before it sleeps.
+constexpr int kSpins = 4000;
+
+inline void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+template <class V>
+void wait_while_equal(std::atomic<V>& value, V seen) {
+    for (int i = 0; i < kSpins; ++i) {
+        if (value.load(std::memory_order_acquire) != seen) return;
+        relax();
+    }
+    while (value.load(std::memory_order_acquire) == seen) value.wait(seen);
+}
+
+}  // namespace
+
+ThreadTeam::ThreadTeam(int n_threads) {
+    for (int t = 1; t < n_threads; ++t) workers_.emplace_back([this, t] { serve(t); });
+}
+
+ThreadTeam::~ThreadTeam() {
+    closing_ = true;
+    round_.fetch_add(1);
+    round_.notify_all();
+    for (auto& worker : workers_) worker.join();
+}
+
+void ThreadTeam::take_items(int thread) {
+    for (int i; (i = next_item_.fetch_add(1)) < n_items_;) work_(context_, i, thread);
+}
+
+void ThreadTeam::serve(int thread) {
+    unsigned seen = 0;
+    for (;;) {
+        wait_while_equal(round_, seen);
+        seen += 1;
+        if (closing_) return;
+        take_items(thread);
+        if (busy_.fetch_sub(1) == 1) busy_.notify_all();
+    }
+}
+
+void ThreadTeam::run(Work work, void* context, int n_items) {
+    if (workers_.empty() || n_items == 1) {
+        for (int i = 0; i < n_items; ++i) work(context, i, 0);
+        return;
+    }
+    work_ = work;
+    context_ = context;
+    n_items_ = n_items;
+    next_item_ = 0;
+    busy_ = int(workers_.size());
+    round_.fetch_add(1);
+    round_.notify_all();
+    take_items(0);
+    for (int left; (left = busy_.load(std::memory_order_acquire)) != 0;)
+        wait_while_equal(busy_, left);
+}
+
+}  // namespace bnt

@@ -1,0 +1,38 @@
+// A team of threads that runs one function at a time. Compiled once, for every processor.
+#pragma once
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace bnt {
+
+class ThreadTeam {
+  public:
+    using Work = void (*)(void* context, int item, int thread);
+
+    explicit ThreadTeam(int n_threads);
+    ~ThreadTeam();
+    ThreadTeam(const ThreadTeam&) = delete;
+    ThreadTeam& operator=(const ThreadTeam&) = delete;
+
+    int size() const { return int(workers_.size()) + 1; }
+
+    // Runs work(context, item, thread) for every item; which thread takes which item is not
+    // fixed, so results must not depend on it. `thread` is 0 in the calling thread.
+    void run(Work work, void* context, int n_items);
+
+  private:
+    void take_items(int thread);
+    void serve(int thread);
+
+    std::vector<std::thread> workers_;
+    Work work_ = nullptr;
+    void* context_ = nullptr;
+    int n_items_ = 0;
+    std::atomic<int> next_item_{0}, busy_{0};
+    std::atomic<unsigned> round_{0};
+    std::atomic<bool> closing_{false};
+};
+
+}  // namespace bnt
