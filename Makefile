@@ -1,0 +1,71 @@
+# Every target makes the virtual environment it needs; only Python (3.11 or newer, with venv) and a
+# C++ compiler have to be there. CMake and Ninja come from pip where the system has none.
+
+PYTHON ?= python3
+VENV   ?= .venv
+JOBS   ?= 2
+
+BIN     := $(VENV)/bin
+PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+SOURCES := $(wildcard CMakeLists.txt cpp/*)
+
+.PHONY: help demo test bench lint docs sanitize clean
+
+help:
+	@echo "make demo      small trees beside scikit-learn's models, on data that needs no download"
+	@echo "make test      all tests"
+	@echo "make bench     how fast the core is, and how far from what the processor can do"
+	@echo "make lint      ruff and mypy"
+	@echo "make docs      the documentation, into docs/_build/html"
+	@echo "make sanitize  the core's tests under AddressSanitizer and UBSan"
+	@echo "make clean     remove everything that make made, the environment included"
+
+# Editable, so that changes to Python files need no reinstall; changes to the core do.
+$(VENV)/.core: pyproject.toml $(SOURCES)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.with-%: $(VENV)/.core
+	$(PIP) --editable ".[$*]"
+	@touch $@
+
+demo: $(VENV)/.core
+	$(BIN)/bneuralt demo
+
+test: $(VENV)/.with-test
+	$(BIN)/python -m pytest -n $(JOBS)
+
+bench: $(VENV)/.core
+	$(BIN)/python -m benchmarks
+
+lint: $(VENV)/.with-lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+docs: $(VENV)/.with-docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+# The package with an instrumented core goes to a folder of its own. The base interpreter is used,
+# with the environment's packages on the path, since an editable install would come first otherwise.
+SAN       := build/sanitize
+SAN_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g
+sanitize: $(VENV)/.with-test
+	rm -rf $(SAN)/site
+	$(PIP) --no-deps --target $(SAN)/site . \
+	    --config-settings=build-dir=$(SAN)/cmake \
+	    --config-settings=cmake.build-type=RelWithDebInfo \
+	    --config-settings=install.strip=false \
+	    --config-settings=cmake.define.CMAKE_CXX_FLAGS="$(SAN_FLAGS)"
+	LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so)" \
+	ASAN_OPTIONS=detect_leaks=0 \
+	PYTHONPATH="$(SAN)/site:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
+	"$$($(BIN)/python -c 'import sys; print(sys._base_executable)')" -s -m pytest -q -p no:cacheprovider \
+	    $(wildcard tests/test_core*.py tests/test_engine*.py)
+
+clean:
+	rm -rf $(VENV) build dist docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -f src/bneuralt/*.so

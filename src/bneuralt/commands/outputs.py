@@ -1,0 +1,46 @@
+"""Where results go: checked before the work starts, written in one piece when it is done."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from bneuralt.commands import CANNOT_WRITE, CommandError
+
+
+def check_output(path: str, *, inputs: tuple[str, ...] = ()) -> None:
+    """Refuse an output file that cannot be written, or that is one of the inputs."""
+    target = Path(path)
+    if target.is_dir():
+        raise CommandError(f"--out {path}: is a folder; name a file in it.", CANNOT_WRITE)
+    folder = target.resolve().parent
+    if not folder.is_dir():
+        raise CommandError(f"--out {path}: there is no folder {folder}; make it.", CANNOT_WRITE)
+    if not os.access(folder, os.W_OK):
+        raise CommandError(f"--out {path}: the folder {folder} is not writable.", CANNOT_WRITE)
+    for source in inputs:
+        if source != "-" and target.resolve() == Path(source).resolve():
+            raise CommandError(f"--out {path}: would overwrite its own input.", CANNOT_WRITE)
+
+
+def terminal_width(most: int = 120) -> int:
+    return min(shutil.get_terminal_size().columns, most)
+
+
+class Progress:
+    """A line on the terminal that says what is going on; nothing where there is no terminal."""
+
+    def __init__(self, wanted: bool = True) -> None:
+        self._shown = wanted and sys.stderr.isatty()
+
+    def __call__(self, text: str = "") -> None:
+        if self._shown:
+            print(f"\r\033[K{text[: terminal_width() - 1]}", end="", file=sys.stderr, flush=True)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self("")
