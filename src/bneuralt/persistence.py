@@ -300,6 +300,9 @@ def _count(data: dict[str, Any], key: str) -> int:
     return value
 
 
+_IN_WORDS = {(int,): "a whole number", (int, float): "a number", (str,): "a name"}
+
+
 def _list(data: dict[str, Any], key: str, length: int, types: tuple[type, ...]) -> list[Any]:
     values = data[key]
     if not isinstance(values, list):
@@ -308,7 +311,7 @@ def _list(data: dict[str, Any], key: str, length: int, types: tuple[type, ...]) 
         raise ModelFileError(f'"{key}" has {len(values)} entries, the counts say {length}')
     for i, value in enumerate(values):
         if type(value) not in types:
-            raise ModelFileError(f'"{key}"[{i}] is {value!r}, not a {types[-1].__name__}')
+            raise ModelFileError(f'"{key}"[{i}] is {value!r}, not {_IN_WORDS[types]}')
     return values
 
 
