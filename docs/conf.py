@@ -1,0 +1,30 @@
+"""Settings of the documentation; `make docs` builds it with warnings as errors."""
+
+import bneuralt
+
+project = "bneuralt"
+author = "the bneuralt developers"
+copyright = author
+version = release = bneuralt.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+]
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+default_role = "code"  # docstrings write `name` for code
+
+myst_enable_extensions = ["dollarmath", "deflist"]
+myst_heading_anchors = 3
+
+autosummary_generate = True
+autodoc_typehints = "none"  # numpydoc sections say what the types are
+numpydoc_show_class_members = False
+
+html_theme = "furo"
+html_title = f"bneuralt {version}"
