@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import neural_trees
+from tree_strategies import neural_trees
 
 from bneuralt import NeuralTree
 from bneuralt.persistence import ModelFileError, format_json, parse_json, write_atomically

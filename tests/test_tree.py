@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import neural_trees
+from tree_strategies import neural_trees
 
 from bneuralt import NeuralTree, reference
 from bneuralt.activations import ACTIVATIONS, NAMES, activation_code

@@ -300,7 +300,11 @@ def _count(data: dict[str, Any], key: str) -> int:
     return value
 
 
-_IN_WORDS = {(int,): "a whole number", (int, float): "a number", (str,): "a name"}
+_IN_WORDS: dict[tuple[type, ...], str] = {
+    (int,): "a whole number",
+    (int, float): "a number",
+    (str,): "a name",
+}
 
 
 def _list(data: dict[str, Any], key: str, length: int, types: tuple[type, ...]) -> list[Any]:
