@@ -9,6 +9,8 @@ BIN     := $(VENV)/bin
 PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := $(wildcard CMakeLists.txt cpp/*)
 
+CORE_TESTS := $(wildcard tests/test_core*.py tests/test_engine*.py)
+
 .PHONY: help demo test bench lint docs sanitize clean
 
 help:
@@ -50,20 +52,18 @@ docs: $(VENV)/.with-docs
 
 # The package with an instrumented core goes to a folder of its own. The base interpreter is used,
 # with the environment's packages on the path, since an editable install would come first otherwise.
-SAN       := build/sanitize
-SAN_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g
+SAN := build/sanitize
 sanitize: $(VENV)/.with-test
 	rm -rf $(SAN)/site
 	$(PIP) --no-deps --target $(SAN)/site . \
 	    --config-settings=build-dir=$(SAN)/cmake \
-	    --config-settings=cmake.build-type=RelWithDebInfo \
-	    --config-settings=install.strip=false \
-	    --config-settings=cmake.define.CMAKE_CXX_FLAGS="$(SAN_FLAGS)"
+	    --config-settings=cmake.define.BNEURALT_SANITIZE=ON \
+	    --config-settings=install.strip=false
 	LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 \
 	PYTHONPATH="$(SAN)/site:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
-	"$$($(BIN)/python -c 'import sys; print(sys._base_executable)')" -s -m pytest -q -p no:cacheprovider \
-	    $(wildcard tests/test_core*.py tests/test_engine*.py)
+	"$$($(BIN)/python -c 'import sys; print(sys._base_executable)')" -s \
+	    -m pytest -q -p no:cacheprovider $(CORE_TESTS)
 
 clean:
 	rm -rf $(VENV) build dist docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis

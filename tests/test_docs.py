@@ -1,0 +1,83 @@
+"""What the documentation shows is what the library does."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import bneuralt
+from bneuralt.cli import build_parser
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(bneuralt.__path__, "bneuralt.")
+    if not module.name.endswith(("__main__", "_core"))
+)
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+def import_or_skip(name):
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and error.name.startswith("bneuralt"):
+            raise
+        pytest.skip(f"{name} needs {error.name}, which is not installed")
+
+
+def run_doctest(test):
+    report = []
+    result = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=report.append)
+    assert result.failed == 0, "".join(report)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_of_docstrings(name, tmp_path, monkeypatch):
+    module = import_or_skip(name)
+    monkeypatch.chdir(tmp_path)
+    for test in doctest.DocTestFinder().find(module, name):
+        if test.examples:
+            run_doctest(test)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples_of_pages(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    # A fence ends the output above it; doctest knows only blank lines.
+    text = re.sub(r"(?m)^```.*$", "", page.read_text(encoding="utf-8"))
+    run_doctest(doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0))
+
+
+def shown_commands():
+    for page in PAGES:
+        for line in re.findall(r"(?m)^\$ (bneuralt .*)$", page.read_text(encoding="utf-8")):
+            yield pytest.param(line, id=f"{page.name}: {line}")
+
+
+@pytest.mark.parametrize("line", list(shown_commands()))
+def test_commands_shown_in_pages_exist(line):
+    args = build_parser().parse_args(shlex.split(line, comments=True)[1:])
+    assert callable(args.run)
+
+
+def test_public_names_are_documented():
+    api = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    for name in bneuralt.__all__:
+        if name != "__version__":
+            assert re.search(rf"\b{name}\b", api), f"docs/api.md does not mention {name}"
+            assert getattr(bneuralt, name).__doc__, f"{name} has no docstring"
+
+
+def test_exit_codes_are_documented():
+    from bneuralt.commands import EXIT_CODES
+
+    page = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
+    for line in EXIT_CODES.splitlines()[1:]:
+        code, meaning = line.split(None, 1)
+        assert f"| {code} | {meaning} |" in page
