@@ -28,8 +28,11 @@ $(VENV)/.core: pyproject.toml $(SOURCES)
 	$(PIP) --editable .
 	@touch $@
 
+# The packages of an extra alone; asking pip for ".[test]" would compile the core once more.
+EXTRA = import sys, tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+        print(*project["optional-dependencies"][sys.argv[1]])
 $(VENV)/.with-%: $(VENV)/.core
-	$(PIP) --editable ".[$*]"
+	$(PIP) $$($(BIN)/python -c '$(EXTRA)' $*)
 	@touch $@
 
 demo: $(VENV)/.core

@@ -1,0 +1,372 @@
+"""The program as its users meet it: real files, real processes, exit codes and messages."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bneuralt import load_model
+
+ENVIRONMENT = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
+COMMAND = [sys.executable, "-m", "bneuralt"]
+
+
+def bneuralt(*arguments, cwd=None, stdin=None):
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)],
+        cwd=cwd,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+        timeout=300,
+    )
+
+
+def write_flowers(path, n_rows=120, seed=0):
+    """Three kinds of flowers, told by two lengths and a colour."""
+    rng = np.random.default_rng(seed)
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["length", "width", "colour", "kind"])
+        for i in range(n_rows):
+            kind = i % 3
+            length, width = rng.normal([3 * kind, -kind], 0.7)
+            colour = ["red", "blue", "white"][rng.integers(3) if kind else 0]
+            writer.writerow([round(length, 3), round(width, 3), colour, "abc"[kind] * 3])
+    return path
+
+
+def write_prices(path, n_rows=120, seed=0):
+    rng = np.random.default_rng(seed)
+    rooms, area = rng.integers(1, 8, n_rows), rng.uniform(20, 200, n_rows)
+    lines = [f"{r};{a:.2f};{r * 10 + a * 3 + e:.3f}" for r, a, e in zip(
+        rooms, area, rng.normal(0, 5, n_rows), strict=True)]  # fmt: skip
+    path.write_text("rooms;area;price\r\n" + "\r\n".join(lines) + "\r\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def flowers(tmp_path_factory):
+    """A table, the model trained on it, and the report."""
+    folder = tmp_path_factory.mktemp("flowers")
+    table = write_flowers(folder / "flowers.csv")
+    done = bneuralt("train", table, "--target", "kind", "--out", folder / "m.json", "--json")
+    assert done.returncode == 0, done.stderr
+    return table, folder / "m.json", json.loads(done.stdout)
+
+
+# ------------------------------------------------------------------------------- what works
+
+
+def test_version_help_and_config():
+    from bneuralt import __version__
+
+    assert bneuralt("--version").stdout == f"bneuralt {__version__}\n"
+    shown = bneuralt("--help").stdout
+    assert "train" in shown and "exit codes" in shown
+    assert __version__ in bneuralt("config").stdout
+
+
+def test_train_reports_what_the_saved_model_scores(flowers):
+    table, model_file, report = flowers
+    done = bneuralt("predict", model_file, table, "--held-out", "--json")
+    assert done.returncode == 0, done.stderr
+    again = json.loads(done.stdout)
+    assert again["held_out"]["rows"] == report["held_out"]["rows"] == 24
+    assert again["held_out"]["scores"] == report["held_out"]["scores"]
+    assert again["scores"] == report["held_out"]["scores"]
+    assert len(again["prediction"]) == 24
+    assert "as train reported" in done.stderr
+
+
+def test_report_of_a_classification(flowers, tmp_path):
+    table, model_file, report = flowers
+    assert report["task"] == "classification"
+    assert report["data"]["classes"] == {"aaa": 40, "bbb": 40, "ccc": 40}
+    assert report["held_out"]["scores"]["accuracy"] > 0.8
+    assert report["cross_validation"]["folds"] == 5
+    assert report["cross_validation"]["accuracy"]["mean"] > 0.8
+    assert np.sum(report["held_out"]["confusion"]["counts"]) == 24
+    assert report["model"]["weights"] == load_model(model_file).n_parameters_
+    assert {entry["feature"] for entry in report["features"]} == {
+        "length", "width", "colour=blue", "colour=red", "colour=white",
+    }  # fmt: skip
+    done = bneuralt("train", table, "--target", "kind", "--out", tmp_path / "m.json")
+    assert done.returncode == 0 and done.stderr == ""
+    for words in ("24 held-out rows", "5-fold", "predicted class", "weights", "length", "m.json"):
+        assert words in done.stdout
+    assert (tmp_path / "m.json").read_bytes() == model_file.read_bytes()
+
+
+def test_regression_and_its_report(tmp_path):
+    table, out = write_prices(tmp_path / "prices.csv"), tmp_path / "m.json"
+    done = bneuralt("train", table, "--target", "price", "--out", out, "--cv", 3)
+    assert done.returncode == 0, done.stderr
+    assert "r2 on 24 held-out rows" in done.stdout and "RMSE" in done.stdout
+    done = bneuralt("predict", out, table, "--out", tmp_path / "p.csv")
+    assert done.returncode == 0 and "as train reported" in done.stdout
+    with (tmp_path / "p.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 120 and [row["row"] for row in rows[:2]] == ["1", "2"]
+    float(rows[0]["prediction"])
+
+
+def test_forest_settings_and_drawing(tmp_path):
+    table, out = write_flowers(tmp_path / "f.csv"), tmp_path / "m.json"
+    done = bneuralt(
+        "train", table, "--target", "-1", "--out", out, "--forest", "--cv", 0,
+        "--set", "n_estimators=3", "--set", "max_depth=2", "--set", "scale=none", "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["model"]["trees"] == 3 and report["model"]["depth"] <= 2
+    assert report["cross_validation"] is None
+    drawing = bneuralt("draw", out, "--tree", 3)
+    assert drawing.returncode == 0
+    assert "aaa =" in drawing.stdout and "colour=" in drawing.stdout
+    assert bneuralt("draw", out, "--tree", 4).returncode == 2
+
+
+def test_everything_is_trained_on_when_nothing_is_held_out(tmp_path):
+    table, out = write_flowers(tmp_path / "f.csv", 30), tmp_path / "m.json"
+    done = bneuralt("train", table, "--target", "kind", "--out", out, "--test-fraction", 0)
+    assert done.returncode == 0, done.stderr
+    assert "trained on 30 rows" in done.stdout and "held-out" not in done.stdout
+    done = bneuralt("predict", out, table, "--held-out")
+    assert done.returncode == 3 and "does not tell of any held-out rows" in done.stderr
+
+
+def test_predictions_for_rows_without_target_in_another_order(flowers, tmp_path):
+    table, model_file, _ = flowers
+    with table.open() as file:
+        rows = list(csv.DictReader(file))
+    names = ["colour", "width", "length"]
+    lines = [names, *([row[name] for name in names] for row in rows)]
+    text = "\n".join("\t".join(line) for line in lines)
+    shuffled = bneuralt("predict", model_file, "-", "--probabilities", stdin=text)
+    straight = bneuralt("predict", model_file, table, "--probabilities")
+    assert shuffled.returncode == straight.returncode == 0
+    assert shuffled.stdout == straight.stdout
+    header, first = shuffled.stdout.splitlines()[:2]
+    assert header == "row,prediction,p(aaa),p(bbb),p(ccc)"
+    assert sum(map(float, first.split(",")[2:])) == pytest.approx(1, abs=1e-6)
+    assert "120 rows predicted" in shuffled.stderr and "accuracy" not in shuffled.stderr
+
+
+def test_whole_numbers_stay_whole_numbers(tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("".join(f"{i / 7:.3f},{i % 4},{int(i > 30)}\n" for i in range(60)))
+    out = tmp_path / "m.json"
+    assert bneuralt("train", table, "--target", "3", "--out", out, "--cv", 0).returncode == 0
+    done = bneuralt("predict", out, table)
+    assert {line.split(",")[1] for line in done.stdout.splitlines()[1:]} == {"0", "1"}
+
+
+def test_a_model_saved_in_python_can_be_used(tmp_path):
+    from bneuralt import BNeuralTClassifier
+
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    model = BNeuralTClassifier(max_epochs=5, random_state=0).fit(X, X[:, 0] > 0)
+    model.save(tmp_path / "m.json")
+    np.savetxt(tmp_path / "x.csv", X, delimiter=",")
+    done = bneuralt("predict", tmp_path / "m.json", tmp_path / "x.csv")
+    assert done.returncode == 0, done.stderr
+    said = [line.split(",")[1] for line in done.stdout.splitlines()[1:]]
+    assert said == [str(label) for label in model.predict(X)]
+
+
+def test_same_seed_same_file_another_seed_another_file(flowers, tmp_path):
+    table, model_file, _ = flowers
+    out = tmp_path / "m.json"
+    arguments = ("train", table, "--target", "kind", "--out", out, "--cv", 0)
+    assert bneuralt(*arguments, "--jobs", 2).returncode == 0
+    tree = json.loads(out.read_text())
+    assert load_model(out).tree_ == load_model(model_file).tree_
+    assert bneuralt(*arguments, "--seed", 1).returncode == 0
+    assert json.loads(out.read_text()) != tree
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(flowers):
+    table, model_file, _ = flowers
+    process = subprocess.Popen(
+        [*COMMAND, "predict", str(model_file), str(table)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=ENVIRONMENT,
+    )
+    process.stdout.close()
+    message = process.stderr.read().decode()
+    process.stderr.close()
+    assert process.wait() == 0 and "Traceback" not in message
+
+
+def test_data_list(tmp_path):
+    listed = json.loads(bneuralt("data", "list", "--json", "--folder", tmp_path).stdout)
+    assert {"iris", "vehicle", "mnist"} <= {entry["name"] for entry in listed}
+    assert "iris" in bneuralt("data", "list").stdout
+
+
+def test_demo():
+    done = bneuralt("demo", "--splits", 1, "--json")
+    assert done.returncode == 0, done.stderr
+    results = json.loads(done.stdout)
+    assert [r["data"] for r in results] == ["iris", "wine", "breast_cancer", "digits", "diabetes"]
+    for result in results:
+        scores = {row["model"]: row["score"] for row in result["models"]}
+        assert len(scores) == 6 and scores["neural tree"] > (0.2 if not result["classes"] else 0.8)
+
+
+def test_vehicle_as_promised(shared, tmp_path):
+    table, out = shared / "data" / "vehicle.csv", tmp_path / "m.json"
+    done = bneuralt("train", table, "--target", "target", "--out", out, "--json")
+    report = json.loads(done.stdout)
+    again = json.loads(bneuralt("predict", out, table, "--json").stdout)
+    assert again["held_out"]["scores"] == report["held_out"]["scores"]
+    assert report["held_out"]["scores"]["accuracy"] > 0.7
+
+
+# --------------------------------------------------------------------- what goes wrong, kindly
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ((), 2, "COMMAND"),
+        (("fly",), 2, "invalid choice: 'fly'"),
+        (("train", "t.csv", "--out", "m.json"), 2, "--target"),
+        (("train", "t.csv", "--target", "kind"), 2, "--out"),
+        (("train", "no.csv", "--target", "kind", "--out", "m.json"), 3, "no.csv: no such file"),
+        (("train", ".", "--target", "kind", "--out", "m.json"), 3, "is a folder"),
+        (("train", "t.csv", "--target", "kin", "--out", "m.json"), 3, "Did you mean 'kind'"),
+        (("train", "gap.csv", "--target", "b", "--out", "m.json"), 3, "row 2 (line 3), column 'a'"),
+        (("train", "t.csv", "--target", "kind", "--out", "no/m.json"), 5, "no folder"),
+        (("train", "t.csv", "--target", "kind", "--out", "."), 5, "is a folder"),
+        (("train", "t.csv", "--target", "kind", "--out", "t.csv"), 5, "overwrite its own input"),
+        (("train", "t.csv", "--target", "kind", "--out", "gap.csv"), 5, "not a model"),
+        (("train", "t.csv", "--target", "kind", "--out", "m.json", "--test-fraction", "1"), 2,
+         "not in [0, 1)"),
+        (("train", "t.csv", "--target", "kind", "--out", "m.json", "--test-fraction", "x"), 2,
+         "--test-fraction"),
+        (("train", "t.csv", "--target", "kind", "--out", "m.json", "--cv", "1"), 2, "at least 2"),
+        (("train", "t.csv", "--target", "kind", "--out", "m.json", "--seed", "-1"), 2, "--seed"),
+        (("train", "t.csv", "--target", "kind", "--out", "m.json", "--task", "regression"), 3,
+         "holds 'aaa' where a finite number"),
+        (("train", "t.csv", "--target", "kind", "--out", "m.json", "--set", "depth=3"), 2,
+         "no setting 'depth'. Did you mean 'max_depth'"),
+        (("train", "t.csv", "--target", "kind", "--out", "m.json", "--set", "max_depth"), 2,
+         "NAME=VALUE"),
+        (("train", "t.csv", "--target", "kind", "--out", "m.json", "--set", "max_depth=-3"), 2,
+         "max_depth"),
+        (("train", "t.csv", "--target", "kind", "--out", "m.json", "--set", "loss=x"), 2, "loss"),
+        (("train", "two.csv", "--target", "b", "--out", "m.json", "--test-fraction", ".6"), 3,
+         "at least 2 are needed"),
+        (("train", "single.csv", "--target", "b", "--out", "m.json"), 3, "nothing to learn"),
+        (("predict", "no.json", "t.csv"), 4, "no.json: no such file"),
+        (("predict", ".", "t.csv"), 4, "cannot be read"),
+        (("predict", "t.csv", "t.csv"), 4, "t.csv"),
+        (("predict", "other.json", "t.csv"), 4, "other.json"),
+        (("draw", "other.json"), 4, "other.json"),
+        (("data", "fetch", "moon"), 2, "no data set 'moon'"),
+        (("demo", "--splits", "0"), 2, "at least 1"),
+    ],
+)  # fmt: skip
+def test_errors_say_what_to_do_and_leave_nothing(arguments, code, message, tmp_path):
+    write_flowers(tmp_path / "t.csv", 30)
+    (tmp_path / "gap.csv").write_text("a,b\n1,x\n,y\n3,x\n")
+    (tmp_path / "two.csv").write_text("a,b\n1,x\n2,y\n")
+    (tmp_path / "single.csv").write_text("a,b\n1,x\n2,x\n3,x\n")
+    (tmp_path / "other.json").write_text('{"colour": "red"}')
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    done = bneuralt(*arguments, cwd=tmp_path)
+    assert done.returncode == code, done.stderr
+    assert message in done.stderr and "Traceback" not in done.stderr
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_tables_that_do_not_fit_the_model(flowers, tmp_path):
+    _, model_file, _ = flowers
+    table = tmp_path / "t.csv"
+    for text, message in [
+        ("length,width,colour\n1,2,green\n", "row 1 (line 2), column 'colour' holds 'green'"),
+        ("length,colour\n1,red\n", "lacks 'width'"),
+        ("length,width,colour\n1,x,red\n", "column 'width' holds 'x'"),
+        ("length,width,colour\n1,,red\n", "1 value is missing"),
+    ]:
+        table.write_text(text)
+        done = bneuralt("predict", model_file, table, "--out", tmp_path / "p.csv")
+        assert done.returncode == 3 and message in done.stderr
+        assert not (tmp_path / "p.csv").exists()
+    table.write_text("length,width,colour\n1,2,red\n")
+    done = bneuralt("predict", model_file, table, "--held-out")
+    assert done.returncode == 3 and "not the file" in done.stderr
+
+
+def test_probabilities_of_a_regression_are_refused(tmp_path):
+    table, out = write_prices(tmp_path / "p.csv", 40), tmp_path / "m.json"
+    bneuralt("train", table, "--target", "price", "--out", out, "--cv", 0)
+    done = bneuralt("predict", out, table, "--probabilities")
+    assert done.returncode == 2 and "--probabilities" in done.stderr
+
+
+@pytest.mark.parametrize("size", [10, 1000, -200, -2])
+def test_a_model_cut_in_the_middle_is_refused(flowers, tmp_path, size):
+    table, model_file, _ = flowers
+    cut = tmp_path / "cut.json"
+    cut.write_bytes(model_file.read_bytes()[:size])
+    done = bneuralt("predict", cut, table)
+    assert done.returncode == 4 and "cut.json" in done.stderr and "Traceback" not in done.stderr
+
+
+# ------------------------------------------------------------------------------- interruption
+
+
+def start_long_training(tmp_path):
+    """Start a `train` that takes minutes, and wait until it is really training."""
+    table = write_flowers(tmp_path / "t.csv", 20_000)
+    process = subprocess.Popen(
+        [*COMMAND, "train", "t.csv", "--target", "kind", "--out", "m.json", "--verbose",
+         "--set", "max_epochs=100000"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={**ENVIRONMENT, "PYTHONUNBUFFERED": "1"},
+    )  # fmt: skip
+    assert process.stdout.readline(), "the training ended without a word"
+    return table, process
+
+
+@pytest.mark.parametrize("previous", [False, True], ids=["no model", "previous model"])
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_killed_training_leaves_no_half_written_model(sign, previous, flowers, tmp_path):
+    out = tmp_path / "m.json"
+    if previous:
+        out.write_bytes(flowers[1].read_bytes())
+    table, process = start_long_training(tmp_path)
+    time.sleep(0.3)
+    process.send_signal(sign)
+    rest = process.stdout.read().decode()
+    process.stdout.close()
+    code = process.wait(timeout=60)
+    assert "Traceback" not in rest
+    if sign == signal.SIGINT:
+        assert code == 130 and "interrupted; nothing was written" in rest
+    else:
+        assert code == -sign
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        [table.name, *(["m.json"] if previous else [])]
+    )
+    if previous:
+        assert out.read_bytes() == flowers[1].read_bytes()
+
+
+def test_nothing_but_the_model_is_left_beside_it(flowers):
+    folder = Path(flowers[1]).parent
+    assert sorted(path.name for path in folder.iterdir()) == ["flowers.csv", "m.json"]
