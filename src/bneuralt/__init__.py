@@ -21,7 +21,7 @@ _WHERE = {
     "PAPER_SETTINGS": "estimators",
     "BNeuralForestClassifier": "forest",
     "BNeuralForestRegressor": "forest",
-    "load_model": "persistence",
+    "load_model": "model_file",
     "load_dataset": "datasets",
     "show_config": "config",
     "TrainingSettings": "training",

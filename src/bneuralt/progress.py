@@ -1,0 +1,173 @@
+"""Telling those who want to know how a fit is going, and hearing from them whether to stop.
+
+They are the user's `callback`, the line that `verbose` asks for, and the callbacks registered
+through scikit-learn's own protocol (`set_callbacks`, from scikit-learn 1.9 on).
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+try:
+    from sklearn.callback import CallbackSupportMixin
+except ImportError:  # before scikit-learn 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in for a part of scikit-learn that this version does not have."""
+
+
+__all__ = ["CallbackSupportMixin", "ForestState", "Step", "TrainingData", "reporting"]
+
+Attributes = Callable[[], dict[str, Any]]
+#: (state, score, function that returns the fitted attributes as of now) -> whether to stop
+Report = Callable[[Any, float, Attributes], bool]
+
+
+@dataclass(frozen=True)
+class ForestState:
+    """What a callback learns after each tree of a forest.
+
+    Attributes
+    ----------
+    n_done, n_estimators : int
+        Trees trained so far by this fit, and in the end.
+    seconds : float
+        Time since the fit began.
+    """
+
+    n_done: int
+    n_estimators: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Step:
+    """What the progress of a fit is counted in."""
+
+    name: str
+    n_steps: int
+    describe: Callable[[Any, float], str]
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """The data of a fit as its user gave them, for callbacks that want to score on them."""
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The data in the words of scikit-learn's callback hooks."""
+        has_weight = self.sample_weight is not None
+        metadata = {"sample_weight": self.sample_weight} if has_weight else None
+        return {"X": self.X, "y": self.y, "metadata": metadata}
+
+
+@contextmanager
+def reporting(
+    estimator: Any, step: Step, data: TrainingData, callback: Callable[[Any], Any] | None = None
+) -> Iterator[Report | None]:
+    """Yield what is to be called after each step, or None if nobody listens."""
+    with ExitStack() as stack:
+        listeners: list[Report] = []
+        if callback is not None:
+            listeners.append(lambda state, score, fitted: bool(callback(state)))
+        if estimator.verbose:
+            listeners.append(stack.enter_context(_progress_line(step)))
+        if getattr(estimator, "_skl_callbacks", None):
+            listeners.append(stack.enter_context(_sklearn_callbacks(estimator, step, data)))
+
+        def report(state: Any, score: float, fitted: Attributes) -> bool:
+            wishes = [listener(state, score, fitted) for listener in listeners]
+            return any(wishes)
+
+        yield report if listeners else None
+
+
+@contextmanager
+def _progress_line(step: Step, stream: TextIO | None = None) -> Iterator[Report]:
+    """Show one live line in a terminal, and some ten plain lines elsewhere."""
+    out = sys.stderr if stream is None else stream
+    live = out.isatty()
+    every = 1 if live else max(1, step.n_steps // 10)
+    n_done, last_shown = 0, -1.0
+
+    def show(state: Any, score: float, fitted: Attributes) -> bool:
+        nonlocal n_done, last_shown
+        n_done += 1
+        now = time.monotonic()
+        is_last = n_done == step.n_steps
+        if is_last or (now - last_shown > 0.1 if live else n_done % every == 0):
+            last_shown = now
+            text = step.describe(state, score)
+            out.write(f"\r{text}\x1b[K" if live else f"{text}\n")
+            out.flush()
+        return False
+
+    try:
+        yield show
+    finally:
+        if live and n_done:
+            out.write("\n")
+
+
+@contextmanager
+def _sklearn_callbacks(estimator: Any, step: Step, data: TrainingData) -> Iterator[Report]:
+    """Speak scikit-learn's protocol: a task for the fit, and a subtask for each step."""
+    context = estimator._init_callback_context(max_subtasks=step.n_steps)
+    context.call_on_fit_task_begin(estimator=estimator, **data.arguments)
+    n_done = 0
+
+    def begin_step() -> Any:
+        return context.subcontext(task_name=step.name).call_on_fit_task_begin(
+            estimator=estimator, **data.arguments
+        )
+
+    task = begin_step()
+
+    def tell(state: Any, score: float, fitted: Attributes) -> bool:
+        nonlocal task, n_done
+        n_done += 1
+        stop = task.call_on_fit_task_end(
+            estimator=estimator, **data.arguments, reconstruction_attributes=fitted
+        )
+        task = None if stop or n_done == step.n_steps else begin_step()
+        return stop
+
+    yield tell
+    if task is not None:  # training stopped before the step that was announced
+        task.call_on_fit_task_end(estimator=estimator)
+    context.call_on_fit_task_end(
+        estimator=estimator, **data.arguments, reconstruction_attributes=dict
+    )
+
+
+def describe_epoch(state: Any, score: float, score_name: str) -> str:
+    """Return one line about the epoch that has just ended."""
+    width = len(str(state.max_epochs))
+    left = state.seconds / (state.epoch + 1) * (state.max_epochs - state.epoch - 1)
+    has_validation = math.isfinite(state.val_loss)
+    return "  ".join(
+        [
+            f"epoch {state.epoch + 1:{width}d}/{state.max_epochs}",
+            f"loss {state.train_loss:.4f}",
+            *([f"validation loss {state.val_loss:.4f}"] if has_validation else []),
+            f"{score_name} {score:.4f}",
+            f"rate {state.learning_rate:.2g}",
+            f"{left:.1f} s left",
+        ]
+    )
+
+
+def describe_forest(state: ForestState, score: float) -> str:
+    """Return one line about the tree that has just been trained."""
+    left = state.seconds / state.n_done * (state.n_estimators - state.n_done)
+    return f"tree {state.n_done}/{state.n_estimators}  {left:.1f} s left"
