@@ -17,10 +17,10 @@ class Contender:
 
 
 def contenders(task: str) -> list[Contender]:
-    """One tree, a forest of trees, and four models of scikit-learn with its default settings.
+    """One tree, a forest of trees, and four models of scikit-learn, all with default settings.
 
-    All models but the random forest want inputs of one scale: scikit-learn's get a StandardScaler,
-    trees have one built in.
+    Neural trees scale features and target by themselves. So that all are treated alike, the models
+    of scikit-learn that need it get scalers.
     """
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
     from sklearn.linear_model import LogisticRegression, Ridge
@@ -53,33 +53,42 @@ def _seeded(estimator: Any) -> Callable[[int], Any]:
 
 
 def _scaled(estimator: Any) -> Callable[[int], Any]:
+    from sklearn.base import is_regressor
+    from sklearn.compose import TransformedTargetRegressor
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     def make(seed: int) -> Any:
         takes_seed = "random_state" in estimator().get_params()
         model = estimator(random_state=seed) if takes_seed else estimator()
-        return make_pipeline(StandardScaler(), model)
+        pipeline = make_pipeline(StandardScaler(), model)
+        if is_regressor(model):
+            return TransformedTargetRegressor(pipeline, transformer=StandardScaler())
+        return pipeline
 
     return make
+
+
+def _last_step(model: Any) -> Any:
+    return getattr(model, "regressor_", model)[-1]
 
 
 def _own_weights(model: Any) -> int:
     return model.n_parameters_
 
 
-def _linear_weights(pipeline: Any) -> int:
-    model = pipeline[-1]
+def _linear_weights(fitted: Any) -> int:
+    model = _last_step(fitted)
     return model.coef_.size + _size(model.intercept_)
 
 
-def _svm_weights(pipeline: Any) -> int:
-    model = pipeline[-1]
+def _svm_weights(fitted: Any) -> int:
+    model = _last_step(fitted)
     return model.support_vectors_.size + model.dual_coef_.size + model.intercept_.size
 
 
-def _mlp_weights(pipeline: Any) -> int:
-    model = pipeline[-1]
+def _mlp_weights(fitted: Any) -> int:
+    model = _last_step(fitted)
     return sum(w.size for w in [*model.coefs_, *model.intercepts_])
 
 

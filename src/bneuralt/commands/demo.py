@@ -41,7 +41,7 @@ class Sample(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--splits", type=_positive, default=5, metavar="N", help="random splits (default 5)"
+        "--splits", type=_positive, default=3, metavar="N", help="random splits (default 3)"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the splits")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
@@ -88,14 +88,16 @@ def compare(sample: Sample, n_splits: int, seed: int, say: Progress) -> dict[str
     for contender in contenders(sample.task):
         say(f"{sample.name}: {contender.name}")
         runs = [_one_run(contender, sample, seed + i) for i in range(n_splits)]
-        mean = {key: float(np.mean([run[key] for run in runs])) for key in runs[0]}
+        found = {key: [run[key] for run in runs] for key in runs[0]}
         rows.append(
             {
                 "model": contender.name,
-                **mean,
-                "score_sd": float(
-                    np.std([run["score"] for run in runs], ddof=min(1, n_splits - 1))
-                ),
+                "score": float(np.mean(found["score"])),
+                "score_sd": float(np.std(found["score"], ddof=min(1, n_splits - 1))),
+                "weights": float(np.mean(found["weights"])),
+                # Medians: a moment's load on the machine should not count.
+                "fit_seconds": float(np.median(found["fit_seconds"])),
+                "predict_seconds": float(np.median(found["predict_seconds"])),
             }
         )
     return {

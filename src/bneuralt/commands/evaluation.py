@@ -121,7 +121,8 @@ def confusion(y: np.ndarray, predicted: np.ndarray) -> dict[str, Any]:
 
 def trees_of(model: Any) -> list[NeuralTree]:
     """The tree of a model, or the trees of a forest."""
-    return [model.tree_] if hasattr(model, "tree_") else list(model.trees_)
+    members = [model] if hasattr(model, "tree_") else model.estimators_
+    return [member.tree_ for member in members]
 
 
 def feature_usage(
