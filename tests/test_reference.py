@@ -128,7 +128,7 @@ def test_a_loss_that_does_not_fit_is_refused(arguments, message):
 
 @pytest.mark.parametrize("activation", [*NAMES, "mixed"])
 @pytest.mark.parametrize(("loss", "output"), LOSS_AND_OUTPUT)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data(), seed=SEEDS)
 def test_gradient_matches_central_differences(activation, loss, output, data, seed):
     tree = data.draw(

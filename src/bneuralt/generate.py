@@ -6,7 +6,6 @@ array operations per level however large the tree is.
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from bneuralt.activations import activation_code
 from bneuralt.tree import NeuralTree
+from bneuralt.tree_checks import checked_count
 
 __all__ = ["GrowthRule", "LeafSampler", "random_tree"]
 
@@ -61,11 +61,11 @@ class GrowthRule:
     rule: str = "inclusive"
 
     def __post_init__(self) -> None:
-        _check_at_least("n_outputs", self.n_outputs, 1)
+        checked_count("n_outputs", self.n_outputs, 1)
         if self.rule not in ("inclusive", "paper"):
             raise ValueError(f"rule={self.rule!r} is not known: choose 'inclusive' or 'paper'")
-        _check_at_least("max_depth", self.max_depth, self.top_depth)
-        _check_at_least("max_children", self.max_children, 3 if self.rule == "paper" else 2)
+        checked_count("max_depth", self.max_depth, self.top_depth)
+        checked_count("max_children", self.max_children, 3 if self.rule == "paper" else 2)
         if not 0.0 <= self.leaf_probability <= 1.0:
             raise ValueError(f"leaf_probability={self.leaf_probability!r} is not in [0, 1]")
 
@@ -181,7 +181,7 @@ def random_tree(
     >>> tree.depth <= 5
     True
     """
-    _check_at_least("n_inputs", n_inputs, 1)
+    checked_count("n_inputs", n_inputs, 1)
     codes = activation_code(activation), activation_code(output_activation, output=True)
     growth = GrowthRule(n_outputs, max_depth, max_children, leaf_probability, rule)
     sampler = _leaf_sampler(feature_sampling, n_inputs)
@@ -201,8 +201,8 @@ def _draw_between(
     growth: GrowthRule, rng: np.random.Generator, min_size: int | None, max_size: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw structures until one has a size within the limits."""
-    least = 1 if min_size is None else _check_at_least("min_size", min_size, 1)
-    most = LARGEST_SIZE if max_size is None else _check_at_least("max_size", max_size, 1)
+    least = 1 if min_size is None else checked_count("min_size", min_size, 1)
+    most = LARGEST_SIZE if max_size is None else checked_count("max_size", max_size, 1)
     if least > most:
         raise ValueError(f"min_size={least} is above the largest size allowed, {most}")
     sizes: list[int] = []
@@ -264,13 +264,3 @@ def _initial_parameters(
         raise ValueError(f"init_scale={scale!r} must be finite and not negative")
     spread = scale / np.sqrt(np.bincount(above, minlength=parent.size))
     return np.concatenate([np.zeros(parent.size), rng.normal(size=above.size) * spread[above]])
-
-
-def _check_at_least(name: str, value: Any, least: int) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be an int, not {type(value).__name__}") from None
-    if number < least:
-        raise ValueError(f"{name}={number} must be {least} or more")
-    return number

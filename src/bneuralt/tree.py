@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from bneuralt.activations import NAMES, OUTPUT_NAMES
+from bneuralt.activations import NAMES
+from bneuralt.tree_checks import (
+    as_readable,
+    check_leaves,
+    check_nodes,
+    checked_count,
+    checked_integers,
+    checked_parameters,
+    frozen,
+)
 
 if TYPE_CHECKING:
     from bneuralt.generate import LeafSampler
@@ -74,17 +83,17 @@ class NeuralTree:
 
     def __post_init__(self) -> None:
         checked = {
-            "n_inputs": _checked_count("n_inputs", self.n_inputs),
-            "n_outputs": _checked_count("n_outputs", self.n_outputs),
-            "parent": _checked_integers("parent", self.parent, np.int32),
-            "activation": _checked_integers("activation", self.activation, np.uint8),
-            "leaf_parent": _checked_integers("leaf_parent", self.leaf_parent, np.int32),
-            "leaf_input": _checked_integers("leaf_input", self.leaf_input, np.int32),
+            "n_inputs": checked_count("n_inputs", self.n_inputs),
+            "n_outputs": checked_count("n_outputs", self.n_outputs),
+            "parent": checked_integers("parent", self.parent, np.int32),
+            "activation": checked_integers("activation", self.activation, np.uint8),
+            "leaf_parent": checked_integers("leaf_parent", self.leaf_parent, np.int32),
+            "leaf_input": checked_integers("leaf_input", self.leaf_input, np.int32),
         }
         self.__dict__.update(checked)
-        _check_nodes(self)
-        _check_leaves(self)
-        self.__dict__["parameters"] = _checked_parameters(self, self.parameters)
+        check_nodes(self)
+        check_leaves(self)
+        self.__dict__["parameters"] = checked_parameters(self, self.parameters)
 
     # -- making trees --------------------------------------------------------------------
 
@@ -148,7 +157,7 @@ class NeuralTree:
         tree = object.__new__(NeuralTree)
         shared = {key: value for key, value in self.__dict__.items() if key in _STRUCTURE}
         tree.__dict__.update(shared)
-        tree.__dict__["parameters"] = _checked_parameters(self, parameters)
+        tree.__dict__["parameters"] = checked_parameters(self, parameters)
         return tree
 
     def astype(self, dtype: DTypeLike) -> NeuralTree:
@@ -210,9 +219,10 @@ class NeuralTree:
         array of shape (n_rows, n_outputs), or (n_outputs,) for a single row
             In the dtype of the tree.
         """
-        rows, single = _checked_rows(X, self.n_inputs)
-        outputs = self._model.forward(rows, n_threads)
-        return outputs[0] if single else outputs
+        try:
+            return self._model.forward(X, n_threads)
+        except TypeError:  # not an array that the core can read as it is
+            return self._model.forward(as_readable(X), n_threads)
 
     @cached_property
     def _model(self) -> Any:
@@ -273,13 +283,13 @@ class NeuralTree:
     def child_start(self) -> np.ndarray:
         """Node i has the function children `child_start[i]` to `child_start[i + 1] - 1`."""
         k, n_nodes = self.n_outputs, self.parent.size
-        return _frozen(k + np.searchsorted(self.parent[k:], np.arange(n_nodes + 1)), np.int32)
+        return frozen(k + np.searchsorted(self.parent[k:], np.arange(n_nodes + 1)), np.int32)
 
     @cached_property
     def leaf_start(self) -> np.ndarray:
         """Node i has the leaves `leaf_start[i]` to `leaf_start[i + 1] - 1`."""
         nodes = np.arange(self.parent.size + 1)
-        return _frozen(np.searchsorted(self.leaf_parent, nodes), np.int32)
+        return frozen(np.searchsorted(self.leaf_parent, nodes), np.int32)
 
     @cached_property
     def level_start(self) -> np.ndarray:
@@ -291,12 +301,12 @@ class NeuralTree:
         child_start = self.child_start.tolist()
         while starts[-1] < self.parent.size:
             starts.append(child_start[starts[-1]])
-        return _frozen(starts, np.int32)
+        return frozen(starts, np.int32)
 
     @cached_property
     def input_counts(self) -> np.ndarray:
         """How many leaves carry each input."""
-        return _frozen(np.bincount(self.leaf_input, minlength=self.n_inputs), np.int64)
+        return frozen(np.bincount(self.leaf_input, minlength=self.n_inputs), np.int64)
 
     # -- sizes ---------------------------------------------------------------------------
 
@@ -383,158 +393,3 @@ _STRUCTURE = frozenset(NeuralTree.__dataclass_fields__) - {"parameters"} | {
     "input_counts",
     "hidden_activation",
 }
-
-
-def _frozen(values: ArrayLike, dtype: DTypeLike) -> np.ndarray:
-    array = np.array(values, dtype=dtype, order="C")
-    array.flags.writeable = False
-    return array
-
-
-def _checked_count(name: str, value: Any) -> int:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{name} must be an int, not {type(value).__name__}")
-    if not 1 <= value <= np.iinfo(np.int32).max:
-        raise ValueError(f"{name}={value} must be 1 or more (and fit 32 bits)")
-    return int(value)
-
-
-def _checked_integers(name: str, values: ArrayLike, dtype: type[np.integer]) -> np.ndarray:
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise ValueError(f"{name} must have one dimension, not shape {array.shape}")
-    if array.size and array.dtype.kind not in "iu":
-        raise TypeError(f"{name} must hold integers, not {array.dtype}")
-    info = np.iinfo(dtype)
-    _check_all(
-        (array >= info.min) & (array <= info.max),
-        lambda i: f"{name}[{i}] is {array[i]}, which does not fit {info.dtype}",
-    )
-    return _frozen(array, dtype)
-
-
-def _check_all(valid: np.ndarray, message: Any) -> None:
-    """Raise a ValueError with the message of the first place that is not valid."""
-    if not valid.all():
-        raise ValueError(message(int(np.argmin(valid))))
-
-
-def _check_nodes(tree: NeuralTree) -> None:
-    parent, activation, k = tree.parent, tree.activation, tree.n_outputs
-    if parent.size < k:
-        raise ValueError(f"parent has {parent.size} nodes, fewer than n_outputs={k}")
-    if activation.size != parent.size:
-        raise ValueError(f"activation has {activation.size} nodes, parent has {parent.size}")
-    _check_all(
-        parent[:k] == -1,
-        lambda i: (
-            f"parent[{i}] is {parent[i]}, but the first n_outputs={k} nodes are the "
-            "outputs, whose parent is -1"
-        ),
-    )
-    inner = parent[k:]
-    _check_all(
-        (inner >= 0) & (inner < np.arange(k, parent.size)),
-        lambda i: (
-            f"parent[{k + i}] is {inner[i]}, but the parent of node {k + i} must be one "
-            f"of the nodes before it, 0 to {k + i - 1}"
-        ),
-    )
-    _check_all(
-        inner[1:] >= inner[:-1],
-        lambda i: (
-            f"parent[{k + i + 1}] is {inner[i + 1]} after {inner[i]}: nodes must be "
-            "numbered breadth-first, so that parents never decrease"
-        ),
-    )
-    _check_all(
-        activation < len(NAMES),
-        lambda i: (
-            f"activation[{i}] is {activation[i]}, codes go from 0 to {len(NAMES) - 1}: "
-            f"{', '.join(NAMES)}"
-        ),
-    )
-    outputs = [NAMES[code] for code in np.unique(activation[:k])]
-    if len(outputs) > 1 or outputs[0] not in OUTPUT_NAMES:
-        raise ValueError(
-            f"activation of the output nodes is {', '.join(outputs)}: they must be all "
-            f"{' or all '.join(OUTPUT_NAMES)}"
-        )
-
-
-def _check_leaves(tree: NeuralTree) -> None:
-    leaf_parent, leaf_input, n_nodes = tree.leaf_parent, tree.leaf_input, tree.parent.size
-    if leaf_input.size != leaf_parent.size:
-        raise ValueError(
-            f"leaf_input has {leaf_input.size} leaves, leaf_parent has {leaf_parent.size}"
-        )
-    _check_all(
-        (leaf_parent >= 0) & (leaf_parent < n_nodes),
-        lambda i: f"leaf_parent[{i}] is {leaf_parent[i]}, nodes go from 0 to {n_nodes - 1}",
-    )
-    _check_all(
-        leaf_parent[1:] >= leaf_parent[:-1],
-        lambda i: (
-            f"leaf_parent[{i + 1}] is {leaf_parent[i + 1]} after {leaf_parent[i]}: "
-            "leaves must be grouped by parent, in the order of the nodes"
-        ),
-    )
-    _check_all(
-        (leaf_input >= 0) & (leaf_input < tree.n_inputs),
-        lambda i: (
-            f"leaf_input[{i}] is {leaf_input[i]}, inputs go from 0 to "
-            f"{tree.n_inputs - 1} (n_inputs={tree.n_inputs})"
-        ),
-    )
-    has_child = np.zeros(n_nodes, dtype=bool)
-    has_child[tree.parent[tree.n_outputs :]] = True
-    has_child[leaf_parent] = True
-    _check_all(has_child, lambda i: f"function node {i} has no child: give it a leaf")
-
-
-def _checked_parameters(tree: NeuralTree, values: ArrayLike) -> np.ndarray:
-    array = np.asarray(values)
-    if array.dtype.kind in "iu":
-        array = array.astype(np.float64)
-    if array.dtype.kind != "f" or array.dtype.itemsize not in (4, 8):
-        raise TypeError(f"parameters must be float64 or float32, not {array.dtype}")
-    n_nodes = tree.parent.size
-    n_wanted = 2 * n_nodes - tree.n_outputs + tree.leaf_parent.size
-    if array.shape != (n_wanted,):
-        raise ValueError(
-            f"parameters has shape {array.shape}, this tree needs ({n_wanted},): {n_nodes} "
-            f"biases, {n_nodes - tree.n_outputs} edges, {tree.leaf_parent.size} leaf weights"
-        )
-    _check_all(np.isfinite(array), lambda i: f"parameters[{i}] is {array[i]}, {_place(tree, i)}")
-    return _frozen(array, array.dtype.type)  # in native byte order
-
-
-def _place(tree: NeuralTree, i: int) -> str:
-    """Say in words which weight `parameters[i]` is."""
-    n_nodes, k = tree.parent.size, tree.n_outputs
-    if i < n_nodes:
-        return f"the bias of node {i}: weights must be finite"
-    if i < 2 * n_nodes - k:
-        return f"the edge above node {i - n_nodes + k}: weights must be finite"
-    return f"the weight of leaf {i - 2 * n_nodes + k}: weights must be finite"
-
-
-def _checked_rows(X: ArrayLike, n_inputs: int) -> tuple[np.ndarray, bool]:
-    """Return X as rows the core can read, and whether it was a single row."""
-    rows = np.asarray(X)
-    if rows.dtype.kind not in "fiub":
-        raise TypeError(f"X must hold numbers, not {rows.dtype}")
-    if rows.dtype not in (np.float64, np.float32, np.uint8):
-        rows = rows.astype(np.float64)
-    single = rows.ndim == 1
-    if single:
-        rows = rows[np.newaxis]
-    if rows.ndim != 2 or rows.shape[1] != n_inputs:
-        raise ValueError(
-            f"X has shape {np.shape(X)}, this tree needs (n_rows, {n_inputs}), or "
-            f"({n_inputs},) for a single row"
-        )
-    if rows.dtype.kind == "f" and not np.isfinite(rows).all():
-        row, column = np.argwhere(~np.isfinite(rows))[0]
-        raise ValueError(f"X[{row}, {column}] is {rows[row, column]}: inputs must be finite")
-    return np.ascontiguousarray(rows), single
