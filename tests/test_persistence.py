@@ -2,8 +2,11 @@
 
 import contextlib
 import json
+import math
 import os
+import re
 import stat
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -71,6 +74,17 @@ def test_a_file_of_version_1_keeps_loading():
         2, 1, [-1, 0], [0, 4], [0, 1, 1], [1, 0, 1], np.float32([0.5, -1, 2, 1e-3, 0, 4.25])
     )
     assert NeuralTree.from_json(text) == tree
+
+
+def test_the_examples_in_the_documentation():
+    text = (Path(__file__).parents[1] / "docs" / "format.md").read_text()
+    ours, authors = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    tree = NeuralTree.from_json(ours)
+    assert tree.to_json() == ours
+    value = 0.5 + 2 * math.tanh(-1 + 4 * 0.3 + 0.25 * 0.7) + 3 * 0.7
+    assert tree.forward([0.3, 0.7]) == pytest.approx([value])
+    value = 1 / (1 + math.exp(-(0.5 + 2.0 * 0.3 - 0.7)))
+    assert NeuralTree.from_authors_json(authors).forward([0.3, 0, 0, 0.7]) == pytest.approx([value])
 
 
 # -- broken files -------------------------------------------------------------------------
