@@ -1,5 +1,7 @@
 """Settings of the documentation; `make docs` builds it with warnings as errors."""
 
+import re
+
 import bneuralt
 
 project = "bneuralt"
@@ -28,3 +30,12 @@ numpydoc_show_class_members = False
 
 html_theme = "furo"
 html_title = f"bneuralt {version}"
+
+
+def drop_foreign_references(app, what, name, obj, options, lines):
+    """Inherited docstrings point to pages of scikit-learn that are not here."""
+    lines[:] = [re.sub(r":(?:ref|term):`(.*?)(?: <.*?>)?`", r"\1", line) for line in lines]
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", drop_foreign_references)
