@@ -11,8 +11,8 @@ BNT_INLINE Vec<T> activate(Vec<T> z) {
     if constexpr (A == kSigmoid) return reciprocal<T>(T(1) + exponential<T>(-z));
     if constexpr (A == kTanh)
         return T(1) - T(2) * reciprocal<T>(T(1) + exponential<T>(z + z));
-    if constexpr (A == kRelu) return z < T(0) ? Vec<T>{} : z;
-    if constexpr (A == kLeakyRelu) return z < T(0) ? z * T(0.01) : z;
+    if constexpr (A == kRelu) return maximum<T>(Vec<T>{}, z);
+    if constexpr (A == kLeakyRelu) return maximum<T>(z * T(0.01), z);
     return z;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "engine.hpp"
 #include "simd.hpp"
@@ -50,14 +51,15 @@ struct Weights {
 };
 
 // The working layout of a parameter vector: as the public one, but each of the three parts
-// starts at a whole vector, so that vector loops over one part never reach into another.
+// starts at a whole vector and has room for one more behind its last number, so that vector loops
+// over one part never reach into another. The room between is 0 in weights and gradients.
 struct Layout {
     int n_nodes, n_outputs, n_leaves, edge, leaf, size;
 
     template <class T>
     static Layout padded(const Tree& t) {
         const auto up = [](int n) {
-            return (n + Simd<T>::lanes - 1) / Simd<T>::lanes * Simd<T>::lanes;
+            return (n + 2 * Simd<T>::lanes - 1) / Simd<T>::lanes * Simd<T>::lanes;
         };
         Layout l{t.n_nodes, t.n_outputs, t.n_leaves, 0, 0, 0};
         l.edge = up(t.n_nodes);

@@ -13,30 +13,25 @@ class OneRow {
     static constexpr int W = Simd<T>::lanes;
 
   public:
-    explicit OneRow(const Tree& t)
-        : t_(t), shift_(t.n_levels + 1), x_(t.n_inputs), above_(t.n_nodes + W) {
-        int size = 0;
-        for (int level = 0; level < t.n_levels; ++level) {
-            shift_[level] = size - t.level_start[level];
-            size += (t.level_start[level + 1] - t.level_start[level] + W - 1) / W * W;
-        }
-        h_ = Buffer<T>(size);
+    explicit OneRow(const Tree& t) : t_(t), memory_(room(t)) {
+        h_ = memory_.get();
+        above_ = h_ + t.n_nodes + W * t.n_levels;
+        x_ = above_ + t.n_nodes + W;
     }
 
-    T* x() { return x_.get(); }
-    T* outputs() { return h_.get(); }
+    T* x() { return x_; }
+    T* outputs() { return h_; }
 
     void forward(Weights<const T> w) {
         for (int level = t_.n_levels - 1; level >= 0; --level) {
             const int first = t_.level_start[level], last = t_.level_start[level + 1];
-            T* h = h_.get() + shift_[level];
-            const T* below = h_.get() + shift_[level + 1];
+            T *h = values(level), *below = values(level + 1);
             for (int j = first; j < last; ++j) {
                 T z = w.bias[j];
                 for (int l = t_.leaf_start[j]; l < t_.leaf_start[j + 1]; ++l)
-                    z += w.leaf[l] * x_[t_.leaf_input[l]];
+                    z = multiply_add(w.leaf[l], x_[t_.leaf_input[l]], z);
                 for (int c = t_.child_start[j]; c < t_.child_start[j + 1]; ++c)
-                    z += w.edge[c] * below[c];
+                    z = multiply_add(w.edge[c], below[c], z);
                 h[j] = z;
             }
             activate_level(level, h, first, last);
@@ -48,8 +43,8 @@ class OneRow {
         for (int k = 0; k < t_.n_outputs; ++k) g.bias[k] = h_[k];
         for (int level = 1; level < t_.n_levels; ++level) {
             const int first = t_.level_start[level], last = t_.level_start[level + 1];
-            const T* h = h_.get() + shift_[level];
-            T* above = above_.get() - first;
+            const T* h = values(level);
+            T* above = above_ - first;
             for (int c = first; c < last; ++c) above[c] = g.bias[t_.parent[c]];
             for_nodes(level, first, last, [&](auto tag, int c, auto put) {
                 const Vec<T> delta = load(above + c), value = load(h + c);
@@ -58,11 +53,21 @@ class OneRow {
                                     (load(w.edge + c) * delta));
             });
         }
+        store(g.bias + t_.n_nodes, Vec<T>{});  // what the last vectors left behind the end
+        store(g.edge + t_.n_nodes, Vec<T>{});
         for (int l = 0; l < t_.n_leaves; ++l)
             g.leaf[l] = g.bias[t_.leaf_parent[l]] * x_[t_.leaf_input[l]];
     }
 
   private:
+    // Values of a level's nodes, indexed by node. A level starts W places after the end of the
+    // one before, so that the last vector of one never reaches into the next.
+    T* values(int level) { return h_ + level * W; }
+
+    static size_t room(const Tree& t) {
+        return size_t(2) * t.n_nodes + size_t(W) * (t.n_levels + 2) + t.n_inputs;
+    }
+
     void activate_level(int level, T* h, int first, int last) {
         for_nodes(level, first, last, [&](auto tag, int j, auto put) {
             put(h + j, activate<T, decltype(tag)::value>(load(h + j)));
@@ -88,8 +93,8 @@ class OneRow {
     }
 
     const Tree& t_;
-    Buffer<int> shift_;
-    Buffer<T> x_, above_, h_;
+    Buffer<T> memory_;
+    T *h_, *above_, *x_;
 };
 
 }  // namespace bnt::BNT_ISA

@@ -82,14 +82,66 @@ BNT_INLINE Vec<T> broadcast(T a) {
     return a - Vec<T>{};
 }
 
+// a * b + c, rounded as the vector code beside it rounds: once where the processor can.
+template <class T>
+BNT_INLINE T multiply_add(T a, T b, T c) {
+#if defined(__FMA__) || defined(__aarch64__)
+    if constexpr (sizeof(T) == 4) return __builtin_fmaf(a, b, c);
+    else return __builtin_fma(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
+// a < b ? a : b and a > b ? a : b, as one instruction where there is one; b if either is NaN.
 template <class T>
 BNT_INLINE Vec<T> minimum(Vec<T> a, Vec<T> b) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(T) == 4) return (Vec<T>)_mm512_min_ps((__m512)a, (__m512)b);
+    else return (Vec<T>)_mm512_min_pd((__m512d)a, (__m512d)b);
+#elif defined(__AVX2__)
+    if constexpr (sizeof(T) == 4) return (Vec<T>)_mm256_min_ps((__m256)a, (__m256)b);
+    else return (Vec<T>)_mm256_min_pd((__m256d)a, (__m256d)b);
+#elif defined(__SSE2__)
+    if constexpr (sizeof(T) == 4) return (Vec<T>)_mm_min_ps((__m128)a, (__m128)b);
+    else return (Vec<T>)_mm_min_pd((__m128d)a, (__m128d)b);
+#else
     return a < b ? a : b;
+#endif
 }
 
 template <class T>
 BNT_INLINE Vec<T> maximum(Vec<T> a, Vec<T> b) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(T) == 4) return (Vec<T>)_mm512_max_ps((__m512)a, (__m512)b);
+    else return (Vec<T>)_mm512_max_pd((__m512d)a, (__m512d)b);
+#elif defined(__AVX2__)
+    if constexpr (sizeof(T) == 4) return (Vec<T>)_mm256_max_ps((__m256)a, (__m256)b);
+    else return (Vec<T>)_mm256_max_pd((__m256d)a, (__m256d)b);
+#elif defined(__SSE2__)
+    if constexpr (sizeof(T) == 4) return (Vec<T>)_mm_max_ps((__m128)a, (__m128)b);
+    else return (Vec<T>)_mm_max_pd((__m128d)a, (__m128d)b);
+#else
     return a > b ? a : b;
+#endif
+}
+
+template <class T>
+BNT_INLINE Vec<T> square_root(Vec<T> x) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(T) == 4) return (Vec<T>)_mm512_sqrt_ps((__m512)x);
+    else return (Vec<T>)_mm512_sqrt_pd((__m512d)x);
+#elif defined(__AVX2__)
+    if constexpr (sizeof(T) == 4) return (Vec<T>)_mm256_sqrt_ps((__m256)x);
+    else return (Vec<T>)_mm256_sqrt_pd((__m256d)x);
+#elif defined(__SSE2__)
+    if constexpr (sizeof(T) == 4) return (Vec<T>)_mm_sqrt_ps((__m128)x);
+    else return (Vec<T>)_mm_sqrt_pd((__m128d)x);
+#else
+    Vec<T> root;
+    for (int i = 0; i < Simd<T>::lanes; ++i) root[i] = T(__builtin_sqrt(double(x[i])));
+    return root;
+#endif
 }
 
 // exp(x), about one unit in the last place; x is clipped to where the result is a normal number.
@@ -97,9 +149,8 @@ BNT_INLINE Vec<T> maximum(Vec<T> a, Vec<T> b) {
 template <class T>
 BNT_INLINE Vec<T> exponential(Vec<T> x) {
     using S = Simd<T>;
-    const Vec<T> high = broadcast<T>(S::exp_limit), low = broadcast<T>(-S::exp_limit);
-    x = x > high ? high : x;  // in this order a NaN passes through
-    x = x < low ? low : x;
+    x = minimum<T>(broadcast<T>(S::exp_limit), x);  // in this order a NaN passes through
+    x = maximum<T>(broadcast<T>(-S::exp_limit), x);
     const Vec<T> magic = broadcast<T>(S::round_magic);
     const Vec<T> shifted = x * T(1.44269504088896340736) + magic;
     const Vec<T> n = shifted - magic;
@@ -153,9 +204,7 @@ BNT_INLINE Vec<T> inverse_sqrt(Vec<T> x) {
         return e + e * (T(0.5) - (T(0.5) * x) * (e * e));
 #endif
     }
-    Vec<T> root;
-    for (int i = 0; i < Simd<T>::lanes; ++i) root[i] = __builtin_sqrt(x[i]);
-    return T(1) / root;
+    return T(1) / square_root<T>(x);
 }
 
 // The sums of four vectors, as four numbers: folded to 128 bits, then transposed and added.

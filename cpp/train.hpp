@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 
 #include "backward.hpp"
 #include "online.hpp"
@@ -186,16 +187,15 @@ class Trainer {
 
     template <class Gradient>
     void epochs(Gradient& gradient) {
-        UpdateScorer<T>* scorer = nullptr;
-        UpdateScorer<T> per_update(t_, settings_.select == Select::update ? validation_ : Table{},
-                                   val_targets_, settings_);
-        if (settings_.select == Select::update) scorer = &per_update;
+        std::optional<UpdateScorer<T>> scorer;
+        if (settings_.select == Select::update)
+            scorer.emplace(t_, validation_, val_targets_, settings_);
         const int64_t per_epoch = (table_.n_rows + batch_size_ - 1) / batch_size_ +
                                   (settings_.repeat_first_row ? 1 : 0);
         total_updates_ = per_epoch * settings_.max_epochs;
         for (int epoch = 0; epoch < settings_.max_epochs; ++epoch) {
             epoch_ = epoch;
-            const Score score = one_epoch(gradient, scorer);
+            const Score score = one_epoch(gradient, scorer ? &*scorer : nullptr);
             if (pulse_.interrupted()) return finish(Status::interrupted);
             if (!std::isfinite(score.loss) || !all_finite(theta_.get(), layout_.size))
                 return finish(Status::diverged);

@@ -4,6 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# Machines are shared and slow at times: no test fails for taking long.
+settings.register_profile("bneuralt", deadline=None)
+settings.load_profile("bneuralt")
 
 
 @pytest.fixture(scope="session")

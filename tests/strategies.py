@@ -1,52 +1,53 @@
-"""Hypothesis strategies for neural trees."""
+"""Random trees and tables for property-based tests."""
+
+from __future__ import annotations
 
 import numpy as np
 from hypothesis import strategies as st
 
 from bneuralt import NeuralTree
-from bneuralt.activations import NAMES, OUTPUT_NAMES
+from bneuralt.activations import NAMES
+
+HIDDEN = ("sigmoid", "tanh", "relu", "leaky_relu")
+
+# loss, number of outputs, activation of the outputs
+TASKS = (
+    ("cross_entropy", 2, "linear"),
+    ("cross_entropy", 5, "linear"),
+    ("squared_error", 3, "sigmoid"),
+    ("squared_error", 3, "linear"),
+    ("squared_error", 1, "sigmoid"),
+    ("squared_error", 1, "linear"),
+)
+
+seeds = st.integers(0, 2**32 - 1)
 
 
-@st.composite
-def neural_trees(
-    draw,
-    *,
-    n_outputs=(1, 2, 3, 4),
-    output_activations=OUTPUT_NAMES,
-    inner_activations=NAMES,
-    mixed=True,
-    dtypes=(np.float64,),
-    max_inner_nodes=8,
-):
-    """Any valid tree of modest size: chains, stars, single leaves, repeated inputs.
-
-    The structure is drawn piece by piece, so that a failing example shrinks; the weights come
-    from a seed. Arguments list what is allowed; `mixed` lets the activation differ between nodes.
-    """
-    k = draw(st.sampled_from(n_outputs))
-    parent = [-1] * k
-    for i in range(k, k + draw(st.integers(0, max_inner_nodes))):
-        parent.append(draw(st.integers(max(parent[-1], 0), i - 1)))
-    n_nodes = len(parent)
-    inner = st.sampled_from(inner_activations)
-    names = [draw(st.sampled_from(output_activations))] * k
-    if mixed and draw(st.booleans()):
-        names += [draw(inner) for _ in range(n_nodes - k)]
-    else:
-        names += [draw(inner)] * (n_nodes - k)
-    leaf_parent = []
-    for i in range(n_nodes):
-        n_leaves = draw(st.integers(0 if i in parent else 1, 3))
-        leaf_parent += [i] * n_leaves
-    n_inputs = draw(st.integers(1, 5))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    n_parameters = 2 * n_nodes - k + len(leaf_parent)
-    return NeuralTree(
-        n_inputs,
-        k,
-        parent,
-        [NAMES.index(name) for name in names],
-        np.array(leaf_parent, dtype=int),
-        rng.integers(n_inputs, size=len(leaf_parent)),
-        rng.normal(size=n_parameters).astype(draw(st.sampled_from(dtypes))),
+def draw_tree(rng, n_outputs, hidden="sigmoid", output="linear", mixed=False, n_inputs=None):
+    """A small random tree; with mixed=True its hidden nodes have different activations."""
+    tree = NeuralTree.random(
+        n_inputs or int(rng.integers(1, 9)),
+        n_outputs,
+        max_depth=int(rng.integers(1, 5)),
+        max_children=int(rng.integers(2, 6)),
+        leaf_probability=float(rng.uniform(0.2, 0.8)),
+        activation=hidden,
+        output_activation=output,
+        random_state=rng,
     )
+    if not mixed:
+        return tree
+    activation = rng.integers(0, len(NAMES), tree.parent.size)
+    activation[:n_outputs] = NAMES.index(output)
+    return NeuralTree(
+        tree.n_inputs, n_outputs, tree.parent, activation, tree.leaf_parent, tree.leaf_input,
+        tree.parameters,
+    )  # fmt: skip
+
+
+def draw_rows(rng, tree, n_rows):
+    """Inputs and targets for a tree."""
+    X = rng.normal(size=(n_rows, tree.n_inputs))
+    if tree.n_outputs > 1:
+        return X, rng.integers(0, tree.n_outputs, n_rows)
+    return X, rng.uniform(0, 1, n_rows)
