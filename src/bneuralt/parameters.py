@@ -93,12 +93,12 @@ class ForestParameters(TreeParameters):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ForestClassifierParameters(ForestParameters, ClassifierParameters):
+class ForestClassifierParameters(ClassifierParameters, ForestParameters):
     """Parameters of `BNeuralForestClassifier`."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ForestRegressorParameters(ForestParameters, RegressorParameters):
+class ForestRegressorParameters(RegressorParameters, ForestParameters):
     """Parameters of `BNeuralForestRegressor`."""
 
 
