@@ -24,8 +24,8 @@ from bneuralt.estimators import (
     SingleTree,
     outputs_of,
     scores_of,
+    softmax,
 )
-from bneuralt.losses import softmax
 from bneuralt.parameters import (
     ForestClassifierParameters,
     ForestParameters,
@@ -151,10 +151,11 @@ class Forest(NeuralTreeEstimator, ForestParameters):
 
     def _mean_vote(self, X: np.ndarray) -> np.ndarray:
         n_threads = self._n_threads()
-        total = np.zeros((len(X), self._n_outputs()))
+        total = np.zeros((len(X), self._n_outputs()), order="F")
         for member in self.estimators_:
             total += self._vote(member.tree_, X, n_threads)
-        return total / len(self.estimators_)
+        total /= len(self.estimators_)
+        return total
 
     def _out_of_bag_score(self, rows: Rows) -> float:
         """Return the score of what, for each row, the trees predict that were trained without."""
@@ -209,7 +210,7 @@ class BNeuralForestClassifier(ClassifierTask, Forest, ForestClassifierParameters
         Number of trainable weights of all trees together.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
         Names of the features, if X had names that are all strings.
     oob_score_ : float
         Accuracy of the predictions that, for each training row, come from the trees trained
@@ -269,7 +270,7 @@ class BNeuralForestRegressor(RegressorTask, Forest, ForestRegressorParameters):
         Number of trainable weights of all trees together.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
         Names of the features, if X had names that are all strings.
     oob_score_ : float
         r2 of the predictions that, for each training row, come from the trees trained without it.

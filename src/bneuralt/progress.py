@@ -24,7 +24,7 @@ except ImportError:  # before scikit-learn 1.9
 
 __all__ = ["CallbackSupportMixin", "ForestState", "Step", "TrainingData", "reporting"]
 
-Attributes = Callable[[], dict[str, Any]]
+Attributes = Callable[[], dict[str, Any] | None]
 #: (state, score, function that returns the fitted attributes as of now) -> whether to stop
 Report = Callable[[Any, float, Attributes], bool]
 

@@ -9,6 +9,8 @@ stand on both sides of a validation split.
 from __future__ import annotations
 
 import warnings
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -101,11 +103,18 @@ def read_training(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[np.ndarr
     With `reset`, their number and names are what the estimator expects from then on.
     """
     _refuse_many_targets(estimator, y)
+    _refuse_duplicated(getattr(X, "columns", ()))
     numeric = is_regressor(estimator)
-    table, target = validate_data(estimator, X, y, reset=reset, y_numeric=numeric, **_TABLE)
+    try:
+        table, target = validate_data(estimator, X, y, reset=reset, y_numeric=numeric, **_TABLE)
+    except ValueError as error:
+        if "could not convert string" in str(error):
+            raise ValueError(
+                f"{error}. All features must be numbers: make some of text, for instance with "
+                "sklearn.preprocessing.OneHotEncoder as a step of a pipeline."
+            ) from None
+        raise
     _refuse_non_finite(table, estimator)
-    if reset and hasattr(estimator, "feature_names_in_"):
-        _refuse_duplicated(estimator.feature_names_in_)
     return table, target
 
 
@@ -175,12 +184,12 @@ def _refuse_non_finite(X: np.ndarray, estimator: Any) -> None:
     )
 
 
-def _refuse_duplicated(names: np.ndarray) -> None:
-    unique, counts = np.unique(names.astype(str), return_counts=True)
-    if unique.size < names.size:
+def _refuse_duplicated(names: Iterable[Any]) -> None:
+    several = [name for name, count in Counter(names).items() if count > 1]
+    if several:
         raise ValueError(
-            f"X has several columns with the same name: {', '.join(map(repr, unique[counts > 1]))}."
-            " Rename or drop them, so that every feature has a name of its own."
+            f"X has several columns with the same name: {', '.join(map(repr, several))}. Rename "
+            "or drop them, so that every feature has a name of its own."
         )
 
 
@@ -200,20 +209,16 @@ def canonical_rows(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Rows:
     used = np.flatnonzero(weight > 0)
     if used.size < weight.size:
         X, y, weight = X.take(used, axis=0), y[used], weight[used]
-    hashes = _hash_rows(X, y)
-    order = np.argsort(hashes, kind="stable")
-    is_first = np.empty(order.size, dtype=bool)
-    is_first[0] = True
-    np.not_equal(hashes[order[1:]], hashes[order[:-1]], out=is_first[1:])
-    if not is_first.all():  # two rows of one hash: nearly always the same row twice
-        shared = ~is_first | ~np.append(is_first[1:], True)
-        rank = np.zeros(order.size, dtype=np.intp)
-        rank[order[shared]] = _rank_by_content(X, y, order[shared])
-        order = np.lexsort((weight, rank, hashes))  # the weight, so that sums round the same
-        is_first[1:] = (hashes[order[1:]] != hashes[order[:-1]]) | (
-            rank[order[1:]] != rank[order[:-1]]
-        )
-    first = np.flatnonzero(is_first)
+    identity = _hash_rows(X, y)
+    order = np.argsort(identity, kind="stable")
+    is_copy = identity[order[1:]] == identity[order[:-1]]
+    if is_copy.any():
+        later, earlier = order[1:][is_copy], order[:-1][is_copy]
+        if not (np.all(y[later] == y[earlier]) and np.all(X[later] == X[earlier])):
+            identity = _rank_by_content(X, y)  # different rows with the same hash
+        order = np.lexsort((weight, identity))  # by weight too, so that sums round the same
+        is_copy = identity[order[1:]] == identity[order[:-1]]
+    first = np.flatnonzero(np.append(True, ~is_copy))
     index = order[first]
     return Rows(X.take(index, axis=0), y[index], np.add.reduceat(weight[order], first))
 
@@ -249,10 +254,9 @@ def _mixed(z: np.ndarray) -> np.ndarray:
     return z ^ (z >> np.uint64(31))
 
 
-def _rank_by_content(X: np.ndarray, y: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """Return a rank for each row at `index`, the same for identical rows only."""
-    parts = [X.take(index, axis=0), y[index]]
-    content = np.hstack([part.view(np.uint8).reshape(index.size, -1) for part in parts])
+def _rank_by_content(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return a number for each row, the same for identical rows only."""
+    content = np.hstack([part.view(np.uint8).reshape(len(X), -1) for part in (X, y)])
     return np.unique(content.view(f"V{content.shape[1]}").ravel(), return_inverse=True)[1]
 
 
@@ -292,8 +296,8 @@ def _keep_every_class(y: np.ndarray, held: np.ndarray) -> None:
         held[np.flatnonzero(y == lost)[:1]] = False
     if n_single := np.count_nonzero(n_members == 1):
         warnings.warn(
-            f"{n_single} of the classes have one row only (counting identical rows once): such a "
-            "row is used for training, and the validation rows have none of its class.",
+            f"the only row of a class is used for training, and no validation row is of that class "
+            f"({n_single} such classes; identical rows count as one).",
             TinyDataWarning,
             stacklevel=3,
         )

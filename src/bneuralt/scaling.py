@@ -67,7 +67,7 @@ def learn_scaling(
             "their difference overflows: rescale the column, for instance by its logarithm"
         )
     precision = np.finfo(X.dtype if X.dtype.kind == "f" else np.float64).eps
-    varies = span > np.maximum(4 * precision * np.maximum(np.abs(low), np.abs(high)), 1e-290)
+    varies = span > np.maximum(4 * precision * np.maximum(np.abs(low), np.abs(high)), 1e-300)
     span = np.where(varies, span, 1.0)
     offset, deviation = low, span
     if kind == "standard":
