@@ -146,7 +146,7 @@ def test_a_run_gives_the_same_bits_in_any_company(iris: Problem, name: str) -> N
         for run, outcome in zip(runs, block(experiment, iris, runs), strict=True):
             assert outcome.curves == together[run].curves
             assert outcome.scores.test == together[run].scores.test
-            assert outcome.seed == derive_seed(run, "training")
+            assert outcome.seed == derive_seed(run, "training", "iris")
 
 
 def test_runs_of_different_blocks_are_refused(iris: Problem) -> None:

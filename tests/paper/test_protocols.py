@@ -127,7 +127,7 @@ def test_labels_become_class_numbers() -> None:
 
 @pytest.mark.parametrize("name", sorted(LABELS))
 def test_baselines_run_under_both_protocols(name: str) -> None:
-    for dataset, least in (("iris", 0.8), ("diabetese", -2.0)):
+    for dataset, least in (("iris", 0.5), ("diabetese", -2.0)):
         problem = Problem.from_dataset(load_dataset(dataset))
         problem = replace(problem, X=problem.X[::3], y=problem.y[::3])
         if problem.task == "regression" and name in CLASSIFICATION_ONLY:

@@ -96,7 +96,7 @@ def _gaussian_process(classify: bool, seed: int) -> Any:
 
 def run_baseline(experiment: Baseline, partition: Partition, run: int) -> Outcome:
     """Fit one baseline to one run's rows and judge it."""
-    seed = derive_seed(run, "model")
+    seed = derive_seed(run, "model", partition.name)
     estimator = make_estimator(experiment.algorithm, partition.task, seed)
     X, y = partition.learn(choosing=False)
     start = time.perf_counter()

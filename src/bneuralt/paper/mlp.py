@@ -80,7 +80,8 @@ def run_mlp(experiment: MLP, partitions: Sequence[Partition], runs: Sequence[int
         raise ValueError(f"runs={list(runs)} are not different runs of one block of {LANES}")
     choosing = experiment.stopping != "never"
     classify = partitions[0].task == "classification"
-    seeds = [derive_seed(run, "training") for run in runs]
+    name = partitions[0].name
+    seeds = [derive_seed(run, "training", name) for run in runs]
     start = time.perf_counter()
     lane_of = [run % LANES for run in runs]
     occupant = [lane_of.index(lane) if lane in lane_of else 0 for lane in range(LANES)]

@@ -37,15 +37,18 @@ _FIT_SHARE = 0.8
 Rows = tuple[np.ndarray, np.ndarray]
 
 
-def derive_seed(run: int, purpose: str) -> int:
-    """Return the seed of one purpose in one run: equal for all algorithms and data sets.
+def derive_seed(run: int, purpose: str, dataset: str = "") -> int:
+    """Return the seed of one purpose in one run: equal for all algorithms.
+
+    Splits leave out the data set. Trees must not: the luck of one draw would else count once for
+    each data set in the means over them.
 
     Examples
     --------
     >>> derive_seed(0, "split") == derive_seed(0, "split") != derive_seed(0, "training")
     True
     """
-    state = np.random.SeedSequence([run, _PURPOSES.index(purpose)])
+    state = np.random.SeedSequence([run, _PURPOSES.index(purpose), *dataset.encode()])
     return int(state.generate_state(1)[0])
 
 
@@ -119,10 +122,11 @@ class Partition:
 
     Attributes
     ----------
-    task, n_classes
+    name, task, n_classes
         As in `Problem`.
     """
 
+    name: str
     task: str
     n_classes: int
     _X: np.ndarray
@@ -195,6 +199,7 @@ class Protocol:
     name: str
     scaling: str
     selection: str
+    has_authors_oddities: bool
     _scales_on_all_rows: bool
     _watches_test: bool
 
@@ -217,6 +222,7 @@ class Protocol:
         fit, validation = np.split(train, [int(_FIT_SHARE * len(train))])
         seen = order if self._scales_on_all_rows else train
         return Partition(
+            problem.name,
             problem.task,
             problem.n_classes,
             _scaled(problem.X, seen),
@@ -241,6 +247,7 @@ class PaperProtocol(Protocol):
     name = "paper"
     scaling = "min-max on all rows, test rows included"
     selection = "on the test rows, where it is also scored"
+    has_authors_oddities = True
     _scales_on_all_rows = True
     _watches_test = True
 
@@ -256,6 +263,7 @@ class HonestProtocol(Protocol):
     name = "honest"
     scaling = "min-max on the training rows"
     selection = "on a validation part of the training rows; test rows used once"
+    has_authors_oddities = False
     _scales_on_all_rows = False
     _watches_test = False
 
