@@ -70,9 +70,11 @@ class Forest(NeuralTreeEstimator, ForestParameters):
         new = [self._new_member(int(seed.generate_state(1)[0])) for seed in seeds[len(kept) :]]
         try:
             self._train(new, rows, validation, report)
-        finally:
-            if trained := kept + _trained(new):  # also after Ctrl-C
+        except KeyboardInterrupt:
+            if trained := kept + _trained(new):
                 self.estimators_ = trained
+            raise
+        self.estimators_ = kept + _trained(new)
         if self._draws_rows(len(rows)):
             self.oob_score_ = self._out_of_bag_score(rows)
 

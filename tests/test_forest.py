@@ -1,0 +1,195 @@
+"""Forests of trees."""
+
+import os
+import pickle
+import signal
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.metrics import log_loss
+from sklearn.model_selection import cross_val_score, train_test_split
+from sklearn.utils.estimator_checks import check_param_validation, parametrize_with_checks
+
+from bneuralt import (
+    BNeuralForestClassifier,
+    BNeuralForestRegressor,
+    BNeuralTClassifier,
+    BNeuralTRegressor,
+)
+
+IRIS = load_iris(return_X_y=True)
+DIABETES = load_diabetes(return_X_y=True)
+
+
+def classifier(**parameters):
+    defaults = {"n_estimators": 4, "max_epochs": 20, "random_state": 0}
+    return BNeuralForestClassifier(**{**defaults, **parameters})
+
+
+def regressor(**parameters):
+    defaults = {"n_estimators": 4, "max_epochs": 20, "random_state": 0}
+    return BNeuralForestRegressor(**{**defaults, **parameters})
+
+
+BOTH = pytest.mark.parametrize(("make", "data"), [(classifier, IRIS), (regressor, DIABETES)])
+
+
+@parametrize_with_checks(
+    [BNeuralForestClassifier(n_estimators=3), BNeuralForestRegressor(n_estimators=3)]
+)
+def test_estimator_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("estimator", [BNeuralForestClassifier(), BNeuralForestRegressor()])
+def test_every_parameter_is_checked(estimator):
+    check_param_validation(type(estimator).__name__, estimator)
+
+
+def test_the_defaults_learn():
+    assert cross_val_score(BNeuralForestClassifier(random_state=0), *IRIS).mean() > 0.93
+    assert cross_val_score(BNeuralForestRegressor(random_state=0), *DIABETES).mean() > 0.4
+
+
+@BOTH
+def test_neither_order_nor_threads_matter(make, data):
+    X, y = data
+    expected = make().fit(X, y).predict(X)
+    for n_jobs in (2, 3, -1):
+        np.testing.assert_array_equal(make(n_jobs=n_jobs).fit(X, y).predict(X), expected)
+    order = np.random.default_rng(0).permutation(len(y))
+    np.testing.assert_array_equal(make().fit(X[order], y[order]).predict(X), expected)
+
+
+@BOTH
+def test_members_are_trees_of_their_own(make, data):
+    X, y = data
+    forest = make().fit(X, y)
+    single = BNeuralTClassifier if make is classifier else BNeuralTRegressor
+    for member in forest.estimators_:
+        assert type(member) is single
+        alone = single(max_epochs=20, random_state=member.random_state).fit(X, y)
+        assert alone.tree_ == member.tree_
+    assert len({member.tree_.size for member in forest.estimators_}) > 1
+    assert forest.n_parameters_ == sum(member.n_parameters_ for member in forest.estimators_)
+
+
+def test_predictions_are_means():
+    X, y = IRIS
+    clf = classifier().fit(X, np.array(["a", "b", "c"])[y])
+    mean = np.mean([member.predict_proba(X) for member in clf.estimators_], axis=0)
+    np.testing.assert_allclose(clf.predict_proba(X), mean)
+    np.testing.assert_allclose(clf.predict_log_proba(X), np.log(mean))
+    np.testing.assert_array_equal(clf.predict(X), clf.classes_[mean.argmax(axis=1)])
+    reg = regressor().fit(*DIABETES)
+    mean = np.mean([member.predict(DIABETES[0]) for member in reg.estimators_], axis=0)
+    np.testing.assert_allclose(reg.predict(DIABETES[0]), mean)
+
+
+def test_more_trees_give_better_probabilities():
+    X, y = load_breast_cancer(return_X_y=True)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
+    forest = BNeuralForestClassifier(random_state=0).fit(X, y)
+    alone = [log_loss(y_test, member.predict_proba(X_test)) for member in forest.estimators_]
+    assert log_loss(y_test, forest.predict_proba(X_test)) < np.mean(alone)
+
+
+@BOTH
+def test_warm_start_adds_trees(make, data):
+    X, y = data
+    at_once = make(n_estimators=5).fit(X, y)
+    grown = make(n_estimators=2, warm_start=True).fit(X, y)
+    first = grown.estimators_[0]
+    grown.set_params(n_estimators=5).fit(X, y)
+    assert grown.estimators_[0] is first
+    np.testing.assert_array_equal(grown.predict(X), at_once.predict(X))
+    with pytest.raises(ValueError, match="n_estimators=3 is less than the 5 trees"):
+        grown.set_params(n_estimators=3).fit(X, y)
+
+
+@BOTH
+@pytest.mark.parametrize("drawn", [{"bootstrap": True}, {"max_samples": 0.5}, {"max_samples": 100}])
+def test_out_of_bag_score_is_near_that_of_new_rows(make, data, drawn):
+    X, y = data
+    forest = make(n_estimators=12, max_epochs=50, **drawn).fit(X, y)
+    fresh = cross_val_score(make(n_estimators=12, max_epochs=50), X, y, cv=3).mean()
+    assert abs(forest.oob_score_ - fresh) < 0.1
+    assert not hasattr(make().fit(X, y), "oob_score_")
+
+
+def test_max_features():
+    X, y = DIABETES
+    forest = regressor(max_features=3).fit(X, y)
+    used = [np.flatnonzero(member.tree_.input_counts) for member in forest.estimators_]
+    assert all(len(features) <= 3 for features in used)
+    assert len(np.unique(np.concatenate(used))) > 3
+    share = regressor(max_features=0.5, feature_sampling=[1] * 5 + [0] * 5).fit(X, y)
+    assert all((member.tree_.input_counts[5:] == 0).all() for member in share.estimators_)
+    with pytest.raises(ValueError, match="max_features cannot be combined with a callable"):
+        regressor(max_features=3, feature_sampling=lambda *_: 0).fit(X, y)
+
+
+@BOTH
+def test_early_stopping_in_each_tree(make, data):
+    X, y = data
+    forest = make(early_stopping=True, n_iter_no_change=3, max_epochs=300, learning_rate=0.1)
+    epochs = [member.best_epoch_ for member in forest.fit(X, y).estimators_]
+    assert len(set(epochs)) > 1
+    given = make(early_stopping=True).fit(X[::2], y[::2], X_val=X[1::2], y_val=y[1::2])
+    assert all("val_score" in member.history_ for member in given.estimators_)
+
+
+def test_callback_may_stop():
+    states = []
+
+    def stop_after_two(state):
+        states.append(state)
+        return len(states) == 2
+
+    clf = classifier(n_estimators=50).fit(*IRIS, callback=stop_after_two)
+    assert [state.n_done for state in states] == [1, 2]
+    assert 2 <= len(clf.estimators_) <= 3  # one more may be under way
+    assert clf.predict(IRIS[0]).shape == (150,)
+
+
+def test_ctrl_c_keeps_the_trees_so_far():
+    def interrupt(state):
+        if state.n_done == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    clf = classifier(n_estimators=5000)
+    with pytest.raises(KeyboardInterrupt):
+        clf.fit(*IRIS, callback=interrupt)
+    assert 2 <= len(clf.estimators_) < 5000
+    assert clf.predict_proba(IRIS[0]).shape == (150, 3)
+
+
+def test_an_error_in_a_tree_is_raised():
+    with pytest.raises(ValueError, match="no tree of size"):
+        classifier(min_size=10**6).fit(*IRIS)
+
+
+def test_verbose_prints_a_line_for_each_tree(capsys):
+    regressor(verbose=1).fit(*DIABETES)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 4 and lines[-1].startswith("tree 4/4")
+
+
+@pytest.mark.skipif(
+    not hasattr(BNeuralForestClassifier, "set_callbacks"), reason="scikit-learn < 1.9"
+)
+def test_callbacks_of_scikit_learn():
+    from sklearn.callback import ScoringMonitor
+
+    monitor = ScoringMonitor(scoring="accuracy")
+    classifier().set_callbacks(monitor).fit(*IRIS)
+    scores = [row["accuracy"] for row in monitor.get_logs().data if row["task_name"] == "tree"]
+    assert len(scores) == 4 and all(0 < score <= 1 for score in scores)
+
+
+@BOTH
+def test_pickles(make, data):
+    X, y = data
+    forest = make().fit(X, y)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(forest)).predict(X), forest.predict(X))

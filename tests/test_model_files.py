@@ -1,0 +1,255 @@
+"""Model files: written in full, read for ever, refused when they are not right."""
+
+import json
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.exceptions import NotFittedError
+
+from bneuralt import (
+    BNeuralForestClassifier,
+    BNeuralForestRegressor,
+    BNeuralTClassifier,
+    BNeuralTRegressor,
+    __version__,
+    load_model,
+)
+from bneuralt.optimizers import OPTIMIZERS, Momentum
+from bneuralt.persistence import ModelFileError
+
+SMALL = {"max_depth": 2, "max_epochs": 3, "random_state": 0}
+IRIS = load_iris(return_X_y=True)
+DIABETES = load_diabetes(return_X_y=True)
+KEPT = sorted((Path(__file__).parent / "models").glob("version_*/*.json"))
+
+
+MODELS = [
+    (BNeuralTClassifier(**SMALL), IRIS),
+    (BNeuralTRegressor(**SMALL), DIABETES),
+    (BNeuralForestClassifier(n_estimators=3, **SMALL), IRIS),
+    (BNeuralForestRegressor(n_estimators=3, bootstrap=True, **SMALL), DIABETES),
+]
+
+
+@pytest.mark.parametrize(("model", "data"), MODELS, ids=lambda value: type(value).__name__)
+def test_a_loaded_model_is_the_saved_one(model, data, tmp_path):
+    X, y = data
+    model = clone(model).fit(X, y)
+    path = tmp_path / "model.json"
+    model.save(path, extra={"note": ["any", 1, None]})
+    loaded = load_model(path)
+    for method in ("predict", "predict_proba", "decision_function"):
+        if hasattr(model, method):
+            np.testing.assert_array_equal(getattr(loaded, method)(X), getattr(model, method)(X))
+    assert type(loaded) is type(model)
+    assert loaded.get_params() == model.get_params()
+    assert loaded.extra_ == {"note": ["any", 1, None]}
+    assert loaded.n_parameters_ == model.n_parameters_
+    again = tmp_path / "again.json"
+    loaded.save(again, extra=loaded.extra_)
+    assert again.read_text() == path.read_text()
+    assert json.loads(path.read_text())["bneuralt"] == __version__
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_models_of_all_versions_load(path):
+    record = json.loads(path.with_suffix(".predictions").read_text())
+    model = load_model(path)
+    rows = np.array(record["rows"])
+    if hasattr(model, "classes_"):
+        predicted = model._scores(rows)
+        assert set(model.predict(_named(model, rows))) <= set(model.classes_)
+    else:
+        predicted = model.predict(rows)
+    np.testing.assert_allclose(predicted, record["predicted"], rtol=1e-4, atol=1e-4)
+    assert model.extra_ == {"name": path.stem}
+    clone(model).fit(rows, model.predict(_named(model, rows)))  # the settings are still valid
+
+
+def _named(model, rows):
+    names = getattr(model, "feature_names_in_", None)
+    return rows if names is None else pd.DataFrame(rows, columns=names)
+
+
+def test_a_model_of_each_kind_is_kept():
+    kinds = {json.loads(path.read_text())["kind"] for path in KEPT}
+    assert kinds == {type(model).__name__ for model, _ in MODELS}
+
+
+@pytest.mark.parametrize(
+    "labels", [["no", "ü"], [False, True], [-5, 3], [1.0, 2.0], np.array(["x", "yy"], dtype=object)]
+)
+def test_labels_keep_their_type(labels, tmp_path):
+    y = np.asarray(labels)[(IRIS[1] > 0).astype(int)]
+    clf = BNeuralTClassifier(**SMALL).fit(IRIS[0], y)
+    clf.save(tmp_path / "model.json")
+    loaded = load_model(tmp_path / "model.json")
+    assert loaded.classes_.dtype == clf.classes_.dtype
+    np.testing.assert_array_equal(loaded.predict(IRIS[0]), clf.predict(IRIS[0]))
+
+
+def test_feature_names_are_kept(tmp_path):
+    table = pd.DataFrame(IRIS[0], columns=["a", "b", "c", "größe"])
+    BNeuralTClassifier(**SMALL).fit(table, IRIS[1]).save(tmp_path / "model.json")
+    loaded = load_model(tmp_path / "model.json")
+    loaded.predict(table)
+    with pytest.raises(ValueError, match="same order"):
+        loaded.predict(table[["größe", "a", "b", "c"]])
+
+
+@pytest.mark.parametrize("optimizer", [*OPTIMIZERS, Momentum(gamma=0.5)])
+def test_settings_are_kept(optimizer, tmp_path):
+    settings = {
+        **SMALL,
+        "optimizer": optimizer,
+        "class_weight": {0: 1.0, 1: 2.0, 2: np.float64(0.5)},
+        "feature_sampling": [1, 2, 3, 4],
+        "learning_rate": np.float32(0.25),
+    }
+    BNeuralTClassifier(**settings).fit(*IRIS).save(tmp_path / "model.json")
+    loaded = load_model(tmp_path / "model.json").get_params()
+    assert {name: loaded[name] for name in settings} == settings
+
+
+def test_settings_that_json_cannot_hold_are_left_out(tmp_path):
+    clf = BNeuralTClassifier(
+        max_epochs=2,
+        random_state=np.random.RandomState(0),
+        feature_sampling=lambda rng, leaves, *_: np.zeros(leaves.size, dtype=int),
+    )
+    clf.fit(*IRIS).save(tmp_path / "model.json")
+    loaded = load_model(tmp_path / "model.json")
+    assert loaded.random_state is None and loaded.feature_sampling is None
+    np.testing.assert_array_equal(loaded.predict(IRIS[0]), clf.predict(IRIS[0]))
+
+
+def test_a_loaded_tree_cannot_be_trained_further_and_says_so(tmp_path):
+    BNeuralTClassifier(**SMALL).fit(*IRIS).save(tmp_path / "model.json")
+    loaded = load_model(tmp_path / "model.json")
+    with pytest.raises(ValueError, match="was loaded from a file"):
+        loaded.partial_fit(*IRIS)
+    with pytest.raises(ValueError, match="was loaded from a file"):
+        loaded.set_params(warm_start=True).fit(*IRIS)
+    loaded.set_params(warm_start=False).fit(*IRIS)
+
+
+def test_a_loaded_forest_can_get_more_trees(tmp_path):
+    forest = BNeuralForestClassifier(n_estimators=2, bootstrap=True, **SMALL).fit(*IRIS)
+    forest.save(tmp_path / "model.json")
+    loaded = load_model(tmp_path / "model.json").set_params(n_estimators=4, warm_start=True)
+    at_once = BNeuralForestClassifier(n_estimators=4, bootstrap=True, **SMALL).fit(*IRIS)
+    np.testing.assert_array_equal(loaded.fit(*IRIS).predict(IRIS[0]), at_once.predict(IRIS[0]))
+    assert loaded.oob_score_ == at_once.oob_score_
+
+
+def test_only_fitted_models_are_saved(tmp_path):
+    with pytest.raises(NotFittedError):
+        BNeuralTClassifier().save(tmp_path / "model.json")
+    assert not list(tmp_path.iterdir())
+
+
+# -- files that are not right -------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "model.json"
+    BNeuralForestClassifier(n_estimators=2, max_depth=1, max_epochs=1).fit(*IRIS).save(path)
+    return path.read_text()
+
+
+def load_text(text, folder):
+    path = folder / "bad.json"
+    path.write_text(text)
+    return load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"version": 2}, "version 2 of the bneuralt-model format.*install a newer bneuralt"),
+        ({"format": "other"}, "not a bneuralt-model file: its \"format\" is 'other'"),
+        ({"format": "bneuralt-tree"}, "its \"format\" is 'bneuralt-tree'"),
+        ({"kind": "os.system"}, "\"kind\" is 'os.system', known are"),
+        ({"kind": "BNeuralTClassifier"}, '"trees" has 2 trees: too few or too many'),
+        ({"kind": "BNeuralForestRegressor"}, "has 3 outputs, the model needs 1"),
+        ({"trees": []}, '"trees" has 0 trees'),
+        ({"trees": {}}, '"trees" is not a list'),
+        ({"trees": [3]}, r'"trees"\[0\] must be an object, not int'),
+        ({"trees": [{}]}, r'"trees"\[0\] lacks the key'),
+        ({"n_features": 5}, "has 4 inputs, the model needs 5"),
+        ({"n_features": "4"}, "\"n_features\" is '4'"),
+        ({"feature_names": ["a"]}, '"feature_names" must be a list of 4 texts'),
+        ({"classes": None}, '"classes" must be an object'),
+        ({"classes": {"dtype": "int64", "labels": [0, 1]}}, "has 3 outputs, the model needs 2"),
+        ({"classes": {"dtype": "int64", "labels": [0, 1, 1]}}, "two or more different labels"),
+        ({"classes": {"dtype": "int64", "labels": ["a", "b", "c"]}}, "labels of one type"),
+        ({"classes": {"dtype": "M8[s]", "labels": [0, 1, 2]}}, "labels of one type"),
+        ({"classes": {"dtype": "nonsense", "labels": [0, 1, 2]}}, "labels of one type"),
+        ({"settings": []}, '"settings" is not a dict'),
+        ({"settings": {"optimizer": {"name": "sgd"}}}, '"settings" cannot be read: .*sgd'),
+        ({"extra": None}, '"extra" is not a dict'),
+        ({"surplus": 1}, "does not belong there: 'surplus'"),
+    ],
+)
+def test_contents_that_are_not_right(saved, change, message, tmp_path):
+    with pytest.raises(ModelFileError, match=message) as caught:
+        load_text(json.dumps({**json.loads(saved), **change}), tmp_path)
+    assert "bad.json: " in str(caught.value)
+
+
+@given(share=st.floats(0, 0.999))
+def test_files_cut_anywhere_are_refused(saved, tmp_path_factory, share):
+    folder = tmp_path_factory.mktemp("cut")
+    with pytest.raises(ModelFileError, match=r"bad\.json: "):
+        load_text(saved[: int(share * len(saved))], folder)
+
+
+def test_files_that_are_not_ours(tmp_path):
+    for text in ("", "[1, 2]", "id,age\n1,2\n", '{"a": 1}', "null"):
+        with pytest.raises(ModelFileError, match=r"bad\.json: "):
+            load_text(text, tmp_path)
+    binary = tmp_path / "model.pkl"
+    binary.write_bytes(b"\x80\x04\x95\xff")
+    with pytest.raises(ModelFileError, match=r"model\.pkl: .* it is not text"):
+        load_model(binary)
+    with pytest.raises(FileNotFoundError):
+        load_model(tmp_path / "none.json")
+
+
+def test_a_save_that_fails_leaves_the_old_file(tmp_path):
+    path = tmp_path / "model.json"
+    clf = BNeuralTClassifier(**SMALL).fit(*IRIS)
+    clf.save(path)
+    before = path.read_text()
+    with pytest.raises(TypeError):
+        clf.save(path, extra={"not": object()})
+    assert path.read_text() == before and os.listdir(tmp_path) == ["model.json"]
+
+
+def test_a_killed_save_leaves_no_half_of_a_file(tmp_path):
+    code = """
+import os, signal, sys, threading
+from sklearn.datasets import load_iris
+from bneuralt import BNeuralTClassifier
+clf = BNeuralTClassifier(max_epochs=1, random_state=0).fit(*load_iris(return_X_y=True))
+clf.save(sys.argv[1])
+threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGKILL)).start()
+while True:
+    clf.save(sys.argv[1])
+"""
+    path = tmp_path / "model.json"
+    subprocess.run([sys.executable, "-c", code, str(path)], check=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert load_model(path).predict(IRIS[0]).shape == (150,)
