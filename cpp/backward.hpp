@@ -8,13 +8,15 @@ namespace bnt::BNT_ISA {
 
 // On entry h holds the node values, except that the outputs' slots hold their deltas (the
 // derivative of the loss by the weighted sum). Each node's value is read for the last time when
-// its delta is known, so the delta takes its place. The gradient is added to g.
+// its delta is known, so the delta takes its place. The gradient is written to g, or added.
 //
 // Sums over the R rows are the costly part: they are taken four at a time (sum_each_of_four),
 // leaves in their own order, following the nodes whose deltas are known.
-template <class T, int R>
+template <class T, int R, bool Add>
 class BackwardBlock {
     static constexpr int W = Simd<T>::lanes, V = R / W;
+
+    static BNT_INLINE void put(T& where, T value) { where = Add ? where + value : value; }
 
   public:
     static void run(const Tree& t, Weights<const T> w, const T* x, T* h, Weights<T> g) {
@@ -24,7 +26,7 @@ class BackwardBlock {
             const Vec<T> sums[4] = {sum};
             T total[4];
             sum_each_of_four<T>(sums, total);
-            g.bias[j] += total[0];
+            put(g.bias[j], total[0]);
         }
         int leaf = leaves(t, x, h, g, 0, t.leaf_start[t.n_outputs]);
         for (int j = t.n_outputs; j < t.n_nodes; j += 4) {
@@ -35,8 +37,8 @@ class BackwardBlock {
             sum_each_of_four<T>(by_edge, edge);
             sum_each_of_four<T>(by_bias, bias);
             for (int i = 0; i < n; ++i) {
-                g.edge[j + i] += edge[i];
-                g.bias[j + i] += bias[i];
+                put(g.edge[j + i], edge[i]);
+                put(g.bias[j + i], bias[i]);
             }
             leaf = leaves(t, x, h, g, leaf, t.leaf_start[j + n]);
         }
@@ -78,7 +80,7 @@ class BackwardBlock {
         }
         T sum[4];
         sum_each_of_four<T>(product, sum);
-        for (int i = 0; i < (n < 4 ? n : 4); ++i) g.leaf[leaf + i] += sum[i];
+        for (int i = 0; i < (n < 4 ? n : 4); ++i) put(g.leaf[leaf + i], sum[i]);
     }
 };
 

@@ -78,9 +78,9 @@ class BatchGradient {
         T* x = x_.get() + size_t(thread) * table_.n_columns * R;
         T* h = h_.get() + size_t(thread) * t_.n_nodes * R;
         T* g = gradients_.get() + size_t(chunk) * layout_.size;
-        std::memset(g, 0, sizeof(T) * layout_.size);
         Score score;
-        for (int64_t b = chunk * n_blocks / used; b < (chunk + 1) * n_blocks / used; ++b) {
+        const int64_t first = chunk * n_blocks / used;
+        for (int64_t b = first; b < (chunk + 1) * n_blocks / used; ++b) {
             int64_t lanes[R];
             const int32_t* rows = rows_ + b * R;
             const int count = int(std::min<int64_t>(R, n_ - b * R));
@@ -90,7 +90,8 @@ class BatchGradient {
             const OutputBlock<T, R> out{t_, rule_, targets_, lanes, count};
             score.add(out.score(h));
             out.deltas(h, T(1) / T(n_));
-            BackwardBlock<T, R>::run(t_, layout_.of(theta_), x, h, layout_.of(g));
+            if (b == first) BackwardBlock<T, R, false>::run(t_, layout_.of(theta_), x, h, layout_.of(g));
+            else BackwardBlock<T, R, true>::run(t_, layout_.of(theta_), x, h, layout_.of(g));
             if (thread == 0 && pulse_ && pulse_->interrupted()) break;
         }
         scores_[chunk] = score;
