@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# One of scikit-learn's estimator checks runs only with this, set before SciPy is imported.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
 # Machines are shared and slow at times: no test fails for taking long.
 settings.register_profile("bneuralt", deadline=None)
 settings.load_profile("bneuralt")

@@ -7,8 +7,9 @@ the number of threads nor the order in which trees get done changes anything.
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
+from functools import partial
 from math import nan
 from threading import Event
 from typing import Any, ClassVar
@@ -69,12 +70,12 @@ class Forest(NeuralTreeEstimator, ForestParameters):
         seeds = np.random.SeedSequence(self._draw_seed()).spawn(self.n_estimators)
         new = [self._new_member(int(seed.generate_state(1)[0])) for seed in seeds[len(kept) :]]
         try:
-            self._train(new, rows, validation, report)
+            n_done = self._train(new, rows, validation, report)
         except KeyboardInterrupt:
-            if trained := kept + _trained(new):
+            if trained := kept + [member for member in new if hasattr(member, "tree_")]:
                 self.estimators_ = trained
             raise
-        self.estimators_ = kept + _trained(new)
+        self.estimators_ = kept + new[:n_done]
         if self._draws_rows(len(rows)):
             self.oob_score_ = self._out_of_bag_score(rows)
 
@@ -95,8 +96,8 @@ class Forest(NeuralTreeEstimator, ForestParameters):
         rows: Rows,
         validation: Rows | None,
         report: Report | None,
-    ) -> None:
-        """Train the members in threads, until all are done or somebody wants to stop."""
+    ) -> int:
+        """Train the members in threads; return how many are done when somebody wants to stop."""
         stop, started = Event(), time.perf_counter()
 
         def fit(member: SingleTree) -> None:
@@ -108,16 +109,15 @@ class Forest(NeuralTreeEstimator, ForestParameters):
         with ThreadPoolExecutor(self._n_threads()) as pool:
             futures = [pool.submit(fit, member) for member in members]
             try:
-                for n_done, future in enumerate(as_completed(futures), start=1):
+                for n_done, future in enumerate(futures, start=1):
                     future.result()
                     state = ForestState(n_done, len(members), time.perf_counter() - started)
-                    if report and report(state, nan, lambda: {"estimators_": _trained(members)}):
-                        break  # the trees under way are finished
-            except BaseException:
+                    if report and report(state, nan, partial(_so_far, members, n_done)):
+                        return n_done
+            finally:  # if all is well there is nothing left to stop
                 stop.set()
-                raise
-            finally:
                 pool.shutdown(cancel_futures=True)
+        return len(members)
 
     # -- what each tree sees -------------------------------------------------------------
 
@@ -174,8 +174,8 @@ class Forest(NeuralTreeEstimator, ForestParameters):
         return float(1.0 - np.average(error, weights=rows.weight) / self._error_unit(rows))
 
 
-def _trained(members: list[SingleTree]) -> list[SingleTree]:
-    return [member for member in members if hasattr(member, "tree_")]
+def _so_far(members: list[SingleTree], n_done: int) -> dict[str, Any]:
+    return {"estimators_": members[:n_done]}
 
 
 def _repeated(rows: Rows, times: np.ndarray) -> Rows:
