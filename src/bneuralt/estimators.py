@@ -46,6 +46,7 @@ from bneuralt.rows import (
     read_training,
     read_weights,
 )
+from bneuralt.sampling import FeatureSampler
 from bneuralt.scaling import Scaling, fold, learn_scaling
 from bneuralt.training import (
     OptimizerState,
@@ -376,13 +377,15 @@ class SingleTree(NeuralTreeEstimator):
             self.max_depth,
             self.max_children,
             self.leaf_probability,
+            min_children=self.min_children,
             min_size=self.min_size,
             max_size=self.max_size,
+            n_weights=self.n_weights,
             init=self.init,
             init_scale=self.init_scale,
             activation=self.activation,
             output_activation=self.output_activation,
-            feature_sampling=self._leaf_probabilities(),
+            feature_sampling=self._leaf_probabilities(rows),
             dtype=self.dtype,
             random_state=rng,
         )
@@ -391,8 +394,10 @@ class SingleTree(NeuralTreeEstimator):
         self._input_scaling = learn_scaling(self.scale, rows.X, rows.weight, constant)
         self._target_scaling = self._learn_target_scaling(rows, constant)
 
-    def _leaf_probabilities(self) -> Any:
+    def _leaf_probabilities(self, rows: Rows) -> Any:
         """Return `feature_sampling`, with no chance for features that do not vary."""
+        if isinstance(self.feature_sampling, FeatureSampler):
+            return self.feature_sampling.learn(rows.X, rows.weight)
         if callable(self.feature_sampling) or self._input_scaling is None:
             return self.feature_sampling
         chances = np.ones(self.n_features_in_)

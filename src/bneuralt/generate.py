@@ -6,11 +6,12 @@ array operations per level however large the tree is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
+from scipy.optimize import brentq
 
 from bneuralt.activations import activation_code
 from bneuralt.tree import NeuralTree
@@ -21,6 +22,9 @@ __all__ = ["GrowthRule", "LeafSampler", "random_tree"]
 #: No tree grows larger than this, and redrawing gives up after as many nodes in all.
 LARGEST_SIZE = 20_000_000
 MAX_TRIES = 1000
+
+#: A tree of a wanted number of weights may have this share fewer.
+WEIGHTS_TOLERANCE = 0.03
 
 
 class LeafSampler(Protocol):
@@ -45,7 +49,7 @@ class GrowthRule:
 
     Parameters
     ----------
-    n_outputs, max_depth, max_children, leaf_probability, rule
+    n_outputs, max_depth, max_children, leaf_probability, rule, min_children
         See `random_tree`.
 
     Examples
@@ -59,13 +63,16 @@ class GrowthRule:
     max_children: int = 5
     leaf_probability: float = 0.4
     rule: str = "inclusive"
+    min_children: int = 2
 
     def __post_init__(self) -> None:
         checked_count("n_outputs", self.n_outputs, 1)
         if self.rule not in ("inclusive", "paper"):
             raise ValueError(f"rule={self.rule!r} is not known: choose 'inclusive' or 'paper'")
         checked_count("max_depth", self.max_depth, self.top_depth)
-        checked_count("max_children", self.max_children, 3 if self.rule == "paper" else 2)
+        checked_count("min_children", self.min_children, 1)
+        least = self.min_children + (self.rule == "paper")
+        checked_count("max_children", self.max_children, least)
         if not 0.0 <= self.leaf_probability <= 1.0:
             raise ValueError(f"leaf_probability={self.leaf_probability!r} is not in [0, 1]")
 
@@ -76,19 +83,55 @@ class GrowthRule:
 
     @property
     def most_children(self) -> int:
-        """Largest number of children a node can get; the smallest is 2."""
+        """Largest number of children a node can get."""
         return self.max_children - 1 if self.rule == "paper" else self.max_children
 
-    def expected_size(self) -> float:
-        """Mean size of the trees this rule draws."""
-        mean_children = (2 + self.most_children) / 2
-        growth = mean_children * (1.0 - self.leaf_probability)
+    @property
+    def mean_children(self) -> float:
+        """Mean number of children of a function node."""
+        return (self.min_children + self.most_children) / 2
+
+    def expected_nodes(self) -> float:
+        """Mean number of function nodes of the trees this rule draws."""
+        growth = self.mean_children * (1.0 - self.leaf_probability)
         n_levels = float(self.max_depth - self.top_depth + 1)
         with np.errstate(over="ignore"):  # infinite is near enough
             nodes_per_output = (
                 n_levels if growth == 1.0 else (np.float64(growth) ** n_levels - 1) / (growth - 1)
             )
-        return float(self.top_depth + self.n_outputs * (1.0 + mean_children * nodes_per_output))
+        return float(self.n_outputs * nodes_per_output)
+
+    def expected_size(self) -> float:
+        """Mean size of the trees this rule draws."""
+        n_children = self.mean_children * self.expected_nodes()
+        return self.top_depth + self.n_outputs + n_children
+
+    def expected_weights(self) -> float:
+        """Mean number of weights: every node has a bias, and every child a weight."""
+        return self.expected_nodes() * (1.0 + self.mean_children)
+
+    def for_weights(self, n_weights: int) -> GrowthRule:
+        """Return the rule with the leaf probability that gives so many weights on average.
+
+        Examples
+        --------
+        >>> rule = GrowthRule(n_outputs=10, max_depth=4, max_children=12).for_weights(20_000)
+        >>> round(rule.leaf_probability, 3), round(rule.expected_weights())
+        (0.147, 20000)
+        """
+        fewest, most = (replace(self, leaf_probability=p).expected_weights() for p in (1.0, 0.0))
+        if not fewest <= n_weights <= most:
+            raise ValueError(
+                f"n_weights={n_weights} is out of reach: with n_outputs={self.n_outputs}, "
+                f"max_depth={self.max_depth} and max_children={self.max_children}, trees have "
+                f"{fewest:.6g} to {most:.6g} weights on average; change max_depth or max_children"
+            )
+
+        def log_excess(p: float) -> float:  # trees of many levels would overflow
+            weights = replace(self, leaf_probability=p).expected_weights()
+            return float(np.log(min(weights, 1e300)) - np.log(n_weights))
+
+        return replace(self, leaf_probability=brentq(log_excess, 0.0, 1.0))
 
     def draw(
         self, rng: np.random.Generator, largest_size: int = LARGEST_SIZE
@@ -98,7 +141,7 @@ class GrowthRule:
         parents, leaf_parents = [np.full(self.n_outputs, -1)], []
         size = self.top_depth + self.n_outputs
         for depth in range(self.top_depth, self.max_depth + 1):
-            n_children = rng.integers(2, self.most_children + 1, level.size)
+            n_children = rng.integers(self.min_children, self.most_children + 1, level.size)
             size += int(n_children.sum())
             if size > largest_size:
                 return None
@@ -124,8 +167,10 @@ def random_tree(
     leaf_probability: float = 0.4,
     *,
     rule: str = "inclusive",
+    min_children: int = 2,
     min_size: int | None = None,
     max_size: int | None = None,
+    n_weights: int | None = None,
     init: str = "normal",
     init_scale: float = 1.5,
     activation: str = "sigmoid",
@@ -153,10 +198,15 @@ def random_tree(
     leaf_probability : float
         In [0, 1]. The smaller, the larger the tree.
     rule : {"inclusive", "paper"}
-        The number of children is uniform on 2..max_children ("inclusive"), or on
-        2..max_children - 1, as the paper's published trees have it ("paper").
+        The number of children is uniform on min_children..max_children ("inclusive"), or on
+        min_children..max_children - 1, as the paper's published trees have it ("paper").
+    min_children : int
+        2 in the paper.
     min_size, max_size : int, optional
         Limits on the size of the tree, met by drawing again.
+    n_weights : int, optional
+        Number of weights wanted: the tree has at most so many, and at most 3 % fewer.
+        `leaf_probability` is then not used but chosen to fit `max_depth` and `max_children`.
     init : {"normal", "uniform"}
         "normal": weights from a normal distribution with standard deviation
         `init_scale / sqrt(number of children of the parent)`, biases 0. "uniform": weights
@@ -183,11 +233,16 @@ def random_tree(
     """
     checked_count("n_inputs", n_inputs, 1)
     codes = activation_code(activation), activation_code(output_activation, output=True)
-    growth = GrowthRule(n_outputs, max_depth, max_children, leaf_probability, rule)
+    growth = GrowthRule(n_outputs, max_depth, max_children, leaf_probability, rule, min_children)
     sampler = _leaf_sampler(feature_sampling, n_inputs)
     rng = np.random.default_rng(random_state)
 
-    parent, leaf_parent = _draw_between(growth, rng, min_size, max_size)
+    if n_weights is not None:
+        if (min_size, max_size) != (None, None):
+            raise ValueError("n_weights cannot be combined with min_size or max_size")
+        parent, leaf_parent = _draw_with_weights(growth, rng, n_weights)
+    else:
+        parent, leaf_parent = _draw_between(growth, rng, min_size, max_size)
     leaf_input = sampler(rng, leaf_parent, parent, n_inputs)
     parameters = _initial_parameters(init, init_scale, rng, parent, leaf_parent, n_outputs)
     node_codes = np.full(parent.size, codes[0], dtype=np.uint8)
@@ -221,6 +276,29 @@ def _draw_between(
         f"{f'above {most}' if median > most else median}, and the mean of these settings is "
         f"{growth.expected_size():.6g}; change min_size or max_size, or max_depth, max_children "
         "or leaf_probability"
+    )
+
+
+def _draw_with_weights(
+    growth: GrowthRule, rng: np.random.Generator, n_weights: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw structures until one has the wanted number of weights, or slightly fewer."""
+    checked_count("n_weights", n_weights, 3)
+    fitting = growth.for_weights(n_weights)
+    least = min(n_weights - 1, int(np.ceil(n_weights * (1.0 - WEIGHTS_TOLERANCE))))
+    found: list[int] = []
+    while len(found) < MAX_TRIES:
+        drawn = fitting.draw(rng, n_weights)  # a tree has more weights than nodes
+        if drawn is None:
+            found.append(n_weights + 1)
+            continue
+        parent, leaf_parent = drawn
+        found.append(2 * parent.size + leaf_parent.size - growth.n_outputs)
+        if least <= found[-1] <= n_weights:
+            return drawn
+    raise ValueError(
+        f"no tree of {least} to {n_weights} weights in {len(found)} draws; change n_weights, "
+        "max_depth or max_children"
     )
 
 

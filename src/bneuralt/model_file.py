@@ -25,6 +25,7 @@ from bneuralt.persistence import (
     tree_to_dict,
     write_atomically,
 )
+from bneuralt.sampling import FeatureSampler, sampler_from_dict
 
 __all__ = ["load_model", "save_model"]
 
@@ -220,6 +221,8 @@ def _to_plain(value: Any) -> Any:
     """Return a setting as what JSON can hold; None for what it cannot (functions, generators)."""
     if isinstance(value, Optimizer):
         return {"name": value.name, **dataclasses.asdict(value)}
+    if isinstance(value, FeatureSampler):
+        return value.to_dict()
     if isinstance(value, dict):  # class weights; the keys of a JSON object would become texts
         return [[_to_plain(label), _to_plain(weight)] for label, weight in value.items()]
     if isinstance(value, np.ndarray | list | tuple):
@@ -238,6 +241,8 @@ def _settings_from_dict(model: Any, data: dict[str, Any]) -> dict[str, Any]:
         if isinstance(settings.get("optimizer"), dict):
             name, numbers = settings["optimizer"].pop("name"), settings["optimizer"]
             settings["optimizer"] = type(get_optimizer(name))(**numbers)
+        if isinstance(settings.get("feature_sampling"), dict):
+            settings["feature_sampling"] = sampler_from_dict(settings["feature_sampling"])
         if isinstance(settings.get("class_weight"), list):
             settings["class_weight"] = dict(settings["class_weight"])
     except (KeyError, TypeError, ValueError) as error:

@@ -39,9 +39,11 @@ class TreeParameters:
 
     max_depth: int = 5
     max_children: int = 4
+    min_children: int = 2
     leaf_probability: float = 0.3
     min_size: int | None = None
     max_size: int | None = None
+    n_weights: int | None = None
     feature_sampling: ArrayLike | Callable[..., np.ndarray] | None = None
     activation: str = "sigmoid"
     output_activation: str = "linear"
@@ -150,7 +152,13 @@ PARAMETERS: dict[str, Parameter] = {
         "Edges from the root down to the deepest possible function node; classifiers need 1 or "
         "more.",
     ),
-    "max_children": Parameter([_whole(2)], "int", "A function node has 2 to this many children."),
+    "max_children": Parameter([_whole(2)], "int", "Most children that a function node can have."),
+    "min_children": Parameter(
+        [_whole(1)],
+        "int",
+        "Fewest children that a function node can have; all numbers up to `max_children` are "
+        "equally likely.",
+    ),
     "leaf_probability": Parameter(
         [_real(0, 1, "both")],
         "float in [0, 1]",
@@ -163,11 +171,19 @@ PARAMETERS: dict[str, Parameter] = {
     "max_size": Parameter(
         [_whole(1), None], "int or None", "Trees with more nodes than this are drawn again."
     ),
+    "n_weights": Parameter(
+        [_whole(3), None],
+        "int or None",
+        "Draw a tree of at most so many weights, and at most 3 % fewer. `leaf_probability` is then "
+        "chosen to fit, and not used.",
+    ),
     "feature_sampling": Parameter(
         ["array-like", callable, None],
         "array of shape (n_features,), callable or None",
-        "Probability of each feature to be on a leaf, or a `bneuralt.generate.LeafSampler`. None: "
-        "all features are equally likely, those that are constant in the training rows excepted.",
+        "Probability of each feature to be on a leaf, or a sampler: one of `bneuralt.sampling`, "
+        "such as `ReceptiveFields((28, 28))` for images, or any `bneuralt.generate.LeafSampler`. "
+        "None: all features are equally likely, those that are constant in the training rows "
+        "excepted.",
     ),
     "activation": Parameter(
         [StrOptions(set(ACTIVATIONS))],

@@ -1,0 +1,238 @@
+"""Samplers of leaf inputs, and trees of a wanted number of weights."""
+
+import copy
+import json
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+
+from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, NeuralTree, load_model
+from bneuralt.generate import GrowthRule
+from bneuralt.sampling import ReceptiveFields, VarianceSampling, sampler_from_dict
+
+SAMPLERS = [
+    VarianceSampling(),
+    VarianceSampling(power=0.5),
+    ReceptiveFields((8, 8)),
+    ReceptiveFields([4, 4, 4], spread=(0.5, 2), depth=1),
+]
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X.astype(np.uint8), y
+
+
+def subtrees(tree, depth=2):
+    """For each leaf the node at `depth` above it, -1 where there is none."""
+    top = 0 if tree.n_outputs == 1 else 1
+    found = []
+    for node in tree.leaf_parent.tolist():
+        path = [node]
+        while tree.parent[path[-1]] >= 0:
+            path.append(int(tree.parent[path[-1]]))
+        path.reverse()
+        found.append(path[depth - top] if len(path) > depth - top else -1)
+    return np.array(found)
+
+
+# -- receptive fields ---------------------------------------------------------------------
+
+
+@given(
+    shape=st.lists(st.integers(1, 7), min_size=1, max_size=3),
+    n_channels=st.integers(1, 3),
+    n_outputs=st.integers(1, 3),
+    spread=st.one_of(st.floats(0.01, 20), st.just((0.1, 5.0))),
+    seed=st.integers(0, 2**32),
+)
+def test_any_shape_gives_inputs_in_range(shape, n_channels, n_outputs, spread, seed):
+    n_inputs = int(np.prod(shape)) * n_channels
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, (3, n_inputs), dtype=np.uint8)
+    varies = X.max(axis=0) > X.min(axis=0)
+    sampler = ReceptiveFields(shape, spread).learn(X)
+    tree = NeuralTree.random(n_inputs, n_outputs, feature_sampling=sampler, random_state=seed)
+    if varies.any():
+        assert varies[tree.leaf_input].all()
+    assert tree == NeuralTree.random(
+        n_inputs, n_outputs, feature_sampling=sampler, random_state=seed
+    )
+
+
+@pytest.mark.parametrize("n_outputs", [1, 4])
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_leaves_of_a_subtree_are_near_each_other(n_outputs, depth):
+    shape, spread = (200, 300), 3.0
+    tree = NeuralTree.random(
+        60_000, n_outputs, 4, 12, 0.2, feature_sampling=ReceptiveFields(shape, spread, depth),
+        min_size=3000, random_state=0,
+    )  # fmt: skip
+    place = np.stack(np.unravel_index(tree.leaf_input, shape), axis=1)
+    owner, deviations, degrees = subtrees(tree, depth), [], 0
+    for subtree in np.unique(owner[owner >= 0]):
+        here = place[owner == subtree]
+        deviations.append(here - here.mean(axis=0))
+        degrees += len(here) - 1
+    total = np.square(np.concatenate(deviations)).sum(axis=0) / degrees
+    # Discrete and cut at the edges of the image: near the spread, not equal to it.
+    assert np.all(np.abs(np.sqrt(total) - spread) < 0.25)
+    if (owner < 0).sum() > 10:
+        assert place[owner < 0].std(axis=0).min() > 30
+
+
+def test_centres_cover_the_image():
+    sampler = ReceptiveFields((10, 10), spread=0.01)
+    tree = NeuralTree.random(100, 10, 2, 40, 0.0, feature_sampling=sampler, random_state=0)
+    assert len(np.unique(tree.leaf_input)) > 60
+    for subtree in np.unique(subtrees(tree)):
+        assert len(np.unique(tree.leaf_input[subtrees(tree) == subtree])) == 1
+
+
+def test_each_subtree_draws_its_spread():
+    sampler = ReceptiveFields((400, 400), spread=(0.5, 50))
+    tree = NeuralTree.random(
+        160_000, 10, 2, 50, 0.0, min_children=40, feature_sampling=sampler, random_state=0
+    )
+    rows, owner = np.unravel_index(tree.leaf_input, (400, 400))[0], subtrees(tree)
+    widths = [rows[owner == subtree].std() for subtree in np.unique(owner[owner >= 0])]
+    assert min(widths) < 1.5
+    assert max(widths) > 25
+
+
+def test_images_of_another_size_are_refused(digits):
+    with pytest.raises(ValueError, match="49 pixels, and the 64 inputs"):
+        BNeuralTClassifier(feature_sampling=ReceptiveFields((7, 7))).fit(*digits)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"shape": ()}, "shape="),
+        ({"shape": (0, 3)}, "shape="),
+        ({"shape": (3,), "spread": 0.0}, "spread=0.0"),
+        ({"shape": (3,), "spread": (2, 1)}, "spread="),
+        ({"shape": (3,), "spread": (1, 2, 3)}, "spread="),
+        ({"shape": (3,), "spread": float("nan")}, "spread=nan"),
+        ({"shape": (3,), "depth": 0}, "depth=0"),
+    ],
+)
+def test_wrong_fields_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        ReceptiveFields(**settings)
+
+
+# -- by variance --------------------------------------------------------------------------
+
+
+@given(seed=st.integers(0, 2**32), power=st.sampled_from([0.0, 0.5, 1.0, 2.0]))
+def test_weights_are_powers_of_the_variance(seed, power):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 6)) * [0, 1, 2, 3, 4, 5] + 1000
+    weight = rng.integers(1, 4, 40)
+    repeated = np.repeat(X, weight, axis=0)
+    expected = np.where(X.std(axis=0) > 0, repeated.var(axis=0) ** power, 0.0)
+    np.testing.assert_allclose(VarianceSampling(power).learn(X, weight), expected, rtol=1e-6)
+
+
+def test_variance_needs_rows_that_vary():
+    with pytest.raises(ValueError, match="no input varies"):
+        VarianceSampling().learn(np.ones((5, 3)))
+    with pytest.raises(ValueError, match=r"needs training rows: give .*\.learn\(X\)"):
+        NeuralTree.random(3, feature_sampling=VarianceSampling())
+    with pytest.raises(ValueError, match="power=-1"):
+        VarianceSampling(-1)
+
+
+# -- as parameters of estimators ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=str)
+def test_samplers_are_values(sampler, tmp_path, digits):
+    assert sampler_from_dict(json.loads(json.dumps(sampler.to_dict()))) == sampler
+    for other in (pickle.loads(pickle.dumps(sampler)), copy.deepcopy(sampler)):
+        assert other == sampler
+        assert hash(other) == hash(sampler)
+    X, y = digits
+    model = clone(BNeuralTClassifier(feature_sampling=sampler, max_epochs=2, random_state=0))
+    model.fit(X, y)
+    model.save(tmp_path / "model.json")
+    loaded = load_model(tmp_path / "model.json")
+    assert loaded.feature_sampling == sampler
+    assert np.array_equal(loaded.predict(X), model.predict(X))
+    assert np.ptp(X, axis=0)[model.tree_.leaf_input].all()
+
+
+def test_an_unknown_sampler_is_refused():
+    with pytest.raises(ValueError, match="no sampler is called 'best'"):
+        sampler_from_dict({"name": "best"})
+
+
+def test_forests_draw_fields_of_their_own(digits):
+    forest = BNeuralForestClassifier(
+        n_estimators=2, feature_sampling=ReceptiveFields((8, 8)), max_epochs=1, random_state=0
+    ).fit(*digits)
+    first, second = (member.tree_ for member in forest.estimators_)
+    assert not np.array_equal(first.leaf_input[:100], second.leaf_input[:100])
+
+
+# -- a wanted number of weights -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n_weights", "n_outputs", "max_depth", "max_children", "min_children"),
+    [
+        (24_000, 10, 2, 53, 43),
+        (20_000, 10, 5, 10, 2),
+        (242_000, 10, 6, 12, 2),
+        (300, 1, 5, 5, 2),
+        (344, 3, 5, 4, 2),
+        (12, 2, 3, 3, 2),
+    ],
+)
+def test_trees_of_a_wanted_number_of_weights(
+    n_weights, n_outputs, max_depth, max_children, min_children
+):
+    for seed in range(3):
+        tree = NeuralTree.random(
+            784, n_outputs, max_depth, max_children,
+            min_children=min_children, n_weights=n_weights, random_state=seed,
+        )  # fmt: skip
+        assert min(0.97 * n_weights, n_weights - 1) <= tree.n_parameters <= n_weights
+        assert tree.depth <= max_depth
+
+
+@given(
+    n_outputs=st.integers(1, 10),
+    max_depth=st.integers(1, 30),
+    min_children=st.integers(1, 5),
+    more=st.integers(1, 10),
+    share=st.floats(0, 1),
+)
+def test_the_leaf_probability_fits_the_number(n_outputs, max_depth, min_children, more, share):
+    rule = GrowthRule(n_outputs, max_depth, min_children + more, min_children=min_children)
+    fewest, most = (
+        GrowthRule(n_outputs, max_depth, min_children + more, p, min_children=min_children)
+        .expected_weights() for p in (1.0, 0.0)
+    )  # fmt: skip
+    wanted = int(np.ceil(fewest + share * (min(most, 1e6) - fewest)))
+    if wanted <= most:
+        assert rule.for_weights(wanted).expected_weights() == pytest.approx(wanted, rel=1e-6)
+
+
+def test_a_number_of_weights_out_of_reach_says_what_is_in_reach():
+    with pytest.raises(ValueError, match=r"n_weights=12000 is out of reach: .* 95 to 7766"):
+        NeuralTree.random(784, 10, 3, 15, n_weights=12_000)
+    with pytest.raises(ValueError, match="cannot be combined"):
+        NeuralTree.random(784, 10, n_weights=12_000, min_size=3)
+
+
+def test_estimators_take_a_number_of_weights(digits):
+    model = BNeuralTClassifier(n_weights=2000, max_epochs=1, random_state=0).fit(*digits)
+    assert 1940 <= model.n_parameters_ <= 2000
