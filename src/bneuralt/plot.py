@@ -70,7 +70,13 @@ def radial_layout(tree: NeuralTree) -> tuple[np.ndarray, np.ndarray]:
     return _polar(depth, node_angle), _polar(leaf_depth, leaf_angle)
 
 
-def draw_tree(tree: NeuralTree, ax: Axes | None = None, *, edge_color: str = "0.55") -> Axes:
+def draw_tree(
+    tree: NeuralTree,
+    ax: Axes | None = None,
+    *,
+    root_color: str = COLORS["root"],
+    edge_color: str = "0.55",
+) -> Axes:
     """Draw a tree around its root: class nodes red, function nodes blue, leaves green.
 
     The root of a classification tree is black; that of a regression tree is its output, and red.
@@ -80,8 +86,8 @@ def draw_tree(tree: NeuralTree, ax: Axes | None = None, *, edge_color: str = "0.
     tree : NeuralTree
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
-    edge_color : color
-        Colour of the lines between nodes.
+    root_color, edge_color : color
+        Colours of a classification tree's root and of the lines between nodes.
 
     Returns
     -------
@@ -110,15 +116,16 @@ def draw_tree(tree: NeuralTree, ax: Axes | None = None, *, edge_color: str = "0.
     # One line with gaps: a tenth of the file size of a line for each edge.
     gaps = np.full((len(ends), 1, 2), np.nan)
     edges = np.concatenate([ends, gaps], axis=1).reshape(-1, 2)
-    # Marks shrink as trees grow, from clearly visible dots to points that still make a picture.
-    area = float(np.clip(4500 / tree.size, 0.6, 36))
+    # Marks shrink as trees grow and axes get smaller, but stay visible.
+    side = ax.get_window_extent().width / ax.figure.dpi
+    area = float(np.clip(4500 / tree.size, 0.6, 36)) * min(1.0, side / 4)
     width = float(np.clip(150 / tree.size, 0.15, 0.9))
     ax.plot(edges[:, 0], edges[:, 1], color=edge_color, linewidth=width, zorder=1)
     for xy, color, scale in (
         (leaves, COLORS["leaf"], 0.7),
         (nodes[k:], COLORS["function"], 1.0),
         (nodes[:k], COLORS["output"], 2.0),
-        (origin if k > 1 else origin[:0], COLORS["root"], 2.5),
+        (origin if k > 1 else origin[:0], root_color, 2.5),
     ):
         ax.scatter(xy[:, 0], xy[:, 1], s=area * scale, c=color, linewidths=0, zorder=2)
     reach = 1.05 * max(1.0, float(np.abs(leaves).max(initial=1.0)))

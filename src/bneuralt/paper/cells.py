@@ -13,6 +13,9 @@ import pandas as pd
 __all__ = ["Cell", "ReportTable", "number"]
 
 
+_LEFT = " class='left'"
+
+
 class Cell(NamedTuple):
     """Text of a table cell, what it is, and the paper's figure where it stands beside.
 
@@ -27,7 +30,10 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class ReportTable:
-    """A table for reading (`header` and `rows`) and the same for computing (`frame`)."""
+    """A table for reading (`header` and `rows`) and the same for computing (`frame`).
+
+    The first `heads` columns are words, the others numbers; rows at `block_starts` begin a block.
+    """
 
     slug: str
     title: str
@@ -47,7 +53,11 @@ class ReportTable:
 
     def to_html(self) -> str:
         """Return the table in HTML, with its title and notes; classes are the cells' kinds."""
-        head = "".join(f"<th scope='col'>{escape(name)}</th>" for name in self.header)
+        head = "".join(
+            f"<th scope='col'{_LEFT if i < self.heads else ''}>{escape(name)}</th>"
+            for i, name in enumerate(self.header)
+        )
+        words = " class='words'" if self.heads == len(self.header) else ""
         body = []
         for i, row in enumerate(self.rows):
             start = " class='start'" if i in self.block_starts else ""
@@ -55,7 +65,7 @@ class ReportTable:
         notes = "".join(f"<p class='note'>{escape(note)}</p>" for note in self.notes)
         return (
             f"<div class='scroll' tabindex='0' role='region' aria-label='{escape(self.title)}'>"
-            f"<table id='{self.slug}'><caption>{escape(self.title)}</caption>"
+            f"<table id='{self.slug}'{words}><caption>{escape(self.title)}</caption>"
             f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>{notes}"
         )
 
@@ -92,5 +102,6 @@ def number(value: float | None, digits: int = 3, signed: bool = False) -> str:
     """
     if value is None or not math.isfinite(value):
         return ""
-    text = f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"
+    value = round(value, digits) + 0.0  # not "-.000"
+    text = f"{value:+.{digits}f}" if signed and value else f"{value:.{digits}f}"
     return text.replace("0.", ".", 1) if text.lstrip("+-").startswith("0.") else text

@@ -88,22 +88,21 @@ _COLUMNS = 4
 def to_svg(figure: Figure, name: str) -> str:
     """Return a figure as an SVG element for use inside HTML.
 
-        The element refers to nothing outside itself, its marks have names of their own, and its ink is
-        ``currentColor``.
+    The element refers to nothing outside itself, its marks have names of their own, and its ink is
+    ``currentColor``.
 
-        Parameters
-        ----------
-        figure : matplotlib.figure.Figure
-        name : str
-            Unique on the page.
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    name : str
+    Unique on the page.
 
-        Examples
-        --------
-        >>> from matplotlib.figure import Figure
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-        >>> from bneuralt.paper.figures import to_svg
-        >>> to_svg(Figure(figsize=(1, 1)), "empty")[:4]
-        '<svg'
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from bneuralt.paper.figures import to_svg
+    >>> to_svg(Figure(figsize=(1, 1)), "empty")[:4]
+    '<svg'
     """
     buffer = io.StringIO()
     with rc_context({**_STYLE, "svg.hashsalt": name}):
@@ -112,6 +111,7 @@ def to_svg(figure: Figure, name: str) -> str:
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'<g id="[^"]*">', "<g>", svg)  # "axes_1" would be there once per figure
+    svg = re.sub(r"(\d\.\d\d)\d+", r"\1", svg)  # a hundredth of a point is fine enough
     svg = svg.replace(_INK, "currentColor")
     # The page decides the size; the picture only its proportions.
     return re.sub(r'^<svg ([^>]*?)width="[^"]*" height="[^"]*"', r"<svg \1", svg, count=1).strip()
@@ -225,7 +225,8 @@ def _lines(
 def _draw_curves(ax: Axes, matrix: np.ndarray, style: Style) -> None:
     """Mean over runs, with a band between the quartiles."""
     epochs = np.unique(np.geomspace(1, matrix.shape[1], _POINTS).round().astype(int))
-    picked = np.where(np.isfinite(matrix), matrix, math.nan)[:, epochs - 1]
+    # Runs that explode leave the picture anyway; 1e12 keeps matplotlib's own sums finite.
+    picked = np.where(np.isfinite(matrix), np.minimum(matrix, 1e12), math.nan)[:, epochs - 1]
     keep = np.isfinite(picked).any(axis=0)
     epochs, picked = epochs[keep], picked[:, keep]
     if not len(epochs):
@@ -324,7 +325,7 @@ def best_trees(
     with rc_context(_STYLE):
         figure, axes = _panels(len(found), 5, (2.0, 2.4))
         for ax, (dataset, score, tree) in zip(axes, found, strict=True):
-            draw_tree(tree, ax)
+            draw_tree(tree, ax, root_color=_INK)
             paper = printed.loc[dataset]
             ax.set_title(
                 f"{dataset}: {score:.2f}, {tree.size} nodes\n"

@@ -33,6 +33,9 @@ GROUPS_OF_DATASETS = {
 }
 
 
+_NONE = np.empty(0, dtype=int)
+
+
 class Summary(NamedTuple):
     """Mean, standard deviation and number of finite values."""
 
@@ -69,16 +72,18 @@ class Results:
         if twice.any():
             raise ValueError(f"run {tuple(frame.loc[twice, keys].iloc[0])} is in the frame twice")
         self.frame = frame.sort_values(keys, ignore_index=True)
-        self._cache: dict[tuple[str, str, str, str], np.ndarray] = {}
+        self._numbers: dict[str, np.ndarray] = {}
+        self._summaries: dict[tuple[str, str, str, str], Summary] = {}
 
     @cached_property
-    def _groups(self) -> dict[tuple[str, str, str], pd.DataFrame]:
+    def _rows(self) -> dict[tuple[str, str, str], np.ndarray]:
+        """Positions of each cell's runs in the frame."""
         grouped = self.frame.groupby(["protocol", "experiment", "dataset"], sort=False)
-        return {(str(p), str(e), str(d)): rows for (p, e, d), rows in grouped}
+        return {(str(p), str(e), str(d)): rows for (p, e, d), rows in grouped.indices.items()}
 
     @cached_property
     def _run_at_all(self) -> set[tuple[str, str]]:
-        return {(protocol, experiment) for protocol, experiment, _ in self._groups}
+        return {(protocol, experiment) for protocol, experiment, _ in self._rows}
 
     @property
     def protocols(self) -> list[str]:
@@ -92,25 +97,27 @@ class Results:
 
     def datasets(self, protocol: str, experiment: str) -> list[str]:
         """Data sets with any run, in the paper's order, others after them."""
-        names = [d for p, e, d in self._groups if (p, e) == (protocol, experiment)]
+        names = [d for p, e, d in self._rows if (p, e) == (protocol, experiment)]
         order = list(CATALOGUE)
         return sorted(names, key=lambda n: (order.index(n) if n in order else len(order), n))
 
     def runs(self, protocol: str, experiment: str, dataset: str) -> pd.DataFrame:
         """The runs of one cell, indexed by run number; empty if there are none."""
-        rows = self._groups.get((protocol, experiment, dataset), self.frame.iloc[:0])
-        return rows.set_index("run")
+        rows = self._rows.get((protocol, experiment, dataset), _NONE)
+        return self.frame.iloc[rows].set_index("run")
 
     def _values(self, protocol: str, experiment: str, dataset: str, column: str) -> np.ndarray:
-        key = (protocol, experiment, dataset, column)
-        if key not in self._cache:
-            values = self.runs(protocol, experiment, dataset)[column]
-            self._cache[key] = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float)
-        return self._cache[key]
+        if column not in self._numbers:
+            numbers = pd.to_numeric(self.frame[column], errors="coerce")
+            self._numbers[column] = numbers.to_numpy(dtype=float)
+        return self._numbers[column][self._rows.get((protocol, experiment, dataset), _NONE)]
 
     def summary(self, protocol: str, experiment: str, dataset: str, column: str) -> Summary:
         """Sum up one column over the runs of one cell."""
-        return _summary(self._values(protocol, experiment, dataset, column))
+        key = (protocol, experiment, dataset, column)
+        if key not in self._summaries:
+            self._summaries[key] = _summary(self._values(*key))
+        return self._summaries[key]
 
     def score(self, protocol: str, experiment: str, dataset: str) -> Summary:
         """Test score of one cell, or the mean over data sets for a name of `GROUPS_OF_DATASETS`.
@@ -141,7 +148,7 @@ class Results:
         columns = {}
         for experiment in experiments:
             values = self._values(protocol, experiment, dataset, column)
-            runs = self.runs(protocol, experiment, dataset).index
+            runs = self._values(protocol, experiment, dataset, "run").astype(int)
             columns[experiment] = pd.Series(values, index=runs, dtype=float)
         return pd.DataFrame(columns).sort_index()
 

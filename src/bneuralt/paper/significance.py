@@ -38,8 +38,9 @@ def significance_table(results: Results, test: str, protocol: str = "paper") -> 
     Under the honest protocol there is nothing of the paper's to stand beside.
     """
     slug, title = _TESTS[test]
-    printed = published.significance().loc[test]
-    opponents = list(dict.fromkeys(e for e in published.table2().index if e in printed.index))
+    printed = published.significance().loc[test].to_dict("index")
+    against = {opponent for opponent, _ in printed}
+    opponents = [e for e in published.table2().index if e in against]
     opponents += [e for e in results.experiments(protocol) if e in LABELS and e not in opponents]
     tested = {d: _tests(results, protocol, test, opponents, d) for d in PAPER_DATASETS}
     rows: list[tuple[Cell, ...]] = []
@@ -51,8 +52,8 @@ def significance_table(results: Results, test: str, protocol: str = "paper") -> 
             cells = [Cell(opponent if quantity == "stat" else "", "head"), Cell(label, "head")]
             for dataset in PAPER_DATASETS:
                 paper = math.nan
-                if protocol == "paper" and opponent in printed.index:
-                    paper = float(printed.loc[(opponent, quantity), dataset])
+                if protocol == "paper":
+                    paper = printed.get((opponent, quantity), {}).get(dataset, math.nan)
                 ours = tested[dataset].get(opponent, {}).get(quantity, math.nan)
                 cells.append(_test_cell(ours, paper, quantity))
                 records.append(

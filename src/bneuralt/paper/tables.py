@@ -80,7 +80,7 @@ def table2(results: Results) -> ReportTable:
         starts.append(len(rows))
         paper = printed.loc[experiment] if experiment in printed.index else None
         group = "Additions" if paper is None else str(paper["group"])
-        label = LABELS[experiment] if paper is None else str(paper["algorithm"])
+        label = experiment if paper is None else str(paper["algorithm"])
         rows += _table2_block(results, experiment, group, label, paper)
         records += _table2_records(results, experiment, group, paper)
     notes = (
@@ -88,12 +88,18 @@ def table2(results: Results) -> ReportTable:
         f"paper's protocol minus the paper's; it is marked where it exceeds "
         f"{TOLERANCE['classification']} (classification) or {TOLERANCE['regression']} "
         "(regression). Rows with the paper's figures alone were not run.",
+        *([_additions_note(additions)] if additions else []),
     )
     header = ("group", "algorithm", "figures of", *(SHORT_NAMES[d] for d in _WITH_MEANS))
     return ReportTable(
         "table2", "Table 2: mean test scores", header, rows, pd.DataFrame(records), notes, 3,
         frozenset(starts),
     )  # fmt: skip
+
+
+def _additions_note(additions: Iterable[str]) -> str:
+    listed = "; ".join(f"{name}: {LABELS[name]}" for name in additions)
+    return f"Not in the paper: {listed.replace(' (addition)', '')}."
 
 
 def _table2_block(
