@@ -110,9 +110,9 @@ def test_gradient_is_the_slope_of_the_loss(seed, task, hidden):
 # -- training --------------------------------------------------------------------------------
 
 
-@settings(max_examples=20)
+@settings(max_examples=15)
 @given(seed=seeds, name=st.sampled_from(sorted(OPTIMIZERS)), task=st.sampled_from(TASKS),
-       hidden=st.sampled_from(("sigmoid", "tanh")), batch_size=st.sampled_from([1, 3, 16, 20, None]),
+       hidden=st.sampled_from(("sigmoid", "tanh")), batch_size=st.sampled_from([1, 3, 16, 18, None]),
        extras=st.booleans())  # fmt: skip
 def test_two_hundred_updates_are_those_of_the_reference(
     seed, name, task, hidden, batch_size, extras
@@ -120,7 +120,7 @@ def test_two_hundred_updates_are_those_of_the_reference(
     rng = np.random.default_rng(seed)
     loss, n_outputs, output = task
     tree = draw_tree(rng, n_outputs, hidden, output)
-    n_rows = 40
+    n_rows = 20
     X, y = draw_rows(rng, tree, n_rows)
     more = (
         {"weight_decay": 0.05, "clip_norm": 0.5, "schedule": "cosine"}
@@ -139,9 +139,15 @@ def test_two_hundred_updates_are_those_of_the_reference(
         tree, X, y, order=order, loss=loss, optimizer=name, learning_rate=rate,
         batch_size=batch_size, sample_weight=weight, **more,
     )  # fmt: skip
-    # Rounding differs in the last place and grows along the trajectory.
+    # Rounding differs in the last place. Now and then a trajectory is chaotic and blows that up:
+    # how much, the same training tells, started one rounding error away.
+    nearby = tree.with_parameters(tree.parameters * (1 + 1e-15 * rng.choice([-1, 1], tree.n_parameters)))
+    start_matters = abs(
+        train(nearby, X, y, settings=how, seed=seed, sample_weight=weight).tree.parameters
+        - found.tree.parameters
+    ).max()
     np.testing.assert_allclose(
-        found.tree.parameters, expected.parameters, rtol=1e-10, atol=1e-10
+        found.tree.parameters, expected.parameters, rtol=1e-10, atol=1e-10 + 100 * start_matters
     )
 
 
