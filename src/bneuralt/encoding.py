@@ -253,7 +253,7 @@ def learn_encoding(
         if target_at in at:
             table.refuse(f"the target {table.names[target_at]!r} cannot be {what} as well.")
     used = [j for j in range(len(table.names)) if j != target_at and j not in dropped]
-    _refuse_missing(table, [*used, target_at])
+    _refuse_missing(table, [*used, target_at], can_drop=True)
     columns = tuple(
         FeatureColumn(
             table.names[j], j, _categories(table, j, j in declared, max_categories, decimal)
@@ -284,7 +284,7 @@ def _nameless_and_empty(table: Table) -> set[int]:
     }
 
 
-def _refuse_missing(table: Table, used: Iterable[int]) -> None:
+def _refuse_missing(table: Table, used: Iterable[int], can_drop: bool = False) -> None:
     places: list[str] = []
     count = 0
     for j in used:
@@ -292,19 +292,12 @@ def _refuse_missing(table: Table, used: Iterable[int]) -> None:
         if absent:
             rows = [i for i, cell in enumerate(table.columns[j]) if cell in absent]
             count += len(rows)
-            if len(rows) == table.n_rows:
-                table.refuse(
-                    f"column {table.names[j]!r} holds no value at all; leave it out "
-                    f"(--drop {table.names[j]!r})."
-                )
             places += [f"{table.place(i, j)} ({table.columns[j][i] or 'empty'})" for i in rows[:3]]
     if places:
         shown = "; ".join(places[:5]) + ("; ..." if count > len(places[:5]) else "")
         noun = "value is" if count == 1 else "values are"
-        table.refuse(
-            f"{count} {noun} missing: {shown}. Fill them in, remove those rows, or leave the "
-            "column out (--drop COLUMN)."
-        )
+        drop = ", or leave the column out (--drop COLUMN)" if can_drop else ""
+        table.refuse(f"{count} {noun} missing: {shown}. Fill in or remove those rows{drop}.")
 
 
 def _categories(

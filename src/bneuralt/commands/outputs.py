@@ -30,13 +30,20 @@ def terminal_width(most: int = 120) -> int:
 
 
 class Progress:
-    """A line on the terminal that says what is going on; nothing where there is no terminal."""
+    """Says on the standard error output what is going on.
 
-    def __init__(self, wanted: bool = True) -> None:
-        self._shown = wanted and sys.stderr.isatty()
+    On a terminal that is one line, overwritten; elsewhere nothing. With `verbose` it is a line for
+    each step, on both, since the training then has a progress line of its own.
+    """
+
+    def __init__(self, verbose: bool = False) -> None:
+        self._verbose = verbose
+        self._live = not verbose and sys.stderr.isatty()
 
     def __call__(self, text: str = "") -> None:
-        if self._shown:
+        if self._verbose and text:
+            print(text, file=sys.stderr, flush=True)
+        elif self._live:
             print(f"\r\033[K{text[: terminal_width() - 1]}", end="", file=sys.stderr, flush=True)
 
     def __enter__(self) -> Progress:

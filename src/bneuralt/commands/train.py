@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bneuralt import __version__
-from bneuralt.commands import BAD_DATA, CommandError
+from bneuralt.commands import BAD_DATA, USAGE, CommandError
 from bneuralt.commands.table_options import add_table_arguments, read_table
 
 
@@ -117,7 +117,7 @@ def run(args: argparse.Namespace) -> None:
     X, y = encoding.features(table, decimal=args.decimal), encoding.labels(table)
     assert y is not None
     model = _estimator(encoding.task, args)
-    with Progress(not args.verbose) as say:
+    with Progress(args.verbose) as say:
         model, report, held_out = _fit_and_score(model, encoding, X, y, args, say)
     report["data"] = {"file": table.source, "sha256": table.sha256, **report["data"]}
     save_model(
@@ -194,9 +194,8 @@ def _timed_fit(
         model.fit(X, y)
     except ValueError as error:
         # The table is checked by now, so it is a setting, or numbers too large to work with.
-        raise CommandError(
-            f"training is not possible with these settings: {error}", BAD_DATA
-        ) from error
+        code = USAGE if args.settings else BAD_DATA
+        raise CommandError(f"the training is not possible: {error}", code) from error
     return time.perf_counter() - started, model
 
 
