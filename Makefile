@@ -11,16 +11,17 @@ SOURCES := $(wildcard CMakeLists.txt cpp/*)
 
 CORE_TESTS := $(wildcard tests/test_core*.py tests/test_engine*.py)
 
-.PHONY: help demo test bench lint docs sanitize clean
+.PHONY: help demo test bench lint docs sanitize paper-quick clean
 
 help:
-	@echo "make demo      small trees beside scikit-learn's models, on data that needs no download"
-	@echo "make test      all tests"
-	@echo "make bench     how fast the core is, and how far from what the processor can do"
-	@echo "make lint      ruff and mypy"
-	@echo "make docs      the documentation, into docs/_build/html"
-	@echo "make sanitize  the core's tests under AddressSanitizer and UBSan"
-	@echo "make clean     remove everything that make made, the environment included"
+	@echo "make demo         small trees beside scikit-learn's models, on data that needs no download"
+	@echo "make test         all tests"
+	@echo "make bench        how fast the core is, and how far from what the processor can do"
+	@echo "make lint         ruff and mypy"
+	@echo "make docs         the documentation, into docs/_build/html"
+	@echo "make sanitize     the core's tests under AddressSanitizer and UBSan"
+	@echo "make paper-quick  a small part of the paper's tables, computed again"
+	@echo "make clean        remove everything that make made, the environment included"
 
 # Editable, so that changes to Python files need no reinstall; changes to the core do.
 $(VENV)/.core: pyproject.toml $(SOURCES)
@@ -67,6 +68,12 @@ sanitize: $(VENV)/.with-test
 	PYTHONPATH="$(SAN)/site:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
 	"$$($(BIN)/python -c 'import sys; print(sys._base_executable)')" -s \
 	    -m pytest -q -p no:cacheprovider $(CORE_TESTS)
+
+PAPER := build/paper-quick
+paper-quick: $(VENV)/.with-paper
+	rm -rf $(PAPER) && mkdir -p $(PAPER)
+	$(BIN)/bneuralt paper run --quick --quiet --store $(PAPER)/runs.sqlite
+	$(BIN)/bneuralt paper report --store $(PAPER)/runs.sqlite --out $(PAPER)/report
 
 clean:
 	rm -rf $(VENV) build dist docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis

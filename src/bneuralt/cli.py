@@ -18,6 +18,7 @@ from bneuralt.commands import (
     OK,
     CommandError,
 )
+from bneuralt.paper.cli import add_paper_commands
 
 # Command, its module in bneuralt.commands, and what it does in a line.
 COMMANDS = (
@@ -51,18 +52,8 @@ def build_parser() -> argparse.ArgumentParser:
         module.add_arguments(command)
         if hasattr(module, "run"):
             command.set_defaults(run=module.run)
-    _add_paper_commands(subparsers)
+    add_paper_commands(subparsers)
     return parser
-
-
-def _add_paper_commands(subparsers: argparse._SubParsersAction) -> None:
-    try:
-        from bneuralt.paper.cli import add_paper_commands
-    except ModuleNotFoundError as error:
-        if error.name != "bneuralt.paper.cli":
-            raise
-    else:
-        add_paper_commands(subparsers)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
