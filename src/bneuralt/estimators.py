@@ -1,53 +1,38 @@
 """Scikit-learn estimators: one tree, trained by backpropagation.
 
 A fit reads the input, makes rows of it, draws a tree, trains it, and folds the scaling into its
-weights. How rows are prepared is in `rows` and `scaling`, how trees are drawn in `generate`,
-training in `training`, and the parameters with their defaults in `parameters`.
+weights. How input is read is in `base`, how rows are prepared in `rows` and `scaling`, how trees
+are drawn in `generate`, training in `training`, and the parameters with their defaults in
+`parameters`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from os import PathLike
 from typing import Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
-from scipy.special import log_softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
-from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import _fit_context
 
+from bneuralt.base import (
+    ClassifierTask,
+    NeuralTreeEstimator,
+    RegressorTask,
+    outputs_of,
+    scores_of,
+)
 from bneuralt.losses import check_loss
 from bneuralt.parameters import (
     PAPER_SETTINGS,
     ClassifierParameters,
     RegressorParameters,
-    TreeParameters,
     declared,
 )
-from bneuralt.progress import (
-    CallbackSupportMixin,
-    Report,
-    Step,
-    TrainingData,
-    describe_epoch,
-    reporting,
-)
-from bneuralt.rows import (
-    Rows,
-    canonical_rows,
-    class_weights,
-    hold_out,
-    read_features,
-    read_training,
-    read_weights,
-)
+from bneuralt.progress import Report, Step, describe_epoch
+from bneuralt.rows import Rows, hold_out
 from bneuralt.sampling import FeatureSampler
-from bneuralt.scaling import Scaling, fold, learn_scaling
+from bneuralt.scaling import fold, learn_scaling
 from bneuralt.training import (
     OptimizerState,
     TrainingInterrupted,
@@ -58,250 +43,6 @@ from bneuralt.training import (
 from bneuralt.tree import NeuralTree
 
 __all__ = ["PAPER_SETTINGS", "BNeuralTClassifier", "BNeuralTRegressor"]
-
-
-# -- what trees and forests share ---------------------------------------------------------
-
-
-class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
-    """Reads the input of a fit, and leaves the rest to `_fit_rows`."""
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        X_val: Any = None,
-        y_val: Any = None,
-        callback: Callable[[Any], Any] | None = None,
-    ) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            Numbers, none of them missing. float64, float32 and uint8 tables are used as they are.
-        y : array-like of shape (n_rows,)
-            The target of each row: a label for classifiers, a number for regressors.
-        sample_weight : array-like of shape (n_rows,), optional
-            How much each row counts. A row of weight 2 is exactly two equal rows.
-        X_val, y_val : array-like, optional
-            Validation rows, to be used instead of a part of the training rows.
-        callback : callable, optional
-            Called with a state object after each epoch (`bneuralt.training.EpochState`) or, by
-            forests, after each tree (`bneuralt.progress.ForestState`). Training stops if it
-            returns something true.
-
-        Returns
-        -------
-        self
-        """
-        rows = self._read_rows(X, y, sample_weight, reset=not self._goes_on())
-        validation = self._read_validation_rows(X_val, y_val)
-        data = TrainingData(X, y, sample_weight)
-        with reporting(self, self._step(), data, callback) as report:
-            self._fit_rows(rows.with_mean_weight_one(), validation, report)
-        return self
-
-    def _goes_on(self) -> bool:
-        return self.warm_start and self.__sklearn_is_fitted__()
-
-    def _read_rows(
-        self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any = None
-    ) -> Rows:
-        """Read training rows; with `reset`, their features and classes are those of the model."""
-        X, y = read_training(self, X, y, reset)
-        weight = read_weights(sample_weight, X)
-        if reset:
-            self._learn_classes(y[weight > 0] if classes is None else classes)
-        y = self._encode(y, weight)
-        return canonical_rows(X, y, self._weigh(y, weight))
-
-    def _read_validation_rows(self, X_val: Any, y_val: Any) -> Rows | None:
-        if X_val is None and y_val is None:
-            return None
-        if X_val is None or y_val is None:
-            missing = "X_val" if X_val is None else "y_val"
-            raise ValueError(f"{missing} is missing: validation rows need both X_val and y_val")
-        X, y = read_training(self, X_val, y_val, reset=False)
-        weight = np.ones(len(y))
-        return Rows(X, self._encode(y, weight, "y_val"), weight)
-
-    def _read_features(self, X: Any) -> np.ndarray:
-        check_is_fitted(self)
-        return read_features(self, X)
-
-    def _draw_seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-
-    def _n_threads(self) -> int:
-        return effective_n_jobs(self.n_jobs)
-
-    def save(self, path: str | PathLike[str], extra: dict[str, Any] | None = None) -> None:
-        """Write the model to a JSON file; `bneuralt.load_model` reads it.
-
-        The file is written in full or not at all, and holds all that predicting needs.
-
-        Parameters
-        ----------
-        path : str or path-like
-            File to write; an existing one is replaced.
-        extra : dict, optional
-            Anything else that JSON can hold; the loaded model has it as `extra_`.
-        """
-        from bneuralt.model_file import save_model
-
-        check_is_fitted(self)
-        save_model(self, path, extra)
-
-
-class ClassifierTask(ClassifierMixin):
-    """Targets are labels; predictions come from one score for each class."""
-
-    _score_name = "accuracy"
-
-    def _learn_classes(self, y: Any) -> None:
-        try:
-            check_classification_targets(y)
-            classes = np.unique(y)
-        except TypeError as error:
-            kinds = ", ".join(sorted({type(label).__name__ for label in y}))
-            raise TypeError(
-                f"the labels in y, of type {kinds}, cannot be used: {error}. Make them all "
-                "numbers or all text, for instance with y.astype(str)"
-            ) from None
-        if classes.size < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs rows of at least 2 classes, and y has only one "
-                f"class: {classes.tolist()[0]!r}"
-            )
-        self.classes_ = classes
-
-    def _encode(self, y: np.ndarray, weight: np.ndarray, name: str = "y") -> np.ndarray:
-        """Return the class of each row as a position in `classes_`; rows of weight 0 may err."""
-        index = np.searchsorted(self.classes_, y).clip(max=self.classes_.size - 1)
-        unknown = (self.classes_[index] != y) & (weight > 0)
-        if unknown.any():
-            raise ValueError(
-                f"{name} has a label that is not among the classes: {y[unknown].tolist()[0]!r}; "
-                f"they are {', '.join(map(repr, self.classes_.tolist()))}"
-            )
-        return index.astype(np.int32)
-
-    def _weigh(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        return class_weights(self.class_weight, self.classes_, y, weight)
-
-    def _n_outputs(self) -> int:
-        return self.classes_.size
-
-    def _learn_target_scaling(self, rows: Rows, constant: float) -> Scaling | None:
-        return None
-
-    def _error_unit(self, rows: Rows) -> float:
-        return 1.0
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict the label of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-
-        Returns
-        -------
-        array of shape (n_rows,)
-            Labels, out of `classes_`.
-        """
-        best = self._scores(self._read_features(X)).argmax(axis=1)
-        return self.classes_[best]
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Predict the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-
-        Returns
-        -------
-        array of shape (n_rows, n_classes)
-            Columns in the order of `classes_`.
-        """
-        return softmax(self._scores(self._read_features(X)))
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Predict the logarithm of the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-
-        Returns
-        -------
-        array of shape (n_rows, n_classes)
-            Columns in the order of `classes_`.
-        """
-        scores = self._scores(self._read_features(X))
-        return log_softmax(scores.astype(np.float64), axis=1)
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return the scores whose softmax is `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-
-        Returns
-        -------
-        array of shape (n_rows, n_classes), or (n_rows,) if there are two classes
-            With two classes, the score of the second less that of the first.
-        """
-        scores = self._scores(self._read_features(X)).astype(np.float64)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-
-class RegressorTask(RegressorMixin):
-    """Targets are numbers, scaled while the tree is trained."""
-
-    _score_name = "r2"
-
-    def _learn_classes(self, y: Any) -> None:
-        """Regression has none."""
-
-    def _encode(self, y: np.ndarray, weight: np.ndarray, name: str = "y") -> np.ndarray:
-        return np.asarray(y, dtype=np.float64)
-
-    def _weigh(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        return weight
-
-    def _n_outputs(self) -> int:
-        return 1
-
-    def _learn_target_scaling(self, rows: Rows, constant: float) -> Scaling | None:
-        kind = "standard" if self.output_activation == "linear" else "minmax"
-        return learn_scaling(kind, rows.y[:, np.newaxis], rows.weight, constant)
-
-    def _error_unit(self, rows: Rows) -> float:
-        """Return the error of always predicting the mean: what r2 compares errors with."""
-        mean = np.average(rows.y, weights=rows.weight)
-        return float(np.average(np.square(rows.y - mean), weights=rows.weight)) or 1.0
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict the target of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-
-        Returns
-        -------
-        array of shape (n_rows,)
-        """
-        return self._values(self._read_features(X))
-
-
-# -- one tree -----------------------------------------------------------------------------
 
 
 class SingleTree(NeuralTreeEstimator):
@@ -338,9 +79,10 @@ class SingleTree(NeuralTreeEstimator):
             settings = replace(settings, select=None, patience=None)
 
         start = self._last_tree() if goes_on else self._draw_tree(training, structure)
-        self._train(start, training, validation, settings, seed, report)
+        result = self._train(start, training, validation, settings, seed, report)
 
-        if self.early_stopping == "refit" and training is not rows and self.best_epoch_ is not None:
+        refit = self.early_stopping == "refit" and training is not rows
+        if refit and result.status != "callback" and self.best_epoch_ is not None:
             search = self.history_, self.best_epoch_
             settings = replace(
                 settings, max_epochs=self.best_epoch_ + 1, select=None, patience=None
@@ -378,7 +120,7 @@ class SingleTree(NeuralTreeEstimator):
             self.max_children,
             self.leaf_probability,
             min_children=self.min_children,
-            min_size=self.min_size,
+            min_size=self._least_size(),
             max_size=self.max_size,
             n_weights=self.n_weights,
             init=self.init,
@@ -389,6 +131,11 @@ class SingleTree(NeuralTreeEstimator):
             dtype=self.dtype,
             random_state=rng,
         )
+
+    def _least_size(self) -> int | float | None:
+        """Return `min_size`; a share of the usual size says nothing where the size is given."""
+        has_limit = self.max_size is not None or self.n_weights is not None
+        return None if has_limit and isinstance(self.min_size, float) else self.min_size
 
     def _learn_scaling(self, rows: Rows, constant: float = 0.0) -> None:
         self._input_scaling = learn_scaling(self.scale, rows.X, rows.weight, constant)
@@ -501,38 +248,6 @@ class SingleTree(NeuralTreeEstimator):
         for name, figures in self.history_.items():
             self.history_[name] = np.concatenate([earlier.get(name, []), figures])
         return self
-
-
-def outputs_of(tree: NeuralTree, X: np.ndarray, n_threads: int) -> np.ndarray:
-    """Return the outputs of a tree, none of them infinite."""
-    outputs = tree.forward(X, n_threads)
-    finite = np.isfinite(outputs)
-    if not finite.all():
-        raise ValueError(
-            f"row {int(np.argmin(finite.all(axis=1)))} of X has values too large for a tree that "
-            f"computes in {tree.dtype}: they are far beyond those that it was trained on"
-        )
-    return outputs
-
-
-def scores_of(tree: NeuralTree, X: np.ndarray, n_threads: int) -> np.ndarray:
-    """Return a score for each class; the softmax of the scores are the probabilities."""
-    outputs = outputs_of(tree, X, n_threads)
-    if tree.output_activation == "linear":
-        return outputs
-    return np.log(np.maximum(outputs, np.finfo(outputs.dtype).tiny))  # softmax undoes the log
-
-
-def softmax(scores: np.ndarray) -> np.ndarray:
-    """Return probabilities of the classes, computed column by column: much faster than by row."""
-    columns = np.array(scores.T, dtype=np.float64, order="C")
-    columns -= columns.max(axis=0)
-    np.exp(columns, out=columns)
-    columns /= columns.sum(axis=0)
-    return columns.T
-
-
-# -- the public classes -------------------------------------------------------------------
 
 
 @declared

@@ -16,17 +16,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bneuralt.estimators import (
-    BNeuralTClassifier,
-    BNeuralTRegressor,
+from bneuralt.base import (
     ClassifierTask,
     NeuralTreeEstimator,
     RegressorTask,
-    SingleTree,
     outputs_of,
     scores_of,
     softmax,
 )
+from bneuralt.estimators import BNeuralTClassifier, BNeuralTRegressor, SingleTree
 from bneuralt.parameters import (
     ForestClassifierParameters,
     ForestParameters,
