@@ -111,10 +111,12 @@ def to_svg(figure: Figure, name: str) -> str:
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'<g id="[^"]*">', "<g>", svg)  # "axes_1" would be there once per figure
-    svg = re.sub(r"(\d\.\d\d)\d+", r"\1", svg)  # a hundredth of a point is fine enough
+    # A hundredth of a point is fine enough for coordinates (in attributes: labels are text).
+    svg = re.sub(r'="[^"]*"', lambda m: re.sub(r"(\d\.\d\d)\d+", r"\1", m.group()), svg)
     svg = svg.replace(_INK, "currentColor")
-    # The page decides the size; the picture only its proportions.
-    return re.sub(r'^<svg ([^>]*?)width="[^"]*" height="[^"]*"', r"<svg \1", svg, count=1).strip()
+    # As wide as the page, but letters of small pictures no larger than those of large ones.
+    size = f'style="max-width: {figure.get_figwidth() * 130:.0f}px" '
+    return re.sub(r'^<svg ([^>]*?)width="[^"]*" height="[^"]*"', rf"<svg {size}\1", svg).strip()
 
 
 def _panels(n: int, columns: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
@@ -166,7 +168,8 @@ def convergence(
                 ):
                     _draw_curves(ax, matrix, OPTIMIZER_STYLES[letter])
                 _finish(ax, f"{dataset}, {rows}")
-        _common_labels(figure, "error rate" if task == "classification" else "mean squared error")
+        label = "error rate" if task == "classification" else "mean squared error"
+        _axis_labels(figure, "epoch", label)
         _legend(figure, axes)
     return figure
 
@@ -197,7 +200,7 @@ def settings_comparison(
                 ax.set(xticks=[], yticks=[], title=f"{dataset}: {settings[setting]}")
                 continue
             _finish(ax, f"{dataset}: {settings[setting]}")
-        _common_labels(figure, f"error on the {_watched(protocol)} rows")
+        _axis_labels(figure, "epoch", f"error on the {_watched(protocol)} rows")
         _legend(figure, axes)
     return figure
 
@@ -213,11 +216,12 @@ def _lines(
     found = []
     for letter in OPTIMIZER_STYLES:
         runs = results.runs(protocol, f"{setting}-{letter}", dataset)["curves"]
-        curves = [c[curve] for c in runs if isinstance(c, dict) and c.get(curve)]
+        curves = [np.asarray(c[curve], float) for c in runs if isinstance(c, dict) and curve in c]
+        curves = [values for values in curves if len(values)]
         if curves:
             matrix = np.full((len(curves), max(map(len, curves))), math.nan)
             for row, values in zip(matrix, curves, strict=True):
-                row[: len(values)] = [math.nan if v is None else v for v in values]
+                row[: len(values)] = values
             found.append((letter, matrix))
     return found
 
@@ -263,10 +267,6 @@ def _finish(ax: Axes, title: str) -> None:
 def _axis_labels(figure: Figure, x: str, y: str) -> None:
     figure.supxlabel(x, fontsize=8, y=0.08 / figure.get_figheight(), va="bottom")
     figure.supylabel(y, fontsize=8, x=0.08 / figure.get_figwidth(), ha="left")
-
-
-def _common_labels(figure: Figure, ylabel: str) -> None:
-    _axis_labels(figure, "epoch", f"{ylabel} (mean and quartiles of runs)")
 
 
 def _legend(figure: Figure, axes: Iterable[Axes]) -> None:
