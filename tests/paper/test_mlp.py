@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from bneuralt.datasets import load_dataset
 from bneuralt.paper import mlp
 from bneuralt.paper.experiments import MLP, OPTIMIZERS, parse
-from bneuralt.paper.mlp import LANES, make_optimizer, predict, run_mlp
+from bneuralt.paper.mlp import make_optimizer, predict, run_mlp
 from bneuralt.paper.protocols import Problem, derive_seed, get_protocol
 
 
@@ -151,7 +151,7 @@ def test_a_run_gives_the_same_bits_in_any_company(iris: Problem, name: str) -> N
 
 def test_runs_of_different_blocks_are_refused(iris: Problem) -> None:
     with pytest.raises(ValueError, match="one block"):
-        block(MLP("gd"), iris, [0, LANES])
+        block(MLP("gd"), iris, [0, MLP.block])
 
 
 def test_patience_stops_each_run_by_its_own_curve(iris: Problem) -> None:

@@ -1,7 +1,7 @@
 """The paper's multilayer perceptron, as Keras trains it, for many runs at once.
 
 One hidden layer; softmax with cross-entropy, or a sigmoid with the squared error; one example an
-update. Runs are trained in blocks of `LANES`, as lanes of one compiled program, so that the cost of
+update. Runs are trained in blocks of `MLP.block`, as lanes of one compiled program, so that the cost of
 the loop around the tiny updates is shared. A run has its fixed lane and the number of lanes never
 changes (spare ones compute something that is thrown away): the compiler rounds differently for
 other shapes, and so a run gives the same bits whichever runs it is computed with.
@@ -33,11 +33,8 @@ import optax
 from bneuralt.paper.experiments import MLP
 from bneuralt.paper.protocols import Outcome, Partition, derive_seed
 
-__all__ = ["LANES", "initial_parameters", "make_optimizer", "predict", "run_mlp"]
+__all__ = ["initial_parameters", "make_optimizer", "predict", "run_mlp"]
 
-#: Runs that are trained together. With more, their weights outgrow the cache, and more lanes wait
-#: for the one that stops last.
-LANES = 5
 _EPOCHS_PER_CALL = 25
 _CURVES = ("train_loss", "train_error", "val_loss", "val_error")
 
@@ -74,17 +71,17 @@ def run_mlp(experiment: MLP, partitions: Sequence[Partition], runs: Sequence[int
     partitions : sequence of Partition
         The rows of each run, all from one problem and protocol.
     runs : sequence of int
-        The numbers of the runs, all from one block: equal when divided by `LANES` without rest.
+        The numbers of the runs, all from one block: equal when divided by `MLP.block` without rest.
     """
-    if len({run // LANES for run in runs}) != 1 or len(set(runs)) != len(runs):
-        raise ValueError(f"runs={list(runs)} are not different runs of one block of {LANES}")
+    if len({run // MLP.block for run in runs}) != 1 or len(set(runs)) != len(runs):
+        raise ValueError(f"runs={list(runs)} are not different runs of one block of {MLP.block}")
     choosing = experiment.stopping != "never"
     classify = partitions[0].task == "classification"
     name = partitions[0].name
     seeds = [derive_seed(run, "training", name) for run in runs]
     start = time.perf_counter()
-    lane_of = [run % LANES for run in runs]
-    occupant = [lane_of.index(lane) if lane in lane_of else 0 for lane in range(LANES)]
+    lane_of = [run % MLP.block for run in runs]
+    occupant = [lane_of.index(lane) if lane in lane_of else 0 for lane in range(MLP.block)]
     with jax.default_device(jax.devices("cpu")[0]):
         rows = _stack_rows([partitions[i] for i in occupant], choosing)
         parameters, epochs, curves = _train(

@@ -1,0 +1,131 @@
+"""The commands ``bneuralt paper run`` and ``bneuralt paper report``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from bneuralt.commands import CANNOT_WRITE, INTERRUPTED, OK, CommandError
+from bneuralt.paper.mnist_command import add_mnist_command
+
+__all__ = ["add_paper_commands"]
+
+_STORE = "bneuralt-runs.sqlite"
+_REPORT = "bneuralt-report"
+_FAILED = 1
+
+_RUN = """\
+Run experiments of the paper, those that the store does not hold yet.
+
+Experiments have the names of the paper's tables A2 and A3 (B-S-ESy-p4-R, M-S-ESy-Rn-L-D, RF, ...);
+groups (all, table2, best, bneuralt, mlp, table2-mlp, baselines, additions, equal-oracle, quick) and
+patterns ('B-S-*') stand for several. It can be stopped in any way: the same command goes on.
+"""
+
+
+def add_paper_commands(subparsers: argparse._SubParsersAction) -> None:
+    """Add ``paper`` with its own commands to the program's."""
+    paper = subparsers.add_parser("paper", help="compute the paper's tables and figures again")
+    commands = paper.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_run(commands)
+    report = commands.add_parser(
+        "report", help="set a store beside the paper: one page, and tables as CSV and Markdown"
+    )
+    report.add_argument("--store", default=_STORE, help="file of runs (default: %(default)s)")
+    report.add_argument("--out", default=_REPORT, help="folder to write (default: %(default)s)")
+    report.set_defaults(run=_report)
+    add_mnist_command(commands)
+
+
+def _add_run(commands: argparse._SubParsersAction) -> None:
+    parser = commands.add_parser(
+        "run",
+        help="run experiments, those that are not in the store yet",
+        description=_RUN,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="a small selection on embedded data, about a minute; --protocol, --experiments, "
+        "--datasets and --runs are ignored",
+    )
+    parser.add_argument(
+        "--protocol",
+        default="both",
+        choices=["paper", "honest", "both"],
+        help="paper: weights are chosen on the test rows; honest: they never are (default: both)",
+    )
+    parser.add_argument(
+        "--experiments",
+        default="table2",
+        metavar="NAMES",
+        help="names, groups, patterns; commas between them (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--datasets",
+        default="all",
+        metavar="NAMES",
+        help="names, or all, classification, regression, embedded (default: %(default)s)",
+    )
+    parser.add_argument("--runs", type=int, default=30, metavar="N", help="default: %(default)s")
+    parser.add_argument(
+        "--jobs", type=int, default=-1, metavar="N", help="processes (default: one per core)"
+    )
+    parser.add_argument("--store", default=_STORE, help="file of runs (default: %(default)s)")
+    parser.add_argument(
+        "--backend",
+        default="loky",
+        metavar="WHERE",
+        help="loky (this machine's cores), sequential, or dask://HOST:PORT (default: %(default)s)",
+    )
+    parser.add_argument("--data-home", metavar="DIR", help="the data folder")
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    # joblib, scikit-learn and the rest are loaded only now: --help answers at once.
+    from bneuralt.paper.runner import QUICK, run
+    from bneuralt.paper.store import Store, StoreError
+    from bneuralt.paper.workers import WorkerError
+
+    selection = QUICK
+    if not args.quick:
+        selection = {
+            "protocols": ("paper", "honest") if args.protocol == "both" else args.protocol,
+            "experiments": args.experiments,
+            "datasets": args.datasets,
+            "runs": args.runs,
+        }
+    options = {"jobs": args.jobs, "backend": args.backend, "data_home": args.data_home}
+    try:
+        with Store(args.store) as store:
+            summary = run(**selection, store=store, quiet=args.quiet, **options)
+    except StoreError as error:
+        raise CommandError(str(error), CANNOT_WRITE) from error
+    except (ValueError, WorkerError) as error:
+        raise CommandError(str(error)) from error
+    except KeyboardInterrupt:
+        print("\nstopped; finished runs are stored, the same command goes on", file=sys.stderr)
+        return INTERRUPTED
+    print(
+        f"{args.store}: {summary.requested} runs asked for, {summary.present} were there, "
+        f"{summary.computed} computed in {summary.seconds:.0f} s"
+    )
+    for key, trace in summary.failures.items():
+        print(f"{' '.join(map(str, key))} failed:\n{trace}", file=sys.stderr)
+    return _FAILED if summary.failures else OK
+
+
+def _report(args: argparse.Namespace) -> int:
+    from bneuralt.paper.report import write_report
+    from bneuralt.paper.store import Store, StoreError
+
+    try:
+        with Store(args.store, must_exist=True) as store:
+            frame, provenance = store.to_frame(), store.provenance()
+    except StoreError as error:
+        raise CommandError(str(error), CANNOT_WRITE) from error
+    print(write_report(frame, args.out, provenance=provenance))
+    return OK
