@@ -346,3 +346,12 @@ def test_the_page_opens_in_a_browser(report, tmp_path):
         assert min(sizes) > 20_000, "a blank page compresses to less"
         page.resize(420, 900)
         assert page.run("return document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_a_store_gives_what_the_report_takes(tmp_path):
+    from bneuralt.paper.store import Store
+
+    with Store(tmp_path / "runs.sqlite") as store:
+        frame = store.to_frame()
+    assert list(frame.columns) == list(COLUMNS)
+    assert write_report(frame, tmp_path / "report").is_file()

@@ -45,6 +45,9 @@ __all__ = [
 ]
 
 
+_EXACT = 13  # up to so many pairs SciPy, too, counts exactly where there are ties
+
+
 class TwoSampleTest(NamedTuple):
     """A statistic, its two-sided p-value, and the number of values (pairs) it rests on."""
 
@@ -85,7 +88,8 @@ def wilcoxon_signed_rank(a: ArrayLike, b: ArrayLike) -> TwoSampleTest:
     """Test whether paired samples differ; ``a[i]`` and ``b[i]`` belong to the same run.
 
     The statistic is the smaller of the two rank sums. Pairs without a difference are dropped
-    (Wilcoxon's own way).
+    (Wilcoxon's own way). Differences are rounded to 12 digits, so that 27/30 - 25/30 and
+    25/30 - 23/30 are the tie that they are.
 
     Examples
     --------
@@ -96,10 +100,31 @@ def wilcoxon_signed_rank(a: ArrayLike, b: ArrayLike) -> TwoSampleTest:
     x, y = _finite_pairs(a, b)
     if len(x) < 2:
         return TwoSampleTest(math.nan, math.nan, len(x))
-    if np.array_equal(x, y):
+    differences = np.round(x - y, 12)
+    if not differences.any():
         return TwoSampleTest(0.0, 1.0, len(x))
-    result = stats.wilcoxon(x, y)
+    if len(x) <= _EXACT and len(np.unique(np.abs(differences))) < len(x):
+        return _exact_wilcoxon(differences)
+    result = stats.wilcoxon(differences)
     return TwoSampleTest(float(result.statistic), float(result.pvalue), len(x))
+
+
+def _exact_wilcoxon(differences: np.ndarray) -> TwoSampleTest:
+    """The exact test for differences with ties, which SciPy makes by going through all 2^n signs.
+
+    The distribution of the rank sum is built up rank by rank instead: the same p-value, a thousand
+    times faster. Ranks are doubled, since tied ones may be halves.
+    """
+    nonzero = differences[differences != 0]
+    ranks = np.rint(2 * stats.rankdata(np.abs(nonzero))).astype(int)
+    ways = np.zeros(ranks.sum() + 1)
+    ways[0] = 1
+    for rank in ranks:
+        ways[rank:] = ways[rank:] + ways[: len(ways) - rank]
+    plus = int(ranks[nonzero > 0].sum())
+    smaller = min(plus, len(ways) - 1 - plus)  # the distribution is symmetric
+    p_value = min(1.0, 2 * ways[: smaller + 1].sum() / ways.sum())
+    return TwoSampleTest(smaller / 2, float(p_value), len(differences))
 
 
 def independent_t(a: ArrayLike, b: ArrayLike) -> TwoSampleTest:
