@@ -117,7 +117,7 @@ class GrowthRule:
         --------
         >>> rule = GrowthRule(n_outputs=10, max_depth=4, max_children=12).for_weights(20_000)
         >>> round(rule.leaf_probability, 3), round(rule.expected_weights())
-        (0.147, 20000)
+        (0.154, 20000)
         """
         fewest, most = (replace(self, leaf_probability=p).expected_weights() for p in (1.0, 0.0))
         if not fewest <= n_weights <= most:
@@ -168,7 +168,7 @@ def random_tree(
     *,
     rule: str = "inclusive",
     min_children: int = 2,
-    min_size: int | None = None,
+    min_size: int | float | None = None,
     max_size: int | None = None,
     n_weights: int | None = None,
     init: str = "normal",
@@ -202,8 +202,10 @@ def random_tree(
         min_children..max_children - 1, as the paper's published trees have it ("paper").
     min_children : int
         2 in the paper.
-    min_size, max_size : int, optional
-        Limits on the size of the tree, met by drawing again.
+    min_size : int or float, optional
+        Smaller trees are drawn again. A float is a share of `GrowthRule.expected_size`.
+    max_size : int, optional
+        Larger trees are drawn again.
     n_weights : int, optional
         Number of weights wanted: the tree has at most so many, and at most 3 % fewer.
         `leaf_probability` is then not used but chosen to fit `max_depth` and `max_children`.
@@ -253,9 +255,16 @@ def random_tree(
 
 
 def _draw_between(
-    growth: GrowthRule, rng: np.random.Generator, min_size: int | None, max_size: int | None
+    growth: GrowthRule,
+    rng: np.random.Generator,
+    min_size: int | float | None,
+    max_size: int | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw structures until one has a size within the limits."""
+    if isinstance(min_size, float):
+        if not 0.0 <= min_size <= 1.0:
+            raise ValueError(f"min_size={min_size!r} is a share, and not in [0, 1]")
+        min_size = max(1, int(min_size * min(growth.expected_size(), LARGEST_SIZE)))
     least = 1 if min_size is None else checked_count("min_size", min_size, 1)
     most = LARGEST_SIZE if max_size is None else checked_count("max_size", max_size, 1)
     if least > most:

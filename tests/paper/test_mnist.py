@@ -169,7 +169,7 @@ def test_figures(runs, images):
         "epochs": report.error_per_epoch(runs),
         "roc": report.roc_curves(scores, images.y_test, images.class_names),
         "confusion": report.confusions(scores, images),
-        "tree": report.tree_picture(model.tree_),
+        "tree": report.tree_picture(model.tree_, images.class_names),
     }
     for name, figure in drawn.items():
         assert to_svg(figure, name).startswith("<svg")

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from matplotlib import rc_context
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 from sklearn.metrics import auc, confusion_matrix, roc_curve
 
 from bneuralt.model_file import load_model
@@ -24,11 +25,12 @@ from bneuralt.paper import figures, published
 from bneuralt.paper.cells import Cell, ReportTable
 from bneuralt.paper.mnist import ImageRun, Images
 from bneuralt.paper.mnist_baselines import Baseline
-from bneuralt.plot import draw_tree
+from bneuralt.plot import radial_layout
 from bneuralt.tree import NeuralTree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 __all__ = [
     "comparison_table",
@@ -184,6 +186,7 @@ def error_against_weights(runs: Sequence[ImageRun], data: str = "mnist") -> Figu
                 label="the paper, lowest on the test rows",
             )  # fmt: skip
         ax.set(xscale="log", xlabel="weights", ylabel="test error (%)", ylim=(0, None))
+        _plain_ticks(ax.xaxis)
         ax.legend()
         figure.set_layout_engine("tight")
     return figure
@@ -202,9 +205,17 @@ def error_per_epoch(runs: Sequence[ImageRun]) -> Figure:
                     epochs = np.arange(1, errors.size + 1)
                     ax.plot(epochs, errors, style, color=color, label=label)
         ax.set(xlabel="epoch", ylabel="error (%)", yscale="log")
+        _plain_ticks(ax.yaxis)
         ax.legend()
         figure.set_layout_engine("tight")
     return figure
+
+
+def _plain_ticks(axis: Axis) -> None:
+    """Write 1, 2, 5, 10, ... on a logarithmic axis, and thousands as such."""
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(lambda x, _: f"{x / 1000:g}K" if x >= 1000 else f"{x:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _of(runs: Iterable[ImageRun], data: str) -> list[ImageRun]:
@@ -291,13 +302,46 @@ def _draw_counts(ax: Axes, counts: np.ndarray, names: Sequence[str]) -> None:
 # -- the tree -----------------------------------------------------------------------------
 
 
-def tree_picture(tree: NeuralTree, size: float = 8.0) -> Figure:
-    """A tree of tens of thousands of nodes around its root.
+def tree_picture(
+    tree: NeuralTree, class_names: Sequence[str] | None = None, size: float = 7.0
+) -> Figure:
+    """A tree of tens of thousands of nodes around its root, each class in a colour of its own.
 
     Save it as PNG (``figure.savefig("tree.png", dpi=200)``): as SVG it has a mark for every node.
+
+    Parameters
+    ----------
+    tree : NeuralTree
+    class_names : sequence of str, optional
+        To be written at the class nodes.
+    size : float
+        Width and height in inches.
     """
+    nodes, leaves = radial_layout(tree)
+    owner = np.arange(tree.parent.size)  # the output above each node
+    for node in range(tree.n_outputs, tree.parent.size):
+        owner[node] = owner[tree.parent[node]]
+    children = np.concatenate([nodes[tree.n_outputs :], leaves])
+    parents = np.concatenate([tree.parent[tree.n_outputs :], tree.leaf_parent])
+    edges = np.stack([nodes[parents], children, np.full_like(children, np.nan)], axis=1)
     with rc_context(figures._STYLE):
         figure = Figure(figsize=(size, size))
         ax = figure.add_axes((0, 0, 1, 1))
-        draw_tree(tree, ax)
+        for k in range(tree.n_outputs):
+            color = _COLORS[k % len(_COLORS)]
+            lines = edges[owner[parents] == k].reshape(-1, 2)
+            thin = float(np.clip(1500 / tree.size, 0.1, 0.8))
+            ax.plot(*lines.T, color=color, lw=thin, alpha=0.8, zorder=1)
+            ax.plot([0, nodes[k, 0]], [0, nodes[k, 1]], color=color, lw=2, zorder=1)
+            inner = nodes[owner == k][1:]
+            area = max(1.0, 4000 / tree.size)
+            ax.scatter(inner[:, 0], inner[:, 1], area, color=color, lw=0, zorder=2)
+            x, y = nodes[k]
+            ax.plot(x, y, "o", color=color, ms=14, zorder=3)
+            if class_names is not None:
+                name = class_names[k]
+                ax.text(x, y, name, ha="center", va="center", color="white", zorder=4)
+        ax.plot(0, 0, "ko", ms=8, zorder=3)
+        ax.set(aspect="equal")
+        ax.set_axis_off()
     return figure
