@@ -327,6 +327,37 @@ def test_a_model_cut_in_the_middle_is_refused(flowers, tmp_path, size):
     assert done.returncode == 4 and "cut.json" in done.stderr and "Traceback" not in done.stderr
 
 
+def test_what_train_remembered_is_checked(flowers, tmp_path):
+    table, model_file, _ = flowers
+    damaged = tmp_path / "m.json"
+    for key, value, code, message in [
+        ("held_out_rows", [100_000], 4, "list of held-out rows is damaged"),
+        ("held_out_rows", "all", 4, "list of held-out rows is damaged"),
+        ("table", {"columns": []}, 4, "entry 'target' is missing"),
+        ("table", None, 3, "4 columns and no header"),
+    ]:
+        content = json.loads(model_file.read_text())
+        content["extra"][key] = value
+        damaged.write_text(json.dumps(content))
+        done = bneuralt("predict", damaged, table)
+        assert done.returncode == code and message in done.stderr
+
+
+def test_a_terminal_that_knows_no_umlauts(tmp_path):
+    table, out = tmp_path / "t.csv", tmp_path / "m.json"
+    table.write_text("".join(f"{i},{['Köln', 'Rom'][i % 2]}\n" for i in range(40)), "utf-8")
+    environment = {**ENVIRONMENT, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    for arguments in (
+        ("train", table, "--target", "2", "--out", out, "--cv", "0"),
+        ("predict", out, table),
+        ("draw", out),
+    ):
+        command = [*COMMAND, *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, env=environment, timeout=300)
+        assert done.returncode == 0, done.stderr
+        assert b"K\\xf6ln" in done.stdout
+
+
 # ------------------------------------------------------------------------------- interruption
 
 

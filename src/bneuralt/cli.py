@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
+import io
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 from bneuralt import __version__
@@ -58,9 +61,14 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit code."""
-    args = build_parser().parse_args(argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A label that the terminal cannot show should not end the program.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        code = args.run(args)
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            args = build_parser().parse_args(argv)
+            code = args.run(args)
         sys.stdout.flush()
         return OK if code is None else code
     except KeyboardInterrupt:
@@ -91,9 +99,14 @@ def _code_of(error: Exception) -> int | None:
         return BAD_MODEL
     if isinstance(error, (TableError, DatasetNotFoundError, FetchError)):
         return BAD_DATA
-    if isinstance(error, OSError) and error.filename is not None:
+    if isinstance(error, OSError) and (error.filename is not None or error.errno == errno.ENOSPC):
         return CANNOT_WRITE
     return None
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """What a warning says, without the line of the program it comes from."""
+    print(f"bneuralt: note: {message}", file=sys.stderr)
 
 
 def _fail(message: str, code: int) -> int:

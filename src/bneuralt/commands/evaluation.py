@@ -139,8 +139,10 @@ def feature_usage(
         drop = np.zeros(len(names))
     else:
         rows = np.random.default_rng(seed).permutation(len(y))[:most_rows]
-        found = permutation_importance(model, X[rows], y[rows], n_repeats=5, random_state=seed)
-        drop = found.importances_mean
+        repeats = 5 if len(names) <= 100 else 1  # each repeat predicts all rows once per feature
+        drop = permutation_importance(
+            model, X[rows], y[rows], n_repeats=repeats, random_state=seed
+        ).importances_mean
     leaves = np.sum([tree.input_counts for tree in trees_of(model)], axis=0)
     order = np.lexsort((-leaves, -drop))
     return [

@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bneuralt.commands import BAD_MODEL, CANNOT_WRITE, CommandError
 from bneuralt.commands.outputs import check_output
 from bneuralt.encoding import FeatureColumn, TableEncoding
+from bneuralt.tables import Table
 
 
 def check_model_output(path: str, inputs: tuple[str, ...]) -> None:
@@ -54,9 +57,17 @@ def table_encoding(model: Any, path: str) -> TableEncoding:
     stored = model.extra_.get("table")
     if stored is not None:
         try:
-            return TableEncoding.from_dict(stored)
+            encoding = TableEncoding.from_dict(stored)
         except ValueError as error:
             raise CommandError(f"{path}: {error}", BAD_MODEL) from None
+        n = len(encoding.feature_names)
+        if n != model.n_features_in_:
+            raise CommandError(
+                f"{path}: its table encoding gives {n} features, its model takes "
+                f"{model.n_features_in_}.",
+                BAD_MODEL,
+            )
+        return encoding
     names = getattr(model, "feature_names_in_", None)
     n = model.n_features_in_
     columns = [str(name) for name in names] if names is not None else [f"x{i}" for i in range(n)]
@@ -69,6 +80,18 @@ def table_encoding(model: Any, path: str) -> TableEncoding:
         n_columns=n + 1,
         has_header=names is not None,
     )
+
+
+def held_out_rows(model: Any, path: str, table: Table) -> np.ndarray | None:
+    """The rows that `train` held out; None if it did not, or if this is not the table it read."""
+    rows = model.extra_.get("held_out_rows")
+    if not rows or model.extra_.get("data_sha256") != table.sha256:
+        return None
+    if not isinstance(rows, list) or any(
+        type(row) is not int or not 0 <= row < table.n_rows for row in rows
+    ):
+        raise CommandError(f"{path}: its list of held-out rows is damaged.", BAD_MODEL)
+    return np.array(rows)
 
 
 def task_of(model: Any) -> str:

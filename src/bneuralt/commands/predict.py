@@ -18,7 +18,6 @@ import numpy as np
 
 from bneuralt.commands import BAD_DATA, CommandError
 from bneuralt.commands.table_options import add_table_arguments, read_table
-from bneuralt.tables import Table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from bneuralt.commands.model_files import read_model, table_encoding, task_of
+    from bneuralt.commands.model_files import held_out_rows, read_model, table_encoding, task_of
     from bneuralt.commands.outputs import check_output
     from bneuralt.persistence import write_atomically
 
@@ -49,7 +48,7 @@ def run(args: argparse.Namespace) -> None:
     table = read_table(args.data, args, expect=encoding.column_names)
     X = encoding.features(table, decimal=args.decimal)
     y = encoding.labels(table, decimal=args.decimal)
-    held_out = _held_out_rows(model, table)
+    held_out = held_out_rows(model, args.model, table)
     if args.held_out and held_out is None:
         raise CommandError(_why_no_held_out_rows(model, args), BAD_DATA)
     rows = held_out if args.held_out and held_out is not None else np.arange(table.n_rows)
@@ -65,14 +64,6 @@ def run(args: argparse.Namespace) -> None:
     else:
         sys.stdout.write(text)
     print(_summary_text(summary, args), file=sys.stdout if args.out else sys.stderr)
-
-
-def _held_out_rows(model: Any, table: Table) -> np.ndarray | None:
-    """The rows that `train` held out, if this is the table it read."""
-    rows = model.extra_.get("held_out_rows")
-    if not rows or model.extra_.get("data_sha256") != table.sha256:
-        return None
-    return np.array(rows)
 
 
 def _why_no_held_out_rows(model: Any, args: argparse.Namespace) -> str:
