@@ -22,7 +22,7 @@ from sklearn.ensemble import VotingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import r2_score
+from sklearn.metrics import log_loss, r2_score
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
@@ -168,6 +168,15 @@ def test_weights_of_classes_and_rows():
     plain, balanced = classifier(), classifier(class_weight="balanced")
     found = [(model.fit(X[rare], y[rare]).predict(X) == 2).sum() for model in (plain, balanced)]
     assert found[1] > found[0]
+
+
+def test_many_rows_of_few_kinds_are_many_rows():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(2000, 4)).astype(float)
+    y = rng.random(2000) < 1 / (1 + np.exp(-X @ [2, -1, 1, -3] - 1))
+    best = log_loss(y, LogisticRegression().fit(X, y).predict_proba(X))
+    clf = BNeuralTClassifier(random_state=0).fit(X, y)
+    assert log_loss(y, clf.predict_proba(X)) < best + 0.005
 
 
 @pytest.mark.parametrize(("make", "data"), [(classifier, IRIS), (regressor, DIABETES)])

@@ -134,11 +134,23 @@ def test_every_range_of_a_numeric_target_gives_its_share():
 
 
 def test_balanced_class_weights_count_weights_not_rows():
-    y, weight = np.array([0, 0, 1]), np.array([1.0, 2.0, 1.0])
-    balanced = class_weights("balanced", np.array(["a", "b"]), y, weight)
-    np.testing.assert_allclose(np.bincount(y, balanced), [2.0, 2.0])
-    given = class_weights({"a": 3.0}, np.array(["a", "b"]), y, weight)
-    np.testing.assert_allclose(given, [3.0, 6.0, 1.0])
+    classes = np.array(["a", "b"])
+    rows = Rows(np.zeros((3, 1)), np.array([0, 0, 1]), np.array([1.0, 2.0, 1.0]))
+    balanced = rows.weighed(class_weights("balanced", classes, rows))
+    np.testing.assert_allclose(np.bincount(rows.y, balanced.weight), [2.0, 2.0])
+    given = rows.weighed(class_weights({"a": 3.0}, classes, rows))
+    np.testing.assert_allclose(given.weight, [3.0, 6.0, 1.0])
+    dropped = rows.weighed(class_weights({"a": 1.0, "b": 0.0}, classes, rows))
+    assert dropped.y.tolist() == [0, 0]
+
+
+@given(st.integers(1, 40), st.integers(1, 200))
+def test_an_epoch_is_as_long_as_the_rows_were_many(n_kinds, n_copies):
+    X = np.arange(n_kinds, dtype=float)[:, None].repeat(n_copies, axis=0)
+    once = canonical_rows(X, np.zeros(len(X)), np.ones(len(X))).one_epoch()
+    n_rows = min(len(X), 4096 // n_kinds * n_kinds)
+    assert len(once) == n_rows and once.weight.sum() == pytest.approx(len(X))
+    assert np.ptp(np.unique(once.X, return_counts=True)[1]) == 0
 
 
 # -- scaling ------------------------------------------------------------------------------

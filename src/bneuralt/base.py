@@ -80,7 +80,7 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
         validation = self._read_validation_rows(X_val, y_val)
         data = TrainingData(X, y, sample_weight)
         with reporting(self, self._step(), data, callback) as report:
-            self._fit_rows(rows.with_mean_weight_one(), validation, report)
+            self._fit_rows(rows, validation, report)
         return self
 
     def _goes_on(self) -> bool:
@@ -94,8 +94,7 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
         weight = read_weights(sample_weight, X)
         if reset:
             self._learn_classes(y[weight > 0] if classes is None else classes)
-        y = self._encode(y, weight)
-        return canonical_rows(X, y, self._weigh(y, weight))
+        return self._weigh(canonical_rows(X, self._encode(y, weight), weight))
 
     def _read_validation_rows(self, X_val: Any, y_val: Any) -> Rows | None:
         if X_val is None and y_val is None:
@@ -168,8 +167,10 @@ class ClassifierTask(ClassifierMixin):
             )
         return index.astype(np.int32)
 
-    def _weigh(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        return class_weights(self.class_weight, self.classes_, y, weight)
+    def _weigh(self, rows: Rows) -> Rows:
+        if self.class_weight is None:
+            return rows
+        return rows.weighed(class_weights(self.class_weight, self.classes_, rows))
 
     def _n_outputs(self) -> int:
         return self.classes_.size
@@ -251,8 +252,8 @@ class RegressorTask(RegressorMixin):
     def _encode(self, y: np.ndarray, weight: np.ndarray, name: str = "y") -> np.ndarray:
         return np.asarray(y, dtype=np.float64)
 
-    def _weigh(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        return weight
+    def _weigh(self, rows: Rows) -> Rows:
+        return rows
 
     def _n_outputs(self) -> int:
         return 1

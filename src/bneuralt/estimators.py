@@ -79,7 +79,8 @@ class SingleTree(NeuralTreeEstimator):
             settings = replace(settings, select=None, patience=None)
 
         start = self._last_tree() if goes_on else self._draw_tree(training, structure)
-        result = self._train(start, training, validation, settings, seed, report)
+        once = training.one_epoch().with_mean_weight_one()
+        result = self._train(start, once, validation, settings, seed, report)
 
         refit = self.early_stopping == "refit" and training is not rows
         if refit and result.status != "callback" and self.best_epoch_ is not None:
@@ -89,7 +90,8 @@ class SingleTree(NeuralTreeEstimator):
             )
             if not goes_on:
                 self._learn_scaling(rows)
-            self._train(start, rows, None, settings, seed, report)
+            once = rows.one_epoch().with_mean_weight_one()
+            self._train(start, once, None, settings, seed, report)
             self.history_, self.best_epoch_ = search
 
     def _settings(self) -> TrainingSettings:
@@ -242,7 +244,8 @@ class SingleTree(NeuralTreeEstimator):
         settings = replace(
             self._settings(), max_epochs=1, schedule="constant", select=None, patience=None
         )
-        result = self._train(tree, rows, None, settings, seed + n_before, None, state)
+        once = rows.one_epoch()
+        result = self._train(tree, once, None, settings, seed + n_before, None, state)
         self._optimizer_state = result.optimizer_state
         self.n_iter_ += n_before
         for name, figures in self.history_.items():

@@ -180,7 +180,7 @@ def _repeated(rows: Rows, times: np.ndarray) -> Rows:
     """Return the rows that are repeated at least once, with weights that say how often."""
     drawn = np.flatnonzero(times)
     sample = rows.take(drawn)
-    return replace(sample, weight=sample.weight * times[drawn]).with_mean_weight_one()
+    return replace(sample, weight=sample.weight * times[drawn])
 
 
 def _number(wanted: int | float | None, available: int) -> int:

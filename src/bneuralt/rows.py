@@ -40,6 +40,9 @@ _TABLE: dict[str, Any] = {
     "ensure_all_finite": False,
 }
 
+#: Copies of rows are made up to this many; beyond, an epoch has updates enough without.
+MOST_ROWS_TO_COPY = 4096
+
 #: With fewer rows than this, holding some out for validation does more harm than good.
 FEWEST_ROWS_TO_SPLIT = 60
 
@@ -50,18 +53,21 @@ class TinyDataWarning(UserWarning):
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows to train or validate on.
+    """Different rows to train or validate on.
 
     Attributes
     ----------
     X : float64, float32 or uint8 array of shape (n_rows, n_features), C-contiguous
     y : int32 array of class indices, or float64 array
     weight : float64 array of positive numbers
+    times : int
+        How often an epoch goes over the rows: as often as they were there on average.
     """
 
     X: np.ndarray
     y: np.ndarray
     weight: np.ndarray
+    times: int = 1
 
     def __len__(self) -> int:
         return self.y.size
@@ -73,14 +79,26 @@ class Rows:
 
     def take(self, index: np.ndarray) -> Rows:
         """Return the rows at the given positions."""
-        return Rows(self.X.take(index, axis=0), self.y[index], self.weight[index])
+        X, y, weight = self.X.take(index, axis=0), self.y[index], self.weight[index]
+        return Rows(X, y, weight, self.times)
+
+    def weighed(self, factor: np.ndarray) -> Rows:
+        """Return the rows with their weights multiplied, less those that have weight 0 then."""
+        rows = replace(self, weight=self.weight * factor)
+        return rows if rows.weight.all() else rows.take(np.flatnonzero(rows.weight))
+
+    def one_epoch(self) -> Rows:
+        """Return all that an epoch goes over: so many copies of the rows, of smaller weight."""
+        if self.times == 1:
+            return self
+        copies = self.take(np.tile(np.arange(len(self)), self.times))
+        return replace(copies, weight=copies.weight / self.times, times=1)
 
     def with_mean_weight_one(self) -> Rows:
         """Return the rows with their weights in the same proportions, and of mean 1."""
         same = np.ptp(self.weight) == 0.0  # then rounding shall not make any other number of 1
-        return replace(
-            self, weight=np.ones(len(self)) if same else self.weight / self.weight.mean()
-        )
+        weight = np.ones(len(self)) if same else self.weight / self.weight.mean()
+        return replace(self, weight=weight)
 
     def with_scaled_target(self, scaling: Scaling | None) -> Rows:
         """Return the rows with a scaled target."""
@@ -126,31 +144,26 @@ def read_weights(sample_weight: Any, X: np.ndarray) -> np.ndarray:
     return weight
 
 
-def class_weights(
-    class_weight: Any, classes: np.ndarray, y: np.ndarray, weight: np.ndarray
-) -> np.ndarray:
-    """Return the weights of the rows, times the weight of the class of each.
+def class_weights(class_weight: Any, classes: np.ndarray, rows: Rows) -> np.ndarray:
+    """Return a factor for each row: the weight of its class.
 
     Parameters
     ----------
-    class_weight : dict, "balanced" or None
+    class_weight : dict or "balanced"
     classes : array of labels
-    y : int array
-        The class of each row, as a position in `classes`.
-    weight : array
+    rows : Rows
+        Their targets are positions in `classes`.
     """
-    if class_weight is None:
-        return weight
     if class_weight == "balanced":
-        totals = np.bincount(y, weight, minlength=classes.size)
-        per_class = weight.sum() / (classes.size * np.where(totals > 0, totals, np.inf))
+        totals = np.bincount(rows.y, rows.weight, minlength=classes.size)
+        per_class = rows.weight.sum() / (classes.size * np.where(totals > 0, totals, np.inf))
     else:
         per_class = compute_class_weight(class_weight, classes=classes, y=classes)
     if not per_class.any() or (per_class < 0).any():
         raise ValueError(
             f"class_weight={class_weight!r}: weights must not be negative, and not all zero."
         )
-    return weight * per_class[y]
+    return per_class[rows.y]
 
 
 def _refuse_many_targets(estimator: Any, y: Any) -> None:
@@ -219,8 +232,10 @@ def canonical_rows(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Rows:
         order = np.lexsort((weight, identity))  # by weight too, so that sums round the same
         is_copy = identity[order[1:]] == identity[order[:-1]]
     first = np.flatnonzero(np.append(True, ~is_copy))
-    index = order[first]
-    return Rows(X.take(index, axis=0), y[index], np.add.reduceat(weight[order], first))
+    index, total = order[first], np.add.reduceat(weight[order], first)
+    # A thousand rows of ten kinds shall not be trained on like ten rows.
+    times = int(min(total.mean() + 0.5, MOST_ROWS_TO_COPY / total.size))
+    return Rows(X.take(index, axis=0), y[index], total, max(1, times))
 
 
 def _hash_rows(X: np.ndarray, y: np.ndarray) -> np.ndarray:
