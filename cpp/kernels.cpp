@@ -14,21 +14,13 @@ Position find_not_finite(const Table& table, int64_t first, int64_t last) {
     return {};
 }
 
-template <class T>
-Position forward(const Tree& t, const T* theta, const Table& table, T* out, int n_threads,
-                 const Hooks& hooks, bool* interrupted) {
+// Many rows, R at a time.
+template <class T, int R>
+Position forward_blocks(const Tree& t, const T* theta, const Table& table, T* out, int n_threads,
+                        const Hooks& hooks, bool* interrupted) {
+    constexpr int64_t kRowsPerItem = 512;
     const Weights<const T> w = plain_weights(t, theta);
-    if (table.n_rows == 1) {  // an answer in a microsecond: no blocks, no threads
-        OneRow<T> one(t);
-        load_row(table, 0, one.x());
-        if (!all_finite(one.x(), table.n_columns)) return find_not_finite<T>(table, 0, 1);
-        one.forward(w);
-        std::memcpy(out, one.outputs(), sizeof(T) * t.n_outputs);
-        return {};
-    }
-    constexpr int R = 32, kBlocksPerItem = 16;
-    const int64_t rows_per_item = R * kBlocksPerItem;
-    const int n_items = int((table.n_rows + rows_per_item - 1) / rows_per_item);
+    const int n_items = int((table.n_rows + kRowsPerItem - 1) / kRowsPerItem);
     ThreadTeam team(std::min(n_threads, n_items));
     Buffer<T> x(size_t(team.size()) * table.n_columns * R), h(size_t(team.size()) * t.n_nodes * R);
     Pulse pulse(hooks);
@@ -37,8 +29,8 @@ Position forward(const Tree& t, const T* theta, const Table& table, T* out, int 
     auto work = [&](int item, int thread) {
         T* own_x = x.get() + size_t(thread) * table.n_columns * R;
         T* own_h = h.get() + size_t(thread) * t.n_nodes * R;
-        const int64_t last = std::min(table.n_rows, (item + 1) * rows_per_item);
-        for (int64_t row = item * rows_per_item; row < last && !stop; row += R) {
+        const int64_t last = std::min(table.n_rows, (item + 1) * kRowsPerItem);
+        for (int64_t row = item * kRowsPerItem; row < last && !stop; row += R) {
             const int count = int(std::min<int64_t>(R, last - row));
             load_block<T, R>(table, nullptr, row, count, own_x);
             if (!all_finite(own_x, table.n_columns * R)) {
@@ -50,14 +42,29 @@ Position forward(const Tree& t, const T* theta, const Table& table, T* out, int 
             for (int r = 0; r < count; ++r)
                 for (int k = 0; k < t.n_outputs; ++k)
                     out[(row + r) * t.n_outputs + k] = own_h[k * R + r];
-            if (thread == 0 && pulse.interrupted()) stop = true;
         }
+        if (thread == 0 && pulse.interrupted()) stop = true;
     };
     team.run([](void* c, int item, int thread) { (*static_cast<decltype(work)*>(c))(item, thread); },
              &work, n_items);
     *interrupted = stop;
     if (bad_row < table.n_rows)
         return find_not_finite<T>(table, bad_row, std::min(table.n_rows, bad_row + R));
+    return {};
+}
+
+template <class T>
+Position forward(const Tree& t, const T* theta, const Table& table, T* out, int n_threads,
+                 const Hooks& hooks, bool* interrupted) {
+    if (table.n_rows > 32)
+        return forward_blocks<T, 64>(t, theta, table, out, n_threads, hooks, interrupted);
+    if (table.n_rows > 1)
+        return forward_blocks<T, 16>(t, theta, table, out, n_threads, hooks, interrupted);
+    OneRow<T> one(t);
+    load_row(table, 0, one.x());
+    if (!all_finite(one.x(), table.n_columns)) return find_not_finite<T>(table, 0, 1);
+    one.forward(plain_weights(t, theta));
+    std::memcpy(out, one.outputs(), sizeof(T) * t.n_outputs);
     return {};
 }
 
@@ -75,8 +82,6 @@ double gradient(const Tree& t, const T* theta, const Table& table, const Targets
     if (table.n_rows == 1) {
         RowGradient<T> one(t, layout, table, targets, rule);
         score = one.compute(working.get(), rows.get(), 1, g.get());
-        const T weight = targets.weights ? targets.weights[0] : T(1);
-        score.weight = weight;
     } else {
         BatchGradient<T, 32> batch(t, layout, table, targets, rule, team, table.n_rows, nullptr);
         score = batch.compute(working.get(), rows.get(), table.n_rows, g.get());

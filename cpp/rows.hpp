@@ -2,6 +2,7 @@
 #pragma once
 
 #include <type_traits>
+#include <utility>
 
 #include "engine.hpp"
 #include "memory.hpp"
@@ -45,21 +46,25 @@ BNT_INLINE void load_column(const Table& table, int column, const S* value, T* x
     }
 }
 
-// Transposes 16 x 16 bytes: four rounds of interleaving the halves.
-BNT_INLINE void transpose_bytes(const uint8_t* const* rows, int column, uint8_t (*out)[16]) {
-    using Bytes = VectorOf<uint8_t, 16>::type;
-    Bytes a[16], b[16];
-    for (int i = 0; i < 16; ++i) std::memcpy(&a[i], rows[i] + column, 16);
-    for (int round = 0; round < 4; ++round) {
-        for (int i = 0; i < 8; ++i) {
-            b[2 * i] = __builtin_shufflevector(a[i], a[i + 8], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20,
-                                               5, 21, 6, 22, 7, 23);
-            b[2 * i + 1] = __builtin_shufflevector(a[i], a[i + 8], 8, 24, 9, 25, 10, 26, 11, 27,
-                                                   12, 28, 13, 29, 14, 30, 15, 31);
-        }
+template <class S, int N, size_t... I>
+BNT_INLINE void interleave(typename VectorOf<S, N>::type a, typename VectorOf<S, N>::type b,
+                           typename VectorOf<S, N>::type* low_high, std::index_sequence<I...>) {
+    low_high[0] = __builtin_shufflevector(a, b, (I % 2 ? N + I / 2 : I / 2)...);
+    low_high[1] = __builtin_shufflevector(a, b, (I % 2 ? N + N / 2 + I / 2 : N / 2 + I / 2)...);
+}
+
+// Transposes N x N entries, N of them in 128 bits, by interleaving the halves log2(N) times. Row
+// k of the result goes to out + k * stride.
+template <class S, int N>
+BNT_INLINE void transpose(const S* const* rows, int column, S* out, int stride) {
+    typename VectorOf<S, N>::type a[N], b[N];
+    for (int i = 0; i < N; ++i) std::memcpy(&a[i], rows[i] + column, sizeof a[i]);
+    for (int done = 1; done < N; done *= 2) {
+        for (int i = 0; i < N / 2; ++i)
+            interleave<S, N>(a[i], a[i + N / 2], b + 2 * i, std::make_index_sequence<N>());
         std::memcpy(a, b, sizeof a);
     }
-    std::memcpy(out, a, sizeof a);
+    for (int k = 0; k < N; ++k) std::memcpy(out + k * stride, &a[k], sizeof a[k]);
 }
 
 // x[column * R + lane]; lanes from count on repeat the first row, so that they hold valid numbers.
@@ -73,21 +78,22 @@ void load_block(const Table& table, const int32_t* rows, int64_t first_row, int 
             const int64_t row = rows ? rows[lane] : first_row + lane;
             source[r] = static_cast<const S*>(table.data) + row * table.n_columns;
         }
-        int c = 0;
-        if constexpr (std::is_same_v<S, uint8_t> && R % 16 == 0) {
-            for (; c + 16 <= table.n_columns; c += 16) {
-                uint8_t tile[R / 16][16][16], value[R];
-                for (int g = 0; g < R / 16; ++g) transpose_bytes(source + 16 * g, c, tile[g]);
-                for (int k = 0; k < 16; ++k) {
-                    for (int g = 0; g < R / 16; ++g) std::memcpy(value + 16 * g, tile[g][k], 16);
-                    load_column<T, R>(table, c + k, value, x + size_t(c + k) * R);
-                }
+        constexpr int N = 16 / sizeof(S);
+        const int n = table.n_columns;
+        if (n < N) {
+            for (int c = 0; c < n; ++c) {
+                S value[R];
+                for (int r = 0; r < R; ++r) value[r] = source[r][c];
+                load_column<T, R>(table, c, value, x + size_t(c) * R);
             }
+            return;
         }
-        for (; c < table.n_columns; ++c) {
-            S value[R];
-            for (int r = 0; r < R; ++r) value[r] = source[r][c];
-            load_column<T, R>(table, c, value, x + size_t(c) * R);
+        for (int next = 0; next < n; next += N) {
+            const int c = next + N <= n ? next : n - N;  // the last tile may overlap the one before
+            S columns[N * R];
+            for (int r = 0; r < R; r += N) transpose<S, N>(source + r, c, columns + r, R);
+            for (int k = 0; k < N; ++k)
+                load_column<T, R>(table, c + k, columns + k * R, x + size_t(c + k) * R);
         }
     });
 }
@@ -109,10 +115,15 @@ void load_row(const Table& table, int64_t row, T* x) {
 // Whether all of x[0..n) is finite; n is rounded up to whole vectors.
 template <class T>
 bool all_finite(const T* x, int n) {
-    Vec<T> zero{};
-    for (int i = 0; i < n; i += Simd<T>::lanes) zero += load(x + i) * T(0);
-    for (int i = 0; i < Simd<T>::lanes; ++i)
-        if (!(zero[i] == 0)) return false;
+    constexpr int W = Simd<T>::lanes;
+    Vec<T> zero[4] = {};  // four sums, so that none waits for the one before
+    int i = 0;
+    for (; i + 4 * W <= n; i += 4 * W)
+        for (int k = 0; k < 4; ++k) zero[k] += load(x + i + k * W) * T(0);
+    for (; i < n; i += W) zero[0] += load(x + i) * T(0);
+    const Vec<T> all = (zero[0] + zero[1]) + (zero[2] + zero[3]);
+    for (int k = 0; k < W; ++k)
+        if (!(all[k] == 0)) return false;
     return true;
 }
 

@@ -41,7 +41,7 @@ struct Simd<float> {
                                    0.00836317905272f, 0.00139261835877f};
     static constexpr float round_magic = 12582912.0f;  // 1.5 * 2^23: adding it rounds to integer
     static constexpr float ln2_high = 0.693359375f, ln2_low = -2.12194440055e-4f;
-    static constexpr float exp_limit = 87.0f;
+    static constexpr float exp_limit = 87.0f, exponent_bias = 127.0f;
     static constexpr int mantissa_bits = 23;
 };
 
@@ -58,7 +58,7 @@ struct Simd<double> {
         2.5100385495510319078e-8};
     static constexpr double round_magic = 6755399441055744.0;  // 1.5 * 2^52
     static constexpr double ln2_high = 0.6931471803691238, ln2_low = 1.908214929270587816e-10;
-    static constexpr double exp_limit = 708.0;
+    static constexpr double exp_limit = 708.0, exponent_bias = 1023.0;
     static constexpr int mantissa_bits = 52;
 };
 
@@ -144,18 +144,10 @@ BNT_INLINE Vec<T> square_root(Vec<T> x) {
 #endif
 }
 
-// exp(x), about one unit in the last place; x is clipped to where the result is a normal number.
-// NaN stays NaN.
+// exp(r) for |r| <= ln(2)/2.
 template <class T>
-BNT_INLINE Vec<T> exponential(Vec<T> x) {
+BNT_INLINE Vec<T> exp_of_remainder(Vec<T> r) {
     using S = Simd<T>;
-    x = minimum<T>(broadcast<T>(S::exp_limit), x);  // in this order a NaN passes through
-    x = maximum<T>(broadcast<T>(-S::exp_limit), x);
-    const Vec<T> magic = broadcast<T>(S::round_magic);
-    const Vec<T> shifted = x * T(1.44269504088896340736) + magic;
-    const Vec<T> n = shifted - magic;
-    Vec<T> r = x - n * S::ln2_high;
-    r = r - n * S::ln2_low;
     const Vec<T> r2 = r * r;
     Vec<T> q;
     if constexpr (sizeof(T) == 4) {
@@ -166,15 +158,46 @@ BNT_INLINE Vec<T> exponential(Vec<T> x) {
         const Vec<T> b = (S::q[4] + r * S::q[5]) + r2 * (S::q[6] + r * S::q[7]);
         q = a + r4 * (b + r4 * (S::q[8] + r * S::q[9]));
     }
-    const Vec<T> p = (r2 * q + r) + T(1);
-    using Int = typename S::Int;
-    Int bits, exponent;
+    return (r2 * q + r) + T(1);
+}
+
+// exp(x), about one unit in the last place; x is clipped to where the result is a normal number.
+// NaN stays NaN.
+template <class T>
+BNT_INLINE Vec<T> exponential(Vec<T> x) {
+    using S = Simd<T>;
+    x = minimum<T>(broadcast<T>(S::exp_limit), x);  // in this order a NaN passes through
+    x = maximum<T>(broadcast<T>(-S::exp_limit), x);
+    const Vec<T> magic = broadcast<T>(S::round_magic);
+    const Vec<T> shifted = x * T(1.44269504088896340736) + magic;
+    const Vec<T> n = shifted - magic;
+    const Vec<T> p = exp_of_remainder<T>((x - n * S::ln2_high) - n * S::ln2_low);
+    typename S::Int bits, exponent;
     std::memcpy(&bits, &p, sizeof bits);
     std::memcpy(&exponent, &shifted, sizeof exponent);
     bits += exponent << S::mantissa_bits;  // multiply by 2^n
     Vec<T> result;
     std::memcpy(&result, &bits, sizeof result);
     return result;
+}
+
+// 1 + exp(-x), what a sigmoid divides by: the scaling by 2^n and the 1 are one multiply-add.
+template <class T>
+BNT_INLINE Vec<T> one_plus_exp_of_minus(Vec<T> x) {
+    using S = Simd<T>;
+    x = minimum<T>(broadcast<T>(S::exp_limit), x);  // in this order a NaN passes through
+    x = maximum<T>(broadcast<T>(-S::exp_limit), x);
+    // with the exponent's bias in the magic number, the shifted bits are those of 2^n
+    const Vec<T> magic = broadcast<T>(S::round_magic + S::exponent_bias);
+    const Vec<T> shifted = magic - x * T(1.44269504088896340736);
+    const Vec<T> n = shifted - magic;
+    const Vec<T> p = exp_of_remainder<T>(-(x + n * S::ln2_high) - n * S::ln2_low);
+    typename S::Int bits;
+    std::memcpy(&bits, &shifted, sizeof bits);
+    bits <<= S::mantissa_bits;
+    Vec<T> power;
+    std::memcpy(&power, &bits, sizeof power);
+    return p * power + T(1);
 }
 
 // 1/x for 1 <= x < infinity. In float32 an estimate and a Newton step beat the divider.

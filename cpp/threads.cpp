@@ -1,5 +1,7 @@
 #include "threads.hpp"
 
+#include <system_error>
+
 namespace bnt {
 
 namespace {
@@ -25,7 +27,11 @@ void wait_while_equal(std::atomic<V>& value, V seen) {
 }  // namespace
 
 ThreadTeam::ThreadTeam(int n_threads) {
-    for (int t = 1; t < n_threads; ++t) workers_.emplace_back([this, t] { serve(t); });
+    try {
+        for (int t = 1; t < n_threads; ++t) workers_.emplace_back([this, t] { serve(t); });
+    } catch (const std::system_error&) {
+        // the system has no more threads to give: those there are do the work
+    }
 }
 
 ThreadTeam::~ThreadTeam() {

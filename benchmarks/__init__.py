@@ -1,0 +1,1 @@
+"""Measurements: `python -m benchmarks` for speed, `python -m benchmarks.quality` for scores."""

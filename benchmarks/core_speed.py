@@ -1,0 +1,244 @@
+"""Speed of the compiled core, beside the least that its arithmetic can cost (floor.cpp)."""
+
+from __future__ import annotations
+
+import ctypes
+import gzip
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.timing import SHARED, interleaved, processor_time, table
+from bneuralt import NeuralTree, TrainingSettings, _core, show_config, train
+from bneuralt.optimizers import OPTIMIZERS
+
+N_ROWS, N_EPOCHS = 552, 10  # rows of the Australian training set; short runs, many of them
+FLAGS = {
+    "baseline": ["-DBNT_VECTOR_BYTES=16"],
+    "avx2": ["-DBNT_VECTOR_BYTES=32", "-mavx2", "-mfma"],
+    "avx512": [
+        "-DBNT_VECTOR_BYTES=64", "-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mfma",
+    ],
+}  # fmt: skip
+
+
+def main() -> None:
+    print(show_config())
+    tree = australian_tree()
+    floor = compile_floor()
+    updates(tree, floor)
+    forward(tree, floor)
+    selection(tree)
+    images()
+    import_time()
+
+
+def australian_tree() -> NeuralTree:
+    """The authors' tree of the paper's timings, or a random one of its shape."""
+    path = SHARED / "authors_models/australian/3/rmsprop.json"
+    if path.exists():
+        return NeuralTree.from_authors_json(path, n_inputs=14)
+    print(f"({path.name} not found: a random tree of that shape instead)")
+    for seed in range(100_000):
+        tree = NeuralTree.random(14, 2, rule="paper", init="uniform", random_state=seed)
+        if abs(tree.n_function_nodes - 48) <= 1 and abs(tree.n_leaves - 100) <= 2:
+            return tree
+    raise RuntimeError("no such tree was drawn")
+
+
+def compile_floor() -> ctypes.CDLL:
+    """The floor kernels, compiled as the engine in use is."""
+    isa = _core.engine()
+    source = Path(__file__).with_name("floor.cpp")
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder) / "floor.so"
+        command = [os.environ.get("CXX", "c++"), "-std=c++20", "-O3", "-fno-math-errno"]
+        command += ["-fno-trapping-math", "-Wno-psabi", f"-DBNT_ISA={isa}", *FLAGS[isa]]
+        subprocess.run([*command, "-shared", "-fPIC", "-o", library, source], check=True)
+        return ctypes.CDLL(str(library))
+
+
+def online(tree: NeuralTree, X: np.ndarray, y: np.ndarray, optimizer: str, n_epochs: int):
+    rate = 1e-6 if "adam" in optimizer else 1e-4
+    settings = TrainingSettings(
+        loss="squared_error", optimizer=optimizer, learning_rate=rate, schedule="constant",
+        batch_size=1, max_epochs=n_epochs,
+    )  # fmt: skip
+    return lambda: train(tree, X, y, settings=settings)
+
+
+def updates(tree: NeuralTree, floor: ctypes.CDLL) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.random((N_ROWS, 14)), rng.integers(0, 2, N_ROWS)
+    counts = (tree.n_parameters, tree.n_function_nodes, tree.n_leaves + tree.n_function_nodes - 2)
+    rows = []
+    for dtype in ("float32", "float64"):
+        kernel = getattr(floor, f"update_floor_{dtype}")
+        calls = {"floor": lambda kernel=kernel: kernel(N_ROWS * N_EPOCHS, *counts)}
+        # what a call costs besides its updates is taken off
+        cast, Xd = tree.astype(dtype), X.astype(dtype)
+        for name in OPTIMIZERS:
+            calls[name] = online(cast, Xd, y, name, N_EPOCHS)
+        calls["nothing"] = online(cast, Xd, y, "gd", 0)
+        seconds = interleaved(calls, 40)
+        least = seconds.pop("floor")
+        nothing = seconds.pop("nothing")
+        rows.append((f"{dtype} floor (RMSprop)", least / (N_ROWS * N_EPOCHS) * 1e9, 1.0))
+        for name, value in seconds.items():
+            own = value - nothing
+            rows.append((f"{dtype} {name}", own / (N_ROWS * N_EPOCHS) * 1e9, own / least))
+    table("one online update (48 function nodes, 100 leaves)", ("", "ns", "x floor"), rows)
+
+
+def forward(tree: NeuralTree, floor: ctypes.CDLL) -> None:
+    X = np.random.default_rng(0).random((8192, 14))
+    rows = []
+    for dtype in ("float32", "float64"):
+        kernel = getattr(floor, f"forward_floor_{dtype}")
+        cast, Xd = tree.astype(dtype), X.astype(dtype)
+        one = Xd[0].copy()
+        edges = tree.n_leaves + tree.n_function_nodes - 2
+        block = 64 // Xd.itemsize // 2  # rows that keep the floor's arrays in the first cache
+        seconds = interleaved(
+            {
+                "floor": lambda k=kernel, b=block: k(8192 // b, b, tree.n_function_nodes, edges),
+                "forward": lambda t=cast, x=Xd: t.forward(x),
+            },
+            60,
+        )
+        single = processor_time(lambda t=cast, x=one: [t.forward(x) for _ in range(1000)]) / 1000
+        least = seconds["floor"]
+        rows += [
+            (f"{dtype} floor", least / 8192 * 1e9, 1.0),
+            (f"{dtype} batched", seconds["forward"] / 8192 * 1e9, seconds["forward"] / least),
+            (f"{dtype} one call of forward(row)", single * 1e9, single / (least / 8192)),
+        ]
+    table("forward pass, per row", ("", "ns", "x floor"), rows)
+
+
+def selection(tree: NeuralTree) -> None:
+    """The paper's selection: 138 rows are scored after every update, for 500 epochs."""
+    X, y = australian_rows()
+    order = np.random.default_rng(0).permutation(len(X))
+    fit, held_out = order[:N_ROWS], order[N_ROWS:]
+    fresh = tree.with_parameters(np.random.default_rng(0).random(tree.n_parameters))
+    rows = []
+    for dtype in ("float32", "float64"):
+        cast = fresh.astype(dtype)
+        calls = {}
+        for select in (None, "update"):
+            settings = TrainingSettings(
+                loss="squared_error", optimizer="rmsprop", learning_rate=0.1, batch_size=1,
+                schedule="constant", max_epochs=500, select=select, monitor="error",
+            )  # fmt: skip
+            calls[str(select)] = lambda s=settings, t=cast: train(
+                t, X[fit], y[fit], settings=s, validation=(X[held_out], y[held_out])
+            )
+        seconds = interleaved(calls, 3)
+        per = 1e9 / (500 * N_ROWS)
+        alone, both = seconds["None"], seconds["update"]
+        rows += [
+            (f"{dtype} update", alone * per, 1.0),
+            (f"{dtype} update + scoring", both * per, both / alone),
+        ]
+    title = "selection after every update, 500 epochs of RMSprop on the Australian data"
+    table(title, ("", "ns per update", "x update"), rows)
+
+
+def australian_rows() -> tuple[np.ndarray, np.ndarray]:
+    path = SHARED / "data/australian.csv"
+    if not path.exists():
+        print(f"({path.name} not found: random rows instead)")
+        rng = np.random.default_rng(0)
+        X = rng.random((690, 14))
+        return X, (X[:, 0] + X[:, 1] + rng.normal(0, 0.4, 690) > 1).astype(int)
+    rows = np.loadtxt(path, delimiter=",", skiprows=1)
+    X, y = rows[:, :-1], rows[:, -1].astype(int)
+    return (X - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0)), y
+
+
+def images() -> None:
+    """One epoch on MNIST's shape, beside scikit-learn's MLP with as many weights."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.neural_network import MLPClassifier
+    from threadpoolctl import threadpool_limits
+
+    X, y = image_rows()
+    tree = image_tree(X)
+    settings = TrainingSettings(batch_size=128, max_epochs=1, learning_rate=0.01)
+    pixels = (0.0, 1 / 255)
+
+    def epoch(n_threads: int):
+        return lambda: train(
+            tree, X, y, settings=settings, input_scaling=pixels, n_threads=n_threads
+        )
+
+    scaled = X.astype(np.float32) / np.float32(255)
+    mlp = MLPClassifier((30,), batch_size=128, max_iter=1, random_state=0)
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        calls = {
+            "MLPClassifier((30,))": lambda: mlp.fit(scaled, y),
+            "tree, one thread": epoch(1),
+            "tree, two threads": epoch(2),
+        }
+        seconds = interleaved(calls, 5, clock=time.perf_counter_ns)
+    mlp_seconds = seconds["MLPClassifier((30,))"]
+    rows = [(name, value, value / mlp_seconds) for name, value in seconds.items()]
+    gain = seconds["tree, one thread"] / seconds["tree, two threads"]
+    title = f"one epoch of {len(X):,} x 784 uint8, batches of 128, {tree.n_parameters:,} weights"
+    table(title, ("", "s", "x MLP"), rows)
+    print(f"  two threads are {gain:.2f} times as fast as one")
+
+
+def image_rows() -> tuple[np.ndarray, np.ndarray]:
+    folder = SHARED / "mnist"
+    if not folder.is_dir():
+        print("(MNIST not found: random bytes instead)")
+        rng = np.random.default_rng(0)
+        return rng.integers(0, 256, (60_000, 784), dtype=np.uint8), rng.integers(0, 10, 60_000)
+    with gzip.open(folder / "train-images-idx3-ubyte.gz") as file:
+        X = np.frombuffer(file.read(), np.uint8, offset=16).reshape(-1, 784)
+    with gzip.open(folder / "train-labels-idx1-ubyte.gz") as file:
+        y = np.frombuffer(file.read(), np.uint8, offset=8)
+    return X, y
+
+
+def image_tree(X: np.ndarray) -> NeuralTree:
+    """A tree of about 24,000 weights whose leaves are pixels that vary."""
+    varies = (X != X[0]).any(axis=0).astype(float)
+    for seed in range(1000):
+        tree = NeuralTree.random(
+            784, 10, max_depth=5, max_children=11, leaf_probability=0.45, dtype=np.float32,
+            output_activation="linear", feature_sampling=varies, random_state=seed,
+        )  # fmt: skip
+        if abs(tree.n_parameters / 24_000 - 1) < 0.02:
+            return tree
+    raise RuntimeError("no such tree was drawn")
+
+
+def import_time() -> None:
+    """Milliseconds of `import bneuralt` and its tree, beside those of NumPy alone."""
+    code = "import time; t = time.perf_counter(); {}; print(time.perf_counter() - t)"
+
+    def fresh(statement: str) -> float:
+        out = subprocess.run(
+            [sys.executable, "-c", code.format(statement)], capture_output=True, check=True
+        )
+        return float(out.stdout)
+
+    alone = min(fresh("import numpy") for _ in range(10))
+    both = min(fresh("import bneuralt; bneuralt.NeuralTree, bneuralt.train") for _ in range(10))
+    rows = [("numpy", alone * 1e3), ("bneuralt (numpy included)", both * 1e3),
+            ("difference", (both - alone) * 1e3)]  # fmt: skip
+    table("import", ("", "ms"), rows)
+
+
+if __name__ == "__main__":
+    main()
