@@ -1,10 +1,10 @@
 """The paper's multilayer perceptron, as Keras trains it, for many runs at once.
 
 One hidden layer; softmax with cross-entropy, or a sigmoid with the squared error; one example an
-update. Runs are trained in blocks of `MLP.block`, as lanes of one compiled program, so that the cost of
-the loop around the tiny updates is shared. A run has its fixed lane and the number of lanes never
-changes (spare ones compute something that is thrown away): the compiler rounds differently for
-other shapes, and so a run gives the same bits whichever runs it is computed with.
+update. Runs are trained in blocks of `MLP.block`, as lanes of one compiled program, so that the
+cost of the loop around the tiny updates is shared. A run has its fixed lane and the number of lanes
+never changes (spare ones compute something that is thrown away): the compiler rounds differently
+for other shapes, and so a run gives the same bits whichever runs it is computed with.
 
 Where Keras and optax differ, this follows Keras as of TensorFlow 2: `_keras_adam` has its epsilon
 next to the uncorrected root, RMSprop has it outside the root.

@@ -155,14 +155,15 @@ class Store:
         """
         rows = [_row(item) for item in finished]
         marks = ", ".join("?" * 21)
+        insert = f"INSERT INTO runs VALUES ({marks}) ON CONFLICT ({KEY_COLUMNS}) DO NOTHING"
         with self.transaction() as execute:
             for row in rows:
-                execute(f"INSERT OR IGNORE INTO runs VALUES ({marks})", row)
+                execute(insert, row)
                 execute(f"DELETE FROM claims WHERE {KEY_MATCHES}", row[:4])
 
     def finished(self) -> set[Key]:
         """Return the keys of all finished runs."""
-        rows = self.execute("SELECT protocol, experiment, dataset, run FROM runs")
+        rows = self.execute(f"SELECT {KEY_COLUMNS} FROM runs")
         return {Key(*row) for row in rows}
 
     def data_checksums(self) -> dict[str, set[str]]:
@@ -185,8 +186,10 @@ class Store:
         names = [name.strip() for name in _FRAME_COLUMNS.split(",")]
         rows = self.execute(f"SELECT {_FRAME_COLUMNS} FROM runs ORDER BY 1, 2, 3, 4").fetchall()
         frame = pd.DataFrame(rows, columns=names).rename(columns={"tree": "tree_json"})
-        frame["curves"] = [_unpack_curves(blob) for blob in frame["curves"]]
-        frame["tree_json"] = [_unpack_text(blob) for blob in frame["tree_json"]]
+        curves = [_unpack_curves(row[names.index("curves")]) for row in rows]
+        trees = [_unpack_text(row[names.index("tree")]) for row in rows]
+        frame["curves"] = pd.Series(curves, dtype=object)
+        frame["tree_json"] = pd.Series(trees, dtype=object)
         numbers = [name for name in names if name.endswith(("_score", "_seconds"))]
         counts = ["size", "weights", "epochs"]
         return frame.astype(dict.fromkeys(numbers + counts, "float64"))
@@ -292,6 +295,7 @@ class Store:
             raise StoreError(_explain(error, self.path, self._timeout)) from error
 
 
+KEY_COLUMNS = "protocol, experiment, dataset, run"
 #: The condition for one key, its four parts as parameters.
 KEY_MATCHES = "protocol = ? AND experiment = ? AND dataset = ? AND run = ?"
 

@@ -72,7 +72,7 @@ def dask_client(address: str) -> Iterator[Any]:
     except ImportError:
         raise WorkerError("a dask:// backend needs Dask: pip install 'bneuralt[dask]'") from None
     try:
-        client = Client(f"tcp://{address}", timeout=10, set_as_default=False)
+        client = Client(f"tcp://{address}", timeout=5, set_as_default=False)
     except (OSError, ValueError) as error:
         raise WorkerError(f"no Dask scheduler answers at {address}: {error}") from error
     with client:
