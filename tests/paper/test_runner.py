@@ -15,6 +15,7 @@ from io import StringIO
 
 import pytest
 
+from bneuralt.cli import main
 from bneuralt.datasets import load_dataset
 from bneuralt.paper import runner
 from bneuralt.paper.claims import Claims
@@ -269,6 +270,23 @@ def test_wrong_arguments_are_named(arguments, message: str) -> None:
         run(*arguments, store=store)
     with Store(":memory:") as store, pytest.raises(ValueError, match="'slurm'"):
         run("paper", "DT", "iris", 1, store=store, backend="slurm", quiet=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["report", "--store", "missing.sqlite"], 3, "no store at missing.sqlite"),
+        (["run", "--experiments", "XYZ", "--store", "x.sqlite"], 2, "experiment 'XYZ'"),
+        (["run", "--store", "nowhere/x.sqlite"], 5, "folder exists"),
+    ],
+)
+def test_the_program_says_what_is_wrong_in_a_line(
+    arguments, code, message, tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["paper", *arguments]) == code
+    errors = capsys.readouterr().err
+    assert message in errors and errors.count("\n") == 1
 
 
 def test_quoted_experiments_are_passed_over() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from bneuralt.commands import CANNOT_WRITE, INTERRUPTED, OK, CommandError
+from bneuralt.commands import BAD_DATA, CANNOT_WRITE, INTERRUPTED, OK, CommandError
 from bneuralt.paper.mnist_command import add_mnist_command
 
 __all__ = ["add_paper_commands"]
@@ -126,6 +126,6 @@ def _report(args: argparse.Namespace) -> int:
         with Store(args.store, must_exist=True) as store:
             frame, provenance = store.to_frame(), store.provenance()
     except StoreError as error:
-        raise CommandError(str(error), CANNOT_WRITE) from error
+        raise CommandError(str(error), BAD_DATA) from error
     print(write_report(frame, args.out, provenance=provenance))
     return OK
