@@ -1,5 +1,6 @@
 """What the documentation shows is what the library does."""
 
+import ast
 import doctest
 import importlib
 import pkgutil
@@ -73,6 +74,22 @@ def test_public_names_are_documented():
             assert re.search(rf"\b{name}\b", api), f"docs/api.md does not mention {name}"
             value = getattr(bneuralt, name)
             assert not callable(value) or value.__doc__, f"{name} has no docstring"
+
+
+def test_defaults_shown_beside_those_of_scikit_learn():
+    from sklearn.neural_network import MLPClassifier
+
+    page = (ROOT / "docs" / "from_mlp.md").read_text(encoding="utf-8")
+    checked = 0
+    for row in re.findall(r"(?m)^\|(.+)\|(.+)\|.*\|$", page):
+        for cell, estimator in zip(
+            row, (MLPClassifier(), bneuralt.BNeuralTClassifier()), strict=True
+        ):
+            for name, value in re.findall(r"`(\w+)=([^`]+)`", cell):
+                if re.fullmatch(r"[\d.]+|\(.*\)|\".*\"|None", value):
+                    assert estimator.get_params()[name] == ast.literal_eval(value), name
+                    checked += 1
+    assert checked >= 10
 
 
 def test_exit_codes_are_documented():
