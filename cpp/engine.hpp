@@ -77,6 +77,8 @@ struct Settings {
 struct EpochReport {
     int epoch;
     double train_loss, train_error, val_loss, val_error, learning_rate;
+    const void* theta;  // the weights as they are now, valid during the call only
+    int n_parameters;
 };
 
 // The caller's side of a long call. Both are called from the calling thread only.
@@ -100,9 +102,10 @@ struct Position {
 
 template <class T>
 struct Kernels {
-    // out [n_rows][n_outputs]; returns the first value that is not finite, if any.
-    Position (*forward)(const Tree&, const T* theta, const Table&, T* out, int n_threads,
-                        const Hooks&, bool* interrupted);
+    // out [n_rows][n_outputs], through a softmax if wanted; returns where the first value that is
+    // not finite stands, if there is one.
+    Position (*forward)(const Tree&, const T* theta, const Table&, bool softmax, T* out,
+                        int n_threads, const Hooks&, bool* interrupted);
     // Mean gradient of all rows, weights included; returns the mean loss.
     double (*gradient)(const Tree&, const T* theta, const Table&, const Targets<T>&,
                        const Settings&, T* gradient);

@@ -16,8 +16,8 @@ Position find_not_finite(const Table& table, int64_t first, int64_t last) {
 
 // Many rows, R at a time.
 template <class T, int R>
-Position forward_blocks(const Tree& t, const T* theta, const Table& table, T* out, int n_threads,
-                        const Hooks& hooks, bool* interrupted) {
+Position forward_blocks(const Tree& t, const T* theta, const Table& table, bool to_softmax, T* out,
+                        int n_threads, const Hooks& hooks, bool* interrupted) {
     constexpr int64_t kRowsPerItem = 512;
     const Weights<const T> w = plain_weights(t, theta);
     const int n_items = int((table.n_rows + kRowsPerItem - 1) / kRowsPerItem);
@@ -39,6 +39,7 @@ Position forward_blocks(const Tree& t, const T* theta, const Table& table, T* ou
                 return;
             }
             forward_block<T, R>(t, w, own_x, own_h);
+            if (to_softmax) softmax<T, R>(own_h, t.n_outputs);
             for (int r = 0; r < count; ++r)
                 for (int k = 0; k < t.n_outputs; ++k)
                     out[(row + r) * t.n_outputs + k] = own_h[k * R + r];
@@ -54,16 +55,17 @@ Position forward_blocks(const Tree& t, const T* theta, const Table& table, T* ou
 }
 
 template <class T>
-Position forward(const Tree& t, const T* theta, const Table& table, T* out, int n_threads,
-                 const Hooks& hooks, bool* interrupted) {
-    if (table.n_rows > 32)
-        return forward_blocks<T, 64>(t, theta, table, out, n_threads, hooks, interrupted);
-    if (table.n_rows > 1)
-        return forward_blocks<T, 16>(t, theta, table, out, n_threads, hooks, interrupted);
+Position forward(const Tree& t, const T* theta, const Table& table, bool to_softmax, T* out,
+                 int n_threads, const Hooks& hooks, bool* interrupted) {
+    if (table.n_rows > 1) {
+        const auto blocks = table.n_rows > 32 ? forward_blocks<T, 64> : forward_blocks<T, 16>;
+        return blocks(t, theta, table, to_softmax, out, n_threads, hooks, interrupted);
+    }
     OneRow<T> one(t);
     load_row(table, 0, one.x());
     if (!all_finite(one.x(), table.n_columns)) return find_not_finite<T>(table, 0, 1);
     one.forward(plain_weights(t, theta));
+    if (to_softmax) softmax<T, 1>(one.outputs(), t.n_outputs);
     std::memcpy(out, one.outputs(), sizeof(T) * t.n_outputs);
     return {};
 }

@@ -26,6 +26,28 @@ struct LossRule {
     explicit LossRule(const Settings& s) : loss(s.loss), smoothing(T(s.label_smoothing)) {}
 };
 
+// Outputs of R rows, output-major, to probabilities.
+template <class T, int R>
+void softmax(T* out, int n_outputs) {
+    constexpr int N = R < Simd<T>::lanes ? Simd<T>::lanes : R;
+    T top[N], sum[N] = {};
+    for (int r = 0; r < R; ++r) top[r] = out[r];
+    for (int k = 1; k < n_outputs; ++k)
+        for (int r = 0; r < R; ++r) top[r] = out[k * R + r] > top[r] ? out[k * R + r] : top[r];
+    for (int k = 0; k < n_outputs; ++k) {
+        T shifted[N] = {};
+        for (int r = 0; r < R; ++r) shifted[r] = out[k * R + r] - top[r];
+        for (int r = 0; r < N; r += Simd<T>::lanes) {
+            const Vec<T> e = exponential<T>(load(shifted + r));
+            store(shifted + r, e);
+            store(sum + r, load(sum + r) + e);
+        }
+        for (int r = 0; r < R; ++r) out[k * R + r] = shifted[r];
+    }
+    for (int k = 0; k < n_outputs; ++k)
+        for (int r = 0; r < R; ++r) out[k * R + r] /= sum[r];
+}
+
 // Outputs of R rows, output-major: out[k * R + lane]; R = 1 is a single row.
 template <class T, int R>
 struct OutputBlock {
@@ -83,7 +105,7 @@ struct OutputBlock {
         T factor[R];
         for (int r = 0; r < R; ++r) factor[r] = r < count ? scale * weight(r) : T(0);
         if (targets.labels && rule.loss == Loss::cross_entropy) {
-            softmax(out);
+            softmax<T, R>(out, t.n_outputs);
             const T other = rule.smoothing / T(t.n_outputs);
             for (int k = 0; k < t.n_outputs; ++k)
                 for (int r = 0; r < R; ++r) out[k * R + r] -= other;
@@ -131,26 +153,6 @@ struct OutputBlock {
             loss[r] = std::log(double(sum[r])) - (1 - rule.smoothing) * own -
                       rule.smoothing / t.n_outputs * double(linear[r]);
         }
-    }
-
-    void softmax(T* out) const {
-        constexpr int N = R < Simd<T>::lanes ? Simd<T>::lanes : R;
-        T top[N], sum[N] = {};
-        for (int r = 0; r < R; ++r) top[r] = out[r];
-        for (int k = 1; k < t.n_outputs; ++k)
-            for (int r = 0; r < R; ++r) top[r] = out[k * R + r] > top[r] ? out[k * R + r] : top[r];
-        for (int k = 0; k < t.n_outputs; ++k) {
-            T shifted[N] = {};
-            for (int r = 0; r < R; ++r) shifted[r] = out[k * R + r] - top[r];
-            for (int r = 0; r < N; r += Simd<T>::lanes) {
-                const Vec<T> e = exponential<T>(load(shifted + r));
-                store(shifted + r, e);
-                store(sum + r, load(sum + r) + e);
-            }
-            for (int r = 0; r < R; ++r) out[k * R + r] = shifted[r];
-        }
-        for (int k = 0; k < t.n_outputs; ++k)
-            for (int r = 0; r < R; ++r) out[k * R + r] /= sum[r];
     }
 };
 

@@ -6,6 +6,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <optional>
@@ -100,8 +101,9 @@ Table as_table(const AnyArray& X, int n_inputs, const char* name) {
 // Ctrl-C and callbacks, from a call that runs without the GIL. What Python raised is kept, and
 // raised when the call is over and its results are safe.
 struct PythonHooks {
-    nb::object on_epoch;  // None, or called with the numbers of an epoch
-    nb::list history;
+    nb::object on_epoch;  // None, or called with the numbers and the weights of an epoch
+    nb::object (*weights)(const EpochReport&) = nullptr;
+    std::vector<EpochReport> history;
     std::exception_ptr raised;
 
     static bool interrupted(void* context) {
@@ -117,17 +119,27 @@ struct PythonHooks {
 
     static bool epoch_done(void* context, const EpochReport& r) {
         auto* self = static_cast<PythonHooks*>(context);
+        self->history.push_back(r);
+        if (!self->weights) return false;
         nb::gil_scoped_acquire gil;
         try {
-            nb::tuple numbers = nb::make_tuple(r.train_loss, r.train_error, r.val_loss,
-                                               r.val_error, r.learning_rate);
-            self->history.append(numbers);
-            if (self->on_epoch.is_none()) return false;
-            return nb::cast<bool>(nb::bool_(self->on_epoch(r.epoch, *numbers)));
+            nb::object stop = self->on_epoch(r.epoch, *numbers(r), self->weights(r));
+            return nb::cast<bool>(nb::bool_(stop));
         } catch (...) {
             self->raised = std::current_exception();
             return true;
         }
+    }
+
+    static nb::tuple numbers(const EpochReport& r) {
+        return nb::make_tuple(r.train_loss, r.train_error, r.val_loss, r.val_error,
+                              r.learning_rate);
+    }
+
+    nb::list history_as_list() const {
+        nb::list rows;
+        for (const EpochReport& r : history) rows.append(numbers(r));
+        return rows;
     }
 
     Hooks hooks() { return {this, &interrupted, &epoch_done}; }
@@ -154,9 +166,10 @@ class Model {
 
     const Tree& tree() const { return structure_.tree(); }
 
-    nb::object forward(const AnyArray& X, int n_threads) const {
-        return std::visit([&](const auto& theta) { return forward_in(theta, X, n_threads); },
-                          parameters_);
+    nb::object forward(const AnyArray& X, int n_threads, bool softmax) const {
+        return std::visit(
+            [&](const auto& theta) { return forward_in(theta, X, n_threads, softmax); },
+            parameters_);
     }
 
     template <class... Args>
@@ -183,7 +196,8 @@ class Model {
     }
 
     template <class T>
-    nb::object forward_in(const std::vector<T>& theta, const AnyArray& X, int n_threads) const {
+    nb::object forward_in(const std::vector<T>& theta, const AnyArray& X, int n_threads,
+                          bool softmax) const {
         const Table table = as_table(X, tree().n_inputs, "X");
         const size_t n = size_t(table.n_rows), k = size_t(tree().n_outputs);
         T* out = new T[n * k];
@@ -192,8 +206,8 @@ class Model {
         Position bad;
         bool interrupted = false;
         const auto run = [&] {
-            bad = kernels<T>().forward(tree(), theta.data(), table, out, std::max(1, n_threads),
-                                       python.hooks(), &interrupted);
+            bad = kernels<T>().forward(tree(), theta.data(), table, softmax, out,
+                                       std::max(1, n_threads), python.hooks(), &interrupted);
         };
         if (n == 1) {
             run();  // over before another thread could use the GIL
@@ -213,8 +227,9 @@ class Model {
         const double value = X.dtype() == nb::dtype<float>()
                                  ? double(static_cast<const float*>(X.data())[i])
                                  : static_cast<const double*>(X.data())[i];
-        const std::string where = std::string(name) + " has the value " + std::to_string(value) +
-                                  " in row " + std::to_string(at.row) + ", column " +
+        char digits[32];
+        std::snprintf(digits, sizeof digits, "%g", value);
+        const std::string where = std::string(name) + " has the value " + digits + " in row " + std::to_string(at.row) + ", column " +
                                   std::to_string(at.column);
         if (std::isfinite(value) && single)
             fail(where + ", too large for float32: scale the column, or use a float64 tree");
@@ -308,7 +323,13 @@ class Model {
             if (given.size() != state.size()) fail("optimizer_state is of another tree");
             std::memcpy(state.data(), given.data(), state.size() * sizeof(T));
         }
-        PythonHooks python{on_epoch, nb::list(), nullptr};
+        PythonHooks python;
+        if (!on_epoch.is_none()) {
+            python.on_epoch = on_epoch;
+            python.weights = [](const EpochReport& r) {
+                return new_array(static_cast<const T*>(r.theta), {size_t(r.n_parameters)});
+            };
+        }
         Outcome outcome;
         {
             nb::gil_scoped_release release;
@@ -328,7 +349,7 @@ class Model {
         return nb::make_tuple(new_array(theta.data(), {theta.size()}),
                               new_array(state.data(), {state.size()}), step,
                               kStatus[int(outcome.status)], outcome.n_epochs, outcome.best_epoch,
-                              python.history, error);
+                              python.history_as_list(), error);
     }
 
     Structure structure_;
@@ -414,6 +435,7 @@ nb::object first_not_finite(const AnyArray& X) {
 }  // namespace
 
 NB_MODULE(_core, m) {
+    nb::set_leak_warnings(false);  // trees at module level live until the interpreter ends
     m.doc() = "The compiled core: trees as arrays, their outputs, gradients and training.";
     for (const char* name : kEngines)
         if (supported(name)) {
@@ -425,7 +447,8 @@ NB_MODULE(_core, m) {
         .def(nb::init<int, int, In<int32_t>, In<uint8_t>, In<int32_t>, In<int32_t>, AnyArray>(),
              "n_inputs"_a, "n_outputs"_a, "parent"_a, "activation"_a, "leaf_parent"_a,
              "leaf_input"_a, "parameters"_a)
-        .def("forward", &Model::forward, "X"_a.noconvert(), "n_threads"_a = 1)
+        .def("forward", &Model::forward, "X"_a.noconvert(), "n_threads"_a = 1,
+             "softmax"_a = false)
         .def("gradient",
              [](const Model& m, const AnyArray& X, nb::object y, nb::object weights,
                 const nb::dict& settings) {

@@ -150,7 +150,7 @@ class Trainer {
         : t_(t), table_(table), targets_(targets), validation_(validation),
           val_targets_(val_targets), settings_(settings), hooks_(hooks), rule_(settings),
           layout_(Layout::padded<T>(t)), team_(settings.n_threads), pulse_(hooks),
-          optimizer_(settings, layout_), theta_(layout_.size), ahead_(layout_.size),
+          optimizer_(settings, layout_), theta_(layout_.size), plain_(layout_.size), ahead_(layout_.size),
           gradient_(layout_.size), best_(layout_.size), order_(table.n_rows),
           batch_size_(settings.batch_size > 0 && settings.batch_size < table.n_rows
                           ? settings.batch_size
@@ -270,7 +270,8 @@ class Trainer {
     // Reports the epoch, selects and stops; true when training is over.
     bool end_of_epoch(const Score& train) {
         EpochReport report{epoch_, train.loss / train.weight, train.error / train.weight,
-                           NAN, NAN, rate()};
+                           NAN, NAN, rate(), plain_.get(), n_parameters(t_)};
+        layout_.unpack(theta_.get(), plain_.get());
         if (validation_.n_rows > 0) {
             const Score val = score_table<T, 32>(t_, layout_.of(static_cast<const T*>(theta_.get())),
                                                  validation_, val_targets_, rule_, team_);
@@ -321,7 +322,7 @@ class Trainer {
     ThreadTeam team_;
     Pulse pulse_;
     Optimizer<T> optimizer_;
-    Buffer<T> theta_, ahead_, gradient_, best_;
+    Buffer<T> theta_, plain_, ahead_, gradient_, best_;
     Buffer<int32_t> order_;
     int64_t batch_size_, updates_ = 0, total_updates_ = 1;
     int epoch_ = 0;

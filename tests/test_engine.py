@@ -512,7 +512,7 @@ def test_weights_must_not_be_negative(small):
 
 def test_cross_entropy_needs_linear_outputs():
     tree = draw_tree(np.random.default_rng(0), 3, output="sigmoid", n_inputs=4)
-    with pytest.raises(ValueError, match="linear outputs"):
+    with pytest.raises(ValueError, match="cross_entropy"):
         gradient(tree, np.ones((2, 4)), [0, 1])
 
 
@@ -541,3 +541,26 @@ def test_importing_is_light():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+@given(seed=seeds, n_outputs=st.integers(2, 12), n_rows=st.sampled_from([1, 5, 40, 100]))
+def test_probabilities_are_the_softmax_of_the_outputs(seed, n_outputs, n_rows):
+    rng = np.random.default_rng(seed)
+    tree = draw_tree(rng, n_outputs)
+    X, _ = draw_rows(rng, tree, n_rows)
+    out = tree.forward(X)
+    expected = np.exp(out - out.max(axis=1, keepdims=True))
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(tree.probabilities(X), expected, rtol=1e-12, atol=1e-15)
+
+
+def test_a_callback_sees_the_tree_of_its_epoch():
+    rng = np.random.default_rng(2)
+    tree = draw_tree(rng, 3)
+    X, y = draw_rows(rng, tree, 64)
+    trees = []
+    how = TrainingSettings(max_epochs=3, schedule="constant")
+    last = train(tree, X, y, settings=how, callback=lambda state: trees.append(state.tree)).tree
+    assert [t == last for t in trees] == [False, False, True]
+    fewer = TrainingSettings(max_epochs=2, schedule="constant")
+    assert train(tree, X, y, settings=fewer).tree == trees[1]

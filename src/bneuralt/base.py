@@ -37,8 +37,8 @@ __all__ = [
     "NeuralTreeEstimator",
     "RegressorTask",
     "outputs_of",
+    "probabilities_of",
     "scores_of",
-    "softmax",
 ]
 
 
@@ -79,7 +79,7 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
         rows = self._read_rows(X, y, sample_weight, reset=not self._goes_on())
         validation = self._read_validation_rows(X_val, y_val)
         data = TrainingData(X, y, sample_weight)
-        with reporting(self, self._step(), data, callback) as report:
+        with reporting(self, self._step(rows), data, callback) as report:
             self._fit_rows(rows, validation, report)
         return self
 
@@ -208,7 +208,7 @@ class ClassifierTask(ClassifierMixin):
         array of shape (n_rows, n_classes)
             Columns in the order of `classes_`.
         """
-        return softmax(self._scores(self._read_features(X)))
+        return self._probabilities(self._read_features(X))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Predict the logarithm of the probability of each class.
@@ -283,14 +283,7 @@ class RegressorTask(RegressorMixin):
 
 def outputs_of(tree: NeuralTree, X: np.ndarray, n_threads: int) -> np.ndarray:
     """Return the outputs of a tree, none of them infinite."""
-    outputs = tree.forward(X, n_threads)
-    finite = np.isfinite(outputs)
-    if not finite.all():
-        raise ValueError(
-            f"row {int(np.argmin(finite.all(axis=1)))} of X has values too large for a tree that "
-            f"computes in {tree.dtype}: they are far beyond those that it was trained on"
-        )
-    return outputs
+    return _finite(tree.forward(X, n_threads), tree)
 
 
 def scores_of(tree: NeuralTree, X: np.ndarray, n_threads: int) -> np.ndarray:
@@ -301,10 +294,19 @@ def scores_of(tree: NeuralTree, X: np.ndarray, n_threads: int) -> np.ndarray:
     return np.log(np.maximum(outputs, np.finfo(outputs.dtype).tiny))  # softmax undoes the log
 
 
-def softmax(scores: np.ndarray) -> np.ndarray:
-    """Return probabilities of the classes, computed column by column: much faster than by row."""
-    columns = np.array(scores.T, dtype=np.float64, order="C")
-    columns -= columns.max(axis=0)
-    np.exp(columns, out=columns)
-    columns /= columns.sum(axis=0)
-    return columns.T
+def probabilities_of(tree: NeuralTree, X: np.ndarray, n_threads: int) -> np.ndarray:
+    """Return the probability of each class."""
+    if tree.output_activation == "linear":
+        return _finite(tree.probabilities(X, n_threads), tree).astype(np.float64, copy=False)
+    outputs = np.maximum(outputs_of(tree, X, n_threads), np.finfo(tree.dtype).tiny)
+    return outputs / outputs.sum(axis=1, keepdims=True, dtype=np.float64)
+
+
+def _finite(outputs: np.ndarray, tree: NeuralTree) -> np.ndarray:
+    finite = np.isfinite(outputs)
+    if not finite.all():
+        raise ValueError(
+            f"row {int(np.argmin(finite.all(axis=1)))} of X has values too large for a tree that "
+            f"computes in {tree.dtype}: they are far beyond those that it was trained on"
+        )
+    return outputs

@@ -20,11 +20,17 @@ from bneuralt.base import (
     NeuralTreeEstimator,
     RegressorTask,
     outputs_of,
+    probabilities_of,
     scores_of,
 )
 from bneuralt.losses import check_loss
 from bneuralt.parameters import (
+    FEWEST_EPOCHS,
+    FEWEST_EXAMPLES,
+    LARGE_BATCH,
     PAPER_SETTINGS,
+    ROWS_FOR_LARGE_BATCH,
+    SMALL_BATCH,
     ClassifierParameters,
     RegressorParameters,
     declared,
@@ -63,15 +69,15 @@ class SingleTree(NeuralTreeEstimator):
         """Number of trainable weights of the tree."""
         return self.tree_.n_parameters
 
-    def _step(self) -> Step:
-        n_epochs = self.max_epochs * (2 if self.early_stopping == "refit" else 1)
+    def _step(self, rows: Rows) -> Step:
+        n_epochs = self._n_epochs(rows) * (2 if self.early_stopping == "refit" else 1)
         return Step("epoch", n_epochs, partial(describe_epoch, score_name=self._score_name))
 
     def _fit_rows(self, rows: Rows, validation: Rows | None, report: Report | None) -> None:
         goes_on = self._goes_on()
         structure, split, order = np.random.default_rng(self._draw_seed()).spawn(3)
         seed = int(order.integers(2**63))
-        settings = self._settings()
+        settings = self._settings(rows)
         training = rows
         if validation is None and settings.select is not None:
             training, validation = hold_out(rows, self.validation_fraction, split)
@@ -94,7 +100,18 @@ class SingleTree(NeuralTreeEstimator):
             self._train(start, once, None, settings, seed, report)
             self.history_, self.best_epoch_ = search
 
-    def _settings(self) -> TrainingSettings:
+    def _n_epochs(self, rows: Rows) -> int:
+        """Return `max_epochs`; by default, few rows are gone over more often."""
+        if self.max_epochs is not None:
+            return self.max_epochs
+        return max(FEWEST_EPOCHS, round(FEWEST_EXAMPLES / rows.n_examples))
+
+    def _batch_size(self, rows: Rows) -> int | None:
+        if isinstance(self.batch_size, str):  # "auto"
+            return LARGE_BATCH if rows.n_examples >= ROWS_FOR_LARGE_BATCH else SMALL_BATCH
+        return self.batch_size
+
+    def _settings(self, rows: Rows) -> TrainingSettings:
         label_smoothing = getattr(self, "label_smoothing", 0.0)
         check_loss(self.loss, self._n_outputs(), self.output_activation, label_smoothing)
         return TrainingSettings(
@@ -105,8 +122,8 @@ class SingleTree(NeuralTreeEstimator):
             schedule=self.schedule,
             weight_decay=self.weight_decay,
             clip_norm=self.clip_norm,
-            batch_size=self.batch_size,
-            max_epochs=self.max_epochs,
+            batch_size=self._batch_size(rows),
+            max_epochs=self._n_epochs(rows),
             select=self.select or ("epoch" if self.early_stopping else None),
             monitor=self.monitor,
             patience=self.n_iter_no_change if self.early_stopping else None,
@@ -242,7 +259,7 @@ class SingleTree(NeuralTreeEstimator):
             tree, state = self._last_tree(), self._optimizer_state
             n_before, earlier = self.n_iter_, self.history_
         settings = replace(
-            self._settings(), max_epochs=1, schedule="constant", select=None, patience=None
+            self._settings(rows), max_epochs=1, schedule="constant", select=None, patience=None
         )
         once = rows.one_epoch()
         result = self._train(tree, once, None, settings, seed + n_before, None, state)
@@ -336,6 +353,9 @@ class BNeuralTClassifier(ClassifierTask, SingleTree, ClassifierParameters):
 
     def _scores(self, X: np.ndarray) -> np.ndarray:
         return scores_of(self.tree_, X, self._n_threads())
+
+    def _probabilities(self, X: np.ndarray) -> np.ndarray:
+        return probabilities_of(self.tree_, X, self._n_threads())
 
 
 @declared

@@ -21,8 +21,7 @@ from bneuralt.base import (
     NeuralTreeEstimator,
     RegressorTask,
     outputs_of,
-    scores_of,
-    softmax,
+    probabilities_of,
 )
 from bneuralt.estimators import BNeuralTClassifier, BNeuralTRegressor, SingleTree
 from bneuralt.parameters import (
@@ -52,7 +51,7 @@ class Forest(NeuralTreeEstimator, ForestParameters):
         """Number of trainable weights of all trees together."""
         return sum(member.n_parameters_ for member in self.estimators_)
 
-    def _step(self) -> Step:
+    def _step(self, rows: Rows) -> Step:
         n_before = len(self.estimators_) if self._goes_on() else 0
         return Step("tree", self.n_estimators - n_before, describe_forest)
 
@@ -228,26 +227,15 @@ class BNeuralForestClassifier(ClassifierTask, Forest, ForestClassifierParameters
 
     _tree_type = BNeuralTClassifier
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Predict the probability of each class: the mean of what the trees say.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-
-        Returns
-        -------
-        array of shape (n_rows, n_classes)
-            Columns in the order of `classes_`.
-        """
-        return self._mean_vote(self._read_features(X))
+    def _probabilities(self, X: np.ndarray) -> np.ndarray:
+        return self._mean_vote(X)
 
     def _scores(self, X: np.ndarray) -> np.ndarray:
         return np.log(np.maximum(self._mean_vote(X), np.finfo(np.float64).tiny))
 
     @staticmethod
     def _vote(tree: NeuralTree, X: np.ndarray, n_threads: int) -> np.ndarray:
-        return softmax(scores_of(tree, X, n_threads))
+        return probabilities_of(tree, X, n_threads)
 
     @staticmethod
     def _errors(votes: np.ndarray, y: np.ndarray) -> np.ndarray:

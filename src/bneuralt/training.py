@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from bneuralt import _core
 from bneuralt.losses import NAMES as LOSSES
+from bneuralt.losses import check_loss
 from bneuralt.optimizers import Adam, Optimizer, get_optimizer
 from bneuralt.tree import NeuralTree
 
@@ -137,7 +138,10 @@ class TrainingSettings:
 
 @dataclass(frozen=True)
 class EpochState:
-    """What a callback is told after each epoch; errors are error rates or mean squared errors."""
+    """What a callback is told after each epoch; errors are error rates or mean squared errors.
+
+    `tree` is the tree as it is then, for scaled inputs where `train` was given a scaling.
+    """
 
     epoch: int
     max_epochs: int
@@ -147,6 +151,7 @@ class EpochState:
     val_error: float
     learning_rate: float
     seconds: float
+    tree: NeuralTree
 
 
 @dataclass(frozen=True)
@@ -253,6 +258,7 @@ def train(
     >>> bool(result.history["train_loss"][-1] < 0.01)
     True
     """
+    check_loss(settings.loss, tree.n_outputs, tree.output_activation)
     X = _as_rows(X, "X", tree)
     y = _as_targets(y, "y", tree)
     weight = _as_weights(sample_weight, "sample_weight", tree)
@@ -264,10 +270,17 @@ def train(
     offset, factor = _as_scaling(input_scaling, tree)
     started = time.perf_counter()
 
-    def on_epoch(epoch: int, *numbers: float) -> bool:
+    def on_epoch(epoch: int, *told: Any) -> bool:
         assert callback is not None
-        seconds = time.perf_counter() - started
-        return bool(callback(EpochState(epoch, settings.max_epochs, *numbers, seconds)))
+        *numbers, parameters = told
+        state = EpochState(
+            epoch,
+            settings.max_epochs,
+            **dict(zip(_HISTORY, numbers, strict=True)),
+            seconds=time.perf_counter() - started,
+            tree=tree.with_parameters(parameters),
+        )
+        return bool(callback(state))
 
     parameters, state, step, status, n_epochs, best_epoch, rows, error = tree._model.train(
         X, y, weight, X_val, y_val, weight_val, offset, factor,
@@ -354,8 +367,7 @@ def _as_rows(X: ArrayLike, name: str, tree: NeuralTree) -> np.ndarray:
     bad = _core.first_not_finite(X)
     if bad is not None:
         raise ValueError(
-            f"{name} has the value {X[bad]} in row {bad[0]}, column {bad[1]}; "
-            "inputs must be finite"
+            f"{name} has the value {X[bad]} in row {bad[0]}, column {bad[1]}; inputs must be finite"
         )
     return X
 

@@ -108,7 +108,7 @@ class NeuralTree:
         *,
         rule: str = "inclusive",
         min_children: int = 2,
-        min_size: int | None = None,
+        min_size: int | float | None = None,
         max_size: int | None = None,
         n_weights: int | None = None,
         init: str = "normal",
@@ -227,6 +227,23 @@ class NeuralTree:
             return self._model.forward(X, n_threads)
         except TypeError:  # not an array that the core can read as it is
             return self._model.forward(as_readable(X), n_threads)
+
+    def probabilities(self, X: ArrayLike, n_threads: int = 1) -> np.ndarray:
+        """Compute the softmax of the outputs: class probabilities of a tree with linear outputs.
+
+        Parameters and the shape of what is returned are those of `forward`.
+
+        Examples
+        --------
+        >>> from bneuralt import NeuralTree
+        >>> tree = NeuralTree(1, 2, [-1, -1], [0, 0], [0, 1], [0, 0], [0.0, 0.0, 1.0, -1.0])
+        >>> tree.probabilities([[0.0]])
+        array([[0.5, 0.5]])
+        """
+        try:
+            return self._model.forward(X, n_threads, True)
+        except TypeError:
+            return self._model.forward(as_readable(X), n_threads, True)
 
     @cached_property
     def _model(self) -> Any:
