@@ -99,15 +99,15 @@ def updates(tree: NeuralTree, floor: ctypes.CDLL) -> None:
 def forward(tree: NeuralTree, floor: ctypes.CDLL) -> None:
     X = np.random.default_rng(0).random((8192, 14))
     rows = []
+    counts = (tree.n_function_nodes, tree.n_leaves + tree.n_function_nodes - 2)
     for dtype in ("float32", "float64"):
         kernel = getattr(floor, f"forward_floor_{dtype}")
         cast, Xd = tree.astype(dtype), X.astype(dtype)
         one = Xd[0].copy()
-        edges = tree.n_leaves + tree.n_function_nodes - 2
         block = 64 // Xd.itemsize // 2  # rows that keep the floor's arrays in the first cache
         seconds = interleaved(
             {
-                "floor": lambda k=kernel, b=block: k(8192 // b, b, tree.n_function_nodes, edges),
+                "floor": lambda k=kernel, b=block: k(8192 // b, b, *counts),
                 "forward": lambda t=cast, x=Xd: t.forward(x),
             },
             60,
@@ -212,7 +212,7 @@ def image_rows() -> tuple[np.ndarray, np.ndarray]:
 
 def image_tree(X: np.ndarray) -> NeuralTree:
     """A tree of about 24,000 weights whose leaves are pixels that vary."""
-    varies = (X != X[0]).any(axis=0).astype(float)
+    varies = (np.ptp(X, axis=0) > 0).astype(float)
     for seed in range(1000):
         tree = NeuralTree.random(
             784, 10, max_depth=5, max_children=11, leaf_probability=0.45, dtype=np.float32,

@@ -1,4 +1,4 @@
-"""How times are taken: the least of many short repetitions, so that other programs matter little."""
+"""How times are taken: the least of many repetitions, so that other programs matter little."""
 
 from __future__ import annotations
 

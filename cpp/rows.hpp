@@ -53,18 +53,36 @@ BNT_INLINE void interleave(typename VectorOf<S, N>::type a, typename VectorOf<S,
     low_high[1] = __builtin_shufflevector(a, b, (I % 2 ? N + N / 2 + I / 2 : N / 2 + I / 2)...);
 }
 
-// Transposes N x N entries, N of them in 128 bits, by interleaving the halves log2(N) times. Row
-// k of the result goes to out + k * stride.
-template <class S, int N>
-BNT_INLINE void transpose(const S* const* rows, int column, S* out, int stride) {
-    typename VectorOf<S, N>::type a[N], b[N];
-    for (int i = 0; i < N; ++i) std::memcpy(&a[i], rows[i] + column, sizeof a[i]);
+// Transposes N x N entries, N of them in 128 bits once they are of type U, by interleaving the
+// halves log2(N) times. Row k of the result goes to out + k * stride.
+template <class S, class U, int N>
+BNT_INLINE void transpose(const S* const* rows, int column, U* out, int stride) {
+    typename VectorOf<U, N>::type a[N], b[N];
+    for (int i = 0; i < N; ++i) {
+        typename VectorOf<S, N>::type entries;
+        std::memcpy(&entries, rows[i] + column, sizeof entries);
+        a[i] = __builtin_convertvector(entries, typename VectorOf<U, N>::type);
+    }
     for (int done = 1; done < N; done *= 2) {
         for (int i = 0; i < N / 2; ++i)
-            interleave<S, N>(a[i], a[i + N / 2], b + 2 * i, std::make_index_sequence<N>());
+            interleave<U, N>(a[i], a[i + N / 2], b + 2 * i, std::make_index_sequence<N>());
         std::memcpy(a, b, sizeof a);
     }
     for (int k = 0; k < N; ++k) std::memcpy(out + k * stride, &a[k], sizeof a[k]);
+}
+
+// All columns of R rows by transposing tiles; entries become U on the way, and T at the end.
+template <class T, class U, int R, class S>
+void load_tiles(const Table& table, const S* const* source, T* x) {
+    constexpr int N = 16 / sizeof(U);
+    const int n = table.n_columns;
+    for (int next = 0; next < n; next += N) {
+        const int c = next + N <= n ? next : n - N;  // the last tile may overlap the one before
+        U columns[N * R];
+        for (int r = 0; r < R; r += N) transpose<S, U, N>(source + r, c, columns + r, R);
+        for (int k = 0; k < N; ++k)
+            load_column<T, R>(table, c + k, columns + k * R, x + size_t(c + k) * R);
+    }
 }
 
 // x[column * R + lane]; lanes from count on repeat the first row, so that they hold valid numbers.
@@ -78,22 +96,16 @@ void load_block(const Table& table, const int32_t* rows, int64_t first_row, int 
             const int64_t row = rows ? rows[lane] : first_row + lane;
             source[r] = static_cast<const S*>(table.data) + row * table.n_columns;
         }
-        constexpr int N = 16 / sizeof(S);
-        const int n = table.n_columns;
-        if (n < N) {
-            for (int c = 0; c < n; ++c) {
+        if (table.n_columns * sizeof(S) < 16 || table.n_columns * sizeof(T) < 16) {
+            for (int c = 0; c < table.n_columns; ++c) {
                 S value[R];
                 for (int r = 0; r < R; ++r) value[r] = source[r][c];
                 load_column<T, R>(table, c, value, x + size_t(c) * R);
             }
-            return;
-        }
-        for (int next = 0; next < n; next += N) {
-            const int c = next + N <= n ? next : n - N;  // the last tile may overlap the one before
-            S columns[N * R];
-            for (int r = 0; r < R; r += N) transpose<S, N>(source + r, c, columns + r, R);
-            for (int k = 0; k < N; ++k)
-                load_column<T, R>(table, c + k, columns + k * R, x + size_t(c + k) * R);
+        } else if (sizeof(S) > sizeof(T) && !table.offset) {
+            load_tiles<T, T, R>(table, source, x);
+        } else {
+            load_tiles<T, S, R>(table, source, x);
         }
     });
 }

@@ -16,7 +16,7 @@ settings.load_profile("bneuralt")
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder with the paper's data and the authors' models; tests that need it skip without it."""
+    """The folder with the paper's data and the authors' models; who needs it skips without."""
     folder = Path(os.environ.get("BNEURALT_SHARED", Path(__file__).parents[2] / "shared"))
     if not (folder / "authors_models").is_dir():
         pytest.skip(f"needs the paper's data folder, not found at {folder} (set BNEURALT_SHARED)")

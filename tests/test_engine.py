@@ -112,7 +112,8 @@ def test_gradient_is_the_slope_of_the_loss(seed, task, hidden):
 
 @settings(max_examples=15)
 @given(seed=seeds, name=st.sampled_from(sorted(OPTIMIZERS)), task=st.sampled_from(TASKS),
-       hidden=st.sampled_from(("sigmoid", "tanh")), batch_size=st.sampled_from([1, 3, 16, 18, None]),
+       hidden=st.sampled_from(("sigmoid", "tanh")),
+       batch_size=st.sampled_from([1, 3, 16, 18, None]),
        extras=st.booleans())  # fmt: skip
 def test_two_hundred_updates_are_those_of_the_reference(
     seed, name, task, hidden, batch_size, extras
@@ -141,7 +142,8 @@ def test_two_hundred_updates_are_those_of_the_reference(
     )  # fmt: skip
     # Rounding differs in the last place. Now and then a trajectory is chaotic and blows that up:
     # how much, the same training tells, started one rounding error away.
-    nearby = tree.with_parameters(tree.parameters * (1 + 1e-15 * rng.choice([-1, 1], tree.n_parameters)))
+    rounding = 1 + 1e-15 * rng.choice([-1, 1], tree.n_parameters)
+    nearby = tree.with_parameters(tree.parameters * rounding)
     start_matters = abs(
         train(nearby, X, y, settings=how, seed=seed, sample_weight=weight).tree.parameters
         - found.tree.parameters
@@ -278,7 +280,7 @@ def test_selection_after_every_update_finds_the_best_of_all_updates(n_outputs, m
     tree = draw_tree(rng, n_outputs, n_inputs=3)
     X, y = draw_rows(rng, tree, 30)
     X_val, y_val = draw_rows(rng, tree, 50)
-    common = dict(loss=loss, optimizer="rmsprop", learning_rate=0.05)
+    common = {"loss": loss, "optimizer": "rmsprop", "learning_rate": 0.05}
     how = TrainingSettings(**common, schedule="constant", max_epochs=3, batch_size=1,
                            select="update", monitor=monitor)  # fmt: skip
     found = train(tree, X, y, settings=how, validation=(X_val, y_val)).tree
@@ -315,7 +317,9 @@ def test_history_tells_losses_and_errors():
     result = train(tree, X, y, settings=how, validation=(X_val, y_val))
     assert result.history["train_loss"][0] == pytest.approx(scores(tree, X, y, "loss"))
     assert result.history["train_error"][0] == pytest.approx(scores(tree, X, y, "error"))
-    assert result.history["val_loss"][-1] == pytest.approx(scores(result.tree, X_val, y_val, "loss"))
+    assert result.history["val_loss"][-1] == pytest.approx(
+        scores(result.tree, X_val, y_val, "loss")
+    )
     assert result.best_epoch is None
 
 
@@ -416,7 +420,9 @@ def test_training_lets_other_threads_run():
     stop = threading.Event()
     how = TrainingSettings(max_epochs=10_000_000)
     worker = threading.Thread(
-        target=train, args=(tree, X, y), kwargs={"settings": how, "callback": lambda s: stop.is_set()}
+        target=train,
+        args=(tree, X, y),
+        kwargs={"settings": how, "callback": lambda s: stop.is_set()},
     )
     worker.start()
     time.sleep(0.05)  # only possible while the worker has released the GIL
@@ -452,9 +458,9 @@ def test_values_that_are_not_finite_are_named(small, bad, dtype):
         tree.forward(X)
     with pytest.raises(ValueError, match="row 0, column 2"):
         tree.forward(X[7])
-    with pytest.raises(ValueError, match="X has the value .* in row 7, column 2"):
+    with pytest.raises(ValueError, match=r"X has the value .* in row 7, column 2"):
         train(tree, X, y, settings=TrainingSettings())
-    with pytest.raises(ValueError, match="X_val has the value .* in row 7, column 2"):
+    with pytest.raises(ValueError, match=r"X_val has the value .* in row 7, column 2"):
         train(tree, np.abs(X[:5]), y[:5], settings=TrainingSettings(), validation=(X, y))
 
 
@@ -487,7 +493,7 @@ def test_labels_out_of_range(small):
 
 
 def test_arrays_of_any_layout_and_dtype_give_the_same(small):
-    tree, X, y = small
+    tree, X, _ = small
     expected = tree.forward(X)
     np.testing.assert_array_equal(tree.forward(np.asfortranarray(X)), expected)
     np.testing.assert_array_equal(tree.forward(np.repeat(X, 2, axis=0)[::2]), expected)
