@@ -203,7 +203,8 @@ def random_tree(
     min_children : int
         2 in the paper.
     min_size : int or float, optional
-        Smaller trees are drawn again. A float is a share of `GrowthRule.expected_size`.
+        Smaller trees are drawn again. A float in [0, 1] is a share of
+        `GrowthRule.expected_size`.
     max_size : int, optional
         Larger trees are drawn again.
     n_weights : int, optional
@@ -261,9 +262,7 @@ def _draw_between(
     max_size: int | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw structures until one has a size within the limits."""
-    if isinstance(min_size, float):
-        if not 0.0 <= min_size <= 1.0:
-            raise ValueError(f"min_size={min_size!r} is a share, and not in [0, 1]")
+    if isinstance(min_size, float) and 0.0 <= min_size <= 1.0:  # a share of the mean size
         min_size = max(1, int(min_size * min(growth.expected_size(), LARGEST_SIZE)))
     least = 1 if min_size is None else checked_count("min_size", min_size, 1)
     most = LARGEST_SIZE if max_size is None else checked_count("max_size", max_size, 1)

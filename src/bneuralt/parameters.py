@@ -32,6 +32,13 @@ __all__ = [
 
 RandomState = int | np.random.RandomState | None
 
+#: What `max_epochs=None` and `batch_size="auto"` stand for.
+FEWEST_EPOCHS = 30
+FEWEST_EXAMPLES = 30_000
+SMALL_BATCH = 16
+LARGE_BATCH = 32
+ROWS_FOR_LARGE_BATCH = 1000
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TreeParameters:
@@ -40,23 +47,23 @@ class TreeParameters:
     max_depth: int = 5
     max_children: int = 4
     min_children: int = 2
-    leaf_probability: float = 0.3
-    min_size: int | None = None
+    leaf_probability: float = 0.35
+    min_size: int | float | None = 0.8
     max_size: int | None = None
     n_weights: int | None = None
     feature_sampling: ArrayLike | Callable[..., np.ndarray] | None = None
-    activation: str = "sigmoid"
+    activation: str = "tanh"
     output_activation: str = "linear"
     init: str = "normal"
-    init_scale: float = 1.5
+    init_scale: float = 2.0
     loss: str = "squared_error"
     optimizer: str | Optimizer = "adam"
     learning_rate: float = 0.02
     schedule: str = "cosine"
-    weight_decay: float = 0.02
+    weight_decay: float = 0.15
     clip_norm: float | None = None
-    batch_size: int | None = 16
-    max_epochs: int = 100
+    batch_size: int | str | None = "auto"
+    max_epochs: int | None = None
     early_stopping: bool | str = False
     validation_fraction: float = 0.15
     n_iter_no_change: int = 20
@@ -98,10 +105,14 @@ class ForestParameters(TreeParameters):
 class ForestClassifierParameters(ClassifierParameters, ForestParameters):
     """Parameters of `BNeuralForestClassifier`."""
 
+    leaf_probability: float = 0.3
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ForestRegressorParameters(RegressorParameters, ForestParameters):
     """Parameters of `BNeuralForestRegressor`."""
+
+    leaf_probability: float = 0.2
 
 
 #: The settings of the paper, for classifiers and regressors alike. It says that nodes have up to
@@ -112,6 +123,7 @@ PAPER_SETTINGS: Mapping[str, Any] = MappingProxyType(
         "max_depth": 5,
         "max_children": 4,
         "leaf_probability": 0.4,
+        "min_size": None,
         "activation": "sigmoid",
         "output_activation": "sigmoid",
         "init": "uniform",
@@ -166,7 +178,10 @@ PARAMETERS: dict[str, Parameter] = {
         "the tree.",
     ),
     "min_size": Parameter(
-        [_whole(1), None], "int or None", "Trees with fewer nodes than this are drawn again."
+        [_whole(1), Interval(RealNotInt, 0, 1, closed="both"), None],
+        "int, float in [0, 1] or None",
+        "Trees with fewer nodes than this are drawn again. A float is a share of the mean size of "
+        "such trees, and has no effect where `max_size` or `n_weights` is given.",
     ),
     "max_size": Parameter(
         [_whole(1), None], "int or None", "Trees with more nodes than this are drawn again."
@@ -235,9 +250,17 @@ PARAMETERS: dict[str, Parameter] = {
         "Gradients longer than this are shortened to it.",
     ),
     "batch_size": Parameter(
-        [_whole(1), None], "int or None", "Rows per update; None takes all rows at once."
+        [_whole(1), StrOptions({"auto"}), None],
+        "int, 'auto' or None",
+        f"Rows per update; None takes all rows at once. 'auto': {SMALL_BATCH}, and {LARGE_BATCH} "
+        f"from {ROWS_FOR_LARGE_BATCH:,} rows on.",
     ),
-    "max_epochs": Parameter([_whole(1)], "int", "Passes over the training rows, at most."),
+    "max_epochs": Parameter(
+        [_whole(1), None],
+        "int or None",
+        f"Passes over the training rows, at most. None: {FEWEST_EPOCHS}, or as many as make for "
+        f"{FEWEST_EXAMPLES:,} examples, if that is more.",
+    ),
     "early_stopping": Parameter(
         [StrOptions({"refit"}), "boolean"],
         "bool or 'refit'",

@@ -87,6 +87,11 @@ class Rows:
         rows = replace(self, weight=self.weight * factor)
         return rows if rows.weight.all() else rows.take(np.flatnonzero(rows.weight))
 
+    @property
+    def n_examples(self) -> int:
+        """Number of rows that an epoch goes over."""
+        return len(self) * self.times
+
     def one_epoch(self) -> Rows:
         """Return all that an epoch goes over: so many copies of the rows, of smaller weight."""
         if self.times == 1:
