@@ -40,8 +40,7 @@ class NaiveMLP:
             delta = 2 * (o - y) * o * (1 - o)
         back = (p["W2"].T @ delta) * slope
         g = {"W1": np.outer(x, back), "b1": back, "W2": np.outer(delta, h), "b2": delta}
-        for name in ("W1", "W2"):
-            g[name] = g[name] + e.penalty * (np.sign(p[name]) + 2 * p[name])
+        g["W1"] += e.penalty * (np.sign(p["W1"]) + 2 * p["W1"])
         return g
 
     def update(self, x, y):

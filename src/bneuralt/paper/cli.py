@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from bneuralt.commands import BAD_DATA, CANNOT_WRITE, INTERRUPTED, OK, CommandError
 from bneuralt.paper.mnist_command import add_mnist_command
+
+if TYPE_CHECKING:
+    from bneuralt.paper.store import Key
 
 __all__ = ["add_paper_commands"]
 
@@ -113,9 +117,18 @@ def _run(args: argparse.Namespace) -> int:
         f"{args.store}: {summary.requested} runs asked for, {summary.present} were there, "
         f"{summary.computed} computed in {summary.seconds:.0f} s"
     )
-    for key, trace in summary.failures.items():
-        print(f"{' '.join(map(str, key))} failed:\n{trace}", file=sys.stderr)
+    _print_failures(summary.failures)
     return _FAILED if summary.failures else OK
+
+
+def _print_failures(failures: dict[Key, str]) -> None:
+    """Print each error once, with the runs that it befell."""
+    runs_of: dict[str, list[str]] = {}
+    for key, trace in failures.items():
+        runs_of.setdefault(trace, []).append(" ".join(map(str, key)))
+    for trace, runs in runs_of.items():
+        others = f" and {len(runs) - 1} more runs" if len(runs) > 1 else ""
+        print(f"{runs[0]}{others} failed:\n{trace}", file=sys.stderr)
 
 
 def _report(args: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ A name is read from left to right:
 ``S`` or ``R``          sigmoid or ReLU inside
 ``ESy``, ``ESn``        with or without early stopping
 ``p4``, ``p5``          BNeuralT: leaf probability 0.4 or 0.5 (``B-S-ESn-...`` leaves out its p5)
-``Rn``, ``Ry``          MLP: without or with L1 + L2 penalties of 0.01
+``Rn``, ``Ry``          MLP: without or with L1 + L2 penalties of 0.01 on the hidden layer
 ``L``                   Keras' default learning rates; without it the rate is 0.1
 ``Dr``                  MLP: dropout 0.4
 ``G M N A R D``         GD, momentum, Nesterov, Adagrad, RMSprop, Adam
@@ -163,7 +163,7 @@ class MLP(Experiment):
 
     @property
     def penalty(self) -> float:
-        """The factor of both the L1 and the L2 penalty on the weights."""
+        """The factor of both the L1 and the L2 penalty on the hidden layer's weights."""
         return 0.01 if self.regularised else 0.0
 
     @property

@@ -294,10 +294,15 @@ class _Program:
         return jax.nn.sigmoid(z) if self.experiment.activation == "sigmoid" else jax.nn.relu(z)
 
     def _penalty(self, parameters: Parameters) -> Any:
+        """L1 and L2 of the hidden layer's weights.
+
+        The paper does not say which layers were penalised. With both, nothing at all is learned on
+        any classification problem, while its tables show a mean accuracy of up to .743.
+        """
         if not self.experiment.regularised:
             return 0.0
-        kernels = (parameters["W1"], parameters["W2"])
-        return self.experiment.penalty * sum(jnp.sum(jnp.abs(w) + w * w) for w in kernels)
+        W = parameters["W1"]
+        return self.experiment.penalty * jnp.sum(jnp.abs(W) + W * W)
 
 
 def _keep_better(lane: _Lane, value: jax.Array) -> _Lane:

@@ -316,7 +316,8 @@ def _run_what_is_free(
             if error is not None:
                 claims.drop(task.keys)
                 summary.failures.update(dict.fromkeys(task.keys, error))
-                progress.note(f"{task.keys[0]} failed: {error.strip().splitlines()[-1]}")
+                name = " ".join(map(str, task.keys[0]))
+                progress.note(f"{name} failed: {error.strip().splitlines()[-1]}")
                 continue
             store.add(_finished(task, outcomes))
             summary.computed += len(outcomes)
