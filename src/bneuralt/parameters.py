@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from textwrap import fill, indent
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,9 +32,7 @@ __all__ = [
 
 RandomState = int | np.random.RandomState | None
 
-#: What `max_epochs=None` and `batch_size="auto"` stand for.
-FEWEST_EPOCHS = 30
-FEWEST_EXAMPLES = 30_000
+#: What `batch_size="auto"` stands for.
 SMALL_BATCH = 16
 LARGE_BATCH = 32
 ROWS_FOR_LARGE_BATCH = 1000
@@ -85,10 +83,17 @@ class ClassifierParameters(TreeParameters):
     label_smoothing: float = 0.0
     class_weight: Mapping[Any, float] | str | None = None
 
+    # What `max_epochs=None` stands for.
+    _fewest_epochs: ClassVar[int] = 30
+    _fewest_examples: ClassVar[int] = 30_000
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RegressorParameters(TreeParameters):
     """Parameters of `BNeuralTRegressor`."""
+
+    _fewest_epochs: ClassVar[int] = 60
+    _fewest_examples: ClassVar[int] = 40_000
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -258,8 +263,10 @@ PARAMETERS: dict[str, Parameter] = {
     "max_epochs": Parameter(
         [_whole(1), None],
         "int or None",
-        f"Passes over the training rows, at most. None: {FEWEST_EPOCHS}, or as many as make for "
-        f"{FEWEST_EXAMPLES:,} examples, if that is more.",
+        "Passes over the training rows, at most. None: as many as make for "
+        f"{ClassifierParameters._fewest_examples:,} examples "
+        f"({RegressorParameters._fewest_examples:,} for regressors), and not fewer than "
+        f"{ClassifierParameters._fewest_epochs} ({RegressorParameters._fewest_epochs}).",
     ),
     "early_stopping": Parameter(
         [StrOptions({"refit"}), "boolean"],
