@@ -35,11 +35,18 @@ RECIPES = ("modern", "paper")
 #: With more weights than this, the modern recipe makes several trees and averages them.
 LARGEST_TREE = 30_000
 
+# All that matters is given, so that a recipe stays what it is whatever the defaults become.
 MODERN: Mapping[str, Any] = {
     "max_depth": 2,
     "activation": "tanh",
+    "output_activation": "linear",
+    "init": "normal",
     "init_scale": 1.0,
+    "loss": "cross_entropy",
+    "label_smoothing": 0.0,
+    "optimizer": "adam",
     "learning_rate": 0.01,
+    "schedule": "cosine",
     "weight_decay": 0.05,
     "batch_size": 128,
     "scale": "minmax",
@@ -48,6 +55,7 @@ MODERN: Mapping[str, Any] = {
 #: The paper's trees for MNIST have a depth of 5 or 10 and "up to 10" children, which means 9.
 PAPER: Mapping[str, Any] = {
     "max_depth": 5,
+    "min_children": 2,
     "max_children": 9,
     "activation": "sigmoid",
     "output_activation": "sigmoid",
