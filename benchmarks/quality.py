@@ -201,8 +201,8 @@ def run(store: Store, models: list[str], data_home: str | None, n_jobs: int) -> 
     )
     for n_done, result in enumerate(measured, start=1):
         store.add([result])
-        print(f"\r{n_done} of {len(missing)}", end="", flush=True)
-    print()
+        if n_done % 100 == 0 or n_done == len(missing):
+            print(f"{n_done} of {len(missing)} measured", flush=True)
 
 
 def _forget_other_settings(store: Store, name: str, task: str) -> None:

@@ -594,3 +594,17 @@ def test_divergence_is_told():
     with pytest.warns(TrainingDiverged):
         clf = classifier(activation="relu", learning_rate=1e10).fit(*IRIS)
     assert np.isfinite(clf.predict_proba(IRIS[0])).all()
+
+
+def test_few_rows_are_gone_over_more_often():
+    X, y = IRIS
+    assert BNeuralTClassifier(random_state=0).fit(X, y).n_iter_ > 100
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 3))
+    assert BNeuralTClassifier(random_state=0).fit(X, X[:, 0] > 0).n_iter_ == 30
+    assert BNeuralTRegressor(random_state=0).fit(X, X[:, 0]).n_iter_ == 60
+
+
+def test_share_of_the_usual_size_gives_way_to_a_wanted_size():
+    assert classifier(max_size=60).fit(*IRIS).tree_.size <= 60
+    assert classifier(n_weights=100).fit(*IRIS).n_parameters_ <= 100

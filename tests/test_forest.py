@@ -69,7 +69,8 @@ def test_members_are_trees_of_their_own(make, data):
     single = BNeuralTClassifier if make is classifier else BNeuralTRegressor
     for member in forest.estimators_:
         assert type(member) is single
-        alone = single(max_epochs=20, random_state=member.random_state).fit(X, y)
+        settings = {"max_epochs": 20, "leaf_probability": forest.leaf_probability}
+        alone = single(random_state=member.random_state, **settings).fit(X, y)
         assert alone.tree_ == member.tree_
     assert len({member.tree_.size for member in forest.estimators_}) > 1
     assert forest.n_parameters_ == sum(member.n_parameters_ for member in forest.estimators_)

@@ -105,6 +105,13 @@ def test_sizes_are_met_by_drawing_again():
         assert 150 <= tree.size <= 200
 
 
+def test_least_size_as_a_share_of_the_mean():
+    mean = GrowthRule(1, 5, 4, 0.35).expected_size()
+    shape = {"max_depth": 5, "max_children": 4, "leaf_probability": 0.35}
+    sizes = [NeuralTree.random(4, 1, **shape, min_size=0.8, random_state=i).size for i in range(50)]
+    assert 0.8 * mean - 1 <= min(sizes) < mean
+
+
 def test_a_size_out_of_reach_ends_with_what_was_seen():
     message = "no tree of size 5000 to .* in 1000 draws: the typical size drawn was .* 153.5; "
     with pytest.raises(ValueError, match=message):

@@ -25,6 +25,7 @@ from bneuralt.base import (
 )
 from bneuralt.losses import check_loss
 from bneuralt.parameters import (
+    FEWEST_EXAMPLES,
     LARGE_BATCH,
     PAPER_SETTINGS,
     ROWS_FOR_LARGE_BATCH,
@@ -59,7 +60,6 @@ class SingleTree(NeuralTreeEstimator):
     _trained_tree: NeuralTree  # as it came out of training: for scaled features
     _optimizer_state: OptimizerState | None
     _fewest_epochs: ClassVar[int]
-    _fewest_examples: ClassVar[int]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "tree_")
@@ -104,7 +104,7 @@ class SingleTree(NeuralTreeEstimator):
         """Return `max_epochs`; by default, few rows are gone over more often."""
         if self.max_epochs is not None:
             return self.max_epochs
-        return max(self._fewest_epochs, round(self._fewest_examples / rows.n_examples))
+        return max(self._fewest_epochs, round(FEWEST_EXAMPLES / rows.n_examples))
 
     def _batch_size(self, rows: Rows) -> int | None:
         if isinstance(self.batch_size, str):  # "auto"

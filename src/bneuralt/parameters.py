@@ -32,7 +32,8 @@ __all__ = [
 
 RandomState = int | np.random.RandomState | None
 
-#: What `batch_size="auto"` stands for.
+#: What `max_epochs=None` and `batch_size="auto"` stand for; see also `_fewest_epochs`.
+FEWEST_EXAMPLES = 30_000
 SMALL_BATCH = 16
 LARGE_BATCH = 32
 ROWS_FOR_LARGE_BATCH = 1000
@@ -83,9 +84,7 @@ class ClassifierParameters(TreeParameters):
     label_smoothing: float = 0.0
     class_weight: Mapping[Any, float] | str | None = None
 
-    # What `max_epochs=None` stands for.
     _fewest_epochs: ClassVar[int] = 30
-    _fewest_examples: ClassVar[int] = 30_000
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -93,7 +92,6 @@ class RegressorParameters(TreeParameters):
     """Parameters of `BNeuralTRegressor`."""
 
     _fewest_epochs: ClassVar[int] = 60
-    _fewest_examples: ClassVar[int] = 40_000
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -263,10 +261,9 @@ PARAMETERS: dict[str, Parameter] = {
     "max_epochs": Parameter(
         [_whole(1), None],
         "int or None",
-        "Passes over the training rows, at most. None: as many as make for "
-        f"{ClassifierParameters._fewest_examples:,} examples "
-        f"({RegressorParameters._fewest_examples:,} for regressors), and not fewer than "
-        f"{ClassifierParameters._fewest_epochs} ({RegressorParameters._fewest_epochs}).",
+        f"Passes over the training rows, at most. None: as many as make for {FEWEST_EXAMPLES:,} "
+        f"examples, and not fewer than {ClassifierParameters._fewest_epochs} for classifiers, "
+        f"{RegressorParameters._fewest_epochs} for regressors.",
     ),
     "early_stopping": Parameter(
         [StrOptions({"refit"}), "boolean"],

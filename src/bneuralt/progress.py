@@ -144,7 +144,7 @@ def _sklearn_callbacks(estimator: Any, step: Step, data: TrainingData) -> Iterat
 
     yield tell
     if task is not None:  # training stopped before the step that was announced
-        task.call_on_fit_task_end(estimator=estimator)
+        task.call_on_fit_task_end(estimator=estimator, **data.arguments)
     context.call_on_fit_task_end(
         estimator=estimator, **data.arguments, reconstruction_attributes=dict
     )
