@@ -253,7 +253,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "quoted": _QUOTED,
     "additions": _OTHERS,
     "equal-oracle": _ORACLE,
-    "quick": ("B-S-ESy-p4-R", "B-S-ESy-p4-G", "M-S-ESy-Rn-L-M", *_BASELINES, *_OTHERS),
+    "quick": ("B-S-ESy-p4-R", "M-S-ESy-Rn-L-M", *_BASELINES, *_OTHERS),
 }
 
 _TREE_NAME = re.compile(
