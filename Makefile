@@ -56,6 +56,7 @@ docs: $(VENV)/.with-docs
 
 # The package with an instrumented core goes to a folder of its own. The base interpreter is used,
 # with the environment's packages on the path, since an editable install would come first otherwise.
+# libstdc++ is loaded at the start too: the sanitizer has to see it to follow exceptions.
 SAN := build/sanitize
 sanitize: $(VENV)/.with-test
 	rm -rf $(SAN)/site
@@ -63,7 +64,7 @@ sanitize: $(VENV)/.with-test
 	    --config-settings=build-dir=$(SAN)/cmake \
 	    --config-settings=cmake.define.BNEURALT_SANITIZE=ON \
 	    --config-settings=install.strip=false
-	LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so)" \
+	LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 \
 	PYTHONPATH="$(SAN)/site:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
 	"$$($(BIN)/python -c 'import sys; print(sys._base_executable)')" -s \

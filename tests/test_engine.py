@@ -57,7 +57,8 @@ def test_a_row_has_the_same_outputs_alone_and_in_company(seed, hidden, mixed):
     X, _ = draw_rows(rng, tree, 45)
     together = tree.forward(X)
     alone = np.array([tree.forward(x) for x in X])
-    np.testing.assert_array_equal(alone, together)
+    # two kernels: compilers may round their multiply-adds differently
+    np.testing.assert_allclose(alone, together, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8])

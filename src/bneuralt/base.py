@@ -297,9 +297,11 @@ def scores_of(tree: NeuralTree, X: np.ndarray, n_threads: int) -> np.ndarray:
 def probabilities_of(tree: NeuralTree, X: np.ndarray, n_threads: int) -> np.ndarray:
     """Return the probability of each class."""
     if tree.output_activation == "linear":
-        return _finite(tree.probabilities(X, n_threads), tree).astype(np.float64, copy=False)
-    outputs = np.maximum(outputs_of(tree, X, n_threads), np.finfo(tree.dtype).tiny)
-    return outputs / outputs.sum(axis=1, keepdims=True, dtype=np.float64)
+        shares = _finite(tree.probabilities(X, n_threads), tree)
+    else:
+        shares = np.maximum(outputs_of(tree, X, n_threads), np.finfo(tree.dtype).tiny)
+    # float32 shares add up to 1 in float32 only
+    return shares / shares.sum(axis=1, keepdims=True, dtype=np.float64)
 
 
 def _finite(outputs: np.ndarray, tree: NeuralTree) -> np.ndarray:

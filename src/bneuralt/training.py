@@ -143,6 +143,9 @@ class EpochState:
     `tree` is the tree as it is then, for scaled inputs where `train` was given a scaling.
     """
 
+    # made when it is asked for: most callbacks never do
+    _make_tree: Callable[[], NeuralTree] = field(repr=False, compare=False)
+
     epoch: int
     max_epochs: int
     train_loss: float
@@ -151,7 +154,11 @@ class EpochState:
     val_error: float
     learning_rate: float
     seconds: float
-    tree: NeuralTree
+
+    @property
+    def tree(self) -> NeuralTree:
+        """The tree after this epoch."""
+        return self._make_tree()
 
 
 @dataclass(frozen=True)
@@ -274,11 +281,11 @@ def train(
         assert callback is not None
         *numbers, parameters = told
         state = EpochState(
+            lambda: tree.with_parameters(parameters),
             epoch,
             settings.max_epochs,
             **dict(zip(_HISTORY, numbers, strict=True)),
             seconds=time.perf_counter() - started,
-            tree=tree.with_parameters(parameters),
         )
         return bool(callback(state))
 
