@@ -39,7 +39,8 @@ $(VENV)/.with-%: $(VENV)/.core
 demo: $(VENV)/.core
 	$(BIN)/bneuralt demo
 
-test: $(VENV)/.with-test
+# The extras are tested too, with the real libraries.
+test: $(VENV)/.with-test $(VENV)/.with-paper $(VENV)/.with-dask
 	$(BIN)/python -m pytest -n $(JOBS)
 
 bench: $(VENV)/.core

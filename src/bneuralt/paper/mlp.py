@@ -239,7 +239,9 @@ class _Program:
             share = 1.0 - experiment.dropout_rate
             kept = jax.random.bernoulli(dropping, share, (len(order), experiment.hidden)) / share
         after, _ = jax.lax.scan(
-            lambda state, example: (self._update(state, *example, rows), None), lane, (order, kept)
+            lambda state, example: (self._update(state, example[0], example[1], rows), None),
+            lane,
+            (order, kept),
         )
         train = self._measure(after.parameters, rows.X, rows.Y)
         watched = self._measure(after.parameters, rows.X_watched, rows.Y_watched)
