@@ -300,8 +300,9 @@ def probabilities_of(tree: NeuralTree, X: np.ndarray, n_threads: int) -> np.ndar
         shares = _finite(tree.probabilities(X, n_threads), tree)
     else:
         shares = np.maximum(outputs_of(tree, X, n_threads), np.finfo(tree.dtype).tiny)
-    # float32 shares add up to 1 in float32 only
-    return shares / shares.sum(axis=1, keepdims=True, dtype=np.float64)
+    # float32 shares add up to 1 in float32 only; a product adds short rows faster than sum does
+    shares = shares.astype(np.float64, copy=False)
+    return shares / (shares @ np.ones((shares.shape[1], 1)))
 
 
 def _finite(outputs: np.ndarray, tree: NeuralTree) -> np.ndarray:
