@@ -16,11 +16,6 @@ def processor_time(call: Callable[[], Any], repeat: int = 30) -> float:
     return _least(time.thread_time_ns, call, repeat)
 
 
-def wall_time(call: Callable[[], Any], repeat: int = 5) -> float:
-    """Seconds on the clock, the least of `repeat` times: what counts where threads are used."""
-    return _least(time.perf_counter_ns, call, repeat)
-
-
 def interleaved(
     calls: dict[str, Callable[[], Any]],
     repeat: int,
