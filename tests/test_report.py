@@ -3,17 +3,26 @@
 import math
 import re
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
 from chromium import browser
 from matplotlib.figure import Figure
+from spots import spots, write_spots
 
 from bneuralt.catalogue import CATALOGUE, PAPER_CLASSIFICATION, PAPER_DATASETS, PAPER_REGRESSION
+from bneuralt.cli import main
 from bneuralt.paper import figures, published, significance, tables
 from bneuralt.paper.cells import number
 from bneuralt.paper.findings import findings
+from bneuralt.paper.image_files import ImageResults, save_result
+from bneuralt.paper.image_sections import image_sections
+from bneuralt.paper.ktree import KTreeTrial, KTreeTrials
+from bneuralt.paper.mnist import ImageRun, run_images, save_run
+from bneuralt.paper.mnist_baselines import Baseline
+from bneuralt.paper.mnist_report import table4
 from bneuralt.paper.report import write_report
 from bneuralt.paper.results import COLUMNS, Results
 from bneuralt.plot import draw_tree, radial_layout
@@ -73,6 +82,21 @@ def full():
     # Curves for a few data sets only: most of the time of a report goes into their panels.
     frame.loc[~frame["dataset"].isin(["iris", "glass", "mpg6"]), "curves"] = None
     return Results(frame)
+
+
+@pytest.fixture(scope="module")
+def on_images():
+    """A few small trees, with baselines and k-trees that nobody trained."""
+    common = {"n_weights": 1500, "epochs": 3, "n_jobs": 1}
+    trained = [run_images(spots(), **common, seed=seed, watch_test=True) for seed in (1, 0)]
+    trained.append(run_images(spots(), **common, recipe="paper", protocol="paper"))
+    trained.append(run_images(spots("fashion_mnist"), **common))
+    baselines = [
+        Baseline("mnist", "CART", 0, 0.12, None, 1.0),
+        Baseline("fashion_mnist", "MLP", 0, 0.13, 1501, 1.0),
+    ]
+    k_trees = [KTreeTrials(1, 2047, 2000, 0, [KTreeTrial(0, 0.92, 2000, 1.0, False)])]
+    return ImageResults(trained, baselines, k_trees)
 
 
 def test_results_sum_up(full):
@@ -186,7 +210,7 @@ def test_numbers_are_written_as_in_the_paper(value, text):
 
 
 def test_markdown_tables_are_tables(full):
-    for table in (tables.table2(full), tables.settings_table(), tables.mnist_table(full)):
+    for table in (tables.table2(full), tables.settings_table(), table4()):
         lines = [line for line in table.to_markdown().splitlines() if line.startswith("|")]
         widths = {len(re.findall(r"(?<!\\)\|", line)) for line in lines}
         assert widths == {len(table.header) + 1} and len(lines) == len(table.rows) + 2
@@ -208,6 +232,28 @@ def test_findings_say_what_the_runs_show(full):
     assert any("dee (.500 against .837)" in text for text in said), said
     said = [f.text for f in findings(Results(frame)) if f.kind == "scope"]
     assert any("equal terms is open" in text for text in said)
+
+
+def test_findings_on_images():
+    def runs(recipe, protocol, weights, errors):
+        return [
+            (ImageRun("mnist", recipe, protocol, seed, 70, 1, weights, error, 1.0, 1), None)
+            for seed, error in enumerate(errors)
+        ]
+
+    near = [
+        *runs("modern", "honest", 23_700, [0.02, 0.03]),
+        *runs("modern", "honest", 3_000, [0.07]),
+        *runs("paper", "honest", 23_835, [0.07]),
+        *runs("paper", "paper", 23_835, [0.065]),
+        *runs("paper", "paper", 11_987, [0.12]),
+    ]
+    said = dict(findings(None, ImageResults(near)))
+    assert "6.50 % against 6.08 % (BNeuralT-20K)" in said["reproduces"]
+    assert "12.00 % against 7.74 % (BNeuralT-10K)" in said["differs"]
+    assert "2.50 % by the modern recipe (23,700 weights, mean of 2 seeds) and 7.00 %" in said["why"]
+    assert "7.00 % by the paper's recipe (23,835 weights, 1 seed)." in said["why"]
+    assert findings(None, ImageResults()) == []
 
 
 # Pictures
@@ -278,16 +324,16 @@ class _Links(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def report(full, tmp_path_factory):
-    out = tmp_path_factory.mktemp("report")
-    return write_report(full.frame, out, provenance={"commit": "<unknown>", "machine": "test"})
+def report(full, on_images, tmp_path_factory):
+    out, facts = tmp_path_factory.mktemp("report"), {"commit": "<unknown>", "machine": "test"}
+    return write_report(full.frame, out, images=on_images, digits=spots(), provenance=facts)
 
 
 def test_the_page_is_self_contained(report):
     text = report.read_text(encoding="utf-8")
     links = _Links()
     links.feed(text)
-    assert links.outside == ["data:,"]
+    assert all(link.startswith("data:") for link in links.outside)
     assert not re.search(r"url\((?!#)", text) and "@import" not in text
     assert {t[1:] for t in links.targets} <= set(links.ids)
     assert "&lt;unknown&gt;" in text
@@ -295,7 +341,68 @@ def test_the_page_is_self_contained(report):
     assert len(names) == 2 * text.count("<table ") and "table2.csv" in names
     table = pd.read_csv(report.parent / "tables" / "table2.csv")
     assert set(PAPER_DATASETS) <= set(table["dataset"])
-    assert (report.parent / "report.md").read_text().startswith("# ")
+    assert len(text) < 6_000_000
+
+
+def test_markdown_shows_every_figure(report):
+    text = (report.parent / "report.md").read_text(encoding="utf-8")
+    assert text.startswith("# ")
+    shown = re.findall(r"!\[[^]]+\]\((figures/[^)]+)\)", text)
+    files = [f"figures/{path.name}" for path in (report.parent / "figures").iterdir()]
+    assert sorted(shown) == sorted(files) and len(files) == 15
+    for path in (report.parent / "figures").iterdir():
+        if path.suffix == ".svg":
+            root = ElementTree.fromstring(path.read_text(encoding="utf-8"))
+            assert int(root.get("width")) > 300 and "background" in root.get("style")
+        else:
+            assert path.read_bytes().startswith(b"\x89PNG")
+
+
+# Images
+
+
+def test_sections_on_images(on_images):
+    digits, fashion, k_trees = image_sections(on_images, spots())
+    names = [part.name for part in digits.parts[1:]]
+    assert names == [
+        "mnist-error-against-weights", "mnist-error-per-epoch", "mnist-roc-curves",
+        "mnist-confusions", "mnist-tree",
+    ]  # fmt: skip
+    # Of trees that are equally large the one with the lowest seed is shown.
+    assert "seed 0" in digits.parts[-1].caption
+    assert "from the hardest to the easiest" in digits.text
+    assert [row[1].text for row in fashion.parts[0].rows] == ["modern recipe, one tree", "MLP"]
+    assert "Dendritic k-trees" in k_trees.title and len(k_trees.parts[0].rows) == 1
+
+
+def test_without_the_test_rows_their_figures_are_left_out(on_images):
+    section = image_sections(on_images)[0]
+    assert [part.name for part in section.parts[3:]] == ["mnist-tree"]
+    assert "images are not at hand" in section.text
+
+
+def test_without_runs_on_images_table_4_is_quoted():
+    [section] = image_sections(ImageResults())
+    assert [part.slug for part in section.parts] == ["table4_mnist"]
+    assert all(row[4].kind == "quoted" for row in section.parts[0].rows)
+
+
+def test_the_command_reports_on_images(on_images, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("BNEURALT_DATA", str(tmp_path / "nowhere"))
+    folder, out = tmp_path / "images", tmp_path / "report"
+    folder.mkdir()
+    save_run(*on_images.trained[0], folder / "run.json")
+    save_result(on_images.baselines[0], folder / "cart.json")
+    command = ["paper", "report", "--images", str(folder), "--out", str(out)]
+    assert main(command) == 0
+    assert capsys.readouterr().out == f"{out / 'report.html'}\n"
+    text = (out / "report.md").read_text(encoding="utf-8")
+    assert "images are not at hand" in text and "| CART |" in text and "Table 2" not in text
+    write_spots(tmp_path / "data")
+    assert main([*command, "--data-home", str(tmp_path / "data")]) == 0
+    assert (out / "figures" / "mnist-roc-curves.svg").is_file()
+    assert main([*command, "--store", str(tmp_path / "none.sqlite")]) == 3
+    assert "none.sqlite" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -323,11 +430,11 @@ def test_the_page_opens_in_a_browser(report, tmp_path):
         assert page.console() == []
         boxes = page.run(
             "return [...document.querySelectorAll('figure')].map(f => { const s = "
-            "f.querySelector('svg'), b = s.getBoundingClientRect(); return [f.id, b.width, "
+            "f.querySelector('svg, img'), b = s.getBoundingClientRect(); return [f.id, b.width, "
             "b.height, b.right <= document.documentElement.clientWidth, "
-            "s.querySelectorAll('path, use, text').length]; })"
+            "s.naturalWidth || s.querySelectorAll('path, use, text').length]; })"
         )
-        assert len(boxes) == 10
+        assert len(boxes) == 15
         for name, width, height, inside, marks in boxes:
             assert width > 300 and height > 100 and inside and marks > 10, name
         assert page.run("return performance.getEntriesByType('resource').length") == 0

@@ -104,14 +104,15 @@ def load_model(path: str | PathLike[str]) -> Any:
     """
     content = Path(path).read_bytes()
     try:
-        return _model_from_dict(parse_json(content.decode()))
+        return model_from_dict(parse_json(content.decode()))
     except UnicodeDecodeError:
         raise ModelFileError(f"{path}: this is not a {MODEL_FORMAT} file: it is not text") from None
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
 
 
-def _model_from_dict(data: Any) -> Any:
+def model_from_dict(data: Any) -> Any:
+    """Return the model of a parsed file, trusting nothing."""
     check_format(data, MODEL_FORMAT, MODEL_VERSION)
     check_keys(data, _MODEL_KEYS, "the model")
     if data["kind"] not in KINDS:

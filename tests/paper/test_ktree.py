@@ -1,12 +1,27 @@
 """Dendritic k-trees: their structure, the equivalence with a sigmoid unit, and learning."""
 
+import json
+from dataclasses import asdict
+
 import numpy as np
 import pytest
+from spots import write_spots
 
+from bneuralt.cli import main
 from bneuralt.datasets import load_dataset
 from bneuralt.optimizers import Adam
-from bneuralt.paper.ktree import PUBLISHED, k_tree, pad_images, run_k_tree, two_classes
+from bneuralt.paper.image_files import load_results
+from bneuralt.paper.ktree import (
+    PUBLISHED,
+    KTreeTrial,
+    KTreeTrials,
+    k_tree,
+    pad_images,
+    run_k_tree,
+    two_classes,
+)
 from bneuralt.paper.ktree import _frozen_bias as frozen_bias
+from bneuralt.paper.mnist_report import k_tree_table
 from bneuralt.training import TrainingSettings, train
 
 
@@ -117,6 +132,35 @@ def test_the_published_rule_stops_early():
     rows = bars(300, rng)
     run = run_k_tree(1, rows, bars(50, rng), n_trials=1, max_epochs=400, patience=2)
     assert run.n_epochs < 400
+
+
+def test_the_command(tmp_path, capsys):
+    write_spots(tmp_path / "data")
+    command = ["paper", "ktree", "--k", "2", "--trials", "2", "--epochs", "2"]
+    command += ["--data-home", str(tmp_path / "data"), "--out", str(tmp_path / "k2.json")]
+    assert main([*command, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    [result] = load_results(tmp_path).k_trees
+    assert asdict(result) == shown
+    assert (result.k, result.weights, result.max_epochs) == (2, 4094, 2)
+    assert [trial.trial for trial in result.trials] == [0, 1]
+    assert all(
+        trial.epochs == 2 and trial.stuck == (trial.accuracy < 0.6) for trial in result.trials
+    )
+    assert main(command) == 0
+    assert f"of {len(result.trials)} stuck" in capsys.readouterr().out
+    assert main(["paper", "ktree", "--data-home", str(tmp_path)]) == 3
+    assert "mnist" in capsys.readouterr().err
+
+
+def test_the_table_counts_all_trials():
+    trials = [
+        KTreeTrial(i, accuracy, 9, 1.0, accuracy < 0.6) for i, accuracy in enumerate([0.5, 0.9])
+    ]
+    table = k_tree_table([KTreeTrials(32, 65504, 9, 0, trials), KTreeTrials(3, 6141, 9, 0, trials)])
+    rows = [[cell.text for cell in row] for row in table.rows]
+    assert rows[0] == ["3", "6,141", "9", "2", "", ".7000 ± .2828", ".5000", ".9000", "1 (50 %)"]
+    assert rows[1][4] == ".9635" and table.rows[1][4].kind == "quoted"
 
 
 def test_three_against_five(shared):

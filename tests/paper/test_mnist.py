@@ -1,35 +1,31 @@
 """Recognising images: recipes, protocols, the command, tables and figures."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from spots import spots, write_spots
 
 from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, load_model
-from bneuralt.cli import main
-from bneuralt.fetch import write_images
+from bneuralt.cli import build_parser, main
 from bneuralt.paper import mnist_report as report
 from bneuralt.paper.figures import to_svg
-from bneuralt.paper.mnist import ImageRun, Images, classifier, load_images, run_images, save_run
+from bneuralt.paper.image_files import load_results
+from bneuralt.paper.mnist import (
+    ImageRun,
+    classifier,
+    group_runs,
+    load_images,
+    run_images,
+    save_run,
+)
 from bneuralt.paper.mnist_baselines import BASELINES, measure_baseline
-
-
-def blobs(n, rng, shape=(28, 28)):
-    """Images of a bright spot whose place tells the class, in noise."""
-    y = rng.integers(0, 10, n).astype(np.int32)
-    X = rng.integers(0, 50, (n, *shape))
-    for i, k in enumerate(y):
-        row, column = 2 + 5 * (k // 2), 4 + 12 * (k % 2)
-        X[i, row : row + 4, column : column + 4] += 150
-    X[:, 0] = 0  # as at the border of MNIST's images
-    return X.reshape(n, -1).astype(np.uint8), y
 
 
 @pytest.fixture(scope="module")
 def images():
-    rng = np.random.default_rng(0)
-    names = tuple("0123456789")
-    return Images("mnist", (28, 28), names, *blobs(600, rng), *blobs(300, rng))
+    return spots()
 
 
 @pytest.mark.parametrize("n_weights", [1_500, 12_000, 24_000])
@@ -80,6 +76,8 @@ def test_watching_decides_nothing(images):
     watched, _ = run_images(images, n_weights=1500, epochs=3, n_jobs=1, watch_test=True)
     assert watched.test_error == plain.test_error == pytest.approx(watched.history["test"][-1])
     assert watched.history["train"] == plain.history["train"]
+    chosen, _ = run_images(images, n_weights=1500, epochs=3, n_jobs=1, protocol="paper")
+    assert chosen.history == watched.history  # only what is kept differs
 
 
 def test_rows_for_search_hold_no_test_row(images):
@@ -96,9 +94,7 @@ def test_rows_for_search_hold_no_test_row(images):
 def data_home(tmp_path_factory):
     """A data folder with MNIST's form and made-up images."""
     home = tmp_path_factory.mktemp("data")
-    X, y = (np.tile(part, (100, 1)[: part.ndim]) for part in blobs(700, np.random.default_rng(1)))
-    (home / "mnist").mkdir()
-    write_images(X, y, home / "mnist", n_train=60_000)
+    write_spots(home)
     return home
 
 
@@ -111,11 +107,31 @@ def test_the_command(data_home, tmp_path, capsys):
     assert 970 <= result["weights"] <= 1000
     assert 0 <= result["test_error"] <= 1
     model = load_model(out)
-    assert ImageRun.of_model(model).test_error == result["test_error"]
+    assert model.extra_["run"]["test_error"] == result["test_error"]
+    assert "test" not in model.extra_["run"]["history"]
+    assert main([*common, "--seed", "3", "--out", str(out), "--curves"]) == 0
+    capsys.readouterr()
+    [run] = load_results(tmp_path).runs
+    assert run.history["test"] == pytest.approx([result["test_error"]])
     assert main([*common, "--seed", "3"]) == 0
     assert f"Test error {100 * result['test_error']:.2f} %" in capsys.readouterr().out
     assert main([*common, "--weights", "12"]) == 2
     assert "n_weights=12" in capsys.readouterr().err
+
+
+def test_the_command_trains_baselines(data_home, tmp_path, capsys):
+    out = tmp_path / "result.json"
+    common = ["paper", "mnist", "--data-home", str(data_home), "--baseline"]
+    command = [*common, "CART", "--out", str(out)]
+    assert main([*command, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    [result] = load_results(tmp_path).baselines
+    assert result.name == "CART" and result.test_error == shown["test_error"] < 0.9
+    for option in (["--curves"], ["--epochs", "3"], ["--recipe", "paper"]):
+        assert main([*command, *option]) == 2
+        assert f"{option[0]} does not go with --baseline CART" in capsys.readouterr().err
+    for name in BASELINES:
+        assert build_parser().parse_args([*common, name.replace(" ", "-")]).run
 
 
 def test_missing_images_are_reported(tmp_path, capsys):
@@ -135,7 +151,24 @@ def runs(images, tmp_path_factory):
                 images, n_weights=n_weights, epochs=2, seed=seed, n_jobs=1, watch_test=True
             )
             save_run(run, model, folder / f"{n_weights}-{seed}.json")
-    return report.load_runs(folder)
+    return load_results(folder).runs
+
+
+def test_runs_of_one_setting_are_one_group():
+    settings = [
+        ("honest", 25, 1000),
+        ("honest", 25, 1030),
+        ("honest", 70, 1000),
+        ("paper", 25, 1000),
+    ]
+    runs = [
+        ImageRun("mnist", "modern", protocol, seed, epochs, 1, weights, 0.1, 1.0, 1)
+        for seed in (1, 0)
+        for protocol, epochs, weights in settings
+    ]
+    groups = group_runs(runs)
+    assert [len(group) for group in groups] == [4, 2, 2]
+    assert all([run.seed for run in group] == sorted(run.seed for run in group) for group in groups)
 
 
 def test_tables(runs, images):
@@ -173,6 +206,22 @@ def test_figures(runs, images):
     }
     for name, figure in drawn.items():
         assert to_svg(figure, name).startswith("<svg")
+
+
+def test_curves_of_one_run_for_each_size(runs):
+    figure = report.error_per_epoch([*runs, *(replace(run, recipe="paper") for run in runs)])
+    assert [ax.get_title() for ax in figure.axes] == ["modern recipe", "paper recipe"]
+    for ax in figure.axes:
+        labels = ax.get_legend_handles_labels()[1]
+        assert len(labels) == 2 + 2  # sizes, and what the styles mean
+    assert report.error_per_epoch([replace(run, history={}) for run in runs]) is None
+
+
+def test_of_equal_sizes_the_longest_trained_is_drawn(runs):
+    longer = [replace(run, epochs=9, test_error=0.5) for run in runs]
+    [ax] = report.error_against_weights([*runs, *longer]).axes
+    [line] = [c[0] for c in ax.containers]
+    assert line.get_ydata().tolist() == [50.0, 50.0]
 
 
 # -- the real digits ----------------------------------------------------------------------

@@ -1,12 +1,14 @@
-"""The commands ``bneuralt paper run`` and ``bneuralt paper report``."""
+"""The commands of ``bneuralt paper``: run and report, and where the others are."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bneuralt.commands import BAD_DATA, CANNOT_WRITE, INTERRUPTED, OK, CommandError
+from bneuralt.paper.ktree_command import add_ktree_command
 from bneuralt.paper.mnist_command import add_mnist_command
 
 if TYPE_CHECKING:
@@ -32,13 +34,9 @@ def add_paper_commands(subparsers: argparse._SubParsersAction) -> None:
     paper = subparsers.add_parser("paper", help="compute the paper's tables and figures again")
     commands = paper.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_run(commands)
-    report = commands.add_parser(
-        "report", help="set a store beside the paper: one page, and tables as CSV and Markdown"
-    )
-    report.add_argument("--store", default=_STORE, help="file of runs (default: %(default)s)")
-    report.add_argument("--out", default=_REPORT, help="folder to write (default: %(default)s)")
-    report.set_defaults(run=_report)
+    _add_report(commands)
     add_mnist_command(commands)
+    add_ktree_command(commands)
 
 
 def _add_run(commands: argparse._SubParsersAction) -> None:
@@ -88,6 +86,23 @@ def _add_run(commands: argparse._SubParsersAction) -> None:
     parser.set_defaults(run=_run)
 
 
+def _add_report(commands: argparse._SubParsersAction) -> None:
+    parser = commands.add_parser(
+        "report", help="set results beside the paper: one page, and its tables and figures as files"
+    )
+    parser.add_argument(
+        "--store", help=f"file of runs (default: {_STORE}; with --images alone: none)"
+    )
+    parser.add_argument(
+        "--images",
+        metavar="DIR",
+        help="folder of what `bneuralt paper mnist` and `bneuralt paper ktree` wrote, as *.json",
+    )
+    parser.add_argument("--data-home", metavar="DIR", help="the data folder, for MNIST's test rows")
+    parser.add_argument("--out", default=_REPORT, help="folder to write (default: %(default)s)")
+    parser.set_defaults(run=_report)
+
+
 def _run(args: argparse.Namespace) -> int:
     # joblib, scikit-learn and the rest are loaded only now: --help answers at once.
     from bneuralt.paper.runner import QUICK, run
@@ -132,13 +147,25 @@ def _print_failures(failures: dict[Key, str]) -> None:
 
 
 def _report(args: argparse.Namespace) -> int:
+    from bneuralt.datasets import DatasetNotFoundError
+    from bneuralt.paper.image_files import load_results
+    from bneuralt.paper.mnist import load_images
     from bneuralt.paper.report import write_report
     from bneuralt.paper.store import Store, StoreError
 
-    try:
-        with Store(args.store, must_exist=True) as store:
-            frame, provenance = store.to_frame(), store.provenance()
-    except StoreError as error:
-        raise CommandError(str(error), BAD_DATA) from error
-    print(write_report(frame, args.out, provenance=provenance))
+    frame = images = digits = None
+    provenance: dict[str, str] = {}
+    if args.store or not args.images:
+        try:
+            with Store(args.store or _STORE, must_exist=True) as store:
+                frame, provenance = store.to_frame(), store.provenance()
+        except StoreError as error:
+            raise CommandError(str(error), BAD_DATA) from error
+    if args.images:
+        images = load_results(args.images)
+        provenance |= images.provenance()
+        with suppress(DatasetNotFoundError):  # the report says what is missing for that reason
+            digits = load_images("mnist", args.data_home)
+    page = write_report(frame, args.out, images=images, digits=digits, provenance=provenance)
+    print(page)
     return OK

@@ -30,13 +30,17 @@ if TYPE_CHECKING:
     from bneuralt.paper.significance import Ranking
 
 __all__ = [
+    "INK",
     "OPTIMIZER_STYLES",
+    "STYLE",
     "best_trees",
     "convergence",
     "critical_difference",
     "protocol_gap",
     "score_against_size",
     "settings_comparison",
+    "svg_file",
+    "to_png",
     "to_svg",
 ]
 
@@ -58,16 +62,17 @@ OPTIMIZER_STYLES = {
     "D": Style("Adam", "#8c564b", "*"),
 }
 
-# Text and lines in this colour take the page's own text colour, so that one picture reads on light
-# and on dark ground. Any colour that nothing else uses will do.
-_INK = "#010203"
-_STYLE: dict[Any, Any] = {
-    "text.color": _INK,
-    "axes.edgecolor": _INK,
-    "axes.labelcolor": _INK,
-    "axes.titlecolor": _INK,
-    "xtick.color": _INK,
-    "ytick.color": _INK,
+#: Text and lines in this colour take the page's own text colour, so that one picture reads on light
+#: and on dark ground. Any colour that nothing else uses will do.
+INK = "#010203"
+#: What all figures of a report have in common, for matplotlib's `rc_context`.
+STYLE: dict[Any, Any] = {
+    "text.color": INK,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
     "axes.facecolor": "none",
     "figure.facecolor": "none",
     "savefig.facecolor": "none",
@@ -95,7 +100,7 @@ def to_svg(figure: Figure, name: str) -> str:
     ----------
     figure : matplotlib.figure.Figure
     name : str
-    Unique on the page.
+        Unique on the page.
 
     Examples
     --------
@@ -105,7 +110,7 @@ def to_svg(figure: Figure, name: str) -> str:
     '<svg'
     """
     buffer = io.StringIO()
-    with rc_context({**_STYLE, "svg.hashsalt": name}):
+    with rc_context({**STYLE, "svg.hashsalt": name}):
         figure.savefig(buffer, format="svg", metadata={"Date": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
@@ -113,10 +118,32 @@ def to_svg(figure: Figure, name: str) -> str:
     svg = re.sub(r'<g id="[^"]*">', "<g>", svg)  # "axes_1" would be there once per figure
     # A hundredth of a point is fine enough for coordinates (in attributes: labels are text).
     svg = re.sub(r'="[^"]*"', lambda m: re.sub(r"(\d\.\d\d)\d+", r"\1", m.group()), svg)
-    svg = svg.replace(_INK, "currentColor")
+    svg = svg.replace(INK, "currentColor")
     # As wide as the page, but letters of small pictures no larger than those of large ones.
     size = f'style="max-width: {figure.get_figwidth() * 130:.0f}px" '
     return re.sub(r'^<svg ([^>]*?)width="[^"]*" height="[^"]*"', rf"<svg {size}\1", svg).strip()
+
+
+def svg_file(svg: str) -> str:
+    """Return what `to_svg` gave as a file of its own: with a size, and dark ink on white ground.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from bneuralt.paper.figures import svg_file, to_svg
+    >>> svg_file(to_svg(Figure(figsize=(1, 1)), "empty"))[:48]
+    '<svg width="130" style="background: #ffffff; col'
+    """
+    own = r'<svg width="\1" style="background: #ffffff; color: #1d2733"'
+    return re.sub(r'^<svg style="max-width: (\d+)px"', own, svg) + "\n"
+
+
+def to_png(figure: Figure, dpi: int = 200) -> bytes:
+    """Return a figure as a PNG file; where nothing is drawn, it is transparent."""
+    buffer = io.BytesIO()
+    with rc_context(STYLE):
+        figure.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
+    return buffer.getvalue()
 
 
 def _panels(n: int, columns: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
@@ -158,7 +185,7 @@ def convergence(
     shown = [d for d in names if _lines(results, protocol, setting, d, "train_error")]
     if not shown:
         return None
-    with rc_context(_STYLE):
+    with rc_context(STYLE):
         figure, axes = _panels(2 * len(shown), _COLUMNS, (2.3, 1.8))
         for i, dataset in enumerate(shown):
             for ax, column in zip(axes[2 * i : 2 * i + 2], ("train", "val"), strict=True):
@@ -190,7 +217,7 @@ def settings_comparison(
     lines = {(d, s): _lines(results, protocol, s, d, "val_error") for d, s in panels}
     if not any(lines.values()):
         return None
-    with rc_context(_STYLE):
+    with rc_context(STYLE):
         figure, axes = _panels(len(panels), 3, (3.0, 2.1))
         for ax, (dataset, setting) in zip(axes, panels, strict=True):
             for letter, matrix in lines[dataset, setting]:
@@ -290,7 +317,7 @@ def score_against_size(
     shown = [d for d, parts in cells.items() if any(len(runs) for _, runs in parts)]
     if not shown:
         return None
-    with rc_context(_STYLE):
+    with rc_context(STYLE):
         figure, axes = _panels(len(shown), _COLUMNS, (2.3, 1.9))
         for ax, dataset in zip(axes, shown, strict=True):
             for letter, runs in cells[dataset]:
@@ -322,10 +349,10 @@ def best_trees(
     if not found:
         return None
     printed = published.best_trees()
-    with rc_context(_STYLE):
+    with rc_context(STYLE):
         figure, axes = _panels(len(found), 5, (2.0, 2.4))
         for ax, (dataset, score, tree) in zip(axes, found, strict=True):
-            draw_tree(tree, ax, root_color=_INK)
+            draw_tree(tree, ax, root_color=INK)
             paper = printed.loc[dataset]
             ax.set_title(
                 f"{dataset}: {score:.2f}, {tree.size} nodes\n"
@@ -344,25 +371,25 @@ def protocol_gap(results: Results, experiment: str = "B-S-ESy-p4-R") -> Figure |
             rows.append((dataset, published.score(experiment, dataset), scores[0], scores[1]))
     if not rows:
         return None
-    with rc_context(_STYLE):
+    with rc_context(STYLE):
         height = 0.27 * len(rows) + 1.1
         figure = Figure(figsize=(8, height))
         ax = figure.add_axes((0.11, 0.5 / height, 0.87, 1 - 0.9 / height))
         for y, (_, printed, ours, honest) in enumerate(rows):
-            ax.plot([ours, honest], [y, y], color=_INK, linewidth=0.8, alpha=0.5, zorder=1)
+            ax.plot([ours, honest], [y, y], color=INK, linewidth=0.8, alpha=0.5, zorder=1)
             if printed is not None:
-                ax.scatter([printed], [y], marker="|", s=80, color=_INK, zorder=3)
+                ax.scatter([printed], [y], marker="|", s=80, color=INK, zorder=3)
             ax.scatter([ours], [y], s=28, color="#1f77b4", zorder=2)
             ax.scatter([honest], [y], s=28, color="#d62728", zorder=2)
         handles = [
-            ax.scatter([], [], marker="|", s=80, color=_INK, label="printed in the paper"),
+            ax.scatter([], [], marker="|", s=80, color=INK, label="printed in the paper"),
             ax.scatter([], [], s=28, color="#1f77b4", label="ours, chosen on the test rows"),
             ax.scatter([], [], s=28, color="#d62728", label="ours, test rows used once"),
         ]
         ax.set_yticks(range(len(rows)), [row[0] for row in rows])
         ax.invert_yaxis()
         ax.set_xlabel("test score (accuracy, r2)")
-        ax.grid(axis="x", color=_INK, alpha=0.12, linewidth=0.5)
+        ax.grid(axis="x", color=INK, alpha=0.12, linewidth=0.5)
         figure.legend(handles=handles, loc="upper center", ncols=3)
     return figure
 
@@ -374,17 +401,17 @@ def critical_difference(ranking: Ranking) -> Figure:
     groups = cliques(ranks, ranking.critical_difference)
     half = (n + 1) // 2
     bars_end = 0.35 + 0.25 * len(groups)
-    with rc_context(_STYLE):
+    with rc_context(STYLE):
         figure = Figure(figsize=(8, 0.9 + 0.25 * (half + len(groups))))
         ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         span = max(n - 1, 1)
         ax.set(xlim=(1 - 0.4 * span, n + 0.4 * span), ylim=(bars_end + 0.3 * half + 0.4, -1.1))
         ax.set_axis_off()
-        ax.plot([1, n], [0, 0], color=_INK, linewidth=0.8)
+        ax.plot([1, n], [0, 0], color=INK, linewidth=0.8)
         for tick in range(1, n + 1):
-            ax.plot([tick, tick], [0, -0.12], color=_INK, linewidth=0.8)
+            ax.plot([tick, tick], [0, -0.12], color=INK, linewidth=0.8)
             ax.text(tick, -0.2, str(tick), ha="center", va="bottom")
-        ax.plot([1, 1 + ranking.critical_difference], [-0.75, -0.75], color=_INK, linewidth=1.5)
+        ax.plot([1, 1 + ranking.critical_difference], [-0.75, -0.75], color=INK, linewidth=1.5)
         ax.text(1, -0.82, f"critical difference {ranking.critical_difference:.2f}", va="bottom")
         for level, (first, last) in enumerate(groups):
             y = 0.25 + 0.25 * level
@@ -394,7 +421,7 @@ def critical_difference(ranking: Ranking) -> Figure:
             left = i < half
             y = bars_end + 0.3 * ((i if left else n - 1 - i) + 0.5)
             edge = 1 - 0.03 * span if left else n + 0.03 * span
-            ax.plot([rank, rank, edge], [0, y, y], color=_INK, linewidth=0.7)
+            ax.plot([rank, rank, edge], [0, y, y], color=INK, linewidth=0.7)
             text = f"{name}  {rank:.2f}" if left else f"{rank:.2f}  {name}"
             ax.text(edge, y, f" {text} ", ha="right" if left else "left", va="center")
     return figure

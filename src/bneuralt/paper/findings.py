@@ -14,6 +14,8 @@ from bneuralt.catalogue import PAPER_CLASSIFICATION, PAPER_DATASETS, PAPER_REGRE
 from bneuralt.paper import published
 from bneuralt.paper.cells import number
 from bneuralt.paper.experiments import ALL_EXPERIMENTS
+from bneuralt.paper.image_files import ImageResults
+from bneuralt.paper.mnist import ImageRun, group_runs, same_size
 from bneuralt.paper.results import Results
 from bneuralt.paper.significance import rank_algorithms
 from bneuralt.paper.tables import REFERENCE, TOLERANCE
@@ -29,6 +31,8 @@ HEADINGS = {
 }
 #: How far the mean over the nine classification sets may lie from the paper's.
 MEAN_TOLERANCE = 0.015
+#: How far an error on MNIST may lie from the paper's, in percentage points.
+ERROR_TOLERANCE = 1.0
 _PROTOCOLS = ("paper", "honest")
 _OPTIMIZERS = {
     "G": "GD", "M": "MGD", "N": "NAG", "A": "Adagrad", "R": "RMSprop", "D": "Adam",
@@ -42,8 +46,15 @@ class Finding(NamedTuple):
     text: str
 
 
-def findings(results: Results) -> list[Finding]:
+def findings(results: Results | None, images: ImageResults | None = None) -> list[Finding]:
     """Return what can be said about the runs at hand.
+
+    Parameters
+    ----------
+    results : Results or None
+        Runs of a store.
+    images : ImageResults, optional
+        Runs on images.
 
     Examples
     --------
@@ -54,16 +65,20 @@ def findings(results: Results) -> list[Finding]:
     >>> print(findings(nothing)[0].text)
     The store holds no finished run: every figure below is the paper's own.
     """
-    parts = (
-        _scope(results),
-        _reference_scores(results),
-        _optimizer_order(results),
-        _all_cells(results),
-        _selection(results),
-        _honest_rank(results),
-        _equal_oracle(results),
-        _paper_itself(results),
-    )
+    parts: list[Iterable[Finding]] = []
+    if results is not None:
+        parts += [
+            _scope(results),
+            _reference_scores(results),
+            _optimizer_order(results),
+            _all_cells(results),
+            _selection(results),
+            _honest_rank(results),
+            _equal_oracle(results),
+            _paper_itself(),
+        ]
+    if images is not None:
+        parts += [_digits_as_printed(images), _digits_honestly(images)]
     return [finding for part in parts for finding in part]
 
 
@@ -267,7 +282,7 @@ def _with_patience(experiment: str) -> str:
     return experiment.replace("-ESe-", "-ESy-").replace("-ESu-", "-ESy-")
 
 
-def _paper_itself(results: Results) -> Iterable[Finding]:
+def _paper_itself() -> Iterable[Finding]:
     """What a reader of the paper should know, whatever was run."""
     yield Finding(
         "why",
@@ -289,6 +304,62 @@ def _paper_itself(results: Results) -> Iterable[Finding]:
         f"{number(float(published.table2().loc['HFNT-M', 'classification_mean']))} in Table 2 and "
         f"{number(float(published.experiments().loc['HFNT-M', 'classification_mean']))} in A3.",
     )
+
+
+# Images
+
+
+def _digits_as_printed(images: ImageResults) -> Iterable[Finding]:
+    """The paper's recipe under the paper's protocol, beside Table 4."""
+    for name, printed, group in _groups_like_table4(images, "paper", "paper"):
+        error = _error(group)
+        good = abs(error - printed) <= ERROR_TOLERANCE
+        yield Finding(
+            "reproduces" if good else "differs",
+            f"MNIST by the paper's recipe, {_size(group)} and {group[0].epochs} epochs, lowest "
+            f"error on the test rows: {error:.2f} % against {printed:.2f} % ({name}) in Table 4.",
+        )
+
+
+def _digits_honestly(images: ImageResults) -> Iterable[Finding]:
+    ours: dict[tuple[str, float], list[str]] = {}
+    for recipe, whose in (("modern", "the modern"), ("paper", "the paper's")):
+        for name, printed, group in _groups_like_table4(images, recipe, "honest"):
+            text = f"{_error(group):.2f} % by {whose} recipe ({_size(group)})"
+            ours.setdefault((name, printed), []).append(text)
+    if ours:
+        listed = "; ".join(
+            f"where {name} has {printed:.2f} %, {' and '.join(texts)}"
+            for (name, printed), texts in sorted(ours.items(), key=lambda item: -item[0][1])
+        )
+        yield Finding(
+            "why",
+            "On MNIST, too, the paper prints the lowest error on the test rows over all updates. "
+            "The errors of the last weights, with a fixed number of epochs and nothing chosen on "
+            f"the test rows: {listed}.",
+        )
+
+
+def _groups_like_table4(
+    images: ImageResults, recipe: str, protocol: str
+) -> Iterable[tuple[str, float, list[ImageRun]]]:
+    """Runs about as large as a tree of Table 4, with its name and its printed error."""
+    runs = [r for r in images.runs if (r.data, r.recipe, r.protocol) == ("mnist", recipe, protocol)]
+    for name, row in published.mnist().dropna(subset="weights").iterrows():
+        size = float(row["weights"])
+        like = [group for group in group_runs(runs) if same_size(group[0].weights, size)]
+        if like:  # the longest trained, then the nearest in size
+            best = min(like, key=lambda g: (-g[0].epochs, abs(g[0].weights - size)))
+            yield str(name), float(row["error_percent"]), best
+
+
+def _error(group: list[ImageRun]) -> float:
+    return 100 * sum(run.test_error for run in group) / len(group)
+
+
+def _size(group: list[ImageRun]) -> str:
+    seeds = "1 seed" if len(group) == 1 else f"mean of {len(group)} seeds"
+    return f"{max(run.weights for run in group):,} weights, {seeds}"
 
 
 def _printed(experiment: str, dataset: str) -> float:

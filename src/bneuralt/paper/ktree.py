@@ -11,16 +11,27 @@ single leaf, on a pixel of the padding, and a bias that Adam is kept from moving
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from bneuralt.activations import activation_code
 from bneuralt.optimizers import Adam
+from bneuralt.paper.mnist import Images
 from bneuralt.training import EpochState, OptimizerState, TrainingSettings, train
 from bneuralt.tree import NeuralTree
 
-__all__ = ["KTreeRun", "k_tree", "pad_images", "run_k_tree", "two_classes"]
+__all__ = [
+    "KTreeRun",
+    "KTreeTrial",
+    "KTreeTrials",
+    "k_tree",
+    "pad_images",
+    "run_k_tree",
+    "run_trials",
+    "two_classes",
+]
 
 #: Accuracy at telling 3 from 5, and weights without biases, as published for k = 1 and k = 32.
 PUBLISHED = {1: (0.922, 2047), 32: (0.9635, 65504)}
@@ -201,6 +212,67 @@ def run_k_tree(
     trained = result.tree.with_input_scaling(0.0, 1 / 255)
     right = trained.forward(test_rows[0], n_threads).argmax(axis=1) == test_rows[1]
     return KTreeRun(k, trial, float(right.mean()), result.n_epochs, result.seconds, trained)
+
+
+@dataclass(frozen=True)
+class KTreeTrial:
+    """What came out of one trial."""
+
+    trial: int
+    accuracy: float
+    epochs: int
+    seconds: float
+    stuck: bool
+
+
+@dataclass(frozen=True)
+class KTreeTrials:
+    """Trials of one k, none left out; `weights` are counted without biases, as published."""
+
+    k: int
+    weights: int
+    max_epochs: int
+    seed: int
+    trials: list[KTreeTrial]
+
+
+def run_trials(
+    k: int,
+    images: Images,
+    *,
+    trials: int = 10,
+    max_epochs: int = 2000,
+    seed: int = 0,
+    n_threads: int = 1,
+    tell: Callable[[str], object] = lambda text: None,
+) -> KTreeTrials:
+    """Train k-trees to tell a 3 from a 5, in one trial after the other.
+
+    Parameters
+    ----------
+    k : int
+    images : Images
+        MNIST.
+    trials : int
+        The published 10 deal out all rows; further ones draw other parts.
+    max_epochs, seed, n_threads : int
+        See `run_k_tree`.
+    tell : callable, optional
+        Called with a line of text after each trial.
+    """
+    train_rows = two_classes(pad_images(images.X_train, images.shape), images.y_train)
+    test_rows = two_classes(pad_images(images.X_test, images.shape), images.y_test)
+    done: list[KTreeTrial] = []
+    for trial in range(trials):
+        run = run_k_tree(
+            k, train_rows, test_rows,
+            trial=trial, seed=seed, max_epochs=max_epochs, n_threads=n_threads,
+        )  # fmt: skip
+        done.append(KTreeTrial(trial, run.accuracy, run.n_epochs, run.seconds, run.is_stuck))
+        tell(f"trial {trial + 1} of {trials}: accuracy {run.accuracy:.4f}")
+    # The first output's only leaf is there for its form, see the top of this module.
+    weights = run.tree.n_leaves - 1 + run.tree.edge.size
+    return KTreeTrials(k, int(weights), max_epochs, seed, done)
 
 
 def _frozen_bias(tree: NeuralTree) -> OptimizerState:

@@ -11,9 +11,8 @@ validation rows. "paper" computes the test error after every update and reports 
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from os import PathLike
 from typing import Any
@@ -24,10 +23,20 @@ from bneuralt.catalogue import CATALOGUE, IMAGES
 from bneuralt.datasets import load_dataset
 from bneuralt.estimators import BNeuralTClassifier
 from bneuralt.forest import BNeuralForestClassifier
-from bneuralt.persistence import write_atomically
 from bneuralt.sampling import ReceptiveFields
 
-__all__ = ["PROTOCOLS", "RECIPES", "ImageRun", "Images", "classifier", "load_images", "run_images"]
+__all__ = [
+    "PROTOCOLS",
+    "RECIPES",
+    "ImageRun",
+    "Images",
+    "classifier",
+    "group_runs",
+    "load_images",
+    "run_images",
+    "same_size",
+    "save_run",
+]
 
 PROTOCOLS = ("honest", "paper")
 RECIPES = ("modern", "paper")
@@ -207,11 +216,6 @@ class ImageRun:
     threads: int
     history: dict[str, list[float]] = field(default_factory=dict)
 
-    @classmethod
-    def of_model(cls, model: Any) -> ImageRun:
-        """Return the run that made a model, which was loaded from the file the run wrote."""
-        return cls(**model.extra_["run"])
-
     def summary(self) -> dict[str, Any]:
         """Return all but the history."""
         return {name: value for name, value in asdict(self).items() if name != "history"}
@@ -301,10 +305,39 @@ def _errors_by_epoch(model: Any) -> dict[str, list[float]]:
 
 
 def save_run(run: ImageRun, model: Any, path: str | PathLike[str]) -> None:
-    """Write a model with the run that made it; `ImageRun.of_model` gets the run back."""
+    """Write a model with the run that made it; `image_files.load_results` reads both."""
     model.save(path, extra={"run": asdict(run)})
 
 
-def save_summaries(runs: list[ImageRun], path: str | PathLike[str]) -> None:
-    """Write runs without their models as JSON."""
-    write_atomically(path, json.dumps([asdict(run) for run in runs], indent=1) + "\n")
+def group_runs(runs: Iterable[ImageRun]) -> list[list[ImageRun]]:
+    """Put runs together that differ in nothing but their seed, and the few weights it makes.
+
+    Groups come by protocol, recipe, number of trees, epochs and weights; within one, by seed.
+
+    Examples
+    --------
+    >>> from bneuralt.paper.mnist import ImageRun, group_runs
+    >>> runs = [
+    ...     ImageRun("mnist", "modern", "honest", seed, 25, 1, weights, 0.03, 1.0, 1)
+    ...     for seed, weights in [(0, 11_900), (1, 11_950), (0, 23_800)]
+    ... ]
+    >>> [[run.weights for run in group] for group in group_runs(runs)]
+    [[11900, 11950], [23800]]
+    """
+    groups: list[list[ImageRun]] = []
+    for run in sorted(runs, key=lambda run: (*_setting(run), run.weights)):
+        first = groups[-1][0] if groups else None
+        if first and _setting(run) == _setting(first) and same_size(run.weights, first.weights):
+            groups[-1].append(run)
+        else:
+            groups.append([run])
+    return [sorted(group, key=lambda run: run.seed) for group in groups]
+
+
+def same_size(one: float, other: float) -> bool:
+    """Whether two numbers of weights are one size: trees have up to 3 % less than asked for."""
+    return abs(one / other - 1) < 0.04
+
+
+def _setting(run: ImageRun) -> tuple[str, str, str, int, int]:
+    return run.data, run.protocol, run.recipe, run.trees, run.epochs

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import asdict
 from typing import Any
 
-__all__ = ["add_mnist_command"]
+__all__ = ["add_mnist_command", "count"]
 
 _DESCRIPTION = """\
 Train on the raw pixels of MNIST or Fashion-MNIST and report the error on the test rows.
@@ -26,9 +27,9 @@ def add_mnist_command(commands: argparse._SubParsersAction) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--weights", type=_count, default=20_000, metavar="N", help="in all (default: %(default)s)"
+        "--weights", type=count, default=20_000, metavar="N", help="in all (default: %(default)s)"
     )
-    parser.add_argument("--epochs", type=_count, default=25, metavar="N", help="default: 25")
+    parser.add_argument("--epochs", type=count, default=25, metavar="N", help="default: 25")
     parser.add_argument(
         "--recipe",
         default="modern",
@@ -46,17 +47,38 @@ def add_mnist_command(commands: argparse._SubParsersAction) -> None:
         "--data", default="mnist", choices=["mnist", "fashion_mnist"], help="default: %(default)s"
     )
     parser.add_argument(
-        "--trees", type=_count, metavar="N", help="trees to share the weights (default: automatic)"
+        "--trees", type=count, metavar="N", help="trees to share the weights (default: automatic)"
+    )
+    parser.add_argument(
+        "--curves",
+        action="store_true",
+        help="record the test error of a tree after each epoch, too; it decides nothing",
+    )
+    parser.add_argument(
+        "--baseline",
+        choices=["CART", "random-forest", "logistic-regression", "MLP"],
+        help="train this model of scikit-learn instead; the MLP gets as many hidden units as fit "
+        "into --weights",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
     parser.add_argument("--threads", type=int, default=-1, metavar="N", help="default: all")
     parser.add_argument("--data-home", metavar="DIR", help="the data folder")
-    parser.add_argument("--out", metavar="FILE", help="write the trained model to this file")
+    parser.add_argument(
+        "--out",
+        metavar="FILE",
+        help="write the trained model (of a baseline: the result) to this file, for the report",
+    )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.set_defaults(run=_run)
+    parser.set_defaults(run=_run, of_trees_only=_defaults_of_trees(parser))
 
 
-def _count(text: str) -> int:
+def _defaults_of_trees(parser: argparse.ArgumentParser) -> dict[str, Any]:
+    names = ("epochs", "recipe", "protocol", "trees", "curves")
+    return {name: parser.get_default(name) for name in names}
+
+
+def count(text: str) -> int:
+    """Read a positive number of an argument."""
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"{value} is not a positive number")
@@ -70,12 +92,15 @@ def _run(args: argparse.Namespace) -> None:
 
     if args.out:
         check_output(args.out)
+    if args.baseline:
+        _run_baseline(args)
+        return
     images = load_images(args.data, args.data_home)
     try:
         run, model = run_images(
             images, recipe=args.recipe, protocol=args.protocol, n_weights=args.weights,
-            epochs=args.epochs, seed=args.seed, n_trees=args.trees, n_jobs=args.threads,
-            verbose=int(sys.stderr.isatty()),
+            epochs=args.epochs, seed=args.seed, n_trees=args.trees, watch_test=args.curves,
+            n_jobs=args.threads, verbose=int(sys.stderr.isatty()),
         )  # fmt: skip
     except ValueError as error:  # a number of weights that no tree can have
         raise CommandError(str(error)) from error
@@ -83,6 +108,30 @@ def _run(args: argparse.Namespace) -> None:
         save_run(run, model, args.out)
     result = {**run.summary(), "model": args.out}
     print(json.dumps(result, indent=2) if args.json else _as_text(result))
+
+
+def _run_baseline(args: argparse.Namespace) -> None:
+    from bneuralt.commands import CommandError
+    from bneuralt.paper.image_files import save_result
+    from bneuralt.paper.mnist import load_images
+    from bneuralt.paper.mnist_baselines import measure_baseline
+
+    given = [n for n, default in args.of_trees_only.items() if getattr(args, n) != default]
+    if given:
+        raise CommandError(
+            f"--{given[0]} does not go with --baseline {args.baseline}: it is for trees."
+        )
+    name = args.baseline.replace("-", " ")
+    images = load_images(args.data, args.data_home)
+    result = measure_baseline(name, images, n_weights=args.weights, seed=args.seed)
+    if args.out:
+        save_result(result, args.out)
+    if args.json:
+        print(json.dumps(asdict(result), indent=2))
+        return
+    weights = "" if result.weights is None else f" of {result.weights:,} weights"
+    print(f"{result.data}, {name}{weights}, seed {result.seed}: {result.seconds:.1f} s")
+    print(f"Test error {100 * result.test_error:.2f} % (nothing chosen on the test rows)")
 
 
 def _as_text(result: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """Tables and pictures of the runs on images: the paper's Table 4 and what belongs to it.
 
-Runs come from the files that ``bneuralt paper mnist --out`` writes; every function takes runs or a
-model and returns a `ReportTable` or a matplotlib figure.
+Every function takes runs or a model, see `image_files`, and returns a `ReportTable` or a matplotlib
+figure.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from os import PathLike
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -20,10 +19,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 from sklearn.metrics import auc, confusion_matrix, roc_curve
 
-from bneuralt.model_file import load_model
+from bneuralt.catalogue import CATALOGUE
 from bneuralt.paper import figures, published
-from bneuralt.paper.cells import Cell, ReportTable
-from bneuralt.paper.mnist import ImageRun, Images
+from bneuralt.paper.cells import Cell, ReportTable, number
+from bneuralt.paper.ktree import PUBLISHED, STUCK_BELOW, KTreeTrials
+from bneuralt.paper.mnist import ImageRun, Images, group_runs, same_size
 from bneuralt.paper.mnist_baselines import Baseline
 from bneuralt.plot import radial_layout
 from bneuralt.tree import NeuralTree
@@ -37,7 +37,7 @@ __all__ = [
     "confusions",
     "error_against_weights",
     "error_per_epoch",
-    "load_runs",
+    "k_tree_table",
     "order_of_difficulty",
     "roc_curves",
     "table4",
@@ -46,37 +46,14 @@ __all__ = [
 
 _CHOICE = {"paper": "lowest on the test rows", "honest": "honest"}
 _COLORS = [f"C{i}" for i in range(10)]
-_Group = tuple[str, str, int]
 
-
-def load_runs(folder: str | PathLike[str]) -> list[ImageRun]:
-    """Return the runs of all model files in a folder, smallest first."""
-    runs = [ImageRun.of_model(load_model(path)) for path in sorted(Path(folder).glob("*.json"))]
-    return sorted(runs, key=lambda run: (run.data, run.recipe, run.protocol, run.weights, run.seed))
-
-
-def _groups(runs: Iterable[ImageRun]) -> dict[_Group, list[ImageRun]]:
-    """Put runs together that differ in nothing but their seed, and the few weights it makes."""
-    groups: dict[_Group, list[ImageRun]] = defaultdict(list)
-    for run in sorted(runs, key=lambda run: run.weights):
-        size = next(
-            (
-                size
-                for recipe, protocol, size in groups
-                if (recipe, protocol) == (run.recipe, run.protocol)
-                and abs(run.weights / size - 1) < 0.04
-                and groups[recipe, protocol, size][0].epochs == run.epochs
-            ),
-            run.weights,
-        )
-        groups[run.recipe, run.protocol, size].append(run)
-    return groups
+Result = TypeVar("Result", ImageRun, Baseline)
 
 
 # -- tables -------------------------------------------------------------------------------
 
 
-def table4(runs: Sequence[ImageRun], baselines: Sequence[Baseline] = ()) -> ReportTable:
+def table4(runs: Sequence[ImageRun] = (), baselines: Sequence[Baseline] = ()) -> ReportTable:
     """The paper's Table 4: errors on MNIST, quoted and measured.
 
     Parameters
@@ -84,15 +61,23 @@ def table4(runs: Sequence[ImageRun], baselines: Sequence[Baseline] = ()) -> Repo
     runs : sequence of ImageRun
     baselines : sequence of Baseline
         Such as scikit-learn's CART.
+
+    Examples
+    --------
+    >>> from bneuralt.paper.mnist_report import table4
+    >>> [cell.text for cell in table4().rows[2]]
+    ['BNeuralT', 'BNeuralT-20K', '23,835', '70', '6.08', '']
     """
-    printed = published.mnist().reset_index().assign(source="paper")
+    printed = published.mnist().reset_index().assign(source="printed")
     quoted = printed.replace({np.nan: None}).to_dict("records")
-    records = [*quoted, *_run_records(_of(runs, "mnist")), *_baseline_records(baselines, "mnist")]
-    note = (
-        "Figures in italics are the paper's; for BNeuralT they are the lowest error on the test "
-        "rows over all updates. ± is the standard deviation over seeds."
-    )
-    return _table("table4_mnist", "Table 4: MNIST", records, (note,), len(quoted))
+    measured = [*_run_records(_of(runs, "mnist")), *_baseline_records(_of(baselines, "mnist"))]
+    notes = [
+        "Figures in italics are printed in the paper: BNeuralT's are the lowest error on the test "
+        "rows over all updates, those of the classification trees are the literature's."
+    ]
+    if any(record.get("deviation") is not None for record in measured):
+        notes.append("± is the standard deviation over seeds.")
+    return _table("table4_mnist", "Table 4: MNIST", [*quoted, *measured], tuple(notes))
 
 
 def comparison_table(
@@ -100,90 +85,140 @@ def comparison_table(
 ) -> ReportTable:
     """Honest errors of trees beside those of scikit-learn's models."""
     honest = [run for run in _of(runs, data) if run.protocol == "honest"]
-    records = [*_run_records(honest), *_baseline_records(baselines, data)]
-    return _table(f"{data}_comparison", data, records)
+    records = [*_run_records(honest), *_baseline_records(_of(baselines, data))]
+    name = CATALOGUE[data].title.split()[0]
+    notes = ("Nothing was chosen on the test rows; ± is the standard deviation over seeds.",)
+    return _table(f"{data}_comparison", f"{name}: trees and scikit-learn's models", records, notes)
 
 
 def _run_records(runs: Iterable[ImageRun]) -> list[dict[str, Any]]:
-    records = []
-    for (recipe, protocol, _), group in sorted(_groups(runs).items()):
-        errors = [100 * run.test_error for run in group]
-        kind = "tree" if group[0].trees == 1 else f"{group[0].trees} trees"
-        records.append(
-            {
-                "group": f"ours, {_CHOICE[protocol]}",
-                "algorithm": f"{recipe} recipe, {kind}",
-                "weights": max(run.weights for run in group),
-                "epochs": group[0].epochs,
-                "error_percent": float(np.mean(errors)),
-                "deviation": float(np.std(errors, ddof=1)) if len(group) > 1 else None,
-                "runs": len(group),
-                "source": protocol,
-            }
-        )
-    return records
-
-
-def _baseline_records(baselines: Iterable[Baseline], data: str) -> list[dict[str, Any]]:
     return [
         {
-            "group": "scikit-learn, honest",
-            "algorithm": baseline.name,
-            "weights": baseline.weights,
-            "error_percent": 100 * baseline.test_error,
-            "runs": 1,
-            "source": "honest",
+            "group": f"ours, {_CHOICE[group[0].protocol]}",
+            "algorithm": f"{group[0].recipe} recipe, "
+            + ("one tree" if group[0].trees == 1 else f"{group[0].trees} trees"),
+            "weights": max(run.weights for run in group),
+            "epochs": group[0].epochs,
+            **_errors(group),
+            "source": group[0].protocol,
         }
-        for baseline in baselines
-        if baseline.data == data
+        for group in group_runs(runs)
     ]
 
 
+def _baseline_records(baselines: Iterable[Baseline]) -> list[dict[str, Any]]:
+    groups: dict[tuple[str, int | None], list[Baseline]] = defaultdict(list)
+    for baseline in baselines:
+        groups[baseline.name, baseline.weights].append(baseline)
+    return [
+        {
+            "group": "scikit-learn, honest",
+            "algorithm": name,
+            "weights": weights,
+            **_errors(group),
+            "source": "honest",
+        }
+        for (name, weights), group in groups.items()
+    ]
+
+
+def _errors(results: Sequence[ImageRun] | Sequence[Baseline]) -> dict[str, Any]:
+    errors = [100 * result.test_error for result in results]
+    return {
+        "error_percent": float(np.mean(errors)),
+        "deviation": float(np.std(errors, ddof=1)) if len(errors) > 1 else None,
+        "runs": len(errors),
+    }
+
+
 def _table(
-    slug: str,
-    title: str,
-    records: list[dict[str, Any]],
-    notes: tuple[str, ...] = (),
-    second_block: int = 0,
+    slug: str, title: str, records: list[dict[str, Any]], notes: tuple[str, ...]
 ) -> ReportTable:
     rows: list[tuple[Cell, ...]] = []
     for record in records:
+        kind = "quoted" if record["source"] == "printed" else ""
         counts = [record.get(name) for name in ("weights", "epochs", "runs")]
-        weights, epochs, n_runs = ("" if n is None else f"{n:,.0f}" for n in counts)
+        weights, epochs, n_runs = (Cell("" if n is None else f"{n:,.0f}", kind) for n in counts)
         deviation = record.get("deviation")
-        error = Cell(
-            f"{record['error_percent']:.2f}",
-            "quoted" if record["source"] == "paper" and not n_runs else "",
-            "" if deviation is None else f"± {deviation:.2f}",
-        )
+        spread = "" if deviation is None else f" ± {deviation:.2f}"
+        error = Cell(f"{record['error_percent']:.2f}{spread}", kind)
         heads = Cell(record["group"], "head"), Cell(record["algorithm"], "head")
-        rows.append((*heads, Cell(weights), Cell(epochs), error, Cell(n_runs)))
+        rows.append((*heads, weights, epochs, error, n_runs))
     header = ("group", "algorithm", "weights", "epochs", "test error (%)", "runs")
-    starts = frozenset({0, second_block})
+    groups = [record["group"] for record in records]
+    starts = frozenset(i for i in range(len(groups)) if i == 0 or groups[i] != groups[i - 1])
     return ReportTable(slug, title, header, rows, pd.DataFrame(records), notes, 2, starts)
+
+
+def k_tree_table(results: Sequence[KTreeTrials]) -> ReportTable:
+    """Accuracy of k-trees at telling a 3 from a 5, beside the published figures."""
+    records, rows = [], []
+    for entry in sorted(results, key=lambda entry: (entry.k, entry.max_epochs, entry.seed)):
+        accuracies = [trial.accuracy for trial in entry.trials]
+        stuck = sum(trial.stuck for trial in entry.trials)
+        record: dict[str, Any] = {
+            "k": entry.k,
+            "weights": entry.weights,
+            "epochs": entry.max_epochs,
+            "trials": len(accuracies),
+            "published": PUBLISHED[entry.k][0] if entry.k in PUBLISHED else None,
+            "accuracy": float(np.mean(accuracies)),
+            "deviation": float(np.std(accuracies, ddof=1)) if len(accuracies) > 1 else None,
+            "lowest": min(accuracies),
+            "highest": max(accuracies),
+            "stuck": stuck,
+        }
+        records.append(record)
+        mean = number(record["accuracy"], 4)
+        if record["deviation"] is not None:
+            mean += f" ± {number(record['deviation'], 4)}"
+        rows.append(
+            (
+                Cell(str(entry.k), "head"),
+                *(Cell(f"{record[name]:,}") for name in ("weights", "epochs", "trials")),
+                Cell(number(record["published"], 4), "quoted"),
+                Cell(mean),
+                *(Cell(number(record[name], 4)) for name in ("lowest", "highest")),
+                Cell(f"{stuck} ({100 * stuck / len(accuracies):.0f} %)"),
+            )
+        )
+    header = ("k", "weights", "epochs", "trials", "published", "mean accuracy", "lowest",
+              "highest", "stuck")  # fmt: skip
+    notes = (
+        f"Every trial counts; stuck are those that end below {STUCK_BELOW}, no better than "
+        "guessing. ± is the standard deviation over trials. Weights are counted without biases.",
+    )
+    title = "Dendritic k-trees: accuracy at telling a 3 from a 5"
+    return ReportTable("k_trees", title, header, rows, pd.DataFrame(records), notes)
 
 
 # -- curves -------------------------------------------------------------------------------
 
 
 def error_against_weights(runs: Sequence[ImageRun], data: str = "mnist") -> Figure:
-    """Error by number of weights: one line for each recipe, and the paper's figures."""
-    with rc_context(figures._STYLE):
-        figure = Figure(figsize=(5.2, 3.4))
+    """Error by number of weights: one line for each recipe and protocol, and the paper's figures.
+
+    Of runs that differ in their epochs only, the longest are shown.
+    """
+    lines: dict[str, list[tuple[int, float, float]]] = defaultdict(list)
+    for group in sorted(group_runs(_of(runs, data)), key=lambda group: -group[0].epochs):
+        errors, size = [100 * run.test_error for run in group], group[0].weights
+        line = lines[f"{group[0].recipe} recipe, {_CHOICE[group[0].protocol]}"]
+        if not any(same_size(size, other) for other, _, _ in line):
+            line.append((size, float(np.mean(errors)), float(np.std(errors))))
+    with rc_context(figures.STYLE):
+        figure = Figure(figsize=(5.6, 3.4))
         ax = figure.add_subplot()
-        lines: dict[str, list[tuple[int, float, float]]] = defaultdict(list)
-        for (recipe, protocol, size), group in sorted(_groups(_of(runs, data)).items()):
-            errors = [100 * run.test_error for run in group]
-            label = f"{recipe} recipe, {_CHOICE[protocol]}"
-            lines[label].append((size, float(np.mean(errors)), float(np.std(errors))))
-        for color, (label, points) in zip(_COLORS, lines.items(), strict=False):
+        for color, (label, points) in zip(_COLORS, sorted(lines.items()), strict=False):
             weights, mean, deviation = np.array(sorted(points)).T
-            ax.errorbar(weights, mean, deviation, marker="o", ms=4, color=color, label=label)
+            ax.errorbar(
+                weights, mean, deviation, marker="o", ms=4, capsize=2, color=color, label=label
+            )
         if data == "mnist":
             printed = published.mnist().dropna(subset="weights")
             ax.plot(
-                printed["weights"], printed["error_percent"], "k--s", ms=4, mfc="none",
-                label="the paper, lowest on the test rows",
+                printed["weights"], printed["error_percent"], "--s", color=figures.INK, ms=4,
+                mfc="none", label="the paper, lowest on the test rows",
             )  # fmt: skip
         ax.set(xscale="log", xlabel="weights", ylabel="test error (%)", ylim=(0, None))
         _plain_ticks(ax.xaxis)
@@ -192,21 +227,33 @@ def error_against_weights(runs: Sequence[ImageRun], data: str = "mnist") -> Figu
     return figure
 
 
-def error_per_epoch(runs: Sequence[ImageRun]) -> Figure:
-    """Training and test error after each epoch, for runs that watched the test rows."""
-    with rc_context(figures._STYLE):
-        figure = Figure(figsize=(5.2, 3.4))
-        ax = figure.add_subplot()
-        for color, run in zip(_COLORS, [run for run in runs if run.history], strict=False):
-            for part, style in {"train": ":", "test": "-"}.items():
-                errors = 100 * np.array(run.history.get(part, []))
-                label = f"{run.weights:,} weights, {run.recipe} recipe, {part}"
-                if errors.size:
-                    epochs = np.arange(1, errors.size + 1)
-                    ax.plot(epochs, errors, style, color=color, label=label)
-        ax.set(xlabel="epoch", ylabel="error (%)", yscale="log")
-        _plain_ticks(ax.yaxis)
-        ax.legend()
+def error_per_epoch(runs: Sequence[ImageRun], data: str = "mnist") -> Figure | None:
+    """Training and test error by epoch, a panel for each recipe; None where none was watched.
+
+    One run for each size. Its protocol makes no difference: that decides which of the weights met
+    on the way are kept, not the way.
+    """
+    watched = [replace(r, protocol="") for r in _of(runs, data) if "test" in r.history]
+    if not watched:
+        return None
+    shown = [group[0] for group in group_runs(watched)]
+    recipes = sorted({run.recipe for run in shown})
+    with rc_context(figures.STYLE):
+        figure = Figure(figsize=(0.8 + 3.6 * len(recipes), 3.4))
+        axes = figure.subplots(1, len(recipes), sharey=True, squeeze=False)[0]
+        for ax, recipe in zip(axes, recipes, strict=True):
+            chosen = [run for run in shown if run.recipe == recipe]
+            for color, run in zip(_COLORS, chosen, strict=False):
+                for part, style in {"train": ":", "test": "-"}.items():
+                    errors = 100 * np.array(run.history[part])
+                    ax.plot(np.arange(1, errors.size + 1), errors, style, color=color)
+                ax.plot([], [], color=color, label=f"{run.weights:,} weights")
+            for part, style in {"training": ":", "test": "-"}.items():
+                ax.plot([], [], style, color=figures.INK, label=f"{part} rows")
+            ax.set(title=f"{recipe} recipe", xlabel="epoch", yscale="log")
+            _plain_ticks(ax.yaxis)
+            ax.legend(loc="upper right")
+        axes[0].set_ylabel("error (%)")
         figure.set_layout_engine("tight")
     return figure
 
@@ -218,8 +265,8 @@ def _plain_ticks(axis: Axis) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def _of(runs: Iterable[ImageRun], data: str) -> list[ImageRun]:
-    return [run for run in runs if run.data == data]
+def _of(results: Iterable[Result], data: str) -> list[Result]:
+    return [result for result in results if result.data == data]
 
 
 # -- classes ------------------------------------------------------------------------------
@@ -243,17 +290,17 @@ def order_of_difficulty(scores: np.ndarray, y: np.ndarray) -> list[tuple[int, fl
 
 def roc_curves(scores: np.ndarray, y: np.ndarray, class_names: Sequence[str]) -> Figure:
     """One class against all others, hardest class first, with the corner enlarged."""
-    with rc_context(figures._STYLE):
+    with rc_context(figures.STYLE):
         figure = Figure(figsize=(5.2, 4.6))
         ax = figure.add_subplot()
-        corner = ax.inset_axes((0.36, 0.42, 0.6, 0.54))
+        corner = ax.inset_axes((0.3, 0.38, 0.58, 0.5))
+        corner.yaxis.tick_right()  # on the left, lines from the corner go through the labels
         for k, area in order_of_difficulty(scores, y):
             wrongly, rightly, _ = roc_curve(y == k, scores[:, k])
             for axes in (ax, corner):
                 axes.plot(wrongly, rightly, color=_COLORS[k % 10], lw=0.9)
             ax.plot([], [], color=_COLORS[k % 10], label=f"{class_names[k]}  {area:.5f}")
-        corner.set(xlim=(0, 0.03), ylim=(0.94, 1.001))
-        corner.set_title("upper left corner", fontsize=7)
+        corner.set(xlim=(0, 0.03), ylim=(0.94, 1.001), xticks=(0, 0.01, 0.02))
         ax.indicate_inset_zoom(corner, edgecolor="0.5")
         ax.set(xlabel="false positive rate", ylabel="true positive rate")
         title = "class, area under its curve"
@@ -269,7 +316,7 @@ def confusions(scores: np.ndarray, images: Images, n_worst: int = 20) -> Figure:
     own = scores[np.arange(len(y)), y]
     margin = np.where(predicted == y, -np.inf, scores.max(axis=1) - own)
     worst = np.argsort(-margin, kind="stable")[: min(n_worst, int((predicted != y).sum()))]
-    with rc_context(figures._STYLE):
+    with rc_context(figures.STYLE):
         figure = Figure(figsize=(7.5, 3.9))
         halves = figure.add_gridspec(1, 2)
         _draw_counts(figure.add_subplot(halves[0]), counts, images.class_names)
@@ -324,7 +371,7 @@ def tree_picture(
     children = np.concatenate([nodes[tree.n_outputs :], leaves])
     parents = np.concatenate([tree.parent[tree.n_outputs :], tree.leaf_parent])
     edges = np.stack([nodes[parents], children, np.full_like(children, np.nan)], axis=1)
-    with rc_context(figures._STYLE):
+    with rc_context(figures.STYLE):
         figure = Figure(figsize=(size, size))
         ax = figure.add_axes((0, 0, 1, 1))
         for k in range(tree.n_outputs):
@@ -341,7 +388,7 @@ def tree_picture(
             if class_names is not None:
                 name = class_names[k]
                 ax.text(x, y, name, ha="center", va="center", color="white", zorder=4)
-        ax.plot(0, 0, "ko", ms=8, zorder=3)
+        ax.plot(0, 0, "o", color="0.5", ms=8, zorder=3)  # grey: read on light and dark ground
         ax.set(aspect="equal")
         ax.set_axis_off()
     return figure

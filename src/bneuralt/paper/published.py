@@ -28,6 +28,7 @@ import pandas as pd
 from bneuralt.catalogue import PAPER_CLASSIFICATION, PAPER_DATASETS
 
 __all__ = [
+    "DIGITS_BY_DIFFICULTY",
     "best_trees",
     "experiments",
     "microseconds",
@@ -38,6 +39,9 @@ __all__ = [
     "table2",
     "weights",
 ]
+
+#: The digits as the paper orders them by its ROC curves, the hardest first.
+DIGITS_BY_DIFFICULTY = (8, 3, 2, 9, 4, 5, 7, 0, 6, 1)
 
 
 @cache

@@ -22,7 +22,6 @@ __all__ = [
     "SHORT_NAMES",
     "TOLERANCE",
     "experiments_table",
-    "mnist_table",
     "oracle_table",
     "settings_table",
     "table2",
@@ -371,32 +370,3 @@ def _oracle_label(experiment: str) -> str:
     if experiment.startswith("B-") or "-ESu-" in experiment:
         return "after every update"
     return "after every epoch" if "-ESe-" in experiment else "with patience 50"
-
-
-def mnist_table(results: Results) -> ReportTable:
-    """Table 4: test errors on MNIST."""
-    printed = published.mnist()
-    rows: list[tuple[Cell, ...]] = []
-    for name, row in printed.iterrows():
-        cells = [Cell(str(row["group"]), "head"), Cell(str(name), "head")]
-        cells += [Cell(_significant(row["weights"], 0), "quoted")]
-        rows.append((*cells, Cell(f"{row['error_percent']:.2f}", "quoted")))
-    frame = printed.reset_index().assign(source="paper")
-    for protocol in results.protocols:
-        for experiment in results.experiments(protocol):
-            score = results.score(protocol, experiment, "mnist")
-            if not score.n:
-                continue
-            error = 100 * (1 - score.mean)
-            weights = results.summary(protocol, experiment, "mnist", "weights").mean
-            heads = (Cell(f"ours, {protocol}", "head"), Cell(experiment, "head"))
-            rows.append((*heads, Cell(_significant(weights, 0)), Cell(f"{error:.2f}")))
-            frame.loc[len(frame)] = {
-                "algorithm": experiment, "group": "ours", "weights": weights,
-                "error_percent": error, "source": protocol,
-            }  # fmt: skip
-    header = ("group", "algorithm", "weights", "test error (%)")
-    return ReportTable(
-        "table4_mnist", "Table 4: MNIST", header, rows, frame,
-        ("Figures in italics are the paper's.",), 2,
-    )  # fmt: skip
