@@ -334,7 +334,7 @@ def _digits_honestly(images: ImageResults) -> Iterable[Finding]:
         )
         yield Finding(
             "why",
-            "On MNIST, too, the paper prints the lowest error on the test rows over all updates. "
+            "On MNIST the paper prints the lowest error on the test rows over all updates. "
             "The errors of the last weights, with a fixed number of epochs and nothing chosen on "
             f"the test rows: {listed}.",
         )

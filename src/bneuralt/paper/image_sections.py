@@ -110,8 +110,7 @@ def _fashion(results: ImageResults) -> Section | None:
     table = mnist_report.comparison_table(results.runs, results.baselines, name)
     text = (
         "Test errors on articles of clothing, by the same command and the same settings as on "
-        "MNIST; scikit-learn's models have its own settings, the MLP about as many weights as the "
-        "tree."
+        "MNIST; scikit-learn's models have its own settings, but for the size of the MLP."
     )
     return Section("fashion-mnist", "Fashion-MNIST", text, (table,))
 
@@ -122,7 +121,7 @@ def _k_trees(results: ImageResults) -> Section | None:
     text = (
         "The dendritic trees of Jones and Kording (2021), which the paper compares itself with, in "
         "the same engine: k balanced binary trees over the pixels, joined in one output unit. "
-        "Each trial learns from a part of the images of a 3 or a 5, another one than the others."
+        "Each trial learns from another part of the images of a 3 or a 5."
     )
     table = mnist_report.k_tree_table(results.k_trees)
     return Section("k-trees", "Dendritic k-trees", text, (table,))

@@ -202,10 +202,10 @@ def error_against_weights(runs: Sequence[ImageRun], data: str = "mnist") -> Figu
     """
     lines: dict[str, list[tuple[int, float, float]]] = defaultdict(list)
     for group in sorted(group_runs(_of(runs, data)), key=lambda group: -group[0].epochs):
-        errors, size = [100 * run.test_error for run in group], group[0].weights
+        errors, size = _errors(group), group[0].weights
         line = lines[f"{group[0].recipe} recipe, {_CHOICE[group[0].protocol]}"]
         if not any(same_size(size, other) for other, _, _ in line):
-            line.append((size, float(np.mean(errors)), float(np.std(errors))))
+            line.append((size, errors["error_percent"], errors["deviation"] or 0.0))
     with rc_context(figures.STYLE):
         figure = Figure(figsize=(5.6, 3.4))
         ax = figure.add_subplot()
