@@ -130,6 +130,8 @@ def test_the_command_trains_baselines(data_home, tmp_path, capsys):
     for option in (["--curves"], ["--epochs", "3"], ["--recipe", "paper"]):
         assert main([*command, *option]) == 2
         assert f"{option[0]} does not go with --baseline CART" in capsys.readouterr().err
+    assert main([*common, "MLP", "--weights", "800"]) == 2
+    assert "n_weights=800 is too few for an MLP: give 805" in capsys.readouterr().err
     for name in BASELINES:
         assert build_parser().parse_args([*common, name.replace(" ", "-")]).run
 

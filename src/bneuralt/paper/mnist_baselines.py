@@ -45,7 +45,11 @@ def _logistic(n_inputs: int, n_classes: int, n_weights: int, seed: int) -> Any:
 
 
 def _mlp(n_inputs: int, n_classes: int, n_weights: int, seed: int) -> Any:
-    n_hidden = (n_weights - n_classes) // (n_inputs + n_classes + 1)
+    per_unit = n_inputs + n_classes + 1
+    n_hidden = (n_weights - n_classes) // per_unit
+    if n_hidden < 1:
+        least = per_unit + n_classes
+        raise ValueError(f"n_weights={n_weights} is too few for an MLP: give {least} or more")
     return MLPClassifier((n_hidden,), batch_size=128, max_iter=25, random_state=seed)
 
 

@@ -123,7 +123,10 @@ def _run_baseline(args: argparse.Namespace) -> None:
         )
     name = args.baseline.replace("-", " ")
     images = load_images(args.data, args.data_home)
-    result = measure_baseline(name, images, n_weights=args.weights, seed=args.seed)
+    try:
+        result = measure_baseline(name, images, n_weights=args.weights, seed=args.seed)
+    except ValueError as error:  # a number of weights that no MLP can have
+        raise CommandError(str(error)) from error
     if args.out:
         save_result(result, args.out)
     if args.json:
