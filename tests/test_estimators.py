@@ -312,13 +312,53 @@ def test_validation_rows_of_the_user(make, data):
 
 def test_refit_uses_all_rows_for_the_best_number_of_epochs():
     X, y = DIABETES
-    searched = regressor(early_stopping=True, max_epochs=200, learning_rate=0.1).fit(X, y)
-    refitted = regressor(early_stopping="refit", max_epochs=200, learning_rate=0.1).fit(X, y)
+    settings = {"max_epochs": 200, "learning_rate": 0.1, "n_init": 1}
+    searched = regressor(early_stopping=True, **settings).fit(X, y)
+    refitted = regressor(early_stopping="refit", **settings).fit(X, y)
     assert refitted.n_iter_ == searched.best_epoch_ + 1
     assert refitted.best_epoch_ == searched.best_epoch_
     np.testing.assert_array_equal(refitted.history_["val_loss"], searched.history_["val_loss"])
-    direct = regressor(max_epochs=refitted.n_iter_, learning_rate=0.1).fit(X, y)
+    direct = regressor(**{**settings, "max_epochs": refitted.n_iter_}).fit(X, y)
     np.testing.assert_array_equal(refitted.predict(X), direct.predict(X))
+
+
+@pytest.mark.parametrize("early_stopping", [False, True, "refit"])
+def test_the_best_of_several_drawn_trees_is_kept(early_stopping):
+    X, y = DIABETES
+    kind = "val" if early_stopping else "train"
+    settings = {"early_stopping": early_stopping, "leaf_probability": 0.5, "min_size": None}
+    trained = [regressor(n_init=n, **settings).fit(X, y) for n in range(1, 7)]
+    losses = [
+        model.history_[f"{kind}_loss"][-1 if model.best_epoch_ is None else model.best_epoch_]
+        for model in trained
+    ]
+    assert losses == sorted(losses, reverse=True)  # the first trees are the same for any n_init
+    assert len({model.tree_.size for model in trained}) > 1
+    again = regressor(n_init=6, **settings).fit(X, y)
+    np.testing.assert_array_equal(again.predict(X), trained[-1].predict(X))
+
+
+def test_stopping_in_the_middle_of_several_trees_keeps_the_best_so_far():
+    n_epochs = 0
+
+    def stop_in_the_second_tree(state):
+        nonlocal n_epochs
+        n_epochs += 1
+        return n_epochs == 22
+
+    def interrupt_in_the_second_tree(state):
+        if stop_in_the_second_tree(state):
+            raise KeyboardInterrupt
+
+    X, y = DIABETES
+    first = regressor(n_init=1).fit(X, y)
+    stopped = regressor(n_init=4).fit(X, y, callback=stop_in_the_second_tree)
+    np.testing.assert_array_equal(stopped.predict(X), first.predict(X))
+    n_epochs = 0
+    interrupted = regressor(n_init=4)
+    with pytest.raises(KeyboardInterrupt):
+        interrupted.fit(X, y, callback=interrupt_in_the_second_tree)
+    np.testing.assert_array_equal(interrupted.predict(X), first.predict(X))
 
 
 @pytest.mark.parametrize("early_stopping", [True, "refit"])

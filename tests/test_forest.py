@@ -69,7 +69,7 @@ def test_members_are_trees_of_their_own(make, data):
     single = BNeuralTClassifier if make is classifier else BNeuralTRegressor
     for member in forest.estimators_:
         assert type(member) is single
-        settings = {"max_epochs": 20, "leaf_probability": forest.leaf_probability}
+        settings = {"max_epochs": 20, "leaf_probability": forest.leaf_probability, "n_init": 1}
         alone = single(random_state=member.random_state, **settings).fit(X, y)
         assert alone.tree_ == member.tree_
     assert len({member.tree_.size for member in forest.estimators_}) > 1

@@ -8,8 +8,10 @@ are drawn in `generate`, training in `training`, and the parameters with their d
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
+from math import inf
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -70,7 +72,8 @@ class SingleTree(NeuralTreeEstimator):
         return self.tree_.n_parameters
 
     def _step(self, rows: Rows) -> Step:
-        n_epochs = self._n_epochs(rows) * (2 if self.early_stopping == "refit" else 1)
+        n_times = (1 if self._goes_on() else self.n_init) + (self.early_stopping == "refit")
+        n_epochs = self._n_epochs(rows) * n_times
         return Step("epoch", n_epochs, partial(describe_epoch, score_name=self._score_name))
 
     def _fit_rows(self, rows: Rows, validation: Rows | None, report: Report | None) -> None:
@@ -84,9 +87,13 @@ class SingleTree(NeuralTreeEstimator):
         if validation is None:
             settings = replace(settings, select=None, patience=None)
 
-        start = self._last_tree() if goes_on else self._draw_tree(training, structure)
+        if goes_on:
+            starts: Iterable[NeuralTree] = [self._last_tree()]
+        else:
+            self._learn_scaling(training)
+            starts = (self._draw_tree(training, structure) for _ in range(self.n_init))
         once = training.one_epoch().with_mean_weight_one()
-        result = self._train(start, once, validation, settings, seed, report)
+        start, result = self._train(starts, once, validation, settings, seed, report)
 
         refit = self.early_stopping == "refit" and training is not rows
         if refit and result.status != "callback" and self.best_epoch_ is not None:
@@ -97,7 +104,7 @@ class SingleTree(NeuralTreeEstimator):
             if not goes_on:
                 self._learn_scaling(rows)
             once = rows.one_epoch().with_mean_weight_one()
-            self._train(start, once, None, settings, seed, report)
+            self._train([start], once, None, settings, seed, report)
             self.history_, self.best_epoch_ = search
 
     def _n_epochs(self, rows: Rows) -> int:
@@ -129,9 +136,8 @@ class SingleTree(NeuralTreeEstimator):
             patience=self.n_iter_no_change if self.early_stopping else None,
         )
 
-    def _draw_tree(self, rows: Rows, rng: np.random.Generator, constant: float = 0.0) -> NeuralTree:
-        """Learn the scaling, and draw a tree that uses the features that vary."""
-        self._learn_scaling(rows, constant)
+    def _draw_tree(self, rows: Rows, rng: np.random.Generator) -> NeuralTree:
+        """Draw a tree that uses the features that vary."""
         return NeuralTree.random(
             self.n_features_in_,
             self._n_outputs(),
@@ -176,15 +182,18 @@ class SingleTree(NeuralTreeEstimator):
 
     def _train(
         self,
-        tree: NeuralTree,
+        starts: Iterable[NeuralTree],
         rows: Rows,
         validation: Rows | None,
         settings: TrainingSettings,
         seed: int,
         report: Report | None,
         optimizer_state: Any = None,
-    ) -> TrainingResult:
-        """Train a tree and keep what comes out, also if Ctrl-C cuts it short."""
+    ) -> tuple[NeuralTree, TrainingResult]:
+        """Train trees and keep the best, also if Ctrl-C cuts it short.
+
+        Returns the tree as it was before training, and the result.
+        """
         rows = rows.with_scaled_target(self._target_scaling)
         if validation is not None:
             validation = validation.with_scaled_target(self._target_scaling)
@@ -197,25 +206,34 @@ class SingleTree(NeuralTreeEstimator):
             error = state.train_error if validation is None else state.val_error
             return report(state, 1.0 - error / unit, lambda: self._attributes_at(state))
 
-        try:
-            result = train(
-                tree,
-                X,
-                y,
-                settings=settings,
-                seed=seed,
-                sample_weight=weight,
-                validation=None if validation is None else validation.arrays,
-                input_scaling=self._input_scaling,
-                n_threads=self._n_threads(),
-                callback=tell if report else None,
-                optimizer_state=optimizer_state,
-            )
-        except TrainingInterrupted as interruption:
-            self._keep(interruption.result, rows, validation)
-            raise
-        self._keep(result, rows, validation)
-        return result
+        best, lowest = None, inf
+        for start in starts:
+            try:
+                result = train(
+                    start,
+                    X,
+                    y,
+                    settings=settings,
+                    seed=seed,
+                    sample_weight=weight,
+                    validation=None if validation is None else validation.arrays,
+                    input_scaling=self._input_scaling,
+                    n_threads=self._n_threads(),
+                    callback=tell if report else None,
+                    optimizer_state=optimizer_state,
+                )
+            except TrainingInterrupted as interruption:
+                if best is None:
+                    self._keep(interruption.result, rows, validation)
+                raise
+            loss = _final_loss(result, "val" if settings.select else "train")
+            if best is None or loss < lowest:
+                best, lowest = (start, result), loss
+                self._keep(result, rows, validation)
+            if result.status == "callback":
+                break
+        assert best is not None
+        return best
 
     def _keep(self, result: TrainingResult, rows: Rows, validation: Rows | None) -> None:
         self._trained_tree = result.tree
@@ -254,7 +272,8 @@ class SingleTree(NeuralTreeEstimator):
         seed, n_before, earlier, state = self._draw_seed(), 0, {}, None
         if is_first:
             # What does not vary among the first rows may do so among later ones.
-            tree = self._draw_tree(rows, np.random.default_rng(seed), constant=1.0)
+            self._learn_scaling(rows, constant=1.0)
+            tree = self._draw_tree(rows, np.random.default_rng(seed))
         else:
             tree, state = self._last_tree(), self._optimizer_state
             n_before, earlier = self.n_iter_, self.history_
@@ -262,12 +281,20 @@ class SingleTree(NeuralTreeEstimator):
             self._settings(rows), max_epochs=1, schedule="constant", select=None, patience=None
         )
         once = rows.one_epoch()
-        result = self._train(tree, once, None, settings, seed + n_before, None, state)
+        _, result = self._train([tree], once, None, settings, seed + n_before, None, state)
         self._optimizer_state = result.optimizer_state
         self.n_iter_ += n_before
         for name, figures in self.history_.items():
             self.history_[name] = np.concatenate([earlier.get(name, []), figures])
         return self
+
+
+def _final_loss(result: TrainingResult, kind: str) -> float:
+    """Return the loss of the weights that were kept, infinite if they diverged."""
+    losses = result.history[f"{kind}_loss"]
+    if result.status == "diverged" or losses.size == 0:
+        return inf
+    return float(losses[-1 if result.best_epoch is None else result.best_epoch])
 
 
 @declared

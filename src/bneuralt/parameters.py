@@ -50,6 +50,7 @@ class TreeParameters:
     min_size: int | float | None = 0.8
     max_size: int | None = None
     n_weights: int | None = None
+    n_init: int = 1
     feature_sampling: ArrayLike | Callable[..., np.ndarray] | None = None
     activation: str = "tanh"
     output_activation: str = "linear"
@@ -91,6 +92,9 @@ class ClassifierParameters(TreeParameters):
 class RegressorParameters(TreeParameters):
     """Parameters of `BNeuralTRegressor`."""
 
+    leaf_probability: float = 0.4
+    n_init: int = 4
+
     _fewest_epochs: ClassVar[int] = 60
 
 
@@ -116,6 +120,7 @@ class ForestRegressorParameters(RegressorParameters, ForestParameters):
     """Parameters of `BNeuralForestRegressor`."""
 
     leaf_probability: float = 0.2
+    n_init: int = 1
 
 
 #: The settings of the paper, for classifiers and regressors alike. It says that nodes have up to
@@ -127,6 +132,7 @@ PAPER_SETTINGS: Mapping[str, Any] = MappingProxyType(
         "max_children": 4,
         "leaf_probability": 0.4,
         "min_size": None,
+        "n_init": 1,
         "activation": "sigmoid",
         "output_activation": "sigmoid",
         "init": "uniform",
@@ -194,6 +200,12 @@ PARAMETERS: dict[str, Parameter] = {
         "int or None",
         "Draw a tree of at most so many weights, and at most 3 % fewer. `leaf_probability` is then "
         "chosen to fit, and not used.",
+    ),
+    "n_init": Parameter(
+        [_whole(1)],
+        "int",
+        "Number of trees to draw and train one after the other, of which the one with the lowest "
+        "loss is kept: on validation rows if weights are selected on them, else on training rows.",
     ),
     "feature_sampling": Parameter(
         ["array-like", callable, None],
