@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, NeuralTree, load_model
-from bneuralt.generate import GrowthRule
+from bneuralt.generate import GrowthRule, outputs_above
 from bneuralt.sampling import ReceptiveFields, VarianceSampling, sampler_from_dict
 
 SAMPLERS = [
@@ -206,6 +206,13 @@ def test_trees_of_a_wanted_number_of_weights(
         )  # fmt: skip
         assert min(0.97 * n_weights, n_weights - 1) <= tree.n_parameters <= n_weights
         assert tree.depth <= max_depth
+
+
+def test_no_output_is_starved_of_weights():
+    for seed in range(30):
+        tree = NeuralTree.random(784, 10, 5, 9, min_children=2, n_weights=23_835, random_state=seed)
+        n_leaves = np.bincount(outputs_above(tree.parent)[tree.leaf_parent])
+        assert n_leaves.min() >= 0.1 * n_leaves.mean()
 
 
 @given(

@@ -17,7 +17,7 @@ from bneuralt.activations import activation_code
 from bneuralt.tree import NeuralTree
 from bneuralt.tree_checks import checked_count
 
-__all__ = ["GrowthRule", "LeafSampler", "random_tree"]
+__all__ = ["GrowthRule", "LeafSampler", "outputs_above", "random_tree"]
 
 #: No tree grows larger than this, and redrawing gives up after as many nodes in all.
 LARGEST_SIZE = 20_000_000
@@ -290,7 +290,11 @@ def _draw_between(
 def _draw_with_weights(
     growth: GrowthRule, rng: np.random.Generator, n_weights: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw structures until one has the wanted number of weights, or slightly fewer."""
+    """Draw structures until one has the wanted number of weights, or slightly fewer.
+
+    Every output gets a share of them: some draws of 24,000 weights leave a class with two leaves,
+    and so with nothing to be recognised by.
+    """
     checked_count("n_weights", n_weights, 3)
     fitting = growth.for_weights(n_weights)
     least = min(n_weights - 1, int(np.ceil(n_weights * (1.0 - WEIGHTS_TOLERANCE))))
@@ -302,12 +306,37 @@ def _draw_with_weights(
             continue
         parent, leaf_parent = drawn
         found.append(2 * parent.size + leaf_parent.size - growth.n_outputs)
-        if least <= found[-1] <= n_weights:
+        if least <= found[-1] <= n_weights and not _is_starved(parent, leaf_parent):
             return drawn
     raise ValueError(
         f"no tree of {least} to {n_weights} weights in {len(found)} draws; change n_weights, "
         "max_depth or max_children"
     )
+
+
+def _is_starved(parent: np.ndarray, leaf_parent: np.ndarray) -> bool:
+    """Return whether some output has less than a tenth of its fair share of the leaves."""
+    n_leaves = np.bincount(outputs_above(parent)[leaf_parent], minlength=int((parent < 0).sum()))
+    return bool(n_leaves.min() < 0.1 * n_leaves.mean())
+
+
+def outputs_above(parent: np.ndarray) -> np.ndarray:
+    """Return the output whose subtree each node is in.
+
+    Parameters
+    ----------
+    parent : int array of shape (n_nodes,)
+        Parent of each node, -1 for outputs, which come first.
+
+    Examples
+    --------
+    >>> outputs_above(np.array([-1, -1, 0, 1, 2]))
+    array([0, 1, 0, 1, 0])
+    """
+    above = np.where(parent < 0, np.arange(parent.size), parent)
+    while (parent[above] >= 0).any():
+        above = above[above]
+    return above
 
 
 def _leaf_sampler(feature_sampling: Any, n_inputs: int) -> LeafSampler:

@@ -20,6 +20,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from sklearn.metrics import auc, confusion_matrix, roc_curve
 
 from bneuralt.catalogue import CATALOGUE
+from bneuralt.generate import outputs_above
 from bneuralt.paper import figures, published
 from bneuralt.paper.cells import Cell, ReportTable, number
 from bneuralt.paper.ktree import PUBLISHED, STUCK_BELOW, KTreeTrials
@@ -365,9 +366,7 @@ def tree_picture(
         Width and height in inches.
     """
     nodes, leaves = radial_layout(tree)
-    owner = np.arange(tree.parent.size)  # the output above each node
-    for node in range(tree.n_outputs, tree.parent.size):
-        owner[node] = owner[tree.parent[node]]
+    owner = outputs_above(tree.parent)
     children = np.concatenate([nodes[tree.n_outputs :], leaves])
     parents = np.concatenate([tree.parent[tree.n_outputs :], tree.leaf_parent])
     edges = np.stack([nodes[parents], children, np.full_like(children, np.nan)], axis=1)
