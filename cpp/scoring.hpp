@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
 #include "forward.hpp"
 #include "losses.hpp"
@@ -38,7 +39,7 @@ Score score_table(const Tree& t, Weights<const T> w, const Table& table, const T
 
 // Answers "do these weights beat the best so far?" after every update, giving up as soon as the
 // rows seen cost as much as the best did on all of them. Costs are never negative, so the answer
-// is that of scoring every row; the rows that cost most come first, so it comes early.
+// is that of scoring every row; the rows that cost most of late come first, so it comes early.
 template <class T>
 class UpdateScorer {
     static constexpr int R = 16;
@@ -52,6 +53,7 @@ class UpdateScorer {
           rule_(settings),
           monitor_(settings.monitor),
           patient_(settings.score_all_rows),
+          counts_(settings.monitor == Monitor::error && targets.labels && !targets.weights),
           n_rows_(table.n_rows),
           order_(n_rows_),
           cost_(n_rows_),
@@ -67,8 +69,7 @@ class UpdateScorer {
     // The mean cost if it is below `best`; anything not below `best` otherwise.
     double score(Weights<const T> w, double best) {
         if (best <= 0 && !patient_) return best;  // nothing beats a perfect score
-        // The running sum adds in another order than the final one: leave room for rounding.
-        const double limit = best * total_weight_ * (1 + 1e-9);
+        const double limit = most_that_may_win(best * total_weight_);
         double running = 0;
         for (int64_t first = 0; first < n_rows_; first += R) {
             running += score_block(w, first);
@@ -76,8 +77,6 @@ class UpdateScorer {
         }
         double total = 0;
         for (int64_t i = 0; i < n_rows_; ++i) total += cost_[i];
-        for (int64_t i = 0; i < n_rows_; ++i)
-            memory_[i] = 0.8 * memory_[i] + cost_[i];
         return total / total_weight_;
     }
 
@@ -90,6 +89,12 @@ class UpdateScorer {
     }
 
   private:
+    // Wrong rows are counted exactly, so a tie can be told from a win; other costs are added in
+    // another order here than in the final sum, which leaves room for rounding.
+    double most_that_may_win(double best) const {
+        return counts_ ? std::round(best) - 1 : best * (1 + 1e-9);
+    }
+
     int count(int64_t first) const { return int(std::min<int64_t>(R, n_rows_ - first)); }
     T* block(int64_t first) { return x_.get() + first * table_.n_columns; }
 
@@ -104,6 +109,7 @@ class UpdateScorer {
         for (int r = 0; r < n; ++r) {
             const double cost = double(out.weight(r)) * (monitor_ == Monitor::loss ? loss[r] : error[r]);
             cost_[rows[r]] = cost;
+            memory_[rows[r]] = 0.9 * memory_[rows[r]] + cost;
             sum += cost;
         }
         return sum;
@@ -115,6 +121,7 @@ class UpdateScorer {
     LossRule<T> rule_;
     Monitor monitor_;
     bool patient_;
+    bool counts_;
     int64_t n_rows_;
     double total_weight_ = 0;
     Buffer<int32_t> order_;

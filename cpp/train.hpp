@@ -263,7 +263,6 @@ class Trainer {
         const double value = scorer.score(layout_.of(static_cast<const T*>(theta_.get())), best_value_);
         if (value < best_value_ && all_finite(theta_.get(), layout_.size)) {
             accept(value);
-            scorer.arrange();
         }
     }
 
