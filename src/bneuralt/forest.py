@@ -36,6 +36,10 @@ from bneuralt.tree import NeuralTree
 
 __all__ = ["BNeuralForestClassifier", "BNeuralForestRegressor"]
 
+#: Trees that see no more examples than this are trained to the end whoever wants to stop: it is a
+#: matter of milliseconds, of which asking after every epoch would take a tenth.
+LONG_TRAINING = 100_000
+
 
 class Forest(NeuralTreeEstimator, ForestParameters):
     """Trains many trees, and asks them all."""
@@ -101,7 +105,9 @@ class Forest(NeuralTreeEstimator, ForestParameters):
             member.feature_sampling = self._draw_features(member.random_state)
             drawn = self._draw_rows(len(rows), member.random_state)
             sample = rows if drawn is None else _repeated(rows, drawn)
-            member._fit_rows(sample, validation, lambda *_: stop.is_set())
+            n_examples = member._n_epochs(sample) * len(sample)
+            hears = n_examples > LONG_TRAINING
+            member._fit_rows(sample, validation, (lambda *_: stop.is_set()) if hears else None)
 
         with ThreadPoolExecutor(self._n_threads()) as pool:
             futures = [pool.submit(fit, member) for member in members]
