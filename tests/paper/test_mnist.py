@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from spots import spots, write_spots
 
-from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, load_model
+from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, NeuralTree, load_model
 from bneuralt.cli import build_parser, main
 from bneuralt.paper import mnist_report as report
 from bneuralt.paper.figures import to_svg
@@ -26,6 +26,14 @@ from bneuralt.paper.mnist_baselines import BASELINES, measure_baseline
 @pytest.fixture(scope="module")
 def images():
     return spots()
+
+
+@pytest.mark.parametrize("n_weights", [11_987, 23_835, 241_999])
+def test_the_paper_recipe_can_draw_every_size_of_the_paper(n_weights):
+    shape = {"max_depth", "min_children", "max_children", "n_weights", "init"}
+    settings = classifier("paper", n_weights).get_params()
+    tree = NeuralTree.random(784, 10, random_state=0, **{name: settings[name] for name in shape})
+    assert 0.97 * n_weights <= tree.n_parameters <= n_weights
 
 
 @pytest.mark.parametrize("n_weights", [1_500, 12_000, 24_000])

@@ -61,7 +61,8 @@ MODERN: Mapping[str, Any] = {
     "scale": "minmax",
 }
 
-#: The paper's trees for MNIST have a depth of 5 or 10 and "up to 10" children, which means 9.
+#: The paper's trees for MNIST have a depth of 5 or 10, and "up to 10" or 15 children, which means 9
+#: or 14; the latter are for trees that would not be large enough otherwise.
 PAPER: Mapping[str, Any] = {
     "max_depth": 5,
     "min_children": 2,
@@ -172,8 +173,10 @@ def classifier(
     if n_trees is None:
         n_trees = math.ceil(n_weights / LARGEST_TREE) if recipe == "modern" else 1
     per_tree = n_weights // n_trees
-    settings = dict(PAPER) if recipe == "paper" else {**MODERN, **_balanced(per_tree, n_classes)}
-    if recipe == "modern":
+    if recipe == "paper":
+        settings = {**PAPER, **({"max_children": 14} if per_tree > LARGEST_TREE else {})}
+    else:
+        settings = {**MODERN, **_balanced(per_tree, n_classes)}
         # Three pixels of 28: the same share of images of another size.
         settings["feature_sampling"] = ReceptiveFields(shape, round(min(shape) * 3 / 28, 2))
     common = {"n_weights": per_tree, "max_epochs": epochs, "random_state": seed, "n_jobs": n_jobs}
