@@ -36,8 +36,8 @@ from bneuralt.tree import NeuralTree
 
 __all__ = ["BNeuralForestClassifier", "BNeuralForestRegressor"]
 
-#: Trees that see no more examples than this are trained to the end whoever wants to stop: it is a
-#: matter of milliseconds, of which asking after every epoch would take a tenth.
+#: Trees that see no more examples than this are trained to the end whoever wants to stop: for trees
+#: of a usual size it is a matter of milliseconds, of which asking every epoch would take a tenth.
 LONG_TRAINING = 100_000
 
 
