@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.timing import SHARED, interleaved, processor_time, table
 from bneuralt import NeuralTree, TrainingSettings, _core, show_config, train
-from bneuralt.optimizers import OPTIMIZERS
+from bneuralt.training.optimizers import OPTIMIZERS
 
 N_ROWS, N_EPOCHS = 552, 10  # rows of the Australian training set; short runs, many of them
 FLAGS = {

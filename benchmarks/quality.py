@@ -34,19 +34,19 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 import bneuralt
-from bneuralt.catalogue import PAPER_CLASSIFICATION, PAPER_DATASETS, PAPER_REGRESSION
-from bneuralt.datasets import Dataset
-from bneuralt.paper.figures import critical_difference
-from bneuralt.paper.protocols import Outcome, Scores, derive_seed
-from bneuralt.paper.significance import Ranking
-from bneuralt.paper.statistics import (
+from bneuralt.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_DATASETS, PAPER_REGRESSION
+from bneuralt.datasets.loading import Dataset
+from bneuralt.files import write_atomically
+from bneuralt.paper.experiments.protocols import Outcome, Scores, derive_seed
+from bneuralt.paper.reporting.figures import critical_difference
+from bneuralt.paper.reporting.significance import Ranking
+from bneuralt.paper.reporting.statistics import (
     friedman,
     holm,
     nemenyi_critical_difference,
     wilcoxon_signed_rank,
 )
-from bneuralt.paper.store import Finished, Key, Store
-from bneuralt.persistence import write_atomically
+from bneuralt.paper.running.store import Finished, Key, Store
 
 PROTOCOL = "defaults"
 N_SPLITS = 30
@@ -304,7 +304,9 @@ def main() -> None:
     parser.add_argument("action", choices=["run", "report"])
     parser.add_argument("--store", default="quality.sqlite", help="SQLite file of the figures")
     parser.add_argument("--models", default=",".join(MODELS), help="some of: %(default)s")
-    parser.add_argument("--data-home", help="folder of the data sets, see bneuralt.fetch")
+    parser.add_argument(
+        "--data-home", help="folder of the data sets, see bneuralt.datasets.fetching"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="processes, of one thread each")
     parser.add_argument("--out", type=Path, default=Path("quality"), help="folder for the report")
     arguments = parser.parse_args()

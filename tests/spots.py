@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from bneuralt.fetch import write_images
-from bneuralt.paper.mnist import Images
+from bneuralt.datasets.fetching import write_images
+from bneuralt.paper.images.mnist import Images
 
 
 def draw_spots(n, rng):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from bneuralt import NeuralTree
-from bneuralt.activations import NAMES
+from bneuralt.tree.activations import NAMES
 
 HIDDEN = ("sigmoid", "tanh", "relu", "leaky_relu")
 

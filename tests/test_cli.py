@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from bneuralt import load_model
-from bneuralt.cli import main
+from bneuralt.cli.program import main
 
 ENVIRONMENT = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
 if "PYTHONPATH" in os.environ:  # it may be relative, and the program is run in other folders

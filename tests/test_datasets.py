@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bneuralt import fetch as fetching
-from bneuralt.catalogue import CATALOGUE, IMAGES, PAPER_DATASETS
-from bneuralt.datasets import (
+from bneuralt.datasets import fetching as fetching
+from bneuralt.datasets.catalogue import CATALOGUE, IMAGES, PAPER_DATASETS
+from bneuralt.datasets.loading import (
     DatasetNotFoundError,
     content_checksum,
     data_folder,
@@ -170,7 +170,9 @@ def test_the_checksum_sees_every_number():
 
 
 def test_importing_is_light():
-    code = "import sys, bneuralt.datasets; print([m for m in ('sklearn', 'scipy', 'pandas') "
+    code = (
+        "import sys, bneuralt.datasets.loading; print([m for m in ('sklearn', 'scipy', 'pandas') "
+    )
     code += "if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

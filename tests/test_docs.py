@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import bneuralt
-from bneuralt.cli import build_parser
+from bneuralt.cli.program import build_parser
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -93,7 +93,7 @@ def test_defaults_shown_beside_those_of_scikit_learn():
 
 
 def test_exit_codes_are_documented():
-    from bneuralt.commands import EXIT_CODES
+    from bneuralt.cli.errors import EXIT_CODES
 
     page = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
     for line in EXIT_CODES.splitlines()[1:]:

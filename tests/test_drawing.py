@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bneuralt import NeuralTree
-from bneuralt.drawing import draw_tree, use_color
+from bneuralt.drawing.terminal import draw_tree, use_color
 
 ESCAPE = re.compile(r"\033\[\d*m")
 

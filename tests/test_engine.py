@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from strategies import HIDDEN, TASKS, draw_rows, draw_tree, seeds
 
 from bneuralt import NeuralTree, TrainingSettings, _core, reference, train
-from bneuralt.optimizers import OPTIMIZERS
-from bneuralt.training import (
+from bneuralt.training.optimizers import OPTIMIZERS
+from bneuralt.training.trainer import (
     TrainingDiverged,
     TrainingInterrupted,
     epoch_order,

@@ -30,10 +30,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_param_validation, parametrize_with_checks
 
 from bneuralt import PAPER_SETTINGS, BNeuralTClassifier, BNeuralTRegressor
-from bneuralt.optimizers import RMSprop
-from bneuralt.progress import Step, _progress_line
-from bneuralt.rows import TinyDataWarning
-from bneuralt.training import TrainingDiverged
+from bneuralt.estimators.callbacks import Step, _progress_line
+from bneuralt.estimators.rows import TinyDataWarning
+from bneuralt.training.optimizers import RMSprop
+from bneuralt.training.trainer import TrainingDiverged
 
 IRIS = load_iris(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bneuralt import NeuralTree
-from bneuralt.generate import GrowthRule
+from bneuralt.tree.generate import GrowthRule
 
 N_TREES = 10_000
 

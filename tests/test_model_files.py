@@ -24,8 +24,8 @@ from bneuralt import (
     __version__,
     load_model,
 )
-from bneuralt.optimizers import OPTIMIZERS, Momentum
-from bneuralt.persistence import ModelFileError
+from bneuralt.files import ModelFileError
+from bneuralt.training.optimizers import OPTIMIZERS, Momentum
 
 SMALL = {"max_depth": 2, "max_epochs": 3, "random_state": 0}
 IRIS = load_iris(return_X_y=True)

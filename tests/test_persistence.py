@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tree_strategies import neural_trees
 
 from bneuralt import NeuralTree
-from bneuralt.persistence import ModelFileError, format_json, parse_json, write_atomically
+from bneuralt.files import ModelFileError, format_json, parse_json, write_atomically
 
 TREE = NeuralTree(
     n_inputs=3,

@@ -4,9 +4,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bneuralt.catalogue import CATALOGUE, PAPER_CLASSIFICATION, PAPER_DATASETS, PAPER_REGRESSION
-from bneuralt.paper import published
-from bneuralt.paper.experiments import ALL_EXPERIMENTS, GROUPS
+from bneuralt.datasets.catalogue import (
+    CATALOGUE,
+    PAPER_CLASSIFICATION,
+    PAPER_DATASETS,
+    PAPER_REGRESSION,
+)
+from bneuralt.paper.experiments.grid import ALL_EXPERIMENTS, GROUPS
+from bneuralt.paper.reporting import published
 
 CLASSES, REGRESSION = list(PAPER_CLASSIFICATION), list(PAPER_REGRESSION)
 

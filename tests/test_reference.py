@@ -8,9 +8,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tree_strategies import neural_trees
 
-from bneuralt import NeuralTree, losses, optimizers, reference
-from bneuralt.activations import ACTIVATIONS, NAMES
-from bneuralt.optimizers import Adam, Momentum, RMSprop, get_optimizer
+from bneuralt import NeuralTree, reference
+from bneuralt.training import losses, optimizers
+from bneuralt.training.optimizers import Adam, Momentum, RMSprop, get_optimizer
+from bneuralt.tree.activations import ACTIVATIONS, NAMES
 
 SEEDS = st.integers(0, 2**32 - 1)
 

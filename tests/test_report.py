@@ -12,21 +12,27 @@ from chromium import browser
 from matplotlib.figure import Figure
 from spots import spots, write_spots
 
-from bneuralt.catalogue import CATALOGUE, PAPER_CLASSIFICATION, PAPER_DATASETS, PAPER_REGRESSION
-from bneuralt.cli import main
-from bneuralt.paper import figures, published, significance, tables
-from bneuralt.paper.cells import number
-from bneuralt.paper.findings import findings
-from bneuralt.paper.image_files import ImageResults, save_result
-from bneuralt.paper.image_sections import image_sections
-from bneuralt.paper.ktree import KTreeTrial, KTreeTrials
-from bneuralt.paper.mnist import ImageRun, run_images, save_run
-from bneuralt.paper.mnist_baselines import Baseline
-from bneuralt.paper.mnist_report import table4
-from bneuralt.paper.report import write_report
-from bneuralt.paper.results import COLUMNS, Results
-from bneuralt.plot import draw_tree, radial_layout
-from bneuralt.tree import NeuralTree
+from bneuralt.cli.program import main
+from bneuralt.datasets.catalogue import (
+    CATALOGUE,
+    PAPER_CLASSIFICATION,
+    PAPER_DATASETS,
+    PAPER_REGRESSION,
+)
+from bneuralt.drawing.pictures import draw_tree, radial_layout
+from bneuralt.paper.images.image_files import ImageResults, save_result
+from bneuralt.paper.images.ktree import KTreeTrial, KTreeTrials
+from bneuralt.paper.images.mnist import ImageRun, run_images, save_run
+from bneuralt.paper.images.mnist_baselines import Baseline
+from bneuralt.paper.reporting import figures, published, significance
+from bneuralt.paper.reporting import result_tables as tables
+from bneuralt.paper.reporting.cells import number
+from bneuralt.paper.reporting.findings import findings
+from bneuralt.paper.reporting.image_sections import image_sections
+from bneuralt.paper.reporting.mnist_report import table4
+from bneuralt.paper.reporting.report import write_report
+from bneuralt.paper.reporting.results import COLUMNS, Results
+from bneuralt.tree.neural_tree import NeuralTree
 
 SIX = [f"B-S-ESy-p4-{letter}" for letter in "GMNARD"]
 BASELINES = ["DT", "RF", "GP", "NBC", "SVM", "HGB"]
@@ -456,7 +462,7 @@ def test_the_page_opens_in_a_browser(report, tmp_path):
 
 
 def test_a_store_gives_what_the_report_takes(tmp_path):
-    from bneuralt.paper.store import Store
+    from bneuralt.paper.running.store import Store
 
     with Store(tmp_path / "runs.sqlite") as store:
         frame = store.to_frame()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from bneuralt import NeuralTree
-from bneuralt.rows import (
+from bneuralt.estimators.rows import (
     Rows,
     TinyDataWarning,
     _folded,
@@ -17,7 +17,7 @@ from bneuralt.rows import (
     class_weights,
     hold_out,
 )
-from bneuralt.scaling import fold, learn_scaling
+from bneuralt.estimators.scaling import fold, learn_scaling
 
 DTYPES = st.sampled_from([np.float64, np.float32, np.uint8])
 

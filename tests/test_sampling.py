@@ -12,8 +12,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, NeuralTree, load_model
-from bneuralt.generate import GrowthRule, outputs_above
-from bneuralt.sampling import ReceptiveFields, VarianceSampling, sampler_from_dict
+from bneuralt.tree.generate import GrowthRule, outputs_above
+from bneuralt.tree.sampling import ReceptiveFields, VarianceSampling, sampler_from_dict
 
 SAMPLERS = [
     VarianceSampling(),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from bneuralt.paper import statistics as s
+from bneuralt.paper.reporting import statistics as s
 
 scores = st.lists(st.integers(0, 40).map(lambda k: k / 40), min_size=2, max_size=30)
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=20)

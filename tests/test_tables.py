@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bneuralt.encoding import TableEncoding, learn_encoding
-from bneuralt.tables import TableError, parse_csv, read_csv
+from bneuralt.tables.encoding import TableEncoding, learn_encoding
+from bneuralt.tables.reading import TableError, parse_csv, read_csv
 
 PEOPLE = "height,sex,city,target\n1.7,f,Köln,60\n1.8,m,Rome,80.5\n1.6,f,Paris,55\n"
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tree_strategies import neural_trees
 
 from bneuralt import NeuralTree, reference
-from bneuralt.activations import ACTIVATIONS, NAMES, activation_code
+from bneuralt.tree.activations import ACTIVATIONS, NAMES, activation_code
 
 DTYPES = (np.float64, np.float32)
 

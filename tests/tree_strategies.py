@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from bneuralt import NeuralTree
-from bneuralt.activations import NAMES, OUTPUT_NAMES
+from bneuralt.tree.activations import NAMES, OUTPUT_NAMES
 
 
 @st.composite

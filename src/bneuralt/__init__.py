@@ -10,6 +10,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from bneuralt._moved import install_aliases
+
 __version__ = "0.1.0"
 
 # Public name -> module that defines it. Modules load at first use, so that importing
@@ -19,14 +21,16 @@ _WHERE = {
     "BNeuralTClassifier": "estimators",
     "BNeuralTRegressor": "estimators",
     "PAPER_SETTINGS": "estimators",
-    "BNeuralForestClassifier": "forest",
-    "BNeuralForestRegressor": "forest",
-    "load_model": "model_file",
+    "BNeuralForestClassifier": "estimators",
+    "BNeuralForestRegressor": "estimators",
+    "load_model": "estimators",
     "load_dataset": "datasets",
-    "show_config": "config",
+    "show_config": "installation",
     "TrainingSettings": "training",
     "train": "training",
 }
+
+install_aliases()
 
 __all__ = ["__version__", *_WHERE]
 

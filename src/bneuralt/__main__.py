@@ -2,6 +2,6 @@
 
 import sys
 
-from bneuralt.cli import main
+from bneuralt.cli.program import main
 
 sys.exit(main())

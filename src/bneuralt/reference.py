@@ -28,9 +28,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bneuralt.activations import LEAKY_SLOPE, NAMES
-from bneuralt.optimizers import Nesterov, Optimizer, PaperAdam, get_optimizer
-from bneuralt.tree import NeuralTree
+from bneuralt.training.optimizers import Nesterov, Optimizer, PaperAdam, get_optimizer
+from bneuralt.tree.activations import LEAKY_SLOPE, NAMES
+from bneuralt.tree.neural_tree import NeuralTree
 
 __all__ = ["Node", "batch_gradient", "batch_loss", "build", "forward", "gradient", "train"]
 

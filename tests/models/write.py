@@ -17,8 +17,8 @@ from bneuralt import (
     BNeuralTClassifier,
     BNeuralTRegressor,
 )
-from bneuralt.model_file import MODEL_VERSION
-from bneuralt.optimizers import Adam
+from bneuralt.estimators.model_file import MODEL_VERSION
+from bneuralt.training.optimizers import Adam
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bneuralt.paper.experiments import (
+from bneuralt.paper.experiments.grid import (
     ADDITIONS,
     ALL_EXPERIMENTS,
     GROUPS,

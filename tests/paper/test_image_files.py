@@ -5,12 +5,12 @@ import json
 import pytest
 from spots import spots
 
-from bneuralt.cli import main
-from bneuralt.paper.image_files import load_results, save_result
-from bneuralt.paper.ktree import KTreeTrial, KTreeTrials
-from bneuralt.paper.mnist import run_images, save_run
-from bneuralt.paper.mnist_baselines import Baseline
-from bneuralt.persistence import ModelFileError
+from bneuralt.cli.program import main
+from bneuralt.files import ModelFileError
+from bneuralt.paper.images.image_files import load_results, save_result
+from bneuralt.paper.images.ktree import KTreeTrial, KTreeTrials
+from bneuralt.paper.images.mnist import run_images, save_run
+from bneuralt.paper.images.mnist_baselines import Baseline
 
 CART = Baseline("mnist", "CART", 0, 0.12, None, 9.5)
 MLP = Baseline("fashion_mnist", "MLP", 0, 0.13, 23_860, 60.0)

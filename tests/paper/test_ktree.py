@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from spots import write_spots
 
-from bneuralt.cli import main
-from bneuralt.datasets import load_dataset
-from bneuralt.optimizers import Adam
-from bneuralt.paper.image_files import load_results
-from bneuralt.paper.ktree import (
+from bneuralt.cli.program import main
+from bneuralt.datasets.loading import load_dataset
+from bneuralt.paper.images.image_files import load_results
+from bneuralt.paper.images.ktree import (
     PUBLISHED,
     KTreeTrial,
     KTreeTrials,
@@ -20,9 +19,10 @@ from bneuralt.paper.ktree import (
     run_k_tree,
     two_classes,
 )
-from bneuralt.paper.ktree import _frozen_bias as frozen_bias
-from bneuralt.paper.mnist_report import k_tree_table
-from bneuralt.training import TrainingSettings, train
+from bneuralt.paper.images.ktree import _frozen_bias as frozen_bias
+from bneuralt.paper.reporting.mnist_report import k_tree_table
+from bneuralt.training.optimizers import Adam
+from bneuralt.training.trainer import TrainingSettings, train
 
 
 @pytest.mark.parametrize("k", [1, 32])

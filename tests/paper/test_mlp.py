@@ -10,11 +10,11 @@ pytest.importorskip("jax", reason="the MLP experiments need jax and optax")
 import jax
 import jax.numpy as jnp
 
-from bneuralt.datasets import load_dataset
-from bneuralt.paper import mlp
-from bneuralt.paper.experiments import MLP, OPTIMIZERS, parse
-from bneuralt.paper.mlp import make_optimizer, predict, run_mlp
-from bneuralt.paper.protocols import Problem, derive_seed, get_protocol
+from bneuralt.datasets.loading import load_dataset
+from bneuralt.paper.experiments import mlp
+from bneuralt.paper.experiments.grid import MLP, OPTIMIZERS, parse
+from bneuralt.paper.experiments.mlp import make_optimizer, predict, run_mlp
+from bneuralt.paper.experiments.protocols import Problem, derive_seed, get_protocol
 
 
 class NaiveMLP:

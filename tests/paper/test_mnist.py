@@ -8,11 +8,9 @@ import pytest
 from spots import spots, write_spots
 
 from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, NeuralTree, load_model
-from bneuralt.cli import build_parser, main
-from bneuralt.paper import mnist_report as report
-from bneuralt.paper.figures import to_svg
-from bneuralt.paper.image_files import load_results
-from bneuralt.paper.mnist import (
+from bneuralt.cli.program import build_parser, main
+from bneuralt.paper.images.image_files import load_results
+from bneuralt.paper.images.mnist import (
     ImageRun,
     classifier,
     group_runs,
@@ -20,7 +18,9 @@ from bneuralt.paper.mnist import (
     run_images,
     save_run,
 )
-from bneuralt.paper.mnist_baselines import BASELINES, measure_baseline
+from bneuralt.paper.images.mnist_baselines import BASELINES, measure_baseline
+from bneuralt.paper.reporting import mnist_report as report
+from bneuralt.paper.reporting.figures import to_svg
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bneuralt.datasets import load_dataset
-from bneuralt.paper.baselines import CLASSIFICATION_ONLY, LABELS, make_estimator, run_baseline
-from bneuralt.paper.experiments import parse
-from bneuralt.paper.protocols import PROTOCOLS, Problem, derive_seed, get_protocol
+from bneuralt.datasets.loading import load_dataset
+from bneuralt.paper.experiments.baselines import (
+    CLASSIFICATION_ONLY,
+    LABELS,
+    make_estimator,
+    run_baseline,
+)
+from bneuralt.paper.experiments.grid import parse
+from bneuralt.paper.experiments.protocols import PROTOCOLS, Problem, derive_seed, get_protocol
 
 PAPER, HONEST = PROTOCOLS["paper"], PROTOCOLS["honest"]
 

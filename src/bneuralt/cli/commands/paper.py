@@ -1,0 +1,171 @@
+"""The commands of ``bneuralt paper``: run and report, and where the others are."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from bneuralt.cli.commands.paper_ktree import add_ktree_command
+from bneuralt.cli.commands.paper_mnist import add_mnist_command
+from bneuralt.cli.errors import BAD_DATA, CANNOT_WRITE, INTERRUPTED, OK, CommandError
+
+if TYPE_CHECKING:
+    from bneuralt.paper.running.store import Key
+
+__all__ = ["add_paper_commands"]
+
+_STORE = "bneuralt-runs.sqlite"
+_REPORT = "bneuralt-report"
+_FAILED = 1
+
+_RUN = """\
+Run experiments of the paper, those that the store does not hold yet.
+
+Experiments have the names of the paper's tables A2 and A3 (B-S-ESy-p4-R, M-S-ESy-Rn-L-D, RF, ...);
+groups (all, table2, best, bneuralt, mlp, table2-mlp, baselines, additions, equal-oracle, quick) and
+patterns ('B-S-*') stand for several. It can be stopped in any way: the same command goes on.
+"""
+
+
+def add_paper_commands(subparsers: argparse._SubParsersAction) -> None:
+    """Add ``paper`` with its own commands to the program's."""
+    paper = subparsers.add_parser("paper", help="compute the paper's tables and figures again")
+    commands = paper.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_run(commands)
+    _add_report(commands)
+    add_mnist_command(commands)
+    add_ktree_command(commands)
+
+
+def _add_run(commands: argparse._SubParsersAction) -> None:
+    parser = commands.add_parser(
+        "run",
+        help="run experiments, those that are not in the store yet",
+        description=_RUN,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="a small selection on embedded data, about a minute; --protocol, --experiments, "
+        "--datasets and --runs are ignored",
+    )
+    parser.add_argument(
+        "--protocol",
+        default="both",
+        choices=["paper", "honest", "both"],
+        help="paper: weights are chosen on the test rows; honest: they never are (default: both)",
+    )
+    parser.add_argument(
+        "--experiments",
+        default="table2",
+        metavar="NAMES",
+        help="names, groups, patterns; commas between them (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--datasets",
+        default="all",
+        metavar="NAMES",
+        help="names, or all, classification, regression, embedded (default: %(default)s)",
+    )
+    parser.add_argument("--runs", type=int, default=30, metavar="N", help="default: %(default)s")
+    parser.add_argument(
+        "--jobs", type=int, default=-1, metavar="N", help="processes (default: one per core)"
+    )
+    parser.add_argument("--store", default=_STORE, help="file of runs (default: %(default)s)")
+    parser.add_argument(
+        "--backend",
+        default="loky",
+        metavar="WHERE",
+        help="loky (this machine's cores), sequential, or dask://HOST:PORT (default: %(default)s)",
+    )
+    parser.add_argument("--data-home", metavar="DIR", help="the data folder")
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.set_defaults(run=_run)
+
+
+def _add_report(commands: argparse._SubParsersAction) -> None:
+    parser = commands.add_parser(
+        "report", help="set results beside the paper: one page, and its tables and figures as files"
+    )
+    parser.add_argument(
+        "--store", help=f"file of runs (default: {_STORE}; with --images alone: none)"
+    )
+    parser.add_argument(
+        "--images",
+        metavar="DIR",
+        help="folder of what `bneuralt paper mnist` and `bneuralt paper ktree` wrote, as *.json",
+    )
+    parser.add_argument("--data-home", metavar="DIR", help="the data folder, for MNIST's test rows")
+    parser.add_argument("--out", default=_REPORT, help="folder to write (default: %(default)s)")
+    parser.set_defaults(run=_report)
+
+
+def _run(args: argparse.Namespace) -> int:
+    # joblib, scikit-learn and the rest are loaded only now: --help answers at once.
+    from bneuralt.paper.running.runner import QUICK, run
+    from bneuralt.paper.running.store import Store, StoreError
+    from bneuralt.paper.running.workers import WorkerError
+
+    selection = QUICK
+    if not args.quick:
+        selection = {
+            "protocols": ("paper", "honest") if args.protocol == "both" else args.protocol,
+            "experiments": args.experiments,
+            "datasets": args.datasets,
+            "runs": args.runs,
+        }
+    options = {"jobs": args.jobs, "backend": args.backend, "data_home": args.data_home}
+    try:
+        with Store(args.store) as store:
+            summary = run(**selection, store=store, quiet=args.quiet, **options)
+    except StoreError as error:
+        raise CommandError(str(error), CANNOT_WRITE) from error
+    except (ValueError, WorkerError) as error:
+        raise CommandError(str(error)) from error
+    except KeyboardInterrupt:
+        print("\nstopped; finished runs are stored, the same command goes on", file=sys.stderr)
+        return INTERRUPTED
+    print(
+        f"{args.store}: {summary.requested} runs asked for, {summary.present} were there, "
+        f"{summary.computed} computed in {summary.seconds:.0f} s"
+    )
+    _print_failures(summary.failures)
+    return _FAILED if summary.failures else OK
+
+
+def _print_failures(failures: dict[Key, str]) -> None:
+    """Print each error once, with the runs that it befell."""
+    runs_of: dict[str, list[str]] = {}
+    for key, trace in failures.items():
+        runs_of.setdefault(trace, []).append(" ".join(map(str, key)))
+    for trace, runs in runs_of.items():
+        others = f" and {len(runs) - 1} more runs" if len(runs) > 1 else ""
+        print(f"{runs[0]}{others} failed:\n{trace}", file=sys.stderr)
+
+
+def _report(args: argparse.Namespace) -> int:
+    from bneuralt.datasets.loading import DatasetNotFoundError
+    from bneuralt.paper.images.image_files import load_results
+    from bneuralt.paper.images.mnist import load_images
+    from bneuralt.paper.reporting.report import write_report
+    from bneuralt.paper.running.store import Store, StoreError
+
+    frame = images = digits = None
+    provenance: dict[str, str] = {}
+    if args.store or not args.images:
+        try:
+            with Store(args.store or _STORE, must_exist=True) as store:
+                frame, provenance = store.to_frame(), store.provenance()
+        except StoreError as error:
+            raise CommandError(str(error), BAD_DATA) from error
+    if args.images:
+        images = load_results(args.images)
+        provenance |= images.provenance()
+        with suppress(DatasetNotFoundError):  # the report says what is missing for that reason
+            digits = load_images("mnist", args.data_home)
+    page = write_report(frame, args.out, images=images, digits=digits, provenance=provenance)
+    print(page)
+    return OK

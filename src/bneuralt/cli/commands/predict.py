@@ -1,0 +1,141 @@
+"""Predict the rows of a CSV file with a model written by `bneuralt train`.
+
+Predictions are written as CSV, one line per row, to the standard output or to a file. Where the
+table has the target column, the score is shown as well; with the very table the model was trained
+on, the score of the held-out rows is shown beside the one that `train` reported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import sys
+from typing import Any
+
+import numpy as np
+
+from bneuralt.cli.errors import BAD_DATA, CommandError
+from bneuralt.cli.table_options import add_table_arguments, read_table
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL.json", help="a file written by bneuralt train")
+    parser.add_argument("data", metavar="DATA.csv", help="the table; - reads the standard input")
+    parser.add_argument("--out", metavar="FILE.csv", help="write the predictions to this file")
+    parser.add_argument(
+        "--probabilities", action="store_true", help="one more column per class: its probability"
+    )
+    parser.add_argument(
+        "--held-out", action="store_true", help="only the rows that were held out in the training"
+    )
+    parser.add_argument("--json", action="store_true", help="predictions and scores as JSON")
+    add_table_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    from bneuralt.cli.model_files import held_out_rows, read_model, table_encoding, task_of
+    from bneuralt.cli.outputs import check_output
+    from bneuralt.files import write_atomically
+
+    if args.out:
+        check_output(args.out, inputs=(args.data, args.model))
+    model = read_model(args.model)
+    encoding = table_encoding(model, args.model)
+    if args.probabilities and task_of(model) == "regression":
+        raise CommandError("--probabilities: the model predicts numbers, not classes.")
+    table = read_table(args.data, args, expect=encoding.column_names)
+    X = encoding.features(table, decimal=args.decimal)
+    y = encoding.labels(table, decimal=args.decimal)
+    held_out = held_out_rows(model, args.model, table)
+    if args.held_out and held_out is None:
+        raise CommandError(_why_no_held_out_rows(model, args), BAD_DATA)
+    rows = held_out if args.held_out and held_out is not None else np.arange(table.n_rows)
+    predicted = model.predict(X)
+    probabilities = model.predict_proba(X) if args.probabilities else None
+    summary = _summary(model, encoding.task, y, predicted, rows, held_out)
+    if args.json:
+        text = _as_json(model, summary, rows, predicted, probabilities)
+    else:
+        text = _as_csv(model, rows, predicted, probabilities)
+    if args.out:
+        write_atomically(args.out, text)
+    else:
+        sys.stdout.write(text)
+    print(_summary_text(summary, args), file=sys.stdout if args.out else sys.stderr)
+
+
+def _why_no_held_out_rows(model: Any, args: argparse.Namespace) -> str:
+    if not model.extra_.get("held_out_rows"):
+        return f"--held-out: {args.model} does not tell of any held-out rows."
+    return f"--held-out: {args.data} is not the file that {args.model} was trained on."
+
+
+def _summary(
+    model: Any,
+    task: str,
+    y: np.ndarray | None,
+    predicted: np.ndarray,
+    rows: np.ndarray,
+    held_out: np.ndarray | None,
+) -> dict[str, Any]:
+    from bneuralt.cli.evaluation import scores
+
+    summary: dict[str, Any] = {"rows": len(rows), "scores": None, "held_out": None}
+    if y is not None:
+        summary["scores"] = scores(task, y[rows], predicted[rows])
+        if held_out is not None:
+            summary["held_out"] = {
+                "rows": len(held_out),
+                "scores": scores(task, y[held_out], predicted[held_out]),
+                "reported": model.extra_.get("held_out_scores"),
+            }
+    return summary
+
+
+def _summary_text(summary: dict[str, Any], args: argparse.Namespace) -> str:
+    from bneuralt.cli.summary import score_text
+
+    place = f"; they are in {args.out}" if args.out else ""
+    text = f"{summary['rows']:,} rows predicted{place}"
+    held_out = summary["held_out"]
+    if summary["scores"] and not args.held_out:
+        seen = " (those it was trained on among them)" if held_out else ""
+        text += f"\nall rows{seen}: {score_text(summary['scores'])}"
+    if held_out:
+        same = held_out["scores"] == held_out["reported"]
+        verdict = "as train reported" if same else f"but train reported {held_out['reported']}"
+        text += f"\n{held_out['rows']:,} held-out rows: {score_text(held_out['scores'])}, {verdict}"
+    return text
+
+
+def _as_csv(
+    model: Any, rows: np.ndarray, predicted: np.ndarray, probabilities: np.ndarray | None
+) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    titles = [] if probabilities is None else [f"p({label})" for label in model.classes_]
+    writer.writerow(["row", "prediction", *titles])
+    for row in rows:
+        more = [] if probabilities is None else probabilities[row].tolist()
+        writer.writerow([row + 1, predicted[row].item(), *more])
+    return out.getvalue()
+
+
+def _as_json(
+    model: Any,
+    summary: dict[str, Any],
+    rows: np.ndarray,
+    predicted: np.ndarray,
+    probabilities: np.ndarray | None,
+) -> str:
+    result: dict[str, Any] = {
+        **summary,
+        "row": (rows + 1).tolist(),
+        "prediction": predicted[rows].tolist(),
+    }
+    if probabilities is not None:
+        result["classes"] = model.classes_.tolist()
+        result["probabilities"] = probabilities[rows].tolist()
+    return json.dumps(result) + "\n"

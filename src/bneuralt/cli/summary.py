@@ -1,0 +1,124 @@
+"""The reports of `train` and `predict` as text for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from bneuralt.cli.outputs import terminal_width
+
+_TITLES = {"accuracy": "Accuracy", "r2": "r2", "rmse": "RMSE"}
+_TOP_FEATURES = 8
+
+
+def train_report(report: dict[str, Any]) -> str:
+    """What `bneuralt train` prints."""
+    parts = [_what_was_done(report), _score_lines(report)]
+    held_out = report["held_out"]
+    if held_out and "confusion" in held_out:
+        parts.append(_confusion(held_out["confusion"]))
+    parts.append(_features(report))
+    file = report["model"]["file"]
+    parts.append(f"The model is in {file}. To use it: bneuralt predict {file} DATA.csv")
+    return "\n\n".join(parts)
+
+
+def _what_was_done(report: dict[str, Any]) -> str:
+    data, model, training = report["data"], report["model"], report["training"]
+    target = f"target {data['target']!r}"
+    if data["classes"]:
+        counts = [f"{label} {count}" for label, count in data["classes"].items()]
+        shown = ", ".join(counts[:10]) + (", ..." if len(counts) > 10 else "")
+        target += f" with {len(counts)} classes ({shown})"
+    kind = "One tree" if model["kind"] == "tree" else f"A forest of {model['trees']} trees"
+    return (
+        f"{data['file']}: {data['rows']:,} rows, {data['features']} features, {target}\n"
+        f"{kind}, trained on {training['rows']:,} rows in {_seconds(training['seconds'])}: "
+        f"{model['weights']:,} weights, {model['nodes']:,} nodes, depth {model['depth']}"
+    )
+
+
+def _score_lines(report: dict[str, Any]) -> str:
+    rows = []
+    held_out, cv = report["held_out"], report["cross_validation"]
+    if held_out:
+        place = f"on {held_out['rows']:,} held-out rows"
+        trivial = held_out["always_the_same"]
+        for name, value in held_out["scores"].items():
+            without = trivial["scores"][name]
+            note = f"   (always {_answer(trivial['answer'])}: {_number(without)})"
+            rows.append((f"{_TITLES[name]} {place}", _number(value) + note))
+    if cv:
+        place = f"by {cv['folds']}-fold cross-validation of the training rows"
+        for name, summary in cv.items():
+            if name != "folds" and summary:
+                spread = f"{summary['mean']:.4f}   (standard deviation {summary['sd']:.4f})"
+                rows.append((f"{_TITLES[name]} {place}", spread))
+    if not rows:
+        return "No score: no row was held out, and there was no cross-validation."
+    width = max(len(title) for title, _ in rows)
+    return "\n".join(f"{title:<{width}}  {value}" for title, value in rows)
+
+
+def _answer(answer: str | int | float) -> str:
+    return f"{answer:.5g}" if isinstance(answer, float) else repr(answer)
+
+
+def _confusion(confusion: dict[str, Any]) -> str:
+    labels = [str(label) for label in confusion["labels"]]
+    counts = confusion["counts"]
+    cells = [[str(n) for n in row] for row in counts]
+    width = max(len(text) for text in [*labels, *(c for row in cells for c in row)])
+    first = max(map(len, labels))
+    if first + (width + 2) * len(labels) + 2 > terminal_width():
+        return _worst_confusions(labels, counts)
+    lines = ["Held-out rows by true class (down) and predicted class (across)"]
+    lines.append(_line("", labels, first, width))
+    lines += [_line(label, row, first, width) for label, row in zip(labels, cells, strict=True)]
+    return "\n".join(lines)
+
+
+def _line(head: str, cells: Iterable[str], first: int, width: int) -> str:
+    return f"  {head:<{first}}" + "".join(f"  {cell:>{width}}" for cell in cells)
+
+
+def _worst_confusions(labels: list[str], counts: list[list[int]]) -> str:
+    wrong = [
+        (counts[i][j], labels[i], labels[j])
+        for i in range(len(labels))
+        for j in range(len(labels))
+        if i != j and counts[i][j]
+    ]
+    wrong.sort(key=lambda entry: -entry[0])
+    lines = ["Most frequent confusions on the held-out rows"]
+    lines += [f"  {true} taken for {said}: {n}" for n, true, said in wrong[:10]]
+    return "\n".join(lines if wrong else ["No held-out row was taken for another class."])
+
+
+def _features(report: dict[str, Any]) -> str:
+    score = "accuracy" if report["task"] == "classification" else "r2"
+    shown = report["features"][:_TOP_FEATURES]
+    width = max(len(entry["feature"]) for entry in shown)
+    lines = [f"Features that matter most (drop of {score} when shuffled; leaves that carry it)"]
+    lines += [
+        f"  {entry['feature']:<{width}}  {entry['importance']:7.4f}  {entry['leaves']:5d}"
+        for entry in shown
+    ]
+    hidden = len(report["features"]) - len(shown)
+    return "\n".join(lines + ([f"  and {hidden} more"] if hidden else []))
+
+
+def score_text(scores: dict[str, float | None]) -> str:
+    """Scores in half a line, such as ``r2 0.7312, RMSE 2.114``."""
+    return ", ".join(
+        f"{_TITLES[name].replace('Accuracy', 'accuracy')} {_number(value)}"
+        for name, value in scores.items()
+    )
+
+
+def _number(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.4f}"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds * 1e3:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"

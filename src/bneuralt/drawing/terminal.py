@@ -1,0 +1,269 @@
+"""Drawing a tree with plain characters, for terminals and logs.
+
+One line per function node: the weight of its edge, its activation, then the sum it takes of its
+bias and its leaves. The function nodes below it belong to the same sum and follow, indented.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+import numpy as np
+
+from bneuralt.tree.activations import NAMES
+from bneuralt.tree.neural_tree import NeuralTree
+
+__all__ = ["draw_tree", "use_color"]
+
+_BOLD, _GREEN, _RED, _FAINT, _RESET = "\033[1m", "\033[32m", "\033[31m", "\033[2m", "\033[0m"
+_MIN_TEXT = 24  # however deep the tree, leave this many columns to the text of a line
+
+
+def draw_tree(
+    tree: NeuralTree,
+    *,
+    feature_names: Sequence[str] | None = None,
+    output_names: Sequence[object] | None = None,
+    width: int | None = None,
+    max_lines: int | None = None,
+    color: bool | None = None,
+    ascii_only: bool | None = None,
+) -> str:
+    """Draw a tree with text characters.
+
+    Parameters
+    ----------
+    tree : NeuralTree
+    feature_names : sequence of str, optional
+        Names of the inputs; ``x0``, ``x1``, ... by default.
+    output_names : sequence, optional
+        Names of the outputs, such as the classes; ``y`` or ``class 0``, ... by default.
+    width : int, optional
+        Columns to fill at most; by default those of the terminal.
+    max_lines : int, optional
+        Leave out the deepest levels until the drawing has no more lines than this. The outputs
+        are always drawn.
+    color : bool, optional
+        Mark positive and negative weights by colour. By default only where `use_color` says so.
+    ascii_only : bool, optional
+        Draw without box characters. By default only where the output cannot encode them.
+
+    Returns
+    -------
+    str
+        The lines, without a final line end.
+
+    Examples
+    --------
+    >>> from bneuralt import NeuralTree
+    >>> from bneuralt.drawing.terminal import draw_tree
+    >>> tree = NeuralTree.random(3, 2, max_depth=2, max_children=3, random_state=4)
+    >>> print(draw_tree(tree, feature_names=["age", "height", "weight"],
+    ...                 output_names=["no", "yes"], width=70))
+    no = sigmoid of  +0.00  -0.57 age
+    ├─ -1.66 sigmoid of  +0.00  +0.33 height  -0.10 weight  +1.28 age
+    └─ +0.95 sigmoid of  +0.00  -1.94 height  -3e-03 weight
+    yes = sigmoid of  +0.00  -0.58 height
+    ├─ -0.29 sigmoid of  +0.00  -0.77 height  +0.67 age  -1.83 weight
+    └─ -0.76 sigmoid of  +0.00  -0.30 weight  +0.18 weight  -1.29 weight
+    """
+    features = _names(feature_names, tree.n_inputs, "x{}", "feature_names", "inputs")
+    default = "y" if tree.n_outputs == 1 else "class {}"
+    outputs = _names(output_names, tree.n_outputs, default, "output_names", "outputs")
+    width = shutil.get_terminal_size().columns if width is None else width
+    pen = _Pen(
+        max(width, _MIN_TEXT),
+        use_color(sys.stdout) if color is None else color,
+        not _can_encode(sys.stdout, "├─│└…") if ascii_only is None else ascii_only,
+    )
+    sketch = _Sketch.of(tree, features, outputs)
+    deepest = int(sketch.level.max())
+    while True:
+        if max_lines is None or deepest == 0 or (sketch.level <= deepest).sum() <= max_lines:
+            lines = list(_lines(sketch, pen, deepest))
+            if max_lines is None or deepest == 0 or len(lines) <= max_lines:
+                return "\n".join(lines)
+        deepest -= 1
+
+
+def use_color(stream: TextIO) -> bool:
+    """Whether to colour what is written to a stream: only a terminal, and only if it is wanted.
+
+    The variable ``NO_COLOR`` (any value but the empty one) switches colours off.
+    """
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return stream.isatty()
+
+
+def _can_encode(stream: TextIO, text: str) -> bool:
+    try:
+        text.encode(stream.encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def _names(
+    given: Sequence[object] | None, count: int, default: str, parameter: str, what: str
+) -> list[str]:
+    if given is None:
+        return [default.format(i) for i in range(count)]
+    if len(given) != count:
+        raise ValueError(f"{parameter} has {len(given)} names; the tree has {count} {what}.")
+    return [_printable(str(name)) for name in given]
+
+
+def _printable(name: str) -> str:
+    """Line ends would spoil the drawing, and control characters the terminal."""
+    return "".join(c if c.isprintable() else " " for c in name)
+
+
+@dataclass(frozen=True)
+class _Pen:
+    """How to write: columns, colours and characters."""
+
+    width: int
+    color: bool
+    ascii_only: bool
+
+    def branch(self, last: bool) -> str:
+        if self.ascii_only:
+            return "`- " if last else "|- "
+        return "└─ " if last else "├─ "
+
+    def stem(self, last: bool) -> str:
+        return "   " if last else ("|  " if self.ascii_only else "│  ")
+
+    @property
+    def dots(self) -> str:
+        return "..." if self.ascii_only else "…"
+
+    def paint(self, text: str, style: str) -> str:
+        return f"{style}{text}{_RESET}" if self.color and text else text
+
+    def shorten(self, name: str) -> str:
+        room = max(8, self.width // 3)
+        return name if len(name) <= room else name[: room - len(self.dots)] + self.dots
+
+
+@dataclass(frozen=True)
+class _Sketch:
+    """A tree with what the drawing looks up over and over: levels, children, leaves, names."""
+
+    tree: NeuralTree
+    features: list[str]
+    outputs: list[str]
+    level: np.ndarray  # of each function node; the outputs are at 0
+    first_child: np.ndarray  # children of node i: first_child[i] to first_child[i + 1]
+    first_leaf: np.ndarray
+    nodes_below: np.ndarray
+    leaves_below: np.ndarray
+
+    @classmethod
+    def of(cls, tree: NeuralTree, features: list[str], outputs: list[str]) -> _Sketch:
+        n, k, parent = len(tree.parent), tree.n_outputs, tree.parent
+        level = np.zeros(n, dtype=np.int64)
+        for i in range(k, n):
+            level[i] = level[parent[i]] + 1
+        # Breadth-first numbering keeps parents sorted, so that ranges can be looked up.
+        first_child = np.searchsorted(parent, np.arange(n + 1))
+        first_leaf = np.searchsorted(tree.leaf_parent, np.arange(n + 1))
+        nodes_below = np.zeros(n, dtype=np.int64)
+        leaves_below = np.diff(first_leaf)
+        for i in range(n - 1, k - 1, -1):
+            nodes_below[parent[i]] += nodes_below[i] + 1
+            leaves_below[parent[i]] += leaves_below[i]
+        return cls(
+            tree, features, outputs, level, first_child, first_leaf, nodes_below, leaves_below
+        )
+
+    def leaves(self, node: int) -> range:
+        return range(self.first_leaf[node], self.first_leaf[node + 1])
+
+    def children(self, node: int) -> range:
+        return range(self.first_child[node], self.first_child[node + 1])
+
+
+def _lines(sketch: _Sketch, pen: _Pen, deepest: int) -> Iterator[str]:
+    """Walk the tree depth first, without recursion: trees may be deeper than Python's stack."""
+    waiting = [(node, "", "") for node in reversed(range(sketch.tree.n_outputs))]
+    while waiting:
+        node, branch, stem = waiting.pop()
+        children = sketch.children(node)
+        cut = len(children) > 0 and sketch.level[node] >= deepest
+        below = stem + (pen.stem(False) if children else "   ")
+        yield from _wrapped(_head(sketch, node, pen), _terms(sketch, node, pen), branch, below, pen)
+        if cut:
+            hidden = sketch.nodes_below[node], sketch.leaves_below[node] - len(sketch.leaves(node))
+            note = f"{pen.dots} {_count(hidden[0], 'node')}, {_count(hidden[1], 'leaf')} below"
+            yield pen.paint(stem + pen.branch(True), _FAINT) + pen.paint(note, _FAINT)
+            continue
+        for child in reversed(children):
+            last = child == children[-1]
+            waiting.append((child, stem + pen.branch(last), stem + pen.stem(last)))
+
+
+def _head(sketch: _Sketch, node: int, pen: _Pen) -> tuple[str, str]:
+    """The beginning of a node's line: without and with colours."""
+    tree = sketch.tree
+    name = NAMES[tree.activation[node]]
+    if node < tree.n_outputs:
+        title, style = sketch.outputs[node], _BOLD
+        after = " =" if name == "linear" else f" = {name} of"
+    else:
+        weight = tree.edge[node - tree.n_outputs]
+        title, style = _signed(weight), _sign_style(weight)
+        after = f" {name} of"
+    return title + after, pen.paint(title, style) + after
+
+
+def _terms(sketch: _Sketch, node: int, pen: _Pen) -> Iterator[tuple[str, str]]:
+    """Bias and leaves of a node: without and with colours."""
+    tree = sketch.tree
+    bias = _signed(tree.bias[node])
+    yield bias, bias
+    for leaf in sketch.leaves(node):
+        weight = tree.leaf_weight[leaf]
+        name = pen.shorten(sketch.features[tree.leaf_input[leaf]])
+        number = _signed(weight)
+        yield f"{number} {name}", f"{pen.paint(number, _sign_style(weight))} {name}"
+
+
+def _wrapped(
+    head: tuple[str, str],
+    terms: Iterator[tuple[str, str]],
+    branch: str,
+    below: str,
+    pen: _Pen,
+) -> Iterator[str]:
+    """Head and terms of a node, on as many lines as the width asks for."""
+    room = max(pen.width - len(branch), _MIN_TEXT)
+    line, used = pen.paint(branch, _FAINT) + head[1], len(head[0])
+    indent = pen.paint(below, _FAINT) + "   "
+    for plain, painted in terms:
+        if used + 2 + len(plain) > room:
+            yield line
+            line, used = indent + painted, len(below) - len(branch) + 3 + len(plain)
+        else:
+            line, used = f"{line}  {painted}", used + 2 + len(plain)
+    yield line
+
+
+def _signed(value: float) -> str:
+    size = abs(float(value))
+    return f"{value:+.2f}" if size == 0 or 0.005 <= size < 1000 else f"{value:+.0e}"
+
+
+def _sign_style(value: float) -> str:
+    return _GREEN if value >= 0 else _RED
+
+
+def _count(number: int, noun: str) -> str:
+    plural = {"leaf": "leaves"}.get(noun, noun + "s")
+    return f"{number} {noun if number == 1 else plural}"

@@ -1,0 +1,15 @@
+"""Scikit-learn estimators: single trees, forests, and their files."""
+
+from bneuralt.estimators.forest import BNeuralForestClassifier, BNeuralForestRegressor
+from bneuralt.estimators.model_file import load_model
+from bneuralt.estimators.parameters import PAPER_SETTINGS
+from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor
+
+__all__ = [
+    "PAPER_SETTINGS",
+    "BNeuralForestClassifier",
+    "BNeuralForestRegressor",
+    "BNeuralTClassifier",
+    "BNeuralTRegressor",
+    "load_model",
+]

@@ -1,0 +1,315 @@
+"""What all estimators share: reading input, the two tasks, and predicting.
+
+`NeuralTreeEstimator` reads what `fit` is given and makes rows of it; what is done with the rows is
+left to the classes of `estimators` and `forest`. `ClassifierTask` and `RegressorTask` say how
+targets become what a tree can learn, and what predictions are made of its outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy.special import log_softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from bneuralt.estimators.callbacks import CallbackSupportMixin, TrainingData, reporting
+from bneuralt.estimators.parameters import TreeParameters
+from bneuralt.estimators.rows import (
+    Rows,
+    canonical_rows,
+    class_weights,
+    read_features,
+    read_training,
+    read_weights,
+)
+from bneuralt.estimators.scaling import Scaling, learn_scaling
+from bneuralt.tree.neural_tree import NeuralTree
+
+__all__ = [
+    "ClassifierTask",
+    "NeuralTreeEstimator",
+    "RegressorTask",
+    "outputs_of",
+    "probabilities_of",
+    "scores_of",
+]
+
+
+class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
+    """Reads the input of a fit, and leaves the rest to `_fit_rows`."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        callback: Callable[[Any], Any] | None = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Numbers, none of them missing. float64, float32 and uint8 tables are used as they are.
+        y : array-like of shape (n_rows,)
+            The target of each row: a label for classifiers, a number for regressors.
+        sample_weight : array-like of shape (n_rows,), optional
+            How much each row counts. A row of weight 2 is exactly two equal rows.
+        X_val, y_val : array-like, optional
+            Validation rows, to be used instead of a part of the training rows.
+        callback : callable, optional
+            Called with a state object after each epoch (`bneuralt.training.trainer.EpochState`) or, by
+            forests, after each tree (`bneuralt.estimators.callbacks.ForestState`). Training stops if it
+            returns something true.
+
+        Returns
+        -------
+        self
+        """
+        rows = self._read_rows(X, y, sample_weight, reset=not self._goes_on())
+        validation = self._read_validation_rows(X_val, y_val)
+        data = TrainingData(X, y, sample_weight)
+        with reporting(self, self._step(rows), data, callback) as report:
+            self._fit_rows(rows, validation, report)
+        return self
+
+    def _goes_on(self) -> bool:
+        return self.warm_start and self.__sklearn_is_fitted__()
+
+    def _read_rows(
+        self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any = None
+    ) -> Rows:
+        """Read training rows; with `reset`, their features and classes are those of the model."""
+        X, y = read_training(self, X, y, reset)
+        weight = read_weights(sample_weight, X)
+        if reset:
+            self._learn_classes(y[weight > 0] if classes is None else classes)
+        return self._weigh(canonical_rows(X, self._encode(y, weight), weight))
+
+    def _read_validation_rows(self, X_val: Any, y_val: Any) -> Rows | None:
+        if X_val is None and y_val is None:
+            return None
+        if X_val is None or y_val is None:
+            missing = "X_val" if X_val is None else "y_val"
+            raise ValueError(f"{missing} is missing: validation rows need both X_val and y_val")
+        X, y = read_training(self, X_val, y_val, reset=False)
+        weight = np.ones(len(y))
+        return Rows(X, self._encode(y, weight, "y_val"), weight)
+
+    def _read_features(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        return read_features(self, X)
+
+    def _draw_seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _n_threads(self) -> int:
+        return effective_n_jobs(self.n_jobs)
+
+    def save(self, path: str | PathLike[str], extra: dict[str, Any] | None = None) -> None:
+        """Write the model to a JSON file; `bneuralt.load_model` reads it.
+
+        The file is written in full or not at all, and holds all that predicting needs.
+
+        Parameters
+        ----------
+        path : str or path-like
+            File to write; an existing one is replaced.
+        extra : dict, optional
+            Anything else that JSON can hold; the loaded model has it as `extra_`.
+        """
+        from bneuralt.estimators.model_file import save_model
+
+        check_is_fitted(self)
+        save_model(self, path, extra)
+
+
+class ClassifierTask(ClassifierMixin):
+    """Targets are labels; predictions come from one score for each class."""
+
+    _score_name = "accuracy"
+
+    def _learn_classes(self, y: Any) -> None:
+        try:
+            check_classification_targets(y)
+            classes = np.unique(y)
+        except TypeError as error:
+            kinds = ", ".join(sorted({type(label).__name__ for label in y}))
+            raise TypeError(
+                f"the labels in y, of type {kinds}, cannot be used: {error}. Make them all "
+                "numbers or all text, for instance with y.astype(str)"
+            ) from None
+        if classes.size < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs rows of at least 2 classes, and y has only one "
+                f"class: {classes.tolist()[0]!r}"
+            )
+        self.classes_ = classes
+
+    def _encode(self, y: np.ndarray, weight: np.ndarray, name: str = "y") -> np.ndarray:
+        """Return the class of each row as a position in `classes_`; rows of weight 0 may err."""
+        index = np.searchsorted(self.classes_, y).clip(max=self.classes_.size - 1)
+        unknown = (self.classes_[index] != y) & (weight > 0)
+        if unknown.any():
+            raise ValueError(
+                f"{name} has a label that is not among the classes: {y[unknown].tolist()[0]!r}; "
+                f"they are {', '.join(map(repr, self.classes_.tolist()))}"
+            )
+        return index.astype(np.int32)
+
+    def _weigh(self, rows: Rows) -> Rows:
+        if self.class_weight is None:
+            return rows
+        return rows.weighed(class_weights(self.class_weight, self.classes_, rows))
+
+    def _n_outputs(self) -> int:
+        return self.classes_.size
+
+    def _learn_target_scaling(self, rows: Rows, constant: float) -> Scaling | None:
+        return None
+
+    def _error_unit(self, rows: Rows) -> float:
+        return 1.0
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the label of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            Labels, out of `classes_`.
+        """
+        best = self._scores(self._read_features(X)).argmax(axis=1)
+        return self.classes_[best]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Columns in the order of `classes_`.
+        """
+        return self._probabilities(self._read_features(X))
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Predict the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Columns in the order of `classes_`.
+        """
+        scores = self._scores(self._read_features(X))
+        return log_softmax(scores.astype(np.float64), axis=1)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the scores whose softmax is `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes), or (n_rows,) if there are two classes
+            With two classes, the score of the second less that of the first.
+        """
+        scores = self._scores(self._read_features(X)).astype(np.float64)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+
+class RegressorTask(RegressorMixin):
+    """Targets are numbers, scaled while the tree is trained."""
+
+    _score_name = "r2"
+
+    def _learn_classes(self, y: Any) -> None:
+        """Regression has none."""
+
+    def _encode(self, y: np.ndarray, weight: np.ndarray, name: str = "y") -> np.ndarray:
+        return np.asarray(y, dtype=np.float64)
+
+    def _weigh(self, rows: Rows) -> Rows:
+        return rows
+
+    def _n_outputs(self) -> int:
+        return 1
+
+    def _learn_target_scaling(self, rows: Rows, constant: float) -> Scaling | None:
+        kind = "standard" if self.output_activation == "linear" else "minmax"
+        return learn_scaling(kind, rows.y[:, np.newaxis], rows.weight, constant)
+
+    def _error_unit(self, rows: Rows) -> float:
+        """Return the error of always predicting the mean: what r2 compares errors with."""
+        mean = np.average(rows.y, weights=rows.weight)
+        return float(np.average(np.square(rows.y - mean), weights=rows.weight)) or 1.0
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the target of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        array of shape (n_rows,)
+        """
+        return self._values(self._read_features(X))
+
+
+def outputs_of(tree: NeuralTree, X: np.ndarray, n_threads: int) -> np.ndarray:
+    """Return the outputs of a tree, none of them infinite."""
+    return _finite(tree.forward(X, n_threads), tree)
+
+
+def scores_of(tree: NeuralTree, X: np.ndarray, n_threads: int) -> np.ndarray:
+    """Return a score for each class; the softmax of the scores are the probabilities."""
+    outputs = outputs_of(tree, X, n_threads)
+    if tree.output_activation == "linear":
+        return outputs
+    return np.log(np.maximum(outputs, np.finfo(outputs.dtype).tiny))  # softmax undoes the log
+
+
+def probabilities_of(tree: NeuralTree, X: np.ndarray, n_threads: int) -> np.ndarray:
+    """Return the probability of each class."""
+    if tree.output_activation == "linear":
+        shares = _finite(tree.probabilities(X, n_threads), tree)
+    else:
+        shares = np.maximum(outputs_of(tree, X, n_threads), np.finfo(tree.dtype).tiny)
+    # float32 shares add up to 1 in float32 only; a product adds short rows faster than sum does
+    shares = shares.astype(np.float64, copy=False)
+    return shares / (shares @ np.ones((shares.shape[1], 1)))
+
+
+def _finite(outputs: np.ndarray, tree: NeuralTree) -> np.ndarray:
+    finite = np.isfinite(outputs)
+    if not finite.all():
+        raise ValueError(
+            f"row {int(np.argmin(finite.all(axis=1)))} of X has values too large for a tree that "
+            f"computes in {tree.dtype}: they are far beyond those that it was trained on"
+        )
+    return outputs

@@ -1,0 +1,375 @@
+"""The parameters of the estimators: default, meaning and allowed values of each.
+
+The dataclasses hold the defaults, one for each kind of estimator, and are the only place where
+defaults stand. `PARAMETERS` says once for all what every parameter means and may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
+from textwrap import fill, indent
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+
+from bneuralt.training.losses import NAMES as LOSSES
+from bneuralt.training.optimizers import OPTIMIZERS, Optimizer
+from bneuralt.tree.activations import NAMES as ACTIVATIONS
+from bneuralt.tree.activations import OUTPUT_NAMES
+
+__all__ = [
+    "PAPER_SETTINGS",
+    "ClassifierParameters",
+    "ForestClassifierParameters",
+    "ForestRegressorParameters",
+    "RegressorParameters",
+]
+
+RandomState = int | np.random.RandomState | None
+
+#: What `max_epochs=None` and `batch_size="auto"` stand for; see also `_fewest_epochs`.
+FEWEST_EXAMPLES = 30_000
+SMALL_BATCH = 16
+LARGE_BATCH = 32
+ROWS_FOR_LARGE_BATCH = 1000
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TreeParameters:
+    """Parameters of every estimator, with the defaults that do not depend on the task."""
+
+    max_depth: int = 5
+    max_children: int = 4
+    min_children: int = 2
+    leaf_probability: float = 0.35
+    min_size: int | float | None = 0.8
+    max_size: int | None = None
+    n_weights: int | None = None
+    n_init: int = 1
+    feature_sampling: ArrayLike | Callable[..., np.ndarray] | None = None
+    activation: str = "tanh"
+    output_activation: str = "linear"
+    init: str = "normal"
+    init_scale: float = 2.0
+    loss: str = "squared_error"
+    optimizer: str | Optimizer = "adam"
+    learning_rate: float = 0.02
+    schedule: str = "cosine"
+    weight_decay: float = 0.15
+    clip_norm: float | None = None
+    batch_size: int | str | None = "auto"
+    max_epochs: int | None = None
+    early_stopping: bool | str = False
+    validation_fraction: float = 0.15
+    n_iter_no_change: int = 20
+    select: str | None = None
+    monitor: str = "loss"
+    scale: str | None = "standard"
+    warm_start: bool = False
+    dtype: str = "float32"
+    random_state: RandomState = None
+    n_jobs: int | None = None
+    verbose: int = 0
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ClassifierParameters(TreeParameters):
+    """Parameters of `BNeuralTClassifier`."""
+
+    loss: str = "cross_entropy"
+    label_smoothing: float = 0.0
+    class_weight: Mapping[Any, float] | str | None = None
+
+    _fewest_epochs: ClassVar[int] = 30
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RegressorParameters(TreeParameters):
+    """Parameters of `BNeuralTRegressor`."""
+
+    leaf_probability: float = 0.4
+    n_init: int = 4
+
+    _fewest_epochs: ClassVar[int] = 60
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ForestParameters(TreeParameters):
+    """Parameters that forests have and single trees do not."""
+
+    n_estimators: int = 10
+    max_samples: int | float | None = None
+    bootstrap: bool = False
+    max_features: int | float | None = None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ForestClassifierParameters(ClassifierParameters, ForestParameters):
+    """Parameters of `BNeuralForestClassifier`."""
+
+    leaf_probability: float = 0.3
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ForestRegressorParameters(RegressorParameters, ForestParameters):
+    """Parameters of `BNeuralForestRegressor`."""
+
+    leaf_probability: float = 0.2
+    n_init: int = 1
+
+
+#: The settings of the paper, for classifiers and regressors alike. It says that nodes have up to
+#: 5 children; its published trees have 2, 3 or 4. The weights are those that did best on
+#: validation rows after any update, which the paper took from the test set, and we do not.
+PAPER_SETTINGS: Mapping[str, Any] = MappingProxyType(
+    {
+        "max_depth": 5,
+        "max_children": 4,
+        "leaf_probability": 0.4,
+        "min_size": None,
+        "n_init": 1,
+        "activation": "sigmoid",
+        "output_activation": "sigmoid",
+        "init": "uniform",
+        "loss": "squared_error",
+        "optimizer": "rmsprop",
+        "learning_rate": 0.1,
+        "schedule": "constant",
+        "weight_decay": 0.0,
+        "batch_size": 1,
+        "max_epochs": 500,
+        "select": "update",
+        "monitor": "error",
+        "scale": "minmax",
+    }
+)
+
+
+class Parameter(NamedTuple):
+    """What a parameter may be, in the language of scikit-learn's validation, and what it means."""
+
+    allowed: list[Any]
+    kind: str
+    meaning: str
+
+
+def _whole(least: int) -> Interval:
+    return Interval(Integral, least, None, closed="left")
+
+
+def _real(low: float, high: float | None, closed: str) -> Interval:
+    return Interval(Real, low, high, closed=closed)
+
+
+PARAMETERS: dict[str, Parameter] = {
+    "max_depth": Parameter(
+        [_whole(0)],
+        "int",
+        "Edges from the root down to the deepest possible function node; classifiers need 1 or "
+        "more.",
+    ),
+    "max_children": Parameter([_whole(2)], "int", "Most children that a function node can have."),
+    "min_children": Parameter(
+        [_whole(1)],
+        "int",
+        "Fewest children that a function node can have; all numbers up to `max_children` are "
+        "equally likely.",
+    ),
+    "leaf_probability": Parameter(
+        [_real(0, 1, "both")],
+        "float in [0, 1]",
+        "Probability of a child to be a leaf rather than a function node. The smaller, the larger "
+        "the tree.",
+    ),
+    "min_size": Parameter(
+        [_whole(1), Interval(RealNotInt, 0, 1, closed="both"), None],
+        "int, float in [0, 1] or None",
+        "Trees with fewer nodes than this are drawn again. A float is a share of the mean size of "
+        "such trees, and has no effect where `max_size` or `n_weights` is given.",
+    ),
+    "max_size": Parameter(
+        [_whole(1), None], "int or None", "Trees with more nodes than this are drawn again."
+    ),
+    "n_weights": Parameter(
+        [_whole(3), None],
+        "int or None",
+        "Draw a tree of at most so many weights, and at most 3 % fewer. `leaf_probability` is then "
+        "chosen to fit, and not used.",
+    ),
+    "n_init": Parameter(
+        [_whole(1)],
+        "int",
+        "Number of trees to draw and train one after the other, of which the one with the lowest "
+        "loss is kept: on validation rows if weights are selected on them, else on training rows.",
+    ),
+    "feature_sampling": Parameter(
+        ["array-like", callable, None],
+        "array of shape (n_features,), callable or None",
+        "Probability of each feature to be on a leaf, or a sampler: one of `bneuralt.tree.sampling`, "
+        "such as `ReceptiveFields((28, 28))` for images, or any `bneuralt.tree.generate.LeafSampler`. "
+        "None: all features are equally likely, those that are constant in the training rows "
+        "excepted.",
+    ),
+    "activation": Parameter(
+        [StrOptions(set(ACTIVATIONS))],
+        "str",
+        f"Activation of the inner function nodes: {', '.join(ACTIVATIONS)}.",
+    ),
+    "output_activation": Parameter(
+        [StrOptions(set(OUTPUT_NAMES))],
+        "{'linear', 'sigmoid'}",
+        "Activation of the output nodes. Cross-entropy goes with linear ones.",
+    ),
+    "init": Parameter(
+        [StrOptions({"normal", "uniform"})],
+        "{'normal', 'uniform'}",
+        "'normal': weights start normally distributed with standard deviation `init_scale` / "
+        "sqrt(number of children of the parent), biases at 0. 'uniform': all uniform on [0, 1].",
+    ),
+    "init_scale": Parameter([_real(0, None, "left")], "float", "See `init`."),
+    "loss": Parameter(
+        [StrOptions(set(LOSSES))],
+        "{'cross_entropy', 'squared_error'}",
+        "What training minimises. 'cross_entropy' is for classifiers only.",
+    ),
+    "label_smoothing": Parameter(
+        [_real(0, 1, "left")],
+        "float in [0, 1)",
+        "Share of the target that is spread evenly over the classes; cross-entropy only.",
+    ),
+    "optimizer": Parameter(
+        [StrOptions(set(OPTIMIZERS)), Optimizer],
+        "str or Optimizer",
+        f"One of {', '.join(OPTIMIZERS)}, or an object of `bneuralt.training.optimizers` such as "
+        "`Adam(beta2=0.99)`.",
+    ),
+    "learning_rate": Parameter([_real(0, None, "neither")], "float", "Rate of the first updates."),
+    "schedule": Parameter(
+        [StrOptions({"cosine", "constant"})],
+        "{'cosine', 'constant'}",
+        "How the rate changes: down to 0 along a cosine within `max_epochs`, or not at all.",
+    ),
+    "weight_decay": Parameter(
+        [_real(0, None, "left")],
+        "float",
+        "Each update shrinks all weights, biases excepted, by this share of the rate.",
+    ),
+    "clip_norm": Parameter(
+        [_real(0, None, "neither"), None],
+        "float or None",
+        "Gradients longer than this are shortened to it.",
+    ),
+    "batch_size": Parameter(
+        [_whole(1), StrOptions({"auto"}), None],
+        "int, 'auto' or None",
+        f"Rows per update; None takes all rows at once. 'auto': {SMALL_BATCH}, and {LARGE_BATCH} "
+        f"from {ROWS_FOR_LARGE_BATCH:,} rows on.",
+    ),
+    "max_epochs": Parameter(
+        [_whole(1), None],
+        "int or None",
+        f"Passes over the training rows, at most. None: as many as make for {FEWEST_EXAMPLES:,} "
+        f"examples, and not fewer than {ClassifierParameters._fewest_epochs} for classifiers, "
+        f"{RegressorParameters._fewest_epochs} for regressors.",
+    ),
+    "early_stopping": Parameter(
+        [StrOptions({"refit"}), "boolean"],
+        "bool or 'refit'",
+        "True: training stops when `n_iter_no_change` epochs in a row were no better than the best "
+        "one on validation rows, whose weights are restored. 'refit': the tree is then trained "
+        "anew on all rows for as many epochs as the best one took. Validation rows are `X_val` and "
+        "`y_val` of `fit`, or else are taken out of the training rows.",
+    ),
+    "validation_fraction": Parameter(
+        [_real(0, 1, "neither")],
+        "float in (0, 1)",
+        "Share of the training rows to hold out as validation rows, where some are needed. Every "
+        "class, or every range of the target, gives its share.",
+    ),
+    "n_iter_no_change": Parameter([_whole(1)], "int", "See `early_stopping`."),
+    "select": Parameter(
+        [StrOptions({"epoch", "update"}), None],
+        "{'epoch', 'update'} or None",
+        "Restore the weights that did best on validation rows at the end of any epoch, or after "
+        "any update. None: 'epoch' with early stopping, else the last weights are kept.",
+    ),
+    "monitor": Parameter(
+        [StrOptions({"loss", "error"})],
+        "{'loss', 'error'}",
+        "What 'best on validation rows' means: lowest loss, or lowest error rate (mean squared "
+        "error for regressors).",
+    ),
+    "scale": Parameter(
+        [StrOptions({"standard", "minmax"}), None],
+        "{'standard', 'minmax'} or None",
+        "How features are scaled: to mean 0 and variance 1, to [0, 1], or not. Learnt on the "
+        "training rows only, then folded into the weights, so that `tree_` works on raw features.",
+    ),
+    "class_weight": Parameter(
+        [dict, StrOptions({"balanced"}), None],
+        "dict, 'balanced' or None",
+        "Weight of each class, 1 where the dict has none; 'balanced' makes all classes count the "
+        "same.",
+    ),
+    "warm_start": Parameter(
+        ["boolean"],
+        "bool",
+        "A tree: `fit` goes on from the weights of the previous call. A forest: trees already "
+        "there are kept, and `n_estimators` counts them.",
+    ),
+    "dtype": Parameter(
+        [StrOptions({"float32", "float64"})],
+        "{'float32', 'float64'}",
+        "Precision of training. `tree_` has it too, unless folding the scaling into float32 "
+        "weights would lose digits (features far from 0 for their spread): then it is float64.",
+    ),
+    "random_state": Parameter(
+        ["random_state"],
+        "int, RandomState or None",
+        "Seed of all that is drawn. The same seed gives the same model, for any `n_jobs` and "
+        "any order of the rows.",
+    ),
+    "n_jobs": Parameter(
+        [Integral, None], "int or None", "Number of threads, -1 for all; None means 1."
+    ),
+    "verbose": Parameter(["verbose"], "int", "1 shows the progress of training."),
+    "n_estimators": Parameter([_whole(1)], "int", "Number of trees."),
+    "max_samples": Parameter(
+        [_whole(1), Interval(RealNotInt, 0, 1, closed="right"), None],
+        "int, float in (0, 1] or None",
+        "Rows drawn for each tree: their number, or their share of the training rows. None: all.",
+    ),
+    "bootstrap": Parameter(["boolean"], "bool", "Whether rows are drawn with replacement."),
+    "max_features": Parameter(
+        [_whole(1), Interval(RealNotInt, 0, 1, closed="right"), None],
+        "int, float in (0, 1] or None",
+        "Features each tree may use: their number, or their share. None: all.",
+    ),
+}
+
+
+T = TypeVar("T", bound=type)
+
+
+def declared(cls: T) -> T:
+    """Declare the parameters of an estimator class: what scikit-learn checks, what its users read.
+
+    Their description goes where the docstring of the class says `{parameters}`.
+    """
+    names = [(field.name, field.default, PARAMETERS[field.name]) for field in fields(cls)]
+    allowed = {name: parameter.allowed for name, _, parameter in names}
+    cls._parameter_constraints = allowed  # type: ignore[attr-defined]
+    if cls.__doc__:
+        entries = "\n".join(
+            f"{name} : {parameter.kind}, default={default!r}\n"
+            + indent(fill(parameter.meaning, 90), "    ")
+            for name, default, parameter in names
+        )
+        section = indent(f"Parameters\n----------\n{entries}", "    ").lstrip()
+        cls.__doc__ = cls.__doc__.replace("{parameters}", section)
+    return cls

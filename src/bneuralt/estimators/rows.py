@@ -1,0 +1,323 @@
+"""Training rows: read, checked, and put in a form that does not depend on how they came.
+
+Before training, rows of weight 0 are dropped, identical rows are merged into one that carries
+their total weight, and all are sorted by a hash of their content. So a fit does not depend on
+the order of the rows, a row of weight 3 is exactly three equal rows, and copies of one row never
+stand on both sides of a validation split.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_regressor
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from bneuralt.estimators.scaling import Scaling
+
+__all__ = [
+    "Rows",
+    "TinyDataWarning",
+    "canonical_rows",
+    "class_weights",
+    "hold_out",
+    "read_features",
+    "read_training",
+    "read_weights",
+]
+
+#: Tables of these types go to the engine as they are, all others become float64. Whether they are
+#: finite is looked at here, to name the column.
+_TABLE: dict[str, Any] = {
+    "dtype": [np.float64, np.float32, np.uint8],
+    "order": "C",
+    "ensure_all_finite": False,
+}
+
+#: Copies of rows are made up to this many; beyond, an epoch has updates enough without.
+MOST_ROWS_TO_COPY = 4096
+
+#: With fewer rows than this, holding some out for validation does more harm than good.
+FEWEST_ROWS_TO_SPLIT = 60
+
+
+class TinyDataWarning(UserWarning):
+    """There are too few rows to do what was asked for; says what was done instead."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Different rows to train or validate on.
+
+    Attributes
+    ----------
+    X : float64, float32 or uint8 array of shape (n_rows, n_features), C-contiguous
+    y : int32 array of class indices, or float64 array
+    weight : float64 array of positive numbers
+    times : int
+        How often an epoch goes over the rows: as often as they were there on average.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
+    times: int = 1
+
+    def __len__(self) -> int:
+        return self.y.size
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """X, y, and the weights, or None instead of them if all are 1."""
+        return self.X, self.y, None if np.all(self.weight == 1.0) else self.weight
+
+    def take(self, index: np.ndarray) -> Rows:
+        """Return the rows at the given positions."""
+        X, y, weight = self.X.take(index, axis=0), self.y[index], self.weight[index]
+        return Rows(X, y, weight, self.times)
+
+    def weighed(self, factor: np.ndarray) -> Rows:
+        """Return the rows with their weights multiplied, less those that have weight 0 then."""
+        rows = replace(self, weight=self.weight * factor)
+        return rows if rows.weight.all() else rows.take(np.flatnonzero(rows.weight))
+
+    @property
+    def n_examples(self) -> int:
+        """Number of rows that an epoch goes over."""
+        return len(self) * self.times
+
+    def one_epoch(self) -> Rows:
+        """Return all that an epoch goes over: so many copies of the rows, of smaller weight."""
+        if self.times == 1:
+            return self
+        copies = self.take(np.tile(np.arange(len(self)), self.times))
+        return replace(copies, weight=copies.weight / self.times, times=1)
+
+    def with_mean_weight_one(self) -> Rows:
+        """Return the rows with their weights in the same proportions, and of mean 1."""
+        same = np.ptp(self.weight) == 0.0  # then rounding shall not make any other number of 1
+        weight = np.ones(len(self)) if same else self.weight / self.weight.mean()
+        return replace(self, weight=weight)
+
+    def with_scaled_target(self, scaling: Scaling | None) -> Rows:
+        """Return the rows with a scaled target."""
+        return self if scaling is None else replace(self, y=scaling.apply(self.y))
+
+
+# -- reading what a user gives ------------------------------------------------------------
+
+
+def read_features(estimator: Any, X: Any) -> np.ndarray:
+    """Return a table of features to predict from, checked against those of the fit."""
+    table = validate_data(estimator, X, reset=False, **_TABLE)
+    _refuse_non_finite(table, estimator)
+    return table
+
+
+def read_training(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return a table of features and a target, checked.
+
+    With `reset`, their number and names are what the estimator expects from then on.
+    """
+    _refuse_many_targets(estimator, y)
+    _refuse_duplicated(getattr(X, "columns", ()))
+    numeric = is_regressor(estimator)
+    try:
+        table, target = validate_data(estimator, X, y, reset=reset, y_numeric=numeric, **_TABLE)
+    except ValueError as error:
+        if "could not convert string" in str(error):
+            raise ValueError(
+                f"{error}. All features must be numbers: make some of text, for instance with "
+                "sklearn.preprocessing.OneHotEncoder as a step of a pipeline."
+            ) from None
+        raise
+    _refuse_non_finite(table, estimator)
+    return table, target
+
+
+def read_weights(sample_weight: Any, X: np.ndarray) -> np.ndarray:
+    """Return the weight of each row of X, 1 if there are none."""
+    weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not weight.any():
+        raise ValueError("sample_weight is zero for all rows: give some row a positive weight.")
+    return weight
+
+
+def class_weights(class_weight: Any, classes: np.ndarray, rows: Rows) -> np.ndarray:
+    """Return a factor for each row: the weight of its class.
+
+    Parameters
+    ----------
+    class_weight : dict or "balanced"
+    classes : array of labels
+    rows : Rows
+        Their targets are positions in `classes`.
+    """
+    if class_weight == "balanced":
+        totals = np.bincount(rows.y, rows.weight, minlength=classes.size)
+        per_class = rows.weight.sum() / (classes.size * np.where(totals > 0, totals, np.inf))
+    else:
+        per_class = compute_class_weight(class_weight, classes=classes, y=classes)
+    if not per_class.any() or (per_class < 0).any():
+        raise ValueError(
+            f"class_weight={class_weight!r}: weights must not be negative, and not all zero."
+        )
+    return per_class[rows.y]
+
+
+def _refuse_many_targets(estimator: Any, y: Any) -> None:
+    shape: tuple[int, ...] = np.shape(y) if isinstance(y, list) else getattr(y, "shape", ())
+    if len(shape) == 2 and shape[1] > 1:
+        name = type(estimator).__name__
+        wrapper = f"MultiOutput{'Regressor' if is_regressor(estimator) else 'Classifier'}"
+        raise ValueError(
+            f"y has {shape[1]} columns, and {name} predicts a single target: use "
+            f"sklearn.multioutput.{wrapper}({name}()), which fits one model for each column."
+        )
+
+
+def _refuse_non_finite(X: np.ndarray, estimator: Any) -> None:
+    if X.dtype.kind != "f":
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(X.sum()):  # much cheaper than looking at every number
+            return
+    bad = ~np.isfinite(X)
+    if not bad.any():
+        return
+    row, column = (int(i) for i in np.argwhere(bad)[0])
+    what = "NaN" if np.isnan(X[row, column]) else "infinity"
+    names = getattr(estimator, "feature_names_in_", None)
+    place = f"column {column}" if names is None else f"column {names[column]!r}"
+    raise ValueError(
+        f"Input X contains {what}: row {row}, {place} ({bad.sum()} such values in all). "
+        f"{type(estimator).__name__} needs finite numbers (no NaN, no inf): drop these rows, or "
+        "fill the gaps, for instance with sklearn.impute.SimpleImputer as a step of a pipeline."
+    )
+
+
+def _refuse_duplicated(names: Iterable[Any]) -> None:
+    several = [name for name, count in Counter(names).items() if count > 1]
+    if several:
+        raise ValueError(
+            f"X has several columns with the same name: {', '.join(map(repr, several))}. Rename "
+            "or drop them, so that every feature has a name of its own."
+        )
+
+
+# -- the same rows, however they came -----------------------------------------------------
+
+
+def canonical_rows(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Rows:
+    """Drop rows of weight 0, merge identical rows, and sort by a hash of the content.
+
+    Examples
+    --------
+    >>> X, y = np.array([[1.0], [2.0], [1.0]]), np.array([0, 1, 0], dtype=np.int32)
+    >>> rows = canonical_rows(X, y, np.ones(3))
+    >>> sorted(zip(rows.X[:, 0].tolist(), rows.weight.tolist()))
+    [(1.0, 2.0), (2.0, 1.0)]
+    """
+    used = np.flatnonzero(weight > 0)
+    if used.size < weight.size:
+        X, y, weight = X.take(used, axis=0), y[used], weight[used]
+    identity = _hash_rows(X, y)
+    order = np.argsort(identity, kind="stable")
+    is_copy = identity[order[1:]] == identity[order[:-1]]
+    if is_copy.any():
+        later, earlier = order[1:][is_copy], order[:-1][is_copy]
+        if not (np.all(y[later] == y[earlier]) and np.all(X[later] == X[earlier])):
+            identity = _rank_by_content(X, y)  # different rows with the same hash
+        order = np.lexsort((weight, identity))  # by weight too, so that sums round the same
+        is_copy = identity[order[1:]] == identity[order[:-1]]
+    first = np.flatnonzero(np.append(True, ~is_copy))
+    index, total = order[first], np.add.reduceat(weight[order], first)
+    # A thousand rows of ten kinds shall not be trained on like ten rows.
+    times = int(min(total.mean() + 0.5, MOST_ROWS_TO_COPY / total.size))
+    return Rows(X.take(index, axis=0), y[index], total, max(1, times))
+
+
+def _hash_rows(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return a 64-bit hash of each row and its target."""
+    content = X.view(np.uint8).reshape(len(X), -1)
+    n_words, n_rest = divmod(content.shape[1], 8)
+    words = content[:, : 8 * n_words].view(np.uint64)
+    keys = _mixed(np.arange(1, n_words + 3, dtype=np.uint64)) | np.uint64(1)
+
+    rest = np.zeros((len(X), 16), dtype=np.uint8)  # what is left of the row, and the target
+    rest[:, :n_rest] = content[:, 8 * n_words :]
+    rest[:, 8 : 8 + y.itemsize] = y.view(np.uint8).reshape(len(y), -1)
+    hashes = _folded(rest.view(np.uint64)) @ keys[n_words:]
+
+    n_rows = max(1, 100_000 // max(1, n_words))  # as many as stay in the cache
+    for start in range(0, len(X), n_rows):
+        block = slice(start, start + n_rows)
+        hashes[block] += _folded(words[block]) @ keys[:n_words]
+    return _mixed(hashes)
+
+
+def _folded(words: np.ndarray) -> np.ndarray:
+    """Bring high bits down: of round floating-point numbers, the low half is all zeros."""
+    return words ^ (words >> np.uint64(32))
+
+
+def _mixed(z: np.ndarray) -> np.ndarray:
+    """Scramble 64-bit words (the last step of the SplitMix64 generator)."""
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def _rank_by_content(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return a number for each row, the same for identical rows only."""
+    content = np.hstack([part.view(np.uint8).reshape(len(X), -1) for part in (X, y)])
+    return np.unique(content.view(f"V{content.shape[1]}").ravel(), return_inverse=True)[1]
+
+
+# -- validation rows ----------------------------------------------------------------------
+
+
+def hold_out(rows: Rows, fraction: float, rng: np.random.Generator) -> tuple[Rows, Rows | None]:
+    """Split rows into training rows and validation rows.
+
+    Every class, or every range of a numeric target, gives its share. Each class keeps at least
+    one training row. Where that makes no sense, a `TinyDataWarning` says what is done instead.
+    """
+    n_rows = len(rows)
+    if n_rows < FEWEST_ROWS_TO_SPLIT:
+        warnings.warn(
+            f"{n_rows} different rows are too few to hold some out for validation (the least is "
+            f"{FEWEST_ROWS_TO_SPLIT}): all rows are used for training, and training runs for "
+            "max_epochs. Give X_val and y_val to choose the validation rows yourself.",
+            TinyDataWarning,
+            stacklevel=2,
+        )
+        return rows, None
+    # Sorted by target, at random among equals, every so-manieth row is held out.
+    by_target = np.lexsort((rng.random(n_rows), rows.y))
+    n_held = min(max(1, round(fraction * n_rows)), n_rows - 1)
+    held = np.zeros(n_rows, dtype=bool)
+    held[by_target[((np.arange(n_held) + rng.random()) * n_rows / n_held).astype(np.intp)]] = True
+    if rows.y.dtype.kind == "i":
+        _keep_every_class(rows.y, held)
+    return rows.take(np.flatnonzero(~held)), rows.take(np.flatnonzero(held))
+
+
+def _keep_every_class(y: np.ndarray, held: np.ndarray) -> None:
+    """Give back a row of each class that has none left to train on."""
+    n_members, n_held = np.bincount(y), np.bincount(y[held], minlength=y.max() + 1)
+    for lost in np.flatnonzero(n_held == n_members):
+        held[np.flatnonzero(y == lost)[:1]] = False
+    if n_single := np.count_nonzero(n_members == 1):
+        warnings.warn(
+            f"the only row of a class is used for training, and no validation row is of that class "
+            f"({n_single} such classes; identical rows count as one).",
+            TinyDataWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,131 @@
+"""Scaling of features and targets: learnt on training rows, then folded into the tree."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bneuralt.tree.activations import activation_code
+from bneuralt.tree.neural_tree import NeuralTree
+
+__all__ = ["Scaling", "fold", "learn_scaling"]
+
+#: A folded float32 tree would compute the small difference of two large numbers if an offset is
+#: further from 0 than this many units of scale: up to here it costs no more than 2 digits of 7.
+LARGEST_OFFSET = 256.0
+#: Weights, and products of them, must stay far from the ends of float32's range.
+LARGEST_FACTOR = 1e18
+
+
+class Scaling(NamedTuple):
+    """What takes a raw value x to `(x - offset) * factor`."""
+
+    offset: np.ndarray
+    factor: np.ndarray
+
+    def apply(self, values: np.ndarray) -> np.ndarray:
+        """Return the scaled values."""
+        return (values - self.offset) * self.factor
+
+    @property
+    def fits_float32(self) -> bool:
+        """Whether a tree with this scaling folded in may keep float32 weights."""
+        used = self.factor[self.factor != 0.0]
+        in_range = (used < LARGEST_FACTOR) & (used > 1 / LARGEST_FACTOR)
+        return bool(in_range.all() and np.all(np.abs(self.offset * self.factor) < LARGEST_OFFSET))
+
+
+def learn_scaling(
+    kind: str | None, X: np.ndarray, weight: np.ndarray, constant: float = 0.0
+) -> Scaling | None:
+    """Learn how to scale each column.
+
+    Parameters
+    ----------
+    kind : {"standard", "minmax"} or None
+        To mean 0 and variance 1, to [0, 1], or not at all.
+    X : array of shape (n_rows, n_columns)
+    weight : array of shape (n_rows,)
+        How much each row counts for the mean and the variance.
+    constant : float
+        The factor of columns that do not vary. With 0 they have no influence from then on.
+
+    Examples
+    --------
+    >>> learn_scaling("minmax", np.array([[1.0, 5.0], [3.0, 5.0]]), np.ones(2)).factor
+    array([0.5, 0. ])
+    """
+    if kind is None:
+        return None
+    low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+    with np.errstate(over="ignore"):
+        span = high - low
+    if not np.isfinite(span).all():
+        raise ValueError(
+            f"the values of column {int(np.argmin(np.isfinite(span)))} of X are so far apart that "
+            "their difference overflows: rescale the column, for instance by its logarithm"
+        )
+    precision = np.finfo(X.dtype if X.dtype.kind == "f" else np.float64).eps
+    varies = span > np.maximum(4 * precision * np.maximum(np.abs(low), np.abs(high)), 1e-300)
+    span = np.where(varies, span, 1.0)
+    offset, deviation = low, span
+    if kind == "standard":
+        mean, variance = _moments(X, weight, low, span)
+        offset, deviation = low + mean * span, np.sqrt(variance) * span
+    return Scaling(offset, np.where(varies, 1.0 / deviation, constant))
+
+
+def _moments(
+    X: np.ndarray, weight: np.ndarray, low: np.ndarray, span: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and variance of `(X - low) / span`, which cannot overflow or cancel badly."""
+    total, total_square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    n_rows = max(1, 100_000 // X.shape[1])  # never a float64 copy of the whole table
+    for start in range(0, len(X), n_rows):
+        block = slice(start, start + n_rows)
+        unit = (X[block] - low) / span
+        total += weight[block] @ unit
+        total_square += weight[block] @ np.square(unit)
+    mean = total / weight.sum()
+    return mean, np.maximum(total_square / weight.sum() - np.square(mean), 1e-12)
+
+
+def fold(tree: NeuralTree, inputs: Scaling | None, target: Scaling | None) -> NeuralTree:
+    """Return the tree from raw features to raw target that `tree` is from scaled to scaled.
+
+    The result is float64 where float32 weights would lose digits that matter.
+
+    Parameters
+    ----------
+    tree : NeuralTree
+        As it comes out of training.
+    inputs : Scaling or None
+        How the features were scaled.
+    target : Scaling or None
+        How the target of a regression was scaled. A linear output takes it up; above any other
+        one goes a new root, which is linear.
+    """
+    folded = tree.astype(np.float64)
+    if inputs is not None:
+        folded = folded.with_input_scaling(*inputs)
+    if target is not None:
+        if folded.output_activation != "linear":
+            folded = _with_linear_root(folded)
+        (offset,), (factor,) = target
+        folded = folded.with_output_scaling(offset, 1.0 / factor if factor else 0.0)
+    fits = all(scaling.fits_float32 for scaling in (inputs, target) if scaling is not None)
+    return folded.astype(tree.dtype) if fits else folded
+
+
+def _with_linear_root(tree: NeuralTree) -> NeuralTree:
+    """Put a linear root above the root of a regression tree, which becomes its only child."""
+    return NeuralTree(
+        tree.n_inputs,
+        1,
+        parent=np.concatenate([[-1], tree.parent + 1]),
+        activation=np.concatenate([[activation_code("linear")], tree.activation]),
+        leaf_parent=tree.leaf_parent + 1,
+        leaf_input=tree.leaf_input,
+        parameters=np.concatenate([[0.0], tree.bias, [1.0], tree.edge, tree.leaf_weight]),
+    )

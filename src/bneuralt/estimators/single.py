@@ -1,0 +1,447 @@
+"""Scikit-learn estimators: one tree, trained by backpropagation.
+
+A fit reads the input, makes rows of it, draws a tree, trains it, and folds the scaling into its
+weights. How input is read is in `base`, how rows are prepared in `rows` and `scaling`, how trees
+are drawn in `generate`, training in `training`, and the parameters with their defaults in
+`parameters`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from math import inf
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import _fit_context
+
+from bneuralt.estimators.base import (
+    ClassifierTask,
+    NeuralTreeEstimator,
+    RegressorTask,
+    outputs_of,
+    probabilities_of,
+    scores_of,
+)
+from bneuralt.estimators.callbacks import Report, Step, describe_epoch
+from bneuralt.estimators.parameters import (
+    FEWEST_EXAMPLES,
+    LARGE_BATCH,
+    PAPER_SETTINGS,
+    ROWS_FOR_LARGE_BATCH,
+    SMALL_BATCH,
+    ClassifierParameters,
+    RegressorParameters,
+    declared,
+)
+from bneuralt.estimators.rows import Rows, hold_out
+from bneuralt.estimators.scaling import fold, learn_scaling
+from bneuralt.training.losses import check_loss
+from bneuralt.training.trainer import (
+    OptimizerState,
+    TrainingInterrupted,
+    TrainingResult,
+    TrainingSettings,
+    train,
+)
+from bneuralt.tree.neural_tree import NeuralTree
+from bneuralt.tree.sampling import FeatureSampler
+
+__all__ = ["PAPER_SETTINGS", "BNeuralTClassifier", "BNeuralTRegressor"]
+
+
+class SingleTree(NeuralTreeEstimator):
+    """Draws a tree, trains it, and folds the scaling into it."""
+
+    tree_: NeuralTree
+    n_iter_: int
+    best_epoch_: int | None
+    history_: dict[str, np.ndarray]
+    _trained_tree: NeuralTree  # as it came out of training: for scaled features
+    _optimizer_state: OptimizerState | None
+    _fewest_epochs: ClassVar[int]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "tree_")
+
+    @property
+    def n_parameters_(self) -> int:
+        """Number of trainable weights of the tree."""
+        return self.tree_.n_parameters
+
+    def _step(self, rows: Rows) -> Step:
+        n_times = (1 if self._goes_on() else self.n_init) + (self.early_stopping == "refit")
+        n_epochs = self._n_epochs(rows) * n_times
+        return Step("epoch", n_epochs, partial(describe_epoch, score_name=self._score_name))
+
+    def _fit_rows(self, rows: Rows, validation: Rows | None, report: Report | None) -> None:
+        goes_on = self._goes_on()
+        structure, split, order = np.random.default_rng(self._draw_seed()).spawn(3)
+        seed = int(order.integers(2**63))
+        settings = self._settings(rows)
+        training = rows
+        if validation is None and settings.select is not None:
+            training, validation = hold_out(rows, self.validation_fraction, split)
+        if validation is None:
+            settings = replace(settings, select=None, patience=None)
+
+        if goes_on:
+            starts: Iterable[NeuralTree] = [self._last_tree()]
+        else:
+            self._learn_scaling(training)
+            starts = (self._draw_tree(training, structure) for _ in range(self.n_init))
+        once = training.one_epoch().with_mean_weight_one()
+        start, result = self._train(starts, once, validation, settings, seed, report)
+
+        refit = self.early_stopping == "refit" and training is not rows
+        if refit and result.status != "callback" and self.best_epoch_ is not None:
+            search = self.history_, self.best_epoch_
+            settings = replace(
+                settings, max_epochs=self.best_epoch_ + 1, select=None, patience=None
+            )
+            if not goes_on:
+                self._learn_scaling(rows)
+            once = rows.one_epoch().with_mean_weight_one()
+            self._train([start], once, None, settings, seed, report)
+            self.history_, self.best_epoch_ = search
+
+    def _n_epochs(self, rows: Rows) -> int:
+        """Return `max_epochs`; by default, few rows are gone over more often."""
+        if self.max_epochs is not None:
+            return self.max_epochs
+        return max(self._fewest_epochs, round(FEWEST_EXAMPLES / rows.n_examples))
+
+    def _batch_size(self, rows: Rows) -> int | None:
+        if isinstance(self.batch_size, str):  # "auto"
+            return LARGE_BATCH if rows.n_examples >= ROWS_FOR_LARGE_BATCH else SMALL_BATCH
+        return self.batch_size
+
+    def _settings(self, rows: Rows) -> TrainingSettings:
+        label_smoothing = getattr(self, "label_smoothing", 0.0)
+        check_loss(self.loss, self._n_outputs(), self.output_activation, label_smoothing)
+        return TrainingSettings(
+            loss=self.loss,
+            label_smoothing=label_smoothing,
+            optimizer=self.optimizer,
+            learning_rate=self.learning_rate,
+            schedule=self.schedule,
+            weight_decay=self.weight_decay,
+            clip_norm=self.clip_norm,
+            batch_size=self._batch_size(rows),
+            max_epochs=self._n_epochs(rows),
+            select=self.select or ("epoch" if self.early_stopping else None),
+            monitor=self.monitor,
+            patience=self.n_iter_no_change if self.early_stopping else None,
+        )
+
+    def _draw_tree(self, rows: Rows, rng: np.random.Generator) -> NeuralTree:
+        """Draw a tree that uses the features that vary."""
+        return NeuralTree.random(
+            self.n_features_in_,
+            self._n_outputs(),
+            self.max_depth,
+            self.max_children,
+            self.leaf_probability,
+            min_children=self.min_children,
+            min_size=self._least_size(),
+            max_size=self.max_size,
+            n_weights=self.n_weights,
+            init=self.init,
+            init_scale=self.init_scale,
+            activation=self.activation,
+            output_activation=self.output_activation,
+            feature_sampling=self._leaf_probabilities(rows),
+            dtype=self.dtype,
+            random_state=rng,
+        )
+
+    def _least_size(self) -> int | float | None:
+        """Return `min_size`; a share of the usual size says nothing where the size is given."""
+        has_limit = self.max_size is not None or self.n_weights is not None
+        return None if has_limit and isinstance(self.min_size, float) else self.min_size
+
+    def _learn_scaling(self, rows: Rows, constant: float = 0.0) -> None:
+        self._input_scaling = learn_scaling(self.scale, rows.X, rows.weight, constant)
+        self._target_scaling = self._learn_target_scaling(rows, constant)
+
+    def _leaf_probabilities(self, rows: Rows) -> Any:
+        """Return `feature_sampling`, with no chance for features that do not vary."""
+        if isinstance(self.feature_sampling, FeatureSampler):
+            return self.feature_sampling.learn(rows.X, rows.weight)
+        if callable(self.feature_sampling) or self._input_scaling is None:
+            return self.feature_sampling
+        chances = np.ones(self.n_features_in_)
+        if self.feature_sampling is not None:
+            chances = np.asarray(self.feature_sampling, dtype=np.float64)
+        if chances.shape != (self.n_features_in_,):
+            return chances  # to be refused
+        varying = chances * (self._input_scaling.factor != 0.0)
+        return varying if varying.any() else chances
+
+    def _train(
+        self,
+        starts: Iterable[NeuralTree],
+        rows: Rows,
+        validation: Rows | None,
+        settings: TrainingSettings,
+        seed: int,
+        report: Report | None,
+        optimizer_state: Any = None,
+    ) -> tuple[NeuralTree, TrainingResult]:
+        """Train trees and keep the best, also if Ctrl-C cuts it short.
+
+        Returns the tree as it was before training, and the result.
+        """
+        rows = rows.with_scaled_target(self._target_scaling)
+        if validation is not None:
+            validation = validation.with_scaled_target(self._target_scaling)
+
+        X, y, weight = rows.arrays
+        unit = self._error_unit(rows if validation is None else validation)
+
+        def tell(state: Any) -> bool:
+            assert report is not None
+            error = state.train_error if validation is None else state.val_error
+            return report(state, 1.0 - error / unit, lambda: self._attributes_at(state))
+
+        best, lowest = None, inf
+        for start in starts:
+            try:
+                result = train(
+                    start,
+                    X,
+                    y,
+                    settings=settings,
+                    seed=seed,
+                    sample_weight=weight,
+                    validation=None if validation is None else validation.arrays,
+                    input_scaling=self._input_scaling,
+                    n_threads=self._n_threads(),
+                    callback=tell if report else None,
+                    optimizer_state=optimizer_state,
+                )
+            except TrainingInterrupted as interruption:
+                if best is None:
+                    self._keep(interruption.result, rows, validation)
+                raise
+            loss = _final_loss(result, "val" if settings.select else "train")
+            if best is None or loss < lowest:
+                best, lowest = (start, result), loss
+                self._keep(result, rows, validation)
+            if result.status == "callback":
+                break
+        assert best is not None
+        return best
+
+    def _keep(self, result: TrainingResult, rows: Rows, validation: Rows | None) -> None:
+        self._trained_tree = result.tree
+        self._optimizer_state = None
+        self.tree_ = self._fold(result.tree)
+        self.n_iter_ = result.n_epochs
+        self.best_epoch_ = result.best_epoch
+        self.history_ = {}
+        for kind, judged in {"train": rows, "val": validation}.items():
+            if judged is not None:
+                error = result.history[f"{kind}_error"] / self._error_unit(judged)
+                self.history_[f"{kind}_loss"] = result.history[f"{kind}_loss"]
+                self.history_[f"{kind}_score"] = 1.0 - error
+        self.history_["learning_rate"] = result.history["learning_rate"]
+
+    def _attributes_at(self, state: Any) -> dict[str, Any] | None:
+        """Return what makes a copy of this estimator one that is fitted up to `state`."""
+        tree = getattr(state, "tree", None)
+        return None if tree is None else {"tree_": self._fold(tree)}
+
+    def _fold(self, tree: NeuralTree) -> NeuralTree:
+        return fold(tree, self._input_scaling, self._target_scaling)
+
+    def _last_tree(self) -> NeuralTree:
+        if not hasattr(self, "_trained_tree"):
+            raise ValueError(
+                f"this {type(self).__name__} was loaded from a file, which holds what predicting "
+                "needs: it cannot be trained further. Fit it anew with warm_start=False."
+            )
+        return self._trained_tree
+
+    def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
+        """Go once over the rows, with the scaling of the first call and no end in sight."""
+        is_first = not self.__sklearn_is_fitted__()
+        rows = self._read_rows(X, y, sample_weight, is_first, classes)
+        seed, n_before, earlier, state = self._draw_seed(), 0, {}, None
+        if is_first:
+            # What does not vary among the first rows may do so among later ones.
+            self._learn_scaling(rows, constant=1.0)
+            tree = self._draw_tree(rows, np.random.default_rng(seed))
+        else:
+            tree, state = self._last_tree(), self._optimizer_state
+            n_before, earlier = self.n_iter_, self.history_
+        settings = replace(
+            self._settings(rows), max_epochs=1, schedule="constant", select=None, patience=None
+        )
+        once = rows.one_epoch()
+        _, result = self._train([tree], once, None, settings, seed + n_before, None, state)
+        self._optimizer_state = result.optimizer_state
+        self.n_iter_ += n_before
+        for name, figures in self.history_.items():
+            self.history_[name] = np.concatenate([earlier.get(name, []), figures])
+        return self
+
+
+def _final_loss(result: TrainingResult, kind: str) -> float:
+    """Return the loss of the weights that were kept, infinite if they diverged."""
+    losses = result.history[f"{kind}_loss"]
+    if result.status == "diverged" or losses.size == 0:
+        return inf
+    return float(losses[-1 if result.best_epoch is None else result.best_epoch])
+
+
+@declared
+class BNeuralTClassifier(ClassifierTask, SingleTree, ClassifierParameters):
+    """A classifier that is one small tree of neurons.
+
+    The tree is drawn at random, with one subtree for each class, and all its weights are trained
+    by backpropagation. Features are scaled on the way, so there is no need for a scaler.
+
+    {parameters}
+
+    Attributes
+    ----------
+    tree_ : NeuralTree
+        The trained tree; it works on raw features. `tree_.forward(X)` gives the scores of the
+        classes without any checks or conversions by scikit-learn.
+    classes_ : array of shape (n_classes,)
+        The labels.
+    n_parameters_ : int
+        Number of trainable weights.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of shape (n_features,)
+        Names of the features, if X had names that are all strings.
+    n_iter_ : int
+        Number of epochs run.
+    history_ : dict of arrays
+        For each epoch: `train_loss`, `train_score` (accuracy), `learning_rate` and, where there
+        were validation rows, `val_loss` and `val_score`. Training figures are means over the
+        updates of the epoch.
+    best_epoch_ : int or None
+        The epoch, counted from 0, whose weights were selected on validation rows.
+
+    Examples
+    --------
+    >>> from bneuralt import BNeuralTClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = BNeuralTClassifier(random_state=0).fit(X, y)
+    >>> clf.score(X, y) > 0.95
+    True
+    >>> clf.predict(X[:2])
+    array([0, 0])
+    """
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go once over some rows, and keep the state of the optimizer for the next call.
+
+        The features are scaled as the rows of the first call suggest. The learning rate is
+        constant, and sample weights count as they are.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+        classes : array-like of shape (n_classes,), optional
+            All labels that may ever occur; needed in the first call.
+        sample_weight : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        self
+        """
+        is_first = not self.__sklearn_is_fitted__()
+        if is_first and classes is None:
+            raise ValueError("classes must be given in the first call of partial_fit")
+        if (
+            not is_first
+            and classes is not None
+            and not np.array_equal(np.unique(classes), self.classes_)
+        ):
+            raise ValueError(
+                f"classes={np.unique(classes).tolist()!r} are not those of the first call, "
+                f"{self.classes_.tolist()!r}"
+            )
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs to see all rows at once, partial_fit does not: "
+                "give the weights as a dict, or sample_weight"
+            )
+        return self._partial_fit(X, y, sample_weight, classes)
+
+    def _scores(self, X: np.ndarray) -> np.ndarray:
+        return scores_of(self.tree_, X, self._n_threads())
+
+    def _probabilities(self, X: np.ndarray) -> np.ndarray:
+        return probabilities_of(self.tree_, X, self._n_threads())
+
+
+@declared
+class BNeuralTRegressor(RegressorTask, SingleTree, RegressorParameters):
+    """A regressor that is one small tree of neurons.
+
+    The tree is drawn at random, and all its weights are trained by backpropagation. Features and
+    target are scaled on the way, so there is no need for a scaler.
+
+    {parameters}
+
+    Attributes
+    ----------
+    tree_ : NeuralTree
+        The trained tree, from raw features to the target in its own units. `tree_.forward(X)`
+        predicts without any checks or conversions by scikit-learn.
+    n_parameters_ : int
+        Number of trainable weights.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of shape (n_features,)
+        Names of the features, if X had names that are all strings.
+    n_iter_ : int
+        Number of epochs run.
+    history_ : dict of arrays
+        For each epoch: `train_loss` (of the scaled target), `train_score` (r2), `learning_rate`
+        and, where there were validation rows, `val_loss` and `val_score`. Training figures are
+        means over the updates of the epoch.
+    best_epoch_ : int or None
+        The epoch, counted from 0, whose weights were selected on validation rows.
+
+    Examples
+    --------
+    >>> from bneuralt import BNeuralTRegressor
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> reg = BNeuralTRegressor(random_state=0).fit(X, y)
+    >>> reg.score(X, y) > 0.5
+    True
+    """
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Go once over some rows, and keep the state of the optimizer for the next call.
+
+        Features and target are scaled as the rows of the first call suggest. The learning rate
+        is constant, and sample weights count as they are.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+        sample_weight : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        self
+        """
+        return self._partial_fit(X, y, sample_weight)
+
+    def _values(self, X: np.ndarray) -> np.ndarray:
+        return outputs_of(self.tree_, X, self._n_threads())[:, 0].astype(np.float64)

@@ -1,0 +1,23 @@
+"""Files: JSON text that is read strictly, and files that are written in full or not at all."""
+
+from bneuralt.files.atomic import write_atomically
+from bneuralt.files.json_text import (
+    ModelFileError,
+    check_format,
+    check_keys,
+    errors_naming,
+    format_json,
+    parse_json,
+    read_text,
+)
+
+__all__ = [
+    "ModelFileError",
+    "check_format",
+    "check_keys",
+    "errors_naming",
+    "format_json",
+    "parse_json",
+    "read_text",
+    "write_atomically",
+]

@@ -1,0 +1,118 @@
+"""Algorithms from scikit-learn with its defaults: the paper's five, and three additions.
+
+None of them chooses or stops on watched rows, so all learn from every training row under both
+protocols.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from bneuralt.paper.experiments.grid import Baseline
+from bneuralt.paper.experiments.protocols import Outcome, Partition, derive_seed
+
+__all__ = ["CLASSIFICATION_ONLY", "LABELS", "make_estimator", "run_baseline"]
+
+#: What each name stands for. The last three are not in the paper.
+LABELS = {
+    "DT": "decision tree",
+    "RF": "random forest of 100 trees",
+    "GP": "Gaussian process",
+    "NBC": "Gaussian naive Bayes",
+    "SVM": "linear support vector classifier, or RBF support vector regression",
+    "HGB": "histogram gradient boosting (addition)",
+    "SVC": "RBF support vector classifier, or RBF support vector regression (addition)",
+    "LIN": "logistic or ridge regression (addition)",
+}
+
+#: Names without a regressor.
+CLASSIFICATION_ONLY = frozenset({"NBC"})
+
+
+def make_estimator(name: str, task: str, seed: int) -> Any:
+    """Return an unfitted estimator.
+
+    Examples
+    --------
+    >>> make_estimator("GP", "regression", 0).kernel
+    DotProduct(sigma_0=1) + WhiteKernel(noise_level=1)
+    """
+    classify = task == "classification"
+    if not classify and name in CLASSIFICATION_ONLY:
+        raise ValueError(f"experiment {name!r} has no form for regression")
+    if name == "DT":
+        from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+        return (DecisionTreeClassifier if classify else DecisionTreeRegressor)(random_state=seed)
+    if name in ("RF", "HGB"):
+        return _ensemble(name, classify, seed)
+    if name == "GP":
+        return _gaussian_process(classify, seed)
+    if name == "NBC":
+        from sklearn.naive_bayes import GaussianNB
+
+        return GaussianNB()
+    if name in ("SVM", "SVC"):
+        from sklearn import svm
+
+        if not classify:
+            return svm.SVR(kernel="rbf")
+        return svm.LinearSVC(random_state=seed) if name == "SVM" else svm.SVC(random_state=seed)
+    if name == "LIN":
+        from sklearn.linear_model import LogisticRegression, Ridge
+
+        return LogisticRegression(random_state=seed) if classify else Ridge(random_state=seed)
+    raise ValueError(f"baseline {name!r} is not known: choose one of {', '.join(LABELS)}")
+
+
+def _ensemble(name: str, classify: bool, seed: int) -> Any:
+    from sklearn import ensemble
+
+    if name == "RF":
+        forest = ensemble.RandomForestClassifier if classify else ensemble.RandomForestRegressor
+        return forest(n_estimators=100, random_state=seed)
+    boosting = (
+        ensemble.HistGradientBoostingClassifier
+        if classify
+        else ensemble.HistGradientBoostingRegressor
+    )
+    return boosting(random_state=seed)
+
+
+def _gaussian_process(classify: bool, seed: int) -> Any:
+    from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF, DotProduct, WhiteKernel
+
+    if classify:
+        return GaussianProcessClassifier(
+            1.0 * RBF(1.0), multi_class="one_vs_rest", random_state=seed
+        )
+    return GaussianProcessRegressor(DotProduct() + WhiteKernel(), random_state=seed)
+
+
+def run_baseline(experiment: Baseline, partition: Partition, run: int) -> Outcome:
+    """Fit one baseline to one run's rows and judge it."""
+    seed = derive_seed(run, "model", partition.name)
+    estimator = make_estimator(experiment.algorithm, partition.task, seed)
+    X, y = partition.learn(choosing=False)
+    start = time.perf_counter()
+    # One thread: the runner keeps every core busy with runs, and times stay comparable.
+    with threadpool_limits(1), warnings.catch_warnings():
+        # Solvers that stop at their default number of iterations are part of "defaults".
+        warnings.simplefilter("ignore")
+        estimator.fit(X, y)
+        seconds = time.perf_counter() - start
+        scores = partition.judge(estimator.predict, choosing=False)
+    return Outcome(seed, scores, seconds, size=_node_count(estimator))
+
+
+def _node_count(estimator: Any) -> int | None:
+    """Nodes of a decision tree or of all trees of a random forest."""
+    trees = getattr(estimator, "estimators_", [estimator])
+    if all(hasattr(tree, "tree_") for tree in trees):
+        return sum(int(tree.tree_.node_count) for tree in trees)
+    return None

@@ -1,0 +1,1 @@
+"""Images: MNIST, Fashion-MNIST and k-trees."""

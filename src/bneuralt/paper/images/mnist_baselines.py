@@ -1,0 +1,99 @@
+"""What scikit-learn's models make of the same images, for comparison."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from bneuralt.paper.images.mnist import Images
+
+__all__ = ["BASELINES", "Baseline", "measure_baseline"]
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """Error of a model on the test rows, and the number of its weights where it has any."""
+
+    data: str
+    name: str
+    seed: int
+    test_error: float
+    weights: int | None
+    seconds: float
+
+
+def _cart(n_inputs: int, n_classes: int, n_weights: int, seed: int) -> Any:
+    return DecisionTreeClassifier(random_state=seed)
+
+
+def _forest(n_inputs: int, n_classes: int, n_weights: int, seed: int) -> Any:
+    return RandomForestClassifier(random_state=seed)
+
+
+def _logistic(n_inputs: int, n_classes: int, n_weights: int, seed: int) -> Any:
+    return LogisticRegression(max_iter=100)
+
+
+def _mlp(n_inputs: int, n_classes: int, n_weights: int, seed: int) -> Any:
+    per_unit = n_inputs + n_classes + 1
+    n_hidden = (n_weights - n_classes) // per_unit
+    if n_hidden < 1:
+        least = per_unit + n_classes
+        raise ValueError(f"n_weights={n_weights} is too few for an MLP: give {least} or more")
+    return MLPClassifier((n_hidden,), batch_size=128, max_iter=25, random_state=seed)
+
+
+#: Settings are scikit-learn's own, but for the size of the MLP, its batches and its 25 epochs.
+BASELINES: dict[str, Callable[[int, int, int, int], Any]] = {
+    "CART": _cart,
+    "random forest": _forest,
+    "logistic regression": _logistic,
+    "MLP": _mlp,
+}
+
+
+def measure_baseline(
+    name: str, images: Images, *, n_weights: int = 24_000, seed: int = 0
+) -> Baseline:
+    """Train a model on the training rows, and find its error on the test rows.
+
+    Parameters
+    ----------
+    name : str
+        One of `BASELINES`.
+    images : Images
+    n_weights : int
+        The MLP gets as many hidden units as fit into so many weights.
+    seed : int
+    """
+    n_inputs = images.X_train.shape[1]
+    model = BASELINES[name](n_inputs, images.n_classes, n_weights, seed)
+    started = time.perf_counter()
+    with warnings.catch_warnings():  # a fixed number of epochs is what was asked for
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(_scaled(images.X_train), images.y_train)
+    seconds = time.perf_counter() - started
+    error = np.mean(model.predict(_scaled(images.X_test)) != images.y_test)
+    return Baseline(images.name, name, seed, float(error), _n_weights(model), seconds)
+
+
+def _scaled(X: np.ndarray) -> np.ndarray:
+    return X.astype(np.float32) / 255
+
+
+def _n_weights(model: Any) -> int | None:
+    if isinstance(model, MLPClassifier):
+        return sum(part.size for part in (*model.coefs_, *model.intercepts_))
+    if isinstance(model, LogisticRegression):
+        return model.coef_.size + model.intercept_.size
+    return None

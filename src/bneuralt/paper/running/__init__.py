@@ -1,0 +1,1 @@
+"""Running experiments: the store of results, claims on work, workers, progress."""

@@ -1,0 +1,373 @@
+"""The store of finished runs: one SQLite file, one committed row for each run.
+
+A run is there in full or not at all, whatever stops the program and whenever. Several processes
+may write to one store; what they are working on is kept beside the runs, see
+`bneuralt.paper.running.claims`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import sqlite3
+import threading
+import zlib
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import bneuralt
+from bneuralt.paper.experiments.protocols import Outcome
+from bneuralt.paper.running.environment import current_commit, machine_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Finished", "Key", "Store", "StoreError"]
+
+_APPLICATION_ID = 0x424E5452  # "BNTR"
+_FORMAT = 1
+_SCHEMA = """
+CREATE TABLE runs (
+    protocol TEXT NOT NULL, experiment TEXT NOT NULL, dataset TEXT NOT NULL, run INTEGER NOT NULL,
+    settings TEXT NOT NULL, data_checksum TEXT NOT NULL, seed INTEGER NOT NULL,
+    train_score REAL, val_score REAL, test_score REAL,
+    size INTEGER, weights INTEGER, epochs INTEGER, fit_seconds REAL, predict_seconds REAL,
+    curves BLOB NOT NULL, tree BLOB,
+    version TEXT NOT NULL, git_commit TEXT, machine TEXT NOT NULL, finished_at TEXT NOT NULL,
+    UNIQUE (protocol, experiment, dataset, run)
+);
+CREATE TABLE owners (
+    id INTEGER PRIMARY KEY, host TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT NOT NULL,
+    heartbeat REAL NOT NULL
+);
+CREATE TABLE claims (
+    protocol TEXT NOT NULL, experiment TEXT NOT NULL, dataset TEXT NOT NULL, run INTEGER NOT NULL,
+    owner INTEGER NOT NULL REFERENCES owners (id) ON DELETE CASCADE,
+    PRIMARY KEY (protocol, experiment, dataset, run)
+) WITHOUT ROWID;
+"""
+_FRAME_COLUMNS = (
+    "protocol, experiment, dataset, run, train_score, val_score, test_score, size, weights, "
+    "fit_seconds, predict_seconds, epochs, curves, tree"
+)
+# What a run computed, without what differs from one machine or day to the next.
+_CONTENT_COLUMNS = (
+    "protocol, experiment, dataset, run, settings, data_checksum, seed, train_score, val_score, "
+    "test_score, size, weights, epochs, curves, tree"
+)
+
+
+class StoreError(RuntimeError):
+    """The store cannot be used; the message says why and what to do."""
+
+
+class Key(NamedTuple):
+    """What a run is known by."""
+
+    protocol: str
+    experiment: str
+    dataset: str
+    run: int
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A finished run, with what it was run on."""
+
+    key: Key
+    settings: dict[str, Any]
+    data_checksum: str
+    outcome: Outcome
+
+
+class Store:
+    """Finished runs in an SQLite file.
+
+    Parameters
+    ----------
+    path : path
+        The file; made if it does not exist.
+    must_exist : bool
+        Refuse to make a new file.
+    timeout : float
+        Seconds to wait while another process writes.
+
+    Examples
+    --------
+    >>> with Store(":memory:") as store:
+    ...     len(store), sorted(store.finished())
+    (0, [])
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, must_exist: bool = False, timeout: float = 30.0
+    ) -> None:
+        self.path = os.fspath(path)
+        self._timeout = timeout
+        self._lock = threading.RLock()
+        if must_exist and not Path(self.path).is_file():
+            raise StoreError(
+                f"there is no store at {self.path}: make one with `bneuralt paper run`"
+            )
+        with self._explained():
+            # Shared by the threads of this process, one at a time: see `_lock`.
+            self._connection = sqlite3.connect(
+                self.path, timeout=timeout, isolation_level=None, check_same_thread=False
+            )
+        try:
+            with self._explained():
+                self._open()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return int(self.execute("SELECT count(*) FROM runs").fetchone()[0])
+
+    def close(self) -> None:
+        """Close the file. What is in it is safe before that."""
+        with self._lock:
+            self._connection.close()
+
+    def add(self, finished: Iterable[Finished]) -> None:
+        """Store runs, all or none, and drop the claims on them.
+
+        A run that is there already stays as it is.
+        """
+        rows = [_row(item) for item in finished]
+        marks = ", ".join("?" * 21)
+        insert = f"INSERT INTO runs VALUES ({marks}) ON CONFLICT ({KEY_COLUMNS}) DO NOTHING"
+        with self.transaction() as execute:
+            for row in rows:
+                execute(insert, row)
+                execute(f"DELETE FROM claims WHERE {KEY_MATCHES}", row[:4])
+
+    def finished(self) -> set[Key]:
+        """Return the keys of all finished runs."""
+        rows = self.execute(f"SELECT {KEY_COLUMNS} FROM runs")
+        return {Key(*row) for row in rows}
+
+    def data_checksums(self) -> dict[str, set[str]]:
+        """Return the checksums of the data that the runs of each data set were made from."""
+        checksums: dict[str, set[str]] = {}
+        for dataset, checksum in self.execute("SELECT DISTINCT dataset, data_checksum FROM runs"):
+            checksums.setdefault(dataset, set()).add(checksum)
+        return checksums
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return all runs as a table, one row each, in the order of their keys.
+
+        Its columns are protocol, experiment, dataset, run, train_score, val_score, test_score,
+        size, weights, fit_seconds, predict_seconds (of one example), epochs, curves (a dict of
+        sequences, one number for each epoch) and tree_json. Scores are accuracies or r2. What does
+        not apply is missing.
+        """
+        import pandas as pd
+
+        names = [name.strip() for name in _FRAME_COLUMNS.split(",")]
+        rows = self.execute(f"SELECT {_FRAME_COLUMNS} FROM runs ORDER BY 1, 2, 3, 4").fetchall()
+        frame = pd.DataFrame(rows, columns=names).rename(columns={"tree": "tree_json"})
+        curves = [_unpack_curves(row[names.index("curves")]) for row in rows]
+        trees = [_unpack_text(row[names.index("tree")]) for row in rows]
+        frame["curves"] = pd.Series(curves, dtype=object)
+        frame["tree_json"] = pd.Series(trees, dtype=object)
+        numbers = [name for name in names if name.endswith(("_score", "_seconds"))]
+        counts = ["size", "weights", "epochs"]
+        return frame.astype(dict.fromkeys(numbers + counts, "float64"))
+
+    def checksum(self) -> str:
+        """Return the SHA-256 of what the runs computed: times, machine and commit do not count.
+
+        The same runs on the same machine with the same versions of everything give the same
+        checksum, in whatever order and with whatever interruptions they were made.
+        """
+        digest = hashlib.sha256()
+        for row in self.execute(f"SELECT {_CONTENT_COLUMNS} FROM runs ORDER BY 1, 2, 3, 4"):
+            content = [zlib.decompress(v).decode() if isinstance(v, bytes) else v for v in row]
+            digest.update(json.dumps(content, separators=(",", ":")).encode())
+            digest.update(b"\n")
+        return digest.hexdigest()
+
+    def provenance(self) -> dict[str, str]:
+        """Return where the runs came from, for a reader."""
+        count, seconds, first, last = self.execute(
+            "SELECT count(*), coalesce(sum(fit_seconds), 0), min(finished_at), max(finished_at)"
+            " FROM runs"
+        ).fetchone()
+        facts = {"runs": str(count), "checksum of the store": self.checksum()}
+        if count:
+            facts["time spent on fitting"] = f"{seconds / 3600:.2f} h"
+            facts["finished"] = f"{first} to {last}"
+        for label, column in (
+            ("version", "version"),
+            ("commit", "git_commit"),
+            ("machine", "machine"),
+        ):
+            values = self.execute(f"SELECT DISTINCT {column} FROM runs ORDER BY 1")
+            facts[label] = ", ".join(str(value) for (value,) in values if value) or "not known"
+        return facts
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> sqlite3.Cursor:
+        """Run one statement; what goes wrong is said in a sentence."""
+        with self._lock, self._explained():
+            return self._connection.execute(sql, parameters)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Any]:
+        """Run statements of which all take effect, or none; no other process writes meanwhile."""
+        with self._lock, self._explained():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection.execute
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def _open(self) -> None:
+        """Check that the file is a store of a known format, or make it one."""
+        execute = self._connection.execute
+        self._check_format()
+        if execute("PRAGMA journal_mode").fetchone()[0] != "wal" and self.path != ":memory:":
+            self._use_write_ahead_log()
+        execute("PRAGMA synchronous = FULL")
+        execute("PRAGMA foreign_keys = ON")
+        if self._check_format() == 0:
+            with self.transaction():
+                # Another process may have been quicker.
+                if self._check_format() == 0:
+                    for statement in filter(str.strip, _SCHEMA.split(";")):
+                        execute(statement)
+                    execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+                    execute(f"PRAGMA user_version = {_FORMAT}")
+
+    def _use_write_ahead_log(self) -> None:
+        # Readers then never wait for a writer. It can fail while another process opens the file,
+        # or on a network drive; all is well without it, only slower.
+        try:
+            self._connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if _primary_code(error) != sqlite3.SQLITE_BUSY:
+                raise
+
+    def _check_format(self) -> int:
+        """Return the format of the file, 0 if it is empty."""
+        execute = self._connection.execute
+        application = execute("PRAGMA application_id").fetchone()[0]
+        version = execute("PRAGMA user_version").fetchone()[0]
+        has_tables = execute("SELECT count(*) FROM sqlite_master").fetchone()[0] > 0
+        if application != _APPLICATION_ID and (has_tables or application or version):
+            raise StoreError(
+                f"{self.path} is an SQLite file, but not a store of runs: give another path"
+            )
+        if version > _FORMAT:
+            raise StoreError(
+                f"{self.path} was written by a newer bneuralt (format {version}; this one, "
+                f"{bneuralt.__version__}, knows up to {_FORMAT}): update bneuralt"
+            )
+        return int(version)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise StoreError(_explain(error, self.path, self._timeout)) from error
+
+
+KEY_COLUMNS = "protocol, experiment, dataset, run"
+#: The condition for one key, its four parts as parameters.
+KEY_MATCHES = "protocol = ? AND experiment = ? AND dataset = ? AND run = ?"
+
+
+def _primary_code(error: sqlite3.Error) -> int:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def _explain(error: sqlite3.Error, path: str, timeout: float) -> str:
+    kept = "every finished run up to now is kept"
+    match _primary_code(error):
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return (
+                f"{path} has been locked by another program for {timeout:g} s: close that program, "
+                f"or use another store ({kept})"
+            )
+        case sqlite3.SQLITE_FULL:
+            return f"no space left for {path}: free some, then start again ({kept})"
+        case sqlite3.SQLITE_IOERR:
+            return (
+                f"{path} cannot be read or written ({error}): look for a full disk, a quota or a "
+                f"removed drive, then start again ({kept})"
+            )
+        case sqlite3.SQLITE_NOTADB:
+            return f"{path} is not a store of runs (not an SQLite file): give another path"
+        case sqlite3.SQLITE_CORRUPT:
+            return f"{path} is damaged ({error}): restore a copy, or move it away and start anew"
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
+            return f"{path} cannot be written: check its permissions, or use another store"
+        case sqlite3.SQLITE_CANTOPEN:
+            return f"{path} cannot be opened: check that its folder exists and may be written to"
+    return f"{path}: {error}"
+
+
+def _row(finished: Finished) -> tuple[Any, ...]:
+    outcome, scores = finished.outcome, finished.outcome.scores
+    return (
+        *finished.key,
+        json.dumps(finished.settings, sort_keys=True),
+        finished.data_checksum,
+        outcome.seed,
+        _finite(scores.train),
+        _finite(scores.validation),
+        _finite(scores.test),
+        outcome.size,
+        outcome.weights,
+        outcome.epochs,
+        outcome.fit_seconds,
+        scores.predict_seconds,
+        _pack_curves(outcome.curves),
+        None if outcome.tree_json is None else zlib.compress(outcome.tree_json.encode()),
+        bneuralt.__version__,
+        current_commit(),
+        machine_name(),
+        datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _finite(score: float | None) -> float | None:
+    return None if score is None or not math.isfinite(score) else score
+
+
+def _pack_curves(curves: dict[str, list[float]]) -> bytes:
+    """Compress curves, rounded to six digits: they are for pictures."""
+    rounded = {name: [float(f"{v:.6g}") for v in values] for name, values in curves.items()}
+    return zlib.compress(json.dumps(rounded, separators=(",", ":")).encode())
+
+
+def _unpack_curves(blob: bytes) -> dict[str, array[float]]:
+    # Arrays, since lists of a whole store would take gigabytes.
+    return {name: array("d", values) for name, values in json.loads(zlib.decompress(blob)).items()}
+
+
+def _unpack_text(blob: bytes | None) -> str | None:
+    return None if blob is None else zlib.decompress(blob).decode()

@@ -1,0 +1,256 @@
+"""Which input each leaf carries: samplers for the parameter `feature_sampling`.
+
+By default every input is equally likely, as in the paper. A sampler knows better: it prefers inputs
+that vary more, or, for images, lets the leaves of a subtree look at one place. Samplers are values
+(equal settings make equal samplers), so they can be copied, pickled and written to model files.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bneuralt.tree.generate import LeafSampler
+
+__all__ = ["FeatureSampler", "ReceptiveFields", "VarianceSampling", "sampler_from_dict"]
+
+
+@dataclass(frozen=True)
+class FeatureSampler:
+    """A `LeafSampler` that may learn from training rows before it is used.
+
+    The estimators call `learn` with their training rows. With `NeuralTree.random`, which sees no
+    rows, call it yourself.
+    """
+
+    name: ClassVar[str]
+
+    def learn(self, X: np.ndarray, sample_weight: np.ndarray | None = None) -> Any:
+        """Return what `NeuralTree.random` takes: probabilities of the inputs, or a callable.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_inputs)
+            Training rows.
+        sample_weight : array of shape (n_rows,), optional
+            How much each row counts.
+        """
+        raise NotImplementedError
+
+    def __call__(
+        self,
+        rng: np.random.Generator,
+        leaf_parent: np.ndarray,
+        parent: np.ndarray,
+        n_inputs: int,
+    ) -> np.ndarray:
+        """Choose the input of each leaf, knowing no rows; see `LeafSampler`."""
+        raise ValueError(
+            f"{self} needs training rows: give feature_sampling={self}.learn(X) instead"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sampler as what JSON can hold; `sampler_from_dict` reads it."""
+        return {"name": self.name, **asdict(self)}
+
+
+@dataclass(frozen=True)
+class VarianceSampling(FeatureSampler):
+    """Inputs are drawn in proportion to a power of their variance over the training rows.
+
+    For inputs in the same unit, such as pixels: those that hardly ever change tell little.
+
+    Parameters
+    ----------
+    power : float
+        1 is the variance itself, 0.5 the standard deviation; with 0, all inputs that vary at all
+        are equally likely.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bneuralt.tree.sampling import VarianceSampling
+    >>> VarianceSampling().learn(np.array([[0, 5, 1], [0, 1, 2]], dtype=np.uint8)).tolist()
+    [0.0, 4.0, 0.25]
+    """
+
+    name: ClassVar[str] = "variance"
+    power: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.power < math.inf:
+            raise ValueError(f"power={self.power!r} must be 0 or more, and finite")
+
+    def learn(self, X: np.ndarray, sample_weight: np.ndarray | None = None) -> np.ndarray:
+        """Return a weight for each input, 0 for those that do not vary."""
+        variance = _variances(X, sample_weight)
+        if not variance.any():
+            raise ValueError("no input varies over the training rows: there is nothing to draw")
+        return np.where(variance > 0, variance**self.power, 0.0)
+
+
+@dataclass(frozen=True)
+class ReceptiveFields(FeatureSampler):
+    """Leaves of one subtree look at one place of an image.
+
+    Each subtree that starts at depth `depth` has a centre, which is a pixel drawn at random, and
+    its leaves are drawn around it: the probability of a pixel falls with its distance from the
+    centre as a normal density. Only pixels that vary over the training rows are drawn. Leaves above
+    `depth` may look anywhere.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Size of the image along each of its axes, such as (28, 28); one, three or more axes are fine
+        as well. If there are n times as many inputs as pixels, then each pixel has n neighbouring
+        inputs, its channels, and leaves draw from all of them.
+    spread : float or (low, high)
+        Standard deviation of the distance along each axis, in pixels. With two numbers every
+        subtree has a spread of its own, drawn between them on a logarithmic scale.
+    depth : int
+        Where subtrees start: 1 is a class node, 2 a child of one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bneuralt import NeuralTree
+    >>> from bneuralt.tree.sampling import ReceptiveFields
+    >>> tree = NeuralTree.random(64, 10, feature_sampling=ReceptiveFields((8, 8), spread=1.0))
+    >>> tree.n_inputs
+    64
+
+    As a parameter of an estimator:
+
+    >>> from bneuralt import BNeuralTClassifier
+    >>> clf = BNeuralTClassifier(feature_sampling=ReceptiveFields((28, 28), spread=2.0))
+    """
+
+    name: ClassVar[str] = "receptive_fields"
+    shape: tuple[int, ...]
+    spread: float | tuple[float, float] = 2.0
+    depth: int = 2
+
+    def __post_init__(self) -> None:
+        shape = tuple(int(n) for n in self.shape)
+        if not shape or min(shape) < 1:
+            raise ValueError(f"shape={self.shape!r} must be sizes of 1 or more, such as (28, 28)")
+        object.__setattr__(self, "shape", shape)
+        if not isinstance(self.spread, (int, float)):
+            object.__setattr__(self, "spread", tuple(float(end) for end in self.spread))
+        ends = np.atleast_1d(self.spread)
+        if ends.size > 2 or not 0 < ends[0] <= ends[-1] < np.inf:
+            raise ValueError(
+                f"spread={self.spread!r} must be a number of pixels above 0, or two of them, the "
+                "smaller one first"
+            )
+        if self.depth < 1:
+            raise ValueError(f"depth={self.depth!r} must be 1 or more")
+
+    def learn(self, X: np.ndarray, sample_weight: np.ndarray | None = None) -> LeafSampler:
+        """Return a sampler that draws only inputs that vary over the rows."""
+        self._n_channels(X.shape[1])
+        varies = X.max(axis=0) > X.min(axis=0)
+        return partial(self, weights=varies if varies.any() else None)
+
+    def __call__(
+        self,
+        rng: np.random.Generator,
+        leaf_parent: np.ndarray,
+        parent: np.ndarray,
+        n_inputs: int,
+        weights: ArrayLike | None = None,
+    ) -> np.ndarray:
+        """Choose the input of each leaf; see `LeafSampler`.
+
+        Parameters
+        ----------
+        rng, leaf_parent, parent, n_inputs
+            See `LeafSampler`.
+        weights : array of shape (n_inputs,), optional
+            How likely each input is, apart from its place. By default all are equally likely.
+        """
+        n_channels = self._n_channels(n_inputs)
+        likely = np.ones(n_inputs) if weights is None else np.asarray(weights, dtype=np.float64)
+        place = np.indices(self.shape).reshape(len(self.shape), -1).repeat(n_channels, axis=1)
+        owners, counts = np.unique(field := self._fields(parent)[leaf_parent], return_counts=True)
+        by_owner = np.split(np.argsort(field, kind="stable"), np.cumsum(counts)[:-1])
+        chosen = np.empty(leaf_parent.size, dtype=np.int64)
+        for owner, leaves in zip(owners, by_owner, strict=True):
+            here = likely
+            if owner >= 0:
+                centre = place[:, _draw(rng, likely, 1)]
+                distance = np.square(place - centre).sum(axis=0)
+                here = likely * np.exp(-0.5 * distance / self._draw_spread(rng) ** 2)
+            chosen[leaves] = _draw(rng, here, leaves.size)
+        return chosen
+
+    def _n_channels(self, n_inputs: int) -> int:
+        n_channels, rest = divmod(n_inputs, math.prod(self.shape))
+        if rest or not n_channels:
+            raise ValueError(
+                f"images of shape={self.shape} have {math.prod(self.shape)} pixels, and the "
+                f"{n_inputs} inputs are not a multiple of that"
+            )
+        return n_channels
+
+    def _draw_spread(self, rng: np.random.Generator) -> float:
+        low, high = np.atleast_1d(self.spread)[[0, -1]]
+        return float(np.exp(rng.uniform(np.log(low), np.log(high))))
+
+    def _fields(self, parent: np.ndarray) -> np.ndarray:
+        """Return for each node the subtree that it belongs to, -1 for nodes above all subtrees."""
+        outputs_depth = 0 if np.count_nonzero(parent < 0) == 1 else 1
+        depths: list[int] = []
+        owners: list[int] = []
+        for node, above in enumerate(parent.tolist()):
+            depths.append(outputs_depth if above < 0 else depths[above] + 1)
+            starts = depths[node] == self.depth
+            owners.append(node if starts else (-1 if above < 0 else owners[above]))
+        return np.array(owners)
+
+
+_SAMPLERS = {cls.name: cls for cls in (VarianceSampling, ReceptiveFields)}
+
+
+def sampler_from_dict(data: Mapping[str, Any]) -> FeatureSampler:
+    """Return the sampler that `FeatureSampler.to_dict` described.
+
+    Examples
+    --------
+    >>> from bneuralt.tree.sampling import ReceptiveFields, sampler_from_dict
+    >>> fields = ReceptiveFields((28, 28), spread=(1, 3))
+    >>> sampler_from_dict(fields.to_dict()) == fields
+    True
+    """
+    settings = dict(data)
+    name = settings.pop("name", None)
+    if name not in _SAMPLERS:
+        raise ValueError(f"no sampler is called {name!r}: there are {', '.join(_SAMPLERS)}")
+    return _SAMPLERS[name](**settings)
+
+
+def _draw(rng: np.random.Generator, weights: np.ndarray, size: int) -> np.ndarray:
+    """Draw positions with probabilities in proportion to the weights."""
+    total = np.cumsum(weights)
+    # Rounding could make the product the total itself, which is beyond the last position.
+    below = np.minimum(rng.random(size) * total[-1], np.nextafter(total[-1], 0.0))
+    return np.searchsorted(total, below, side="right")
+
+
+def _variances(X: np.ndarray, sample_weight: np.ndarray | None) -> np.ndarray:
+    weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight)
+    mean = np.average(X[:1], axis=0).astype(np.float64)  # any row near the others: less cancelling
+    total, square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    n_rows = max(1, 1_000_000 // X.shape[1])  # never a float64 copy of the whole table
+    for start in range(0, len(X), n_rows):
+        block = slice(start, start + n_rows)
+        centred = X[block] - mean
+        total += weight[block] @ centred
+        square += weight[block] @ np.square(centred)
+    return np.maximum(square / weight.sum() - np.square(total / weight.sum()), 0.0)
