@@ -7,7 +7,7 @@ JOBS   ?= 2
 
 BIN     := $(VENV)/bin
 PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-SOURCES := $(wildcard CMakeLists.txt cpp/*)
+SOURCES := $(wildcard CMakeLists.txt cpp/*.* cpp/*/*.*)
 
 CORE_TESTS := $(wildcard tests/test_core*.py tests/test_engine*.py)
 

@@ -215,6 +215,11 @@ BNT_INLINE Vec<T> reciprocal(Vec<T> x) {
     return T(1) / x;
 }
 
+template <class T>
+BNT_INLINE Vec<T> hyperbolic_tangent(Vec<T> x) {
+    return T(2) * reciprocal<T>(one_plus_exp_of_minus<T>(x + x)) - T(1);
+}
+
 // 1/sqrt(x) for x > 0.
 template <class T>
 BNT_INLINE Vec<T> inverse_sqrt(Vec<T> x) {

@@ -1,36 +1,16 @@
 // The training loop: epochs, batches, selection, stopping.
 #pragma once
 
-#include <chrono>
 #include <optional>
 
 #include "backward.hpp"
 #include "online.hpp"
 #include "optimizers.hpp"
-#include "random.hpp"
+#include "pulse.hpp"
+#include "../random.hpp"
 #include "scoring.hpp"
 
 namespace bnt::BNT_ISA {
-
-// Asks the caller now and then whether to go on.
-class Pulse {
-    using Clock = std::chrono::steady_clock;
-
-  public:
-    explicit Pulse(const Hooks& hooks) : hooks_(hooks), next_(Clock::now() + kInterval) {}
-
-    bool interrupted() {
-        if (stopped_ || Clock::now() < next_) return stopped_;
-        next_ = Clock::now() + kInterval;
-        return stopped_ = hooks_.interrupted && hooks_.interrupted(hooks_.context);
-    }
-
-  private:
-    static constexpr auto kInterval = std::chrono::milliseconds(40);
-    const Hooks& hooks_;
-    Clock::time_point next_;
-    bool stopped_ = false;
-};
 
 // The gradient of a batch of any size. The batch is cut into blocks of R rows, the blocks into
 // at most kMaxChunks chunks; each chunk has a gradient of its own, and they are added in their
@@ -40,23 +20,23 @@ class BatchGradient {
     static constexpr int kMaxChunks = 16;
 
   public:
-    BatchGradient(const Tree& t, const Layout& layout, const Table& table,
-                  const Targets<T>& targets, const LossRule<T>& rule, ThreadTeam& team,
-                  int64_t batch_size, Pulse* pulse)
-        : t_(t), layout_(layout), table_(table), targets_(targets), rule_(rule), team_(team),
-          pulse_(pulse), n_chunks_(chunks(batch_size)),
-          x_(size_t(team.size()) * table.n_columns * R), h_(size_t(team.size()) * t.n_nodes * R),
-          gradients_(size_t(n_chunks_) * layout.size), scores_(n_chunks_) {}
+    BatchGradient(const Tree& t, const Layout& layout, const SampleView<T>& sample,
+                  const LossRule<T>& rule, ThreadTeam& team, int64_t batch_size, Pulse* pulse)
+        : t_(t), layout_(layout), sample_(sample), rule_(rule), team_(team), pulse_(pulse),
+          n_chunks_(chunks(batch_size)), n_columns_(sample.table().n_columns),
+          room_(size_t(n_columns_ + t.n_nodes * (t.keeps_sums ? 2 : 1) + t.n_outputs) * R),
+          memory_(size_t(team.size()) * room_), gradients_(size_t(n_chunks_) * layout.size),
+          scores_(n_chunks_) {}
 
-    // Gradient of the mean weighted loss of these rows; returns their score.
-    Score compute(const T* theta, const int32_t* rows, int64_t n, T* gradient) {
-        theta_ = theta;
-        rows_ = rows;
-        n_ = n;
+    // How many pieces of a batch can be worked on at once.
+    static int chunks(int64_t n) { return std::min(blocks(n), kMaxChunks); }
+
+    // Gradient of the mean weighted loss of the rows at these positions; returns their score.
+    Score compute(const T* theta, const int32_t* positions, int64_t n, T* gradient) {
         const int used = chunks(n);
-        team_.run([](void* self, int chunk, int thread) {
-            static_cast<BatchGradient*>(self)->run_chunk(chunk, thread);
-        }, this, used);
+        team_.each(used, [&](int chunk, int thread) {
+            run_chunk(theta, positions, n, chunk, thread);
+        });
         Score total = scores_[0];
         for (int c = 1; c < used; ++c) total.add(scores_[c]);
         for (int i = 0; i < layout_.size; i += Simd<T>::lanes) {
@@ -70,28 +50,28 @@ class BatchGradient {
 
   private:
     static int blocks(int64_t n) { return int((n + R - 1) / R); }
-    static int chunks(int64_t n) { return std::min(blocks(n), kMaxChunks); }
 
-    void run_chunk(int chunk, int thread) {
+    void run_chunk(const T* theta, const int32_t* positions, int64_t n, int chunk, int thread) {
         FlushDenormals flush;
-        const int64_t n_blocks = blocks(n_), used = chunks(n_);
-        T* x = x_.get() + size_t(thread) * table_.n_columns * R;
-        T* h = h_.get() + size_t(thread) * t_.n_nodes * R;
-        T* g = gradients_.get() + size_t(chunk) * layout_.size;
+        const Weights<const T> w = layout_.of(t_, theta);
+        const int64_t n_blocks = blocks(n), used = chunks(n);
+        T* x = memory_.get() + size_t(thread) * room_;
+        T* slopes = x + size_t(n_columns_) * R;
+        T* h = slopes + size_t(t_.n_outputs) * R;
+        T* sums = t_.keeps_sums ? h + size_t(t_.n_nodes) * R : nullptr;
+        const Weights<T> g = layout_.of(gradients_.get() + size_t(chunk) * layout_.size);
         Score score;
         const int64_t first = chunk * n_blocks / used;
         for (int64_t b = first; b < (chunk + 1) * n_blocks / used; ++b) {
-            int64_t lanes[R];
-            const int32_t* rows = rows_ + b * R;
-            const int count = int(std::min<int64_t>(R, n_ - b * R));
-            for (int r = 0; r < count; ++r) lanes[r] = rows[r];
-            load_block<T, R>(table_, rows, 0, count, x);
-            forward_block<T, R>(t_, layout_.of(theta_), x, h);
-            const OutputBlock<T, R> out{t_, rule_, targets_, lanes, count};
-            score.add(out.score(h));
-            out.deltas(h, T(1) / T(n_));
-            if (b == first) BackwardBlock<T, R, false>::run(t_, layout_.of(theta_), x, h, layout_.of(g));
-            else BackwardBlock<T, R, true>::run(t_, layout_.of(theta_), x, h, layout_.of(g));
+            const int32_t* own = positions + b * R;
+            const int count = int(std::min<int64_t>(R, n - b * R));
+            sample_.template load<R>(own, count, x);
+            forward_block<T, R>(t_, w, x, h, sums);
+            const OutputBlock<T, R> out{t_.n_outputs, sample_.targets(), own, count};
+            score.add(rule_.template score<R>(out, h));
+            rule_.template slopes<R>(out, h, T(1) / T(n), slopes);
+            if (b == first) BackwardBlock<T, R, false>::run(t_, w, x, slopes, h, sums, g);
+            else BackwardBlock<T, R, true>::run(t_, w, x, slopes, h, sums, g);
             if (thread == 0 && pulse_ && pulse_->interrupted()) break;
         }
         scores_[chunk] = score;
@@ -99,87 +79,89 @@ class BatchGradient {
 
     const Tree& t_;
     const Layout& layout_;
-    const Table& table_;
-    const Targets<T>& targets_;
+    const SampleView<T>& sample_;
     const LossRule<T>& rule_;
     ThreadTeam& team_;
     Pulse* pulse_;
-    int n_chunks_;
-    Buffer<T> x_, h_, gradients_;
+    int n_chunks_, n_columns_;
+    size_t room_;
+    Buffer<T> memory_, gradients_;
     Buffer<Score> scores_;
-    const T* theta_ = nullptr;
-    const int32_t* rows_ = nullptr;
-    int64_t n_ = 0;
 };
 
 // The gradient of one row, by the kernels that run along the levels of the tree.
 template <class T>
 class RowGradient {
   public:
-    RowGradient(const Tree& t, const Layout& layout, const Table& table,
-                const Targets<T>& targets, const LossRule<T>& rule)
-        : t_(t), layout_(layout), table_(table), targets_(targets), rule_(rule), one_(t) {}
+    RowGradient(const Tree& t, const Layout& layout, const SampleView<T>& sample,
+                const LossRule<T>& rule)
+        : t_(t), layout_(layout), sample_(sample), rule_(rule), one_(t),
+          slopes_(t.n_outputs + Simd<T>::lanes) {}
 
-    Score compute(const T* theta, const int32_t* rows, int64_t, T* gradient) {
-        const int64_t row = rows[0];
-        load_row(table_, row, one_.x());
-        one_.forward(layout_.of(theta));
-        const OutputBlock<T, 1> out{t_, rule_, targets_, &row, 1};
-        const Score score = out.score(one_.outputs());
-        out.deltas(one_.outputs(), T(1));
-        one_.backward(layout_.of(theta), layout_.of(gradient));
+    Score compute(const T* theta, const int32_t* positions, int64_t, T* gradient) {
+        const Weights<const T> w = layout_.of(t_, theta);
+        load_row(sample_.table(), sample_.row(positions[0]), one_.x());
+        one_.forward(w);
+        const OutputBlock<T, 1> out{t_.n_outputs, sample_.targets(), positions, 1};
+        const Score score = rule_.template score<1>(out, one_.outputs());
+        rule_.template slopes<1>(out, one_.outputs(), T(1), slopes_.get());
+        one_.backward(w, slopes_.get(), layout_.of(gradient));
         return score;
     }
 
   private:
     const Tree& t_;
     const Layout& layout_;
-    const Table& table_;
-    const Targets<T>& targets_;
+    const SampleView<T>& sample_;
     const LossRule<T>& rule_;
     OneRow<T> one_;
+    Buffer<T> slopes_;
 };
+
+// The threads that a training can use: none for batches that are a single piece of work.
+template <class T>
+int useful_threads(const TrainingTask<T>& task, int64_t batch_size) {
+    const int64_t in_batch = batch_size == 1 ? 1 : BatchGradient<T, 32>::chunks(batch_size);
+    const int64_t in_scoring = task.settings->select == Select::update ? 1 : (task.validation->n + 31) / 32;
+    return int(std::min<int64_t>(task.n_threads, std::max(in_batch, in_scoring / 16)));
+}
 
 template <class T>
 class Trainer {
     static constexpr int W = Simd<T>::lanes;
 
   public:
-    Trainer(const Tree& t, const Table& table, const Targets<T>& targets, const Table& validation,
-            const Targets<T>& val_targets, const Settings& settings, const Hooks& hooks)
-        : t_(t), table_(table), targets_(targets), validation_(validation),
-          val_targets_(val_targets), settings_(settings), hooks_(hooks), rule_(settings),
-          layout_(Layout::padded<T>(t)), team_(settings.n_threads), pulse_(hooks),
-          optimizer_(settings, layout_), theta_(layout_.size), plain_(layout_.size), ahead_(layout_.size),
-          gradient_(layout_.size), best_(layout_.size), order_(table.n_rows),
-          batch_size_(settings.batch_size > 0 && settings.batch_size < table.n_rows
-                          ? settings.batch_size
-                          : table.n_rows) {}
+    Trainer(const TrainingTask<T>& task, const Hooks& hooks)
+        : task_(task), t_(*task.tree), settings_(*task.settings), hooks_(hooks),
+          sample_(*task.training), validation_(*task.validation),
+          rule_(settings_.loss, t_.n_outputs), layout_(Layout::padded<T>(t_)),
+          batch_size_(settings_.batch_size > 0 && settings_.batch_size < sample_.size()
+                          ? settings_.batch_size
+                          : sample_.size()),
+          team_(useful_threads(task, batch_size_)), pulse_(hooks), optimizer_(settings_, layout_),
+          theta_(layout_.size), plain_(layout_.size), ahead_(layout_.size),
+          gradient_(layout_.size), best_(layout_.size), order_(sample_.size()) {}
 
-    Outcome run(T* theta, T* state, int64_t* step) {
+    Outcome run() {
         FlushDenormals flush;
-        layout_.pack(theta, theta_.get());
-        layout_.pack(state, optimizer_.first());
-        layout_.pack(state + n_parameters(t_), optimizer_.second());
-        optimizer_.step_count = *step;
+        layout_.pack(task_.theta, theta_.get());
+        optimizer_.load_state(task_.state, n_parameters(t_));
+        optimizer_.step_count = *task_.step;
         keep_best();
         // The kernels for one row know nothing of threads or blocks, and are faster at it.
         if (batch_size_ == 1) {
-            RowGradient<T> gradient(t_, layout_, table_, targets_, rule_);
+            RowGradient<T> gradient(t_, layout_, sample_, rule_);
             epochs(gradient);
         } else if (batch_size_ <= 16) {
-            BatchGradient<T, 16> gradient(t_, layout_, table_, targets_, rule_, team_, batch_size_,
-                                          &pulse_);
+            BatchGradient<T, 16> gradient(t_, layout_, sample_, rule_, team_, batch_size_, &pulse_);
             epochs(gradient);
         } else {
-            BatchGradient<T, 32> gradient(t_, layout_, table_, targets_, rule_, team_, batch_size_,
-                                          &pulse_);
+            BatchGradient<T, 32> gradient(t_, layout_, sample_, rule_, team_, batch_size_, &pulse_);
             epochs(gradient);
         }
-        layout_.unpack(theta_.get(), theta);
-        layout_.unpack(optimizer_.first(), state);
-        layout_.unpack(optimizer_.second(), state + n_parameters(t_));
-        *step = optimizer_.step_count;
+        layout_.unpack(theta_.get(), task_.theta);
+        optimizer_.save_state(task_.state, n_parameters(t_));
+        *task_.step = optimizer_.step_count;
         return outcome_;
     }
 
@@ -190,8 +172,8 @@ class Trainer {
     void epochs(Gradient& gradient) {
         std::optional<UpdateScorer<T>> scorer;
         if (settings_.select == Select::update)
-            scorer.emplace(t_, validation_, val_targets_, settings_);
-        const int64_t per_epoch = (table_.n_rows + batch_size_ - 1) / batch_size_ +
+            scorer.emplace(t_, validation_, rule_, settings_);
+        const int64_t per_epoch = (sample_.size() + batch_size_ - 1) / batch_size_ +
                                   (settings_.repeat_first_row ? 1 : 0);
         total_updates_ = per_epoch * settings_.max_epochs;
         for (int epoch = 0; epoch < settings_.max_epochs; ++epoch) {
@@ -209,11 +191,11 @@ class Trainer {
 
     template <class Gradient>
     Score one_epoch(Gradient& gradient, UpdateScorer<T>* scorer) {
-        epoch_order(settings_.seed, uint64_t(epoch_), table_.n_rows, order_.get());
+        epoch_order(task_.seed, uint64_t(epoch_), sample_.size(), order_.get());
         Score score;
         int64_t until_pulse = 0;
-        for (int64_t first = 0; first < table_.n_rows; first += batch_size_) {
-            const int64_t n = std::min(batch_size_, table_.n_rows - first);
+        for (int64_t first = 0; first < sample_.size(); first += batch_size_) {
+            const int64_t n = std::min(batch_size_, sample_.size() - first);
             score.add(update(gradient, order_.get() + first, n));
             if (scorer) select_after_update(*scorer);
             if (--until_pulse < 0) {  // the clock costs as much as a tenth of a small update
@@ -237,6 +219,7 @@ class Trainer {
             at = ahead_.get();
         }
         const Score score = gradient.compute(at, rows, n, gradient_.get());
+        if (pulse_.stopped()) return score;  // the gradient may be that of a part of the rows
         if (settings_.clip_norm > 0) clip();
         optimizer_.step(theta_.get(), gradient_.get(), rate());
         updates_ += 1;
@@ -260,10 +243,8 @@ class Trainer {
     }
 
     void select_after_update(UpdateScorer<T>& scorer) {
-        const double value = scorer.score(layout_.of(static_cast<const T*>(theta_.get())), best_value_);
-        if (value < best_value_ && all_finite(theta_.get(), layout_.size)) {
-            accept(value);
-        }
+        const double value = scorer.score(weights(), best_value_);
+        if (value < best_value_ && all_finite(theta_.get(), layout_.size)) accept(value);
     }
 
     // Reports the epoch, selects and stops; true when training is over.
@@ -271,9 +252,8 @@ class Trainer {
         EpochReport report{epoch_, train.loss / train.weight, train.error / train.weight,
                            NAN, NAN, rate(), plain_.get(), n_parameters(t_)};
         layout_.unpack(theta_.get(), plain_.get());
-        if (validation_.n_rows > 0) {
-            const Score val = score_table<T, 32>(t_, layout_.of(static_cast<const T*>(theta_.get())),
-                                                 validation_, val_targets_, rule_, team_);
+        if (validation_.size() > 0) {
+            const Score val = score_sample<T, 32>(t_, weights(), validation_, rule_, team_);
             report.val_loss = val.loss / val.weight;
             report.val_error = val.error / val.weight;
             if (settings_.select == Select::epoch) {
@@ -294,7 +274,6 @@ class Trainer {
     void accept(double value) {
         best_value_ = value;
         outcome_.best_epoch = epoch_;
-        outcome_.best_value = value;
         keep_best();
     }
 
@@ -309,21 +288,22 @@ class Trainer {
         if (!last_is_best) std::memcpy(theta_.get(), best_.get(), sizeof(T) * layout_.size);
     }
 
+    Weights<const T> weights() const { return layout_.of(t_, theta_.get()); }
+
+    const TrainingTask<T>& task_;
     const Tree& t_;
-    const Table& table_;
-    const Targets<T>& targets_;
-    const Table& validation_;
-    const Targets<T>& val_targets_;
     const Settings& settings_;
     const Hooks& hooks_;
+    SampleView<T> sample_, validation_;
     LossRule<T> rule_;
     Layout layout_;
+    int64_t batch_size_;
     ThreadTeam team_;
     Pulse pulse_;
     Optimizer<T> optimizer_;
     Buffer<T> theta_, plain_, ahead_, gradient_, best_;
     Buffer<int32_t> order_;
-    int64_t batch_size_, updates_ = 0, total_updates_ = 1;
+    int64_t updates_ = 0, total_updates_ = 1;
     int epoch_ = 0;
     double best_value_ = INFINITY;
     Outcome outcome_;

@@ -5,33 +5,32 @@
 #include <cmath>
 
 #include "forward.hpp"
-#include "losses.hpp"
-#include "rows.hpp"
-#include "threads.hpp"
+#include "sample.hpp"
+#include "../threads.hpp"
 
 namespace bnt::BNT_ISA {
 
-// Scores all rows of a table, in parallel; the sums are taken in the order of the rows.
+// Scores all rows of a sample, in parallel; the sums are taken in the order of the rows.
 template <class T, int R>
-Score score_table(const Tree& t, Weights<const T> w, const Table& table, const Targets<T>& targets,
-                  const LossRule<T>& rule, ThreadTeam& team) {
-    const int n_blocks = int((table.n_rows + R - 1) / R);
+Score score_sample(const Tree& t, Weights<const T> w, const SampleView<T>& sample,
+                   const LossRule<T>& rule, ThreadTeam& team) {
+    const int n_columns = sample.table().n_columns;
+    const int n_blocks = int((sample.size() + R - 1) / R);
     Buffer<Score> scores(n_blocks);
-    Buffer<T> x(size_t(team.size()) * table.n_columns * R), h(size_t(team.size()) * t.n_nodes * R);
-    auto work = [&](int block, int thread) {
+    Buffer<T> x(size_t(team.size()) * n_columns * R), h(size_t(team.size()) * t.n_nodes * R);
+    team.each(n_blocks, [&](int block, int thread) {
         FlushDenormals flush;
-        T* own_x = x.get() + size_t(thread) * table.n_columns * R;
+        T* own_x = x.get() + size_t(thread) * n_columns * R;
         T* own_h = h.get() + size_t(thread) * t.n_nodes * R;
-        int64_t rows[R];
+        int32_t positions[R];
         const int64_t first = int64_t(block) * R;
-        const int count = int(std::min<int64_t>(R, table.n_rows - first));
-        for (int r = 0; r < count; ++r) rows[r] = first + r;
-        load_block<T, R>(table, nullptr, first, count, own_x);
+        const int count = int(std::min<int64_t>(R, sample.size() - first));
+        for (int r = 0; r < count; ++r) positions[r] = int32_t(first + r);
+        sample.template load<R>(positions, count, own_x);
         forward_block<T, R>(t, w, own_x, own_h);
-        scores[block] = OutputBlock<T, R>{t, rule, targets, rows, count}.score(own_h);
-    };
-    team.run([](void* c, int block, int thread) { (*static_cast<decltype(work)*>(c))(block, thread); },
-             &work, n_blocks);
+        const OutputBlock<T, R> out{t.n_outputs, sample.targets(), positions, count};
+        scores[block] = rule.template score<R>(out, own_h);
+    });
     Score total;
     for (int b = 0; b < n_blocks; ++b) total.add(scores[b]);
     return total;
@@ -45,24 +44,24 @@ class UpdateScorer {
     static constexpr int R = 16;
 
   public:
-    UpdateScorer(const Tree& t, const Table& table, const Targets<T>& targets,
+    UpdateScorer(const Tree& t, const SampleView<T>& sample, const LossRule<T>& rule,
                  const Settings& settings)
         : t_(t),
-          table_(table),
-          targets_(targets),
-          rule_(settings),
+          sample_(sample),
+          rule_(rule),
           monitor_(settings.monitor),
           patient_(settings.score_all_rows),
-          counts_(settings.monitor == Monitor::error && targets.labels && !targets.weights),
-          n_rows_(table.n_rows),
+          counts_(settings.monitor == Monitor::error && sample.targets().labels &&
+                  !sample.targets().weights),
+          n_rows_(sample.size()),
           order_(n_rows_),
           cost_(n_rows_),
           memory_(n_rows_),
-          x_((n_rows_ + R - 1) / R * R * table.n_columns),
+          x_((n_rows_ + R - 1) / R * R * sample.table().n_columns),
           h_(size_t(t.n_nodes) * R) {
+        const T* weights = sample.targets().weights;
         for (int64_t i = 0; i < n_rows_; ++i) order_[i] = int32_t(i);
-        for (int64_t i = 0; i < n_rows_; ++i)
-            total_weight_ += targets.weights ? double(targets.weights[i]) : 1.0;
+        for (int64_t i = 0; i < n_rows_; ++i) total_weight_ += weights ? double(weights[i]) : 1.0;
         arrange();
     }
 
@@ -85,7 +84,7 @@ class UpdateScorer {
         std::stable_sort(order_.get(), order_.get() + n_rows_,
                          [&](int32_t a, int32_t b) { return memory_[a] > memory_[b]; });
         for (int64_t first = 0; first < n_rows_; first += R)
-            load_block<T, R>(table_, order_.get() + first, 0, count(first), block(first));
+            sample_.template load<R>(order_.get() + first, count(first), block(first));
     }
 
   private:
@@ -96,16 +95,15 @@ class UpdateScorer {
     }
 
     int count(int64_t first) const { return int(std::min<int64_t>(R, n_rows_ - first)); }
-    T* block(int64_t first) { return x_.get() + first * table_.n_columns; }
+    T* block(int64_t first) { return x_.get() + first * sample_.table().n_columns; }
 
     double score_block(Weights<const T> w, int64_t first) {
         forward_block<T, R>(t_, w, block(first), h_.get());
-        int64_t rows[R];
         const int n = count(first);
-        for (int r = 0; r < n; ++r) rows[r] = order_[first + r];
-        const OutputBlock<T, R> out{t_, rule_, targets_, rows, n};
+        const int32_t* rows = order_.get() + first;
+        const OutputBlock<T, R> out{t_.n_outputs, sample_.targets(), rows, n};
         double loss[R], error[R], sum = 0;
-        out.costs(h_.get(), loss, error);
+        rule_.template costs<R>(out, h_.get(), loss, error);
         for (int r = 0; r < n; ++r) {
             const double cost = double(out.weight(r)) * (monitor_ == Monitor::loss ? loss[r] : error[r]);
             cost_[rows[r]] = cost;
@@ -116,9 +114,8 @@ class UpdateScorer {
     }
 
     const Tree& t_;
-    const Table& table_;
-    const Targets<T>& targets_;
-    LossRule<T> rule_;
+    const SampleView<T>& sample_;
+    const LossRule<T>& rule_;
     Monitor monitor_;
     bool patient_;
     bool counts_;

@@ -7,9 +7,10 @@
 namespace bnt::BNT_ISA {
 
 // x [n_inputs][R] -> h [n_nodes][R]. Children stand after their parents, so going backwards
-// every child is known before it is needed.
+// every child is known before it is needed. Where sums is given, the weighted sums of nodes
+// whose backward pass needs them go there.
 template <class T, int R>
-void forward_block(const Tree& t, Weights<const T> w, const T* x, T* h) {
+void forward_block(const Tree& t, Weights<const T> w, const T* x, T* h, T* sums = nullptr) {
     constexpr int W = Simd<T>::lanes, V = R / W;
     for (int j = t.n_nodes - 1; j >= 0; --j) {
         Vec<T> z[V];
@@ -25,9 +26,13 @@ void forward_block(const Tree& t, Weights<const T> w, const T* x, T* h) {
             for (int v = 0; v < V; ++v) z[v] += weight * load(child + v * W);
         }
         T* value = h + size_t(j) * R;
-        with_activation(t.activation[j], [&](auto tag) {
-            for (int v = 0; v < V; ++v)
-                store(value + v * W, activate<T, decltype(tag)::value>(z[v]));
+        Activations::with(t.activation[j], [&](auto tag) {
+            using A = typename decltype(tag)::type;
+            const Phi<T> phi = node_phi<A>(t, w.phi, j);
+            for (int v = 0; v < V; ++v) store(value + v * W, A::template value<T>(z[v], phi));
+            if constexpr (A::keeps_sum)
+                if (sums)
+                    for (int v = 0; v < V; ++v) store(sums + size_t(j) * R + v * W, z[v]);
         });
     }
 }

@@ -4,7 +4,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "engine.hpp"
+#include "../engine.hpp"
 #include "memory.hpp"
 
 namespace bnt::BNT_ISA {

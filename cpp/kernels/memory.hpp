@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-#include "engine.hpp"
+#include "../engine.hpp"
 #include "simd.hpp"
 
 namespace bnt::BNT_ISA {
@@ -43,58 +43,75 @@ class Buffer {
     size_t size_ = 0;
 };
 
-// Where biases, edge weights and leaf weights lie. edge is indexed by node, so it points
-// n_outputs before its first number.
+// Where biases, edge weights, leaf weights and activation parameters lie. edge is indexed by node,
+// so it points n_outputs before its first number.
 template <class T>
 struct Weights {
-    T *bias, *edge, *leaf;
+    T *bias, *edge, *leaf, *phi;
 };
 
-// The working layout of a parameter vector: as the public one, but each of the three parts
-// starts at a whole vector and has room for one more behind its last number, so that vector loops
-// over one part never reach into another. The room between is 0 in weights and gradients.
+// The working layout of a parameter vector: as the public one, but each part starts at a whole
+// vector and has room for one more behind its last number, so that vector loops over one part
+// never reach into another. The room between is 0 in weights and gradients.
 struct Layout {
-    int n_nodes, n_outputs, n_leaves, edge, leaf, size;
+    int n_nodes, n_outputs, n_leaves, n_phi, edge, leaf, phi, size;
 
     template <class T>
     static Layout padded(const Tree& t) {
         const auto up = [](int n) {
             return (n + 2 * Simd<T>::lanes - 1) / Simd<T>::lanes * Simd<T>::lanes;
         };
-        Layout l{t.n_nodes, t.n_outputs, t.n_leaves, 0, 0, 0};
+        Layout l{t.n_nodes, t.n_outputs, t.n_leaves, t.phi_is_trained ? t.n_phi : 0, 0, 0, 0, 0};
         l.edge = up(t.n_nodes);
         l.leaf = l.edge + up(t.n_nodes - t.n_outputs);
-        l.size = l.leaf + up(t.n_leaves);
+        l.phi = l.leaf + up(t.n_leaves);
+        l.size = l.phi + (l.n_phi ? up(l.n_phi) : 0);
         return l;
     }
 
+    // Where the parts of a gradient lie.
     template <class T>
     Weights<T> of(T* p) const {
-        return {p, p + edge - n_outputs, p + leaf};
+        return {p, p + edge - n_outputs, p + leaf, p + phi};
+    }
+
+    // Where the parts of the weights lie; activation parameters that are not trained belong to
+    // the tree itself.
+    template <class T>
+    Weights<const T> of(const Tree& t, const T* p) const {
+        return {p, p + edge - n_outputs, p + leaf, n_phi ? p + phi : t.fixed_phi<T>()};
     }
 
     template <class T>
     void pack(const T* plain, T* working) const {
-        std::memcpy(working, plain, sizeof(T) * n_nodes);
-        plain += n_nodes;
-        std::memcpy(working + edge, plain, sizeof(T) * (n_nodes - n_outputs));
-        plain += n_nodes - n_outputs;
-        std::memcpy(working + leaf, plain, sizeof(T) * n_leaves);
+        each_part([&](int at, int n) {
+            std::memcpy(working + at, plain, sizeof(T) * n);
+            plain += n;
+        });
     }
 
     template <class T>
     void unpack(const T* working, T* plain) const {
-        std::memcpy(plain, working, sizeof(T) * n_nodes);
-        plain += n_nodes;
-        std::memcpy(plain, working + edge, sizeof(T) * (n_nodes - n_outputs));
-        plain += n_nodes - n_outputs;
-        std::memcpy(plain, working + leaf, sizeof(T) * n_leaves);
+        each_part([&](int at, int n) {
+            std::memcpy(plain, working + at, sizeof(T) * n);
+            plain += n;
+        });
+    }
+
+  private:
+    template <class F>
+    void each_part(F&& f) const {
+        f(0, n_nodes);
+        f(edge, n_nodes - n_outputs);
+        f(leaf, n_leaves);
+        f(phi, n_phi);
     }
 };
 
 template <class T>
 Weights<const T> plain_weights(const Tree& t, const T* theta) {
-    return {theta, theta + t.n_nodes - t.n_outputs, theta + 2 * t.n_nodes - t.n_outputs};
+    return {theta, theta + t.n_nodes - t.n_outputs, theta + 2 * t.n_nodes - t.n_outputs,
+            t.phi_is_trained ? theta + n_weights(t) : t.fixed_phi<T>()};
 }
 
 // Numbers below the normal range cost a hundred cycles each on many processors, and gradients

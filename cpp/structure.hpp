@@ -1,4 +1,5 @@
-// A tree that owns its arrays, checked once, so that no kernel can be led astray.
+// The structure of a tree: owns its arrays and checks them once, so that kernels can assume valid
+// indices. Every tree of that structure shares it.
 #pragma once
 
 #include <stdexcept>
@@ -11,11 +12,14 @@ namespace bnt {
 
 class Structure {
   public:
+    // phi: the parameters of all activations, in the order of the nodes; where they are trained,
+    // they are the first values, and belong to the parameter vector.
     Structure(int n_inputs, int n_outputs, std::vector<int32_t> parent,
               std::vector<uint8_t> activation, std::vector<int32_t> leaf_parent,
-              std::vector<int32_t> leaf_input)
+              std::vector<int32_t> leaf_input, std::vector<double> phi, bool phi_is_trained)
         : parent_(std::move(parent)), activation_(std::move(activation)),
-          leaf_parent_(std::move(leaf_parent)), leaf_input_(std::move(leaf_input)) {
+          leaf_parent_(std::move(leaf_parent)), leaf_input_(std::move(leaf_input)),
+          phi64_(std::move(phi)), phi32_(phi64_.begin(), phi64_.end()) {
         const int n_nodes = int(parent_.size()), n_leaves = int(leaf_parent_.size());
         require(n_inputs > 0 && n_outputs > 0 && n_nodes >= n_outputs, "counts");
         require(activation_.size() == parent_.size(), "activation");
@@ -25,7 +29,7 @@ class Structure {
                                           : parent_[i] >= 0 && parent_[i] < i &&
                                                 parent_[i] >= parent_[i - 1];
             require(ok, "parent");
-            require(activation_[i] < kActivationCount, "activation");
+            require(activation_[i] < registry().activations.size(), "activation");
         }
         for (int l = 0; l < n_leaves; ++l) {
             const int before = l ? leaf_parent_[l - 1] : 0;
@@ -49,11 +53,20 @@ class Structure {
         tree_.leaf_parent = leaf_parent_.data();
         tree_.leaf_input = leaf_input_.data();
         tree_.level_start = level_start_.data();
-        tree_.hidden_activation = n_nodes > n_outputs ? activation_[n_outputs] : int(kSigmoid);
-        for (int i = n_outputs; i < n_nodes; ++i)
-            if (activation_[i] != tree_.hidden_activation) tree_.hidden_activation = kMixed;
-        for (int i = 0; i < n_outputs; ++i)
-            require(activation_[i] == activation_[0] && activation_[i] <= kSigmoid, "activation");
+        tree_.output_activation = common_activation(0, n_outputs);
+        tree_.hidden_activation = n_nodes > n_outputs ? common_activation(n_outputs, n_nodes)
+                                                      : tree_.output_activation;
+        for (int i = 0; i < n_nodes; ++i) {
+            phi_start_.push_back(tree_.n_phi);
+            tree_.n_phi += int(registry().activations[activation_[i]].parameters.size());
+            tree_.keeps_sums |= keeps_sum(activation_[i]);
+        }
+        phi_start_.push_back(tree_.n_phi);
+        require(phi64_.size() == size_t(tree_.n_phi), "activation_parameters");
+        tree_.phi_is_trained = phi_is_trained && tree_.n_phi > 0;
+        tree_.phi_start = phi_start_.data();
+        tree_.phi32 = phi32_.data();
+        tree_.phi64 = phi64_.data();
     }
     Structure(const Structure&) = delete;
     Structure& operator=(const Structure&) = delete;
@@ -63,6 +76,12 @@ class Structure {
   private:
     static void require(bool ok, const char* what) {
         if (!ok) throw std::invalid_argument(std::string("not a tree: ") + what);
+    }
+
+    int common_activation(int first, int last) const {
+        for (int i = first; i < last; ++i)
+            if (activation_[i] != activation_[first]) return kMixed;
+        return activation_[first];
     }
 
     // start[i]: the first position from `first` on whose owner is i or later.
@@ -76,8 +95,12 @@ class Structure {
         return start;
     }
 
-    std::vector<int32_t> parent_, child_start_, leaf_start_, leaf_parent_, leaf_input_, level_start_;
+    std::vector<int32_t> parent_;
     std::vector<uint8_t> activation_;
+    std::vector<int32_t> leaf_parent_, leaf_input_;
+    std::vector<double> phi64_;
+    std::vector<float> phi32_;
+    std::vector<int32_t> child_start_, leaf_start_, level_start_, phi_start_;
     Tree tree_;
 };
 
