@@ -2,7 +2,8 @@
 //
 // Each is one struct (kernels/activations.hpp, losses.hpp, optimizers.hpp) with these members:
 //
-//     static constexpr const char* name = "huber";
+//     static constexpr const char* name = "huber";    // as users write it
+//     static constexpr const char* title = "Huber";   // the Python class
 //     static constexpr const char* about = "One line of documentation.";
 //     static constexpr std::array<Parameter, 1> parameters{{{"delta", 1.0, Range::positive}}};
 //
@@ -48,6 +49,7 @@ enum class Compares {
 
 struct Entry {
     const char* name;
+    const char* title;
     const char* about;
     std::vector<Parameter> parameters;
     Compares compares = Compares::values;  // losses

@@ -27,6 +27,7 @@ struct Unparametrised {
 
 struct Linear : Unparametrised {
     static constexpr const char* name = "linear";
+    static constexpr const char* title = "Linear";
     static constexpr const char* about = "z";
     template <class T>
     static BNT_INLINE Vec<T> value(Vec<T> z, Phi<T>) {
@@ -40,6 +41,7 @@ struct Linear : Unparametrised {
 
 struct Sigmoid : Unparametrised {
     static constexpr const char* name = "sigmoid";
+    static constexpr const char* title = "Sigmoid";
     static constexpr const char* about = "1 / (1 + exp(-z))";
     template <class T>
     static BNT_INLINE Vec<T> value(Vec<T> z, Phi<T>) {
@@ -53,6 +55,7 @@ struct Sigmoid : Unparametrised {
 
 struct Tanh : Unparametrised {
     static constexpr const char* name = "tanh";
+    static constexpr const char* title = "Tanh";
     static constexpr const char* about = "tanh(z)";
     template <class T>
     static BNT_INLINE Vec<T> value(Vec<T> z, Phi<T>) {
@@ -66,6 +69,7 @@ struct Tanh : Unparametrised {
 
 struct Relu : Unparametrised {
     static constexpr const char* name = "relu";
+    static constexpr const char* title = "ReLU";
     static constexpr const char* about = "z if z > 0, else 0";
     template <class T>
     static BNT_INLINE Vec<T> value(Vec<T> z, Phi<T>) {
@@ -79,6 +83,7 @@ struct Relu : Unparametrised {
 
 struct LeakyRelu {
     static constexpr const char* name = "leaky_relu";
+    static constexpr const char* title = "LeakyReLU";
     static constexpr const char* about = "z if z > 0, else slope * z";
     static constexpr std::array<Parameter, 1> parameters{{{"slope", 0.01, Range::any}}};
     static constexpr bool keeps_sum = true;  // a slope may be 0 or negative
@@ -98,6 +103,7 @@ struct LeakyRelu {
 
 struct Gaussian {
     static constexpr const char* name = "gaussian";
+    static constexpr const char* title = "Gaussian";
     static constexpr const char* about = "exp(-((z - center) / width)^2)";
     static constexpr std::array<Parameter, 2> parameters{
         {{"center", 0.0, Range::any}, {"width", 1.0, Range::nonzero}}};
@@ -120,6 +126,7 @@ struct Gaussian {
 
 struct LinearSigmoid {
     static constexpr const char* name = "linear_sigmoid";
+    static constexpr const char* title = "LinearSigmoid";
     static constexpr const char* about = "scale / (1 + exp(-z)) + offset";
     static constexpr std::array<Parameter, 2> parameters{
         {{"scale", 1.0, Range::any}, {"offset", 0.0, Range::any}}};
@@ -141,6 +148,7 @@ struct LinearSigmoid {
 
 struct LinearTanh {
     static constexpr const char* name = "linear_tanh";
+    static constexpr const char* title = "LinearTanh";
     static constexpr const char* about = "scale * tanh(z) + offset";
     static constexpr std::array<Parameter, 2> parameters{
         {{"scale", 1.0, Range::any}, {"offset", 0.0, Range::any}}};
@@ -162,6 +170,7 @@ struct LinearTanh {
 
 struct Bipolar {
     static constexpr const char* name = "bipolar";
+    static constexpr const char* title = "Bipolar";
     static constexpr const char* about = "tanh(steepness * z) / steepness";
     static constexpr std::array<Parameter, 1> parameters{{{"steepness", 1.0, Range::nonzero}}};
     static constexpr bool keeps_sum = true;
@@ -182,6 +191,7 @@ struct Bipolar {
 
 struct Unipolar {
     static constexpr const char* name = "unipolar";
+    static constexpr const char* title = "Unipolar";
     static constexpr const char* about = "2 |steepness| / (1 + exp(-2 |steepness| z))";
     static constexpr std::array<Parameter, 1> parameters{{{"steepness", 0.5, Range::nonzero}}};
     static constexpr bool keeps_sum = true;

@@ -144,6 +144,7 @@ struct ElementwiseLoss {
 
 struct SquaredError {
     static constexpr const char* name = "squared_error";
+    static constexpr const char* title = "SquaredError";
     static constexpr const char* about = "half the squared difference; classes count as 0 or 1";
     static constexpr auto parameters = kNoParameters;
     static constexpr Compares compares = Compares::either;
@@ -162,6 +163,7 @@ struct SquaredError {
 
 struct CrossEntropy {
     static constexpr const char* name = "cross_entropy";
+    static constexpr const char* title = "CrossEntropy";
     static constexpr const char* about = "-log of the softmax probability of the class";
     static constexpr std::array<Parameter, 1> parameters{
         {{"label_smoothing", 0.0, Range::fraction}}};
@@ -213,6 +215,7 @@ struct CrossEntropy {
 
 struct AbsoluteError {
     static constexpr const char* name = "absolute_error";
+    static constexpr const char* title = "AbsoluteError";
     static constexpr const char* about = "the absolute difference; its best constant is the median";
     static constexpr auto parameters = kNoParameters;
     static constexpr Compares compares = Compares::values;
@@ -228,6 +231,7 @@ struct AbsoluteError {
 
 struct Huber {
     static constexpr const char* name = "huber";
+    static constexpr const char* title = "Huber";
     static constexpr const char* about =
         "half the squared difference up to delta, beyond that delta times the difference";
     static constexpr std::array<Parameter, 1> parameters{{{"delta", 1.0, Range::positive}}};
@@ -251,6 +255,7 @@ struct Huber {
 
 struct Pinball {
     static constexpr const char* name = "pinball";
+    static constexpr const char* title = "Pinball";
     static constexpr const char* about =
         "q times the difference below the target, 1 - q times that above; one output per quantile q";
     static constexpr std::array<Parameter, 1> parameters{
@@ -275,6 +280,7 @@ struct Pinball {
 
 struct Poisson {
     static constexpr const char* name = "poisson";
+    static constexpr const char* title = "Poisson";
     static constexpr const char* about =
         "half the Poisson deviance; the outputs are logarithms of the means";
     static constexpr auto parameters = kNoParameters;

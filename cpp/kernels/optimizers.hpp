@@ -18,6 +18,7 @@ struct Update {
 
 struct GradientDescent {
     static constexpr const char* name = "gd";
+    static constexpr const char* title = "GradientDescent";
     static constexpr const char* about = "Plain gradient descent: theta -= eta g";
     static constexpr auto parameters = kNoParameters;
     static constexpr int n_state = 0;
@@ -35,6 +36,7 @@ struct GradientDescent {
 
 struct Momentum {
     static constexpr const char* name = "momentum";
+    static constexpr const char* title = "Momentum";
     static constexpr const char* about =
         "Gradient descent with momentum: v = gamma v + eta g;  theta -= v";
     static constexpr std::array<Parameter, 1> parameters{{{"gamma", 0.9, Range::fraction}}};
@@ -55,6 +57,7 @@ struct Momentum {
 
 struct Nesterov : Momentum {
     static constexpr const char* name = "nesterov";
+    static constexpr const char* title = "Nesterov";
     static constexpr const char* about =
         "Nesterov's accelerated gradient: momentum, with g taken at theta - gamma v";
     static constexpr bool looks_ahead = true;
@@ -72,6 +75,7 @@ struct ScaledByRoot {
 
 struct Adagrad {
     static constexpr const char* name = "adagrad";
+    static constexpr const char* title = "Adagrad";
     static constexpr const char* about =
         "Rates scaled by all squared gradients: v += g^2;  theta -= eta g / sqrt(v + epsilon)";
     static constexpr std::array<Parameter, 1> parameters{{{"epsilon", 1e-8, Range::positive}}};
@@ -86,6 +90,7 @@ struct Adagrad {
 
 struct RMSprop {
     static constexpr const char* name = "rmsprop";
+    static constexpr const char* title = "RMSprop";
     static constexpr const char* about =
         "Rates scaled by recent squared gradients: v = beta v + (1 - beta) g^2;  "
         "theta -= eta g / sqrt(v + epsilon)";
@@ -103,6 +108,7 @@ struct RMSprop {
 
 struct Adam {
     static constexpr const char* name = "adam";
+    static constexpr const char* title = "Adam";
     static constexpr const char* about =
         "Running means of g (m) and g^2 (v), both corrected for their start at 0: "
         "theta -= eta m^ / sqrt(v^ + epsilon), m^ = m / (1 - beta1^t), v^ = v / (1 - beta2^t)";
@@ -130,6 +136,7 @@ struct Adam {
 // The authors' program never counts its steps: the correction is that of step 1.
 struct PaperAdam : Adam {
     static constexpr const char* name = "adam_paper";
+    static constexpr const char* title = "PaperAdam";
     static constexpr const char* about =
         "Adam that corrects every update as if it were the first, as behind the paper's results";
     static constexpr std::array<Parameter, 3> parameters{{{"beta1", 0.9, Range::fraction},

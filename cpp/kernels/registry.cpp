@@ -8,7 +8,7 @@ namespace {
 
 template <class X>
 Entry entry() {
-    return {X::name, X::about, {X::parameters.begin(), X::parameters.end()}};
+    return {X::name, X::title, X::about, {X::parameters.begin(), X::parameters.end()}};
 }
 
 Registry read_lists() {

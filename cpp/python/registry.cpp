@@ -30,6 +30,7 @@ void bind_registry(nb::module_& m) {
         .def_ro("is_list", &Parameter::is_list);
     nb::class_<Entry>(m, "Entry", "An activation, loss or optimizer, as the core declares it.")
         .def_prop_ro("name", [](const Entry& e) { return std::string(e.name); })
+        .def_prop_ro("title", [](const Entry& e) { return std::string(e.title); })
         .def_prop_ro("about", [](const Entry& e) { return std::string(e.about); })
         .def_ro("parameters", &Entry::parameters)
         .def_prop_ro("compares", [](const Entry& e) { return std::string(text_of(e.compares)); })
