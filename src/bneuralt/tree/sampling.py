@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bneuralt.tree.generate import LeafSampler
+from bneuralt.tree.growth import LeafSampler
 
 __all__ = ["FeatureSampler", "ReceptiveFields", "VarianceSampling", "sampler_from_dict"]
 
