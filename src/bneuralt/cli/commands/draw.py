@@ -57,9 +57,9 @@ def _picture(tree: NeuralTree, args: argparse.Namespace) -> None:
         raise CommandError(f"--out {args.out}: the name must end in one of {', '.join(PICTURES)}.")
     check_output(args.out, inputs=(args.model,))
     figure = _figure()
-    from bneuralt.drawing.pictures import draw_tree
+    from bneuralt.drawing.pictures import plot_tree
 
-    draw_tree(tree, figure.subplots())
+    plot_tree(tree, figure.subplots())
     picture = io.BytesIO()
     figure.savefig(picture, format=ending[1:])
     write_atomically(args.out, picture.getvalue())
