@@ -81,7 +81,7 @@ def fetch_data(args: argparse.Namespace) -> None:
         args.names or None,
         args.folder,
         source=args.source,
-        say=lambda text: print(text, file=sys.stderr),
+        report=lambda text: print(text, file=sys.stderr),
     )
     for name, place in places.items():
         print(f"{name}: {place}")
