@@ -1,4 +1,4 @@
-"""Files: JSON text that is read strictly, and files that are written in full or not at all."""
+"""Strict reading of JSON text, and atomic writing of files."""
 
 from bneuralt.files.atomic import write_atomically
 from bneuralt.files.json_text import (
