@@ -319,7 +319,7 @@ def test_tables_that_do_not_fit_the_model(flowers, tmp_path, run_here):
     table = tmp_path / "t.csv"
     for text, message in [
         ("length,width,colour\n1,2,green\n", "row 1 (line 2), column 'colour' contains 'green'"),
-        ("length,colour\n1,red\n", "lacks 'width'"),
+        ("length,colour\n1,red\n", "has no column 'width'"),
         ("length,width,colour\n1,x,red\n", "column 'width' contains 'x'"),
         ("length,width,colour\n1,,red\n", "1 value is missing"),
     ]:

@@ -7,65 +7,16 @@ where.
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from os import PathLike
+from collections.abc import Iterable
 from typing import Any
 
-__all__ = [
-    "ModelFileError",
-    "check_format",
-    "check_keys",
-    "errors_naming",
-    "format_json",
-    "parse_json",
-    "read_text",
-]
+from bneuralt.files.text_files import ModelFileError
 
-
-class ModelFileError(ValueError):
-    """A file or text is not valid; the message says what is wrong and where."""
-
+__all__ = ["ModelFileError", "check_format", "check_keys", "format_json", "parse_json"]
 
 #: Largest nesting of a text: more than our formats need, less than the parser can take.
 MAX_NESTING = 20
-
-
-def read_text(path: str | PathLike[str]) -> str:
-    """Read a UTF-8 text file.
-
-    Parameters
-    ----------
-    path : str or path-like
-        File to read.
-
-    Returns
-    -------
-    str
-        Its content.
-
-    Raises
-    ------
-    ModelFileError
-        The file is not valid UTF-8.
-    """
-    with open(path, "rb") as file:
-        data = file.read()
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise ModelFileError(f"the file is not UTF-8 text: byte {error.start} is invalid") from None
-
-
-@contextmanager
-def errors_naming(path: str | PathLike[str]) -> Iterator[None]:
-    """Prefix the messages of `ModelFileError` with the name of the file."""
-    try:
-        yield
-    except ModelFileError as error:
-        raise ModelFileError(f"{os.fspath(path)}: {error}") from None
 
 
 def format_json(value: Any, indent: str = "") -> str:
