@@ -221,7 +221,7 @@ class TableEncoding:
         Returns
         -------
         TableEncoding
-            The encoding.
+            An encoding equal to the stored one.
 
         Raises
         ------
@@ -293,7 +293,7 @@ def learn_encoding(
     Returns
     -------
     TableEncoding
-        The encoding.
+        The encoding of this table and of later ones.
 
     Raises
     ------
