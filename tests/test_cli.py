@@ -222,8 +222,8 @@ def test_a_model_saved_in_python_can_be_used(tmp_path, run_here):
     np.savetxt(tmp_path / "x.csv", X, delimiter=",")
     done = run_here("predict", tmp_path / "m.json", tmp_path / "x.csv")
     assert done.returncode == 0, done.stderr
-    said = [line.split(",")[1] for line in done.stdout.splitlines()[1:]]
-    assert said == [str(label) for label in model.predict(X)]
+    predicted = [line.split(",")[1] for line in done.stdout.splitlines()[1:]]
+    assert predicted == [str(label) for label in model.predict(X)]
 
 
 def test_same_seed_same_file_another_seed_another_file(flowers, tmp_path):

@@ -1,4 +1,4 @@
-"""Exit codes of the program, and the exception that carries one."""
+"""Exit codes of the program, and the exception that has one."""
 
 from __future__ import annotations
 

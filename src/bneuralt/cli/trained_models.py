@@ -140,10 +140,8 @@ def held_out_rows(model: Any, path: str, table: Table) -> IntArray | None:
 
     Parameters
     ----------
-    model : estimator
-        A model from `load_trained_model`.
-    path : str
-        Its file, for messages.
+    model, path : estimator, str
+        A model from `load_trained_model` and its file, which messages name.
     table : Table
         Any table.
 
