@@ -19,7 +19,7 @@ from bneuralt.datasets.catalogue import (
     PAPER_DATASETS,
     PAPER_REGRESSION,
 )
-from bneuralt.drawing.pictures import draw_tree, radial_layout
+from bneuralt.drawing.pictures import plot_tree, radial_layout
 from bneuralt.paper.images.image_files import ImageResults, save_result
 from bneuralt.paper.images.ktree import KTreeTrial, KTreeTrials
 from bneuralt.paper.images.mnist import ImageRun, run_images, save_run
@@ -268,7 +268,7 @@ def test_findings_on_images():
 def test_trees_are_drawn_in_the_papers_colours():
     for outputs in (1, 3):
         tree = NeuralTree.random(4, outputs, random_state=1)
-        ax = draw_tree(tree)
+        ax = plot_tree(tree)
         shown = [c for c in ax.collections if len(c.get_offsets())]
         counts = [len(c.get_offsets()) for c in shown]
         hidden = len(tree.parent) - outputs

@@ -44,7 +44,7 @@ def add_ktree_command(commands: argparse._SubParsersAction) -> None:
 def _run(args: argparse.Namespace) -> None:
     from joblib import effective_n_jobs
 
-    from bneuralt.cli.outputs import Progress, check_output
+    from bneuralt.cli.outputs import StatusLine, check_output
     from bneuralt.paper.images.image_files import save_result
     from bneuralt.paper.images.ktree import PUBLISHED, run_trials
     from bneuralt.paper.images.mnist import load_images
@@ -52,7 +52,7 @@ def _run(args: argparse.Namespace) -> None:
     if args.out:
         check_output(args.out)
     images = load_images("mnist", args.data_home)
-    with Progress() as progress:
+    with StatusLine() as progress:
         result = run_trials(
             args.k, images, trials=args.trials, max_epochs=args.epochs, seed=args.seed,
             n_threads=effective_n_jobs(args.threads), tell=progress,
