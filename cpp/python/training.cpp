@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <optional>
 #include <variant>
 
 #include "../dispatch.hpp"
@@ -291,9 +290,6 @@ class Job {
     // Trains; runs without the GIL, on any thread.
     void run(int n_threads, const Hooks& hooks, Result& result) const {
         const auto started = std::chrono::steady_clock::now();
-        result.parameters = start_;
-        result.state = state_;
-        result.step = step_;
         Recorder recorder{hooks, result.history};
         const Hooks own{&recorder, hooks.interrupted ? &Recorder::interrupted : nullptr, &Recorder::epoch_done};
         std::visit([&](auto& theta) {
@@ -306,6 +302,13 @@ class Job {
             result.outcome = engine.kernels<T>().train(task, own);
         }, result.parameters);
         result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+    }
+
+    // What the job gives if it is never run.
+    Result untouched() const {
+        Result result{start_, state_, step_, {}, {}, 0};
+        result.outcome.status = Status::interrupted;
+        return result;
     }
 
     bool single_precision() const { return start_.index() == 0; }
@@ -340,9 +343,10 @@ class Job {
 // Python's side of a call of train.
 class PythonListener : public JobListener {
   public:
-    PythonListener(nb::object on_epoch, nb::object on_job, const std::vector<Job*>& jobs)
+    PythonListener(nb::object on_epoch, nb::object on_job, const std::vector<Job*>& jobs,
+                   const std::vector<Result>& results)
         : on_epoch_(std::move(on_epoch)), on_job_(std::move(on_job)), jobs_(jobs),
-          wants_epochs_(!on_epoch_.is_none()), wants_jobs_(!on_job_.is_none()) {}
+          results_(results), wants_epochs_(!on_epoch_.is_none()), wants_jobs_(!on_job_.is_none()) {}
 
     bool interrupted() override { return signals_.raised(); }
     bool wants_epochs() const override { return wants_epochs_; }
@@ -360,7 +364,7 @@ class PythonListener : public JobListener {
 
     bool job_done(int job) override {
         nb::gil_scoped_acquire gil;
-        return signals_.keep([&] { return as_bool(on_job_(job), "what a callback returns"); });
+        return signals_.keep([&] { return as_bool(on_job_(job, Result(results_[job])), "what a callback returns"); });
     }
 
     nb::object exception() const { return signals_.exception(); }
@@ -368,11 +372,12 @@ class PythonListener : public JobListener {
   private:
     nb::object on_epoch_, on_job_;
     const std::vector<Job*>& jobs_;
+    const std::vector<Result>& results_;
     bool wants_epochs_, wants_jobs_;
     SignalCheck signals_;
 };
 
-// The results of the jobs, None for those that were never run, and what Python raised meanwhile.
+// The results of the jobs, and what Python raised meanwhile.
 nb::tuple train(nb::list jobs, const Data& data, const Data* validation, nb::handle threads,
                 nb::object on_epoch, nb::object on_job) {
     const int n_threads = int(as_whole(threads, "n_threads", 1, INT32_MAX));
@@ -385,24 +390,24 @@ nb::tuple train(nb::list jobs, const Data& data, const Data* validation, nb::han
         all.push_back(job);
         alive.push_back(nb::borrow(entry));
     }
-    std::vector<std::optional<Result>> results(all.size());
-    PythonListener listener(on_epoch, on_job, all);
+    std::vector<Result> results;
+    for (const Job* job : all) results.push_back(job->untouched());
+    PythonListener listener(on_epoch, on_job, all, results);
     struct Context {
         const std::vector<Job*>& jobs;
-        std::vector<std::optional<Result>>& results;
+        std::vector<Result>& results;
     } context{all, results};
     {
         nb::gil_scoped_release release;
         run_jobs(int(all.size()), n_threads,
                  [](void* c, int job, int n, const Hooks& hooks) {
                      auto* self = static_cast<Context*>(c);
-                     self->jobs[job]->run(n, hooks, self->results[job].emplace());
+                     self->jobs[job]->run(n, hooks, self->results[job]);
                  },
                  &context, listener);
     }
     nb::list made;
-    for (std::optional<Result>& result : results)
-        made.append(result ? nb::cast(std::move(*result)) : nb::none());
+    for (Result& result : results) made.append(nb::cast(std::move(result)));
     return nb::make_tuple(made, listener.exception());
 }
 
@@ -497,7 +502,7 @@ void bind_training(nb::module_& m) {
         })
         .def_ro("seconds", &Result::seconds);
     m.def("train", &train, "jobs"_a, "data"_a, "validation"_a.none(), "n_threads"_a, "on_epoch"_a.none(), "on_job"_a.none(),
-          "Train trees; return the results, None for jobs that were not run, and what was raised meanwhile.");
+          "Train trees; return the results and what was raised meanwhile, or None.");
     m.def("gradient", &gradient, "structure"_a, "parameters"_a, "data"_a, "weights"_a.none(), "loss"_a, "loss_parameters"_a, "n_threads"_a,
           "Return the mean loss of all rows and its gradient.");
     m.def("epoch_order", &order_of_epoch, "seed"_a, "epoch"_a, "n_rows"_a,

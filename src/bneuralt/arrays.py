@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from bneuralt import _core
 from bneuralt._typing import Array
 
-__all__ = ["TABLE_DTYPES", "CheckedTable", "as_table", "checked_table"]
+__all__ = ["TABLE_DTYPES", "CheckedTable", "NotFiniteError", "as_table", "checked_table"]
 
 #: Tables of these types are read as they are, all others become float64.
 TABLE_DTYPES: tuple[type[np.generic], ...] = (np.float64, np.float32, np.uint8)
@@ -79,16 +79,20 @@ def checked_table(
     table = as_table(X, name)
     place = _core.first_not_finite(table)
     if place is not None:
-        raise (refuse(table, *place) if refuse else not_finite(table, *place, name))
+        raise refuse(table, *place) if refuse else NotFiniteError(table, *place, name)
     return CheckedTable(table)
 
 
-def not_finite(table: Array, row: int, column: int, name: str = "X") -> ValueError:
-    """Return the error for a value that is not finite, or too large for a float32 tree."""
-    value: Any = table[row, column]
-    where = f"{name} has the value {value:g} in row {row}, column {column}"
-    if np.isfinite(value):
-        return ValueError(
-            f"{where}, too large for float32: scale the column, or use a float64 tree"
-        )
-    return ValueError(f"{where}; inputs must be finite")
+class NotFiniteError(ValueError):
+    """A value of a table is not finite, or too large for a float32 tree."""
+
+    def __init__(self, table: Array, row: int, column: int, name: str = "X") -> None:
+        value: Any = table[row, column]
+        where = f"{name} has the value {value:g} in row {row}, column {column}"
+        if np.isfinite(value):
+            where += ", too large for float32: scale the column, or use a float64 tree"
+        else:
+            where += "; inputs must be finite"
+        super().__init__(where)
+        self.row = row
+        self.column = column

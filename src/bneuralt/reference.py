@@ -228,7 +228,8 @@ LOSS: dict[str, Callable[..., float]] = {
     "absolute_error": lambda o, t: sum(abs(a - b) for a, b in _pairs(o, t)),
     "huber": lambda o, t, delta: sum(_huber(a - b, delta) for a, b in _pairs(o, t)),
     "pinball": lambda o, t, *quantiles: sum(
-        max(q * (b - a), (q - 1) * (b - a)) for q, (a, b) in zip(quantiles, _pairs(o, t), strict=True)
+        max(q * (b - a), (q - 1) * (b - a))
+        for q, (a, b) in zip(quantiles, _pairs(o, t), strict=True)
     ),
     "poisson": lambda o, t: sum(_poisson(a, b) for a, b in _pairs(o, t)),
 }

@@ -133,17 +133,15 @@ class TrainingDiverged(RuntimeWarning):
 class TrainingInterrupted(KeyboardInterrupt):
     """Ctrl-C during training.
 
-    `results` has what was trained so far, None for trees whose training had not begun; `result` is
-    the first of them, with the best weights so far.
+    `results` has what was trained so far: a tree whose status is "interrupted" has the best weights
+    until then, or those that it started from.
     """
 
-    def __init__(self, results: Sequence[TrainingResult | None]) -> None:
+    def __init__(self, results: Sequence[TrainingResult]) -> None:
         super().__init__("training was interrupted")
         self.results = list(results)
 
     @property
     def result(self) -> TrainingResult:
         """The first result; for a call of `train` the only one."""
-        first = self.results[0]
-        assert first is not None
-        return first
+        return self.results[0]

@@ -171,7 +171,7 @@ def train_many(
     input_scaling: OffsetAndFactor | None = None,
     n_threads: int = 1,
     callback: Callable[[EpochState], Any] | None = None,
-    progress: Callable[[int], Any] | None = None,
+    progress: Callable[[int, TrainingResult], Any] | None = None,
 ) -> list[TrainingResult]:
     """Train many trees on one table.
 
@@ -190,19 +190,19 @@ def train_many(
         Called with an `EpochState` after each epoch of each job, whose `job` is the job's position;
         anything true ends the training of that job.
     progress : callable, optional
-        Called with the position of each job that is done, in no particular order; anything true
-        ends all training: jobs that are not done have no result.
+        Called with the position and the result of each job that is done, in no particular order;
+        anything true ends all training.
 
     Returns
     -------
     list of TrainingResult
-        In the order of the jobs; only those that are done if `progress` ended the training. Jobs
-        that diverged are among them, and say so in their status.
+        In the order of the jobs. The status of those that were cut short or never begun, because
+        `progress` ended the training, is "interrupted"; of those that diverged, "diverged".
 
     Raises
     ------
     TrainingInterrupted
-        On Ctrl-C; its `results` has what is done.
+        On Ctrl-C; its `results` is the same list as of then.
 
     Examples
     --------
@@ -228,9 +228,7 @@ def train_many(
     if validation is not None:
         X_val, y_val, *rest = validation
         held_out = _Data(X_val, y_val, rest[0] if rest else None, task, "_val")
-    prepared = [
-        _prepare(job, data, held_out, job.input_scaling or input_scaling) for job in jobs
-    ]
+    prepared = [_prepare(job, data, held_out, job.input_scaling or input_scaling) for job in jobs]
     started = time.perf_counter()
 
     def on_epoch(i: int, epoch: int, *told: Any) -> bool:
@@ -246,23 +244,24 @@ def train_many(
         )
         return bool(callback(state))
 
+    def on_job(i: int, result: _core.Result) -> bool:
+        assert progress is not None
+        return bool(progress(i, TrainingResult(jobs[i].tree, result)))
+
     results, error = _core.train(
         prepared,
         data.core,
         None if held_out is None else held_out.core,
         n_threads,
         None if callback is None else on_epoch,
-        progress,
+        None if progress is None else on_job,
     )
-    made = [
-        None if result is None else TrainingResult(job.tree, result)
-        for job, result in zip(jobs, results, strict=True)
-    ]
+    made = [TrainingResult(job.tree, result) for job, result in zip(jobs, results, strict=True)]
     if isinstance(error, KeyboardInterrupt):
         raise TrainingInterrupted(made) from error
     if error is not None:
         raise error
-    return [result for result in made if result is not None and result.status != "interrupted"]
+    return made
 
 
 def gradient(
@@ -323,7 +322,9 @@ class _Task(NamedTuple):
     def of(cls, jobs: Sequence[TrainingJob]) -> _Task:
         loss = jobs[0].settings.loss
         assert isinstance(loss, Loss)
-        return cls(loss, jobs[0].tree.n_outputs, {job.tree.dtype for job in jobs})
+        # targets that are scaled on the way have to be finite as they are only
+        dtypes = {job.tree.dtype for job in jobs if job.target_scaling is None}
+        return cls(loss, jobs[0].tree.n_outputs, dtypes or {np.dtype(np.float64)})
 
 
 class _Data:

@@ -142,4 +142,6 @@ def default_parameters(codes: IntArray) -> FloatArray:
     array([0.01, 0.  , 1.  ])
     """
     defaults = [[p.default for p in cls.entry.parameters] for cls in ACTIVATIONS.values()]
-    return np.array([value for code in codes.tolist() for value in defaults[code]], dtype=np.float64)
+    return np.array(
+        [value for code in codes.tolist() for value in defaults[code]], dtype=np.float64
+    )

@@ -15,7 +15,8 @@ from scipy.optimize import brentq
 
 from bneuralt._typing import FloatArray, IntArray
 from bneuralt.tree.activations import get_activation, get_activation_mixture
-from bneuralt.tree.arrays import TreeArrays, n_weights as weight_count
+from bneuralt.tree.arrays import TreeArrays
+from bneuralt.tree.arrays import n_weights as weight_count
 from bneuralt.tree.checks import checked_count
 from bneuralt.tree.walk import outputs_above
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from bneuralt import _core
 from bneuralt._typing import Array, FloatArray, IntArray
-from bneuralt.arrays import as_table, not_finite
+from bneuralt.arrays import NotFiniteError, as_table
 from bneuralt.files import format_json, parse_json
 from bneuralt.tree.activations import NAMES, default_parameters
 from bneuralt.tree.arrays import TreeArrays
@@ -633,7 +633,7 @@ def _ask(
     if problem is not None:
         what, row, column = problem
         if what == "input":
-            raise not_finite(np.asarray(X), row, column)
+            raise NotFiniteError(np.asarray(X), row, column)
         if mean:
             raise OutputOverflow(row, trees[0].dtype)
     return result

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from bneuralt.datasets.catalogue import IMAGES
-from bneuralt.estimators.model_file import MODEL_FORMAT, model_from_dict
+from bneuralt.estimators.loading import model_from_dict
+from bneuralt.estimators.model_file import MODEL_FORMAT
 from bneuralt.files import (
     ModelFileError,
     check_format,
