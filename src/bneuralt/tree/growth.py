@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
-from scipy.optimize import brentq
 
 from bneuralt._typing import FloatArray, IntArray
 from bneuralt.tree.activations import get_activation, get_activation_mixture
@@ -129,6 +128,8 @@ class GrowthRule:
                 f"max_depth={self.max_depth} and max_children={self.max_children}, trees have "
                 f"{fewest:.6g} to {most:.6g} weights on average; change max_depth or max_children"
             )
+
+        from scipy.optimize import brentq  # here, so that importing trees does not import SciPy
 
         def log_excess(p: float) -> float:  # trees of many levels would overflow
             weights = replace(self, leaf_probability=p).expected_weights()
