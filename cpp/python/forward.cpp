@@ -123,7 +123,11 @@ void bind_forward(nb::module_& m) {
           "Return the outputs of trees for all rows and (what, row, column) of a number that is not "
           "finite, or None.\n\n"
           "Outputs are of shape (n_trees, n_rows, n_outputs) and of the dtype of the trees; with "
-          "`mean`, float64 of shape (n_rows, n_outputs).");
+          "`mean`, float64 of shape (n_rows, n_outputs).",
+          nb::sig("def forward(structures: list[Structure], "
+                  "parameters: list[numpy.typing.NDArray[typing.Any]], X: object, n_threads: int, "
+                  "softmax: bool, mean: bool) -> "
+                  "tuple[numpy.typing.NDArray[typing.Any], tuple[str, int, int] | None]"));
 }
 
 }  // namespace bnt

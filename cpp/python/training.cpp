@@ -473,42 +473,90 @@ nb::object first_not_finite(nb::handle rows) {
 
 void bind_training(nb::module_& m) {
     nb::class_<Settings>(m, "Settings", "How a tree is trained, checked and ready for use.")
-        .def("__init__", [](Settings* self, const nb::dict& settings) { new (self) Settings(as_settings(settings)); }, "settings"_a);
+        .def("__init__",
+             [](Settings* self, const nb::dict& settings) {
+                 new (self) Settings(as_settings(settings));
+             },
+             "settings"_a, nb::sig("def __init__(self, settings: dict[str, typing.Any]) -> None"));
     nb::class_<Data>(m, "Data", "A table with its targets: int32 class labels, or float64 values.")
-        .def("__init__", [](Data* self, nb::handle X, nb::handle y) { new (self) Data(X, y); }, "X"_a, "y"_a);
+        .def("__init__", [](Data* self, nb::handle X, nb::handle y) { new (self) Data(X, y); },
+             "X"_a, "y"_a,
+             nb::sig("def __init__(self, X: numpy.typing.NDArray[typing.Any], "
+                     "y: numpy.typing.NDArray[typing.Any]) -> None"));
     nb::class_<Job>(m, "Job", "One tree to be trained.")
         .def("__init__",
              [](Job* self, nb::handle structure, nb::handle parameters, nb::handle settings,
                 nb::handle seed, nb::handle rows, nb::handle weights, nb::handle val_rows,
                 nb::handle val_weights, nb::handle input_offset, nb::handle input_factor,
-                nb::handle target_offset, nb::handle target_factor, nb::handle state, nb::handle step) {
-                 if (!nb::isinstance<Structure>(structure)) fail_type("structure must be a Structure");
-                 if (!nb::isinstance<Settings>(settings)) fail_type("settings must be a Settings");
-                 new (self) Job(structure, parameters, settings, seed, rows, weights, val_rows, val_weights, input_offset, input_factor, target_offset, target_factor, state, step);
+                nb::handle target_offset, nb::handle target_factor, nb::handle state,
+                nb::handle step) {
+                 if (!nb::isinstance<Structure>(structure))
+                     fail_type("structure must be a Structure");
+                 if (!nb::isinstance<Settings>(settings))
+                     fail_type("settings must be a Settings");
+                 new (self) Job(structure, parameters, settings, seed, rows, weights, val_rows,
+                                val_weights, input_offset, input_factor, target_offset,
+                                target_factor, state, step);
              },
-             "structure"_a, "parameters"_a, "settings"_a, "seed"_a, "rows"_a.none(), "weights"_a.none(),
-             "val_rows"_a.none(), "val_weights"_a.none(), "input_offset"_a.none(), "input_factor"_a.none(),
-             "target_offset"_a.none(), "target_factor"_a.none(), "state"_a.none(), "step"_a);
+             "structure"_a, "parameters"_a, "settings"_a, "seed"_a, "rows"_a.none(),
+             "weights"_a.none(), "val_rows"_a.none(), "val_weights"_a.none(),
+             "input_offset"_a.none(), "input_factor"_a.none(), "target_offset"_a.none(),
+             "target_factor"_a.none(), "state"_a.none(), "step"_a,
+             nb::sig("def __init__(self, structure: Structure, parameters: numpy.typing.NDArray[typing.Any], "
+                     "settings: Settings, seed: int, rows: numpy.typing.NDArray[typing.Any] | None, "
+                     "weights: numpy.typing.NDArray[typing.Any] | None, "
+                     "val_rows: numpy.typing.NDArray[typing.Any] | None, "
+                     "val_weights: numpy.typing.NDArray[typing.Any] | None, "
+                     "input_offset: numpy.typing.NDArray[typing.Any] | None, "
+                     "input_factor: numpy.typing.NDArray[typing.Any] | None, "
+                     "target_offset: numpy.typing.NDArray[typing.Any] | None, "
+                     "target_factor: numpy.typing.NDArray[typing.Any] | None, "
+                     "state: numpy.typing.NDArray[typing.Any] | None, step: int) -> None"));
     nb::class_<Result>(m, "Result", "What came of a job.")
-        .def_prop_ro("parameters", [](nb::handle self) { return as_numpy(nb::cast<const Result&>(self).parameters, self); })
-        .def_prop_ro("state", [](nb::handle self) { return as_numpy(nb::cast<const Result&>(self).state, self); })
+        .def_prop_ro("parameters",
+                     [](nb::handle self) {
+                         return as_numpy(nb::cast<const Result&>(self).parameters, self);
+                     },
+                     nb::sig("def parameters(self) -> numpy.typing.NDArray[typing.Any]"))
+        .def_prop_ro("state",
+                     [](nb::handle self) {
+                         return as_numpy(nb::cast<const Result&>(self).state, self);
+                     },
+                     nb::sig("def state(self) -> numpy.typing.NDArray[typing.Any]"))
         .def_ro("step", &Result::step)
         .def_prop_ro("status", [](const Result& r) { return std::string(r.status()); })
         .def_prop_ro("n_epochs", [](const Result& r) { return r.outcome.n_epochs; })
         .def_prop_ro("best_epoch", [](const Result& r) { return r.outcome.best_epoch; })
-        .def_prop_ro("history", [](nb::handle self) {
-            const auto& h = nb::cast<const Result&>(self).history;
-            return nb::cast(nb::ndarray<nb::numpy, const double>(h.data(), {h.size() / Result::kFigures, size_t(Result::kFigures)}, self));
-        })
+        .def_prop_ro("history",
+                     [](nb::handle self) {
+                         const auto& h = nb::cast<const Result&>(self).history;
+                         constexpr size_t n = Result::kFigures;
+                         return nb::cast(nb::ndarray<nb::numpy, const double>(
+                             h.data(), {h.size() / n, n}, self));
+                     },
+                     nb::sig("def history(self) -> numpy.typing.NDArray[numpy.float64]"))
         .def_ro("seconds", &Result::seconds);
-    m.def("train", &train, "jobs"_a, "data"_a, "validation"_a.none(), "n_threads"_a, "on_epoch"_a.none(), "on_job"_a.none(),
-          "Train trees; return the results and what was raised meanwhile, or None.");
-    m.def("gradient", &gradient, "structure"_a, "parameters"_a, "data"_a, "weights"_a.none(), "loss"_a, "loss_parameters"_a, "n_threads"_a,
-          "Return the mean loss of all rows and its gradient.");
+    m.def("train", &train, "jobs"_a, "data"_a, "validation"_a.none(), "n_threads"_a,
+          "on_epoch"_a.none(), "on_job"_a.none(),
+          "Train trees; return the results and what was raised meanwhile, or None.",
+          nb::sig("def train(jobs: list[Job], data: Data, validation: Data | None, n_threads: int, "
+                  "on_epoch: collections.abc.Callable[..., bool] | None, "
+                  "on_job: collections.abc.Callable[[int, Result], bool] | None) -> "
+                  "tuple[list[Result], BaseException | None]"));
+    m.def("gradient", &gradient, "structure"_a, "parameters"_a, "data"_a, "weights"_a.none(),
+          "loss"_a, "loss_parameters"_a, "n_threads"_a,
+          "Return the mean loss of all rows and its gradient.",
+          nb::sig("def gradient(structure: Structure, parameters: numpy.typing.NDArray[typing.Any], "
+                  "data: Data, weights: numpy.typing.NDArray[typing.Any] | None, loss: str, "
+                  "loss_parameters: list[float], n_threads: int) -> "
+                  "tuple[float, numpy.typing.NDArray[typing.Any]]"));
     m.def("epoch_order", &order_of_epoch, "seed"_a, "epoch"_a, "n_rows"_a,
-          "Return the order in which training takes the rows in an epoch.");
+          "Return the order in which training takes the rows in an epoch.",
+          nb::sig("def epoch_order(seed: int, epoch: int, n_rows: int) -> "
+                  "numpy.typing.NDArray[numpy.int32]"));
     m.def("first_not_finite", &first_not_finite, "X"_a,
-          "Return (row, column) of the first value that is not finite, or None.");
+          "Return (row, column) of the first value that is not finite, or None.",
+          nb::sig("def first_not_finite(X: numpy.typing.NDArray[typing.Any]) -> tuple[int, int] | None"));
 }
 
 }  // namespace bnt

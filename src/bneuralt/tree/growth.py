@@ -7,7 +7,7 @@ array operations per level however large the tree is.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -288,7 +288,7 @@ def _is_starved(parent: IntArray, leaf_parent: IntArray) -> bool:
 def _leaf_sampler(feature_sampling: Any, n_inputs: int) -> LeafSampler:
     """Return the sampler that the parameter `feature_sampling` stands for."""
     if callable(feature_sampling):
-        return feature_sampling
+        return cast(LeafSampler, feature_sampling)
     if feature_sampling is None:
         return lambda rng, leaf_parent, parent, n: rng.integers(n, size=leaf_parent.size)
     weights = np.asarray(feature_sampling, dtype=np.float64)

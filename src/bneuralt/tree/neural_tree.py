@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -91,7 +91,7 @@ class NeuralTree:
     leaf_parent: IntArray
     leaf_input: IntArray
     parameters: FloatArray
-    activation_parameters: FloatArray = None  # type: ignore[assignment]  # filled in below
+    activation_parameters: Any = None
     trains_activations: bool = False
     #: The checked structure, which all trees that differ only in their weights share.
     structure: _core.Structure = field(init=False)
@@ -284,7 +284,7 @@ class NeuralTree:
         bias = self.bias - np.bincount(self.leaf_parent, shift, minlength=self.parent.size)
         return self._with_weights(bias, self.edge, weight)
 
-    def with_output_scaling(self, offset: ArrayLike, factor: ArrayLike) -> NeuralTree:
+    def with_output_scaling(self, offset: Any, factor: Any) -> NeuralTree:
         """Return the tree whose outputs are `factor * output + offset`.
 
         Only for linear outputs, whose biases and incoming weights take the scaling up.
@@ -347,8 +347,10 @@ class NeuralTree:
     def _outputs(self, X: ArrayLike, n_threads: int, softmax: bool) -> FloatArray:
         is_row = np.ndim(X) == 1
         rows = np.asarray(X)[np.newaxis] if is_row else X
-        outputs = _ask([self], rows, n_threads, softmax)[0]
-        return outputs[0] if is_row else outputs
+        outputs: FloatArray = _ask([self], rows, n_threads, softmax)[
+            0, 0 if is_row else slice(None)
+        ]
+        return outputs
 
     # -- files ---------------------------------------------------------------------------
 
@@ -523,7 +525,8 @@ class NeuralTree:
         if not isinstance(other, NeuralTree):
             return NotImplemented
         return self.dtype == other.dtype and all(
-            np.array_equal(a, b) for a, b in zip(self._arrays, other._arrays, strict=True)
+            np.array_equal(np.asarray(a), np.asarray(b))
+            for a, b in zip(self._arrays, other._arrays, strict=True)
         )
 
     __hash__ = None  # type: ignore[assignment]
