@@ -52,6 +52,12 @@ void bind_structure(nb::module_& m) {
                      "activation_parameters: numpy.typing.NDArray[typing.Any], "
                      "trains_activations: bool) -> None"))
         .def_prop_ro("n_parameters", [](const Structure& s) { return n_parameters(s.tree()); })
+        .def_prop_ro("output_activation",
+                     [](const Structure& s) { return s.tree().output_activation; },
+                     "Code of the activation that all outputs have, or -1.")
+        .def_prop_ro("hidden_activation",
+                     [](const Structure& s) { return s.tree().hidden_activation; },
+                     "Code of the activation that all other nodes have, or -1.")
         .def_prop_ro("n_weights", [](const Structure& s) { return n_weights(s.tree()); })
         .def_prop_ro("child_start",
                      array_of([](const Tree& t) { return std::pair(t.child_start, t.n_nodes + 1); }),

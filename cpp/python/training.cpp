@@ -195,13 +195,16 @@ struct RowChoice {
 using Vector = std::variant<std::vector<float>, std::vector<double>>;
 
 Vector as_parameters(nb::handle object, const char* name, size_t size) {
+    const auto copied = [&](const auto& array) -> Vector {
+        if (array.size() != size)
+            fail(std::string(name) + " has " + std::to_string(array.size()) + " entries, " +
+                 std::to_string(size) + " are needed");
+        using T = std::decay_t<decltype(array.data()[0])>;
+        return std::vector<T>(array.data(), array.data() + array.size());
+    };
     In<float> single;
-    if (nb::try_cast<In<float>>(object, single, false)) {
-        as_array<float>(object, name, size);
-        return std::vector<float>(single.data(), single.data() + single.size());
-    }
-    const In<double> full = as_array<double>(object, name, size);
-    return std::vector<double>(full.data(), full.data() + full.size());
+    if (nb::try_cast<In<float>>(object, single, false)) return copied(single);
+    return copied(as_array<double>(object, name));
 }
 
 nb::object as_numpy(const Vector& vector, nb::handle owner) {

@@ -220,8 +220,9 @@ def train_many(
     jobs = list(jobs)
     if not jobs:
         return []
-    for job in jobs:
-        check_loss(job.settings.loss, job.tree.n_outputs, job.tree.output_activation)
+    kinds = {(job.settings.loss, job.tree.n_outputs, job.tree.output_activation) for job in jobs}
+    for kind in kinds:
+        check_loss(*kind)
     task = _Task.of(jobs)
     data = _Data(X, y, sample_weight, task)
     held_out = None

@@ -508,12 +508,12 @@ class NeuralTree:
     @property
     def output_activation(self) -> str:
         """Activation of the output nodes, or "mixed"."""
-        return _common_name(self.activation[: self.n_outputs])
+        return _name_of(self.structure.output_activation)
 
-    @cached_property
+    @property
     def hidden_activation(self) -> str:
         """Activation of the other function nodes, or "mixed"; the outputs' if there are none."""
-        return _common_name(self.activation[self.n_outputs :]) or self.output_activation
+        return _name_of(self.structure.hidden_activation)
 
     # -- Python's protocols --------------------------------------------------------------
 
@@ -547,11 +547,8 @@ class NeuralTree:
 _STRUCTURE = (*(name for name in TreeArrays._fields if name != "parameters"), "structure")
 
 
-def _common_name(codes: IntArray) -> str:
-    different = np.unique(codes)
-    if different.size == 0:
-        return ""
-    return NAMES[different[0]] if different.size == 1 else "mixed"
+def _name_of(code: int) -> str:
+    return NAMES[code] if code >= 0 else "mixed"
 
 
 def forward_many(trees: Sequence[NeuralTree], X: ArrayLike, n_threads: int = 1) -> FloatArray:
