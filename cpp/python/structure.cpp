@@ -1,8 +1,7 @@
-// The structure of a tree as a Python object.
-#include "../structure.hpp"
-
+// The structure of a tree, and a structure with weights, as Python objects.
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "weighted_tree.hpp"
 
 using namespace nanobind::literals;
 
@@ -72,6 +71,14 @@ void bind_structure(nb::module_& m) {
             "activation_parameter_start",
             array_of([](const Tree& t) { return std::pair(t.phi_start, t.n_nodes + 1); }),
             nb::sig("def activation_parameter_start(self) -> numpy.typing.NDArray[numpy.int32]"));
+    nb::class_<WeightedTree>(m, "WeightedTree", "A structure with weights.")
+        .def("__init__",
+             [](WeightedTree* self, nb::handle structure, nb::handle parameters) {
+                 new (self) WeightedTree(structure, parameters);
+             },
+             "structure"_a, "parameters"_a,
+             nb::sig("def __init__(self, structure: Structure, "
+                     "parameters: numpy.typing.NDArray[typing.Any]) -> None"));
 }
 
 }  // namespace bnt

@@ -10,10 +10,9 @@
 #include "../dispatch.hpp"
 #include "../jobs.hpp"
 #include "../random.hpp"
-#include "../structure.hpp"
-#include "arrays.hpp"
 #include "bindings.hpp"
 #include "signals.hpp"
+#include "weighted_tree.hpp"
 
 using namespace nanobind::literals;
 
@@ -233,15 +232,17 @@ struct Result {
 // One tree to be trained. Python objects are kept alive by the caller's list of jobs, arrays here.
 class Job {
   public:
-    Job(nb::handle structure, nb::handle parameters, nb::handle settings, nb::handle seed,
+    Job(nb::handle start, nb::handle settings, nb::handle seed,
         nb::handle rows, nb::handle weights, nb::handle val_rows, nb::handle val_weights,
         nb::handle input_offset, nb::handle input_factor, nb::handle target_offset,
         nb::handle target_factor, nb::handle state, nb::handle step)
-        : structure_(nb::borrow(structure)), settings_(nb::borrow(settings)), rows_(nb::borrow(rows)),
+        : weighted_(nb::borrow(start)), settings_(nb::borrow(settings)), rows_(nb::borrow(rows)),
           weights_(nb::borrow(weights)), val_rows_(nb::borrow(val_rows)), val_weights_(nb::borrow(val_weights)),
           seed_(as_seed(seed)), step_(as_whole(step, "step", 0, INT64_MAX)) {
         const size_t n = size_t(n_parameters(tree()));
-        start_ = as_parameters(parameters, "parameters", n);
+        const auto& weighted = nb::cast<const WeightedTree&>(weighted_);
+        if (weighted.is_single()) start_ = std::vector<float>(weighted.theta<float>(), weighted.theta<float>() + n);
+        else start_ = std::vector<double>(weighted.theta<double>(), weighted.theta<double>() + n);
         const size_t n_state = n * registry().optimizers[this->settings().optimizer.code].n_state;
         if (!state.is_none()) {
             state_ = as_parameters(state, "optimizer_state", n_state);
@@ -259,7 +260,7 @@ class Job {
         }
     }
 
-    const Tree& tree() const { return nb::cast<const Structure&>(structure_).tree(); }
+    const Tree& tree() const { return nb::cast<const WeightedTree&>(weighted_).tree(); }
     const Settings& settings() const { return nb::cast<const Settings&>(settings_); }
 
     // Checks the job against the data and prepares its samples; needs the GIL.
@@ -333,7 +334,7 @@ class Job {
         }
     };
 
-    nb::object structure_, settings_, rows_, weights_, val_rows_, val_weights_;
+    nb::object weighted_, settings_, rows_, weights_, val_rows_, val_weights_;
     uint64_t seed_;
     int64_t step_;
     Vector start_, state_;
@@ -383,7 +384,7 @@ class PythonListener : public JobListener {
 // The results of the jobs, and what Python raised meanwhile.
 nb::tuple train(nb::list jobs, const Data& data, const Data* validation, nb::handle threads,
                 nb::object on_epoch, nb::object on_job) {
-    const int n_threads = int(as_whole(threads, "n_threads", 1, INT32_MAX));
+    const int n_threads = as_threads(threads);
     std::vector<Job*> all;
     std::vector<nb::object> alive;
     for (nb::handle entry : jobs) {
@@ -414,26 +415,28 @@ nb::tuple train(nb::list jobs, const Data& data, const Data* validation, nb::han
     return nb::make_tuple(made, listener.exception());
 }
 
-nb::tuple gradient(const Structure& structure, nb::handle parameters, const Data& data,
-                   nb::handle weights, nb::handle loss, nb::handle loss_parameters, nb::handle threads) {
-    const Tree& t = structure.tree();
+nb::tuple gradient(const WeightedTree& weighted, const Data& data, nb::handle weights,
+                   nb::handle loss, nb::handle loss_parameters, nb::handle threads) {
+    const Tree& t = weighted.tree();
     const LossSettings settings = as_loss(loss, loss_parameters);
     data.check_fits(t, settings);
     const RowChoice choice(nb::none(), weights, data, "rows");
     const Sample sample = choice.sample(data);
-    const int n_threads = int(std::min<int64_t>(as_whole(threads, "n_threads", 1, INT32_MAX), available_processors()));
-    const Vector theta = as_parameters(parameters, "parameters", size_t(n_parameters(t)));
-    return std::visit([&](const auto& v) {
-        using T = typename std::decay_t<decltype(v)>::value_type;
-        std::vector<T> g(v.size());
+    const int n_threads = as_threads(threads);
+    const auto run_in = [&](auto zero) {
+        using T = decltype(zero);
+        std::vector<T> g(size_t(n_parameters(t)));
         double value;
         {
             nb::gil_scoped_release release;
-            const Engine& engine = engine_for(sample.n == 1 ? Operation::online : Operation::batch, sizeof(T) == 4, n_weights(t));
-            value = engine.kernels<T>().gradient(t, v.data(), sample, settings, n_threads, g.data());
+            const Operation operation = sample.n == 1 ? Operation::online : Operation::batch;
+            const Engine& engine = engine_for(operation, sizeof(T) == 4, n_weights(t));
+            value = engine.kernels<T>().gradient(t, weighted.theta<T>(), sample, settings,
+                                                 n_threads, g.data());
         }
         return nb::make_tuple(value, new_array(g.data(), {g.size()}));
-    }, theta);
+    };
+    return weighted.is_single() ? run_in(float{}) : run_in(double{});
 }
 
 nb::object order_of_epoch(nb::handle seed, nb::handle epoch, nb::handle n_rows) {
@@ -488,25 +491,23 @@ void bind_training(nb::module_& m) {
                      "y: numpy.typing.NDArray[typing.Any]) -> None"));
     nb::class_<Job>(m, "Job", "One tree to be trained.")
         .def("__init__",
-             [](Job* self, nb::handle structure, nb::handle parameters, nb::handle settings,
-                nb::handle seed, nb::handle rows, nb::handle weights, nb::handle val_rows,
+             [](Job* self, nb::handle tree, nb::handle settings, nb::handle seed,
+                nb::handle rows, nb::handle weights, nb::handle val_rows,
                 nb::handle val_weights, nb::handle input_offset, nb::handle input_factor,
                 nb::handle target_offset, nb::handle target_factor, nb::handle state,
                 nb::handle step) {
-                 if (!nb::isinstance<Structure>(structure))
-                     fail_type("structure must be a Structure");
+                 if (!nb::isinstance<WeightedTree>(tree)) fail_type("tree must be a WeightedTree");
                  if (!nb::isinstance<Settings>(settings))
                      fail_type("settings must be a Settings");
-                 new (self) Job(structure, parameters, settings, seed, rows, weights, val_rows,
+                 new (self) Job(tree, settings, seed, rows, weights, val_rows,
                                 val_weights, input_offset, input_factor, target_offset,
                                 target_factor, state, step);
              },
-             "structure"_a, "parameters"_a, "settings"_a, "seed"_a, "rows"_a.none(),
+             "tree"_a, "settings"_a, "seed"_a, "rows"_a.none(),
              "weights"_a.none(), "val_rows"_a.none(), "val_weights"_a.none(),
              "input_offset"_a.none(), "input_factor"_a.none(), "target_offset"_a.none(),
              "target_factor"_a.none(), "state"_a.none(), "step"_a,
-             nb::sig("def __init__(self, structure: Structure, parameters: numpy.typing.NDArray[typing.Any], "
-                     "settings: Settings, seed: int, rows: numpy.typing.NDArray[typing.Any] | None, "
+             nb::sig("def __init__(self, tree: WeightedTree, settings: Settings, seed: int, rows: numpy.typing.NDArray[typing.Any] | None, "
                      "weights: numpy.typing.NDArray[typing.Any] | None, "
                      "val_rows: numpy.typing.NDArray[typing.Any] | None, "
                      "val_weights: numpy.typing.NDArray[typing.Any] | None, "
@@ -546,11 +547,10 @@ void bind_training(nb::module_& m) {
                   "on_epoch: collections.abc.Callable[..., bool] | None, "
                   "on_job: collections.abc.Callable[[int, Result], bool] | None) -> "
                   "tuple[list[Result], BaseException | None]"));
-    m.def("gradient", &gradient, "structure"_a, "parameters"_a, "data"_a, "weights"_a.none(),
+    m.def("gradient", &gradient, "tree"_a, "data"_a, "weights"_a.none(),
           "loss"_a, "loss_parameters"_a, "n_threads"_a,
           "Return the mean loss of all rows and its gradient.",
-          nb::sig("def gradient(structure: Structure, parameters: numpy.typing.NDArray[typing.Any], "
-                  "data: Data, weights: numpy.typing.NDArray[typing.Any] | None, loss: str, "
+          nb::sig("def gradient(tree: WeightedTree, data: Data, weights: numpy.typing.NDArray[typing.Any] | None, loss: str, "
                   "loss_parameters: list[float], n_threads: int) -> "
                   "tuple[float, numpy.typing.NDArray[typing.Any]]"));
     m.def("epoch_order", &order_of_epoch, "seed"_a, "epoch"_a, "n_rows"_a,

@@ -64,6 +64,14 @@ class Structure:
     @property
     def n_parameters(self) -> int: ...
     @property
+    def output_activation(self) -> int:
+        """Code of the activation that all outputs have, or -1."""
+
+    @property
+    def hidden_activation(self) -> int:
+        """Code of the activation that all other nodes have, or -1."""
+
+    @property
     def n_weights(self) -> int: ...
     @property
     def child_start(self) -> numpy.typing.NDArray[numpy.int32]: ...
@@ -74,13 +82,20 @@ class Structure:
     @property
     def activation_parameter_start(self) -> numpy.typing.NDArray[numpy.int32]: ...
 
+class WeightedTree:
+    """A structure with weights."""
+
+    def __init__(self, structure: Structure, parameters: numpy.typing.NDArray[Any]) -> None: ...
+
+def forward_tree(
+    tree: WeightedTree, X: object, n_threads: int, softmax: bool
+) -> numpy.typing.NDArray[Any] | tuple[str, int, int]:
+    """
+    Return the outputs of one tree for a table or a row, or (what, row, column) of an input that is not finite.
+    """
+
 def forward(
-    structures: list[Structure],
-    parameters: list[numpy.typing.NDArray[Any]],
-    X: object,
-    n_threads: int,
-    softmax: bool,
-    mean: bool,
+    trees: list[WeightedTree], X: object, n_threads: int, softmax: bool, mean: bool
 ) -> tuple[numpy.typing.NDArray[Any], tuple[str, int, int] | None]:
     """
     Return the outputs of trees for all rows and (what, row, column) of a number that is not finite, or None.
@@ -103,8 +118,7 @@ class Job:
 
     def __init__(
         self,
-        structure: Structure,
-        parameters: numpy.typing.NDArray[Any],
+        tree: WeightedTree,
         settings: Settings,
         seed: int,
         rows: numpy.typing.NDArray[Any] | None,
@@ -152,8 +166,7 @@ def train(
     """
 
 def gradient(
-    structure: Structure,
-    parameters: numpy.typing.NDArray[Any],
+    tree: WeightedTree,
     data: Data,
     weights: numpy.typing.NDArray[Any] | None,
     loss: str,

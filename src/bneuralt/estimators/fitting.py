@@ -40,7 +40,7 @@ class TreeFit:
     rows : Rows
         What an epoch goes over.
     validation : Rows or None
-        Rows of the same table or, if `has_own_table`, of another one.
+        Rows of the same table, or of another one.
     settings : TrainingSettings
     seed : int
     input_scaling, target_scaling : Scaling or None

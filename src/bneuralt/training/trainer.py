@@ -293,9 +293,7 @@ def gradient(
     """
     loss = check_loss(loss, tree.n_outputs, tree.output_activation)
     data = _Data(X, y, sample_weight, _Task(loss, tree.n_outputs, {tree.dtype}))
-    return _core.gradient(
-        tree.structure, tree.parameters, data.core, data.weight, loss.name, loss.numbers, n_threads
-    )
+    return _core.gradient(tree.core, data.core, data.weight, loss.name, loss.numbers, n_threads)
 
 
 def epoch_order(seed: int, epoch: int, n_rows: int) -> IntArray:
@@ -401,8 +399,7 @@ def _prepare(
     target_offset, target_factor = _pair(job.target_scaling, None, "target_scaling")
     state = job.optimizer_state
     return _core.Job(
-        job.tree.structure,
-        job.tree.parameters,
+        job.tree.core,
         job.settings.for_core,
         job.seed,
         rows,

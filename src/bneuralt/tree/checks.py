@@ -145,10 +145,11 @@ def checked_activation_parameters(activation: IntArray, values: ArrayLike) -> Fl
             f"({counts.sum()},)"
         )
     position = 0
-    for code, count in zip(activation.tolist(), counts.tolist(), strict=True):
-        if count:
-            ACTIVATIONS[NAMES[code]](*array[position : position + count])  # refuses what is wrong
-            position += count
+    for node in np.flatnonzero(counts).tolist():
+        count = int(counts[node])
+        kind = ACTIVATIONS[NAMES[activation[node]]]
+        kind(*array[position : position + count])  # refuses what is wrong
+        position += count
     return frozen(array, np.float64)
 
 

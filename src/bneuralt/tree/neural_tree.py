@@ -311,6 +311,11 @@ class NeuralTree:
         weights = np.concatenate([bias, edge, leaf_weight, *trained], dtype=np.float64)
         return self.with_parameters(weights.astype(self.dtype))
 
+    @cached_property
+    def core(self) -> _core.WeightedTree:
+        """The tree as the compiled core takes it."""
+        return _core.WeightedTree(self.structure, self.parameters)
+
     # -- using them ----------------------------------------------------------------------
 
     def forward(self, X: ArrayLike, n_threads: int = 1) -> FloatArray:
@@ -345,12 +350,15 @@ class NeuralTree:
         return self._outputs(X, n_threads, softmax=True)
 
     def _outputs(self, X: ArrayLike, n_threads: int, softmax: bool) -> FloatArray:
-        is_row = np.ndim(X) == 1
-        rows = np.asarray(X)[np.newaxis] if is_row else X
-        outputs: FloatArray = _ask([self], rows, n_threads, softmax)[
-            0, 0 if is_row else slice(None)
-        ]
-        return outputs
+        try:
+            result = _core.forward_tree(self.core, X, n_threads, softmax)
+        except TypeError:  # not an array that the core can read as it is
+            X = as_table(X) if np.ndim(X) != 1 else as_table(np.asarray(X)[np.newaxis])[0]
+            result = _core.forward_tree(self.core, X, n_threads, softmax)
+        if type(result) is tuple:
+            _, row, column = result
+            raise NotFiniteError(np.atleast_2d(np.asarray(X)), row, column)
+        return cast(FloatArray, result)
 
     # -- files ---------------------------------------------------------------------------
 
@@ -623,13 +631,12 @@ class OutputOverflow(ValueError):
 def _ask(
     trees: Sequence[NeuralTree], X: ArrayLike, n_threads: int, softmax: bool, mean: bool = False
 ) -> FloatArray:
-    structures = [tree.structure for tree in trees]
-    parameters = [tree.parameters for tree in trees]
+    compiled = [tree.core for tree in trees]
     try:
-        result, problem = _core.forward(structures, parameters, X, n_threads, softmax, mean)
+        result, problem = _core.forward(compiled, X, n_threads, softmax, mean)
     except TypeError:  # not an array that the core can read as it is
         X = as_table(X)
-        result, problem = _core.forward(structures, parameters, X, n_threads, softmax, mean)
+        result, problem = _core.forward(compiled, X, n_threads, softmax, mean)
     if problem is not None:
         what, row, column = problem
         if what == "input":
