@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <variant>
 
 #include "../dispatch.hpp"
@@ -239,16 +240,13 @@ class Job {
         : weighted_(nb::borrow(start)), settings_(nb::borrow(settings)), rows_(nb::borrow(rows)),
           weights_(nb::borrow(weights)), val_rows_(nb::borrow(val_rows)), val_weights_(nb::borrow(val_weights)),
           seed_(as_seed(seed)), step_(as_whole(step, "step", 0, INT64_MAX)) {
-        const size_t n = size_t(n_parameters(tree()));
         const auto& weighted = nb::cast<const WeightedTree&>(weighted_);
-        if (weighted.is_single()) start_ = std::vector<float>(weighted.theta<float>(), weighted.theta<float>() + n);
-        else start_ = std::vector<double>(weighted.theta<double>(), weighted.theta<double>() + n);
-        const size_t n_state = n * registry().optimizers[this->settings().optimizer.code].n_state;
+        n_parameters_ = size_t(n_parameters(weighted.tree()));
+        n_state_ = n_parameters_ * registry().optimizers[this->settings().optimizer.code].n_state;
         if (!state.is_none()) {
-            state_ = as_parameters(state, "optimizer_state", n_state);
-            if (state_.index() != start_.index()) fail_type("optimizer_state is of another dtype");
-        } else {
-            std::visit([&](const auto& v) { state_ = std::decay_t<decltype(v)>(n_state); }, start_);
+            state_ = as_parameters(state, "optimizer_state", n_state_);
+            if ((state_->index() == 0) != weighted.is_single())
+                fail_type("optimizer_state is of another dtype");
         }
         const size_t n_inputs = size_t(tree().n_inputs);
         input_offset_ = as_optional_array<double>(input_offset, "the offsets of the inputs", n_inputs);
@@ -310,12 +308,22 @@ class Job {
 
     // What the job gives if it is never run.
     Result untouched() const {
-        Result result{start_, state_, step_, {}, {}, 0};
+        Result result;
+        const auto& weighted = nb::cast<const WeightedTree&>(weighted_);
+        const auto start_in = [&](auto zero) {
+            using T = decltype(zero);
+            const T* theta = weighted.theta<T>();
+            result.parameters = std::vector<T>(theta, theta + n_parameters_);
+            result.state = state_ ? *state_ : Vector(std::vector<T>(n_state_));
+        };
+        if (weighted.is_single()) start_in(float{});
+        else start_in(double{});
+        result.step = step_;
         result.outcome.status = Status::interrupted;
         return result;
     }
 
-    bool single_precision() const { return start_.index() == 0; }
+    bool single_precision() const { return nb::cast<const WeightedTree&>(weighted_).is_single(); }
 
   private:
     // Writes down what each epoch gave, and passes it on.
@@ -337,7 +345,8 @@ class Job {
     nb::object weighted_, settings_, rows_, weights_, val_rows_, val_weights_;
     uint64_t seed_;
     int64_t step_;
-    Vector start_, state_;
+    size_t n_parameters_ = 0, n_state_ = 0;
+    std::optional<Vector> state_;  // none: zeros
     In<double> input_offset_, input_factor_, target_offset_, target_factor_;
     Sample training_, validation_;
     const Tree* tree_ = nullptr;

@@ -388,24 +388,24 @@ def _as_numbers(values: Array, name: str, task: _Task) -> FloatArray:
 def _prepare(
     job: TrainingJob, data: _Data, held_out: _Data | None, scaling: OffsetAndFactor | None
 ) -> _core.Job:
-    weight = job.sample_weight
-    rows = _as_positions(job.rows)
-    if weight is None and data.weight is not None:
-        weight = data.weight if rows is None else data.weight[rows]
-    val_rows, val_weight = _as_positions(job.validation_rows), job.validation_weight
-    if val_weight is None and held_out is not None and held_out.weight is not None:
-        val_weight = held_out.weight if val_rows is None else held_out.weight[val_rows]
-    offset, factor = _pair(scaling, job.tree.n_inputs, "input_scaling")
-    target_offset, target_factor = _pair(job.target_scaling, None, "target_scaling")
+    rows, weight = _chosen(job.rows, job.sample_weight, data.weight)
+    val_rows, val_weight = _chosen(
+        job.validation_rows, job.validation_weight, None if held_out is None else held_out.weight
+    )
+    offset = factor = target_offset = target_factor = None
+    if scaling is not None:
+        offset, factor = _pair(scaling, job.tree.n_inputs, "input_scaling")
+    if job.target_scaling is not None:
+        target_offset, target_factor = _pair(job.target_scaling, None, "target_scaling")
     state = job.optimizer_state
     return _core.Job(
         job.tree.core,
         job.settings.for_core,
         job.seed,
         rows,
-        _as_float64(weight),
+        weight,
         val_rows,
-        _as_float64(val_weight),
+        val_weight,
         offset,
         factor,
         target_offset,
@@ -415,20 +415,21 @@ def _prepare(
     )
 
 
-def _as_positions(rows: ArrayLike | None) -> IntArray | None:
-    return None if rows is None else np.ascontiguousarray(rows, dtype=np.int32)
+def _chosen(
+    rows: ArrayLike | None, weight: ArrayLike | None, weight_of_all: FloatArray | None
+) -> tuple[IntArray | None, FloatArray | None]:
+    """Return positions and weights of a job's rows as the core takes them."""
+    if rows is not None:
+        rows = np.ascontiguousarray(rows, dtype=np.int32)
+    if weight is not None:
+        return rows, np.ascontiguousarray(weight, dtype=np.float64)
+    if weight_of_all is None or rows is None:
+        return rows, weight_of_all
+    return rows, weight_of_all[rows]
 
 
-def _as_float64(values: ArrayLike | None) -> FloatArray | None:
-    return None if values is None else np.ascontiguousarray(values, dtype=np.float64)
-
-
-def _pair(
-    scaling: OffsetAndFactor | None, size: int | None, name: str
-) -> tuple[FloatArray | None, FloatArray | None]:
+def _pair(scaling: OffsetAndFactor, size: int | None, name: str) -> tuple[FloatArray, FloatArray]:
     """Return offsets and factors as arrays, one number for each of `size` columns."""
-    if scaling is None:
-        return None, None
     pair = [np.atleast_1d(np.asarray(part, dtype=np.float64)) for part in scaling]
     for what, part in zip(("offset", "factor"), pair, strict=True):
         if not np.isfinite(part).all():

@@ -333,7 +333,11 @@ class NeuralTree:
         array of shape (n_rows, n_outputs), or (n_outputs,) for a single row
             In the dtype of the tree.
         """
-        return self._outputs(X, n_threads, softmax=False)
+        try:
+            outputs = _core.forward_tree(self.core, X, n_threads, False)
+        except TypeError:
+            return self._outputs(X, n_threads, softmax=False)
+        return self._checked(outputs, X)
 
     def probabilities(self, X: ArrayLike, n_threads: int = 1) -> FloatArray:
         """Compute the softmax of the outputs: class probabilities of a tree with linear outputs.
@@ -350,15 +354,16 @@ class NeuralTree:
         return self._outputs(X, n_threads, softmax=True)
 
     def _outputs(self, X: ArrayLike, n_threads: int, softmax: bool) -> FloatArray:
-        try:
-            result = _core.forward_tree(self.core, X, n_threads, softmax)
-        except TypeError:  # not an array that the core can read as it is
-            X = as_table(X) if np.ndim(X) != 1 else as_table(np.asarray(X)[np.newaxis])[0]
-            result = _core.forward_tree(self.core, X, n_threads, softmax)
-        if type(result) is tuple:
-            _, row, column = result
+        """Return the outputs for anything that can be made an array that the core reads."""
+        X = as_table(X) if np.ndim(X) != 1 else as_table(np.asarray(X)[np.newaxis])[0]
+        return self._checked(_core.forward_tree(self.core, X, n_threads, softmax), X)
+
+    @staticmethod
+    def _checked(outputs: FloatArray | tuple[str, int, int], X: ArrayLike) -> FloatArray:
+        if isinstance(outputs, tuple):
+            _, row, column = outputs
             raise NotFiniteError(np.atleast_2d(np.asarray(X)), row, column)
-        return cast(FloatArray, result)
+        return outputs
 
     # -- files ---------------------------------------------------------------------------
 
