@@ -8,9 +8,8 @@ namespace bnt::BNT_ISA {
 
 template <class T, int A>
 BNT_INLINE Vec<T> activate(Vec<T> z) {
-    if constexpr (A == kSigmoid) return reciprocal<T>(one_plus_exp_of_minus<T>(z));
-    if constexpr (A == kTanh)
-        return T(2) * reciprocal<T>(one_plus_exp_of_minus<T>(z + z)) - T(1);
+    if constexpr (A == kSigmoid) return sigmoid<T>(z);
+    if constexpr (A == kTanh) return hyperbolic_tangent<T>(z);
     if constexpr (A == kRelu) return maximum<T>(Vec<T>{}, z);
     if constexpr (A == kLeakyRelu) return maximum<T>(z * T(0.01), z);
     return z;
