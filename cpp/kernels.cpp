@@ -58,7 +58,8 @@ template <class T>
 Position forward(const Tree& t, const T* theta, const Table& table, bool to_softmax, T* out,
                  int n_threads, const Hooks& hooks, bool* interrupted) {
     if (table.n_rows > 1) {
-        const auto blocks = table.n_rows > 32 ? forward_blocks<T, 64> : forward_blocks<T, 16>;
+        constexpr int R = 8 * Simd<T>::lanes;  // enough vectors that none waits for its exponential
+        const auto blocks = table.n_rows > R / 2 ? forward_blocks<T, R> : forward_blocks<T, 16>;
         return blocks(t, theta, table, to_softmax, out, n_threads, hooks, interrupted);
     }
     OneRow<T> one(t);
