@@ -72,7 +72,7 @@ struct OutputBlock {
                     top[r] = larger ? out[k * R + r] : top[r];
                     best[r] = larger ? k : best[r];
                 }
-            for (int r = 0; r < count; ++r) error[r] = best[r] != targets.labels[rows[r]];
+            for (int r = 0; r < count; ++r) error[r] = indicator(best[r] != targets.labels[rows[r]]);
             if (rule.loss == Loss::cross_entropy) {
                 cross_entropy(out, top, loss);
             } else {
@@ -126,7 +126,15 @@ struct OutputBlock {
 
   private:
     T target(int k, int lane) const {
-        return targets.labels ? T(targets.labels[rows[lane]] == k) : targets.values[rows[lane]];
+        return targets.labels ? indicator(targets.labels[rows[lane]] == k) : targets.values[rows[lane]];
+    }
+
+    // 1 or 0. For a single row by looking it up: compilers would branch, and no processor can
+    // predict labels.
+    static BNT_INLINE T indicator(bool yes) {
+        static constexpr T kNumbers[2] = {0, 1};
+        if constexpr (R == 1) return kNumbers[yes];
+        return T(yes);
     }
 
     double one_hot_distance(const T* out, int lane) const {
