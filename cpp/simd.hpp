@@ -280,6 +280,58 @@ BNT_INLINE Vec<T> inverse_sqrt(Vec<T> x) {
     return T(1) / square_root<T>(x);
 }
 
+// Where the processor can permute a vector: `permuted` fills every lane with one entry of the
+// kPermuteReach vectors from `source` on, or with 0. The choice is encoded once, by encode_lane.
+#if defined(__AVX512F__)
+constexpr int kPermuteReach = 2;
+#elif defined(__AVX2__)
+constexpr int kPermuteReach = 1;
+#else
+constexpr int kPermuteReach = 0;
+#endif
+
+// The code of a lane that wants entry `source`, or nothing if that is negative: the highest bit
+// says that something is wanted.
+template <class T>
+void encode_lane(T* lane, int source) {
+    const auto code = [&](auto bits) {
+        using Code = decltype(bits);
+        return source < 0 ? Code(0) : Code(Code(1) << (sizeof(Code) * 8 - 1) | Code(source));
+    };
+    if constexpr (sizeof(T) == 4) {
+        const uint32_t c = code(uint32_t{});
+        std::memcpy(lane, &c, sizeof c);
+    } else if constexpr (kPermuteReach == 2) {
+        const uint64_t c = code(uint64_t{});
+        std::memcpy(lane, &c, sizeof c);
+    } else {  // AVX2 moves doubles by halves
+        source *= 2;
+        const uint32_t low = code(uint32_t{});
+        source += 1;
+        const uint32_t c[2] = {low, code(uint32_t{})};
+        std::memcpy(lane, c, sizeof c);
+    }
+}
+
+#if defined(__AVX512F__)
+template <class T>
+BNT_INLINE Vec<T> permuted(const T* source, Vec<T> code) {
+    const Vec<T> a = load(source), b = load(source + Simd<T>::lanes);
+    const __m512i c = (__m512i)code;
+    if constexpr (sizeof(T) == 4)
+        return (Vec<T>)_mm512_maskz_permutex2var_ps(_mm512_movepi32_mask(c), (__m512)a, c, (__m512)b);
+    else
+        return (Vec<T>)_mm512_maskz_permutex2var_pd(_mm512_movepi64_mask(c), (__m512d)a, c, (__m512d)b);
+}
+#elif defined(__AVX2__)
+template <class T>
+BNT_INLINE Vec<T> permuted(const T* source, Vec<T> code) {
+    const __m256i c = (__m256i)code;
+    const __m256 all = _mm256_permutevar8x32_ps((__m256)load(source), c);
+    return (Vec<T>)_mm256_and_ps(all, (__m256)_mm256_srai_epi32(c, 31));
+}
+#endif
+
 // The sums of four vectors, as four numbers: folded to 128 bits, then transposed and added.
 template <class T>
 BNT_INLINE void sum_each_of_four(const Vec<T> (&v)[4], T (&out)[4]) {

@@ -137,7 +137,7 @@ class RowGradient {
     const Table& table_;
     const Targets<T>& targets_;
     const LossRule<T>& rule_;
-    OneRow<T> one_;
+    std::conditional_t<(kPermuteReach * Simd<T>::lanes >= 8), PermutedRow<T>, OneRow<T>> one_;
 };
 
 template <class T>
