@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -220,15 +221,20 @@ def train_many(
     jobs = list(jobs)
     if not jobs:
         return []
-    for job in jobs:
-        check_loss(job.settings.loss, job.tree.n_outputs, job.tree.output_activation)
+    for i, job in enumerate(jobs):
+        with _naming_job(i, len(jobs)):
+            check_loss(job.settings.loss, job.tree.n_outputs, job.tree.output_activation)
     task = _Task.of(jobs)
     data = _Data(X, y, sample_weight, task)
     held_out = None
     if validation is not None:
         X_val, y_val, *rest = validation
         held_out = _Data(X_val, y_val, rest[0] if rest else None, task, "_val")
-    prepared = [_prepare(job, data, held_out, job.input_scaling or input_scaling) for job in jobs]
+    prepared = []
+    for i, job in enumerate(jobs):
+        with _naming_job(i, len(jobs)):
+            scaling = job.input_scaling or input_scaling
+            prepared.append(_prepare(job, data, held_out, scaling, task))
     started = time.perf_counter()
 
     def on_epoch(i: int, epoch: int, *told: Any) -> bool:
@@ -339,6 +345,7 @@ class _Data:
         suffix: str = "",
     ) -> None:
         table = checked_table(X, f"X{suffix}").X
+        self.n_rows = len(table)
         self.core = _core.Data(table, _as_targets(y, f"y{suffix}", task))
         self.weight = None
         if weight is not None:
@@ -355,16 +362,24 @@ def _as_targets(y: ArrayLike, name: str, task: _Task) -> Array:
     if compares == "labels" or may_be_labels:
         if target.ndim != 1:
             raise ValueError(f"{name} must have one dimension, it has {target.ndim}")
+        known = (target >= 0) & (target < task.n_outputs)
+        if not known.all():
+            at = int(np.argmin(known))
+            raise ValueError(
+                f"{name}[{at}] is {target[at]}, but classes run from 0 to {task.n_outputs - 1}"
+            )
         return np.ascontiguousarray(target, dtype=np.int32)
     if target.ndim not in (1, 2):
         raise ValueError(f"{name} must have one dimension, or two, it has {target.ndim}")
     return _as_numbers(target, name, task)
 
 
-def _as_weights(weight: ArrayLike, name: str, n_rows: int, task: _Task) -> FloatArray:
+def _as_weights(
+    weight: ArrayLike, name: str, n_rows: int, task: _Task, rows: str = "X"
+) -> FloatArray:
     numbers = _as_numbers(np.asarray(weight), name, task)
     if numbers.shape != (n_rows,):
-        raise ValueError(f"{name} has {numbers.size} entries, X has {n_rows} rows")
+        raise ValueError(f"{name} has {numbers.size} entries, {rows} has {n_rows} rows")
     if numbers.size and numbers.min() < 0:
         at = int(numbers.argmin())
         raise ValueError(f"{name}[{at}] is {numbers[at]}; weights cannot be negative")
@@ -386,16 +401,33 @@ def _as_numbers(values: Array, name: str, task: _Task) -> FloatArray:
     return numbers
 
 
+@contextmanager
+def _naming_job(position: int, n_jobs: int) -> Iterator[None]:
+    """Say in errors which of several jobs they are about."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if n_jobs == 1:
+            raise
+        raise type(error)(f"job {position}: {error}") from None
+
+
 def _prepare(
-    job: TrainingJob, data: _Data, held_out: _Data | None, scaling: OffsetAndFactor | None
+    job: TrainingJob,
+    data: _Data,
+    held_out: _Data | None,
+    scaling: OffsetAndFactor | None,
+    task: _Task,
 ) -> _core.Job:
-    weight = job.sample_weight
-    rows = _as_positions(job.rows)
-    if weight is None and data.weight is not None:
-        weight = data.weight if rows is None else data.weight[rows]
-    val_rows, val_weight = _as_positions(job.validation_rows), job.validation_weight
-    if val_weight is None and held_out is not None and held_out.weight is not None:
-        val_weight = held_out.weight if val_rows is None else held_out.weight[val_rows]
+    rows = _as_positions(job.rows, "rows", data.n_rows)
+    weight = _weights_of(job.sample_weight, "sample_weight", rows, data, task)
+    judged = data if held_out is None else held_out
+    val_rows = _as_positions(job.validation_rows, "validation_rows", judged.n_rows)
+    val_weight = None
+    if held_out is not None or val_rows is not None:
+        val_weight = _weights_of(
+            job.validation_weight, "validation_weight", val_rows, judged, task, held_out is not None
+        )
     offset, factor = _pair(scaling, job.tree.n_inputs, "input_scaling")
     target_offset, target_factor = _pair(job.target_scaling, None, "target_scaling")
     state = job.optimizer_state
@@ -405,9 +437,9 @@ def _prepare(
         job.settings.for_core,
         job.seed,
         rows,
-        _as_float64(weight),
+        weight,
         val_rows,
-        _as_float64(val_weight),
+        val_weight,
         offset,
         factor,
         target_offset,
@@ -417,12 +449,39 @@ def _prepare(
     )
 
 
-def _as_positions(rows: ArrayLike | None) -> IntArray | None:
-    return None if rows is None else np.ascontiguousarray(rows, dtype=np.int32)
+def _weights_of(
+    weight: ArrayLike | None,
+    name: str,
+    rows: IntArray | None,
+    data: _Data,
+    task: _Task,
+    inherits: bool = True,
+) -> FloatArray | None:
+    """Return the weights of the rows of a job: its own, or those of the table if it `inherits`."""
+    if weight is not None:
+        if rows is None:
+            return _as_weights(weight, name, data.n_rows, task)
+        return _as_weights(weight, name, rows.size, task, "the job")
+    if data.weight is None or not inherits:
+        return None
+    return data.weight if rows is None else data.weight[rows]
 
 
-def _as_float64(values: ArrayLike | None) -> FloatArray | None:
-    return None if values is None else np.ascontiguousarray(values, dtype=np.float64)
+def _as_positions(rows: ArrayLike | None, name: str, n_rows: int) -> IntArray | None:
+    if rows is None:
+        return None
+    positions = np.asarray(rows)
+    if positions.size == 0:
+        raise ValueError(f"{name} is empty: give at least one row")
+    if positions.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be positions (integers), got dtype {positions.dtype}")
+    if positions.ndim != 1:
+        raise ValueError(f"{name} must have one dimension, it has {positions.ndim}")
+    known = (positions >= 0) & (positions < n_rows)
+    if not known.all():
+        at = int(np.argmin(known))
+        raise ValueError(f"{name}[{at}] is {positions[at]}, rows run from 0 to {n_rows - 1}")
+    return np.ascontiguousarray(positions, dtype=np.int32)
 
 
 def _pair(
