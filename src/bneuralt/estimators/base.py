@@ -200,7 +200,7 @@ class ClassifierTask(ClassifierMixin):
                 f"label_smoothing={self.label_smoothing!r} goes with loss='cross_entropy' only, "
                 f"not with loss={loss.name!r}: use 0"
             )
-        return CrossEntropy(self.label_smoothing) if loss.name == "cross_entropy" else loss
+        return CrossEntropy(self.label_smoothing) if self.label_smoothing else loss
 
     def _mean_probabilities(self, trees: Sequence[NeuralTree], X: Array) -> FloatArray:
         """Return the mean of the probabilities that trees give to each class."""
