@@ -147,7 +147,8 @@ def checked_activation_parameters(activation: IntArray, values: ArrayLike) -> Fl
     position = 0
     for code, count in zip(activation.tolist(), counts.tolist(), strict=True):
         if count:
-            ACTIVATIONS[NAMES[code]](*array[position : position + count])  # refuses what is wrong
+            own = array[position : position + count].tolist()
+            ACTIVATIONS[NAMES[code]](*own)  # refuses what is wrong
             position += count
     return frozen(array, np.float64)
 

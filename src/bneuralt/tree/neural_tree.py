@@ -345,7 +345,10 @@ class NeuralTree:
         return self._outputs(X, n_threads, softmax=True)
 
     def _outputs(self, X: ArrayLike, n_threads: int, softmax: bool) -> FloatArray:
-        is_row = np.ndim(X) == 1
+        n_dimensions = np.ndim(X)
+        if n_dimensions not in (1, 2):
+            raise ValueError(f"X must have one or two dimensions, it has {n_dimensions}")
+        is_row = n_dimensions == 1
         rows = np.asarray(X)[np.newaxis] if is_row else X
         outputs = _ask([self], rows, n_threads, softmax)[0]
         return outputs[0] if is_row else outputs
