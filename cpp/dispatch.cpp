@@ -14,13 +14,15 @@ struct Choice {
 };
 
 const Choice kChoices[] = {
-#if defined(BNT_X86)
+#if defined(BNT_AVX512)
     {"avx512", &engine_avx512,
      [] {
          __builtin_cpu_init();
          return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                 __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
      }},
+#endif
+#if defined(BNT_AVX2)
     {"avx2", &engine_avx2,
      [] {
          __builtin_cpu_init();

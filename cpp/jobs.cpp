@@ -37,7 +37,9 @@ class InTurn {
         const Hooks hooks{this, &interrupted, listener_.wants_epochs() ? &epoch_done : nullptr};
         for (job_ = 0; job_ < n_jobs && !stopped_; ++job_) {
             run(context, job_, n_threads, hooks);
-            if (!stopped_ && listener_.wants_jobs() && listener_.job_done(job_)) break;
+            // jobs may be too short to look for Ctrl-C themselves, and callbacks may have raised
+            if (interrupted(this)) break;
+            if (listener_.wants_jobs() && listener_.job_done(job_)) break;
         }
     }
 
@@ -128,7 +130,8 @@ class SideBySide {
                 Question* question = questions_.front();
                 questions_.pop_front();
                 lock.unlock();
-                const bool stop = listener_.epoch_done(question->job, question->report);
+                const bool stop = !stop_ && listener_.epoch_done(question->job, question->report);
+                if (listener_.interrupted()) stop_ = true;  // the callback may have raised
                 lock.lock();
                 question->stop = stop;
                 question->answered = true;

@@ -148,11 +148,26 @@ def test_callback_may_stop():
         states.append(state)
         return len(states) == 2
 
-    clf = classifier(n_estimators=50, n_jobs=2).fit(*IRIS, callback=stop_after_two)
+    clf = classifier(n_estimators=50).fit(*IRIS, callback=stop_after_two)
     assert [state.n_done for state in states] == [1, 2]
     np.testing.assert_array_equal(
         clf.predict_proba(IRIS[0]), classifier(n_estimators=2).fit(*IRIS).predict_proba(IRIS[0])
     )
+
+
+def test_stopping_among_trees_that_are_trained_side_by_side_keeps_those_that_are_done():
+    full = {tree.random_state: tree for tree in classifier(n_estimators=50).fit(*IRIS).estimators_}
+    states = []
+
+    def stop_after_two(state):
+        states.append(state)
+        return len(states) == 2
+
+    stopped = classifier(n_estimators=50, n_jobs=2).fit(*IRIS, callback=stop_after_two)
+    assert [state.n_done for state in states] == [1, 2]
+    assert 2 <= len(stopped.estimators_) < 50
+    for tree in stopped.estimators_:
+        assert tree.tree_ == full[tree.random_state].tree_
 
 
 def test_ctrl_c_keeps_the_trees_so_far():

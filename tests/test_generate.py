@@ -201,7 +201,7 @@ def test_a_generator_moves_on():
         ({"init": "zeros"}, "init='zeros' is not known"),
         ({"init_scale": -1.0}, "init_scale=-1.0"),
         ({"activation": "softplus"}, "activation='softplus' is not known"),
-        ({"output_activation": "relu"}, "output_activation='relu' is not known"),
+        ({"output_activation": "relU"}, "output_activation='relU' is not known"),
         ({"min_size": 10, "max_size": 5}, "min_size=10 is above"),
         ({"feature_sampling": [0.5, 0.5]}, r"shape \(2,\), .* n_inputs=3"),
         ({"feature_sampling": [1, -1, 1]}, r"feature_sampling\[1\] is -1.0"),

@@ -177,7 +177,7 @@ def load_text(text, folder):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 2}, "version 2 of the bneuralt-model format.*install a newer bneuralt"),
+        ({"version": 3}, "version 3 of the bneuralt-model format.*install a newer bneuralt"),
         ({"format": "other"}, "not a bneuralt-model file: its \"format\" is 'other'"),
         ({"format": "bneuralt-tree"}, "its \"format\" is 'bneuralt-tree'"),
         ({"kind": "os.system"}, "\"kind\" is 'os.system', known are"),

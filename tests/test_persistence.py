@@ -57,11 +57,13 @@ def test_every_finite_weight_is_restored(wide, narrow):
 def test_the_text_is_readable():
     lines = TREE.to_json().splitlines()
     assert lines[0] == "{"
-    assert lines[1:3] == ['  "format": "bneuralt-tree",', '  "version": 1,']
+    assert lines[1:3] == ['  "format": "bneuralt-tree",', '  "version": 2,']
     assert '  "activation": ["tanh", "relu"],' in lines
     assert '  "parent": [-1, -1, 0, 2],' in lines
     assert '  "bias": [0.0, 0.125, 0.25, 0.375],' in lines
-    assert len(lines) == 18
+    assert '  "activation_parameters": [],' in lines
+    assert '  "trains_activations": false,' in lines
+    assert len(lines) == 20
 
 
 def test_a_file_of_version_1_still_loads():
@@ -78,11 +80,11 @@ def test_a_file_of_version_1_still_loads():
 
 def test_the_examples_in_the_documentation():
     text = (Path(__file__).parents[1] / "docs" / "format.md").read_text()
-    ours, authors = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
-    tree = NeuralTree.from_json(ours)
-    assert tree.to_json() == ours
+    *ours, authors = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    trees = [NeuralTree.from_json(text) for text in ours]
+    assert [tree.to_json() for tree in trees] == ours
     value = 0.5 + 2 * math.tanh(-1 + 4 * 0.3 + 0.25 * 0.7) + 3 * 0.7
-    assert tree.forward([0.3, 0.7]) == pytest.approx([value])
+    assert trees[0].forward([0.3, 0.7]) == pytest.approx([value])
     value = 1 / (1 + math.exp(-(0.5 + 2.0 * 0.3 - 0.7)))
     assert NeuralTree.from_authors_json(authors).forward([0.3, 0, 0, 0.7]) == pytest.approx([value])
 
@@ -117,13 +119,33 @@ BROKEN = [
     ('{"a": 1}', 'it has no key "format"'),
     ('{"name": "f:2", "children": []}', "use NeuralTree.from_authors_json"),
     ('{"format": "other", "version": 1}', "its \"format\" is 'other'"),
-    (changed(version=2), "has version 2 .* reads versions up to 1: install a newer"),
+    (changed(version=3), "has version 3 .* reads versions up to 2: install a newer"),
+    (changed(version=1), "does not belong there: 'activation_parameters'"),
+    (changed(trains_activations=None), "lacks the key 'trains_activations'"),
+    (changed(trains_activations=1), '"trains_activations" is 1, it must be true or false'),
+    (changed(activation_parameters=[0.5]), '"activation_parameters" has 1 entries, .* say 0'),
+    (
+        changed(activation=["gaussian", "relu"], activation_parameters=[0.0, 0.0]),
+        "Gaussian: width=0.0 is not a finite number other than 0",
+    ),
+    (
+        changed(activation=["gaussian", "relu"], activation_parameters=[0.0, "x"]),
+        r"\"activation_parameters\"\[1\] is 'x', not a number",
+    ),
+    (
+        changed(
+            activation=["gaussian", "relu"],
+            activation_parameters=[0.0, 1.0],
+            trains_activations=True,
+        ),
+        '"n_parameters" is 10, but 4 nodes .* have 12',
+    ),
     (changed(version="1"), "\"version\" is '1'"),
     (changed(version=True), '"version" is True'),
     (changed(parent=None), "lacks the key 'parent'"),
     (changed(extra=1), "does not belong there: 'extra'"),
     ('{"format": 1, "format": 2}', "'format' occurs twice"),
-    (changed(n_nodes=5), '"n_parameters" is 10, but 5 nodes .* have 12'),
+    (changed(n_parameters=11), '"n_parameters" is 11, but 4 nodes .* have 10'),
     (changed(n_nodes=5, n_parameters=12), '"bias" has 4 entries, the counts say 5'),
     (changed(n_leaves=3, n_parameters=9), '"leaf_weight" has 4 entries, the counts say 3'),
     (changed(n_nodes=1), '"n_nodes" is 1, fewer than "n_outputs", 2'),
@@ -135,8 +157,8 @@ BROKEN = [
     (changed(activation="softplus"), "\"activation\" has 'softplus', known are linear"),
     (changed(activation=["tanh"]), '"activation" has 1 entries, the counts say 2'),
     (changed(activation=["tanh", 3]), r'"activation"\[1\] is 3, not a name'),
-    (changed(output_activation=["tanh"]), r"\"output_activation\" has \['tanh'\]"),
-    (changed(output_activation="tanh"), "output nodes is tanh"),
+    (changed(output_activation=["tanh"]), '"output_activation" has 1 entries, the counts say 2'),
+    (changed(output_activation={}), '"output_activation" has {}'),
     (changed(parent={}), '"parent" must be a list, not dict'),
     (changed(parent=[-1, -1, 0, 2.0]), r'"parent"\[3\] is 2.0, not a whole number'),
     (changed(parent=[-1, -1, 0, True]), r'"parent"\[3\] is True'),

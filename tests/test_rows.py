@@ -43,8 +43,8 @@ def as_set(rows):
 
 
 def assert_same(first, second):
-    for a, b in zip(first.arrays, second.arrays, strict=True):
-        np.testing.assert_array_equal(a, b)
+    for name in ("X", "y", "weight", "times"):
+        np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
 
 
 @given(tables(), st.randoms(use_true_random=False))

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from tree_strategies import neural_trees
 
 from bneuralt import NeuralTree, reference
-from bneuralt.tree.activations import ACTIVATIONS, NAMES, activation_code
+from bneuralt.tree.activations import NAMES, LeakyReLU, activation_code
 
 DTYPES = (np.float64, np.float32)
+LEAKY, GAUSSIAN = NAMES.index("leaky_relu"), NAMES.index("gaussian")
 
 #        outputs 0 and 1, node 2 below 0, nodes 3 and 4 below 2; 7 leaves
 VALID = {
@@ -74,10 +75,11 @@ def test_a_root_with_leaves_only_has_no_depth():
         (with_change("parent", 3, 3), r"parent\[3\] is 3, .* 0 to 2"),
         (with_change("parent", 3, 2**40), r"parent\[3\] is 1099511627776, .* int32"),
         (with_change("parent", 4, 1), r"parent\[4\] is 1 after 2: .*breadth-first"),
-        (with_change("activation", 4, 5), r"activation\[4\] is 5, codes go from 0 to 4"),
+        (
+            with_change("activation", 4, 99),
+            r"activation\[4\] is 99, codes go from 0 to \d+: linear",
+        ),
         (with_change("activation", 4, -1), r"activation\[4\] is -1"),
-        (with_change("activation", 0, 2), "output nodes is sigmoid, tanh"),
-        (with_change("activation", 0, 0), "output nodes is linear, sigmoid"),
         (with_change("leaf_parent", 6, 5), r"leaf_parent\[6\] is 5, nodes go from 0 to 4"),
         (with_change("leaf_parent", 0, -1), r"leaf_parent\[0\] is -1"),
         (with_change("leaf_parent", 2, 0), r"leaf_parent\[2\] is 0 after 1: .*grouped"),
@@ -89,6 +91,25 @@ def test_a_root_with_leaves_only_has_no_depth():
         (with_change("parameters", 8, -np.inf), r"parameters\[8\] is -inf, the weight of leaf 0"),
         ({"parameters": np.ones(14)}, r"shape \(14,\), .*\(15,\): 5 biases, 3 edges, 7 leaf"),
         ({"parameters": np.ones((15, 1))}, r"shape \(15, 1\)"),
+        ({"activation_parameters": [0.1]}, r"shape \(1,\), .* have \(0,\)"),
+        (with_change("activation", 4, LEAKY) | {"activation_parameters": []}, r"have \(1,\)"),
+        (
+            with_change("activation", 4, GAUSSIAN) | {"activation_parameters": [0.5, 0.0]},
+            "Gaussian: width=0.0 is not a finite number other than 0",
+        ),
+        (
+            with_change("activation", 4, LEAKY) | {"activation_parameters": [np.nan]},
+            "LeakyReLU: slope=nan is not a finite number",
+        ),
+        (
+            with_change("activation", 4, LEAKY) | {"trains_activations": True},
+            r"needs \(16,\): .* 1 parameters of activations",
+        ),
+        (
+            with_change("activation", 4, LEAKY)
+            | {"trains_activations": True, "parameters": np.append(np.arange(15.0), np.inf)},
+            r"parameters\[15\] is inf, parameter 0 of the activations",
+        ),
     ],
 )
 def test_a_wrong_value_is_refused_with_its_place(change, message):
@@ -145,7 +166,10 @@ def test_derived_arrays_describe_the_structure(tree):
     levels = np.searchsorted(depth, np.arange(depth.max() + 2))
     assert tree.level_start.tolist() == levels.tolist()
     assert tree.depth == depth.max() + (k > 1)
-    assert tree.n_parameters == tree.bias.size + tree.edge.size + tree.leaf_weight.size
+    assert tree.activation_parameter_start[-1] == tree.activation_parameters.size
+    n_trained = tree.activation_parameters.size if tree.trains_activations else 0
+    parts = [tree.bias, tree.edge, tree.leaf_weight, tree.activation_parameters[:n_trained]]
+    np.testing.assert_array_equal(np.concatenate(parts), tree.parameters)
 
 
 @given(neural_trees(dtypes=DTYPES))
@@ -155,6 +179,9 @@ def test_copies_are_equal(tree):
         assert twin.dtype == tree.dtype
     other = tree.with_parameters(tree.parameters + 1)
     assert other != tree
+    if tree.trains_activations:
+        n_trained = tree.activation_parameters.size
+        np.testing.assert_array_equal(other.activation_parameters, other.parameters[-n_trained:])
     assert other.with_parameters(tree.parameters) == tree
     assert tree != "a tree"
 
@@ -190,20 +217,18 @@ def test_input_scaling_can_go_into_the_weights(tree, seed):
     np.testing.assert_allclose(reference.forward(folded, x), expected, rtol=1e-9, atol=1e-9)
 
 
-@given(
-    neural_trees(n_outputs=(1,), output_activations=("linear",)),
-    st.integers(0, 2**32 - 1),
-)
+@given(neural_trees(output_activations=("linear",)), st.integers(0, 2**32 - 1))
 def test_output_scaling_can_go_into_the_weights(tree, seed):
     rng = np.random.default_rng(seed)
-    offset, factor, x = rng.normal(), rng.uniform(0.1, 100), rng.normal(size=tree.n_inputs)
+    k, x = tree.n_outputs, rng.normal(size=tree.n_inputs)
+    offset, factor = rng.normal(size=k), rng.uniform(0.1, 100, size=k)
     scaled = tree.with_output_scaling(offset, factor)
     expected = reference.forward(tree, x) * factor + offset
     np.testing.assert_allclose(reference.forward(scaled, x), expected, rtol=1e-9, atol=1e-9)
 
 
-def test_output_scaling_needs_one_linear_output():
-    with pytest.raises(ValueError, match=r"n_outputs=2 and output_activation='sigmoid'"):
+def test_output_scaling_needs_linear_outputs():
+    with pytest.raises(ValueError, match=r"output_activation='sigmoid'"):
         NeuralTree(**VALID).with_output_scaling(0.0, 2.0)
 
 
@@ -259,13 +284,39 @@ def test_activation_codes():
     assert [activation_code(name) for name in NAMES] == list(range(len(NAMES)))
     with pytest.raises(ValueError, match=r"activation='relU' is not known: .*leaky_relu"):
         activation_code("relU")
-    with pytest.raises(ValueError, match="output_activation='tanh' is not known"):
-        activation_code("tanh", output=True)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_derivatives_from_values_match_central_differences(name):
-    phi = ACTIVATIONS[name]
-    z = np.array([-700.0, -30.0, -2.0, -0.1, 0.1, 1.5, 30.0, 700.0])
-    numeric = (phi.value(z + 1e-6) - phi.value(z - 1e-6)) / 2e-6
-    np.testing.assert_allclose(phi.derivative(phi.value(z)), numeric, atol=1e-7)
+def test_outputs_may_have_any_activations():
+    tree = NeuralTree(**with_change("activation", 0, GAUSSIAN))
+    assert tree.output_activation == "mixed"
+    assert tree.activation_parameters.tolist() == [0.0, 1.0]
+    x = np.array([0.1, 0.2, 0.3])
+    np.testing.assert_allclose(tree.forward(x), reference.forward(tree, x), rtol=1e-13)
+
+
+def test_parameters_of_activations_that_are_trained_are_weights():
+    options = with_change("activation", 4, LEAKY)
+    fixed = NeuralTree(**options, activation_parameters=[0.25])
+    weights = np.append(options["parameters"], 0.25)
+    trained = NeuralTree(**{**options, "parameters": weights}, trains_activations=True)
+    assert (fixed.n_parameters, trained.n_parameters) == (15, 16)
+    assert trained.activation_parameters.tolist() == [0.25]
+    x = np.array([-3.0, 2.0, 1.0])
+    np.testing.assert_array_equal(fixed.forward(x), trained.forward(x))
+    assert fixed != trained
+    # without any parameters there is nothing to train
+    assert not NeuralTree(**VALID, trains_activations=True).trains_activations
+
+
+def test_random_trees_with_mixtures_of_activations():
+    tree = NeuralTree.random(
+        4, 3, 6, 5, 0.2, activation={"tanh": 3, LeakyReLU(slope=0.2): 1}, train_activations=True,
+        random_state=0,
+    )  # fmt: skip
+    share = (tree.activation[3:] == LEAKY).mean()
+    assert 0.15 < share < 0.35
+    assert (tree.activation_parameters == 0.2).all() and tree.trains_activations
+    assert tree.activation_parameters.size == (tree.activation == LEAKY).sum()
+    for wrong in ([], {}, {"tanh": -1.0}, {"tanh": 0.0}, {"tanh": np.nan}, ["tanh", "relU"]):
+        with pytest.raises(ValueError, match="activation="):
+            NeuralTree.random(4, activation=wrong)

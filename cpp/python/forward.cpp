@@ -115,6 +115,8 @@ nb::object forward_tree(const WeightedTree& weighted, nb::handle X, nb::handle t
     const AnyArray rows = as_rows(X, "X");
     const Tree& tree = weighted.tree();
     const bool is_row = rows.ndim() == 1;
+    if (!is_row && rows.ndim() != 2)
+        fail("X must have one or two dimensions, it has " + std::to_string(rows.ndim()));
     const Table table = is_row ? as_row(rows, "X") : as_table(rows, "X");
     if (tree.n_inputs != table.n_columns) fail_features(table, tree);
     const int n_threads = table.n_rows == 1 ? 1 : as_threads(threads);

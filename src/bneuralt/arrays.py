@@ -42,7 +42,8 @@ def as_table(X: ArrayLike, name: str = "X") -> Array:
     """
     table = np.asarray(X)
     if table.dtype not in TABLE_DTYPES:
-        if table.dtype.kind not in "fiubO":
+        has_none = table.dtype.kind == "O" and any(value is None for value in table.flat)
+        if table.dtype.kind not in "fiubO" or has_none:  # None would become NaN
             raise TypeError(f"{name} must hold numbers, not {table.dtype}")
         try:
             table = table.astype(np.float64)

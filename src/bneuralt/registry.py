@@ -64,7 +64,7 @@ class Registered:
     def _check_number(self, parameter: _core.Parameter, value: Any) -> float:
         is_valid, wanted = _RANGES[parameter.range]
         try:
-            number = float(value)
+            number = math.nan if isinstance(value, str) else float(value)
         except (TypeError, ValueError):
             number = math.nan
         if not (math.isfinite(number) and is_valid(number)):

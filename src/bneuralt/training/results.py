@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -122,6 +124,12 @@ class TrainingResult:
         """Time of this training alone."""
         return self._result.seconds
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return numbers and arrays in place of the core's object, which cannot be pickled."""
+        names = ("parameters", "state", "step", "status", "n_epochs", "best_epoch", "history")
+        plain = {name: getattr(self._result, name) for name in (*names, "seconds")}
+        return {"_start": self._start, "_result": SimpleNamespace(**plain)}
+
     def __repr__(self) -> str:
         return f"TrainingResult(status={self.status!r}, n_epochs={self.n_epochs})"
 
@@ -140,6 +148,9 @@ class TrainingInterrupted(KeyboardInterrupt):
     def __init__(self, results: Sequence[TrainingResult]) -> None:
         super().__init__("training was interrupted")
         self.results = list(results)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TrainingInterrupted, (self.results,)
 
     @property
     def result(self) -> TrainingResult:

@@ -220,16 +220,28 @@ def train_many(
     jobs = list(jobs)
     if not jobs:
         return []
-    kinds = {(job.settings.loss, job.tree.n_outputs, job.tree.output_activation) for job in jobs}
-    for kind in kinds:
-        check_loss(*kind)
+    kinds = {}  # the first job of each kind
+    for i, job in enumerate(jobs):
+        tree = job.tree
+        kinds.setdefault((job.settings.loss, tree.n_outputs, tree.output_activation), i)
+    for kind, i in kinds.items():
+        try:
+            check_loss(*kind)
+        except ValueError as error:
+            raise _naming_job(error, i, len(jobs)) from None
     task = _Task.of(jobs)
     data = _Data(X, y, sample_weight, task)
     held_out = None
     if validation is not None:
         X_val, y_val, *rest = validation
         held_out = _Data(X_val, y_val, rest[0] if rest else None, task, "_val")
-    prepared = [_prepare(job, data, held_out, job.input_scaling or input_scaling) for job in jobs]
+    prepared = []
+    for i, job in enumerate(jobs):
+        try:
+            scaling = job.input_scaling or input_scaling
+            prepared.append(_prepare(job, data, held_out, scaling, task))
+        except (TypeError, ValueError) as error:
+            raise _naming_job(error, i, len(jobs)) from None
     started = time.perf_counter()
 
     def on_epoch(i: int, epoch: int, *told: Any) -> bool:
@@ -338,6 +350,7 @@ class _Data:
         suffix: str = "",
     ) -> None:
         table = checked_table(X, f"X{suffix}").X
+        self.n_rows = len(table)
         self.core = _core.Data(table, _as_targets(y, f"y{suffix}", task))
         self.weight = None
         if weight is not None:
@@ -354,16 +367,24 @@ def _as_targets(y: ArrayLike, name: str, task: _Task) -> Array:
     if compares == "labels" or may_be_labels:
         if target.ndim != 1:
             raise ValueError(f"{name} must have one dimension, it has {target.ndim}")
+        known = (target >= 0) & (target < task.n_outputs)
+        if not known.all():
+            at = int(np.argmin(known))
+            raise ValueError(
+                f"{name}[{at}] is {target[at]}, but classes run from 0 to {task.n_outputs - 1}"
+            )
         return np.ascontiguousarray(target, dtype=np.int32)
     if target.ndim not in (1, 2):
         raise ValueError(f"{name} must have one dimension, or two, it has {target.ndim}")
     return _as_numbers(target, name, task)
 
 
-def _as_weights(weight: ArrayLike, name: str, n_rows: int, task: _Task) -> FloatArray:
+def _as_weights(
+    weight: ArrayLike, name: str, n_rows: int, task: _Task, rows: str = "X"
+) -> FloatArray:
     numbers = _as_numbers(np.asarray(weight), name, task)
     if numbers.shape != (n_rows,):
-        raise ValueError(f"{name} has {numbers.size} entries, X has {n_rows} rows")
+        raise ValueError(f"{name} has {numbers.size} entries, {rows} has {n_rows} rows")
     if numbers.size and numbers.min() < 0:
         at = int(numbers.argmin())
         raise ValueError(f"{name}[{at}] is {numbers[at]}; weights cannot be negative")
@@ -385,14 +406,30 @@ def _as_numbers(values: Array, name: str, task: _Task) -> FloatArray:
     return numbers
 
 
+def _naming_job(error: Exception, position: int, n_jobs: int) -> Exception:
+    """Return an error that says which of several jobs it is about."""
+    return error if n_jobs == 1 else type(error)(f"job {position}: {error}")
+
+
 def _prepare(
-    job: TrainingJob, data: _Data, held_out: _Data | None, scaling: OffsetAndFactor | None
+    job: TrainingJob,
+    data: _Data,
+    held_out: _Data | None,
+    scaling: OffsetAndFactor | None,
+    task: _Task,
 ) -> _core.Job:
-    rows, weight = _chosen(job.rows, job.sample_weight, data.weight)
-    val_rows, val_weight = _chosen(
-        job.validation_rows, job.validation_weight, None if held_out is None else held_out.weight
-    )
-    offset = factor = target_offset = target_factor = None
+    rows = weight = val_rows = val_weight = offset = factor = target_offset = target_factor = None
+    if job.rows is not None:
+        rows = _as_positions(job.rows, "rows", data.n_rows)
+    if job.sample_weight is not None or data.weight is not None:
+        weight = _weights_of(job.sample_weight, "sample_weight", rows, data, task)
+    judged = data if held_out is None else held_out
+    if job.validation_rows is not None:
+        val_rows = _as_positions(job.validation_rows, "validation_rows", judged.n_rows)
+    if held_out is not None or val_rows is not None:
+        val_weight = _weights_of(
+            job.validation_weight, "validation_weight", val_rows, judged, task, held_out is not None
+        )
     if scaling is not None:
         offset, factor = _pair(scaling, job.tree.n_inputs, "input_scaling")
     if job.target_scaling is not None:
@@ -415,17 +452,37 @@ def _prepare(
     )
 
 
-def _chosen(
-    rows: ArrayLike | None, weight: ArrayLike | None, weight_of_all: FloatArray | None
-) -> tuple[IntArray | None, FloatArray | None]:
-    """Return positions and weights of a job's rows as the core takes them."""
-    if rows is not None:
-        rows = np.ascontiguousarray(rows, dtype=np.int32)
+def _weights_of(
+    weight: ArrayLike | None,
+    name: str,
+    rows: IntArray | None,
+    data: _Data,
+    task: _Task,
+    inherits: bool = True,
+) -> FloatArray | None:
+    """Return the weights of the rows of a job: its own, or those of the table if it `inherits`."""
     if weight is not None:
-        return rows, np.ascontiguousarray(weight, dtype=np.float64)
-    if weight_of_all is None or rows is None:
-        return rows, weight_of_all
-    return rows, weight_of_all[rows]
+        if rows is None:
+            return _as_weights(weight, name, data.n_rows, task)
+        return _as_weights(weight, name, rows.size, task, "the job")
+    if data.weight is None or not inherits:
+        return None
+    return data.weight if rows is None else data.weight[rows]
+
+
+def _as_positions(rows: ArrayLike, name: str, n_rows: int) -> IntArray:
+    positions = np.asarray(rows)
+    if positions.size == 0:
+        raise ValueError(f"{name} is empty: give at least one row")
+    if positions.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be positions (integers), got dtype {positions.dtype}")
+    if positions.ndim != 1:
+        raise ValueError(f"{name} must have one dimension, it has {positions.ndim}")
+    known = (positions >= 0) & (positions < n_rows)
+    if not known.all():
+        at = int(np.argmin(known))
+        raise ValueError(f"{name}[{at}] is {positions[at]}, rows run from 0 to {n_rows - 1}")
+    return np.ascontiguousarray(positions, dtype=np.int32)
 
 
 def _pair(scaling: OffsetAndFactor, size: int | None, name: str) -> tuple[FloatArray, FloatArray]:

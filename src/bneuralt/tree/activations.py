@@ -76,8 +76,18 @@ NAMES: tuple[str, ...] = tuple(ACTIVATIONS)
 _N_PARAMETERS = np.array([len(cls.entry.parameters) for cls in ACTIVATIONS.values()])
 
 
-def get_activation(activation: str | Activation | Mapping[str, Any]) -> Activation:
+def get_activation(
+    activation: str | Activation | Mapping[str, Any], what: str = "activation"
+) -> Activation:
     """Return an activation given its name, or the object itself.
+
+    Parameters
+    ----------
+    activation : str, Activation or dict
+        A name stands for the activation with its default parameters; a dict is what `to_dict`
+        returned.
+    what : str
+        Name of the parameter, for the error message.
 
     Examples
     --------
@@ -85,7 +95,7 @@ def get_activation(activation: str | Activation | Mapping[str, Any]) -> Activati
     >>> get_activation("gaussian")
     Gaussian(center=0.0, width=1.0)
     """
-    return find(ACTIVATIONS, Activation, activation, "activation")
+    return find(ACTIVATIONS, Activation, activation, what)
 
 
 def get_activation_mixture(activation: Any) -> tuple[list[Activation], FloatArray]:

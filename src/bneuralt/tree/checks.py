@@ -147,8 +147,8 @@ def checked_activation_parameters(activation: IntArray, values: ArrayLike) -> Fl
     position = 0
     for node in np.flatnonzero(counts).tolist():
         count = int(counts[node])
-        kind = ACTIVATIONS[NAMES[activation[node]]]
-        kind(*array[position : position + count])  # refuses what is wrong
+        own = array[position : position + count].tolist()
+        ACTIVATIONS[NAMES[activation[node]]](*own)  # refuses what is wrong
         position += count
     return frozen(array, np.float64)
 

@@ -187,7 +187,7 @@ def draw_tree_arrays(
     """Draw the arrays of a random tree; see `bneuralt.NeuralTree.random` for the parameters."""
     checked_count("n_inputs", n_inputs, 1)
     inner, chances = get_activation_mixture(activation)
-    top = get_activation(output_activation)
+    top = get_activation(output_activation, "output_activation")
     growth = GrowthRule(n_outputs, max_depth, max_children, leaf_probability, rule, min_children)
     sampler = _leaf_sampler(feature_sampling, n_inputs)
     rng = np.random.default_rng(random_state)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -355,7 +355,10 @@ class NeuralTree:
 
     def _outputs(self, X: ArrayLike, n_threads: int, softmax: bool) -> FloatArray:
         """Return the outputs for anything that can be made an array that the core reads."""
-        X = as_table(X) if np.ndim(X) != 1 else as_table(np.asarray(X)[np.newaxis])[0]
+        n_dimensions = np.ndim(X)
+        if n_dimensions not in (1, 2):
+            raise ValueError(f"X must have one or two dimensions, it has {n_dimensions}")
+        X = as_table(X) if n_dimensions == 2 else as_table(np.asarray(X)[np.newaxis])[0]
         return self._checked(_core.forward_tree(self.core, X, n_threads, softmax), X)
 
     @staticmethod
