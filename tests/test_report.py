@@ -1,8 +1,10 @@
 """The report: right numbers beside the paper's, any part of the experiments, a page that opens."""
 
+import io
 import math
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -310,6 +312,32 @@ def test_labels_keep_their_digits():
     figure.text(0.12345, 0.5, "0.12345")
     svg = figures.to_svg(figure, "digits")
     assert ">0.12345<" in svg and re.search(r'x="\d+\.\d\d"', svg)
+
+
+def test_compact_figures_keep_every_mark_and_label():
+    figure = Figure(figsize=(4, 3))
+    ax = figure.add_subplot()
+    rng = np.random.default_rng(0)
+    ax.scatter(*rng.random((2, 300)), alpha=0.5)
+    ax.plot(np.linspace(0, 1, 1000), np.linspace(0, 1, 1000))
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg")
+    svg = figures.to_svg(figure, "marks")
+    assert len(svg) < len(buffer.getvalue()) / 4
+    root = ElementTree.fromstring(svg)
+    paths = [element.attrib for element in root.iter("{http://www.w3.org/2000/svg}path")]
+    marks = [p["d"].count(" ") + p["d"].count("-") for p in paths if "marker" in p.get("style", "")]
+    assert max(marks) > 300 and len(marks) == 3  # the points, and the ticks of both axes
+    lines = [p["d"] for p in paths if "#1f77b4" in p.get("style", "")]
+    assert any(len(d) < 40 for d in lines), "a straight line needs two points"
+    for label in ("0.2", "0.4", "0.6", "0.8"):
+        assert svg.count(f">{label}<") == 2
+
+
+def test_the_figures_of_the_documentation_are_small():
+    folder = Path(__file__).parents[1] / "docs" / "reproduction"
+    sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
+    assert len(sizes) == 15 and sum(sizes.values()) < 1_000_000, sizes
 
 
 # The page
