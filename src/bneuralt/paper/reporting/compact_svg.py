@@ -265,7 +265,8 @@ def _distances(points: FloatArray, start: FloatArray, end: FloatArray) -> FloatA
     along = end - start
     length = float(along @ along)
     share = np.clip((points - start) @ along / length, 0, 1) if length else np.zeros(len(points))
-    return np.hypot(*(points - start - share[:, None] * along).T)
+    distances: FloatArray = np.hypot(*(points - start - share[:, None] * along).T)
+    return distances
 
 
 def _format_path(path: _Path, digits: int) -> str:
