@@ -383,7 +383,9 @@ def test_the_page_is_self_contained(report):
 
 def test_markdown_shows_every_figure(report):
     text = (report.parent / "report.md").read_text(encoding="utf-8")
-    assert text.startswith("# ")
+    headings = re.findall(r"(?m)^##? (.*)$", text)
+    assert headings[:2] == ["Reproducing the paper", "What is reproduced"]
+    assert headings[-1] == "Provenance" and text.endswith("- machine: test\n")
     shown = re.findall(r"!\[[^]]+\]\((figures/[^)]+)\)", text)
     files = [f"figures/{path.name}" for path in (report.parent / "figures").iterdir()]
     assert sorted(shown) == sorted(files) and len(files) == 15

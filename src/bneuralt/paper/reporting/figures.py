@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib import rc_context
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -20,13 +21,9 @@ from bneuralt.drawing.pictures import draw_tree
 from bneuralt.paper.reporting import published
 from bneuralt.paper.reporting.figure_files import INK, STYLE
 from bneuralt.paper.reporting.results import Results
+from bneuralt.paper.reporting.significance import Ranking
 from bneuralt.paper.reporting.statistics import cliques
 from bneuralt.tree import NeuralTree
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from bneuralt.paper.reporting.significance import Ranking
 
 __all__ = [
     "OPTIMIZER_STYLES",

@@ -6,10 +6,11 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 from sklearn.metrics import auc, confusion_matrix, roc_curve
@@ -23,10 +24,6 @@ from bneuralt.paper.reporting.figure_files import INK, STYLE
 from bneuralt.paper.reporting.image_tables import SELECTION_LABELS, mean_error, results_on
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.generate import outputs_above
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
 
 __all__ = [
     "confusions",
