@@ -104,7 +104,7 @@ def test_weights_of_the_mlp_are_in_the_columns_of_their_data_sets():
 
 
 def test_p_values_follow_from_the_kolmogorov_smirnov_statistics():
-    """With 30 runs a side the statistic alone decides the p-value: all 186 cells agree."""
+    """With 30 runs each, the statistic determines the p-value: all 189 published values agree."""
     table = published.significance().loc["ks"]
     statistic = table.xs("stat", level="quantity").stack().dropna()
     printed = table.xs("pval", level="quantity").stack().dropna()

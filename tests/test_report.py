@@ -169,7 +169,7 @@ def test_differences_beyond_the_tolerance_are_marked():
 def test_all_experiments_are_listed(full):
     table = tables.experiments_table(full)
     frame = table.frame.set_index("experiment")
-    assert len(frame) == 109 + 2  # the paper's, and HGB and the MLP chosen after every update
+    assert len(frame) == 109 + 2  # the paper's, HGB, and the MLP with selection after every update
     assert frame["in_store"].sum() == len(full.experiments())
     assert frame.loc["B-S-ESy-p4-R", "overall_difference"] == pytest.approx(-0.01, abs=6e-4)
     assert frame.loc["NBC", "classification_paper_protocol"] == pytest.approx(0.7716, abs=1e-3)
@@ -181,7 +181,7 @@ def test_significance_tables_contain_published_values(full):
     frame = table.frame.set_index(["against", "quantity", "dataset"])
     assert frame.loc[("DT", "stat", "iris"), "paper_printed"] == 6.40
     assert frame.loc[("DT", "stat", "iris"), "ours"] > 10
-    # The reference against 5 baselines, an addition and an MLP: seven tests, six for regression.
+    # The reference against 5 baselines, HGB and an MLP: seven tests, six for regression.
     raw, corrected = (frame.loc[("DT", q, "iris"), "ours"] for q in ("pval", "post"))
     assert corrected == pytest.approx(7 * raw)
     assert math.isnan(frame.loc[("HFNT-S", "stat", "iris"), "ours"])
@@ -234,7 +234,7 @@ def test_findings_on_runs(full):
     assert ".841 instead of .881 (9 classification sets)" in found["why"]
     assert "place 6 of 7" in found["differs"] or "place 7 of 7" in found["differs"]
     assert "the MLP M-S-ESu-Rn-L-D has a mean score of" in found["why"]
-    # A setting that does worse than the paper's is named, with both figures.
+    # A score that differs from the published one is reported with both values.
     frame = synthetic(SIX, protocols=["paper"])
     frame.loc[frame["dataset"] == "dee", "test_score"] = 0.5
     found = [f.text for f in findings(Results(frame)) if f.kind == "differs"]
@@ -407,7 +407,7 @@ def test_sections_on_images(on_images):
         "mnist-error-against-weights", "mnist-error-per-epoch", "mnist-roc-curves",
         "mnist-confusions", "mnist-tree",
     ]  # fmt: skip
-    # Of trees that are equally large the one with the lowest seed is shown.
+    # Of trees of equal size the one with the lowest seed is shown.
     assert "seed 0" in digits.parts[-1].caption
     assert "from the hardest to the easiest" in digits.text
     assert [row[1].text for row in fashion.parts[0].rows] == ["modern recipe, one tree", "MLP"]

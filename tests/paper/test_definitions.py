@@ -1,4 +1,4 @@
-"""Names of experiments: the paper's list, and names to settings and back."""
+"""Names of experiments: the paper's list, and conversion to settings and back."""
 
 import json
 import re

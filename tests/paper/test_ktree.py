@@ -56,7 +56,7 @@ def test_impossible_trees_are_refused(k, side):
 
 
 def bars(n, rng):
-    """Images of 6 x 6 with a horizontal or a vertical bar, in noise."""
+    """Return noisy images of 6 x 6 pixels with a horizontal or vertical bar."""
     y = rng.integers(0, 2, n).astype(np.int32)
     X = rng.integers(0, 60, (n, 6, 6))
     at = rng.integers(0, 6, n)

@@ -88,7 +88,7 @@ def test_monitoring_has_no_influence(images):
 
 @pytest.fixture(scope="module")
 def data_home(tmp_path_factory):
-    """A data folder with MNIST's form and made-up images."""
+    """Return a data folder with artificial images in the format of MNIST."""
     home = tmp_path_factory.mktemp("data")
     write_spots(home)
     return home
@@ -213,7 +213,7 @@ def test_curves_of_one_run_for_each_size(runs):
     assert [ax.get_title() for ax in figure.axes] == ["modern recipe", "paper recipe"]
     for ax in figure.axes:
         labels = ax.get_legend_handles_labels()[1]
-        assert len(labels) == 2 + 2  # sizes, and what the styles mean
+        assert len(labels) == 2 + 2  # two sizes, and two line styles
     assert image_figures.error_per_epoch([replace(run, history={}) for run in runs]) is None
 
 

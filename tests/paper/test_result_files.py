@@ -71,7 +71,7 @@ def test_broken_and_foreign_files_are_named(folder, name, change, message):
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "{", '{"name": "CART"}', "\N{SNOWMAN}"])
-def test_what_is_no_result_is_one_sentence(folder, text, capsys):
+def test_invalid_files_give_a_one_line_error(folder, text, capsys):
     (folder / "foreign.json").write_text(text, encoding="utf-8")
     assert main(["paper", "report", "--images", str(folder), "--out", str(folder / "out")]) == 4
     said = capsys.readouterr().err

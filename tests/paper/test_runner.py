@@ -24,7 +24,7 @@ from bneuralt.paper.running.runner import run
 from bneuralt.paper.running.store import Key, Store, StoreError
 from bneuralt.paper.running.workers import WorkerError
 
-# Fast experiments of every kind but the MLP, whose compiler takes seconds.
+# Fast experiments of all kinds except MLPs, which take seconds to compile.
 SELECTION = {
     "protocols": "paper,honest",
     "experiments": "B-S-ESy-p4-R,B-S-ESn-G,DT,NBC,SVM,LIN",
@@ -44,7 +44,7 @@ def command(store, *options: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def undisturbed() -> str:
-    """The checksum of a store that was filled in one go, in one process."""
+    """Return the checksum of a store that one process filled without interruption."""
     with Store(":memory:") as store:
         summary = run(**SELECTION, store=store, backend="sequential", quiet=True)
         assert (summary.requested, summary.present, summary.computed) == (REQUESTED, 0, REQUESTED)
@@ -58,12 +58,12 @@ def contents(path) -> tuple[int, str]:
 
 
 def count(path) -> int:
-    """Finished runs, seen from outside while a runner is at work."""
+    """Return the number of finished runs while another process is writing."""
     try:
         with closing(sqlite3.connect(path, timeout=5)) as connection:
             return connection.execute("SELECT count(*) FROM runs").fetchone()[0]
     except sqlite3.Error:
-        return 0  # not made yet
+        return 0  # not created yet
 
 
 def test_ten_kills_at_random_moments_lose_and_repeat_nothing(tmp_path, undisturbed) -> None:
@@ -73,7 +73,7 @@ def test_ten_kills_at_random_moments_lose_and_repeat_nothing(tmp_path, undisturb
     while kills < 10:
         options = ("--jobs", "2") if kills % 3 == 2 else ("--backend", "sequential")
         process = subprocess.Popen(command(path, *options), stderr=subprocess.DEVNULL)
-        # Some kills come before the first new run, during start-up; most in the midst of runs.
+        # Some kills come during start-up, before the first new run; most of them during runs.
         until = count(path) + rng.choice([0, 1, 3])
         while count(path) < min(until, REQUESTED - 1) and process.poll() is None:
             time.sleep(0.005)
@@ -86,7 +86,7 @@ def test_ten_kills_at_random_moments_lose_and_repeat_nothing(tmp_path, undisturb
         assert now >= seen
         seen = now
         if seen > REQUESTED - 12:
-            # Few runs are left to be interrupted: go back to some earlier point.
+            # Few runs are left to be interrupted: delete some of the finished ones.
             with Store(path) as store:
                 store.execute("DELETE FROM runs WHERE rowid > 30")
             seen = 30
@@ -111,7 +111,7 @@ def test_two_processes_share_a_store_and_the_work(tmp_path, undisturbed) -> None
     assert contents(path) == (REQUESTED, undisturbed)
 
 
-def test_what_another_process_works_on_is_waited_for(tmp_path) -> None:
+def test_runs_of_another_process_are_awaited(tmp_path) -> None:
     key = Key("honest", "DT", "iris", 0)
     with Store(tmp_path / "runs.sqlite") as store, Claims(store) as other:
         other.take([key])
@@ -126,7 +126,7 @@ def test_what_another_process_works_on_is_waited_for(tmp_path) -> None:
             time.sleep(0.01)
         time.sleep(0.1)
         assert thread.is_alive() and len(store) == 1
-        other.drop([key])  # as if it had died
+        other.drop([key])  # as if its process had ended
         thread.join(timeout=60)
         assert summaries[0].computed == 2 and len(store) == 2
 
@@ -218,7 +218,7 @@ def test_a_failing_run_does_not_stop_the_others(tmp_path) -> None:
             "honest", "LIN,DT", "iris", 2, store=store, backend="sequential", quiet=True,
             data_home=str(tmp_path),
         )  # fmt: skip
-        # Trees take missing values, logistic regression does not.
+        # Decision trees accept missing values, logistic regression does not.
         assert set(summary.failures) == {Key("honest", "LIN", "iris", run) for run in (0, 1)}
         assert "NaN" in summary.failures[Key("honest", "LIN", "iris", 1)]
         assert store.finished() == {Key("honest", "DT", "iris", run) for run in (0, 1)}

@@ -1,4 +1,4 @@
-"""The paper's experiments: definitions, execution, and a report beside the published results.
+"""The paper's experiments: definitions, execution, and a comparison with the published results.
 
 The packages, from the lowest layer to the highest; imports point downwards only:
 

@@ -1,1 +1,1 @@
-"""The report: tables, statistics and figures of finished runs beside the paper's results."""
+"""The report: tables, statistics and figures of finished runs."""
