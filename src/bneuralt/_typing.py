@@ -1,4 +1,7 @@
-"""Aliases for the types of arrays."""
+"""Type aliases for NumPy arrays.
+
+Modules that ``bneuralt --help`` loads import them under ``TYPE_CHECKING`` only.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+__all__ = ["Array", "FloatArray", "IntArray"]
 
 Array = npt.NDArray[Any]
 FloatArray = npt.NDArray[np.floating[Any]]

@@ -193,7 +193,8 @@ def _all_cells(results: Results) -> Iterable[Finding]:
     if worst:
         worst.sort(key=lambda pair: (-pair[0], pair[1]))
         listed = ", ".join(f"{e} ({n})" for n, e in worst[:6])
-        yield Finding("differs", f"Algorithms with the most results outside them: {listed}.")
+        text = f"Results of Table 2 outside the margins above, by algorithm: {listed}."
+        yield Finding("differs", text)
 
 
 def _selection(results: Results) -> Iterable[Finding]:
