@@ -220,7 +220,7 @@ def train_many(
     jobs = list(jobs)
     if not jobs:
         return []
-    kinds = {}  # the first job of each kind
+    kinds: dict[tuple[Any, int, str], int] = {}  # the first job of each kind
     for i, job in enumerate(jobs):
         tree = job.tree
         kinds.setdefault((job.settings.loss, tree.n_outputs, tree.output_activation), i)
@@ -261,7 +261,7 @@ def train_many(
         assert progress is not None
         return bool(progress(i, TrainingResult(jobs[i].tree, result)))
 
-    results, error = _core.train(
+    results, raised = _core.train(
         prepared,
         data.core,
         None if held_out is None else held_out.core,
@@ -270,10 +270,10 @@ def train_many(
         None if progress is None else on_job,
     )
     made = [TrainingResult(job.tree, result) for job, result in zip(jobs, results, strict=True)]
-    if isinstance(error, KeyboardInterrupt):
-        raise TrainingInterrupted(made) from error
-    if error is not None:
-        raise error
+    if isinstance(raised, KeyboardInterrupt):
+        raise TrainingInterrupted(made) from raised
+    if raised is not None:
+        raise raised
     return made
 
 
