@@ -1,5 +1,5 @@
-# Every target makes the virtual environment it needs; only Python (3.11 or newer, with venv) and a
-# C++ compiler have to be there. CMake and Ninja come from pip where the system has none.
+# Every target creates the virtual environment it needs. Requires Python 3.11 or newer with venv,
+# and a C++20 compiler; pip installs CMake and Ninja where the system has none.
 
 PYTHON ?= python3
 VENV   ?= .venv
@@ -7,29 +7,33 @@ JOBS   ?= 2
 
 BIN     := $(VENV)/bin
 PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-SOURCES := $(wildcard CMakeLists.txt cpp/*)
+SOURCES := CMakeLists.txt $(shell find cpp -type f)
+CXX_FILES := $(shell find cpp benchmarks -name '*.hpp' -o -name '*.cpp')
 
 CORE_TESTS := $(wildcard tests/test_core*.py tests/test_engine*.py)
 
-.PHONY: help demo test bench lint docs sanitize paper-quick clean
+.PHONY: help demo test coverage bench lint format docs sanitize paper-quick clean
 
 help:
-	@echo "make demo         small trees beside scikit-learn's models, on data that needs no download"
-	@echo "make test         all tests"
-	@echo "make bench        how fast the core is, and how far from what the processor can do"
-	@echo "make lint         ruff and mypy"
-	@echo "make docs         the documentation, into docs/_build/html"
-	@echo "make sanitize     the core's tests under AddressSanitizer and UBSan"
-	@echo "make paper-quick  a small part of the paper's tables, computed again"
-	@echo "make clean        remove everything that make made, the environment included"
+	@echo "make demo         compare small trees with scikit-learn models; no download needed"
+	@echo "make test         run all tests (JOBS=2 processes)"
+	@echo "make coverage     run all tests and report which Python lines they execute"
+	@echo "make bench        measure the speed of the core and compare it with the hardware limit"
+	@echo "make lint         check with ruff, mypy, import-linter and clang-format"
+	@echo "make format       format Python and C++ files"
+	@echo "make docs         build the documentation in docs/_build/html"
+	@echo "make sanitize     run the tests of the core under AddressSanitizer and UBSan"
+	@echo "make paper-quick  reproduce a small part of the paper's tables"
+	@echo "make clean        remove everything make has created, including the environment"
 
-# Editable, so that changes to Python files need no reinstall; changes to the core do.
-$(VENV)/.core: pyproject.toml $(SOURCES)
+# Editable: changes to Python files need no reinstall. Changes to the core or to the version do,
+# and the version is read from __init__.py.
+$(VENV)/.core: pyproject.toml src/bneuralt/__init__.py $(SOURCES)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) --editable .
 	@touch $@
 
-# The packages of an extra alone; asking pip for ".[test]" would compile the core once more.
+# Installs only the packages of an extra; installing ".[test]" would compile the core again.
 EXTRA = import sys, tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
         print(*project["optional-dependencies"][sys.argv[1]])
 $(VENV)/.with-%: $(VENV)/.core
@@ -39,9 +43,15 @@ $(VENV)/.with-%: $(VENV)/.core
 demo: $(VENV)/.core
 	$(BIN)/bneuralt demo
 
-# The extras are tested too, with the real libraries.
-test: $(VENV)/.with-test $(VENV)/.with-paper $(VENV)/.with-dask
+# Includes the tests of the optional dependencies, so these are installed too.
+TEST_ENV := $(VENV)/.with-test $(VENV)/.with-paper $(VENV)/.with-dask
+test: $(TEST_ENV)
 	$(BIN)/python -m pytest -n $(JOBS)
+
+coverage: $(TEST_ENV)
+	mkdir -p build/coverage
+	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term --cov-report=html
+	@echo "build/coverage/html/index.html"
 
 bench: $(VENV)/.core
 	$(BIN)/python -m benchmarks
@@ -50,14 +60,22 @@ lint: $(VENV)/.with-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/clang-format --dry-run --Werror $(CXX_FILES)
+
+format: $(VENV)/.with-lint
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CXX_FILES)
 
 docs: $(VENV)/.with-docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
-# The package with an instrumented core goes to a folder of its own. The base interpreter is used,
-# with the environment's packages on the path, since an editable install would come first otherwise.
-# libstdc++ is loaded at the start too: the sanitizer has to see it to follow exceptions.
+# The instrumented package is installed in a separate folder. The tests run with the base
+# interpreter and the environment's packages on PYTHONPATH, because inside the environment the
+# editable install would take precedence. libstdc++ is preloaded so that the sanitizer intercepts
+# C++ exceptions.
 SAN := build/sanitize
 sanitize: $(VENV)/.with-test
 	rm -rf $(SAN)/site

@@ -1,31 +1,38 @@
 // What the compiled core offers, as plain data and function pointers.
 //
 // Everything here is free of instruction-set-specific code: the kernels behind it are compiled
-// several times (kernels.cpp), and `best_engine()` picks one set when the module is loaded.
+// several times (kernels/kernels.cpp), and dispatch.hpp picks a set for each operation.
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
+
+#include "registry.hpp"
 
 namespace bnt {
 
-enum Activation : uint8_t { kLinear, kSigmoid, kTanh, kRelu, kLeakyRelu, kActivationCount };
 constexpr int kMixed = -1;  // Tree::hidden_activation where the nodes differ
+constexpr int kMaxActivationParameters = 2;
+constexpr int kMaxState = 4;           // vectors that an optimizer may keep
+constexpr int kMaxLossParameters = 64;
 
-enum class Loss { squared_error, cross_entropy };
-enum class Rule { gd, momentum, nesterov, adagrad, rmsprop, adam, adam_paper };
 enum class Schedule { constant, cosine };
 enum class Select { never, epoch, update };
 enum class Monitor { loss, error };
 enum class Status { completed, early_stopped, callback, diverged, interrupted };
+enum class Dtype { uint8, float32, float64 };
 
 // A tree as flat arrays, function nodes in breadth-first order; nodes 0..n_outputs-1 are the
 // outputs. The children of a node are contiguous, and so are its leaves.
 //
 // Parameters are one vector: n_nodes biases, then one edge weight per node that has a parent,
-// then one weight per leaf.
+// then one weight per leaf, then the activation parameters, if they are trained.
 struct Tree {
     int n_inputs = 0, n_outputs = 0, n_nodes = 0, n_leaves = 0, n_levels = 0;
-    int hidden_activation = kSigmoid;
+    int hidden_activation = 0, output_activation = 0;  // codes, or kMixed
+    int n_phi = 0;             // activation parameters of all nodes together
+    bool phi_is_trained = false;
+    bool keeps_sums = false;   // some node's backward pass needs its weighted sum
     const uint8_t* activation = nullptr;
     const int32_t* parent = nullptr;       // [n_nodes], -1 for outputs
     const int32_t* child_start = nullptr;  // [n_nodes + 1]
@@ -33,9 +40,19 @@ struct Tree {
     const int32_t* leaf_parent = nullptr;  // [n_leaves]
     const int32_t* leaf_input = nullptr;   // [n_leaves]
     const int32_t* level_start = nullptr;  // [n_levels + 1]
+    const int32_t* phi_start = nullptr;    // [n_nodes + 1]
+    const float* phi32 = nullptr;          // [n_phi] the values of parameters that are not trained
+    const double* phi64 = nullptr;
+
+    template <class T>
+    const T* fixed_phi() const {
+        if constexpr (std::is_same_v<T, float>) return phi32;
+        else return phi64;
+    }
 };
 
-enum class Dtype { uint8, float32, float64 };
+inline int n_weights(const Tree& t) { return 2 * t.n_nodes - t.n_outputs + t.n_leaves; }
+inline int n_parameters(const Tree& t) { return n_weights(t) + (t.phi_is_trained ? t.n_phi : 0); }
 
 // Rows as the user gave them. What a kernel sees is (x - offset) * factor where those are given.
 struct Table {
@@ -47,19 +64,38 @@ struct Table {
     const double* factor = nullptr;
 };
 
-// Targets of a table's rows: class indices, or values; both with optional weights.
-template <class T>
+// What the outputs are compared with: class indices, or n_targets values for each row.
 struct Targets {
     const int32_t* labels = nullptr;
-    const T* values = nullptr;
-    const T* weights = nullptr;
+    const double* values = nullptr;
+    int n_targets = 1;
+};
+
+// Rows of a table in some order, with their targets; `weights` go with the positions 0..n-1.
+struct Sample {
+    Table table;
+    Targets targets;
+    const int32_t* rows = nullptr;  // null: all rows, in their order
+    const double* weights = nullptr;
+    int64_t n = 0;
+    const double* target_offset = nullptr;  // [n_targets]: the outputs learn (y - offset) * factor
+    const double* target_factor = nullptr;
+};
+
+struct LossSettings {
+    int code = 0;
+    int n_parameters = 0;
+    double parameters[kMaxLossParameters] = {};
+};
+
+struct OptimizerSettings {
+    int code = 0;
+    double parameters[4] = {};
 };
 
 struct Settings {
-    Loss loss = Loss::cross_entropy;
-    double label_smoothing = 0;
-    Rule rule = Rule::adam;
-    double gamma = 0.9, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+    LossSettings loss;
+    OptimizerSettings optimizer;
     double learning_rate = 0.02;
     Schedule schedule = Schedule::cosine;
     double weight_decay = 0, clip_norm = 0;  // 0: none
@@ -70,8 +106,6 @@ struct Settings {
     int patience = 0;  // 0: never stop early
     bool repeat_first_row = false;
     bool score_all_rows = false;  // never give up scoring: only to test that giving up is exact
-    uint64_t seed = 0;
-    int n_threads = 1;
 };
 
 struct EpochReport {
@@ -81,7 +115,7 @@ struct EpochReport {
     int n_parameters;
 };
 
-// The caller's side of a long call. Both are called from the calling thread only.
+// The caller's side of a long call.
 struct Hooks {
     void* context = nullptr;
     bool (*interrupted)(void*) = nullptr;  // asked several times a second
@@ -92,7 +126,20 @@ struct Outcome {
     Status status = Status::completed;
     int n_epochs = 0;
     int best_epoch = -1;  // -1: nothing was selected
-    double best_value = 0;
+};
+
+// One tree to be trained. theta and state hold the start on entry and the result on return.
+template <class T>
+struct TrainingTask {
+    const Tree* tree;
+    T* theta;        // [n_parameters]
+    T* state;        // [n_state][n_parameters]
+    int64_t* step;   // updates made so far
+    const Sample* training;
+    const Sample* validation;  // n = 0: none
+    const Settings* settings;
+    uint64_t seed;
+    int n_threads;
 };
 
 struct Position {
@@ -100,31 +147,53 @@ struct Position {
     int column = -1;
 };
 
+// Trees to be asked about the rows of one table.
+template <class T>
+struct ForwardTask {
+    const Tree* const* trees;
+    const T* const* theta;
+    int n_trees;
+    Table table;
+    bool softmax;      // of the outputs of each tree
+    T* out;            // [n_trees][n_rows][n_outputs], or null
+    double* sum;       // [n_rows][n_outputs]: what all trees say is added here, or null
+    int n_threads;
+};
+
+struct ForwardProblem {
+    Position input;        // the first input that is not finite, if there is one
+    int64_t output = -1;   // the first row with an output that is not finite
+    bool interrupted = false;
+};
+
 template <class T>
 struct Kernels {
-    // out [n_rows][n_outputs], through a softmax if wanted; returns where the first value that is
-    // not finite stands, if there is one.
-    Position (*forward)(const Tree&, const T* theta, const Table&, bool softmax, T* out,
-                        int n_threads, const Hooks&, bool* interrupted);
+    ForwardProblem (*forward)(const ForwardTask<T>&, const Hooks&);
     // Mean gradient of all rows, weights included; returns the mean loss.
-    double (*gradient)(const Tree&, const T* theta, const Table&, const Targets<T>&,
-                       const Settings&, T* gradient);
-    // theta: in the start, out the result. state: 2 * n_parameters numbers, and the step count.
-    Outcome (*train)(const Tree&, T* theta, T* state, int64_t* step, const Table&,
-                     const Targets<T>&, const Table& validation, const Targets<T>& val_targets,
-                     const Settings&, const Hooks&);
+    double (*gradient)(const Tree&, const T* theta, const Sample&, const LossSettings&,
+                       int n_threads, T* gradient);
+    Outcome (*train)(const TrainingTask<T>&, const Hooks&);
 };
 
 struct Engine {
     const char* name;
     Kernels<float> f32;
     Kernels<double> f64;
+
+    template <class T>
+    const Kernels<T>& kernels() const {
+        if constexpr (std::is_same_v<T, float>) return f32;
+        else return f64;
+    }
 };
 
 const Engine& engine_baseline();
 const Engine& engine_avx2();
 const Engine& engine_avx512();
 
-inline int n_parameters(const Tree& t) { return 2 * t.n_nodes - t.n_outputs + t.n_leaves; }
+// What is registered: the same for every instruction set.
+const Registry& registry();
+// Whether the backward pass of an activation needs the node's weighted sum.
+bool keeps_sum(int activation_code);
 
 }  // namespace bnt

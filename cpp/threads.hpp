@@ -22,6 +22,13 @@ class ThreadTeam {
     // fixed, so results must not depend on it. `thread` is 0 in the calling thread.
     void run(Work work, void* context, int n_items);
 
+    // The same for any callable f(item, thread).
+    template <class F>
+    void each(int n_items, F&& f) {
+        run([](void* c, int item, int thread) { (*static_cast<F*>(c))(item, thread); },
+            const_cast<void*>(static_cast<const void*>(&f)), n_items);
+    }
+
   private:
     void take_items(int thread);
     void serve(int thread);

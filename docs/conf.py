@@ -1,11 +1,11 @@
-"""Settings of the documentation; `make docs` builds it with warnings as errors."""
+"""Configuration of Sphinx; `make docs` builds the documentation with warnings as errors."""
 
 import re
 
 import bneuralt
 
 project = "bneuralt"
-author = "the bneuralt developers"
+author = "The bneuralt developers"
 copyright = author
 version = release = bneuralt.__version__
 
@@ -25,7 +25,7 @@ myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
-autodoc_typehints = "none"  # numpydoc sections say what the types are
+autodoc_typehints = "none"  # the numpydoc sections contain the types
 numpydoc_show_class_members = False
 
 html_theme = "furo"
@@ -33,9 +33,15 @@ html_title = f"bneuralt {version}"
 
 
 def drop_foreign_references(app, what, name, obj, options, lines):
-    """Inherited docstrings point to pages of scikit-learn that are not here."""
+    """Remove references of inherited docstrings to pages of scikit-learn."""
     lines[:] = [re.sub(r":(?:ref|term):`(.*?)(?: <.*?>)?`", r"\1", line) for line in lines]
+
+
+def escape_bars(app, what, name, obj, options, lines):
+    """Keep the bars of |x| in formulas; reStructuredText would look for a substitution."""
+    lines[:] = [line.replace("|", r"\|") for line in lines]
 
 
 def setup(app):
     app.connect("autodoc-process-docstring", drop_foreign_references)
+    app.connect("autodoc-process-docstring", escape_bars)

@@ -1,4 +1,4 @@
-"""The program as its users meet it: real files, real processes, exit codes and messages."""
+"""The program: files, processes, exit codes and messages."""
 
 import csv
 import json
@@ -36,7 +36,7 @@ def bneuralt(*arguments, cwd=None, stdin=None):
 
 @pytest.fixture
 def run_here(capsys):
-    """Run the program in this process: much faster, for the many ways in which it can end."""
+    """Run the program in this process, which is much faster."""
 
     def run(*arguments):
         try:
@@ -51,7 +51,7 @@ def run_here(capsys):
 
 
 def write_flowers(path, n_rows=120, seed=0):
-    """Three kinds of flowers, told by two lengths and a colour."""
+    """Write a table of three kinds of flowers with two lengths and a colour."""
     rng = np.random.default_rng(seed)
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
@@ -83,7 +83,7 @@ def flowers(tmp_path_factory):
     return table, folder / "m.json", json.loads(done.stdout)
 
 
-# ------------------------------------------------------------------------------- what works
+# ------------------------------------------------------------------------------- success
 
 
 def test_version_help_and_config():
@@ -95,7 +95,30 @@ def test_version_help_and_config():
     assert __version__ in bneuralt("config").stdout
 
 
-def test_train_reports_what_the_saved_model_scores(flowers):
+HELP = """
+import contextlib, io, sys
+from bneuralt.cli.program import main
+for command in {commands!r}:
+    with contextlib.redirect_stdout(io.StringIO()) as shown, contextlib.suppress(SystemExit):
+        main([*command.split(), "--help"])
+    assert "usage: bneuralt " + command in shown.getvalue(), command
+print(sorted({{"numpy", "scipy", "sklearn", "pandas", "matplotlib"}} & sys.modules.keys()))
+"""
+
+
+def test_help_is_fast_because_it_imports_no_numpy():
+    commands = [
+        "", "demo", "train", "predict", "draw", "data", "data list", "data fetch", "config",
+        "paper", "paper run", "paper report", "paper mnist", "paper ktree",
+    ]  # fmt: skip
+    code = HELP.format(commands=commands)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=ENVIRONMENT, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_predict_repeats_the_score_that_train_reported(flowers):
     table, model_file, report = flowers
     done = bneuralt("predict", model_file, table, "--held-out", "--json")
     assert done.returncode == 0, done.stderr
@@ -155,13 +178,13 @@ def test_forest_settings_and_drawing(tmp_path, run_here):
     assert run_here("draw", out, "--tree", 4).returncode == 2
 
 
-def test_everything_is_trained_on_when_nothing_is_held_out(tmp_path, run_here):
+def test_all_rows_are_used_for_training_if_none_are_held_out(tmp_path, run_here):
     table, out = write_flowers(tmp_path / "f.csv", 30), tmp_path / "m.json"
     done = run_here("train", table, "--target", "kind", "--out", out, "--test-fraction", 0)
     assert done.returncode == 0, done.stderr
     assert "trained on 30 rows" in done.stdout and "held-out" not in done.stdout
     done = run_here("predict", out, table, "--held-out")
-    assert done.returncode == 3 and "does not tell of any held-out rows" in done.stderr
+    assert done.returncode == 3 and "no record of held-out rows" in done.stderr
 
 
 def test_predictions_for_rows_without_target_in_another_order(flowers, tmp_path):
@@ -199,8 +222,8 @@ def test_a_model_saved_in_python_can_be_used(tmp_path, run_here):
     np.savetxt(tmp_path / "x.csv", X, delimiter=",")
     done = run_here("predict", tmp_path / "m.json", tmp_path / "x.csv")
     assert done.returncode == 0, done.stderr
-    said = [line.split(",")[1] for line in done.stdout.splitlines()[1:]]
-    assert said == [str(label) for label in model.predict(X)]
+    predicted = [line.split(",")[1] for line in done.stdout.splitlines()[1:]]
+    assert predicted == [str(label) for label in model.predict(X)]
 
 
 def test_same_seed_same_file_another_seed_another_file(flowers, tmp_path):
@@ -214,7 +237,7 @@ def test_same_seed_same_file_another_seed_another_file(flowers, tmp_path):
     assert json.loads(out.read_text()) != tree
 
 
-def test_a_reader_that_has_seen_enough_is_no_error(flowers):
+def test_a_closed_pipe_is_not_an_error(flowers):
     table, model_file, _ = flowers
     process = subprocess.Popen(
         [*COMMAND, "predict", str(model_file), str(table)],
@@ -244,7 +267,7 @@ def test_demo():
         assert len(scores) == 6 and scores["neural tree"] > (0.2 if not result["classes"] else 0.8)
 
 
-def test_vehicle_as_promised(shared, tmp_path):
+def test_predict_repeats_the_score_on_vehicle(shared, tmp_path):
     table, out = shared / "data" / "vehicle.csv", tmp_path / "m.json"
     done = bneuralt("train", table, "--target", "target", "--out", out, "--json")
     report = json.loads(done.stdout)
@@ -253,7 +276,7 @@ def test_vehicle_as_promised(shared, tmp_path):
     assert report["held_out"]["scores"]["accuracy"] > 0.7
 
 
-# --------------------------------------------------------------------- what goes wrong, kindly
+# ------------------------------------------------------------------------------- errors
 
 
 @pytest.mark.parametrize(
@@ -267,9 +290,9 @@ def test_vehicle_as_promised(shared, tmp_path):
         (("train", ".", "--target", "kind", "--out", "m.json"), 3, "is a folder"),
         (("train", "t.csv", "--target", "kin", "--out", "m.json"), 3, "Did you mean 'kind'"),
         (("train", "gap.csv", "--target", "b", "--out", "m.json"), 3, "row 2 (line 3), column 'a'"),
-        (("train", "t.csv", "--target", "kind", "--out", "no/m.json"), 5, "no folder"),
+        (("train", "t.csv", "--target", "kind", "--out", "no/m.json"), 5, "does not exist"),
         (("train", "t.csv", "--target", "kind", "--out", "."), 5, "is a folder"),
-        (("train", "t.csv", "--target", "kind", "--out", "t.csv"), 5, "overwrite its own input"),
+        (("train", "t.csv", "--target", "kind", "--out", "t.csv"), 5, "overwrite the input file"),
         (("train", "t.csv", "--target", "kind", "--out", "gap.csv"), 5, "not a model"),
         (("train", "t.csv", "--target", "kind", "--out", "m.json", "--test-fraction", "1"), 2,
          "not in [0, 1)"),
@@ -278,7 +301,7 @@ def test_vehicle_as_promised(shared, tmp_path):
         (("train", "t.csv", "--target", "kind", "--out", "m.json", "--cv", "1"), 2, "at least 2"),
         (("train", "t.csv", "--target", "kind", "--out", "m.json", "--seed", "-1"), 2, "--seed"),
         (("train", "t.csv", "--target", "kind", "--out", "m.json", "--task", "regression"), 3,
-         "holds 'aaa' where a finite number"),
+         "contains 'aaa', but a finite number"),
         (("train", "t.csv", "--target", "kind", "--out", "m.json", "--set", "depth=3"), 2,
          "no setting 'depth'. Did you mean 'max_depth'"),
         (("train", "t.csv", "--target", "kind", "--out", "m.json", "--set", "max_depth"), 2,
@@ -288,7 +311,7 @@ def test_vehicle_as_promised(shared, tmp_path):
         (("train", "t.csv", "--target", "kind", "--out", "m.json", "--set", "loss=x"), 2, "loss"),
         (("train", "two.csv", "--target", "b", "--out", "m.json", "--test-fraction", ".6"), 3,
          "at least 2 are needed"),
-        (("train", "single.csv", "--target", "b", "--out", "m.json"), 3, "nothing to learn"),
+        (("train", "single.csv", "--target", "b", "--out", "m.json"), 3, "at least two classes"),
         (("predict", "no.json", "t.csv"), 4, "no.json: no such file"),
         (("predict", ".", "t.csv"), 4, "cannot be read"),
         (("predict", "t.csv", "t.csv"), 4, "t.csv"),
@@ -298,7 +321,7 @@ def test_vehicle_as_promised(shared, tmp_path):
         (("demo", "--splits", "0"), 2, "at least 1"),
     ],
 )  # fmt: skip
-def test_errors_say_what_to_do_and_leave_nothing(
+def test_errors_have_a_code_and_a_message_and_write_nothing(
     arguments, code, message, tmp_path, monkeypatch, run_here
 ):
     monkeypatch.chdir(tmp_path)
@@ -318,9 +341,9 @@ def test_tables_that_do_not_fit_the_model(flowers, tmp_path, run_here):
     _, model_file, _ = flowers
     table = tmp_path / "t.csv"
     for text, message in [
-        ("length,width,colour\n1,2,green\n", "row 1 (line 2), column 'colour' holds 'green'"),
-        ("length,colour\n1,red\n", "lacks 'width'"),
-        ("length,width,colour\n1,x,red\n", "column 'width' holds 'x'"),
+        ("length,width,colour\n1,2,green\n", "row 1 (line 2), column 'colour' contains 'green'"),
+        ("length,colour\n1,red\n", "has no column 'width'"),
+        ("length,width,colour\n1,x,red\n", "column 'width' contains 'x'"),
         ("length,width,colour\n1,,red\n", "1 value is missing"),
     ]:
         table.write_text(text)
@@ -332,7 +355,7 @@ def test_tables_that_do_not_fit_the_model(flowers, tmp_path, run_here):
     assert done.returncode == 3 and "not the file" in done.stderr
 
 
-def test_probabilities_of_a_regression_are_refused(tmp_path, run_here):
+def test_probabilities_of_a_regression_are_rejected(tmp_path, run_here):
     table, out = write_prices(tmp_path / "p.csv", 40), tmp_path / "m.json"
     run_here("train", table, "--target", "price", "--out", out, "--cv", 0)
     done = run_here("predict", out, table, "--probabilities")
@@ -340,7 +363,7 @@ def test_probabilities_of_a_regression_are_refused(tmp_path, run_here):
 
 
 @pytest.mark.parametrize("size", [10, 1000, -200, -2])
-def test_a_model_cut_in_the_middle_is_refused(flowers, tmp_path, size, run_here):
+def test_a_truncated_model_is_rejected(flowers, tmp_path, size, run_here):
     table, model_file, _ = flowers
     cut = tmp_path / "cut.json"
     cut.write_bytes(model_file.read_bytes()[:size])
@@ -348,7 +371,7 @@ def test_a_model_cut_in_the_middle_is_refused(flowers, tmp_path, size, run_here)
     assert done.returncode == 4 and "cut.json" in done.stderr
 
 
-def test_what_train_remembered_is_checked(flowers, tmp_path, run_here):
+def test_what_train_stored_is_checked(flowers, tmp_path, run_here):
     table, model_file, _ = flowers
     damaged = tmp_path / "m.json"
     for key, value, code, message in [
@@ -364,7 +387,7 @@ def test_what_train_remembered_is_checked(flowers, tmp_path, run_here):
         assert done.returncode == code and message in done.stderr
 
 
-def test_a_terminal_that_knows_no_umlauts(tmp_path):
+def test_a_terminal_without_umlauts(tmp_path):
     table, out = tmp_path / "t.csv", tmp_path / "m.json"
     table.write_text("".join(f"{i},{['Köln', 'Rom'][i % 2]}\n" for i in range(40)), "utf-8")
     environment = {**ENVIRONMENT, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
@@ -383,7 +406,7 @@ def test_a_terminal_that_knows_no_umlauts(tmp_path):
 
 
 def start_long_training(tmp_path):
-    """Start a `train` that takes minutes, and wait until it is really training."""
+    """Start a `train` that takes minutes, and wait until it is training."""
     table = write_flowers(tmp_path / "t.csv", 1000)
     process = subprocess.Popen(
         [*COMMAND, "train", "t.csv", "--target", "kind", "--out", "m.json", "--verbose",
@@ -421,6 +444,6 @@ def test_a_killed_training_leaves_no_half_written_model(sign, previous, flowers,
         assert out.read_bytes() == flowers[1].read_bytes()
 
 
-def test_nothing_but_the_model_is_left_beside_it(flowers):
+def test_no_other_file_is_left_beside_the_model(flowers):
     folder = Path(flowers[1]).parent
     assert sorted(path.name for path in folder.iterdir()) == ["flowers.csv", "m.json"]

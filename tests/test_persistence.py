@@ -1,4 +1,4 @@
-"""Files: what is written comes back, and whatever is broken is refused with its place."""
+"""Files: what is written is read back exactly; errors say what is broken and where."""
 
 import contextlib
 import json
@@ -38,14 +38,14 @@ def changed(**changes):
 
 
 @given(neural_trees(dtypes=(np.float64, np.float32)))
-def test_a_tree_comes_back_bit_by_bit(tree):
+def test_a_tree_is_restored_bit_by_bit(tree):
     twin = NeuralTree.from_json(tree.to_json())
     assert twin == tree
     assert twin.parameters.tobytes() == tree.parameters.tobytes()
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.floats(width=32, allow_nan=False))
-def test_every_finite_weight_comes_back(wide, narrow):
+def test_every_finite_weight_is_restored(wide, narrow):
     theta = np.resize([wide, -wide], TREE.n_parameters)
     tree = TREE.with_parameters(theta)
     assert NeuralTree.from_json(tree.to_json()).parameters.tobytes() == theta.tobytes()
@@ -54,7 +54,7 @@ def test_every_finite_weight_comes_back(wide, narrow):
         assert NeuralTree.from_json(tree.to_json()) == tree
 
 
-def test_the_text_can_be_read_by_people():
+def test_the_text_is_readable():
     lines = TREE.to_json().splitlines()
     assert lines[0] == "{"
     assert lines[1:3] == ['  "format": "bneuralt-tree",', '  "version": 1,']
@@ -64,7 +64,7 @@ def test_the_text_can_be_read_by_people():
     assert len(lines) == 18
 
 
-def test_a_file_of_version_1_keeps_loading():
+def test_a_file_of_version_1_still_loads():
     text = """{"format": "bneuralt-tree", "version": 1, "n_inputs": 2, "n_outputs": 1,
         "n_nodes": 2, "n_leaves": 3, "n_parameters": 6, "dtype": "float32",
         "output_activation": "linear", "activation": "leaky_relu", "parent": [-1, 0],
@@ -91,13 +91,13 @@ def test_the_examples_in_the_documentation():
 
 
 @pytest.mark.parametrize("cut", [0, 1, 20, 100, 300, -2, -3])
-def test_a_truncated_text_is_refused(cut):
+def test_a_truncated_text_is_rejected(cut):
     with pytest.raises(ModelFileError, match=r"ends too early|not valid JSON"):
         NeuralTree.from_json(TREE.to_json()[:cut])
 
 
 @given(st.integers(0, 10**6), st.characters())
-def test_no_damage_to_one_character_gets_past_as_another_error(place, character):
+def test_damage_to_one_character_raises_no_other_error(place, character):
     text = TREE.to_json()
     place %= len(text)
     with contextlib.suppress(ModelFileError):
@@ -105,7 +105,7 @@ def test_no_damage_to_one_character_gets_past_as_another_error(place, character)
 
 
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), lambda s: st.lists(s)))
-def test_no_value_of_a_key_gets_past_as_another_error(value):
+def test_no_value_of_a_key_raises_another_error(value):
     for key in json.loads(TREE.to_json()):
         with contextlib.suppress(ModelFileError):
             NeuralTree.from_json(changed(**{key: value}))
@@ -117,12 +117,12 @@ BROKEN = [
     ('{"a": 1}', 'it has no key "format"'),
     ('{"name": "f:2", "children": []}', "use NeuralTree.from_authors_json"),
     ('{"format": "other", "version": 1}', "its \"format\" is 'other'"),
-    (changed(version=2), "is of version 2 .* reads up to version 1: install a newer"),
+    (changed(version=2), "has version 2 .* reads versions up to 1: install a newer"),
     (changed(version="1"), "\"version\" is '1'"),
     (changed(version=True), '"version" is True'),
     (changed(parent=None), "lacks the key 'parent'"),
     (changed(extra=1), "does not belong there: 'extra'"),
-    ('{"format": 1, "format": 2}', "'format' is there twice"),
+    ('{"format": 1, "format": 2}', "'format' occurs twice"),
     (changed(n_nodes=5), '"n_parameters" is 10, but 5 nodes .* have 12'),
     (changed(n_nodes=5, n_parameters=12), '"bias" has 4 entries, the counts say 5'),
     (changed(n_leaves=3, n_parameters=9), '"leaf_weight" has 4 entries, the counts say 3'),
@@ -153,9 +153,9 @@ BROKEN = [
     (changed(edge=[1.0, -77]).replace("-77", "1e999"), r'"edge"\[1\] is not a finite number'),
     (changed(edge=[1.0, 1e300], dtype="float32"), r"parameters\[5\] is inf, the edge above"),
     (changed(edge=[1.0, -77]).replace("-77", "7" * 5000), "not valid JSON|not a finite"),
-    ("[" * 100_000, "nests more than 20 levels deep at character 20"),
-    ('{"a":' * 100_000 + "1" + "}" * 100_000, "nests more than 20 levels"),
-    (changed(edge=[1.0, -77]).replace("-77", "[" * 10**5 + "]" * 10**5), "nests more than 20"),
+    ("[" * 100_000, "is nested more than 20 levels deep at character 20"),
+    ('{"a":' * 100_000 + "1" + "}" * 100_000, "is nested more than 20 levels"),
+    (changed(edge=[1.0, -77]).replace("-77", "[" * 10**5 + "]" * 10**5), "is nested more than 20"),
     ('"' + '\\"' * 10**5, "ends too early|not valid JSON"),
     ("\ufeff{}", "not valid JSON"),
 ]
@@ -163,7 +163,7 @@ BROKEN = [
 
 # Named by their messages: some of the texts are far too long for a name.
 @pytest.mark.parametrize(("text", "message"), BROKEN, ids=[message for _, message in BROKEN])
-def test_a_broken_text_is_refused_with_its_place(text, message):
+def test_a_broken_text_is_rejected_with_its_place(text, message):
     with pytest.raises(ModelFileError, match=message):
         NeuralTree.from_json(text)
 
@@ -179,7 +179,7 @@ def test_format_json_nests():
     assert parse_json(text) == value
 
 
-def test_format_json_refuses_nan():
+def test_format_json_rejects_nan():
     with pytest.raises(ValueError, match="JSON compliant"):
         format_json([float("nan")])
 
@@ -193,7 +193,7 @@ def test_writing_replaces_the_whole_file(tmp_path, content):
     assert os.listdir(tmp_path) == ["model.json"]
 
 
-def test_a_write_that_fails_leaves_everything_as_it_was(tmp_path):
+def test_a_failed_write_changes_nothing(tmp_path):
     path = tmp_path / "model.json"
     path.write_text("before")
     with pytest.raises(UnicodeEncodeError):
@@ -207,7 +207,7 @@ def test_a_write_that_fails_leaves_everything_as_it_was(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["folder", "model.json"]
 
 
-def test_writing_goes_through_a_link(tmp_path):
+def test_writing_follows_links(tmp_path):
     target, link = tmp_path / "target.json", tmp_path / "link.json"
     target.write_text("before")
     link.symlink_to(target)
@@ -216,7 +216,7 @@ def test_writing_goes_through_a_link(tmp_path):
     assert target.read_text() == "after"
 
 
-def test_a_new_file_has_the_usual_permissions(tmp_path):
+def test_a_new_file_has_the_default_permissions(tmp_path):
     write_atomically(tmp_path / "ours", "text")
     (tmp_path / "usual").write_text("text")
     modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("ours", "usual")]
@@ -294,7 +294,7 @@ def test_errors_name_the_file(tmp_path):
 
 
 @pytest.mark.parametrize("cut", range(0, len(CLASSIFIER), 7))
-def test_a_truncated_authors_file_is_refused(cut):
+def test_a_truncated_authors_file_is_rejected(cut):
     with pytest.raises(ModelFileError):
         read(CLASSIFIER[:cut])
 
@@ -328,12 +328,12 @@ BROKEN_AUTHORS_FILES = [
     BROKEN_AUTHORS_FILES,
     ids=[message for _, message in BROKEN_AUTHORS_FILES],
 )
-def test_a_broken_authors_file_is_refused_with_its_place(text, message):
+def test_a_broken_authors_file_is_rejected_with_its_place(text, message):
     with pytest.raises(ModelFileError, match=message):
         read(text)
 
 
-def test_an_input_out_of_range_is_refused():
+def test_an_input_out_of_range_is_rejected():
     with pytest.raises(ModelFileError, match=r"root\[0\]\[0\]: input 2, .* \(n_inputs=2\)"):
         read(CLASSIFIER, n_inputs=2)
 

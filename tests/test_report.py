@@ -21,7 +21,7 @@ from bneuralt.datasets.catalogue import (
     PAPER_DATASETS,
     PAPER_REGRESSION,
 )
-from bneuralt.drawing.pictures import draw_tree, radial_layout
+from bneuralt.drawing.pictures import plot_tree, radial_layout
 from bneuralt.paper.images.image_baselines import ImageBaseline
 from bneuralt.paper.images.image_runs import ImageRun, run_images
 from bneuralt.paper.images.ktree import KTreeTrial, KTreeTrials
@@ -34,7 +34,7 @@ from bneuralt.paper.reporting.findings import findings
 from bneuralt.paper.reporting.image_sections import image_sections
 from bneuralt.paper.reporting.image_tables import table4
 from bneuralt.paper.reporting.report import write_report
-from bneuralt.paper.reporting.results import COLUMNS, Results
+from bneuralt.paper.reporting.run_results import COLUMNS, Results
 from bneuralt.tree import NeuralTree
 
 SIX = [f"B-S-ESy-p4-{letter}" for letter in "GMNARD"]
@@ -273,7 +273,7 @@ def test_findings_on_images():
 def test_trees_are_drawn_in_the_papers_colours():
     for outputs in (1, 3):
         tree = NeuralTree.random(4, outputs, random_state=1)
-        ax = draw_tree(tree)
+        ax = plot_tree(tree)
         shown = [c for c in ax.collections if len(c.get_offsets())]
         counts = [len(c.get_offsets()) for c in shown]
         hidden = len(tree.parent) - outputs

@@ -1,4 +1,4 @@
-"""CSV files in every common form, and what their cells mean."""
+"""CSV files of every common form, and the encoding of their cells."""
 
 import csv
 import io
@@ -45,7 +45,7 @@ def test_what_the_csv_writer_writes_is_read_back(width, n_rows, data, delimiter,
     names = [f"name {i}" for i in range(width)]
     cells = cell_text.map(lambda text: text.strip())
     rows = [[data.draw(cells) for _ in names] for _ in range(n_rows)]
-    rows[-1][0] = "last"  # rows of nothing at the end of a file are dropped, on purpose
+    rows[-1][0] = "last"  # empty rows at the end of a file are dropped
     out = io.StringIO()
     csv.writer(out, delimiter=delimiter, lineterminator=line_end).writerows([names, *rows])
     table = parse_csv(out.getvalue().encode(), delimiter=delimiter)
@@ -59,7 +59,7 @@ def test_quotes_protect_delimiters_line_ends_and_quotes():
     assert table.lines == [3, 4]
 
 
-def test_a_decimal_comma_does_not_pass_for_a_delimiter():
+def test_a_decimal_comma_is_not_mistaken_for_a_delimiter():
     table = parse_csv(b"a;b;target\n1,5;2,5;x\n1,0;3,5;y\n")
     assert table.names == ("a", "b", "target")
     encoding = learn_encoding(table, "target", decimal=",")
@@ -88,7 +88,7 @@ def test_header_can_be_forced_both_ways():
     assert parse_csv(b"a,b\nc,d\n", header=False).names == ("column1", "column2")
 
 
-def test_blank_lines_and_trailing_delimiters_are_forgiven():
+def test_blank_lines_and_trailing_delimiters_are_ignored():
     table = parse_csv(b"a,b,target\n\n1,2,x,\n   \n3,4,y\n,,\n,,\n\n")
     assert table.columns == (["1", "3"], ["2", "4"], ["x", "y"])
     assert table.lines == [3, 5]
@@ -112,9 +112,9 @@ def test_columns_are_found_by_name_and_number():
         (b"\n \n", {}, "empty"),
         (b"a,b\n", {}, "no rows below the header"),
         (b"a,b\n,\n", {}, "no rows below the header"),
-        (b"a,b\n1,2\n3\n", {}, "line 3 has 1 cells where the header has 2"),
-        (b"1,2\n3,4,5\n", {}, "line 2 has 3 cells where the first line has 2"),
-        (b"a,a,b\n1,2,3\n", {}, "'a' names more than one column"),
+        (b"a,b\n1,2\n3\n", {}, "line 3 has 1 cells, but the header has 2"),
+        (b"1,2\n3,4,5\n", {}, "line 2 has 3 cells, but the first line has 2"),
+        (b"a,a,b\n1,2,3\n", {}, "'a' is the name of several columns"),
         (b'a,b\n1,"2\n3,4\n', {}, "quotation mark"),
         (b"PK\x03\x04xyz", {}, "workbook"),
         (b"\x1f\x8bxyz", {}, "gunzip"),
@@ -124,22 +124,22 @@ def test_columns_are_found_by_name_and_number():
         (b"a,b\n1,2\n", {"delimiter": ",,"}, "delimiter=',,'"),
     ],
 )
-def test_unreadable_tables_are_refused(data, options, message):
+def test_unreadable_tables_are_rejected(data, options, message):
     with pytest.raises(TableError, match=message):
         parse_csv(data, "t.csv", **options)
 
 
-def test_unreadable_files_are_refused(tmp_path):
+def test_unreadable_files_are_rejected(tmp_path):
     with pytest.raises(TableError, match=r"no\.csv: no such file"):
         read_csv(tmp_path / "no.csv")
     with pytest.raises(TableError, match="is a folder"):
         read_csv(tmp_path)
 
 
-# ------------------------------------------------------------------------------- meaning
+# ------------------------------------------------------------------------------- encoding
 
 
-def test_categories_become_indicators_and_are_remembered():
+def test_categories_become_indicators_and_are_stored():
     table = parse_csv(PEOPLE.encode())
     encoding = learn_encoding(table, "target")
     assert encoding.feature_names == ["height", "sex=m", "city=Köln", "city=Paris", "city=Rome"]
@@ -172,7 +172,7 @@ def test_constant_text_gives_no_feature_but_is_still_checked():
 @given(
     values=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=20),
 )
-def test_numbers_survive_exactly(values):
+def test_numbers_are_read_exactly(values):
     rows = "".join(f"{value!r},{i % 2}\n" for i, value in enumerate(values))
     table = parse_csv(f"x,target\n{rows}".encode())
     encoding = learn_encoding(table, "target")
@@ -198,7 +198,7 @@ def test_task_follows_from_the_target(target, task, labels):
     assert found.dtype.kind == labels.dtype.kind and found.tolist() == labels.tolist()
 
 
-def test_many_whole_numbers_are_a_regression_unless_said_otherwise():
+def test_many_whole_numbers_are_a_regression_unless_the_task_is_given():
     table = parse_csv("".join(f"{i},{i % 25}\n" for i in range(100)).encode())
     assert learn_encoding(table, "2").task == "regression"
     assert learn_encoding(table, "2", task="classification").task == "classification"
@@ -207,7 +207,7 @@ def test_many_whole_numbers_are_a_regression_unless_said_otherwise():
     assert learn_encoding(few, "2", task="regression").task == "regression"
 
 
-def test_without_a_header_columns_are_told_by_position():
+def test_without_a_header_columns_are_identified_by_position():
     table = parse_csv(b"1,a,10\n2,b,20\n3,a,30\n")
     encoding = learn_encoding(table, "2")
     assert encoding.feature_names == ["column1", "column3"]
@@ -218,7 +218,7 @@ def test_without_a_header_columns_are_told_by_position():
         encoding.features(parse_csv(b"7,8,9,10\n"))
 
 
-def test_a_headless_table_follows_a_model_with_names_by_position():
+def test_a_table_without_header_is_matched_to_a_named_model_by_position():
     table = parse_csv(b"a,b,target\n1,2,x\n3,4,y\n")
     encoding = learn_encoding(table, "target")
     assert encoding.features(parse_csv(b"5,6\n")).tolist() == [[5, 6]]
@@ -226,7 +226,7 @@ def test_a_headless_table_follows_a_model_with_names_by_position():
     assert encoding.labels(parse_csv(b"5,6,x\n")).tolist() == ["x"]
 
 
-def test_empty_nameless_columns_and_dropped_ones_do_not_count():
+def test_empty_nameless_columns_and_dropped_ones_are_ignored():
     table = parse_csv(b"id,x,target,,\nk1,1,a,,\n?,2,b,,\n")
     encoding = learn_encoding(table, "target", drop=["id"])
     assert encoding.feature_names == ["x"]
@@ -242,21 +242,21 @@ def people(rows):
         ("1,f,a\n,m,b\n", {}, r"people.csv: 1 value is missing: row 2 \(line 3\), column 'age'"),
         ("1,f,a\nNaN,m,b\n2,?,\n", {}, r"3 values are missing.*\(NaN\).*'sex' \(\?\).*'target'"),
         ("?,f,a\n?,m,b\n", {}, r"2 values are missing: row 1 .*--drop COLUMN"),
-        ("1,f,a\n2,m,b\nold,f,a\n", {}, r"row 3 \(line 4\), column 'age' holds 'old'.*numbers"),
-        ("x,f,a\ny,m,b\n3,f,a\n", {}, r"row 3 \(line 4\), column 'age' holds '3'.*text"),
-        ("1,f,a\n2,m,b\ninf,f,a\n", {}, r"column 'age' holds 'inf'"),
-        ("1,f,a\n2,m,b\n1_0,f,a\n", {}, r"column 'age' holds '1_0'"),
+        ("1,f,a\n2,m,b\nold,f,a\n", {}, r"row 3 \(line 4\), column 'age' contains 'old'.*numbers"),
+        ("x,f,a\ny,m,b\n3,f,a\n", {}, r"row 3 \(line 4\), column 'age' contains '3'.*text"),
+        ("1,f,a\n2,m,b\ninf,f,a\n", {}, r"column 'age' contains 'inf'"),
+        ("1,f,a\n2,m,b\n1_0,f,a\n", {}, r"column 'age' contains '1_0'"),
         ("1,f,a\n2,m,a\n", {}, r"target 'target' is 'a' in every row"),
         ("1,f,a\n2,m,b\n", {"drop": ["age", "sex"]}, "no column is left"),
         ("1,f,a\n2,m,b\n", {"drop": ["target"]}, "cannot be dropped"),
         ("1,f,a\n2,m,b\n", {"drop": ["shoe"]}, "no column 'shoe'"),
         ("1,f,a\n2,m,b\n", {"categorical": ["target"]}, "cannot be categorical"),
-        ("1,f,a\n2,m,b\n", {"task": "regression"}, r"column 'target' holds 'a' where a finite"),
+        ("1,f,a\n2,m,b\n", {"task": "regression"}, r"column 'target' contains 'a', but a finite"),
         ("1,f,a\n2,m,b\n", {"task": "magic"}, r"task='magic'"),
-        ("1,f,a\n2,m,b\n", {"max_categories": 1}, r"'sex' holds 2 different texts.*--drop 'sex'"),
+        ("1,f,a\n2,m,b\n", {"max_categories": 1}, r"'sex' has 2 distinct texts.*--drop 'sex'"),
     ],
 )
-def test_tables_that_cannot_be_learnt_from_are_refused(rows, options, message):
+def test_tables_that_cannot_be_learnt_from_are_rejected(rows, options, message):
     with pytest.raises(TableError, match=message):
         learn_encoding(people(rows), "target", **options)
 
@@ -267,22 +267,22 @@ def test_a_decimal_comma_is_recognised_in_the_message():
         learn_encoding(parse_csv(rows.encode()), "-1")
 
 
-def test_labels_that_are_all_different_are_no_classes():
+def test_labels_that_are_all_distinct_are_not_classes():
     rows = "".join(f"{i},name{i}\n" for i in range(60))
-    with pytest.raises(TableError, match=r"60 different values in 60 rows"):
+    with pytest.raises(TableError, match=r"60 distinct values in 60 rows"):
         learn_encoding(parse_csv(rows.encode()), "2")
 
 
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("1,x\n", r"row 1 \(line 2\), column 'sex' holds 'x'.*Known there: 'f', 'm'"),
-        ("1,x\n2,y\n", r"and 1 more rows like it"),
-        ("old,f\n", r"row 1 \(line 2\), column 'age' holds 'old' where a finite number"),
+        ("1,x\n", r"row 1 \(line 2\), column 'sex' contains 'x'.*Known categories: 'f', 'm'"),
+        ("1,x\n2,y\n", r"There are 2 such rows"),
+        ("old,f\n", r"row 1 \(line 2\), column 'age' contains 'old', but a finite number"),
         ("1,f\n,m\n", r"1 value is missing: row 2"),
     ],
 )
-def test_later_tables_that_do_not_fit_are_refused(rows, message):
+def test_later_tables_that_do_not_fit_are_rejected(rows, message):
     encoding = learn_encoding(people("1,f,a\n2,m,b\n"), "target")
     with pytest.raises(TableError, match=message):
         encoding.features(parse_csv(("age,sex\n" + rows).encode()))
@@ -290,11 +290,11 @@ def test_later_tables_that_do_not_fit_are_refused(rows, message):
 
 def test_an_absent_column_is_named():
     encoding = learn_encoding(people("1,f,a\n2,m,b\n"), "target")
-    with pytest.raises(TableError, match=r"lacks 'sex'.*'age', 'shoe'"):
+    with pytest.raises(TableError, match=r"has no column 'sex'.*'age', 'shoe'"):
         encoding.features(parse_csv(b"age,shoe\n1,2\n"))
 
 
-def test_a_spoilt_encoding_is_refused():
+def test_a_damaged_encoding_is_rejected():
     good = learn_encoding(people("1,f,a\n2,m,b\n"), "target").to_dict()
     for key in good:
         with pytest.raises(ValueError, match=key):
@@ -303,7 +303,7 @@ def test_a_spoilt_encoding_is_refused():
             TableEncoding.from_dict({**good, key: None})
 
 
-def test_the_papers_tables_are_all_understood(shared):
+def test_the_papers_tables_can_be_encoded(shared):
     for path in sorted((shared / "data").glob("*.csv")):
         table = read_csv(path, expect=["target"])
         encoding = learn_encoding(table, "target")

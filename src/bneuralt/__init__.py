@@ -27,7 +27,10 @@ _WHERE = {
     "load_dataset": "datasets",
     "show_config": "installation",
     "TrainingSettings": "training",
+    "TrainingJob": "training",
     "train": "training",
+    "train_many": "training",
+    "forward_many": "tree",
 }
 
 install_aliases()

@@ -1,4 +1,4 @@
-"""``python -m bneuralt`` is the `bneuralt` program."""
+"""Run the program `bneuralt` with ``python -m bneuralt``."""
 
 import sys
 

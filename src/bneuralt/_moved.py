@@ -1,4 +1,4 @@
-"""Import paths of earlier releases: modules that moved are found under their old names too."""
+"""Import paths of earlier releases, redirected to the modules that replaced them."""
 
 from __future__ import annotations
 
@@ -9,44 +9,51 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-#: Old name of a module -> where its content is now.
+__all__ = ["MOVED", "install_aliases"]
+
+#: Former name of a module -> the module or package that has its content now.
 MOVED = {
     "bneuralt.activations": "bneuralt.tree.activations",
     "bneuralt.authors_format": "bneuralt.tree.authors_format",
     "bneuralt.catalogue": "bneuralt.datasets.catalogue",
+    "bneuralt.config": "bneuralt.installation",
     "bneuralt.encoding": "bneuralt.tables.encoding",
     "bneuralt.fetch": "bneuralt.datasets.fetching",
     "bneuralt.forest": "bneuralt.estimators",
     "bneuralt.generate": "bneuralt.tree.generate",
     "bneuralt.losses": "bneuralt.training.losses",
-    "bneuralt.model_file": "bneuralt.estimators.model_file",
+    "bneuralt.model_file": "bneuralt.estimators.loading",
     "bneuralt.optimizers": "bneuralt.training.optimizers",
     "bneuralt.persistence": "bneuralt.files",
     "bneuralt.plot": "bneuralt.drawing.pictures",
     "bneuralt.progress": "bneuralt.estimators.callbacks",
     "bneuralt.sampling": "bneuralt.tree.sampling",
+    "bneuralt.scaling": "bneuralt.estimators.scaling",  # pickled estimators refer to it
 }
 
 
-class _Alias(MetaPathFinder, Loader):
-    """Gives the module at the new place to whoever asks for the old one."""
+class _AliasFinder(MetaPathFinder, Loader):
+    """Imports the new module under the former name as well."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
+        """Return a spec for former names."""
         return ModuleSpec(fullname, self) if fullname in MOVED else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Return the new module."""
         module = importlib.import_module(MOVED[spec.name])
-        spec.loader_state = module.__spec__  # which the import system is about to replace
+        spec.loader_state = module.__spec__  # the import system sets __spec__ after this call
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put things back; the module has been executed under its own name."""
+        """Restore the module's own spec; the module itself has been executed already."""
         if module.__spec__ is not None:
             module.__spec__ = module.__spec__.loader_state
 
 
 def install_aliases() -> None:
-    """Make the old names importable."""
-    sys.meta_path.append(_Alias())
+    """Make the former names importable."""
+    if not any(isinstance(finder, _AliasFinder) for finder in sys.meta_path):
+        sys.meta_path.append(_AliasFinder())

@@ -1,4 +1,4 @@
-"""What this installation runs on."""
+"""The configuration of this installation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["show_config"]
 
 
 def show_config() -> str:
-    """Say which version, instruction set and libraries are in use.
+    """Return the versions, instruction set and processors in use.
 
     Returns
     -------

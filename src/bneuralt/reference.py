@@ -28,8 +28,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bneuralt.training.optimizers import Nesterov, Optimizer, PaperAdam, get_optimizer
-from bneuralt.tree.activations import LEAKY_SLOPE, NAMES
+from bneuralt._typing import Array, FloatArray
+from bneuralt.training.losses import Loss, get_loss
+from bneuralt.training.optimizers import Optimizer, get_optimizer
+from bneuralt.tree.activations import NAMES
 from bneuralt.tree.neural_tree import NeuralTree
 
 __all__ = ["Node", "batch_gradient", "batch_loss", "build", "forward", "gradient", "train"]
@@ -53,6 +55,12 @@ class Node:
         Place in theta of the bias of a neuron.
     weight_at : int
         Place in theta of the weight of the edge to the parent; an output has none.
+    phi : list of float
+        Parameters of the activation, where they are not trained.
+    phi_at : int
+        Place in theta of the first parameter of the activation; -1 if they are not trained.
+    sum : float
+        z, the weighted sum, as the latest forward pass left it.
     value : float
         h, as the latest forward pass left it.
     delta : float
@@ -64,6 +72,9 @@ class Node:
     input: int = -1
     bias_at: int = -1
     weight_at: int = -1
+    phi: list[float] = field(default_factory=list)
+    phi_at: int = -1
+    sum: float = 0.0
     value: float = 0.0
     delta: float = 0.0
 
@@ -71,6 +82,10 @@ class Node:
     def is_leaf(self) -> bool:
         """Whether the node carries an input."""
         return not self.children
+
+    def parameters(self, theta: Vector) -> Vector:
+        """Return the parameters of the activation."""
+        return self.phi if self.phi_at < 0 else theta[self.phi_at : self.phi_at + len(self.phi)]
 
 
 def build(tree: NeuralTree) -> list[Node]:
@@ -84,8 +99,12 @@ def build(tree: NeuralTree) -> list[Node]:
     """
     n_nodes, k = tree.parent.size, tree.n_outputs
     nodes: list[Node] = []
+    start, phi = tree.activation_parameter_start, _numbers(tree.activation_parameters)
     for i, parent in enumerate(tree.parent):
         nodes.append(Node(activation=NAMES[tree.activation[i]], bias_at=i))
+        nodes[i].phi = phi[start[i] : start[i + 1]]
+        if tree.trains_activations:
+            nodes[i].phi_at = tree.n_parameters - len(phi) + int(start[i])
         if i >= k:
             nodes[i].weight_at = n_nodes + i - k
             nodes[parent].children.append(nodes[i])
@@ -96,33 +115,76 @@ def build(tree: NeuralTree) -> list[Node]:
 
 
 # -- activations --------------------------------------------------------------------------
+#
+# z is the weighted sum of a node, h its value, and what follows are the parameters of its
+# activation.
+
+Vector = Sequence[float]
 
 
 def _sigmoid(z: float) -> float:
     return 1.0 / (1.0 + math.exp(-z)) if z >= 0 else math.exp(z) / (1.0 + math.exp(z))
 
 
+def _sigmoid_slope(z: float) -> float:
+    return _sigmoid(z) * _sigmoid(-z)
+
+
+def _tanh_slope(z: float) -> float:
+    return 1.0 - math.tanh(z) ** 2
+
+
 #: phi(z)
-VALUE: dict[str, Callable[[float], float]] = {
+VALUE: dict[str, Callable[..., float]] = {
     "linear": lambda z: z,
     "sigmoid": _sigmoid,
     "tanh": math.tanh,
     "relu": lambda z: max(z, 0.0),
-    "leaky_relu": lambda z: z if z > 0 else LEAKY_SLOPE * z,
+    "leaky_relu": lambda z, slope: z if z > 0 else slope * z,
+    "gaussian": lambda z, center, width: math.exp(-(((z - center) / width) ** 2)),
+    "linear_sigmoid": lambda z, scale, offset: scale * _sigmoid(z) + offset,
+    "linear_tanh": lambda z, scale, offset: scale * math.tanh(z) + offset,
+    "bipolar": lambda z, steepness: math.tanh(steepness * z) / steepness,
+    "unipolar": lambda z, steepness: 2 * abs(steepness) * _sigmoid(2 * abs(steepness) * z),
 }
 
-#: phi'(z), in terms of h = phi(z)
-DERIVATIVE: dict[str, Callable[[float], float]] = {
-    "linear": lambda h: 1.0,
-    "sigmoid": lambda h: h * (1.0 - h),
-    "tanh": lambda h: 1.0 - h * h,
-    "relu": lambda h: 1.0 if h > 0 else 0.0,
-    "leaky_relu": lambda h: 1.0 if h > 0 else LEAKY_SLOPE,
+#: d phi(z) / dz
+SLOPE: dict[str, Callable[..., float]] = {
+    "linear": lambda z: 1.0,
+    "sigmoid": _sigmoid_slope,
+    "tanh": _tanh_slope,
+    "relu": lambda z: 1.0 if z > 0 else 0.0,
+    "leaky_relu": lambda z, slope: 1.0 if z > 0 else slope,
+    "gaussian": lambda z, center, width: (
+        -2 * (z - center) / width**2 * VALUE["gaussian"](z, center, width)
+    ),
+    "linear_sigmoid": lambda z, scale, offset: scale * _sigmoid_slope(z),
+    "linear_tanh": lambda z, scale, offset: scale * _tanh_slope(z),
+    "bipolar": lambda z, steepness: _tanh_slope(steepness * z),
+    "unipolar": lambda z, steepness: 4 * steepness**2 * _sigmoid_slope(2 * abs(steepness) * z),
+}
+
+#: d phi(z) / d(parameters), for activations that have some
+PARAMETER_SLOPES: dict[str, Callable[..., Vector]] = {
+    "leaky_relu": lambda z, slope: [0.0 if z > 0 else z],
+    "gaussian": lambda z, center, width: [
+        2 * (z - center) / width**2 * VALUE["gaussian"](z, center, width),
+        2 * (z - center) ** 2 / width**3 * VALUE["gaussian"](z, center, width),
+    ],
+    "linear_sigmoid": lambda z, scale, offset: [_sigmoid(z), 1.0],
+    "linear_tanh": lambda z, scale, offset: [math.tanh(z), 1.0],
+    "bipolar": lambda z, steepness: [
+        (z * _tanh_slope(steepness * z) - math.tanh(steepness * z) / steepness) / steepness
+    ],
+    "unipolar": lambda z, steepness: [
+        math.copysign(2.0, steepness) * _sigmoid(2 * abs(steepness) * z)
+        + 4 * steepness * z * _sigmoid_slope(2 * abs(steepness) * z)
+    ],
 }
 
 # -- losses -------------------------------------------------------------------------------
-
-Vector = Sequence[float]
+#
+# o are the outputs, t what they should be, and what follows are the parameters of the loss.
 
 
 def _softmax(outputs: Vector) -> list[float]:
@@ -136,33 +198,74 @@ def _log_sum_exp(outputs: Vector) -> float:
     return largest + math.log(sum(math.exp(o - largest) for o in outputs))
 
 
+def _smoothed(t: Vector, smoothing: float) -> list[float]:
+    """Take a share of the 1 of the true class and spread it evenly over all classes."""
+    return [(1 - smoothing) * b + smoothing / len(t) for b in t]
+
+
+def _huber(d: float, delta: float) -> float:
+    return 0.5 * d * d if abs(d) <= delta else delta * (abs(d) - 0.5 * delta)
+
+
+def _poisson(o: float, t: float) -> float:
+    return math.exp(o) - t + (t * (math.log(t) - o) if t > 0 else 0.0)
+
+
+def _sign(d: float) -> float:
+    return float(d > 0) - float(d < 0)
+
+
+def _pairs(o: Vector, t: Vector) -> Iterator[tuple[float, float]]:
+    return zip(o, t, strict=True)
+
+
 #: E(outputs, targets)
-LOSS: dict[str, Callable[[Vector, Vector], float]] = {
-    "squared_error": lambda o, t: 0.5 * sum((a - b) ** 2 for a, b in zip(o, t, strict=True)),
-    "cross_entropy": lambda o, t: sum(b * (_log_sum_exp(o) - a) for a, b in zip(o, t, strict=True)),
+LOSS: dict[str, Callable[..., float]] = {
+    "squared_error": lambda o, t: 0.5 * sum((a - b) ** 2 for a, b in _pairs(o, t)),
+    "cross_entropy": lambda o, t, smoothing: sum(
+        b * (_log_sum_exp(o) - a) for a, b in _pairs(o, _smoothed(t, smoothing))
+    ),
+    "absolute_error": lambda o, t: sum(abs(a - b) for a, b in _pairs(o, t)),
+    "huber": lambda o, t, delta: sum(_huber(a - b, delta) for a, b in _pairs(o, t)),
+    "pinball": lambda o, t, *quantiles: sum(
+        max(q * (b - a), (q - 1) * (b - a))
+        for q, (a, b) in zip(quantiles, _pairs(o, t), strict=True)
+    ),
+    "poisson": lambda o, t: sum(_poisson(a, b) for a, b in _pairs(o, t)),
 }
 
 #: dE/d(outputs)
-LOSS_GRADIENT: dict[str, Callable[[Vector, Vector], list[float]]] = {
-    "squared_error": lambda o, t: [a - b for a, b in zip(o, t, strict=True)],
-    "cross_entropy": lambda o, t: [a - b for a, b in zip(_softmax(o), t, strict=True)],
+LOSS_GRADIENT: dict[str, Callable[..., list[float]]] = {
+    "squared_error": lambda o, t: [a - b for a, b in _pairs(o, t)],
+    "cross_entropy": lambda o, t, smoothing: [
+        a - b for a, b in _pairs(_softmax(o), _smoothed(t, smoothing))
+    ],
+    "absolute_error": lambda o, t: [_sign(a - b) for a, b in _pairs(o, t)],
+    "huber": lambda o, t, delta: [max(-delta, min(delta, a - b)) for a, b in _pairs(o, t)],
+    "pinball": lambda o, t, *quantiles: [
+        0.0 if a == b else (-q if a < b else 1 - q)
+        for q, (a, b) in zip(quantiles, _pairs(o, t), strict=True)
+    ],
+    "poisson": lambda o, t: [math.exp(a) - b for a, b in _pairs(o, t)],
 }
 
 
-def targets(y: float, n_outputs: int, label_smoothing: float = 0.0) -> list[float]:
-    """Return what the outputs should be: y itself, or 1 for class y and 0 for the others.
+def targets(y: Any, n_outputs: int, loss: Loss) -> list[float]:
+    """Return what the outputs should be.
 
-    Smoothing takes a share of the 1 and spreads it evenly over all classes.
+    That is y itself, if it has a number for each output; the number y for all outputs; or 1 for
+    class y and 0 for the others.
 
     Examples
     --------
-    >>> targets(1, 2, label_smoothing=0.25)
-    [0.125, 0.875]
+    >>> targets(1, 2, get_loss("cross_entropy"))
+    [0.0, 1.0]
     """
-    if n_outputs == 1:
-        return [float(y)]
-    even = label_smoothing / n_outputs
-    return [1.0 - label_smoothing + even if k == y else even for k in range(n_outputs)]
+    if np.ndim(y) == 1:
+        return [float(number) for number in y]
+    if n_outputs == 1 or loss.compares == "shared":
+        return [float(y)] * n_outputs
+    return [float(k == y) for k in range(n_outputs)]
 
 
 # -- the two passes -----------------------------------------------------------------------
@@ -176,7 +279,8 @@ def forward_pass(node: Node, theta: Vector, x: Vector) -> float:
         z = theta[node.bias_at]
         for child in node.children:
             z += theta[child.weight_at] * forward_pass(child, theta, x)
-        node.value = VALUE[node.activation](z)
+        node.sum = z
+        node.value = VALUE[node.activation](z, *node.parameters(theta))
     return node.value
 
 
@@ -194,15 +298,19 @@ def backward_pass(node: Node, theta: Vector, slope: float, gradient: list[float]
     gradient : list of float
         Where the entries of the subtree are written.
     """
-    node.delta = DERIVATIVE[node.activation](node.value) * slope
+    phi = node.parameters(theta)
+    node.delta = SLOPE[node.activation](node.sum, *phi) * slope
     gradient[node.bias_at] = node.delta
+    if node.phi_at >= 0 and phi:
+        for i, by_parameter in enumerate(PARAMETER_SLOPES[node.activation](node.sum, *phi)):
+            gradient[node.phi_at + i] = slope * by_parameter
     for child in node.children:
         gradient[child.weight_at] = node.delta * child.value
         if not child.is_leaf:
             backward_pass(child, theta, node.delta * theta[child.weight_at], gradient)
 
 
-def forward(tree: NeuralTree, x: ArrayLike) -> np.ndarray:
+def forward(tree: NeuralTree, x: ArrayLike) -> FloatArray:
     """Return the outputs of a tree for one row of inputs.
 
     Examples
@@ -216,9 +324,7 @@ def forward(tree: NeuralTree, x: ArrayLike) -> np.ndarray:
     return np.array([forward_pass(output, theta, row) for output in build(tree)])
 
 
-def gradient(
-    tree: NeuralTree, x: ArrayLike, y: float, loss: str, label_smoothing: float = 0.0
-) -> np.ndarray:
+def gradient(tree: NeuralTree, x: ArrayLike, y: Any, loss: str | Loss) -> FloatArray:
     """Return the gradient of the loss of one example, in the order of `tree.parameters`.
 
     Parameters
@@ -226,10 +332,8 @@ def gradient(
     tree : NeuralTree
     x : array of shape (n_inputs,)
     y : float
-        The class index, or the number to predict.
-    loss : {"squared_error", "cross_entropy"}
-    label_smoothing : float
-        Share of the target that is spread over the classes.
+        The class index, the number or the numbers to predict.
+    loss : str or Loss
 
     Examples
     --------
@@ -238,7 +342,7 @@ def gradient(
     >>> gradient(tree, [1.0, 3.0], 0.0, "squared_error")
     array([-0.5, -0.5, -1.5])
     """
-    return batch_gradient(tree, np.asarray(x)[np.newaxis], [y], loss, label_smoothing)
+    return batch_gradient(tree, np.asarray(x)[np.newaxis], [y], loss)
 
 
 # -- batches ------------------------------------------------------------------------------
@@ -256,14 +360,14 @@ def examples(
     tree: NeuralTree,
     X: ArrayLike,
     y: ArrayLike,
-    label_smoothing: float = 0.0,
+    loss: Loss,
     sample_weight: ArrayLike | None = None,
 ) -> list[Example]:
     """Return the rows of a table as examples for a tree."""
     rows, wanted = np.asarray(X, dtype=np.float64), np.asarray(y)
     weights = np.ones(len(rows)) if sample_weight is None else sample_weight
     return [
-        Example(x, targets(y, tree.n_outputs, label_smoothing), weight)
+        Example(x, targets(y, tree.n_outputs, loss), weight)
         for x, y, weight in zip(rows.tolist(), wanted.tolist(), _numbers(weights), strict=True)
     ]
 
@@ -272,14 +376,16 @@ def batch_loss(
     tree: NeuralTree,
     X: ArrayLike,
     y: ArrayLike,
-    loss: str,
-    label_smoothing: float = 0.0,
+    loss: str | Loss,
     sample_weight: ArrayLike | None = None,
 ) -> float:
     """Return the mean over the rows of `weight * loss`."""
-    batch = examples(tree, X, y, label_smoothing, sample_weight)
+    loss = get_loss(loss)
+    batch = examples(tree, X, y, loss, sample_weight)
+    cost = LOSS[loss.name]
     return sum(
-        weight * LOSS[loss](forward(tree, x).tolist(), target) for x, target, weight in batch
+        weight * cost(forward(tree, x).tolist(), target, *loss.numbers)
+        for x, target, weight in batch
     ) / len(batch)
 
 
@@ -287,94 +393,121 @@ def batch_gradient(
     tree: NeuralTree,
     X: ArrayLike,
     y: ArrayLike,
-    loss: str,
-    label_smoothing: float = 0.0,
+    loss: str | Loss,
     sample_weight: ArrayLike | None = None,
-) -> np.ndarray:
+) -> FloatArray:
     """Return the gradient of `batch_loss`: the mean of `weight * gradient` over the rows."""
-    batch = examples(tree, X, y, label_smoothing, sample_weight)
+    loss = get_loss(loss)
+    batch = examples(tree, X, y, loss, sample_weight)
     return mean_gradient(build(tree), tree.parameters, batch, loss)
 
 
 def mean_gradient(
-    outputs: list[Node], theta: np.ndarray, batch: Sequence[Example], loss: str
-) -> np.ndarray:
+    outputs: list[Node], theta: Array, batch: Sequence[Example], loss: Loss
+) -> FloatArray:
     """Run both passes over every example of a batch, and average the gradients."""
     weights = _numbers(theta)
     total = np.zeros(len(weights))
     for x, target, weight in batch:
         values = [forward_pass(output, weights, x) for output in outputs]
         one = [0.0] * len(weights)
-        for output, slope in zip(outputs, LOSS_GRADIENT[loss](values, target), strict=True):
+        slopes = LOSS_GRADIENT[loss.name](values, target, *loss.numbers)
+        for output, slope in zip(outputs, slopes, strict=True):
             backward_pass(output, weights, slope, one)
         total += weight * np.array(one)
     return total / len(batch)
 
 
 def _numbers(values: ArrayLike) -> list[float]:
-    return np.asarray(values, dtype=np.float64).tolist()
+    numbers: list[float] = np.asarray(values, dtype=np.float64).tolist()
+    return numbers
 
 
 # -- optimizers ---------------------------------------------------------------------------
 #
-# Each rule takes theta, the gradient g and the learning rate eta to the next theta. What it
-# remembers is in `memory`: m and v start as vectors of zeros, t counts the updates from 1.
-
-Array = np.ndarray
+# Each rule takes theta, the gradient g, the learning rate eta, what it remembers, and its
+# parameters to the next theta.
 
 
 @dataclass
 class Memory:
-    """What an optimizer carries from one update to the next."""
+    """What an optimizer carries from one update to the next.
 
-    m: Array
-    v: Array
+    m and v start as vectors of zeros, t counts the updates from 1.
+    """
+
+    m: FloatArray
+    v: FloatArray
     t: int = 0
 
 
-def _gd(o: Any, theta: Array, g: Array, eta: float, memory: Memory) -> Array:
+def _gd(theta: FloatArray, g: FloatArray, eta: float, memory: Memory) -> FloatArray:
     return theta - eta * g
 
 
-def _momentum(o: Any, theta: Array, g: Array, eta: float, memory: Memory) -> Array:
-    memory.v = o.gamma * memory.v + eta * g
+def _momentum(
+    theta: FloatArray, g: FloatArray, eta: float, memory: Memory, gamma: float
+) -> FloatArray:
+    memory.v = gamma * memory.v + eta * g
     return theta - memory.v
 
 
-def _adagrad(o: Any, theta: Array, g: Array, eta: float, memory: Memory) -> Array:
+def _adagrad(
+    theta: FloatArray, g: FloatArray, eta: float, memory: Memory, epsilon: float
+) -> FloatArray:
     memory.v = memory.v + g**2
-    return theta - eta * g / np.sqrt(memory.v + o.epsilon)
+    step: FloatArray = eta * g / np.sqrt(memory.v + epsilon)
+    return theta - step
 
 
-def _rmsprop(o: Any, theta: Array, g: Array, eta: float, memory: Memory) -> Array:
-    memory.v = o.beta * memory.v + (1 - o.beta) * g**2
-    return theta - eta * g / np.sqrt(memory.v + o.epsilon)
+def _rmsprop(
+    theta: FloatArray, g: FloatArray, eta: float, memory: Memory, beta: float, epsilon: float
+) -> FloatArray:
+    memory.v = beta * memory.v + (1 - beta) * g**2
+    step: FloatArray = eta * g / np.sqrt(memory.v + epsilon)
+    return theta - step
 
 
-def _adam(o: Any, theta: Array, g: Array, eta: float, memory: Memory) -> Array:
-    t = 1 if isinstance(o, PaperAdam) else memory.t  # the paper corrects as if at the start
-    memory.m = o.beta1 * memory.m + (1 - o.beta1) * g
-    memory.v = o.beta2 * memory.v + (1 - o.beta2) * g**2
-    m_hat = memory.m / (1 - o.beta1**t)
-    v_hat = memory.v / (1 - o.beta2**t)
-    return theta - eta * m_hat / np.sqrt(v_hat + o.epsilon)
+def _adam(
+    theta: FloatArray,
+    g: FloatArray,
+    eta: float,
+    memory: Memory,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+) -> FloatArray:
+    memory.m = beta1 * memory.m + (1 - beta1) * g
+    memory.v = beta2 * memory.v + (1 - beta2) * g**2
+    m_hat = memory.m / (1 - beta1**memory.t)
+    v_hat = memory.v / (1 - beta2**memory.t)
+    step: FloatArray = eta * m_hat / np.sqrt(v_hat + epsilon)
+    return theta - step
 
 
-RULE: dict[str, Callable[[Any, Array, Array, float, Memory], Array]] = {
+def _adam_paper(
+    theta: FloatArray, g: FloatArray, eta: float, memory: Memory, *parameters: float
+) -> FloatArray:
+    memory.t = 1  # the paper corrects every update as if it were the first
+    return _adam(theta, g, eta, memory, *parameters)
+
+
+RULE: dict[str, Callable[..., FloatArray]] = {
     "gd": _gd,
     "momentum": _momentum,
     "nesterov": _momentum,  # the same step, from a gradient taken elsewhere: see `viewpoint`
     "adagrad": _adagrad,
     "rmsprop": _rmsprop,
     "adam": _adam,
-    "adam_paper": _adam,
+    "adam_paper": _adam_paper,
 }
 
 
-def viewpoint(optimizer: Optimizer, theta: Array, memory: Memory) -> Array:
+def viewpoint(optimizer: Optimizer, theta: FloatArray, memory: Memory) -> FloatArray:
     """Return the weights at which the gradient is taken: Nesterov's rule looks ahead."""
-    if isinstance(optimizer, Nesterov):
-        return theta - optimizer.gamma * memory.v
+    if optimizer.name == "nesterov":
+        (gamma,) = optimizer.numbers
+        return theta - gamma * memory.v
     return theta
 
 
@@ -396,7 +529,7 @@ def learning_rates(eta: float, schedule: str, n_updates: int) -> list[float]:
     raise ValueError(f"schedule={schedule!r} is not known: choose 'constant' or 'cosine'")
 
 
-def clipped(g: Array, clip_norm: float | None) -> Array:
+def clipped(g: FloatArray, clip_norm: float | None) -> FloatArray:
     """Return the gradient, scaled down to the norm `clip_norm` if it is longer."""
     norm = float(np.linalg.norm(g))
     return g if clip_norm is None or norm <= clip_norm else g * (clip_norm / norm)
@@ -408,12 +541,11 @@ def train(
     y: ArrayLike,
     *,
     order: Sequence[Sequence[int]],
-    loss: str,
+    loss: str | Loss,
     optimizer: str | Optimizer,
     learning_rate: float,
     schedule: str = "constant",
     batch_size: int | None = 1,
-    label_smoothing: float = 0.0,
     sample_weight: ArrayLike | None = None,
     weight_decay: float = 0.0,
     clip_norm: float | None = None,
@@ -432,7 +564,7 @@ def train(
         Rows of inputs, and their class indices or numbers.
     order : sequence of sequences of int
         For every epoch, the rows in the order in which they are used.
-    loss : {"squared_error", "cross_entropy"}
+    loss : str or Loss
     optimizer : str or Optimizer
     learning_rate : float
     schedule : {"constant", "cosine"}
@@ -440,8 +572,6 @@ def train(
     batch_size : int or None
         Rows per update: 1 is online learning, None takes the whole epoch at once. The last
         batch of an epoch may be smaller.
-    label_smoothing : float
-        Share of the target that is spread over the classes.
     sample_weight : array, optional
         How much each row counts.
     weight_decay : float
@@ -464,20 +594,21 @@ def train(
     ...       learning_rate=0.5).bias
     array([0.75])
     """
-    optimizer = get_optimizer(optimizer)
-    rows = examples(tree, X, y, label_smoothing, sample_weight)
+    optimizer, loss = get_optimizer(optimizer), get_loss(loss)
+    rows = examples(tree, X, y, loss, sample_weight)
     batches = [[rows[i] for i in batch] for epoch in order for batch in _batches(epoch, batch_size)]
     rates = learning_rates(learning_rate, schedule, len(batches))
     outputs = build(tree)
-    theta = tree.parameters.astype(np.float64)
-    decays = np.arange(theta.size) >= tree.bias.size  # all but the biases
+    theta: FloatArray = tree.parameters.astype(np.float64)
+    position = np.arange(theta.size)  # edges and leaves shrink, biases and the rest do not
+    decays = (position >= tree.bias.size) & (position < tree.structure.n_weights)
     memory = Memory(np.zeros_like(theta), np.zeros_like(theta))
     for batch, eta in zip(batches, rates, strict=True):
         memory.t += 1
         g = mean_gradient(outputs, viewpoint(optimizer, theta, memory), batch, loss)
         g = clipped(g, clip_norm)
         theta = np.where(decays, theta * (1 - eta * weight_decay), theta)
-        theta = RULE[optimizer.name](optimizer, theta, g, eta, memory)
+        theta = RULE[optimizer.name](theta, g, eta, memory, *optimizer.numbers)
     return tree.with_parameters(theta)
 
 

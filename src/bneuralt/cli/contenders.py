@@ -1,4 +1,4 @@
-"""The models that `bneuralt demo` compares: trees, and what scikit-learn users would try first."""
+"""The models that `bneuralt demo` compares: neural trees and common models of scikit-learn."""
 
 from __future__ import annotations
 
@@ -6,45 +6,76 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from sklearn.base import is_regressor
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR
+
+from bneuralt.estimators import (
+    BNeuralForestClassifier,
+    BNeuralForestRegressor,
+    BNeuralTClassifier,
+    BNeuralTRegressor,
+)
+
+__all__ = ["Contender", "contenders"]
+
 
 @dataclass(frozen=True)
 class Contender:
-    """A model by name: how to make it, and how many numbers it keeps once fitted."""
+    """A model to compare.
+
+    Attributes
+    ----------
+    name : str
+        Its name in the tables.
+    make : callable
+        Returns an unfitted model, given a seed.
+    count_weights : callable
+        Returns how many numbers a fitted model stores.
+    """
 
     name: str
-    make: Callable[[int], Any]  # from a seed
+    make: Callable[[int], Any]
     count_weights: Callable[[Any], int]
 
 
 def contenders(task: str) -> list[Contender]:
-    """One tree, a forest of trees, and four models of scikit-learn, all with default settings.
+    """Return a neural tree, a neural forest and four models of scikit-learn.
 
-    Neural trees scale features and target by themselves. So that all are treated alike, the models
-    of scikit-learn that need it get scalers.
+    All have their default settings. Neural trees scale features and target themselves; the models
+    of scikit-learn that need scaling get scalers.
+
+    Parameters
+    ----------
+    task : {"classification", "regression"}
+        The task.
+
+    Returns
+    -------
+    list of Contender
+        The models.
     """
-    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-    from sklearn.linear_model import LogisticRegression, Ridge
-    from sklearn.neural_network import MLPClassifier, MLPRegressor
-    from sklearn.svm import SVC, SVR
-
-    import bneuralt
-
+    own: tuple[Any, Any] = (BNeuralTRegressor, BNeuralForestRegressor)
+    others: tuple[Any, Any, Any, Any] = (Ridge, SVR, RandomForestRegressor, MLPRegressor)
+    linear_name = "ridge regression"
     if task == "classification":
-        return [
-            Contender("neural tree", _seeded(bneuralt.BNeuralTClassifier), _own_weights),
-            Contender("neural forest", _seeded(bneuralt.BNeuralForestClassifier), _own_weights),
-            Contender("logistic regression", _scaled(LogisticRegression), _linear_weights),
-            Contender("SVM (rbf)", _scaled(SVC), _svm_weights),
-            Contender("random forest (100)", _seeded(RandomForestClassifier), _forest_numbers),
-            Contender("MLP (100)", _scaled(MLPClassifier), _mlp_weights),
-        ]
+        own = (BNeuralTClassifier, BNeuralForestClassifier)
+        others = (LogisticRegression, SVC, RandomForestClassifier, MLPClassifier)
+        linear_name = "logistic regression"
+    tree, forest = own
+    linear, svm, random_forest, mlp = others
     return [
-        Contender("neural tree", _seeded(bneuralt.BNeuralTRegressor), _own_weights),
-        Contender("neural forest", _seeded(bneuralt.BNeuralForestRegressor), _own_weights),
-        Contender("ridge regression", _scaled(Ridge), _linear_weights),
-        Contender("SVM (rbf)", _scaled(SVR), _svm_weights),
-        Contender("random forest (100)", _seeded(RandomForestRegressor), _forest_numbers),
-        Contender("MLP (100)", _scaled(MLPRegressor), _mlp_weights),
+        Contender("neural tree", _seeded(tree), _own_weights),
+        Contender("neural forest", _seeded(forest), _own_weights),
+        Contender(linear_name, _scaled(linear), _linear_weights),
+        Contender("SVM (rbf)", _scaled(svm), _svm_weights),
+        Contender("random forest (100)", _seeded(random_forest), _forest_numbers),
+        Contender("MLP (100)", _scaled(mlp), _mlp_weights),
     ]
 
 
@@ -53,11 +84,6 @@ def _seeded(estimator: Any) -> Callable[[int], Any]:
 
 
 def _scaled(estimator: Any) -> Callable[[int], Any]:
-    from sklearn.base import is_regressor
-    from sklearn.compose import TransformedTargetRegressor
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
     def make(seed: int) -> Any:
         takes_seed = "random_state" in estimator().get_params()
         model = estimator(random_state=seed) if takes_seed else estimator()
@@ -74,32 +100,32 @@ def _last_step(model: Any) -> Any:
 
 
 def _own_weights(model: Any) -> int:
-    return model.n_parameters_
+    return int(model.n_parameters_)
 
 
 def _linear_weights(fitted: Any) -> int:
     model = _last_step(fitted)
-    return model.coef_.size + _size(model.intercept_)
+    return _size(model.coef_) + _size(model.intercept_)
 
 
 def _svm_weights(fitted: Any) -> int:
     model = _last_step(fitted)
-    return model.support_vectors_.size + model.dual_coef_.size + model.intercept_.size
+    return _size(model.support_vectors_) + _size(model.dual_coef_) + _size(model.intercept_)
 
 
 def _mlp_weights(fitted: Any) -> int:
     model = _last_step(fitted)
-    return sum(w.size for w in [*model.coefs_, *model.intercepts_])
+    return sum(_size(weights) for weights in [*model.coefs_, *model.intercepts_])
 
 
 def _forest_numbers(model: Any) -> int:
-    """A feature and a threshold per split; a number per class, or one, per leaf."""
+    """Count a feature and a threshold per split, and a number per class (or one) per leaf."""
     per_leaf = len(getattr(model, "classes_", [0]))
     trees = [estimator.tree_ for estimator in model.estimators_]
-    leaves = sum(tree.n_leaves for tree in trees)
-    splits = sum(tree.node_count for tree in trees) - leaves
+    leaves = sum(int(tree.n_leaves) for tree in trees)
+    splits = sum(int(tree.node_count) for tree in trees) - leaves
     return 2 * splits + per_leaf * leaves
 
 
 def _size(value: Any) -> int:
-    return getattr(value, "size", 1)
+    return int(getattr(value, "size", 1))

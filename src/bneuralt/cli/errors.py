@@ -1,13 +1,13 @@
-"""Exit codes, and the exception that ends the program with one."""
+"""Exit codes of the program, and the exception that has one."""
 
 from __future__ import annotations
 
 OK = 0
-USAGE = 2  # argparse's own
+USAGE = 2  # also argparse's
 BAD_DATA = 3
 BAD_MODEL = 4
 CANNOT_WRITE = 5
-INTERRUPTED = 130  # 128 + SIGINT, as shells report it
+INTERRUPTED = 130  # 128 + SIGINT, as in shells
 
 EXIT_CODES = """\
 exit codes:
@@ -22,7 +22,15 @@ exit codes:
 
 
 class CommandError(Exception):
-    """Ends the program with a message and an exit code, without a traceback."""
+    """An error that ends the program with a message and an exit code, without a traceback.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong and what to do.
+    code : int
+        The exit code.
+    """
 
     def __init__(self, message: str, code: int = USAGE) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Splits and scores for the report of `bneuralt train`, the same for trees and forests."""
+"""Splits and scores for the reports of `train` and `predict`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,32 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.inspection import permutation_importance
+from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 
-from bneuralt.tree.neural_tree import NeuralTree
+from bneuralt._typing import Array, IntArray
+from bneuralt.cli.trained_models import trees_of
+
+__all__ = ["baseline", "confusion", "cross_validate", "feature_usage", "scores", "split_rows"]
 
 
-def scores(task: str, y: np.ndarray, predicted: np.ndarray) -> dict[str, float | None]:
-    """Accuracy, or r2 and RMSE; r2 is None where all true values are the same.
+def scores(task: str, y: Array, predicted: Array) -> dict[str, float | None]:
+    """Return the accuracy, or r2 and RMSE.
+
+    Parameters
+    ----------
+    task : {"classification", "regression"}
+        The task.
+    y : array of shape (n_rows,)
+        True labels or numbers.
+    predicted : array of shape (n_rows,)
+        Predictions.
+
+    Returns
+    -------
+    dict of float
+        Scores by name. r2 is None if all true values are equal.
 
     Examples
     --------
@@ -23,21 +43,18 @@ def scores(task: str, y: np.ndarray, predicted: np.ndarray) -> dict[str, float |
     {'r2': 0.5, 'rmse': 0.7071067811865476}
     """
     if task == "classification":
-        # Labels may be of two types when a later table holds other ones; as text they compare.
-        hits = y == predicted if y.dtype.kind == predicted.dtype.kind else _as_text(y, predicted)
-        return {"accuracy": float(np.mean(hits))}
+        if y.dtype.kind != predicted.dtype.kind:
+            # Labels of a later table may be of another type; as text they can be compared.
+            y, predicted = y.astype(str), predicted.astype(str)
+        return {"accuracy": float(np.mean(y == predicted))}
     squares = float(np.sum((y - predicted) ** 2))
     spread = float(np.sum((y - y.mean()) ** 2))
     r2 = 1 - squares / spread if spread > 0 else None
     return {"r2": r2, "rmse": math.sqrt(squares / len(y))}
 
 
-def _as_text(y: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    return y.astype(str) == predicted.astype(str)
-
-
-def baseline(task: str, y_train: np.ndarray, y_test: np.ndarray) -> dict[str, Any]:
-    """The scores of always answering the same: the most frequent class, or the mean."""
+def baseline(task: str, y_train: Array, y_test: Array) -> dict[str, Any]:
+    """Return the best constant prediction (the most frequent class or the mean) and its scores."""
     if task == "classification":
         labels, counts = np.unique(y_train, return_counts=True)
         answer = labels[np.argmax(counts)]
@@ -47,15 +64,27 @@ def baseline(task: str, y_train: np.ndarray, y_test: np.ndarray) -> dict[str, An
     return {"answer": answer.item(), "scores": scores(task, y_test, constant)}
 
 
-def split_rows(
-    task: str, y: np.ndarray, test_fraction: float, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Sorted numbers of the training rows and of the held-out rows.
+def split_rows(task: str, y: Array, test_fraction: float, seed: int) -> tuple[IntArray, IntArray]:
+    """Choose the rows to train on and the rows to hold out.
 
-    Classes are spread evenly over both parts where each class has enough rows for that.
+    Classes have the same proportions in both parts if each class has enough rows.
+
+    Parameters
+    ----------
+    task : {"classification", "regression"}
+        The task.
+    y : array of shape (n_rows,)
+        The target.
+    test_fraction : float
+        Fraction of the rows to hold out.
+    seed : int
+        Seed of the choice.
+
+    Returns
+    -------
+    train, test : int arrays
+        Sorted indices of the rows.
     """
-    from sklearn.model_selection import train_test_split
-
     rows = np.arange(len(y))
     n_test = round(test_fraction * len(y))
     if n_test == 0:
@@ -72,16 +101,35 @@ def split_rows(
 def cross_validate(
     model: Any,
     task: str,
-    X: np.ndarray,
-    y: np.ndarray,
+    X: Array,
+    y: Array,
     folds: int,
     seed: int,
-    say: Callable[[str], None],
+    status: Callable[[str], None],
 ) -> dict[str, Any] | None:
-    """Mean, standard deviation and list of each score over the folds; None with too few rows."""
-    from sklearn.base import clone
-    from sklearn.model_selection import KFold, StratifiedKFold
+    """Score a model by cross-validation.
 
+    Parameters
+    ----------
+    model : estimator
+        Its settings are used; it is not changed.
+    task : {"classification", "regression"}
+        The task.
+    X, y : arrays
+        Features and target.
+    folds : int
+        Number of folds; fewer are used if there are not enough rows.
+    seed : int
+        Seed of the folds.
+    status : callable
+        Called with a message before each fold.
+
+    Returns
+    -------
+    dict or None
+        The number of folds, and for each score its mean, standard deviation and values; None if
+        there are too few rows.
+    """
     if task == "classification":
         folds = min(folds, int(np.unique(y, return_counts=True)[1].max()))
     folds = min(folds, len(y) // 2)
@@ -95,46 +143,60 @@ def cross_validate(
         warnings.filterwarnings("ignore", message="The least populated class")
         splits = list(splitter.split(X, y))
     for i, (train, test) in enumerate(splits):
-        say(f"cross-validation, fold {i + 1} of {folds}")
+        status(f"cross-validation, fold {i + 1} of {folds}")
         if task == "classification" and len(np.unique(y[train])) < 2:
             return None
         fitted = clone(model).fit(X[train], y[train])
         found.append(scores(task, y[test], fitted.predict(X[test])))
     each = {name: [fold[name] for fold in found] for name in found[0]}
-    summary = {name: _summary([v for v in each[name] if v is not None]) for name in each}
+    summary = {name: _mean_and_sd([v for v in each[name] if v is not None]) for name in each}
     return {"folds": folds, **summary}
 
 
-def _summary(values: list[float]) -> dict[str, Any] | None:
+def _mean_and_sd(values: list[float]) -> dict[str, Any] | None:
     if not values:
         return None
     return {"mean": float(np.mean(values)), "sd": float(np.std(values, ddof=1)), "each": values}
 
 
-def confusion(y: np.ndarray, predicted: np.ndarray) -> dict[str, Any]:
-    """Counts of true (rows) against predicted (columns) labels."""
+def confusion(y: Array, predicted: Array) -> dict[str, Any]:
+    """Count the rows by true label (rows of the matrix) and predicted label (columns).
+
+    Examples
+    --------
+    >>> confusion(np.array(["a", "b", "b"]), np.array(["a", "a", "b"]))
+    {'labels': ['a', 'b'], 'counts': [[1, 0], [1, 1]]}
+    """
     labels = np.unique(np.concatenate([y, predicted]))
     counts = np.zeros((len(labels), len(labels)), dtype=int)
     np.add.at(counts, (np.searchsorted(labels, y), np.searchsorted(labels, predicted)), 1)
     return {"labels": labels.tolist(), "counts": counts.tolist()}
 
 
-def trees_of(model: Any) -> list[NeuralTree]:
-    """The tree of a model, or the trees of a forest."""
-    members = [model] if hasattr(model, "tree_") else model.estimators_
-    return [member.tree_ for member in members]
-
-
 def feature_usage(
-    model: Any, X: np.ndarray, y: np.ndarray, names: list[str], seed: int, most_rows: int = 1000
+    model: Any, X: Array, y: Array, names: list[str], seed: int, most_rows: int = 1000
 ) -> list[dict[str, Any]]:
-    """How much each feature matters, the most important first.
+    """Return how important each feature is and how many leaves use it.
 
-    The importance is the drop of the score (accuracy or r2) when the feature's values are
-    shuffled; ``leaves`` is how often the feature stands in the tree.
+    Parameters
+    ----------
+    model : estimator
+        A fitted tree or forest.
+    X, y : arrays
+        Rows to compute the importance on.
+    names : list of str
+        Names of the features.
+    seed : int
+        Seed of the permutations.
+    most_rows : int
+        Use at most this many rows.
+
+    Returns
+    -------
+    list of dict
+        The most important feature first. ``importance`` is the drop of the score (accuracy or r2)
+        when the values of the feature are shuffled.
     """
-    from sklearn.inspection import permutation_importance
-
     if len(y) < 2:
         drop = np.zeros(len(names))
     else:

@@ -1,4 +1,4 @@
-"""Where results go: checked before the work starts, written in one piece when it is done."""
+"""Output of the program: result files, and a status line on the terminal."""
 
 from __future__ import annotations
 
@@ -9,44 +9,75 @@ from pathlib import Path
 
 from bneuralt.cli.errors import CANNOT_WRITE, CommandError
 
+__all__ = ["StatusLine", "check_output", "terminal_width"]
+
 
 def check_output(path: str, *, inputs: tuple[str, ...] = ()) -> None:
-    """Refuse an output file that cannot be written, or that is one of the inputs."""
+    """Check that an output file can be written and is none of the inputs.
+
+    Commands call it before they start to work.
+
+    Parameters
+    ----------
+    path : str
+        The value of ``--out``.
+    inputs : tuple of str
+        Files that the command reads; ``"-"`` is the standard input.
+
+    Raises
+    ------
+    CommandError
+        The file cannot be written.
+    """
     target = Path(path)
     if target.is_dir():
-        raise CommandError(f"--out {path}: is a folder; name a file in it.", CANNOT_WRITE)
+        raise CommandError(f"--out {path}: is a folder; give the name of a file.", CANNOT_WRITE)
     folder = target.resolve().parent
     if not folder.is_dir():
-        raise CommandError(f"--out {path}: there is no folder {folder}; make it.", CANNOT_WRITE)
+        raise CommandError(
+            f"--out {path}: the folder {folder} does not exist; create it first.", CANNOT_WRITE
+        )
     if not os.access(folder, os.W_OK):
-        raise CommandError(f"--out {path}: the folder {folder} is not writable.", CANNOT_WRITE)
+        raise CommandError(
+            f"--out {path}: the folder {folder} is not writable; choose another one.", CANNOT_WRITE
+        )
     for source in inputs:
         if source != "-" and target.resolve() == Path(source).resolve():
-            raise CommandError(f"--out {path}: would overwrite its own input.", CANNOT_WRITE)
+            raise CommandError(
+                f"--out {path}: would overwrite the input file; choose another name.", CANNOT_WRITE
+            )
 
 
 def terminal_width(most: int = 120) -> int:
+    """Return the width of the terminal in columns, at most `most`."""
     return min(shutil.get_terminal_size().columns, most)
 
 
-class Progress:
-    """Says on the standard error output what is going on.
+class StatusLine:
+    """Shows on the standard error output what the program is doing.
 
-    On a terminal that is one line, overwritten; elsewhere nothing. With `verbose` it is a line for
-    each step, on both, since the training then has a progress line of its own.
+    Call it with a text to show it. On a terminal, each text replaces the previous one; elsewhere,
+    nothing is shown.
+
+    Parameters
+    ----------
+    verbose : bool
+        Print each text on a line of its own, also where there is no terminal. Use it if training
+        shows its own progress.
     """
 
     def __init__(self, verbose: bool = False) -> None:
         self._verbose = verbose
-        self._live = not verbose and sys.stderr.isatty()
+        self._is_live = not verbose and sys.stderr.isatty()
 
     def __call__(self, text: str = "") -> None:
+        """Show a text; the empty text clears the line."""
         if self._verbose and text:
             print(text, file=sys.stderr, flush=True)
-        elif self._live:
+        elif self._is_live:
             print(f"\r\033[K{text[: terminal_width() - 1]}", end="", file=sys.stderr, flush=True)
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> StatusLine:
         return self
 
     def __exit__(self, *_: object) -> None:

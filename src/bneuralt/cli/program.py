@@ -1,4 +1,4 @@
-"""The `bneuralt` program: finds the command and turns errors into messages and exit codes."""
+"""The program `bneuralt`: run a command and turn errors into messages and exit codes."""
 
 from __future__ import annotations
 
@@ -23,19 +23,21 @@ from bneuralt.cli.errors import (
     CommandError,
 )
 
-# Command, its module in bneuralt.cli.errors, and what it does in a line.
+__all__ = ["build_parser", "main"]
+
+# Each command is a module of bneuralt.cli.commands.
 COMMANDS = (
-    ("demo", "compare small trees with scikit-learn's models on embedded data"),
+    ("demo", "compare small trees with scikit-learn's models"),
     ("train", "train a model on a CSV file"),
     ("predict", "predict the rows of a CSV file with a trained model"),
     ("draw", "draw the tree of a trained model"),
-    ("data", "list or fetch the data sets of the paper"),
-    ("config", "show versions and what the compiled core uses"),
+    ("data", "list or download the data sets of the paper"),
+    ("config", "show versions and the instruction set in use"),
 )
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="bneuralt",
         description="Neural trees: small models that train in milliseconds.",
@@ -60,9 +62,20 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program and return its exit code."""
+    """Run the program.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments; those of the process by default.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # A label that the terminal cannot show should not end the program.
+        # Labels that the terminal cannot encode are escaped instead of raising an error.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         with warnings.catch_warnings():
@@ -74,22 +87,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _fail("interrupted; nothing was written.", INTERRUPTED)
     except BrokenPipeError:
-        # The reader has seen enough (`bneuralt predict ... | head`). Python would complain once
-        # more when it flushes at exit, so the descriptor is pointed elsewhere.
+        # The reader closed the pipe (`bneuralt predict ... | head`). Python flushes the standard
+        # output again at exit, so the descriptor must not point to the pipe any more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except CommandError as error:
         return _fail(str(error), error.code)
     except Exception as error:
-        code = _code_of(error)
+        code = _exit_code(error)
         if code is None:
             raise
         return _fail(str(error), code)
 
 
-def _code_of(error: Exception) -> int | None:
-    """The exit code of errors that are the user's to mend; None for those that are ours."""
-    # Imported here: most runs end well and need none of them.
+def _exit_code(error: Exception) -> int | None:
+    """Return the exit code of errors that the user can correct, or None for internal errors."""
+    # Imported here because they load NumPy, which --help does not need.
     from bneuralt.datasets.fetching import FetchError
     from bneuralt.datasets.loading import DatasetNotFoundError
     from bneuralt.files import ModelFileError
@@ -105,7 +118,7 @@ def _code_of(error: Exception) -> int | None:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """What a warning says, without the line of the program it comes from."""
+    """Print the message of a warning without the place in the code."""
     print(f"bneuralt: note: {message}", file=sys.stderr)
 
 

@@ -1,4 +1,4 @@
-"""The reports of `train` and `predict` as text for people."""
+"""The reports of `train` and `predict` as text."""
 
 from __future__ import annotations
 
@@ -7,23 +7,36 @@ from typing import Any
 
 from bneuralt.cli.outputs import terminal_width
 
+__all__ = ["score_text", "train_report"]
+
 _TITLES = {"accuracy": "Accuracy", "r2": "r2", "rmse": "RMSE"}
 _TOP_FEATURES = 8
 
 
 def train_report(report: dict[str, Any]) -> str:
-    """What `bneuralt train` prints."""
-    parts = [_what_was_done(report), _score_lines(report)]
+    """Return what `bneuralt train` prints.
+
+    Parameters
+    ----------
+    report : dict
+        What ``bneuralt train --json`` prints.
+
+    Returns
+    -------
+    str
+        The text, without a final newline.
+    """
+    parts = [_training_lines(report), _score_lines(report)]
     held_out = report["held_out"]
     if held_out and "confusion" in held_out:
-        parts.append(_confusion(held_out["confusion"]))
-    parts.append(_features(report))
+        parts.append(_confusion_lines(held_out["confusion"]))
+    parts.append(_feature_lines(report))
     file = report["model"]["file"]
-    parts.append(f"The model is in {file}. To use it: bneuralt predict {file} DATA.csv")
+    parts.append(f"Model written to {file}. To use it: bneuralt predict {file} DATA.csv")
     return "\n\n".join(parts)
 
 
-def _what_was_done(report: dict[str, Any]) -> str:
+def _training_lines(report: dict[str, Any]) -> str:
     data, model, training = report["data"], report["model"], report["training"]
     target = f"target {data['target']!r}"
     if data["classes"]:
@@ -33,7 +46,7 @@ def _what_was_done(report: dict[str, Any]) -> str:
     kind = "One tree" if model["kind"] == "tree" else f"A forest of {model['trees']} trees"
     return (
         f"{data['file']}: {data['rows']:,} rows, {data['features']} features, {target}\n"
-        f"{kind}, trained on {training['rows']:,} rows in {_seconds(training['seconds'])}: "
+        f"{kind}, trained on {training['rows']:,} rows in {_format_seconds(training['seconds'])}: "
         f"{model['weights']:,} weights, {model['nodes']:,} nodes, depth {model['depth']}"
     )
 
@@ -46,8 +59,8 @@ def _score_lines(report: dict[str, Any]) -> str:
         trivial = held_out["always_the_same"]
         for name, value in held_out["scores"].items():
             without = trivial["scores"][name]
-            note = f"   (always {_answer(trivial['answer'])}: {_number(without)})"
-            rows.append((f"{_TITLES[name]} {place}", _number(value) + note))
+            note = f"   (always {_format_answer(trivial['answer'])}: {_format_score(without)})"
+            rows.append((f"{_TITLES[name]} {place}", _format_score(value) + note))
     if cv:
         place = f"by {cv['folds']}-fold cross-validation of the training rows"
         for name, summary in cv.items():
@@ -55,16 +68,16 @@ def _score_lines(report: dict[str, Any]) -> str:
                 spread = f"{summary['mean']:.4f}   (standard deviation {summary['sd']:.4f})"
                 rows.append((f"{_TITLES[name]} {place}", spread))
     if not rows:
-        return "No score: no row was held out, and there was no cross-validation."
+        return "No score: no rows were held out, and there was no cross-validation."
     width = max(len(title) for title, _ in rows)
     return "\n".join(f"{title:<{width}}  {value}" for title, value in rows)
 
 
-def _answer(answer: str | int | float) -> str:
+def _format_answer(answer: str | int | float) -> str:
     return f"{answer:.5g}" if isinstance(answer, float) else repr(answer)
 
 
-def _confusion(confusion: dict[str, Any]) -> str:
+def _confusion_lines(confusion: dict[str, Any]) -> str:
     labels = [str(label) for label in confusion["labels"]]
     counts = confusion["counts"]
     cells = [[str(n) for n in row] for row in counts]
@@ -91,15 +104,15 @@ def _worst_confusions(labels: list[str], counts: list[list[int]]) -> str:
     ]
     wrong.sort(key=lambda entry: -entry[0])
     lines = ["Most frequent confusions on the held-out rows"]
-    lines += [f"  {true} taken for {said}: {n}" for n, true, said in wrong[:10]]
-    return "\n".join(lines if wrong else ["No held-out row was taken for another class."])
+    lines += [f"  {true} predicted as {other}: {n}" for n, true, other in wrong[:10]]
+    return "\n".join(lines if wrong else ["All held-out rows were classified correctly."])
 
 
-def _features(report: dict[str, Any]) -> str:
+def _feature_lines(report: dict[str, Any]) -> str:
     score = "accuracy" if report["task"] == "classification" else "r2"
     shown = report["features"][:_TOP_FEATURES]
     width = max(len(entry["feature"]) for entry in shown)
-    lines = [f"Features that matter most (drop of {score} when shuffled; leaves that carry it)"]
+    lines = [f"Most important features (drop of {score} when shuffled; number of leaves)"]
     lines += [
         f"  {entry['feature']:<{width}}  {entry['importance']:7.4f}  {entry['leaves']:5d}"
         for entry in shown
@@ -109,16 +122,22 @@ def _features(report: dict[str, Any]) -> str:
 
 
 def score_text(scores: dict[str, float | None]) -> str:
-    """Scores in half a line, such as ``r2 0.7312, RMSE 2.114``."""
+    """Return scores as text.
+
+    Examples
+    --------
+    >>> score_text({"r2": 0.73124, "rmse": 2.114})
+    'r2 0.7312, RMSE 2.1140'
+    """
     return ", ".join(
-        f"{_TITLES[name].replace('Accuracy', 'accuracy')} {_number(value)}"
+        f"{_TITLES[name].replace('Accuracy', 'accuracy')} {_format_score(value)}"
         for name, value in scores.items()
     )
 
 
-def _number(value: float | None) -> str:
+def _format_score(value: float | None) -> str:
     return "undefined" if value is None else f"{value:.4f}"
 
 
-def _seconds(seconds: float) -> str:
+def _format_seconds(seconds: float) -> str:
     return f"{seconds * 1e3:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"

@@ -1,29 +1,52 @@
-"""The options of every command that reads a CSV file."""
+"""Options of all commands that read a CSV file."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
-from bneuralt.tables.reading import Table, read_csv
+if TYPE_CHECKING:
+    from bneuralt.tables.reading import Table
+
+__all__ = ["add_table_arguments", "read_table"]
 
 _ESCAPES = {r"\t": "\t", "tab": "\t", "space": " "}
 
 
 def add_table_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("reading the table (by default found out from the file)")
+    """Add the options that say how to read a table."""
+    group = parser.add_argument_group("reading the table (detected from the file by default)")
     group.add_argument("--delimiter", metavar="C", help="one character, or 'tab' or 'space'")
     group.add_argument(
         "--header",
         action=argparse.BooleanOptionalAction,
         default=None,
-        help="whether the first line holds the names of the columns",
+        help="whether the first line contains the names of the columns",
     )
-    group.add_argument("--encoding", metavar="NAME", help="such as utf-8 or latin-1")
+    group.add_argument("--encoding", metavar="NAME", help="for example utf-8 or latin-1")
     group.add_argument("--decimal", choices=[".", ","], default=".", help="decimal point")
 
 
 def read_table(path: str, args: argparse.Namespace, expect: Collection[str] = ()) -> Table:
+    """Read a CSV file as the options say.
+
+    Parameters
+    ----------
+    path : str
+        The file; ``"-"`` is the standard input.
+    args : argparse.Namespace
+        The options of `add_table_arguments`.
+    expect : collection of str
+        Names of columns that the command needs.
+
+    Returns
+    -------
+    Table
+        The cells as text.
+    """
+    from bneuralt.tables.reading import read_csv
+
     delimiter = _ESCAPES.get(args.delimiter, args.delimiter)
     return read_csv(
         path, delimiter=delimiter, header=args.header, encoding=args.encoding, expect=expect

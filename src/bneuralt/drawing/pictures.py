@@ -1,33 +1,41 @@
-"""Pictures of trees with matplotlib (the extra ``bneuralt[plot]``)."""
+"""Plots of trees with matplotlib, which the extra ``bneuralt[plot]`` installs."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bneuralt._typing import FloatArray, IntArray
+from bneuralt.tree.neural_tree import NeuralTree
+from bneuralt.tree.walk import node_levels, sum_up
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from bneuralt.tree.neural_tree import NeuralTree
-
-__all__ = ["COLORS", "draw_tree", "radial_layout"]
+__all__ = ["COLORS", "plot_tree", "radial_layout"]
 
 #: The colours of the paper's drawings.
 COLORS = {"root": "black", "output": "#d62728", "function": "#1f77b4", "leaf": "#2ca02c"}
 
 
-def radial_layout(tree: NeuralTree) -> tuple[np.ndarray, np.ndarray]:
+def radial_layout(tree: NeuralTree) -> tuple[FloatArray, FloatArray]:
     """Place the nodes of a tree on circles around its root.
 
-    Every leaf gets the same angle, a node stands in the middle of its leaves, and its distance
-    from the centre is its depth, so that no two edges cross.
+    Each leaf takes up the same angle, each function node is centred above its leaves, and the
+    distance from the centre is the depth. Edges therefore never cross.
+
+    Parameters
+    ----------
+    tree : NeuralTree
+        The tree to lay out.
 
     Returns
     -------
-    function_xy : ndarray of shape (n_nodes, 2)
+    function_xy : float array of shape (n_nodes, 2)
         Positions of the stored function nodes.
-    leaf_xy : ndarray of shape (n_leaves, 2)
+    leaf_xy : float array of shape (n_leaves, 2)
         Positions of the leaves.
 
     Examples
@@ -39,65 +47,65 @@ def radial_layout(tree: NeuralTree) -> tuple[np.ndarray, np.ndarray]:
     >>> len(leaves) == tree.n_leaves
     True
     """
-    n_nodes, n_leaves = len(tree.parent), tree.n_leaves
-    parent = np.asarray(tree.parent)
-    # Breadth-first numbering: parents come before their children, so one pass in each
-    # direction is enough, and recursion depth is no limit.
-    width = np.bincount(tree.leaf_parent, minlength=n_nodes).astype(float)
-    for node in range(n_nodes - 1, tree.n_outputs - 1, -1):
-        width[parent[node]] += width[node]
-    start = np.zeros(n_nodes)
-    filled = np.zeros(n_nodes)  # leaf slots of a node that its children have taken so far
-    depth = np.zeros(n_nodes)
-    taken = 0.0
-    first_depth = 0.0 if tree.n_outputs == 1 else 1.0
-    for node in range(n_nodes):
-        if node < tree.n_outputs:
-            start[node], depth[node] = taken, first_depth
-            taken += width[node]
-        else:
-            above = parent[node]
-            start[node], depth[node] = start[above] + filled[above], depth[above] + 1
-            filled[above] += width[node]
-    leaf_slot = np.zeros(n_leaves)
-    for leaf, above in enumerate(tree.leaf_parent):
-        leaf_slot[leaf] = start[above] + filled[above]
-        filled[above] += 1
-    turn = 2 * np.pi / max(n_leaves, 1)
-    node_angle = (start + width / 2) * turn
-    leaf_angle = (leaf_slot + 0.5) * turn
-    leaf_depth = depth[tree.leaf_parent] + 1
-    return _polar(depth, node_angle), _polar(leaf_depth, leaf_angle)
+    parent, leaf_parent = tree.parent, tree.leaf_parent
+    n_leaves = np.diff(tree.leaf_start)
+    n_leaves_below = sum_up(parent, n_leaves)
+    first_slot = _first_slots(tree, n_leaves_below)
+    # The leaves of a node come after those of its function children.
+    first_own_slot = first_slot + n_leaves_below - n_leaves
+    leaf_rank = np.arange(tree.n_leaves) - tree.leaf_start[leaf_parent]
+    leaf_slot = first_own_slot[leaf_parent] + leaf_rank
+    depth = node_levels(parent) + (tree.n_outputs > 1)
+    slot_angle = 2 * np.pi / tree.n_leaves
+    return (
+        _polar(depth, (first_slot + n_leaves_below / 2) * slot_angle),
+        _polar(depth[leaf_parent] + 1, (leaf_slot + 0.5) * slot_angle),
+    )
 
 
-def draw_tree(
+def _first_slots(tree: NeuralTree, n_leaves_below: IntArray) -> IntArray:
+    """Return the first of the leaf slots that the subtree of each node takes up."""
+    k, parent = tree.n_outputs, tree.parent
+    before = np.cumsum(n_leaves_below) - n_leaves_below
+    first_sibling = np.zeros_like(before)
+    first_sibling[k:] = tree.child_start[parent[k:]]
+    slots = before - before[first_sibling]
+    for start, stop in pairwise(tree.level_start[1:]):
+        slots[start:stop] += slots[parent[start:stop]]
+    return slots
+
+
+def plot_tree(
     tree: NeuralTree,
     ax: Axes | None = None,
     *,
     root_color: str = COLORS["root"],
     edge_color: str = "0.55",
 ) -> Axes:
-    """Draw a tree around its root: class nodes red, function nodes blue, leaves green.
+    """Plot a tree around its root: class nodes red, function nodes blue, leaves green.
 
-    The root of a classification tree is black; that of a regression tree is its output, and red.
+    The root of a classification tree is black. The root of a regression tree is its output, and
+    therefore red.
 
     Parameters
     ----------
     tree : NeuralTree
+        The tree to plot.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure by default.
+        Where to plot; a new figure by default.
     root_color, edge_color : color
         Colours of a classification tree's root and of the lines between nodes.
 
     Returns
     -------
     matplotlib.axes.Axes
+        The axes with the plot.
 
     Examples
     --------
     >>> from bneuralt import NeuralTree
-    >>> from bneuralt.drawing.pictures import draw_tree
-    >>> ax = draw_tree(NeuralTree.random(4, 3, random_state=0))
+    >>> from bneuralt.drawing.pictures import plot_tree
+    >>> ax = plot_tree(NeuralTree.random(4, 3, random_state=0))
     >>> ax.figure.savefig("tree.svg")  # doctest: +SKIP
     """
     if ax is None:
@@ -113,10 +121,10 @@ def draw_tree(
         upper.append(np.repeat(origin, k, axis=0))
         lower.append(nodes[:k])
     ends = np.stack([np.concatenate(upper), np.concatenate(lower)], axis=1)
-    # One line with gaps: a tenth of the file size of a line for each edge.
+    # One line with gaps: the file is a tenth as large as with one line per edge.
     gaps = np.full((len(ends), 1, 2), np.nan)
     edges = np.concatenate([ends, gaps], axis=1).reshape(-1, 2)
-    # Marks shrink as trees grow and axes get smaller, but stay visible.
+    # Markers shrink for large trees and small axes, but stay visible.
     side = ax.get_window_extent().width / ax.figure.dpi
     area = float(np.clip(4500 / tree.size, 0.6, 36)) * min(1.0, side / 4)
     width = float(np.clip(150 / tree.size, 0.15, 0.9))
@@ -134,5 +142,5 @@ def draw_tree(
     return ax
 
 
-def _polar(radius: np.ndarray, angle: np.ndarray) -> np.ndarray:
+def _polar(radius: IntArray, angle: FloatArray) -> FloatArray:
     return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)

@@ -1,7 +1,7 @@
-"""Drawing a tree with plain characters, for terminals and logs.
+"""Drawings of trees in text, for terminals and logs.
 
-One line per function node: the weight of its edge, its activation, then the sum it takes of its
-bias and its leaves. The function nodes below it belong to the same sum and follow, indented.
+Each function node is one line: the weight of its edge, its activation, its bias and its leaves. The
+function nodes that are its children follow, indented; they are terms of the same sum.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from typing import TextIO
 
 import numpy as np
 
+from bneuralt._typing import IntArray
 from bneuralt.tree.activations import NAMES
 from bneuralt.tree.neural_tree import NeuralTree
+from bneuralt.tree.walk import node_levels, sum_up
 
 __all__ = ["draw_tree", "use_color"]
 
 _BOLD, _GREEN, _RED, _FAINT, _RESET = "\033[1m", "\033[32m", "\033[31m", "\033[2m", "\033[0m"
-_MIN_TEXT = 24  # however deep the tree, leave this many columns to the text of a line
+_MIN_TEXT = 24  # columns left for the text of a line, however deep the tree
 
 
 def draw_tree(
@@ -34,29 +36,30 @@ def draw_tree(
     color: bool | None = None,
     ascii_only: bool | None = None,
 ) -> str:
-    """Draw a tree with text characters.
+    """Draw a tree in text.
 
     Parameters
     ----------
     tree : NeuralTree
+        The tree to draw.
     feature_names : sequence of str, optional
         Names of the inputs; ``x0``, ``x1``, ... by default.
     output_names : sequence, optional
         Names of the outputs, such as the classes; ``y`` or ``class 0``, ... by default.
     width : int, optional
-        Columns to fill at most; by default those of the terminal.
+        Largest number of columns; the width of the terminal by default.
     max_lines : int, optional
-        Leave out the deepest levels until the drawing has no more lines than this. The outputs
-        are always drawn.
+        Omit the deepest levels until the drawing has at most this many lines. The outputs are
+        always drawn.
     color : bool, optional
-        Mark positive and negative weights by colour. By default only where `use_color` says so.
+        Colour positive and negative weights. By default, `use_color` decides.
     ascii_only : bool, optional
-        Draw without box characters. By default only where the output cannot encode them.
+        Use no box-drawing characters. By default only where the output cannot encode them.
 
     Returns
     -------
     str
-        The lines, without a final line end.
+        The lines, without a final newline.
 
     Examples
     --------
@@ -92,9 +95,20 @@ def draw_tree(
 
 
 def use_color(stream: TextIO) -> bool:
-    """Whether to colour what is written to a stream: only a terminal, and only if it is wanted.
+    """Return whether text written to a stream should be coloured.
 
-    The variable ``NO_COLOR`` (any value but the empty one) switches colours off.
+    Only terminals get colours, and only if the environment variable ``NO_COLOR`` is unset or empty
+    and ``TERM`` is not ``dumb``.
+
+    Parameters
+    ----------
+    stream : text stream
+        Where the text is written.
+
+    Returns
+    -------
+    bool
+        Whether to use colours.
     """
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
@@ -115,18 +129,18 @@ def _names(
     if given is None:
         return [default.format(i) for i in range(count)]
     if len(given) != count:
-        raise ValueError(f"{parameter} has {len(given)} names; the tree has {count} {what}.")
+        raise ValueError(f"{parameter} has {len(given)} names; the tree has {count} {what}")
     return [_printable(str(name)) for name in given]
 
 
 def _printable(name: str) -> str:
-    """Line ends would spoil the drawing, and control characters the terminal."""
+    """Replace line ends, which break the drawing, and control characters, which terminals obey."""
     return "".join(c if c.isprintable() else " " for c in name)
 
 
 @dataclass(frozen=True)
 class _Pen:
-    """How to write: columns, colours and characters."""
+    """The width, colours and characters of a drawing."""
 
     width: int
     color: bool
@@ -154,44 +168,31 @@ class _Pen:
 
 @dataclass(frozen=True)
 class _Sketch:
-    """A tree with what the drawing looks up over and over: levels, children, leaves, names."""
+    """A tree together with the names and counts that its drawing shows."""
 
     tree: NeuralTree
     features: list[str]
     outputs: list[str]
-    level: np.ndarray  # of each function node; the outputs are at 0
-    first_child: np.ndarray  # children of node i: first_child[i] to first_child[i + 1]
-    first_leaf: np.ndarray
-    nodes_below: np.ndarray
-    leaves_below: np.ndarray
+    level: IntArray
+    nodes_below: IntArray
+    leaves_below: IntArray
 
     @classmethod
     def of(cls, tree: NeuralTree, features: list[str], outputs: list[str]) -> _Sketch:
-        n, k, parent = len(tree.parent), tree.n_outputs, tree.parent
-        level = np.zeros(n, dtype=np.int64)
-        for i in range(k, n):
-            level[i] = level[parent[i]] + 1
-        # Breadth-first numbering keeps parents sorted, so that ranges can be looked up.
-        first_child = np.searchsorted(parent, np.arange(n + 1))
-        first_leaf = np.searchsorted(tree.leaf_parent, np.arange(n + 1))
-        nodes_below = np.zeros(n, dtype=np.int64)
-        leaves_below = np.diff(first_leaf)
-        for i in range(n - 1, k - 1, -1):
-            nodes_below[parent[i]] += nodes_below[i] + 1
-            leaves_below[parent[i]] += leaves_below[i]
-        return cls(
-            tree, features, outputs, level, first_child, first_leaf, nodes_below, leaves_below
-        )
+        parent = tree.parent
+        nodes_below = sum_up(parent, np.ones_like(parent)) - 1
+        leaves_below = sum_up(parent, np.diff(tree.leaf_start))
+        return cls(tree, features, outputs, node_levels(parent), nodes_below, leaves_below)
 
     def leaves(self, node: int) -> range:
-        return range(self.first_leaf[node], self.first_leaf[node + 1])
+        return range(self.tree.leaf_start[node], self.tree.leaf_start[node + 1])
 
     def children(self, node: int) -> range:
-        return range(self.first_child[node], self.first_child[node + 1])
+        return range(self.tree.child_start[node], self.tree.child_start[node + 1])
 
 
 def _lines(sketch: _Sketch, pen: _Pen, deepest: int) -> Iterator[str]:
-    """Walk the tree depth first, without recursion: trees may be deeper than Python's stack."""
+    """Yield the lines, depth first; without recursion, since trees may be deeper than the stack."""
     waiting = [(node, "", "") for node in reversed(range(sketch.tree.n_outputs))]
     while waiting:
         node, branch, stem = waiting.pop()
@@ -201,7 +202,7 @@ def _lines(sketch: _Sketch, pen: _Pen, deepest: int) -> Iterator[str]:
         yield from _wrapped(_head(sketch, node, pen), _terms(sketch, node, pen), branch, below, pen)
         if cut:
             hidden = sketch.nodes_below[node], sketch.leaves_below[node] - len(sketch.leaves(node))
-            note = f"{pen.dots} {_count(hidden[0], 'node')}, {_count(hidden[1], 'leaf')} below"
+            note = f"{pen.dots} {_counted(hidden[0], 'node')}, {_counted(hidden[1], 'leaf')} below"
             yield pen.paint(stem + pen.branch(True), _FAINT) + pen.paint(note, _FAINT)
             continue
         for child in reversed(children):
@@ -210,7 +211,7 @@ def _lines(sketch: _Sketch, pen: _Pen, deepest: int) -> Iterator[str]:
 
 
 def _head(sketch: _Sketch, node: int, pen: _Pen) -> tuple[str, str]:
-    """The beginning of a node's line: without and with colours."""
+    """Return the start of a node's line, without and with colours."""
     tree = sketch.tree
     name = NAMES[tree.activation[node]]
     if node < tree.n_outputs:
@@ -224,7 +225,7 @@ def _head(sketch: _Sketch, node: int, pen: _Pen) -> tuple[str, str]:
 
 
 def _terms(sketch: _Sketch, node: int, pen: _Pen) -> Iterator[tuple[str, str]]:
-    """Bias and leaves of a node: without and with colours."""
+    """Yield the bias and the leaves of a node, without and with colours."""
     tree = sketch.tree
     bias = _signed(tree.bias[node])
     yield bias, bias
@@ -242,7 +243,7 @@ def _wrapped(
     below: str,
     pen: _Pen,
 ) -> Iterator[str]:
-    """Head and terms of a node, on as many lines as the width asks for."""
+    """Yield the lines of a node, wrapped to the width."""
     room = max(pen.width - len(branch), _MIN_TEXT)
     line, used = pen.paint(branch, _FAINT) + head[1], len(head[0])
     indent = pen.paint(below, _FAINT) + "   "
@@ -264,6 +265,6 @@ def _sign_style(value: float) -> str:
     return _GREEN if value >= 0 else _RED
 
 
-def _count(number: int, noun: str) -> str:
+def _counted(number: int, noun: str) -> str:
     plural = {"leaf": "leaves"}.get(noun, noun + "s")
     return f"{number} {noun if number == 1 else plural}"

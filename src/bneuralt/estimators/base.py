@@ -7,19 +7,23 @@ targets become what a tree can learn, and what predictions are made of its outpu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
 from scipy.special import log_softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from bneuralt.estimators.callbacks import CallbackSupportMixin, TrainingData, reporting
+from bneuralt._sklearn import CallbackSupportMixin, fit_context
+from bneuralt._typing import Array, FloatArray
+from bneuralt.arrays import NotFiniteError
+from bneuralt.estimators.callbacks import TrainingData, reporting
+from bneuralt.estimators.model_file import save_model
 from bneuralt.estimators.parameters import TreeParameters
 from bneuralt.estimators.rows import (
     Rows,
@@ -28,24 +32,24 @@ from bneuralt.estimators.rows import (
     read_features,
     read_training,
     read_weights,
+    refuse_not_finite,
 )
 from bneuralt.estimators.scaling import Scaling, learn_scaling
-from bneuralt.tree.neural_tree import NeuralTree
+from bneuralt.training.losses import CrossEntropy, Loss, get_loss
+from bneuralt.tree import NeuralTree, mean_forward
 
 __all__ = [
     "ClassifierTask",
     "NeuralTreeEstimator",
     "RegressorTask",
-    "outputs_of",
-    "probabilities_of",
-    "scores_of",
+    "scores_of_outputs",
 ]
 
 
 class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
     """Reads the input of a fit, and leaves the rest to `_fit_rows`."""
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
         X: Any,
@@ -68,22 +72,22 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
         X_val, y_val : array-like, optional
             Validation rows, to be used instead of a part of the training rows.
         callback : callable, optional
-            Called with a state object after each epoch (`bneuralt.training.trainer.EpochState`) or, by
-            forests, after each tree (`bneuralt.estimators.callbacks.ForestState`). Training stops if it
-            returns something true.
+            Called with a state object after each epoch (`bneuralt.training.EpochState`) or, by
+            forests, after each tree (`bneuralt.estimators.callbacks.ForestState`). Training stops
+            if it returns something true.
 
         Returns
         -------
         self
         """
-        rows = self._read_rows(X, y, sample_weight, reset=not self._goes_on())
+        rows = self._read_rows(X, y, sample_weight, reset=not self._is_warm_start())
         validation = self._read_validation_rows(X_val, y_val)
         data = TrainingData(X, y, sample_weight)
         with reporting(self, self._step(rows), data, callback) as report:
             self._fit_rows(rows, validation, report)
         return self
 
-    def _goes_on(self) -> bool:
+    def _is_warm_start(self) -> bool:
         return self.warm_start and self.__sklearn_is_fitted__()
 
     def _read_rows(
@@ -106,9 +110,19 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
         weight = np.ones(len(y))
         return Rows(X, self._encode(y, weight, "y_val"), weight)
 
-    def _read_features(self, X: Any) -> np.ndarray:
-        check_is_fitted(self)
+    def _read_features(self, X: Any) -> Array:
+        if not self.__sklearn_is_fitted__():
+            check_is_fitted(self)
         return read_features(self, X)
+
+    def _mean_outputs(
+        self, trees: Sequence[NeuralTree], X: Array, softmax: bool = False
+    ) -> FloatArray:
+        """Return the mean of what trees say of each row; refuse rows that they cannot take."""
+        try:
+            return mean_forward(trees, X, self._n_threads(), softmax)
+        except NotFiniteError as error:
+            raise refuse_not_finite(self, X, error.row, error.column) from None
 
     def _draw_seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
@@ -128,8 +142,6 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
         extra : dict, optional
             Anything else that JSON can hold; the loaded model has it as `extra_`.
         """
-        from bneuralt.estimators.model_file import save_model
-
         check_is_fitted(self)
         save_model(self, path, extra)
 
@@ -156,7 +168,7 @@ class ClassifierTask(ClassifierMixin):
             )
         self.classes_ = classes
 
-    def _encode(self, y: np.ndarray, weight: np.ndarray, name: str = "y") -> np.ndarray:
+    def _encode(self, y: Array, weight: Array, name: str = "y") -> Array:
         """Return the class of each row as a position in `classes_`; rows of weight 0 may err."""
         index = np.searchsorted(self.classes_, y).clip(max=self.classes_.size - 1)
         unknown = (self.classes_[index] != y) & (weight > 0)
@@ -178,10 +190,29 @@ class ClassifierTask(ClassifierMixin):
     def _learn_target_scaling(self, rows: Rows, constant: float) -> Scaling | None:
         return None
 
-    def _error_unit(self, rows: Rows) -> float:
+    def _error_unit(self, target: Array, weight: FloatArray) -> float:
         return 1.0
 
-    def predict(self, X: Any) -> np.ndarray:
+    def _loss(self) -> Loss:
+        loss = get_loss(self.loss)
+        if self.label_smoothing and loss.name != "cross_entropy":
+            raise ValueError(
+                f"label_smoothing={self.label_smoothing!r} goes with loss='cross_entropy' only, "
+                f"not with loss={loss.name!r}: use 0"
+            )
+        return CrossEntropy(self.label_smoothing) if loss.name == "cross_entropy" else loss
+
+    def _mean_probabilities(self, trees: Sequence[NeuralTree], X: Array) -> FloatArray:
+        """Return the mean of the probabilities that trees give to each class."""
+        if all(tree.output_activation == "linear" for tree in trees):
+            return self._mean_outputs(trees, X, softmax=True)
+        total = np.zeros((len(X), self._n_outputs()))
+        for tree in trees:
+            shares = np.maximum(self._mean_outputs([tree], X), np.finfo(tree.dtype).tiny)
+            total += shares / shares.sum(axis=1, keepdims=True)
+        return total / len(trees)
+
+    def predict(self, X: Any) -> Array:
         """Predict the label of each row.
 
         Parameters
@@ -196,7 +227,7 @@ class ClassifierTask(ClassifierMixin):
         best = self._scores(self._read_features(X)).argmax(axis=1)
         return self.classes_[best]
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any) -> Array:
         """Predict the probability of each class.
 
         Parameters
@@ -210,7 +241,7 @@ class ClassifierTask(ClassifierMixin):
         """
         return self._probabilities(self._read_features(X))
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: Any) -> Array:
         """Predict the logarithm of the probability of each class.
 
         Parameters
@@ -222,10 +253,10 @@ class ClassifierTask(ClassifierMixin):
         array of shape (n_rows, n_classes)
             Columns in the order of `classes_`.
         """
-        scores = self._scores(self._read_features(X))
-        return log_softmax(scores.astype(np.float64), axis=1)
+        log_probabilities: FloatArray = log_softmax(self._scores(self._read_features(X)), axis=1)
+        return log_probabilities
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any) -> Array:
         """Return the scores whose softmax is `predict_proba`.
 
         Parameters
@@ -237,7 +268,7 @@ class ClassifierTask(ClassifierMixin):
         array of shape (n_rows, n_classes), or (n_rows,) if there are two classes
             With two classes, the score of the second less that of the first.
         """
-        scores = self._scores(self._read_features(X)).astype(np.float64)
+        scores = self._scores(self._read_features(X))
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
 
@@ -249,7 +280,7 @@ class RegressorTask(RegressorMixin):
     def _learn_classes(self, y: Any) -> None:
         """Regression has none."""
 
-    def _encode(self, y: np.ndarray, weight: np.ndarray, name: str = "y") -> np.ndarray:
+    def _encode(self, y: Array, weight: Array, name: str = "y") -> Array:
         return np.asarray(y, dtype=np.float64)
 
     def _weigh(self, rows: Rows) -> Rows:
@@ -262,12 +293,15 @@ class RegressorTask(RegressorMixin):
         kind = "standard" if self.output_activation == "linear" else "minmax"
         return learn_scaling(kind, rows.y[:, np.newaxis], rows.weight, constant)
 
-    def _error_unit(self, rows: Rows) -> float:
+    def _error_unit(self, target: Array, weight: FloatArray) -> float:
         """Return the error of always predicting the mean: what r2 compares errors with."""
-        mean = np.average(rows.y, weights=rows.weight)
-        return float(np.average(np.square(rows.y - mean), weights=rows.weight)) or 1.0
+        mean = np.average(target, weights=weight)
+        return float(np.average(np.square(target - mean), weights=weight)) or 1.0
 
-    def predict(self, X: Any) -> np.ndarray:
+    def _loss(self) -> Loss:
+        return get_loss(self.loss)
+
+    def predict(self, X: Any) -> Array:
         """Predict the target of each row.
 
         Parameters
@@ -281,35 +315,8 @@ class RegressorTask(RegressorMixin):
         return self._values(self._read_features(X))
 
 
-def outputs_of(tree: NeuralTree, X: np.ndarray, n_threads: int) -> np.ndarray:
-    """Return the outputs of a tree, none of them infinite."""
-    return _finite(tree.forward(X, n_threads), tree)
-
-
-def scores_of(tree: NeuralTree, X: np.ndarray, n_threads: int) -> np.ndarray:
+def scores_of_outputs(outputs: FloatArray, tree: NeuralTree) -> FloatArray:
     """Return a score for each class; the softmax of the scores are the probabilities."""
-    outputs = outputs_of(tree, X, n_threads)
     if tree.output_activation == "linear":
         return outputs
-    return np.log(np.maximum(outputs, np.finfo(outputs.dtype).tiny))  # softmax undoes the log
-
-
-def probabilities_of(tree: NeuralTree, X: np.ndarray, n_threads: int) -> np.ndarray:
-    """Return the probability of each class."""
-    if tree.output_activation == "linear":
-        shares = _finite(tree.probabilities(X, n_threads), tree)
-    else:
-        shares = np.maximum(outputs_of(tree, X, n_threads), np.finfo(tree.dtype).tiny)
-    # float32 shares add up to 1 in float32 only; a product adds short rows faster than sum does
-    shares = shares.astype(np.float64, copy=False)
-    return shares / (shares @ np.ones((shares.shape[1], 1)))
-
-
-def _finite(outputs: np.ndarray, tree: NeuralTree) -> np.ndarray:
-    finite = np.isfinite(outputs)
-    if not finite.all():
-        raise ValueError(
-            f"row {int(np.argmin(finite.all(axis=1)))} of X has values too large for a tree that "
-            f"computes in {tree.dtype}: they are far beyond those that it was trained on"
-        )
-    return outputs
+    return np.log(np.maximum(outputs, np.finfo(tree.dtype).tiny))  # softmax undoes the log

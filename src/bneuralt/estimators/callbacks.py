@@ -1,6 +1,6 @@
-"""Telling those who want to know how a fit is going, and hearing from them whether to stop.
+"""Reports of the progress of a fit, and requests to stop it.
 
-They are the user's `callback`, the line that `verbose` asks for, and the callbacks registered
+They go to the user's `callback`, to the line that `verbose` asks for, and to callbacks registered
 through scikit-learn's own protocol (`set_callbacks`, from scikit-learn 1.9 on).
 """
 
@@ -14,15 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-try:
-    from sklearn.callback import CallbackSupportMixin
-except ImportError:  # before scikit-learn 1.9
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands in for a part of scikit-learn that this version does not have."""
-
-
-__all__ = ["CallbackSupportMixin", "ForestState", "Step", "TrainingData", "reporting"]
+__all__ = ["ForestState", "Report", "Step", "TrainingData", "reporting"]
 
 Attributes = Callable[[], dict[str, Any] | None]
 #: (state, score, function that returns the fitted attributes as of now) -> whether to stop
@@ -31,7 +23,7 @@ Report = Callable[[Any, float, Attributes], bool]
 
 @dataclass(frozen=True)
 class ForestState:
-    """What a callback learns after each tree of a forest.
+    """What a callback is told after each tree of a forest.
 
     Attributes
     ----------
@@ -57,7 +49,7 @@ class Step:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """The data of a fit as its user gave them, for callbacks that want to score on them."""
+    """The data of a fit as its user gave them, for callbacks that score on them."""
 
     X: Any
     y: Any
@@ -75,7 +67,7 @@ class TrainingData:
 def reporting(
     estimator: Any, step: Step, data: TrainingData, callback: Callable[[Any], Any] | None = None
 ) -> Iterator[Report | None]:
-    """Yield what is to be called after each step, or None if nobody listens."""
+    """Yield a function to call after each step, or None if there is nothing to report to."""
     with ExitStack() as stack:
         listeners: list[Report] = []
         if callback is not None:
@@ -86,8 +78,8 @@ def reporting(
             listeners.append(stack.enter_context(_sklearn_callbacks(estimator, step, data)))
 
         def report(state: Any, score: float, fitted: Attributes) -> bool:
-            wishes = [listener(state, score, fitted) for listener in listeners]
-            return any(wishes)
+            requests = [listener(state, score, fitted) for listener in listeners]
+            return any(requests)  # every listener is called, whatever the others return
 
         yield report if listeners else None
 
@@ -121,7 +113,7 @@ def _progress_line(step: Step, stream: TextIO | None = None) -> Iterator[Report]
 
 @contextmanager
 def _sklearn_callbacks(estimator: Any, step: Step, data: TrainingData) -> Iterator[Report]:
-    """Speak scikit-learn's protocol: a task for the fit, and a subtask for each step."""
+    """Follow scikit-learn's protocol: a task for the fit, and a subtask for each step."""
     context = estimator._init_callback_context(max_subtasks=step.n_steps)
     context.call_on_fit_task_begin(estimator=estimator, **data.arguments)
     n_done = 0
@@ -133,7 +125,7 @@ def _sklearn_callbacks(estimator: Any, step: Step, data: TrainingData) -> Iterat
 
     task = begin_step()
 
-    def tell(state: Any, score: float, fitted: Attributes) -> bool:
+    def report_step(state: Any, score: float, fitted: Attributes) -> bool:
         nonlocal task, n_done
         n_done += 1
         stop = task.call_on_fit_task_end(
@@ -142,7 +134,7 @@ def _sklearn_callbacks(estimator: Any, step: Step, data: TrainingData) -> Iterat
         task = None if stop or n_done == step.n_steps else begin_step()
         return stop
 
-    yield tell
+    yield report_step
     if task is not None:  # training stopped before the step that was announced
         task.call_on_fit_task_end(estimator=estimator, **data.arguments)
     context.call_on_fit_task_end(

@@ -7,23 +7,17 @@ the number of threads nor the order in which trees get done changes anything.
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import fields, replace
-from functools import partial
 from math import nan
-from threading import Event
 from typing import Any, ClassVar
 
 import numpy as np
 
-from bneuralt.estimators.base import (
-    ClassifierTask,
-    NeuralTreeEstimator,
-    RegressorTask,
-    outputs_of,
-    probabilities_of,
-)
+from bneuralt._typing import Array, FloatArray, IntArray
+from bneuralt.estimators.base import ClassifierTask, NeuralTreeEstimator, RegressorTask
 from bneuralt.estimators.callbacks import ForestState, Report, Step, describe_forest
+from bneuralt.estimators.fitting import TreeFit, train_fits
 from bneuralt.estimators.parameters import (
     ForestClassifierParameters,
     ForestParameters,
@@ -32,13 +26,9 @@ from bneuralt.estimators.parameters import (
 )
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor, SingleTree
-from bneuralt.tree.neural_tree import NeuralTree
+from bneuralt.tree import NeuralTree
 
 __all__ = ["BNeuralForestClassifier", "BNeuralForestRegressor"]
-
-#: Trees that see no more examples than this are trained to the end whoever wants to stop: for trees
-#: of a usual size it is a matter of milliseconds, of which asking every epoch would take a tenth.
-LONG_TRAINING = 100_000
 
 
 class Forest(NeuralTreeEstimator, ForestParameters):
@@ -56,13 +46,13 @@ class Forest(NeuralTreeEstimator, ForestParameters):
         return sum(member.n_parameters_ for member in self.estimators_)
 
     def _step(self, rows: Rows) -> Step:
-        n_before = len(self.estimators_) if self._goes_on() else 0
+        n_before = len(self.estimators_) if self._is_warm_start() else 0
         return Step("tree", self.n_estimators - n_before, describe_forest)
 
     # -- training ------------------------------------------------------------------------
 
     def _fit_rows(self, rows: Rows, validation: Rows | None, report: Report | None) -> None:
-        kept = list(self.estimators_) if self._goes_on() else []
+        kept = list(self.estimators_) if self._is_warm_start() else []
         if self.n_estimators < len(kept):
             raise ValueError(
                 f"n_estimators={self.n_estimators} is less than the {len(kept)} trees that are "
@@ -71,12 +61,10 @@ class Forest(NeuralTreeEstimator, ForestParameters):
         seeds = np.random.SeedSequence(self._draw_seed()).spawn(self.n_estimators)
         new = [self._new_member(int(seed.generate_state(1)[0])) for seed in seeds[len(kept) :]]
         try:
-            n_done = self._train(new, rows, validation, report)
-        except KeyboardInterrupt:
-            if trained := kept + [member for member in new if hasattr(member, "tree_")]:
-                self.estimators_ = trained
-            raise
-        self.estimators_ = kept + new[:n_done]
+            self._train(new, rows, validation, report)
+        finally:  # what is done is kept, also after Ctrl-C
+            if done := kept + _trained(new):
+                self.estimators_ = done
         if self._draws_rows(len(rows)):
             self.oob_score_ = self._out_of_bag_score(rows)
 
@@ -97,37 +85,58 @@ class Forest(NeuralTreeEstimator, ForestParameters):
         rows: Rows,
         validation: Rows | None,
         report: Report | None,
-    ) -> int:
-        """Train the members in threads; return how many are done when somebody wants to stop."""
-        stop, started = Event(), time.perf_counter()
-
-        def fit(member: SingleTree) -> None:
+    ) -> None:
+        """Train the members together; those that are done when training ends have their tree."""
+        samples = [self._sample(rows, member.random_state) for member in members]
+        fits = []
+        for member, sample in zip(members, samples, strict=True):
             member.feature_sampling = self._draw_features(member.random_state)
-            drawn = self._draw_rows(len(rows), member.random_state)
-            sample = rows if drawn is None else _repeated(rows, drawn)
-            n_examples = member._n_epochs(sample) * len(sample)
-            hears = n_examples > LONG_TRAINING
-            member._fit_rows(sample, validation, (lambda *_: stop.is_set()) if hears else None)
+            fits.append(member._plan(sample, validation))
+        started, n_done = time.perf_counter(), 0
 
-        with ThreadPoolExecutor(self._n_threads()) as pool:
-            futures = [pool.submit(fit, member) for member in members]
-            try:
-                for n_done, future in enumerate(futures, start=1):
-                    future.result()
-                    state = ForestState(n_done, len(members), time.perf_counter() - started)
-                    if report and report(state, nan, partial(_so_far, members, n_done)):
-                        return n_done
-            finally:  # if all is well there is nothing left to stop
-                stop.set()
-                pool.shutdown(cancel_futures=True)
-        return len(members)
+        def report_tree(i: int) -> bool:
+            nonlocal n_done
+            assert report is not None
+            n_done += 1
+            members[i]._keep(fits[i])
+            state = ForestState(n_done, len(members), time.perf_counter() - started)
+            return report(state, nan, lambda: {"estimators_": _trained(members)})
+
+        try:
+            train_fits(fits, self._n_threads(), None, report_tree if report else None)
+        finally:
+            done = [trio for trio in zip(members, fits, samples, strict=True) if trio[1].is_done]
+            for member, fit, _ in done:
+                if not hasattr(member, "tree_"):
+                    member._keep(fit)
+        self._refit(done)
+
+    def _refit(self, done: list[tuple[SingleTree, TreeFit, Rows]]) -> None:
+        """Train trees again on all their rows where early stopping asks for it."""
+        planned = [(member, member._plan_refit(fit, sample)) for member, fit, sample in done]
+        refits = [(member, refit) for member, refit in planned if refit is not None]
+        if not refits:
+            return
+        train_fits([refit for _, refit in refits], self._n_threads())
+        for member, refit in refits:
+            search = member.history_, member.best_epoch_
+            member._keep(refit)
+            member.history_, member.best_epoch_ = search
 
     # -- what each tree sees -------------------------------------------------------------
 
     def _draws_rows(self, n_rows: int) -> bool:
         return self.bootstrap or _number(self.max_samples, n_rows) < n_rows
 
-    def _draw_rows(self, n_rows: int, seed: Any) -> np.ndarray | None:
+    def _sample(self, rows: Rows, seed: Any) -> Rows:
+        """Return the rows that the tree with this seed is trained on."""
+        times = self._draw_rows(len(rows), seed)
+        if times is None:
+            return rows
+        sample = rows.take(drawn := np.flatnonzero(times))
+        return replace(sample, weight=sample.weight * times[drawn])
+
+    def _draw_rows(self, n_rows: int, seed: Any) -> IntArray | None:
         """Return how often each row is drawn for the tree with this seed, None for all rows."""
         if not self._draws_rows(n_rows):
             return None
@@ -152,40 +161,33 @@ class Forest(NeuralTreeEstimator, ForestParameters):
         weights[rng.permutation(self.n_features_in_)[n_used:]] = 0.0
         return weights
 
-    # -- asking the trees ----------------------------------------------------------------
+    # -- predicting ----------------------------------------------------------------------
 
-    def _mean_vote(self, X: np.ndarray) -> np.ndarray:
-        n_threads = self._n_threads()
-        total = np.zeros((len(X), self._n_outputs()), order="F")
-        for member in self.estimators_:
-            total += self._vote(member.tree_, X, n_threads)
-        total /= len(self.estimators_)
-        return total
+    @property
+    def _trees(self) -> list[NeuralTree]:
+        return [member.tree_ for member in self.estimators_]
 
     def _out_of_bag_score(self, rows: Rows) -> float:
         """Return the score of what, for each row, the trees predict that were trained without."""
         total, n_votes = np.zeros((len(rows), self._n_outputs())), np.zeros(len(rows))
         for member in self.estimators_:
-            unseen = np.flatnonzero(self._draw_rows(len(rows), member.random_state) == 0)
-            total[unseen] += self._vote(member.tree_, rows.X[unseen], self._n_threads())
+            times = self._draw_rows(len(rows), member.random_state)
+            assert times is not None
+            unseen = np.flatnonzero(times == 0)
+            if unseen.size:
+                total[unseen] += self._votes([member.tree_], rows.take(unseen).X)
             n_votes[unseen] += 1
         judged = np.flatnonzero(n_votes)
         if judged.size == 0:
             return nan
         rows = rows.take(judged)
         error = self._errors(total[judged] / n_votes[judged, np.newaxis], rows.y)
-        return float(1.0 - np.average(error, weights=rows.weight) / self._error_unit(rows))
+        unit = self._error_unit(rows.y, rows.weight)
+        return float(1.0 - np.average(error, weights=rows.weight) / unit)
 
 
-def _so_far(members: list[SingleTree], n_done: int) -> dict[str, Any]:
-    return {"estimators_": members[:n_done]}
-
-
-def _repeated(rows: Rows, times: np.ndarray) -> Rows:
-    """Return the rows that are repeated at least once, with weights that say how often."""
-    drawn = np.flatnonzero(times)
-    sample = rows.take(drawn)
-    return replace(sample, weight=sample.weight * times[drawn])
+def _trained(members: list[SingleTree]) -> list[SingleTree]:
+    return [member for member in members if hasattr(member, "tree_")]
 
 
 def _number(wanted: int | float | None, available: int) -> int:
@@ -233,18 +235,17 @@ class BNeuralForestClassifier(ClassifierTask, Forest, ForestClassifierParameters
 
     _tree_type = BNeuralTClassifier
 
-    def _probabilities(self, X: np.ndarray) -> np.ndarray:
-        return self._mean_vote(X)
+    def _probabilities(self, X: Array) -> FloatArray:
+        return self._mean_probabilities(self._trees, X)
 
-    def _scores(self, X: np.ndarray) -> np.ndarray:
-        return np.log(np.maximum(self._mean_vote(X), np.finfo(np.float64).tiny))
+    def _scores(self, X: Array) -> FloatArray:
+        return np.log(np.maximum(self._probabilities(X), np.finfo(np.float64).tiny))
+
+    def _votes(self, trees: Sequence[NeuralTree], X: Array) -> FloatArray:
+        return self._mean_probabilities(trees, X)
 
     @staticmethod
-    def _vote(tree: NeuralTree, X: np.ndarray, n_threads: int) -> np.ndarray:
-        return probabilities_of(tree, X, n_threads)
-
-    @staticmethod
-    def _errors(votes: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def _errors(votes: Array, y: Array) -> Array:
         return votes.argmax(axis=1) != y
 
 
@@ -282,13 +283,12 @@ class BNeuralForestRegressor(RegressorTask, Forest, ForestRegressorParameters):
 
     _tree_type = BNeuralTRegressor
 
-    def _values(self, X: np.ndarray) -> np.ndarray:
-        return self._mean_vote(X)[:, 0]
+    def _values(self, X: Array) -> FloatArray:
+        return self._mean_outputs(self._trees, X)[:, 0]
+
+    def _votes(self, trees: Sequence[NeuralTree], X: Array) -> FloatArray:
+        return self._mean_outputs(trees, X)
 
     @staticmethod
-    def _vote(tree: NeuralTree, X: np.ndarray, n_threads: int) -> np.ndarray:
-        return outputs_of(tree, X, n_threads)
-
-    @staticmethod
-    def _errors(votes: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def _errors(votes: Array, y: Array) -> Array:
         return np.square(votes[:, 0] - y)

@@ -15,12 +15,12 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
-from bneuralt.training.losses import NAMES as LOSSES
+from bneuralt._sklearn import Interval, RealNotInt, StrOptions
+from bneuralt._typing import Array
+from bneuralt.training.losses import LOSSES, Loss
 from bneuralt.training.optimizers import OPTIMIZERS, Optimizer
-from bneuralt.tree.activations import NAMES as ACTIVATIONS
-from bneuralt.tree.activations import OUTPUT_NAMES
+from bneuralt.tree.activations import ACTIVATIONS, Activation
 
 __all__ = [
     "PAPER_SETTINGS",
@@ -31,6 +31,10 @@ __all__ = [
 ]
 
 RandomState = int | np.random.RandomState | None
+
+#: What estimators know how to scale targets for.
+OUTPUT_ACTIVATIONS = ("linear", "sigmoid")
+ESTIMATOR_LOSSES = ("cross_entropy", "squared_error")
 
 #: What `max_epochs=None` and `batch_size="auto"` stand for; see also `_fewest_epochs`.
 FEWEST_EXAMPLES = 30_000
@@ -51,12 +55,13 @@ class TreeParameters:
     max_size: int | None = None
     n_weights: int | None = None
     n_init: int = 1
-    feature_sampling: ArrayLike | Callable[..., np.ndarray] | None = None
-    activation: str = "tanh"
+    feature_sampling: ArrayLike | Callable[..., Array] | None = None
+    activation: Any = "tanh"
     output_activation: str = "linear"
+    train_activations: bool = False
     init: str = "normal"
     init_scale: float = 2.0
-    loss: str = "squared_error"
+    loss: str | Loss = "squared_error"
     optimizer: str | Optimizer = "adam"
     learning_rate: float = 0.02
     schedule: str = "cosine"
@@ -81,7 +86,7 @@ class TreeParameters:
 class ClassifierParameters(TreeParameters):
     """Parameters of `BNeuralTClassifier`."""
 
-    loss: str = "cross_entropy"
+    loss: str | Loss = "cross_entropy"
     label_smoothing: float = 0.0
     class_weight: Mapping[Any, float] | str | None = None
 
@@ -210,20 +215,25 @@ PARAMETERS: dict[str, Parameter] = {
     "feature_sampling": Parameter(
         ["array-like", callable, None],
         "array of shape (n_features,), callable or None",
-        "Probability of each feature to be on a leaf, or a sampler: one of `bneuralt.tree.sampling`, "
-        "such as `ReceptiveFields((28, 28))` for images, or any `bneuralt.tree.generate.LeafSampler`. "
-        "None: all features are equally likely, those that are constant in the training rows "
+        "Probability of each feature to be on a leaf, or a sampler: one of "
+        "`bneuralt.tree.sampling`, such as `ReceptiveFields((28, 28))` for images, or any "
+        "`bneuralt.tree.generate.LeafSampler`. None: all features are equally likely, those that are constant in the training rows "
         "excepted.",
     ),
     "activation": Parameter(
-        [StrOptions(set(ACTIVATIONS))],
-        "str",
-        f"Activation of the inner function nodes: {', '.join(ACTIVATIONS)}.",
+        [StrOptions(set(ACTIVATIONS)), Activation, list, tuple, dict],
+        "str, Activation, list or dict",
+        f"Activation of the inner function nodes: {', '.join(ACTIVATIONS)}, or an object of "
+        "`bneuralt.tree.activations` such as `LeakyReLU(slope=0.2)`. A list: one of them for each "
+        "node, all equally likely. A dict: the same with the probability of each.",
     ),
     "output_activation": Parameter(
-        [StrOptions(set(OUTPUT_NAMES))],
+        [StrOptions(set(OUTPUT_ACTIVATIONS))],
         "{'linear', 'sigmoid'}",
         "Activation of the output nodes. Cross-entropy goes with linear ones.",
+    ),
+    "train_activations": Parameter(
+        ["boolean"], "bool", "Whether training changes the parameters of the activations."
     ),
     "init": Parameter(
         [StrOptions({"normal", "uniform"})],
@@ -233,7 +243,7 @@ PARAMETERS: dict[str, Parameter] = {
     ),
     "init_scale": Parameter([_real(0, None, "left")], "float", "See `init`."),
     "loss": Parameter(
-        [StrOptions(set(LOSSES))],
+        [StrOptions(set(ESTIMATOR_LOSSES)), *(LOSSES[name] for name in ESTIMATOR_LOSSES)],
         "{'cross_entropy', 'squared_error'}",
         "What training minimises. 'cross_entropy' is for classifiers only.",
     ),

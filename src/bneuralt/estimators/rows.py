@@ -12,14 +12,17 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import is_regressor
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import validate_data
 
-from bneuralt.estimators.scaling import Scaling
+from bneuralt._sklearn import check_sample_weight
+from bneuralt._typing import Array, FloatArray, IntArray
+from bneuralt.arrays import TABLE_DTYPES, checked_table
 
 __all__ = [
     "Rows",
@@ -30,12 +33,12 @@ __all__ = [
     "read_features",
     "read_training",
     "read_weights",
+    "refuse_not_finite",
 ]
 
-#: Tables of these types go to the engine as they are, all others become float64. Whether they are
-#: finite is looked at here, to name the column.
+#: How scikit-learn is asked to read a table. Whether values are finite is checked later, once.
 _TABLE: dict[str, Any] = {
-    "dtype": [np.float64, np.float32, np.uint8],
+    "dtype": list(TABLE_DTYPES),
     "order": "C",
     "ensure_all_finite": False,
 }
@@ -53,36 +56,52 @@ class TinyDataWarning(UserWarning):
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Different rows to train or validate on.
+    """Different rows to train or validate on: all rows of a table, or some of them.
 
     Attributes
     ----------
-    X : float64, float32 or uint8 array of shape (n_rows, n_features), C-contiguous
-    y : int32 array of class indices, or float64 array
+    table : float64, float32 or uint8 array of shape (n, n_features), C-contiguous
+        Of finite numbers. Rows that come from one another share it.
+    target : int32 array of class indices, or float64 array
+        Of all rows of the table.
     weight : float64 array of positive numbers
+        Of these rows.
+    index : int32 array or None
+        Positions of these rows in the table; None for all rows.
     times : int
         How often an epoch goes over the rows: as often as they were there on average.
     """
 
-    X: np.ndarray
-    y: np.ndarray
-    weight: np.ndarray
+    table: Array
+    target: Array
+    weight: FloatArray
+    index: IntArray | None = None
     times: int = 1
 
     def __len__(self) -> int:
-        return self.y.size
+        return self.weight.size
+
+    @cached_property
+    def y(self) -> Array:
+        """Target of each row."""
+        return self.target if self.index is None else self.target[self.index]
 
     @property
-    def arrays(self) -> tuple[Any, ...]:
-        """X, y, and the weights, or None instead of them if all are 1."""
-        return self.X, self.y, None if np.all(self.weight == 1.0) else self.weight
+    def X(self) -> Array:
+        """Features of each row."""
+        return self.table if self.index is None else self.table.take(self.index, axis=0)
 
-    def take(self, index: np.ndarray) -> Rows:
+    @property
+    def sample_weight(self) -> FloatArray | None:
+        """The weights, or None if all are 1."""
+        return None if np.all(self.weight == 1.0) else self.weight
+
+    def take(self, positions: IntArray) -> Rows:
         """Return the rows at the given positions."""
-        X, y, weight = self.X.take(index, axis=0), self.y[index], self.weight[index]
-        return Rows(X, y, weight, self.times)
+        index = positions if self.index is None else self.index[positions]
+        return replace(self, weight=self.weight[positions], index=index.astype(np.int32))
 
-    def weighed(self, factor: np.ndarray) -> Rows:
+    def weighed(self, factor: FloatArray) -> Rows:
         """Return the rows with their weights multiplied, less those that have weight 0 then."""
         rows = replace(self, weight=self.weight * factor)
         return rows if rows.weight.all() else rows.take(np.flatnonzero(rows.weight))
@@ -101,26 +120,38 @@ class Rows:
 
     def with_mean_weight_one(self) -> Rows:
         """Return the rows with their weights in the same proportions, and of mean 1."""
-        same = np.ptp(self.weight) == 0.0  # then rounding shall not make any other number of 1
+        same = np.ptp(self.weight) == 0.0  # then rounding must not turn 1 into another number
         weight = np.ones(len(self)) if same else self.weight / self.weight.mean()
         return replace(self, weight=weight)
-
-    def with_scaled_target(self, scaling: Scaling | None) -> Rows:
-        """Return the rows with a scaled target."""
-        return self if scaling is None else replace(self, y=scaling.apply(self.y))
 
 
 # -- reading what a user gives ------------------------------------------------------------
 
 
-def read_features(estimator: Any, X: Any) -> np.ndarray:
-    """Return a table of features to predict from, checked against those of the fit."""
-    table = validate_data(estimator, X, reset=False, **_TABLE)
-    _refuse_non_finite(table, estimator)
-    return table
+def read_features(estimator: Any, X: Any) -> Array:
+    """Return a table of features to predict from, as the core reads it.
+
+    Whether its values are finite is checked on the way through the trees.
+    """
+    if _is_readable(X, estimator):
+        return cast(Array, X)
+    return cast(Array, validate_data(estimator, X, reset=False, **_TABLE))
 
 
-def read_training(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, np.ndarray]:
+def _is_readable(X: Any, estimator: Any) -> bool:
+    """Return whether scikit-learn's validation would return X as it is, after 100 microseconds."""
+    return (
+        type(X) is np.ndarray
+        and X.dtype in TABLE_DTYPES
+        and X.ndim == 2
+        and X.shape[0] > 0
+        and X.shape[1] == estimator.n_features_in_
+        and X.flags.c_contiguous
+        and not hasattr(estimator, "feature_names_in_")
+    )
+
+
+def read_training(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Array, Array]:
     """Return a table of features and a target, checked.
 
     With `reset`, their number and names are what the estimator expects from then on.
@@ -137,19 +168,18 @@ def read_training(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[np.ndarr
                 "sklearn.preprocessing.OneHotEncoder as a step of a pipeline."
             ) from None
         raise
-    _refuse_non_finite(table, estimator)
-    return table, target
+    return checked_table(table, refuse=partial(refuse_not_finite, estimator)).X, target
 
 
-def read_weights(sample_weight: Any, X: np.ndarray) -> np.ndarray:
+def read_weights(sample_weight: Any, X: Array) -> Array:
     """Return the weight of each row of X, 1 if there are none."""
-    weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not weight.any():
         raise ValueError("sample_weight is zero for all rows: give some row a positive weight.")
     return weight
 
 
-def class_weights(class_weight: Any, classes: np.ndarray, rows: Rows) -> np.ndarray:
+def class_weights(class_weight: Any, classes: Array, rows: Rows) -> Array:
     """Return a factor for each row: the weight of its class.
 
     Parameters
@@ -182,21 +212,21 @@ def _refuse_many_targets(estimator: Any, y: Any) -> None:
         )
 
 
-def _refuse_non_finite(X: np.ndarray, estimator: Any) -> None:
-    if X.dtype.kind != "f":
-        return
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(X.sum()):  # much cheaper than looking at every number
-            return
-    bad = ~np.isfinite(X)
-    if not bad.any():
-        return
-    row, column = (int(i) for i in np.argwhere(bad)[0])
-    what = "NaN" if np.isnan(X[row, column]) else "infinity"
+def refuse_not_finite(estimator: Any, X: Array, row: int, column: int) -> ValueError:
+    """Return the error for a table with values that are not finite, the first of them here."""
+    value = X[row, column]
     names = getattr(estimator, "feature_names_in_", None)
     place = f"column {column}" if names is None else f"column {names[column]!r}"
-    raise ValueError(
-        f"Input X contains {what}: row {row}, {place} ({bad.sum()} such values in all). "
+    if np.isfinite(value):
+        return ValueError(
+            f"row {row} of X has the value {value:g} in {place}, too large for the float32 numbers "
+            f"in which this {type(estimator).__name__} computes: it is far beyond those that it "
+            "was trained on"
+        )
+    what = "NaN" if np.isnan(value) else "infinity"
+    n_bad = np.count_nonzero(~np.isfinite(X))
+    return ValueError(
+        f"Input X contains {what}: row {row}, {place} ({n_bad} such values in all). "
         f"{type(estimator).__name__} needs finite numbers (no NaN, no inf): drop these rows, or "
         "fill the gaps, for instance with sklearn.impute.SimpleImputer as a step of a pipeline."
     )
@@ -214,7 +244,7 @@ def _refuse_duplicated(names: Iterable[Any]) -> None:
 # -- the same rows, however they came -----------------------------------------------------
 
 
-def canonical_rows(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Rows:
+def canonical_rows(X: Array, y: Array, weight: Array) -> Rows:
     """Drop rows of weight 0, merge identical rows, and sort by a hash of the content.
 
     Examples
@@ -238,12 +268,12 @@ def canonical_rows(X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Rows:
         is_copy = identity[order[1:]] == identity[order[:-1]]
     first = np.flatnonzero(np.append(True, ~is_copy))
     index, total = order[first], np.add.reduceat(weight[order], first)
-    # A thousand rows of ten kinds shall not be trained on like ten rows.
+    # Keep the number of updates proportional to the original number of rows.
     times = int(min(total.mean() + 0.5, MOST_ROWS_TO_COPY / total.size))
-    return Rows(X.take(index, axis=0), y[index], total, max(1, times))
+    return Rows(X.take(index, axis=0), y[index], total, times=max(1, times))
 
 
-def _hash_rows(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _hash_rows(X: Array, y: Array) -> Array:
     """Return a 64-bit hash of each row and its target."""
     content = X.view(np.uint8).reshape(len(X), -1)
     n_words, n_rest = divmod(content.shape[1], 8)
@@ -262,19 +292,19 @@ def _hash_rows(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     return _mixed(hashes)
 
 
-def _folded(words: np.ndarray) -> np.ndarray:
+def _folded(words: Array) -> Array:
     """Bring high bits down: of round floating-point numbers, the low half is all zeros."""
     return words ^ (words >> np.uint64(32))
 
 
-def _mixed(z: np.ndarray) -> np.ndarray:
+def _mixed(z: Array) -> Array:
     """Scramble 64-bit words (the last step of the SplitMix64 generator)."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
 
 
-def _rank_by_content(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _rank_by_content(X: Array, y: Array) -> Array:
     """Return a number for each row, the same for identical rows only."""
     content = np.hstack([part.view(np.uint8).reshape(len(X), -1) for part in (X, y)])
     return np.unique(content.view(f"V{content.shape[1]}").ravel(), return_inverse=True)[1]
@@ -299,7 +329,7 @@ def hold_out(rows: Rows, fraction: float, rng: np.random.Generator) -> tuple[Row
             stacklevel=2,
         )
         return rows, None
-    # Sorted by target, at random among equals, every so-manieth row is held out.
+    # Sorted by target, at random among equals, every k-th row is held out.
     by_target = np.lexsort((rng.random(n_rows), rows.y))
     n_held = min(max(1, round(fraction * n_rows)), n_rows - 1)
     held = np.zeros(n_rows, dtype=bool)
@@ -309,7 +339,7 @@ def hold_out(rows: Rows, fraction: float, rng: np.random.Generator) -> tuple[Row
     return rows.take(np.flatnonzero(~held)), rows.take(np.flatnonzero(held))
 
 
-def _keep_every_class(y: np.ndarray, held: np.ndarray) -> None:
+def _keep_every_class(y: Array, held: Array) -> None:
     """Give back a row of each class that has none left to train on."""
     n_members, n_held = np.bincount(y), np.bincount(y[held], minlength=y.max() + 1)
     for lost in np.flatnonzero(n_held == n_members):

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bneuralt._typing import FloatArray
+from bneuralt.tree import NeuralTree
 from bneuralt.tree.activations import activation_code
-from bneuralt.tree.neural_tree import NeuralTree
 
 __all__ = ["Scaling", "fold", "learn_scaling"]
 
@@ -21,10 +22,10 @@ LARGEST_FACTOR = 1e18
 class Scaling(NamedTuple):
     """What takes a raw value x to `(x - offset) * factor`."""
 
-    offset: np.ndarray
-    factor: np.ndarray
+    offset: FloatArray
+    factor: FloatArray
 
-    def apply(self, values: np.ndarray) -> np.ndarray:
+    def apply(self, values: FloatArray) -> FloatArray:
         """Return the scaled values."""
         return (values - self.offset) * self.factor
 
@@ -37,7 +38,7 @@ class Scaling(NamedTuple):
 
 
 def learn_scaling(
-    kind: str | None, X: np.ndarray, weight: np.ndarray, constant: float = 0.0
+    kind: str | None, X: FloatArray, weight: FloatArray, constant: float = 0.0
 ) -> Scaling | None:
     """Learn how to scale each column.
 
@@ -77,8 +78,8 @@ def learn_scaling(
 
 
 def _moments(
-    X: np.ndarray, weight: np.ndarray, low: np.ndarray, span: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+    X: FloatArray, weight: FloatArray, low: FloatArray, span: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Return mean and variance of `(X - low) / span`, which cannot overflow or cancel badly."""
     total, total_square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     n_rows = max(1, 100_000 // X.shape[1])  # never a float64 copy of the whole table

@@ -8,24 +8,22 @@ are drawn in `generate`, training in `training`, and the parameters with their d
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from math import inf
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import _fit_context
 
+from bneuralt._sklearn import fit_context
+from bneuralt._typing import Array, FloatArray
 from bneuralt.estimators.base import (
     ClassifierTask,
     NeuralTreeEstimator,
     RegressorTask,
-    outputs_of,
-    probabilities_of,
-    scores_of,
+    scores_of_outputs,
 )
 from bneuralt.estimators.callbacks import Report, Step, describe_epoch
+from bneuralt.estimators.fitting import TreeFit, train_fits
 from bneuralt.estimators.parameters import (
     FEWEST_EXAMPLES,
     LARGE_BATCH,
@@ -38,15 +36,9 @@ from bneuralt.estimators.parameters import (
 )
 from bneuralt.estimators.rows import Rows, hold_out
 from bneuralt.estimators.scaling import fold, learn_scaling
+from bneuralt.training import EpochState, OptimizerState, TrainingSettings
 from bneuralt.training.losses import check_loss
-from bneuralt.training.trainer import (
-    OptimizerState,
-    TrainingInterrupted,
-    TrainingResult,
-    TrainingSettings,
-    train,
-)
-from bneuralt.tree.neural_tree import NeuralTree
+from bneuralt.tree import NeuralTree
 from bneuralt.tree.sampling import FeatureSampler
 
 __all__ = ["PAPER_SETTINGS", "BNeuralTClassifier", "BNeuralTRegressor"]
@@ -58,7 +50,7 @@ class SingleTree(NeuralTreeEstimator):
     tree_: NeuralTree
     n_iter_: int
     best_epoch_: int | None
-    history_: dict[str, np.ndarray]
+    history_: dict[str, FloatArray]
     _trained_tree: NeuralTree  # as it came out of training: for scaled features
     _optimizer_state: OptimizerState | None
     _fewest_epochs: ClassVar[int]
@@ -72,40 +64,115 @@ class SingleTree(NeuralTreeEstimator):
         return self.tree_.n_parameters
 
     def _step(self, rows: Rows) -> Step:
-        n_times = (1 if self._goes_on() else self.n_init) + (self.early_stopping == "refit")
+        n_times = (1 if self._is_warm_start() else self.n_init) + (self.early_stopping == "refit")
         n_epochs = self._n_epochs(rows) * n_times
         return Step("epoch", n_epochs, partial(describe_epoch, score_name=self._score_name))
 
     def _fit_rows(self, rows: Rows, validation: Rows | None, report: Report | None) -> None:
-        goes_on = self._goes_on()
+        fit = self._plan(rows, validation)
+        self._train(fit, report)
+        if refit := self._plan_refit(fit, rows):
+            search = self.history_, self.best_epoch_
+            self._train(refit, report)
+            self.history_, self.best_epoch_ = search
+
+    def _plan(self, rows: Rows, validation: Rows | None) -> TreeFit:
+        """Decide what is trained on which rows; learn the scaling and draw the trees."""
         structure, split, order = np.random.default_rng(self._draw_seed()).spawn(3)
-        seed = int(order.integers(2**63))
         settings = self._settings(rows)
         training = rows
         if validation is None and settings.select is not None:
             training, validation = hold_out(rows, self.validation_fraction, split)
         if validation is None:
             settings = replace(settings, select=None, patience=None)
-
-        if goes_on:
-            starts: Iterable[NeuralTree] = [self._last_tree()]
+        if self._is_warm_start():
+            starts = [self._last_tree()]
         else:
             self._learn_scaling(training)
-            starts = (self._draw_tree(training, structure) for _ in range(self.n_init))
-        once = training.one_epoch().with_mean_weight_one()
-        start, result = self._train(starts, once, validation, settings, seed, report)
+            starts = [self._draw_tree(training, structure) for _ in range(self.n_init)]
+        return self._new_fit(
+            starts,
+            training.one_epoch().with_mean_weight_one(),
+            validation,
+            settings,
+            int(order.integers(2**63)),
+        )
 
-        refit = self.early_stopping == "refit" and training is not rows
-        if refit and result.status != "callback" and self.best_epoch_ is not None:
-            search = self.history_, self.best_epoch_
-            settings = replace(
-                settings, max_epochs=self.best_epoch_ + 1, select=None, patience=None
+    def _plan_refit(self, fit: TreeFit, rows: Rows) -> TreeFit | None:
+        """Return the training on all rows that follows one on a part of them, if it is wanted."""
+        result = fit.result
+        wanted = self.early_stopping == "refit" and fit.validation_is_in_table
+        if not wanted or result.status == "callback" or result.best_epoch is None:
+            return None
+        if not self._is_warm_start():
+            self._learn_scaling(rows)
+        settings = replace(
+            fit.settings, max_epochs=result.best_epoch + 1, select=None, patience=None
+        )
+        once = rows.one_epoch().with_mean_weight_one()
+        return self._new_fit([fit.starts[fit.best]], once, None, settings, fit.seed)
+
+    def _new_fit(
+        self,
+        starts: list[NeuralTree],
+        rows: Rows,
+        validation: Rows | None,
+        settings: TrainingSettings,
+        seed: int,
+        optimizer_state: OptimizerState | None = None,
+    ) -> TreeFit:
+        return TreeFit(
+            starts,
+            rows,
+            validation,
+            settings,
+            seed,
+            self._input_scaling,
+            self._target_scaling,
+            optimizer_state,
+        )
+
+    def _train(self, fit: TreeFit, report: Report | None) -> None:
+        """Train one tree and keep it, also if Ctrl-C cuts it short."""
+        stopped = False
+        judged = fit.rows if fit.validation is None else fit.validation
+        unit = self._error_unit(fit.scaled_target(judged), judged.weight)
+
+        def report_epoch(state: EpochState) -> bool:
+            nonlocal stopped
+            assert report is not None
+            error = state.train_error if fit.validation is None else state.val_error
+            stopped = stopped or report(
+                state, 1.0 - error / unit, lambda: self._attributes_at(state)
             )
-            if not goes_on:
-                self._learn_scaling(rows)
-            once = rows.one_epoch().with_mean_weight_one()
-            self._train([start], once, None, settings, seed, report)
-            self.history_, self.best_epoch_ = search
+            return stopped
+
+        try:
+            train_fits(
+                [fit],
+                self._n_threads(),
+                report_epoch if report else None,
+                (lambda _: stopped) if report else None,
+            )
+        finally:
+            if None not in fit.results:
+                self._keep(fit)
+
+    def _keep(self, fit: TreeFit) -> None:
+        """Make the best result what this estimator is from now on."""
+        result = fit.result
+        self._trained_tree = result.tree
+        self._optimizer_state = None
+        self.tree_ = self._fold(result.tree)
+        self.n_iter_ = result.n_epochs
+        self.best_epoch_ = result.best_epoch
+        self.history_ = {}
+        for kind, judged in {"train": fit.rows, "val": fit.validation}.items():
+            if judged is not None:
+                unit = self._error_unit(fit.scaled_target(judged), judged.weight)
+                self.history_[f"{kind}_loss"] = result.history[f"{kind}_loss"]
+                self.history_[f"{kind}_score"] = 1.0 - result.history[f"{kind}_error"] / unit
+        self.history_["learning_rate"] = result.history["learning_rate"]
 
     def _n_epochs(self, rows: Rows) -> int:
         """Return `max_epochs`; by default, few rows are gone over more often."""
@@ -119,11 +186,8 @@ class SingleTree(NeuralTreeEstimator):
         return self.batch_size
 
     def _settings(self, rows: Rows) -> TrainingSettings:
-        label_smoothing = getattr(self, "label_smoothing", 0.0)
-        check_loss(self.loss, self._n_outputs(), self.output_activation, label_smoothing)
         return TrainingSettings(
-            loss=self.loss,
-            label_smoothing=label_smoothing,
+            loss=check_loss(self._loss(), self._n_outputs(), self.output_activation),
             optimizer=self.optimizer,
             learning_rate=self.learning_rate,
             schedule=self.schedule,
@@ -152,6 +216,7 @@ class SingleTree(NeuralTreeEstimator):
             init_scale=self.init_scale,
             activation=self.activation,
             output_activation=self.output_activation,
+            train_activations=self.train_activations,
             feature_sampling=self._leaf_probabilities(rows),
             dtype=self.dtype,
             random_state=rng,
@@ -180,75 +245,6 @@ class SingleTree(NeuralTreeEstimator):
         varying = chances * (self._input_scaling.factor != 0.0)
         return varying if varying.any() else chances
 
-    def _train(
-        self,
-        starts: Iterable[NeuralTree],
-        rows: Rows,
-        validation: Rows | None,
-        settings: TrainingSettings,
-        seed: int,
-        report: Report | None,
-        optimizer_state: Any = None,
-    ) -> tuple[NeuralTree, TrainingResult]:
-        """Train trees and keep the best, also if Ctrl-C cuts it short.
-
-        Returns the tree as it was before training, and the result.
-        """
-        rows = rows.with_scaled_target(self._target_scaling)
-        if validation is not None:
-            validation = validation.with_scaled_target(self._target_scaling)
-
-        X, y, weight = rows.arrays
-        unit = self._error_unit(rows if validation is None else validation)
-
-        def tell(state: Any) -> bool:
-            assert report is not None
-            error = state.train_error if validation is None else state.val_error
-            return report(state, 1.0 - error / unit, lambda: self._attributes_at(state))
-
-        best, lowest = None, inf
-        for start in starts:
-            try:
-                result = train(
-                    start,
-                    X,
-                    y,
-                    settings=settings,
-                    seed=seed,
-                    sample_weight=weight,
-                    validation=None if validation is None else validation.arrays,
-                    input_scaling=self._input_scaling,
-                    n_threads=self._n_threads(),
-                    callback=tell if report else None,
-                    optimizer_state=optimizer_state,
-                )
-            except TrainingInterrupted as interruption:
-                if best is None:
-                    self._keep(interruption.result, rows, validation)
-                raise
-            loss = _final_loss(result, "val" if settings.select else "train")
-            if best is None or loss < lowest:
-                best, lowest = (start, result), loss
-                self._keep(result, rows, validation)
-            if result.status == "callback":
-                break
-        assert best is not None
-        return best
-
-    def _keep(self, result: TrainingResult, rows: Rows, validation: Rows | None) -> None:
-        self._trained_tree = result.tree
-        self._optimizer_state = None
-        self.tree_ = self._fold(result.tree)
-        self.n_iter_ = result.n_epochs
-        self.best_epoch_ = result.best_epoch
-        self.history_ = {}
-        for kind, judged in {"train": rows, "val": validation}.items():
-            if judged is not None:
-                error = result.history[f"{kind}_error"] / self._error_unit(judged)
-                self.history_[f"{kind}_loss"] = result.history[f"{kind}_loss"]
-                self.history_[f"{kind}_score"] = 1.0 - error
-        self.history_["learning_rate"] = result.history["learning_rate"]
-
     def _attributes_at(self, state: Any) -> dict[str, Any] | None:
         """Return what makes a copy of this estimator one that is fitted up to `state`."""
         tree = getattr(state, "tree", None)
@@ -266,7 +262,7 @@ class SingleTree(NeuralTreeEstimator):
         return self._trained_tree
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
-        """Go once over the rows, with the scaling of the first call and no end in sight."""
+        """Train for one epoch with the scaling of the first call, at a constant rate."""
         is_first = not self.__sklearn_is_fitted__()
         rows = self._read_rows(X, y, sample_weight, is_first, classes)
         seed, n_before, earlier, state = self._draw_seed(), 0, {}, None
@@ -280,21 +276,13 @@ class SingleTree(NeuralTreeEstimator):
         settings = replace(
             self._settings(rows), max_epochs=1, schedule="constant", select=None, patience=None
         )
-        once = rows.one_epoch()
-        _, result = self._train([tree], once, None, settings, seed + n_before, None, state)
-        self._optimizer_state = result.optimizer_state
+        fit = self._new_fit([tree], rows.one_epoch(), None, settings, seed + n_before, state)
+        self._train(fit, None)
+        self._optimizer_state = fit.result.optimizer_state
         self.n_iter_ += n_before
         for name, figures in self.history_.items():
             self.history_[name] = np.concatenate([earlier.get(name, []), figures])
         return self
-
-
-def _final_loss(result: TrainingResult, kind: str) -> float:
-    """Return the loss of the weights that were kept, infinite if they diverged."""
-    losses = result.history[f"{kind}_loss"]
-    if result.status == "diverged" or losses.size == 0:
-        return inf
-    return float(losses[-1 if result.best_epoch is None else result.best_epoch])
 
 
 @declared
@@ -340,7 +328,7 @@ class BNeuralTClassifier(ClassifierTask, SingleTree, ClassifierParameters):
     array([0, 0])
     """
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go once over some rows, and keep the state of the optimizer for the next call.
 
@@ -378,11 +366,12 @@ class BNeuralTClassifier(ClassifierTask, SingleTree, ClassifierParameters):
             )
         return self._partial_fit(X, y, sample_weight, classes)
 
-    def _scores(self, X: np.ndarray) -> np.ndarray:
-        return scores_of(self.tree_, X, self._n_threads())
+    def _scores(self, X: Array) -> FloatArray:
+        outputs = self._mean_outputs([self.tree_], X)
+        return scores_of_outputs(outputs, self.tree_)
 
-    def _probabilities(self, X: np.ndarray) -> np.ndarray:
-        return probabilities_of(self.tree_, X, self._n_threads())
+    def _probabilities(self, X: Array) -> FloatArray:
+        return self._mean_probabilities([self.tree_], X)
 
 
 @declared
@@ -424,7 +413,7 @@ class BNeuralTRegressor(RegressorTask, SingleTree, RegressorParameters):
     True
     """
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Go once over some rows, and keep the state of the optimizer for the next call.
 
@@ -443,5 +432,5 @@ class BNeuralTRegressor(RegressorTask, SingleTree, RegressorParameters):
         """
         return self._partial_fit(X, y, sample_weight)
 
-    def _values(self, X: np.ndarray) -> np.ndarray:
-        return outputs_of(self.tree_, X, self._n_threads())[:, 0].astype(np.float64)
+    def _values(self, X: Array) -> FloatArray:
+        return self._mean_outputs([self.tree_], X)[:, 0]

@@ -1,15 +1,8 @@
-"""Files: JSON text that is read strictly, and files that are written in full or not at all."""
+"""Strict reading of JSON text, and atomic writing of files."""
 
 from bneuralt.files.atomic import write_atomically
-from bneuralt.files.json_text import (
-    ModelFileError,
-    check_format,
-    check_keys,
-    errors_naming,
-    format_json,
-    parse_json,
-    read_text,
-)
+from bneuralt.files.json_text import check_format, check_keys, format_json, parse_json
+from bneuralt.files.text_files import ModelFileError, errors_naming, read_text
 
 __all__ = [
     "ModelFileError",

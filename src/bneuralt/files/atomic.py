@@ -1,4 +1,4 @@
-"""Writing files: in full, or not at all."""
+"""Atomic writing of files."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ __all__ = ["write_atomically"]
 
 
 def write_atomically(path: str | PathLike[str], content: str | bytes) -> None:
-    """Write a file so that it is there in full, or not at all.
+    """Write a file in full or not at all.
 
-    The content goes to a new file beside `path`, which then takes its place; a reader, or a
-    machine that stops half-way, never sees a part of it.
+    The content is written to a temporary file in the same folder, which then replaces `path`.
+    Readers never see a partial file, even if the machine crashes.
 
     Parameters
     ----------
     path : str or path-like
-        File to write; an existing one is replaced.
+        File to write. An existing file is replaced.
     content : str or bytes
-        Text is written as UTF-8.
+        Content of the file; text is written as UTF-8.
     """
-    target = os.path.realpath(path)  # write through a link, do not replace it
+    target = os.path.realpath(path)  # replace the target of a link, not the link
     temporary = f"{target}.{secrets.token_hex(6)}.tmp"
     data = content.encode() if isinstance(content, str) else content
     try:

@@ -1,61 +1,38 @@
-"""JSON text: formatted for people, parsed strictly.
+"""Format and parse JSON text.
 
-Reading trusts nothing: whatever is wrong with a file ends in a `ModelFileError` that says what
-and where.
+Parsing is strict: any problem with a file raises a `ModelFileError` that says what is wrong and
+where.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from os import PathLike
+from collections.abc import Iterable
 from typing import Any
 
-__all__ = [
-    "ModelFileError",
-    "check_format",
-    "check_keys",
-    "errors_naming",
-    "format_json",
-    "parse_json",
-    "read_text",
-]
+from bneuralt.files.text_files import ModelFileError
 
+__all__ = ["ModelFileError", "check_format", "check_keys", "format_json", "parse_json"]
 
-class ModelFileError(ValueError):
-    """A file or text is not what it should be; the message says what is wrong and where."""
-
-
-# -- files and JSON text ------------------------------------------------------------------
-
-#: More than any of our formats needs, far less than what troubles a parser.
+#: Largest nesting of a text: more than our formats need, less than the parser can take.
 MAX_NESTING = 20
 
 
-def read_text(path: str | PathLike[str]) -> str:
-    """Read a whole text file as UTF-8."""
-    with open(path, "rb") as file:
-        data = file.read()
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise ModelFileError(f"the file is not UTF-8 text: byte {error.start} is wrong") from None
-
-
-@contextmanager
-def errors_naming(path: str | PathLike[str]) -> Iterator[None]:
-    """Put the name of the file in front of what is wrong with it."""
-    try:
-        yield
-    except ModelFileError as error:
-        raise ModelFileError(f"{os.fspath(path)}: {error}") from None
-
-
 def format_json(value: Any, indent: str = "") -> str:
-    """Return JSON text with one key per line, and lists of plain values on a single line.
+    """Return JSON text with one key per line and lists of plain values on a single line.
+
+    Parameters
+    ----------
+    value : dict, list, str, number, bool or None
+        What to format; numbers must be finite.
+    indent : str
+        Blanks in front of each line but the first.
+
+    Returns
+    -------
+    str
+        The text, without a final newline.
 
     Examples
     --------
@@ -78,7 +55,23 @@ def format_json(value: Any, indent: str = "") -> str:
 
 
 def parse_json(text: str) -> Any:
-    """Parse JSON text; complain about broken, deeply nested or ambiguous text, and NaN."""
+    """Parse JSON text strictly.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+
+    Returns
+    -------
+    dict, list, str, number, bool or None
+        The parsed value.
+
+    Raises
+    ------
+    ModelFileError
+        The text is not valid, nested too deeply, contains NaN or infinity, or repeats a key.
+    """
     _check_nesting(text)
     try:
         return json.loads(
@@ -92,11 +85,11 @@ def parse_json(text: str) -> Any:
         ) from None
     except ModelFileError:
         raise
-    except ValueError as error:  # such as an integer of thousands of digits
+    except ValueError as error:  # for example an integer of thousands of digits
         raise ModelFileError(f"the text is not valid JSON: {error}") from None
 
 
-# The closing quote is optional so that a string without one is read once, not again and again.
+# The closing quote is optional so that an unclosed string is scanned once, not from every quote.
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"?|[][{}]', re.DOTALL)
 
 
@@ -110,8 +103,8 @@ def _check_nesting(text: str) -> None:
             depth -= 1
         if depth > MAX_NESTING:
             raise ModelFileError(
-                f"the text nests more than {MAX_NESTING} levels deep at character "
-                f"{token.start()}: this is not one of our files"
+                f"the text is nested more than {MAX_NESTING} levels deep at character "
+                f"{token.start()}: it is not a bneuralt file"
             )
 
 
@@ -124,43 +117,69 @@ def _unambiguous_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(result) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise ModelFileError(f"the key {twice!r} is there twice")
+        raise ModelFileError(f"the key {twice!r} occurs twice")
     return result
 
 
 def check_format(data: Any, name: str, newest: int) -> int:
-    """Check that parsed JSON says it is of our format `name`, and return its version.
+    """Check that parsed JSON is of a given format, and return its version.
 
     Parameters
     ----------
-    data : parsed JSON
+    data : dict
+        The parsed JSON.
     name : str
-        What its key "format" must say.
+        The expected value of its key "format".
     newest : int
-        The newest version this release reads; versions count from 1.
+        The newest version that this release reads; the first version is 1.
+
+    Returns
+    -------
+    int
+        The version.
+
+    Raises
+    ------
+    ModelFileError
+        The format is another one, or the version is not supported.
     """
     if not isinstance(data, dict) or "format" not in data:
         hint = ""
         if isinstance(data, dict) and {"name", "children"} <= data.keys():
-            hint = " (a tree of the paper's authors? use NeuralTree.from_authors_json)"
-        raise ModelFileError(f'this is not a {name} file: it has no key "format"{hint}')
+            hint = "; for a tree of the paper's authors, use NeuralTree.from_authors_json"
+        raise ModelFileError(f'not a {name} file: it has no key "format"{hint}')
     if data["format"] != name:
-        raise ModelFileError(f'this is not a {name} file: its "format" is {data["format"]!r}')
+        raise ModelFileError(f'not a {name} file: its "format" is {data["format"]!r}')
     version = data.get("version")
     if type(version) is not int or version < 1:
-        raise ModelFileError(f'"version" is {version!r}, it must be a whole number from 1')
+        raise ModelFileError(f'"version" is {version!r}, but must be a positive integer')
     if version > newest:
         raise ModelFileError(
-            f"this file is of version {version} of the {name} format, and this release of "
-            f"bneuralt reads up to version {newest}: install a newer bneuralt"
+            f"the file has version {version} of the {name} format, but this release of bneuralt "
+            f"reads versions up to {newest}: install a newer bneuralt"
         )
     return version
 
 
-def check_keys(data: dict[str, Any], wanted: Iterable[str], where: str) -> None:
-    """Check that a JSON object has the wanted keys and no others."""
-    wanted = set(wanted)
-    if missing := wanted - data.keys():
+def check_keys(data: dict[str, Any], expected: Iterable[str], where: str) -> None:
+    """Check that a JSON object has the expected keys and no others.
+
+    Parameters
+    ----------
+    data : dict
+        The parsed object.
+    expected : iterable of str
+        Its keys.
+    where : str
+        Name of the object, for messages.
+
+    Raises
+    ------
+    ModelFileError
+        A key is missing or unknown.
+    """
+    expected = set(expected)
+    if missing := expected - data.keys():
         raise ModelFileError(f"{where} lacks the key {min(missing)!r}")
-    if unknown := data.keys() - wanted:
+    if unknown := data.keys() - expected:
         raise ModelFileError(f"{where} has a key that does not belong there: {min(unknown)!r}")

@@ -1,4 +1,4 @@
-"""Tables as people have them: CSV files, and what their cells mean."""
+"""CSV tables: reading their cells, and encoding them as features and targets."""
 
 from bneuralt.tables.encoding import TableEncoding, learn_encoding
 from bneuralt.tables.reading import Table, TableError, parse_csv, read_csv

@@ -1,10 +1,10 @@
-"""What the cells of a table mean: numbers, categories, the target.
+"""Encode the cells of a table as features and targets.
 
-`learn_encoding` looks at a training table and decides; the resulting `TableEncoding` is remembered
-in the model file and turns later tables into features in exactly the same way.
+`learn_encoding` decides from the training table which columns are numbers and which are categories.
+The resulting `TableEncoding` is stored in the model file and encodes later tables in the same way.
 
-Nothing is guessed silently: a missing value, a column that mixes numbers and text, or a category
-that was never seen is refused with its row and column.
+Nothing is guessed: missing values, columns that mix numbers and text, and categories that the
+training table does not contain are errors, reported with row and column.
 """
 
 from __future__ import annotations
@@ -12,26 +12,40 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from bneuralt.tables.reading import Table, TableError, number_in, quoted
+from bneuralt._typing import Array, FloatArray
+from bneuralt.tables.reading import Table, TableError, quoted, to_number
 
+__all__ = ["FeatureColumn", "TableEncoding", "learn_encoding"]
+
+#: Cells that stand for a missing value, in lower case.
 MISSING = frozenset({"", "?", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null"})
 
-# Integer targets with no more distinct values than this are read as classes.
+#: Integer targets with at most this many distinct values are classes by default.
 MAX_INTEGER_CLASSES = 20
 
 
 def _label(cell: str) -> str:
-    """The name of a class or category: '3.0' and '3' are the same one."""
+    """Return the name of a class or category; '3.0' and '3' are the same."""
     return re.sub(r"(?<=\d)\.0*$", "", cell) if re.fullmatch(r"[+-]?\d+\.0*", cell) else cell
 
 
 @dataclass(frozen=True)
 class FeatureColumn:
-    """One column of a table as the model sees it: a number, or a text of known categories."""
+    """A column of a table that is used as a number or as a set of categories.
+
+    Attributes
+    ----------
+    name : str
+        Name of the column.
+    position : int
+        Its index in the training table.
+    categories : tuple of str or None
+        The categories of the training table, sorted; None for numbers.
+    """
 
     name: str
     position: int
@@ -39,33 +53,37 @@ class FeatureColumn:
 
     @property
     def feature_names(self) -> list[str]:
+        """Names of the features of this column: its name, or one indicator per category."""
         if self.categories is None:
             return [self.name]
-        # Of two categories one indicator says it all; a single one says nothing.
+        # Two categories need one indicator only; a single category is constant.
         shown = self.categories[1:] if len(self.categories) <= 2 else self.categories
         return [f"{self.name}={category}" for category in shown]
 
 
 @dataclass(frozen=True)
 class TableEncoding:
-    """How the columns of one table become features and targets.
+    """How the columns of a table are converted to features and targets.
 
-    Made by `learn_encoding`, stored in the model file with `to_dict` and brought back with
+    `learn_encoding` creates it. Model files store it with `to_dict` and restore it with
     `from_dict`.
 
     Attributes
     ----------
     columns : tuple of FeatureColumn
         The columns used as features.
-    target, target_position : str, int
-        The column to be predicted.
+    target : str
+        Name of the column to predict.
+    target_position : int
+        Its index in the training table.
     task : {"classification", "regression"}
+        What is predicted.
     whole_numbers : bool
-        Whether all class labels are whole numbers; they become integers, otherwise text.
+        Whether class labels are integers; otherwise they are text.
     n_columns : int
-        Number of columns of the table, used and unused ones.
+        Number of columns of the training table, including unused ones.
     has_header : bool
-        Whether columns are known by name; otherwise they are told by position.
+        Whether columns are identified by name; otherwise by position.
     """
 
     columns: tuple[FeatureColumn, ...]
@@ -78,24 +96,37 @@ class TableEncoding:
 
     @property
     def feature_names(self) -> list[str]:
-        """Names of the features, one per column of the matrix; ``name=category`` for indicators."""
+        """Names of the features; ``name=category`` for indicators."""
         return [name for column in self.columns for name in column.feature_names]
 
     @property
     def column_names(self) -> list[str]:
+        """Names of the columns used as features."""
         return [column.name for column in self.columns]
 
-    def features(self, table: Table, *, decimal: str = ".") -> np.ndarray:
-        """The feature matrix of a table, float64, one row per row of the table.
+    def features(self, table: Table, *, decimal: str = ".") -> FloatArray:
+        """Return the features of a table.
+
+        Parameters
+        ----------
+        table : Table
+            A table with the feature columns of the training table.
+        decimal : str
+            The decimal point, "." or ",".
+
+        Returns
+        -------
+        float64 array of shape (n_rows, n_features)
+            The features, in the order of `feature_names`.
 
         Raises
         ------
         TableError
-            When a column is absent, a value is missing or not a number, or a category was not
-            seen in the table the encoding was learnt from.
+            A column or a value is missing, a value is not a number, or a category is not in the
+            training table.
         """
         used = self._find(table)
-        _refuse_missing(table, used)
+        _check_no_missing(table, used)
         matrix = np.empty((table.n_rows, len(self.feature_names)))
         at = 0
         for column, j in zip(self.columns, used, strict=True):
@@ -106,16 +137,29 @@ class TableEncoding:
             at += len(column.feature_names)
         return matrix
 
-    def labels(self, table: Table, *, decimal: str = ".") -> np.ndarray | None:
-        """The target of a table, or None when the table has no target column."""
+    def labels(self, table: Table, *, decimal: str = ".") -> Array | None:
+        """Return the target of a table.
+
+        Parameters
+        ----------
+        table : Table
+            The table.
+        decimal : str
+            The decimal point, "." or ",".
+
+        Returns
+        -------
+        array of shape (n_rows,) or None
+            Numbers or class labels; None if the table has no target column.
+        """
         j = self._find_target(table)
         if j is None:
             return None
-        _refuse_missing(table, [j])
+        _check_no_missing(table, [j])
         if self.task == "regression":
             return _numbers(table, j, decimal)
         labels = [_label(cell) for cell in table.columns[j]]
-        # In a later table an unknown label may be anything; it is simply a wrong answer there.
+        # Labels of a later table need not be in the training table; predictions then differ.
         if self.whole_numbers and all(re.fullmatch(r"[+-]?\d+", label) for label in labels):
             return np.array([int(label) for label in labels])
         return np.array(labels)
@@ -127,9 +171,9 @@ class TableEncoding:
         if self._by_name(table):
             absent = [name for name in self.column_names if name not in table.names]
             if absent:
-                table.refuse(
-                    f"lacks {quoted(absent)}, which the model needs. "
-                    f"The columns of the file are: {quoted(table.names)}."
+                raise table.error(
+                    f"has no column {quoted(absent)}, which the model needs. "
+                    f"Its columns are: {quoted(table.names)}."
                 )
             return [table.names.index(name) for name in self.column_names]
         width = len(table.names)
@@ -137,9 +181,9 @@ class TableEncoding:
             return [column.position for column in self.columns]
         if width == self.n_columns - 1:  # the same table without its target
             return [c.position - (c.position > self.target_position) for c in self.columns]
-        table.refuse(
-            f"has {width} columns and no header to tell them by; the model was trained on "
-            f"{self.n_columns} columns ({self.target!r}, the target, among them)."
+        raise table.error(
+            f"has {width} columns and no header; the model was trained on {self.n_columns} columns "
+            f"(including the target {self.target!r}). Add a header, or provide the same columns."
         )
 
     def _find_target(self, table: Table) -> int | None:
@@ -148,7 +192,7 @@ class TableEncoding:
         return self.target_position if len(table.names) == self.n_columns else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything needed to encode another table, in types that JSON knows."""
+        """Return the encoding as a dictionary that JSON can store."""
         columns = []
         for column in self.columns:
             entry: dict[str, Any] = {"name": column.name, "position": column.position}
@@ -167,7 +211,23 @@ class TableEncoding:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TableEncoding:
-        """The inverse of `to_dict`; a ValueError names the entry that is absent or wrong."""
+        """Create an encoding from the dictionary of `to_dict`.
+
+        Parameters
+        ----------
+        data : dict
+            The result of `to_dict`.
+
+        Returns
+        -------
+        TableEncoding
+            An encoding equal to the stored one.
+
+        Raises
+        ------
+        ValueError
+            An entry is missing or of the wrong type.
+        """
         try:
             columns = tuple(
                 FeatureColumn(
@@ -210,34 +270,40 @@ def learn_encoding(
     max_categories: int = 50,
     decimal: str = ".",
 ) -> TableEncoding:
-    """Decide how the columns of a table become features.
+    r"""Decide how the columns of a table are converted to features.
 
     Parameters
     ----------
     table : Table
+        The training table.
     target : str
-        The column to predict: its name, or its number counted from 1 (-1 is the last).
+        The column to predict: its name, or its number counted from 1; -1 is the last column.
     task : {"auto", "classification", "regression"}
-        "auto" means classification when the target holds text, or at most 20 different whole
-        numbers.
+        "auto" means classification if the target is text or has at most 20 distinct whole numbers.
     categorical : collection of str
-        Columns to be read as categories although they hold numbers.
+        Columns of numbers to treat as categories.
     drop : collection of str
-        Columns to leave out.
+        Columns to ignore.
     max_categories : int
-        Text columns with more different values than this are refused: they are rather names or
-        identifiers.
+        Largest number of categories of a text column. Columns with more are errors, since they
+        probably are names or identifiers.
     decimal : str
         The decimal point, "." or ",".
 
     Returns
     -------
     TableEncoding
+        The encoding of this table and of later ones.
+
+    Raises
+    ------
+    TableError
+        The table cannot be encoded.
 
     Examples
     --------
     >>> from bneuralt.tables.reading import parse_csv
-    >>> table = parse_csv(b"cm,sex,hair,kg\\n170,f,red,60\\n180,m,grey,80.5\\n160,f,fair,55\\n")
+    >>> table = parse_csv(b"cm,sex,hair,kg\n170,f,red,60\n180,m,grey,80.5\n160,f,fair,55\n")
     >>> encoding = learn_encoding(table, "kg")
     >>> encoding.task, encoding.feature_names
     ('regression', ['cm', 'sex=m', 'hair=fair', 'hair=grey', 'hair=red'])
@@ -251,9 +317,9 @@ def learn_encoding(
     declared = {table.position(name) for name in categorical}
     for at, what in ((declared, "categorical"), (dropped, "dropped")):
         if target_at in at:
-            table.refuse(f"the target {table.names[target_at]!r} cannot be {what} as well.")
+            raise table.error(f"the target {table.names[target_at]!r} cannot be {what}.")
     used = [j for j in range(len(table.names)) if j != target_at and j not in dropped]
-    _refuse_missing(table, [*used, target_at], can_drop=True)
+    _check_no_missing(table, [*used, target_at], can_drop=True)
     columns = tuple(
         FeatureColumn(
             table.names[j], j, _categories(table, j, j in declared, max_categories, decimal)
@@ -271,12 +337,12 @@ def learn_encoding(
         table.has_header,
     )
     if not encoding.feature_names:
-        table.refuse("no column is left to predict from.")
+        raise table.error("no column is left to predict from; drop fewer columns.")
     return encoding
 
 
 def _nameless_and_empty(table: Table) -> set[int]:
-    """Columns with neither a name nor a value: what trailing delimiters leave behind."""
+    """Return the columns without name and values, which trailing delimiters create."""
     return {
         j
         for j, column in enumerate(table.columns)
@@ -284,7 +350,7 @@ def _nameless_and_empty(table: Table) -> set[int]:
     }
 
 
-def _refuse_missing(table: Table, used: Iterable[int], can_drop: bool = False) -> None:
+def _check_no_missing(table: Table, used: Iterable[int], can_drop: bool = False) -> None:
     places: list[str] = []
     count = 0
     for j in used:
@@ -296,103 +362,105 @@ def _refuse_missing(table: Table, used: Iterable[int], can_drop: bool = False) -
     if places:
         shown = "; ".join(places[:5]) + ("; ..." if count > len(places[:5]) else "")
         noun = "value is" if count == 1 else "values are"
-        drop = ", or leave the column out (--drop COLUMN)" if can_drop else ""
-        table.refuse(f"{count} {noun} missing: {shown}. Fill in or remove those rows{drop}.")
+        remedies = "Fill them in, or remove those rows"
+        if can_drop:
+            remedies = "Fill them in, remove those rows, or drop the column (--drop COLUMN)"
+        raise table.error(f"{count} {noun} missing: {shown}. {remedies}.")
 
 
 def _categories(
     table: Table, j: int, declared: bool, max_categories: int, decimal: str
 ) -> tuple[str, ...] | None:
-    """The categories of a column of text, None for a column of numbers."""
+    """Return the categories of a column of text, or None for a column of numbers."""
     cells = table.columns[j]
     distinct = set(cells)
     if not declared:
-        texts = {cell for cell in distinct if number_in(cell, decimal) is None}
+        texts = {cell for cell in distinct if to_number(cell, decimal) is None}
         if not texts:
             return None
         if len(texts) < len(distinct):
-            _refuse_mixture(table, j, texts)
+            raise _mixture_error(table, j, texts)
     found = {_label(cell) for cell in distinct}
     name = table.names[j]
     if len(found) > max_categories:
-        comma = decimal == "." and all(number_in(cell, ",") is not None for cell in distinct)
+        comma = decimal == "." and all(to_number(cell, ",") is not None for cell in distinct)
         hint = (
-            "Its cells look like numbers with a decimal comma: read them with --decimal ','."
+            "Its cells look like numbers with a decimal comma; if so, use --decimal ','."
             if comma
-            else f"If it names the rows, leave it out (--drop {name!r}); if these are categories, "
-            f"raise --max-categories (now {max_categories})."
+            else f"If it identifies the rows, drop it (--drop {name!r}); if these are categories, "
+            f"increase --max-categories (now {max_categories})."
         )
-        table.refuse(
-            f"column {name!r} holds {len(found)} different texts, "
+        raise table.error(
+            f"column {name!r} has {len(found)} distinct texts, "
             f"such as {quoted(sorted(found), 3)}. {hint}"
         )
     return tuple(sorted(found))
 
 
-def _refuse_mixture(table: Table, j: int, texts: set[str]) -> NoReturn:
+def _mixture_error(table: Table, j: int, texts: set[str]) -> TableError:
     cells = table.columns[j]
     n_texts = sum(cell in texts for cell in cells)
     odd_is_text = n_texts * 2 <= len(cells)
     row = next(i for i, cell in enumerate(cells) if (cell in texts) == odd_is_text)
     most = "numbers" if odd_is_text else "text"
-    table.refuse(
-        f"{table.place(row, j)} holds {cells[row]!r} where most rows of the column hold {most}. "
-        "Correct it, or, if the values are categories, say so "
-        f"(--categorical {table.names[j]!r})."
+    return table.error(
+        f"{table.place(row, j)} contains {cells[row]!r}, but most of the column is {most}. "
+        f"Correct it, or declare the column as categories (--categorical {table.names[j]!r})."
     )
 
 
 def _task(table: Table, j: int, task: str, decimal: str) -> tuple[str, bool]:
-    """The task, and whether all class labels are whole numbers."""
+    """Return the task, and whether all class labels are whole numbers."""
     if task not in ("auto", "classification", "regression"):
         raise TableError(f"task={task!r}: must be 'auto', 'classification' or 'regression'.")
     cells = table.columns[j]
     distinct = set(cells)
     if task == "regression":
-        _numbers(table, j, decimal)  # raises with the row where there is text
+        _numbers(table, j, decimal)  # raises an error if a cell is not a number
         return task, False
-    numeric = all(number_in(cell, decimal) is not None for cell in distinct)
+    numeric = all(to_number(cell, decimal) is not None for cell in distinct)
     labels = {_label(cell) for cell in distinct}
     whole = all(re.fullmatch(r"[+-]?\d+", label) for label in labels)
     if task == "auto" and numeric and not (whole and len(labels) <= MAX_INTEGER_CLASSES):
         return "regression", False
-    _refuse_continuous_labels(table, j, cells, len(labels))
+    _check_labels_repeat(table, j, cells, len(labels))
     if len(labels) < 2:
-        table.refuse(
+        raise table.error(
             f"the target {table.names[j]!r} is {next(iter(labels))!r} in every row; "
-            "there is nothing to learn."
+            "at least two classes are needed."
         )
     return "classification", whole
 
 
-def _refuse_continuous_labels(table: Table, j: int, cells: list[str], n_labels: int) -> None:
+def _check_labels_repeat(table: Table, j: int, cells: list[str], n_labels: int) -> None:
     if n_labels > MAX_INTEGER_CLASSES and n_labels > len(cells) / 2:
-        table.refuse(
-            f"the target {table.names[j]!r} has {n_labels} different values in {len(cells)} rows, "
-            "too many for classes. Is it the right column? Numbers to be predicted as such need "
-            "--task regression."
+        raise table.error(
+            f"the target {table.names[j]!r} has {n_labels} distinct values in {len(cells)} rows, "
+            "too many for classes. Check the column; to predict numbers, use --task regression."
         )
 
 
-def _numbers(table: Table, j: int, decimal: str) -> np.ndarray:
+def _numbers(table: Table, j: int, decimal: str) -> FloatArray:
     cells = table.columns[j]
-    values = {cell: number_in(cell, decimal) for cell in set(cells)}
+    values = {cell: to_number(cell, decimal) for cell in set(cells)}
     if None in values.values():
         row = next(i for i, cell in enumerate(cells) if values[cell] is None)
-        table.refuse(f"{table.place(row, j)} holds {cells[row]!r} where a finite number is needed.")
+        raise table.error(
+            f"{table.place(row, j)} contains {cells[row]!r}, but a finite number is needed."
+        )
     return np.array([values[cell] for cell in cells], dtype=np.float64)
 
 
-def _indicators(table: Table, j: int, column: FeatureColumn) -> np.ndarray:
+def _indicators(table: Table, j: int, column: FeatureColumn) -> FloatArray:
     assert column.categories is not None
     codes = {category: i for i, category in enumerate(column.categories)}
     cells = [_label(cell) for cell in table.columns[j]]
     unseen = [i for i, cell in enumerate(cells) if cell not in codes]
     if unseen:
-        others = f" (and {len(unseen) - 1} more rows like it)" if len(unseen) > 1 else ""
-        table.refuse(
-            f"{table.place(unseen[0], j)} holds {cells[unseen[0]]!r}{others}, which was not in "
-            f"the training table. Known there: {quoted(column.categories)}."
+        others = f" There are {len(unseen)} such rows." if len(unseen) > 1 else ""
+        raise table.error(
+            f"{table.place(unseen[0], j)} contains {cells[unseen[0]]!r}, which is not in the "
+            f"training table.{others} Known categories: {quoted(column.categories)}."
         )
     one_hot = np.eye(len(codes))[[codes[cell] for cell in cells]]
     return one_hot[:, -len(column.feature_names) :] if column.feature_names else one_hot[:, :0]

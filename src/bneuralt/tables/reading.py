@@ -1,7 +1,6 @@
-"""Tables from CSV files: encoding, delimiter, header and quotes, in any common form.
+"""Read CSV files with any common encoding, delimiter, header and quoting.
 
-Reading and understanding are kept apart: here only the cells are found, as text; what they mean is
-decided in `bneuralt.tables.encoding`.
+This module returns cells as text. `bneuralt.tables.encoding` decides what they mean.
 """
 
 from __future__ import annotations
@@ -19,15 +18,17 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-# In order of preference. A comma may stand inside the numbers of a file whose delimiter is one of
-# the first three, hardly ever the other way round; blanks come last since any text has them.
+__all__ = ["DELIMITERS", "Table", "TableError", "parse_csv", "quoted", "read_csv", "to_number"]
+
+#: Delimiters to try, in order of preference. A comma often is the decimal point in files whose
+#: delimiter is one of the first three, rarely the other way round. Blanks occur in any text.
 DELIMITERS = ("\t", ";", "|", ",", " ")
 
 
 class TableError(ValueError):
-    """A table that cannot be used; the message says where the problem is and what to do."""
+    """The table cannot be used; the message says where the problem is and what to do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,17 +38,17 @@ class Table:
     Attributes
     ----------
     source : str
-        The name of the file, for messages.
+        Name of the file, for messages.
     names : tuple of str
-        One name per column; ``column1``, ``column2``, ... where the file gives none.
+        Names of the columns; ``column1``, ``column2``, ... if the file has none.
     columns : tuple of list of str
         The cells, column by column.
     lines : list of int
-        The line of the file on which each row ends.
+        Line of the file on which each row ends.
     has_header : bool
         Whether the names come from the file.
     sha256 : str
-        Digest of the file, so that a model can tell whether it meets its own table again.
+        Checksum of the file, by which a model recognises its training table.
     """
 
     source: str
@@ -59,15 +60,31 @@ class Table:
 
     @property
     def n_rows(self) -> int:
+        """Number of rows, not counting the header."""
         return len(self.lines)
 
     def position(self, column: str) -> int:
-        """Index of a column given by name, or by its number counted from 1 (-1 is the last).
+        r"""Return the index of a column.
+
+        Parameters
+        ----------
+        column : str
+            Its name, or its number counted from 1; -1 is the last column.
+
+        Returns
+        -------
+        int
+            The index, counted from 0.
+
+        Raises
+        ------
+        TableError
+            The table has no such column.
 
         Examples
         --------
         >>> from bneuralt.tables.reading import parse_csv
-        >>> table = parse_csv(b"height,weight,sex\\n1.7,70,f\\n1.8,90,m\\n")
+        >>> table = parse_csv(b"height,weight,sex\n1.7,70,f\n1.8,90,m\n")
         >>> table.position("weight"), table.position("-1")
         (1, 2)
         """
@@ -80,14 +97,18 @@ class Table:
         close = difflib.get_close_matches(column, self.names, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
         if not self.has_header:
-            hint = " The first line was taken for data; if it holds the names, say --header."
-        self.refuse(f"there is no column {column!r}.{hint} The columns are: {quoted(self.names)}.")
+            hint = " The first line was read as data; if it contains the names, use --header."
+        raise self.error(
+            f"there is no column {column!r}.{hint} The columns are: {quoted(self.names)}."
+        )
 
     def place(self, row: int, column: int) -> str:
+        """Return the place of a cell, for messages."""
         return f"row {row + 1} (line {self.lines[row]}), column {self.names[column]!r}"
 
-    def refuse(self, problem: str) -> NoReturn:
-        raise TableError(f"{self.source}: {problem}")
+    def error(self, problem: str) -> TableError:
+        """Return the exception that reports a problem with this table."""
+        return TableError(f"{self.source}: {problem}")
 
 
 def read_csv(
@@ -105,20 +126,26 @@ def read_csv(
     path : str or Path
         The file; ``"-"`` reads the standard input.
     delimiter : str, optional
-        One character. By default the one of tab, ``;``, ``|``, ``,`` and blank that cuts the first
-        rows into equally many cells.
+        One character. By default the one of tab, ``;``, ``|``, ``,`` and blank that splits the
+        first rows into the same number of cells.
     header : bool, optional
-        Whether the first row holds names. By default it does when all names in `expect` stand in
-        it, or when none of its cells is a number.
+        Whether the first row contains the names of the columns. By default it does if it contains
+        all names in `expect`, or if none of its cells is a number.
     encoding : str, optional
-        By default UTF-8 (with or without a byte order mark) or UTF-16 with one, and Latin-1 for
-        files that are not valid UTF-8.
+        By default UTF-8 (with or without a byte order mark), UTF-16 with a byte order mark, or
+        Latin-1 if the file is not valid UTF-8.
     expect : collection of str
-        Names of columns that the caller knows.
+        Names of columns that the caller needs.
 
     Returns
     -------
     Table
+        The cells as text.
+
+    Raises
+    ------
+    TableError
+        The file cannot be read as a table.
     """
     source = "standard input" if str(path) == "-" else str(path)
     try:
@@ -126,7 +153,7 @@ def read_csv(
     except FileNotFoundError:
         raise TableError(f"{source}: no such file.") from None
     except IsADirectoryError:
-        raise TableError(f"{source}: is a folder; a CSV file is needed.") from None
+        raise TableError(f"{source}: is a folder, not a CSV file.") from None
     except OSError as error:
         raise TableError(f"{source}: cannot be read: {error.strerror or error}.") from None
     return parse_csv(
@@ -143,11 +170,25 @@ def parse_csv(
     encoding: str | None = None,
     expect: Collection[str] = (),
 ) -> Table:
-    """Like `read_csv`, from the bytes of a file.
+    r"""Parse the bytes of a CSV file.
+
+    Parameters
+    ----------
+    data : bytes
+        Content of the file.
+    source : str
+        Name of the file, for messages.
+    delimiter, header, encoding, expect
+        See `read_csv`.
+
+    Returns
+    -------
+    Table
+        The cells as text.
 
     Examples
     --------
-    >>> table = parse_csv(b"height;sex\\r\\n1.7;f\\r\\n1.8;m\\r\\n")
+    >>> table = parse_csv(b"height;sex\r\n1.7;f\r\n1.8;m\r\n")
     >>> table.names, table.columns
     (('height', 'sex'), (['1.7', '1.8'], ['f', 'm']))
     """
@@ -156,7 +197,7 @@ def parse_csv(
         delimiter = _guess_delimiter(text)
     elif len(delimiter) != 1 or delimiter in '"\r\n':
         raise TableError(
-            f"delimiter={delimiter!r}: must be one character, not a quote or line end."
+            f"delimiter={delimiter!r}: must be one character other than a quote or a line end."
         )
     records = _records(text, source, delimiter)
     first = next(records, None)
@@ -178,7 +219,7 @@ def _decode(data: bytes, source: str, encoding: str | None) -> str:
     if data[:4] == b"PK\x03\x04":
         raise TableError(f"{source}: is a zip file or a workbook; save the sheet as CSV first.")
     if data[:2] == b"\x1f\x8b":
-        raise TableError(f"{source}: is compressed; unpack it with gunzip first.")
+        raise TableError(f"{source}: is compressed; decompress it with gunzip first.")
     if encoding is None:
         if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             encoding = "utf-16"
@@ -189,23 +230,25 @@ def _decode(data: bytes, source: str, encoding: str | None) -> str:
             except UnicodeDecodeError:
                 encoding = "latin-1"
     try:
-        # A stray mark may also precede text whose encoding the caller named.
+        # A byte order mark may also precede text whose encoding the caller named.
         text = data.decode(encoding).removeprefix("\ufeff")
     except LookupError:
-        raise TableError(f"encoding={encoding!r}: no such encoding.") from None
+        raise TableError(
+            f"encoding={encoding!r}: no such encoding; use a name such as utf-8 or latin-1."
+        ) from None
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise TableError(
-            f"{source}: line {line} is not valid {encoding} ({error.reason}); name the right "
+            f"{source}: line {line} is not valid {encoding} ({error.reason}); specify another "
             "encoding, for example latin-1."
         ) from None
     if "\0" in text:
-        raise TableError(f"{source}: is not a text file; a CSV file is needed.")
+        raise TableError(f"{source}: is not a text file; save the table as CSV first.")
     return text
 
 
 def _guess_delimiter(text: str, n_lines: int = 50) -> str:
-    """The delimiter that cuts most of the first rows into the same number (> 1) of cells."""
+    """Return the delimiter that splits most of the first rows into the same number of cells."""
     sample = "".join(islice(io.StringIO(text, newline=""), n_lines))
     best, best_share = ",", 0.0
     for delimiter in DELIMITERS:
@@ -223,7 +266,7 @@ def _guess_delimiter(text: str, n_lines: int = 50) -> str:
 
 
 def _records(text: str, source: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line number, stripped cells) of every line that is not blank."""
+    """Yield the line number and the stripped cells of each line that is not blank."""
     reader = csv.reader(
         io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True
     )
@@ -234,12 +277,12 @@ def _records(text: str, source: str, delimiter: str) -> Iterator[tuple[int, list
     except csv.Error as error:
         raise TableError(
             f"{source}: line {reader.line_num} cannot be read: {error}. "
-            "Look for a quotation mark that is opened and not closed."
+            "Look for a quotation mark that is not closed."
         ) from None
 
 
 def _looks_like_header(cells: Sequence[str]) -> bool:
-    return any(cells) and not any(number_in(cell) is not None for cell in cells)
+    return any(cells) and not any(to_number(cell) is not None for cell in cells)
 
 
 def _column_names(cells: Sequence[str], source: str) -> tuple[str, ...]:
@@ -247,7 +290,7 @@ def _column_names(cells: Sequence[str], source: str) -> tuple[str, ...]:
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise TableError(
-            f"{source}: {quoted(twice)} names more than one column; give every column its own name."
+            f"{source}: {quoted(twice)} is the name of several columns; make the names unique."
         )
     return names
 
@@ -256,7 +299,7 @@ def _by_column(
     records: Iterable[tuple[int, list[str]]], width: int, source: str, header: bool
 ) -> tuple[tuple[list[str], ...], list[int]]:
     columns: tuple[list[str], ...] = tuple([] for _ in range(width))
-    # Equal cells share one string, as long as that saves memory.
+    # Equal cells share one string, which saves memory unless most cells differ.
     known: tuple[dict[str, str], ...] = tuple({} for _ in range(width))
     lines: list[int] = []
     last_filled = 0
@@ -264,8 +307,9 @@ def _by_column(
         if len(cells) != width:
             if any(cells[width:]) or len(cells) < width:
                 raise TableError(
-                    f"{source}: line {line} has {len(cells)} cells where the "
-                    f"{'header' if header else 'first line'} has {width}."
+                    f"{source}: line {line} has {len(cells)} cells, but the "
+                    f"{'header' if header else 'first line'} has {width}; correct the line or "
+                    "specify the delimiter."
                 )
             del cells[width:]
         for column, seen, cell in zip(columns, known, cells, strict=True):
@@ -273,13 +317,19 @@ def _by_column(
         lines.append(line)
         if any(cells):
             last_filled = len(lines)
-    for column in columns:  # spreadsheets leave rows of nothing but delimiters at the end
+    for column in columns:  # spreadsheets often write empty rows at the end
         del column[last_filled:]
     return columns, lines[:last_filled]
 
 
-def number_in(cell: str, decimal: str = ".") -> float | None:
-    """The number written in a cell, or None. Infinity and NaN are not numbers here."""
+def to_number(cell: str, decimal: str = ".") -> float | None:
+    """Return the number in a cell, or None if it is not a finite number.
+
+    Examples
+    --------
+    >>> to_number("1,5", decimal=","), to_number("old"), to_number("nan")
+    (1.5, None, None)
+    """
     if decimal != "." and decimal in cell:
         cell = cell.replace(decimal, ".") if "." not in cell else ""
     try:
@@ -290,6 +340,13 @@ def number_in(cell: str, decimal: str = ".") -> float | None:
 
 
 def quoted(values: Iterable[Any], limit: int = 10) -> str:
+    """Return a list of quoted values for messages, cut off after `limit` of them.
+
+    Examples
+    --------
+    >>> print(quoted(["a", "b", "c"], limit=2))
+    'a', 'b' and 1 more
+    """
     shown = [repr(str(value)) for value in values]
     more = len(shown) - limit
     return ", ".join(shown[:limit]) + (f" and {more} more" if more > 0 else "")

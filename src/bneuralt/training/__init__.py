@@ -1,25 +1,25 @@
 """Training: settings in, trained trees out."""
 
-from bneuralt.training.trainer import (
+from bneuralt.training.results import (
     EpochState,
     OptimizerState,
     TrainingDiverged,
     TrainingInterrupted,
     TrainingResult,
-    TrainingSettings,
-    epoch_order,
-    gradient,
-    train,
 )
+from bneuralt.training.settings import TrainingSettings
+from bneuralt.training.trainer import TrainingJob, epoch_order, gradient, train, train_many
 
 __all__ = [
     "EpochState",
     "OptimizerState",
     "TrainingDiverged",
     "TrainingInterrupted",
+    "TrainingJob",
     "TrainingResult",
     "TrainingSettings",
     "epoch_order",
     "gradient",
     "train",
+    "train_many",
 ]

@@ -1,4 +1,4 @@
-"""Training a tree: one call for every estimator and experiment.
+"""Training trees: one call for one tree, one call for many.
 
 The loop itself (epochs, batches, selection, stopping) is compiled; this module checks what goes
 in, and gives names to what comes out.
@@ -8,211 +8,84 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bneuralt import _core
-from bneuralt.training.losses import NAMES as LOSSES
-from bneuralt.training.losses import check_loss
-from bneuralt.training.optimizers import Adam, Optimizer, get_optimizer
+from bneuralt._typing import Array, FloatArray, IntArray
+from bneuralt.arrays import CheckedTable, checked_table
+from bneuralt.training.losses import Loss, check_loss
+from bneuralt.training.results import (
+    HISTORY,
+    EpochState,
+    OptimizerState,
+    TrainingDiverged,
+    TrainingInterrupted,
+    TrainingResult,
+)
+from bneuralt.training.settings import TrainingSettings
 from bneuralt.tree.neural_tree import NeuralTree
 
-__all__ = [
-    "EpochState",
-    "OptimizerState",
-    "TrainingDiverged",
-    "TrainingInterrupted",
-    "TrainingResult",
-    "TrainingSettings",
-    "epoch_order",
-    "gradient",
-    "train",
-]
+__all__ = ["TrainingJob", "epoch_order", "gradient", "train", "train_many"]
 
-Scaling = tuple[ArrayLike, ArrayLike]
+#: (offset, factor): what is learnt from is `(value - offset) * factor`.
+OffsetAndFactor = tuple[ArrayLike, ArrayLike]
 
 
-@dataclass(frozen=True)
-class TrainingSettings:
-    """How a tree is trained.
+@dataclass(frozen=True, eq=False)
+class TrainingJob:
+    """One tree to be trained by `train_many`, and what is special about it.
 
     Parameters
     ----------
-    loss : {"cross_entropy", "squared_error"}
-        Softmax cross-entropy needs two or more linear outputs. Squared error is half the sum of
-        squares, through whatever activation the outputs have; classes count as 0 or 1.
-    label_smoothing : float
-        Cross-entropy only: this share of each row's target is spread over all classes.
-    optimizer : Optimizer or str
-        One of `bneuralt.training.optimizers`, or its name.
-    learning_rate : float
-    schedule : {"cosine", "constant"}
-        Cosine: the rate falls from `learning_rate` to 0 over all updates.
-    weight_decay : float
-        Before each update, edge and leaf weights (not biases) shrink by `rate * weight_decay`.
-    clip_norm : float or None
-        Gradients longer than this are shortened to it.
-    batch_size : int or None
-        Rows per update: 1 is the paper's online training, None takes all rows.
-    max_epochs : int
-    select : {None, "epoch", "update"}
-        Give back the weights that did best on the validation rows, looked at after every epoch
-        or after every single update; None gives back the last ones.
-    monitor : {"loss", "error"}
-        What "best" means; error is the error rate, or the mean squared error.
-    patience : int or None
-        With ``select="epoch"``: stop after this many epochs without a new best.
-    repeat_first_row : bool
-        One more update, on row 0, at the end of every epoch, as the paper's program made.
-
-    Examples
-    --------
-    >>> from bneuralt.training.trainer import TrainingSettings
-    >>> TrainingSettings(optimizer="rmsprop").optimizer
-    RMSprop(beta=0.9, epsilon=1e-08)
-    """
-
-    loss: str = "cross_entropy"
-    label_smoothing: float = 0.0
-    optimizer: Optimizer | str = field(default_factory=Adam)
-    learning_rate: float = 0.02
-    schedule: str = "cosine"
-    weight_decay: float = 0.0
-    clip_norm: float | None = None
-    batch_size: int | None = 16
-    max_epochs: int = 100
-    select: str | None = None
-    monitor: str = "loss"
-    patience: int | None = None
-    repeat_first_row: bool = False
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "optimizer", get_optimizer(self.optimizer))
-        self._check_one_of("loss", LOSSES)
-        self._check_one_of("schedule", ("cosine", "constant"))
-        self._check_one_of("select", (None, "epoch", "update"))
-        self._check_one_of("monitor", ("loss", "error"))
-        self._check_number("label_smoothing", 0 <= self.label_smoothing < 1, "in [0, 1)")
-        self._check_number("learning_rate", 0 < self.learning_rate < np.inf, "above 0")
-        self._check_number("weight_decay", 0 <= self.weight_decay < np.inf, "0 or above")
-        self._check_number("clip_norm", self.clip_norm is None or self.clip_norm > 0, "above 0")
-        self._check_number("batch_size", self.batch_size is None or self.batch_size >= 1, ">= 1")
-        self._check_number("max_epochs", self.max_epochs >= 0, "0 or above")
-        self._check_number("patience", self.patience is None or self.patience >= 1, ">= 1")
-
-    def _check_one_of(self, name: str, allowed: tuple[str | None, ...]) -> None:
-        value = getattr(self, name)
-        if value not in allowed:
-            raise ValueError(f"{name} must be one of {allowed}, got {value!r}")
-
-    def _check_number(self, name: str, valid: bool, wanted: str) -> None:
-        if not valid:
-            raise ValueError(f"{name} must be {wanted}, got {getattr(self, name)!r}")
-
-    def for_core(self, seed: int, n_threads: int) -> dict[str, Any]:
-        """The settings as the compiled core takes them."""
-        assert isinstance(self.optimizer, Optimizer)
-        return {
-            "loss": self.loss,
-            "label_smoothing": self.label_smoothing,
-            "optimizer": self.optimizer.name,
-            **asdict(self.optimizer),
-            "learning_rate": self.learning_rate,
-            "schedule": self.schedule,
-            "weight_decay": self.weight_decay,
-            "clip_norm": self.clip_norm or 0.0,
-            "batch_size": self.batch_size or 0,
-            "max_epochs": self.max_epochs,
-            "select": self.select or "never",
-            "monitor": self.monitor,
-            "patience": self.patience or 0,
-            "repeat_first_row": self.repeat_first_row,
-            "seed": seed,
-            "n_threads": n_threads,
-        }
-
-
-@dataclass(frozen=True)
-class EpochState:
-    """What a callback is told after each epoch; errors are error rates or mean squared errors.
-
-    `tree` is the tree as it is then, for scaled inputs where `train` was given a scaling.
-    """
-
-    # made when it is asked for: most callbacks never do
-    _make_tree: Callable[[], NeuralTree] = field(repr=False, compare=False)
-
-    epoch: int
-    max_epochs: int
-    train_loss: float
-    train_error: float
-    val_loss: float
-    val_error: float
-    learning_rate: float
-    seconds: float
-
-    @property
-    def tree(self) -> NeuralTree:
-        """The tree after this epoch."""
-        return self._make_tree()
-
-
-@dataclass(frozen=True)
-class OptimizerState:
-    """What an optimizer remembers between two calls of `train`."""
-
-    values: np.ndarray
-    step: int
-
-
-@dataclass(frozen=True)
-class TrainingResult:
-    """A trained tree, and how it came about.
-
-    `history` holds one array per quantity (train_loss, train_error, val_loss, val_error,
-    learning_rate) with one number per epoch; the training figures are running means over the
-    updates of the epoch. `best_epoch` is the epoch whose weights were selected, if any were.
-    `status` is "completed", "early_stopped", "callback", "diverged" or "interrupted".
+    tree : NeuralTree
+        Its structure and starting weights; its dtype is the one computed in.
+    settings : TrainingSettings
+    seed : int
+        Decides the order of the rows.
+    rows : int array, optional
+        Positions of the rows to train on, in any order, repeated if wanted; all rows by default.
+    sample_weight : array, optional
+        How much each of these rows counts. By default they count as `train_many` was told, or 1.
+    validation_rows : int array, optional
+        Positions of validation rows, in the validation table if there is one, else in the table
+        itself.
+    validation_weight : array, optional
+        How much each of the validation rows counts.
+    input_scaling : tuple (offset, factor), optional
+        The tree sees `(x - offset) * factor`; by default as `train_many` was told.
+    target_scaling : tuple (offset, factor), optional
+        The outputs learn `(y - offset) * factor`.
+    optimizer_state : OptimizerState, optional
+        Continue where an earlier training ended.
     """
 
     tree: NeuralTree
-    history: dict[str, np.ndarray]
-    best_epoch: int | None
-    n_epochs: int
-    status: str
-    optimizer_state: OptimizerState
-    seconds: float
-
-
-class TrainingDiverged(RuntimeWarning):
-    """The weights overflowed; the last finite ones were kept."""
-
-
-class TrainingInterrupted(KeyboardInterrupt):
-    """Ctrl-C during training; `result` has the best weights so far."""
-
-    def __init__(self, result: TrainingResult) -> None:
-        super().__init__("training was interrupted")
-        self.result = result
-
-
-_HISTORY = ("train_loss", "train_error", "val_loss", "val_error", "learning_rate")
+    settings: TrainingSettings
+    seed: int = 0
+    rows: ArrayLike | None = None
+    sample_weight: ArrayLike | None = None
+    validation_rows: ArrayLike | None = None
+    validation_weight: ArrayLike | None = None
+    input_scaling: OffsetAndFactor | None = None
+    target_scaling: OffsetAndFactor | None = None
+    optimizer_state: OptimizerState | None = None
 
 
 def train(
     tree: NeuralTree,
-    X: ArrayLike,
+    X: ArrayLike | CheckedTable,
     y: ArrayLike,
     *,
     settings: TrainingSettings,
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
-    validation: tuple[ArrayLike, ...] | None = None,
-    input_scaling: Scaling | None = None,
+    validation: tuple[Any, ...] | None = None,
+    input_scaling: OffsetAndFactor | None = None,
     n_threads: int = 1,
     callback: Callable[[EpochState], Any] | None = None,
     optimizer_state: OptimizerState | None = None,
@@ -225,8 +98,10 @@ def train(
         Its structure and starting weights; its dtype is the one computed in.
     X : array of shape (n_rows, n_inputs)
         float64, float32 and uint8 arrays are read as they are, never copied.
-    y : array of shape (n_rows,)
-        Class numbers 0 to K - 1 for a tree of K outputs, numbers for a tree of one.
+    y : array of shape (n_rows,) or (n_rows, n_outputs)
+        Class numbers (integers from 0), or numbers to predict; which of them follows from the
+        loss, and from the dtype of y where the loss takes either. Several columns for a tree that
+        predicts several numbers.
     settings : TrainingSettings
     seed : int
         Decides the order of the rows. The same seed gives the same weights, bit for bit,
@@ -239,11 +114,11 @@ def train(
         The tree sees `(x - offset) * factor`, for all rows. The result is a tree for scaled
         inputs: `tree.with_input_scaling` turns it into one for raw inputs.
     n_threads : int
-        Threads for mini-batches; online training uses one.
+        Threads for batches of more than 32 rows; smaller ones are a single piece of work.
     callback : callable, optional
         Called with an `EpochState` after each epoch; anything true ends the training.
     optimizer_state : OptimizerState, optional
-        Go on where an earlier call ended.
+        Continue where an earlier call ended.
 
     Returns
     -------
@@ -265,93 +140,166 @@ def train(
     >>> bool(result.history["train_loss"][-1] < 0.01)
     True
     """
-    check_loss(settings.loss, tree.n_outputs, tree.output_activation)
-    X = _as_rows(X, "X", tree)
-    y = _as_targets(y, "y", tree)
-    weight = _as_weights(sample_weight, "sample_weight", tree)
-    X_val = y_val = weight_val = None
-    if validation is not None:
-        X_val = _as_rows(validation[0], "X_val", tree)
-        y_val = _as_targets(validation[1], "y_val", tree)
-        weight_val = _as_weights(validation[2] if len(validation) > 2 else None, "w_val", tree)
-    offset, factor = _as_scaling(input_scaling, tree)
-    started = time.perf_counter()
-
-    def on_epoch(epoch: int, *told: Any) -> bool:
-        assert callback is not None
-        *numbers, parameters = told
-        state = EpochState(
-            lambda: tree.with_parameters(parameters),
-            epoch,
-            settings.max_epochs,
-            **dict(zip(_HISTORY, numbers, strict=True)),
-            seconds=time.perf_counter() - started,
-        )
-        return bool(callback(state))
-
-    parameters, state, step, status, n_epochs, best_epoch, rows, error = tree._model.train(
-        X, y, weight, X_val, y_val, weight_val, offset, factor,
-        None if optimizer_state is None else optimizer_state.values,
-        0 if optimizer_state is None else optimizer_state.step,
-        settings.for_core(seed, n_threads),
-        on_epoch if callback is not None else None,
-    )  # fmt: skip
-    columns = np.array(rows, dtype=np.float64).reshape(-1, len(_HISTORY)).T
-    result = TrainingResult(
-        tree=tree.with_parameters(parameters),
-        history=dict(zip(_HISTORY, columns, strict=True)),
-        best_epoch=best_epoch if best_epoch >= 0 else None,
-        n_epochs=n_epochs,
-        status=status,
-        optimizer_state=OptimizerState(state, step),
-        seconds=time.perf_counter() - started,
+    job = TrainingJob(tree, settings, seed, optimizer_state=optimizer_state)
+    (result,) = train_many(
+        [job],
+        X,
+        y,
+        sample_weight=sample_weight,
+        validation=validation,
+        input_scaling=input_scaling,
+        n_threads=n_threads,
+        callback=callback,
     )
-    if isinstance(error, KeyboardInterrupt):
-        raise TrainingInterrupted(result) from error
-    if error is not None:
-        raise error
-    if status == "diverged":
+    if result.status == "diverged":
         warnings.warn(
-            f"the weights overflowed in epoch {n_epochs + 1}; the best finite weights before "
-            "that were kept. A smaller learning_rate or a clip_norm helps",
+            f"the weights overflowed in epoch {result.n_epochs + 1}; the best finite weights "
+            "before that were kept. A smaller learning_rate or a clip_norm helps",
             TrainingDiverged,
             stacklevel=2,
         )
     return result
 
 
-def gradient(
-    tree: NeuralTree,
-    X: ArrayLike,
+def train_many(
+    jobs: Iterable[TrainingJob],
+    X: ArrayLike | CheckedTable,
     y: ArrayLike,
     *,
-    loss: str = "cross_entropy",
-    label_smoothing: float = 0.0,
+    sample_weight: ArrayLike | None = None,
+    validation: tuple[Any, ...] | None = None,
+    input_scaling: OffsetAndFactor | None = None,
+    n_threads: int = 1,
+    callback: Callable[[EpochState], Any] | None = None,
+    progress: Callable[[int, TrainingResult], Any] | None = None,
+) -> list[TrainingResult]:
+    """Train many trees on one table.
+
+    The rows are checked once. Jobs are spread over the threads as these become free, and each
+    result is bit for bit the one of training that tree alone.
+
+    Parameters
+    ----------
+    jobs : iterable of TrainingJob
+        The trees, with whatever differs between them.
+    X, y, sample_weight, validation, input_scaling
+        As for `train`; what a job says itself comes first.
+    n_threads : int
+        Number of threads, at most one per processor; it never changes a result.
+    callback : callable, optional
+        Called with an `EpochState` after each epoch of each job, whose `job` is the job's position;
+        anything true ends the training of that job.
+    progress : callable, optional
+        Called with the position and the result of each job that is done, in no particular order;
+        anything true ends all training.
+
+    Returns
+    -------
+    list of TrainingResult
+        In the order of the jobs. The status of those that were cut short or never begun, because
+        `progress` ended the training, is "interrupted"; of those that diverged, "diverged".
+
+    Raises
+    ------
+    TrainingInterrupted
+        On Ctrl-C; its `results` is the same list as of then.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bneuralt import NeuralTree, TrainingSettings
+    >>> from bneuralt.training import TrainingJob, train_many
+    >>> X = np.linspace(-1, 1, 200)[:, None]
+    >>> settings = TrainingSettings(loss="squared_error", max_epochs=20)
+    >>> trees = [NeuralTree.random(1, max_depth=2, random_state=seed) for seed in range(8)]
+    >>> jobs = [TrainingJob(tree, settings, seed=i) for i, tree in enumerate(trees)]
+    >>> results = train_many(jobs, X, X[:, 0] ** 2, n_threads=2)
+    >>> len(results), results[0].status
+    (8, 'completed')
+    """
+    jobs = list(jobs)
+    if not jobs:
+        return []
+    kinds = {(job.settings.loss, job.tree.n_outputs, job.tree.output_activation) for job in jobs}
+    for kind in kinds:
+        check_loss(*kind)
+    task = _Task.of(jobs)
+    data = _Data(X, y, sample_weight, task)
+    held_out = None
+    if validation is not None:
+        X_val, y_val, *rest = validation
+        held_out = _Data(X_val, y_val, rest[0] if rest else None, task, "_val")
+    prepared = [_prepare(job, data, held_out, job.input_scaling or input_scaling) for job in jobs]
+    started = time.perf_counter()
+
+    def on_epoch(i: int, epoch: int, *told: Any) -> bool:
+        assert callback is not None
+        *figures, parameters = told
+        state = EpochState(
+            lambda: jobs[i].tree.with_parameters(parameters),
+            epoch,
+            jobs[i].settings.max_epochs,
+            **dict(zip(HISTORY, figures, strict=True)),
+            seconds=time.perf_counter() - started,
+            job=i,
+        )
+        return bool(callback(state))
+
+    def on_job(i: int, result: _core.Result) -> bool:
+        assert progress is not None
+        return bool(progress(i, TrainingResult(jobs[i].tree, result)))
+
+    results, error = _core.train(
+        prepared,
+        data.core,
+        None if held_out is None else held_out.core,
+        n_threads,
+        None if callback is None else on_epoch,
+        None if progress is None else on_job,
+    )
+    made = [TrainingResult(job.tree, result) for job, result in zip(jobs, results, strict=True)]
+    if isinstance(error, KeyboardInterrupt):
+        raise TrainingInterrupted(made) from error
+    if error is not None:
+        raise error
+    return made
+
+
+def gradient(
+    tree: NeuralTree,
+    X: ArrayLike | CheckedTable,
+    y: ArrayLike,
+    *,
+    loss: str | Loss = "cross_entropy",
     sample_weight: ArrayLike | None = None,
     n_threads: int = 1,
-) -> tuple[float, np.ndarray]:
-    """Mean loss of some rows, and its gradient with respect to `tree.parameters`.
+) -> tuple[float, FloatArray]:
+    """Return the mean loss of some rows, and its gradient with respect to `tree.parameters`.
+
+    Parameters
+    ----------
+    tree, X, y, sample_weight, n_threads
+        As for `train`.
+    loss : str or Loss
 
     Examples
     --------
     >>> import numpy as np
     >>> from bneuralt import NeuralTree
-    >>> from bneuralt.training.trainer import gradient
+    >>> from bneuralt.training import gradient
     >>> tree = NeuralTree(1, 1, [-1], [0], [0], [0], [0.5, 2.0])  # 0.5 + 2 x
     >>> gradient(tree, np.array([[1.0]]), [2.0], loss="squared_error")
     (0.125, array([0.5, 0.5]))
     """
-    settings = TrainingSettings(loss=loss, label_smoothing=label_smoothing)
-    return tree._model.gradient(
-        _as_rows(X, "X", tree),
-        _as_targets(y, "y", tree),
-        _as_weights(sample_weight, "sample_weight", tree),
-        settings.for_core(0, n_threads),
+    loss = check_loss(loss, tree.n_outputs, tree.output_activation)
+    data = _Data(X, y, sample_weight, _Task(loss, tree.n_outputs, {tree.dtype}))
+    return _core.gradient(
+        tree.structure, tree.parameters, data.core, data.weight, loss.name, loss.numbers, n_threads
     )
 
 
-def epoch_order(seed: int, epoch: int, n_rows: int) -> np.ndarray:
-    """The order in which `train` takes the rows in an epoch.
+def epoch_order(seed: int, epoch: int, n_rows: int) -> IntArray:
+    """Return the order in which `train` takes the rows in an epoch.
 
     Examples
     --------
@@ -361,64 +309,135 @@ def epoch_order(seed: int, epoch: int, n_rows: int) -> np.ndarray:
     return _core.epoch_order(seed, epoch, n_rows)
 
 
-def _as_rows(X: ArrayLike, name: str, tree: NeuralTree) -> np.ndarray:
-    X = np.asarray(X)
-    if X.dtype not in (np.float64, np.float32, np.uint8):
-        try:
-            X = X.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise TypeError(f"{name} must be numbers, got dtype {X.dtype}") from error
-    if X.ndim != 2:
-        raise ValueError(f"{name} must have two dimensions, it has {X.ndim}")
-    X = np.ascontiguousarray(X)
-    bad = _core.first_not_finite(X)
-    if bad is not None:
-        raise ValueError(
-            f"{name} has the value {X[bad]} in row {bad[0]}, column {bad[1]}; inputs must be finite"
-        )
-    return X
+# -- what users give, as the core takes it ------------------------------------------------
 
 
-def _as_targets(y: ArrayLike, name: str, tree: NeuralTree) -> np.ndarray:
-    y = np.asarray(y)
-    if y.ndim != 1:
-        raise ValueError(f"{name} must have one dimension, it has {y.ndim}")
-    if tree.n_outputs > 1:
-        if y.dtype.kind not in "iub":
-            raise TypeError(f"{name} must be class numbers (integers), got dtype {y.dtype}")
-        return np.ascontiguousarray(y, dtype=np.int32)
-    return _as_numbers(y, name, tree)
+class _Task(NamedTuple):
+    """What decides how targets are read; jobs that are trained together have it in common."""
+
+    loss: Loss
+    n_outputs: int
+    dtypes: set[np.dtype[Any]]
+
+    @classmethod
+    def of(cls, jobs: Sequence[TrainingJob]) -> _Task:
+        loss = jobs[0].settings.loss
+        assert isinstance(loss, Loss)
+        # targets that are scaled on the way have to be finite as they are only
+        dtypes = {job.tree.dtype for job in jobs if job.target_scaling is None}
+        return cls(loss, jobs[0].tree.n_outputs, dtypes or {np.dtype(np.float64)})
 
 
-def _as_weights(weight: ArrayLike | None, name: str, tree: NeuralTree) -> np.ndarray | None:
-    if weight is None:
-        return None
-    numbers = _as_numbers(np.asarray(weight), name, tree)
+class _Data:
+    """A table with targets and weights, checked."""
+
+    def __init__(
+        self,
+        X: ArrayLike | CheckedTable,
+        y: ArrayLike,
+        weight: ArrayLike | None,
+        task: _Task,
+        suffix: str = "",
+    ) -> None:
+        table = checked_table(X, f"X{suffix}").X
+        self.core = _core.Data(table, _as_targets(y, f"y{suffix}", task))
+        self.weight = None
+        if weight is not None:
+            name = "w_val" if suffix else "sample_weight"
+            self.weight = _as_weights(weight, name, len(table), task)
+
+
+def _as_targets(y: ArrayLike, name: str, task: _Task) -> Array:
+    target = np.asarray(y)
+    compares, is_whole = task.loss.compares, target.dtype.kind in "iub"
+    if compares == "labels" and not is_whole:
+        raise TypeError(f"{name} must be class numbers (integers), got dtype {target.dtype}")
+    may_be_labels = compares == "either" and is_whole and task.n_outputs > 1 and target.ndim == 1
+    if compares == "labels" or may_be_labels:
+        if target.ndim != 1:
+            raise ValueError(f"{name} must have one dimension, it has {target.ndim}")
+        return np.ascontiguousarray(target, dtype=np.int32)
+    if target.ndim not in (1, 2):
+        raise ValueError(f"{name} must have one dimension, or two, it has {target.ndim}")
+    return _as_numbers(target, name, task)
+
+
+def _as_weights(weight: ArrayLike, name: str, n_rows: int, task: _Task) -> FloatArray:
+    numbers = _as_numbers(np.asarray(weight), name, task)
+    if numbers.shape != (n_rows,):
+        raise ValueError(f"{name} has {numbers.size} entries, X has {n_rows} rows")
     if numbers.size and numbers.min() < 0:
         at = int(numbers.argmin())
         raise ValueError(f"{name}[{at}] is {numbers[at]}; weights cannot be negative")
     return numbers
 
 
-def _as_numbers(values: np.ndarray, name: str, tree: NeuralTree) -> np.ndarray:
+def _as_numbers(values: Array, name: str, task: _Task) -> FloatArray:
+    """Return float64 numbers, if they are finite in the dtypes of all trees too."""
     try:
-        with np.errstate(over="ignore"):
-            numbers = np.ascontiguousarray(values, dtype=tree.dtype)
+        numbers = np.ascontiguousarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name} must be numbers, got dtype {values.dtype}") from error
-    finite = np.isfinite(numbers)
+    dtype = min(task.dtypes, key=lambda dtype: dtype.itemsize)
+    finite = np.abs(numbers) <= np.finfo(dtype).max
     if not finite.all():
-        at = int(np.argmin(finite))
-        raise ValueError(f"{name}[{at}] is {values[at]}, which is not finite in {tree.dtype}")
+        at = tuple(np.argwhere(~finite)[0].tolist())
+        place = ", ".join(map(str, at))
+        raise ValueError(f"{name}[{place}] is {numbers[at]}, which is not finite in {dtype}")
     return numbers
 
 
-def _as_scaling(scaling: Scaling | None, tree: NeuralTree) -> tuple[Any, Any]:
+def _prepare(
+    job: TrainingJob, data: _Data, held_out: _Data | None, scaling: OffsetAndFactor | None
+) -> _core.Job:
+    weight = job.sample_weight
+    rows = _as_positions(job.rows)
+    if weight is None and data.weight is not None:
+        weight = data.weight if rows is None else data.weight[rows]
+    val_rows, val_weight = _as_positions(job.validation_rows), job.validation_weight
+    if val_weight is None and held_out is not None and held_out.weight is not None:
+        val_weight = held_out.weight if val_rows is None else held_out.weight[val_rows]
+    offset, factor = _pair(scaling, job.tree.n_inputs, "input_scaling")
+    target_offset, target_factor = _pair(job.target_scaling, None, "target_scaling")
+    state = job.optimizer_state
+    return _core.Job(
+        job.tree.structure,
+        job.tree.parameters,
+        job.settings.for_core,
+        job.seed,
+        rows,
+        _as_float64(weight),
+        val_rows,
+        _as_float64(val_weight),
+        offset,
+        factor,
+        target_offset,
+        target_factor,
+        None if state is None else state.values,
+        0 if state is None else state.step,
+    )
+
+
+def _as_positions(rows: ArrayLike | None) -> IntArray | None:
+    return None if rows is None else np.ascontiguousarray(rows, dtype=np.int32)
+
+
+def _as_float64(values: ArrayLike | None) -> FloatArray | None:
+    return None if values is None else np.ascontiguousarray(values, dtype=np.float64)
+
+
+def _pair(
+    scaling: OffsetAndFactor | None, size: int | None, name: str
+) -> tuple[FloatArray | None, FloatArray | None]:
+    """Return offsets and factors as arrays, one number for each of `size` columns."""
     if scaling is None:
         return None, None
-    shape = (tree.n_inputs,)
-    pair = [np.broadcast_to(np.asarray(part, dtype=np.float64), shape) for part in scaling]
-    for part, name in zip(pair, ("offset", "factor"), strict=True):
+    pair = [np.atleast_1d(np.asarray(part, dtype=np.float64)) for part in scaling]
+    for what, part in zip(("offset", "factor"), pair, strict=True):
         if not np.isfinite(part).all():
-            raise ValueError(f"input_scaling: {name} has a value that is not finite")
-    return np.ascontiguousarray(pair[0]), np.ascontiguousarray(pair[1])
+            raise ValueError(f"{name}: {what} has a value that is not finite")
+        if size is not None and part.size not in (1, size):
+            raise ValueError(f"{name} needs one offset and one factor for each of {size} inputs")
+    if size is not None:
+        pair = [np.ascontiguousarray(np.broadcast_to(part, (size,))) for part in pair]
+    return pair[0], pair[1]

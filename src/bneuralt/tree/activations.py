@@ -1,94 +1,147 @@
-"""Activation functions: their names, codes, values, and derivatives.
+"""Activations: what a function node does with its weighted sum.
 
-A node stores its activation as a small code, the position of its name in `NAMES`. Every
-derivative is written in terms of the function's *value* h = phi(z), which is what
-backpropagation has at hand once the forward pass is done.
+The compiled core registers them; each is a class here, and ``LeakyReLU(slope=0.2)`` is one with a
+parameter of its own. A node stores its activation as a code, the position of its name in `NAMES`.
+Formulas with their derivatives are in `bneuralt.reference`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-__all__ = ["ACTIVATIONS", "LEAKY_SLOPE", "NAMES", "OUTPUT_NAMES", "Activation", "activation_code"]
+from bneuralt import _core
+from bneuralt._typing import FloatArray, IntArray
+from bneuralt.registry import Registered, classes_of, find
 
-LEAKY_SLOPE = 0.01
+__all__ = [
+    "ACTIVATIONS",
+    "NAMES",
+    "Activation",
+    "Bipolar",
+    "Gaussian",
+    "LeakyReLU",
+    "Linear",
+    "LinearSigmoid",
+    "LinearTanh",
+    "ReLU",
+    "Sigmoid",
+    "Tanh",
+    "Unipolar",
+    "activation_code",
+    "default_parameters",
+    "get_activation",
+    "get_activation_mixture",
+    "n_activation_parameters",
+]
 
 
-def _sigmoid(z: np.ndarray) -> np.ndarray:
-    # exp of a non-positive number never overflows, and keeps tiny values exact.
-    e = np.exp(-np.abs(z))
-    return np.where(z >= 0, 1.0, e) / (1.0 + e)
-
-
-@dataclass(frozen=True)
-class Activation:
-    """One activation function.
-
-    Attributes
-    ----------
-    name : str
-        Its name, as users write it.
-    value : callable
-        z -> h = phi(z), elementwise.
-    derivative : callable
-        h -> phi'(z), elementwise, from the value h.
+class Activation(Registered):
+    """An activation with values for its parameters.
 
     Examples
     --------
-    >>> tanh = ACTIVATIONS["tanh"]
-    >>> float(tanh.derivative(tanh.value(0.0)))
-    1.0
+    >>> from bneuralt.tree.activations import get_activation
+    >>> get_activation("leaky_relu")
+    LeakyReLU(slope=0.01)
     """
 
-    name: str
-    value: Callable[[np.ndarray], np.ndarray]
-    derivative: Callable[[np.ndarray], np.ndarray]
+    @property
+    def code(self) -> int:
+        """Position in `NAMES`."""
+        return NAMES.index(self.name)
 
 
-#: Every activation by name. The order is part of the file format and of the compiled core:
-#: new ones go to the end.
-ACTIVATIONS: dict[str, Activation] = {
-    activation.name: activation
-    for activation in (
-        Activation("linear", lambda z: z, lambda h: np.ones_like(h)),
-        Activation("sigmoid", _sigmoid, lambda h: h * (1.0 - h)),
-        Activation("tanh", np.tanh, lambda h: 1.0 - h * h),
-        Activation("relu", lambda z: np.maximum(z, 0.0), lambda h: np.where(h > 0, 1.0, 0.0)),
-        Activation(
-            "leaky_relu",
-            lambda z: np.where(z > 0, z, LEAKY_SLOPE * z),
-            lambda h: np.where(h > 0, 1.0, LEAKY_SLOPE),
-        ),
-    )
-}
+#: Every activation class by name, in the order of the codes.
+ACTIVATIONS: dict[str, type[Activation]] = classes_of(_core.activations(), Activation, __name__)
+globals().update({cls.__name__: cls for cls in ACTIVATIONS.values()})
+
+# By name, for readers and type checkers.
+Linear = ACTIVATIONS["linear"]
+Sigmoid = ACTIVATIONS["sigmoid"]
+Tanh = ACTIVATIONS["tanh"]
+ReLU = ACTIVATIONS["relu"]
+LeakyReLU = ACTIVATIONS["leaky_relu"]
+Gaussian = ACTIVATIONS["gaussian"]
+LinearSigmoid = ACTIVATIONS["linear_sigmoid"]
+LinearTanh = ACTIVATIONS["linear_tanh"]
+Bipolar = ACTIVATIONS["bipolar"]
+Unipolar = ACTIVATIONS["unipolar"]
 
 #: Names in the order of their codes.
 NAMES: tuple[str, ...] = tuple(ACTIVATIONS)
 
-#: What an output node may use.
-OUTPUT_NAMES: tuple[str, ...] = ("linear", "sigmoid")
+_N_PARAMETERS = np.array([len(cls.entry.parameters) for cls in ACTIVATIONS.values()])
 
 
-def activation_code(name: str, *, output: bool = False) -> int:
-    """Return the code of an activation.
+def get_activation(activation: str | Activation | Mapping[str, Any]) -> Activation:
+    """Return an activation given its name, or the object itself.
+
+    Examples
+    --------
+    >>> from bneuralt.tree.activations import get_activation
+    >>> get_activation("gaussian")
+    Gaussian(center=0.0, width=1.0)
+    """
+    return find(ACTIVATIONS, Activation, activation, "activation")
+
+
+def get_activation_mixture(activation: Any) -> tuple[list[Activation], FloatArray]:
+    """Return the activations that nodes are drawn from, and the probability of each.
 
     Parameters
     ----------
-    name : str
-        One of `NAMES`.
-    output : bool
-        Whether it is meant for an output node, where only `OUTPUT_NAMES` are allowed.
+    activation : str, Activation, list or dict
+        One activation; several that are equally likely; or several with their probabilities (any
+        non-negative numbers, they are normalised).
+
+    Examples
+    --------
+    >>> get_activation_mixture({"tanh": 3, "relu": 1})
+    ([Tanh(), ReLU()], array([0.75, 0.25]))
+    """
+    if isinstance(activation, Mapping) and "name" not in activation:
+        names, chances = list(activation), np.array(list(activation.values()), dtype=np.float64)
+    elif isinstance(activation, (list, tuple)):
+        names, chances = list(activation), np.ones(len(activation))
+    else:
+        return [get_activation(activation)], np.ones(1)
+    valid = chances.ndim == 1 and bool(np.all(np.isfinite(chances) & (chances >= 0)))
+    if not valid or not 0 < chances.sum() < np.inf:
+        raise ValueError(
+            f"activation={activation!r} must have at least one activation, and probabilities that "
+            "are not negative and not all 0"
+        )
+    return [get_activation(name) for name in names], chances / chances.sum()
+
+
+def activation_code(activation: str | Activation) -> int:
+    """Return the code of an activation.
 
     Examples
     --------
     >>> activation_code("tanh")
     2
     """
-    allowed = OUTPUT_NAMES if output else NAMES
-    if name not in allowed:
-        where = "output_activation" if output else "activation"
-        raise ValueError(f"{where}={name!r} is not known: choose one of {', '.join(allowed)}")
-    return NAMES.index(name)
+    return get_activation(activation).code
+
+
+def n_activation_parameters(codes: IntArray) -> IntArray:
+    """Return the number of parameters of each node's activation."""
+    return _N_PARAMETERS[codes]
+
+
+def default_parameters(codes: IntArray) -> FloatArray:
+    """Return the parameters of all nodes' activations at their defaults.
+
+    Examples
+    --------
+    >>> default_parameters(np.array([0, 4, 5]))
+    array([0.01, 0.  , 1.  ])
+    """
+    defaults = [[p.default for p in cls.entry.parameters] for cls in ACTIVATIONS.values()]
+    return np.array(
+        [value for code in codes.tolist() for value in defaults[code]], dtype=np.float64
+    )

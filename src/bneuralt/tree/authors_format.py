@@ -22,11 +22,12 @@ from os import PathLike
 
 import numpy as np
 
+from bneuralt._typing import Array, IntArray
 from bneuralt.files import ModelFileError, errors_naming, read_text
 from bneuralt.tree.activations import NAMES
-from bneuralt.tree.neural_tree import NeuralTree
+from bneuralt.tree.arrays import TreeArrays
 
-__all__ = ["tree_from_authors_json"]
+__all__ = ["arrays_from_authors_json"]
 
 _NODE = re.compile(r'\s*\{\s*"name"\s*:\s*"([^"\\]*)"\s*(,\s*"children"\s*:\s*\[|\})')
 _AFTER_NODE = re.compile(r"\s*(,|\]\s*\})")
@@ -59,33 +60,12 @@ class _Nodes:
         return "root" + "".join(reversed(steps))
 
 
-def tree_from_authors_json(
+def arrays_from_authors_json(
     source: str | PathLike[str], *, n_inputs: int | None = None, task: str | None = None
-) -> NeuralTree:
-    """Read a tree published by the authors of the paper.
+) -> TreeArrays:
+    """Return the arrays of a tree that the authors published.
 
-    Parameters
-    ----------
-    source : str or path-like
-        The file, or its text.
-    n_inputs : int, optional
-        Number of inputs; the files do not have it. By default just enough for every leaf.
-    task : {"classification", "regression"}, optional
-        What the root does: take the argmax of its children, or compute a value. By default
-        it follows from the file: the root of the authors' classification trees has function
-        nodes only below it and a bias of exactly 1.0, which no training ever touched.
-
-    Raises
-    ------
-    ModelFileError
-        A `ValueError` that says what is wrong with the file, and at which node.
-
-    Examples
-    --------
-    >>> tree = tree_from_authors_json('''{"name": "f:2; e:-1.0; b:0.5; p:[0.1, 0.2, sigmoid]",
-    ...     "children": [{"name": " i:0; e:2.0" }, {"name": " i:3; e:-1.0" } ]}''')
-    >>> tree.n_inputs, tree.parameters.tolist()
-    (4, [0.5, 2.0, -1.0])
+    See `bneuralt.NeuralTree.from_authors_json` for the parameters.
     """
     if task not in (None, "classification", "regression"):
         raise ValueError(f"task={task!r} is not known: 'classification', 'regression' or None")
@@ -175,8 +155,8 @@ def _syntax_error(text: str, place: int, wanted: str) -> ModelFileError:
     return ModelFileError(f"character {place}: {rest[:30]!r} where {wanted} should be")
 
 
-def _build_tree(nodes: _Nodes, n_inputs: int | None, task: str | None) -> NeuralTree:
-    """Number the nodes breadth-first and put them into arrays."""
+def _build_tree(nodes: _Nodes, n_inputs: int | None, task: str | None) -> TreeArrays:
+    """Put the nodes into arrays, numbered breadth-first."""
     parent, weight = np.array(nodes.parent), np.array(nodes.weight)
     leaf_input = np.array(nodes.input)
     is_function = leaf_input < 0
@@ -200,8 +180,8 @@ def _build_tree(nodes: _Nodes, n_inputs: int | None, task: str | None) -> Neural
     number[functions] = np.arange(functions.size)
     leaves = np.flatnonzero(leaf_input >= 0)
     leaves = leaves[np.argsort(number[parent[leaves]], kind="stable")]
-    return NeuralTree(
-        leaf_input.max() + 1 if n_inputs is None else n_inputs,
+    return TreeArrays(
+        int(leaf_input.max()) + 1 if n_inputs is None else n_inputs,
         n_outputs,
         np.where(np.arange(functions.size) < n_outputs, -1, number[parent[functions]]),
         np.array(nodes.activation)[functions],
@@ -213,7 +193,7 @@ def _build_tree(nodes: _Nodes, n_inputs: int | None, task: str | None) -> Neural
     )
 
 
-def _check_inputs(nodes: _Nodes, leaf_input: np.ndarray, n_inputs: int | None) -> None:
+def _check_inputs(nodes: _Nodes, leaf_input: IntArray, n_inputs: int | None) -> None:
     if n_inputs is not None and (leaf_input >= n_inputs).any():
         i = int(np.argmax(leaf_input >= n_inputs))
         raise ModelFileError(
@@ -222,7 +202,7 @@ def _check_inputs(nodes: _Nodes, leaf_input: np.ndarray, n_inputs: int | None) -
         )
 
 
-def _check_classes(nodes: _Nodes, top: np.ndarray, is_function: np.ndarray) -> int:
+def _check_classes(nodes: _Nodes, top: IntArray, is_function: Array) -> int:
     """Return the number of classes of a classification tree."""
     if top.size < 2:
         raise ModelFileError("root: one child only, a classification tree has two or more")

@@ -1,4 +1,4 @@
-"""Checks of the arrays a tree is made of, and of the rows it is given.
+"""Checks of the arrays a tree is made of.
 
 Every check looks at whole arrays at once, and names the first place that is wrong.
 """
@@ -6,20 +6,19 @@ Every check looks at whole arrays at once, and names the first place that is wro
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from bneuralt.tree.activations import NAMES, OUTPUT_NAMES
-
-if TYPE_CHECKING:
-    from bneuralt.tree.neural_tree import NeuralTree
+from bneuralt._typing import Array, FloatArray, IntArray
+from bneuralt.tree.activations import ACTIVATIONS, NAMES, n_activation_parameters
+from bneuralt.tree.arrays import n_weights
 
 __all__ = [
-    "as_readable",
     "check_leaves",
     "check_nodes",
+    "checked_activation_parameters",
     "checked_count",
     "checked_integers",
     "checked_parameters",
@@ -27,9 +26,9 @@ __all__ = [
 ]
 
 
-def frozen(values: ArrayLike, dtype: DTypeLike) -> np.ndarray:
+def frozen(values: ArrayLike, dtype: DTypeLike) -> Array:
     """Return a read-only copy."""
-    array = np.array(values, dtype=dtype, order="C")
+    array: Array = np.array(values, dtype=dtype, order="C")
     array.flags.writeable = False
     return array
 
@@ -45,7 +44,7 @@ def checked_count(name: str, value: Any, least: int = 1) -> int:
     return int(value)
 
 
-def checked_integers(name: str, values: ArrayLike, dtype: type[np.integer]) -> np.ndarray:
+def checked_integers(name: str, values: ArrayLike, dtype: type[np.integer[Any]]) -> IntArray:
     """Return a read-only copy with one dimension, of an integer dtype."""
     array = np.asarray(values)
     if array.ndim != 1:
@@ -60,15 +59,14 @@ def checked_integers(name: str, values: ArrayLike, dtype: type[np.integer]) -> n
     return frozen(array, dtype)
 
 
-def _check_all(valid: np.ndarray, message: Callable[[int], str]) -> None:
+def _check_all(valid: Array, message: Callable[[int], str]) -> None:
     """Raise a ValueError with the message of the first place that is not valid."""
     if not valid.all():
         raise ValueError(message(int(np.argmin(valid))))
 
 
-def check_nodes(tree: NeuralTree) -> None:
-    """Check the function nodes: numbering, parents, activations."""
-    parent, activation, k = tree.parent, tree.activation, tree.n_outputs
+def check_nodes(parent: IntArray, activation: IntArray, k: int) -> None:
+    """Check the function nodes of a tree with k outputs: numbering, parents, activations."""
     if parent.size < k:
         raise ValueError(f"parent has {parent.size} nodes, fewer than n_outputs={k}")
     if activation.size != parent.size:
@@ -102,17 +100,13 @@ def check_nodes(tree: NeuralTree) -> None:
             f"{', '.join(NAMES)}"
         ),
     )
-    outputs = [NAMES[code] for code in np.unique(activation[:k])]
-    if len(outputs) > 1 or outputs[0] not in OUTPUT_NAMES:
-        raise ValueError(
-            f"activation of the output nodes is {', '.join(outputs)}: they must be all "
-            f"{' or all '.join(OUTPUT_NAMES)}"
-        )
 
 
-def check_leaves(tree: NeuralTree) -> None:
+def check_leaves(
+    parent: IntArray, leaf_parent: IntArray, leaf_input: IntArray, n_inputs: int, n_outputs: int
+) -> None:
     """Check the leaves: order, parents, inputs; and that no node is without child."""
-    leaf_parent, leaf_input, n_nodes = tree.leaf_parent, tree.leaf_input, tree.parent.size
+    n_nodes = parent.size
     if leaf_input.size != leaf_parent.size:
         raise ValueError(
             f"leaf_input has {leaf_input.size} leaves, leaf_parent has {leaf_parent.size}"
@@ -129,51 +123,70 @@ def check_leaves(tree: NeuralTree) -> None:
         ),
     )
     _check_all(
-        (leaf_input >= 0) & (leaf_input < tree.n_inputs),
+        (leaf_input >= 0) & (leaf_input < n_inputs),
         lambda i: (
             f"leaf_input[{i}] is {leaf_input[i]}, inputs go from 0 to "
-            f"{tree.n_inputs - 1} (n_inputs={tree.n_inputs})"
+            f"{n_inputs - 1} (n_inputs={n_inputs})"
         ),
     )
     has_child = np.zeros(n_nodes, dtype=bool)
-    has_child[tree.parent[tree.n_outputs :]] = True
+    has_child[parent[n_outputs:]] = True
     has_child[leaf_parent] = True
     _check_all(has_child, lambda i: f"function node {i} has no child: give it a leaf")
 
 
-def checked_parameters(tree: NeuralTree, values: ArrayLike) -> np.ndarray:
-    """Return a read-only copy of the weights of a tree with this structure."""
+def checked_activation_parameters(activation: IntArray, values: ArrayLike) -> FloatArray:
+    """Return a read-only copy of the parameters of all nodes' activations."""
+    array = np.asarray(values, dtype=np.float64)
+    counts = n_activation_parameters(activation)
+    if array.shape != (counts.sum(),):
+        raise ValueError(
+            f"activation_parameters has shape {array.shape}, the activations of this tree have "
+            f"({counts.sum()},)"
+        )
+    position = 0
+    for code, count in zip(activation.tolist(), counts.tolist(), strict=True):
+        if count:
+            ACTIVATIONS[NAMES[code]](*array[position : position + count])  # refuses what is wrong
+            position += count
+    return frozen(array, np.float64)
+
+
+def checked_parameters(
+    values: ArrayLike, n_nodes: int, n_outputs: int, n_leaves: int, n_trained: int
+) -> FloatArray:
+    """Return a read-only copy of the weights of a tree with such counts.
+
+    The last `n_trained` are parameters of activations.
+    """
     array = np.asarray(values)
     if array.dtype.kind in "iu":
         array = array.astype(np.float64)
     if array.dtype.kind != "f" or array.dtype.itemsize not in (4, 8):
         raise TypeError(f"parameters must be float64 or float32, not {array.dtype}")
-    n_nodes = tree.parent.size
-    n_wanted = 2 * n_nodes - tree.n_outputs + tree.leaf_parent.size
+    n_wanted = n_weights(n_nodes, n_outputs, n_leaves) + n_trained
     if array.shape != (n_wanted,):
+        more = f", {n_trained} parameters of activations" if n_trained else ""
         raise ValueError(
             f"parameters has shape {array.shape}, this tree needs ({n_wanted},): {n_nodes} "
-            f"biases, {n_nodes - tree.n_outputs} edges, {tree.leaf_parent.size} leaf weights"
+            f"biases, {n_nodes - n_outputs} edges, {n_leaves} leaf weights{more}"
         )
-    _check_all(np.isfinite(array), lambda i: f"parameters[{i}] is {array[i]}, {_place(tree, i)}")
+    _check_all(
+        np.isfinite(array),
+        lambda i: f"parameters[{i}] is {array[i]}, {_place(i, n_nodes, n_outputs, n_leaves)}",
+    )
     return frozen(array, array.dtype.type)  # in native byte order
 
 
-def _place(tree: NeuralTree, i: int) -> str:
+def _place(i: int, n_nodes: int, n_outputs: int, n_leaves: int) -> str:
     """Say in words which weight `parameters[i]` is."""
-    n_nodes, k = tree.parent.size, tree.n_outputs
+    first_leaf = 2 * n_nodes - n_outputs
     if i < n_nodes:
-        return f"the bias of node {i}: weights must be finite"
-    if i < 2 * n_nodes - k:
-        return f"the edge above node {i - n_nodes + k}: weights must be finite"
-    return f"the weight of leaf {i - 2 * n_nodes + k}: weights must be finite"
-
-
-def as_readable(X: ArrayLike) -> np.ndarray:
-    """Return X as an array the core can read: contiguous, of one of its dtypes."""
-    rows = np.asarray(X)
-    if rows.dtype.kind not in "fiub":
-        raise TypeError(f"X must hold numbers, not {rows.dtype}")
-    if rows.dtype not in (np.float64, np.float32, np.uint8):
-        rows = rows.astype(np.float64)
-    return np.ascontiguousarray(rows)
+        what = f"the bias of node {i}"
+    elif i < first_leaf:
+        what = f"the edge above node {i - n_nodes + n_outputs}"
+    elif i < first_leaf + n_leaves:
+        what = f"the weight of leaf {i - first_leaf}"
+    else:
+        what = f"parameter {i - first_leaf - n_leaves} of the activations"
+    return f"{what}: weights must be finite"

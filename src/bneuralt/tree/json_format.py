@@ -2,72 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bneuralt.files.json_text import (
-    ModelFileError,
-    check_format,
-    check_keys,
-    format_json,
-    parse_json,
+from bneuralt._typing import FloatArray, IntArray
+from bneuralt.files import ModelFileError, check_format, check_keys
+from bneuralt.tree.activations import (
+    NAMES,
+    default_parameters,
+    n_activation_parameters,
 )
-from bneuralt.tree.activations import NAMES
-from bneuralt.tree.neural_tree import NeuralTree
+from bneuralt.tree.arrays import TreeArrays, n_weights
 
-__all__ = ["tree_from_dict", "tree_from_json", "tree_to_dict", "tree_to_json"]
+if TYPE_CHECKING:
+    from bneuralt.tree.neural_tree import NeuralTree
+
+__all__ = ["arrays_from_dict", "errors_of_invalid_trees", "tree_to_dict"]
 
 TREE_FORMAT = "bneuralt-tree"
-TREE_VERSION = 1
+TREE_VERSION = 2
 
 # fmt: off
-_TREE_KEYS = (
+_KEYS_OF_VERSION_1 = (
     "format", "version", "n_inputs", "n_outputs", "n_nodes", "n_leaves", "n_parameters", "dtype",
     "output_activation", "activation", "parent", "leaf_parent", "leaf_input",
     "bias", "edge", "leaf_weight",
 )
 # fmt: on
-
-
-def tree_to_json(tree: NeuralTree) -> str:
-    """Return a tree as JSON text, in the format of docs/format.md.
-
-    Examples
-    --------
-    >>> tree = NeuralTree.random(4, 3, random_state=0)
-    >>> tree_from_json(tree_to_json(tree)) == tree
-    True
-    """
-    return format_json(tree_to_dict(tree)) + "\n"
-
-
-def tree_from_json(text: str) -> NeuralTree:
-    """Read a tree from JSON text.
-
-    Raises
-    ------
-    ModelFileError
-        A `ValueError` that says what is wrong with the text, and where.
-    """
-    return tree_from_dict(parse_json(text))
+_TREE_KEYS = (*_KEYS_OF_VERSION_1, "activation_parameters", "trains_activations")
 
 
 def tree_to_dict(tree: NeuralTree) -> dict[str, Any]:
     """Return a tree as what JSON can hold: numbers, strings, lists."""
-    inner = tree.activation[tree.n_outputs :]
-    mixed = tree.hidden_activation == "mixed"
+    k = tree.n_outputs
     return {
         "format": TREE_FORMAT,
         "version": TREE_VERSION,
         "n_inputs": tree.n_inputs,
-        "n_outputs": tree.n_outputs,
+        "n_outputs": k,
         "n_nodes": tree.parent.size,
         "n_leaves": tree.n_leaves,
         "n_parameters": tree.n_parameters,
         "dtype": tree.dtype.name,
-        "output_activation": tree.output_activation,
-        "activation": [NAMES[code] for code in inner] if mixed else tree.hidden_activation,
+        "output_activation": _names(tree.activation[:k], tree.output_activation),
+        "activation": _names(tree.activation[k:], tree.hidden_activation),
+        "activation_parameters": tree.activation_parameters.tolist(),
+        "trains_activations": tree.trains_activations,
         "parent": tree.parent.tolist(),
         "leaf_parent": tree.leaf_parent.tolist(),
         "leaf_input": tree.leaf_input.tolist(),
@@ -77,40 +60,63 @@ def tree_to_dict(tree: NeuralTree) -> dict[str, Any]:
     }
 
 
-def tree_from_dict(data: Any) -> NeuralTree:
-    """Read a tree from what `tree_to_dict` gave, trusting nothing."""
-    check_format(data, TREE_FORMAT, TREE_VERSION)
-    check_keys(data, _TREE_KEYS, "the tree")
+def _names(codes: IntArray, common: str) -> str | list[str]:
+    return [NAMES[code] for code in codes] if common == "mixed" else common
+
+
+def arrays_from_dict(data: Any) -> TreeArrays:
+    """Return the arrays of a tree from what `tree_to_dict` gave, trusting nothing."""
+    version = check_format(data, TREE_FORMAT, TREE_VERSION)
+    check_keys(data, _TREE_KEYS if version > 1 else _KEYS_OF_VERSION_1, "the tree")
     n_inputs, n_outputs = _count(data, "n_inputs"), _count(data, "n_outputs")
     n_nodes, n_leaves = _count(data, "n_nodes"), _count(data, "n_leaves")
     if n_nodes < n_outputs:
         raise ModelFileError(f'"n_nodes" is {n_nodes}, fewer than "n_outputs", {n_outputs}')
-    n_parameters = 2 * n_nodes - n_outputs + n_leaves
+    if data["dtype"] not in ("float64", "float32"):
+        raise ModelFileError(f'"dtype" is {data["dtype"]!r}, it must be float64 or float32')
+    weights = [
+        _floats(data, "bias", n_nodes),
+        _floats(data, "edge", n_nodes - n_outputs),
+        _floats(data, "leaf_weight", n_leaves),
+    ]
+    activation = np.array(
+        _codes(data, "output_activation", n_outputs)
+        + _codes(data, "activation", n_nodes - n_outputs),
+        dtype=np.uint8,
+    )
+    phi, trains = default_parameters(activation), False
+    if version > 1:
+        trains = data["trains_activations"]
+        if type(trains) is not bool:
+            raise ModelFileError(f'"trains_activations" is {trains!r}, it must be true or false')
+        phi = _floats(data, "activation_parameters", int(n_activation_parameters(activation).sum()))
+        weights += [phi] if trains else []
+    n_parameters = n_weights(n_nodes, n_outputs, n_leaves) + (phi.size if trains else 0)
     if _count(data, "n_parameters") != n_parameters:
         raise ModelFileError(
             f'"n_parameters" is {data["n_parameters"]}, but {n_nodes} nodes with {n_outputs} '
             f"outputs and {n_leaves} leaves have {n_parameters}"
         )
-    if data["dtype"] not in ("float64", "float32"):
-        raise ModelFileError(f'"dtype" is {data["dtype"]!r}, it must be float64 or float32')
-    weights = np.concatenate(
-        [
-            _floats(data, "bias", n_nodes),
-            _floats(data, "edge", n_nodes - n_outputs),
-            _floats(data, "leaf_weight", n_leaves),
-        ]
+    with np.errstate(over="ignore"):  # found, and located, among the other checks
+        parameters = np.concatenate(weights).astype(data["dtype"])
+    return TreeArrays(
+        n_inputs,
+        n_outputs,
+        _integers(data, "parent", n_nodes),
+        activation,
+        _integers(data, "leaf_parent", n_leaves),
+        _integers(data, "leaf_input", n_leaves),
+        parameters,
+        phi,
+        trains,
     )
+
+
+@contextmanager
+def errors_of_invalid_trees() -> Iterator[None]:
+    """Turn what `NeuralTree` raises about arrays from a file into a `ModelFileError`."""
     try:
-        with np.errstate(over="ignore"):  # found, and located, among the other checks
-            return NeuralTree(
-                n_inputs,
-                n_outputs,
-                _integers(data, "parent", n_nodes),
-                _activation_codes(data, n_nodes, n_outputs),
-                _integers(data, "leaf_parent", n_leaves),
-                _integers(data, "leaf_input", n_leaves),
-                weights.astype(data["dtype"]),
-            )
+        yield
     except ModelFileError:
         raise
     except ValueError as error:
@@ -143,7 +149,7 @@ def _list(data: dict[str, Any], key: str, length: int, types: tuple[type, ...]) 
     return values
 
 
-def _integers(data: dict[str, Any], key: str, length: int) -> np.ndarray:
+def _integers(data: dict[str, Any], key: str, length: int) -> IntArray:
     values = _list(data, key, length, (int,))
     try:
         return np.array(values, dtype=np.int64)
@@ -152,7 +158,7 @@ def _integers(data: dict[str, Any], key: str, length: int) -> np.ndarray:
         raise ModelFileError(f'"{key}"[{i}] is far out of range') from None
 
 
-def _floats(data: dict[str, Any], key: str, length: int) -> np.ndarray:
+def _floats(data: dict[str, Any], key: str, length: int) -> FloatArray:
     values = _list(data, key, length, (int, float))
     try:
         array = np.array(values, dtype=np.float64)
@@ -164,14 +170,12 @@ def _floats(data: dict[str, Any], key: str, length: int) -> np.ndarray:
     return array
 
 
-def _activation_codes(data: dict[str, Any], n_nodes: int, n_outputs: int) -> np.ndarray:
-    names, n_inner = data["activation"], n_nodes - n_outputs
+def _codes(data: dict[str, Any], key: str, n_nodes: int) -> list[int]:
+    """Return the codes of nodes, from one name for all or a list of names."""
+    names = data[key]
     if isinstance(names, list):
-        inner = [_code("activation", name) for name in _list(data, "activation", n_inner, (str,))]
-    else:
-        inner = [_code("activation", names)] * n_inner
-    outputs = [_code("output_activation", data["output_activation"])] * n_outputs
-    return np.array(outputs + inner, dtype=np.uint8)
+        return [_code(key, name) for name in _list(data, key, n_nodes, (str,))]
+    return [_code(key, names)] * n_nodes
 
 
 def _code(key: str, name: Any) -> int:

@@ -8,29 +8,35 @@ Numbered like this, the children of a node are neighbours, and so are the nodes 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from bneuralt.tree.activations import NAMES
+from bneuralt import _core
+from bneuralt._typing import Array, FloatArray, IntArray
+from bneuralt.arrays import NotFiniteError, as_table
+from bneuralt.files import format_json, parse_json
+from bneuralt.tree.activations import NAMES, default_parameters
+from bneuralt.tree.arrays import TreeArrays
+from bneuralt.tree.authors_format import arrays_from_authors_json
 from bneuralt.tree.checks import (
-    as_readable,
     check_leaves,
     check_nodes,
+    checked_activation_parameters,
     checked_count,
     checked_integers,
     checked_parameters,
     frozen,
 )
+from bneuralt.tree.growth import LeafSampler, draw_tree_arrays
+from bneuralt.tree.json_format import arrays_from_dict, errors_of_invalid_trees, tree_to_dict
 
-if TYPE_CHECKING:
-    from bneuralt.tree.generate import LeafSampler
-
-__all__ = ["NeuralTree"]
+__all__ = ["NeuralTree", "forward_many", "mean_forward"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,21 +52,26 @@ class NeuralTree:
     n_inputs : int
         Number of inputs (features).
     n_outputs : int
-        Number of outputs K: 1 for a regression tree, the number of classes otherwise.
+        Number of outputs K, such as the number of classes.
     parent : int array of shape (n_nodes,)
         Parent of each function node, -1 for the K outputs, which come first. Breadth-first:
         never decreasing, and `parent[i] < i`.
     activation : int array of shape (n_nodes,)
-        Activation of each node, as a position in `bneuralt.tree.activations.NAMES`. The outputs
-        are all "linear" or all "sigmoid".
+        Activation of each node, as a position in `bneuralt.tree.activations.NAMES`.
     leaf_parent : int array of shape (n_leaves,)
         Parent of each leaf, never decreasing.
     leaf_input : int array of shape (n_leaves,)
         Input of each leaf, 0 to `n_inputs - 1`.
-    parameters : float array of shape (2 * n_nodes - K + n_leaves,)
+    parameters : float array of shape (n_parameters,)
         All weights: the bias of every function node; the weight of the edge above each
-        function node, outputs excepted; the weight of each leaf. Its dtype, float64 or
-        float32, is the dtype in which the tree computes.
+        function node, outputs excepted; the weight of each leaf; then, if they are trained, the
+        parameters of the activations. Its dtype, float64 or float32, is the dtype in which the
+        tree computes.
+    activation_parameters : float array, optional
+        Parameters of the nodes' activations, in the order of the nodes; by default those that the
+        activations declare. If they are trained, `parameters` has the values.
+    trains_activations : bool
+        Whether training changes the parameters of the activations.
 
     Examples
     --------
@@ -75,25 +86,55 @@ class NeuralTree:
 
     n_inputs: int
     n_outputs: int
-    parent: np.ndarray
-    activation: np.ndarray
-    leaf_parent: np.ndarray
-    leaf_input: np.ndarray
-    parameters: np.ndarray
+    parent: IntArray
+    activation: IntArray
+    leaf_parent: IntArray
+    leaf_input: IntArray
+    parameters: FloatArray
+    activation_parameters: Any = None
+    trains_activations: bool = False
+    #: The checked structure, which all trees that differ only in their weights share.
+    structure: _core.Structure = field(init=False)
 
     def __post_init__(self) -> None:
-        checked = {
-            "n_inputs": checked_count("n_inputs", self.n_inputs),
-            "n_outputs": checked_count("n_outputs", self.n_outputs),
-            "parent": checked_integers("parent", self.parent, np.int32),
-            "activation": checked_integers("activation", self.activation, np.uint8),
-            "leaf_parent": checked_integers("leaf_parent", self.leaf_parent, np.int32),
-            "leaf_input": checked_integers("leaf_input", self.leaf_input, np.int32),
-        }
-        self.__dict__.update(checked)
-        check_nodes(self)
-        check_leaves(self)
-        self.__dict__["parameters"] = checked_parameters(self, self.parameters)
+        n_inputs = checked_count("n_inputs", self.n_inputs)
+        k = checked_count("n_outputs", self.n_outputs)
+        parent = checked_integers("parent", self.parent, np.int32)
+        activation = checked_integers("activation", self.activation, np.uint8)
+        leaf_parent = checked_integers("leaf_parent", self.leaf_parent, np.int32)
+        leaf_input = checked_integers("leaf_input", self.leaf_input, np.int32)
+        check_nodes(parent, activation, k)
+        check_leaves(parent, leaf_parent, leaf_input, n_inputs, k)
+        phi = self.activation_parameters
+        phi = checked_activation_parameters(
+            activation, default_parameters(activation) if phi is None else phi
+        )
+        trains = bool(self.trains_activations) and phi.size > 0
+        structure = _core.Structure(
+            n_inputs, k, parent, activation, leaf_parent, leaf_input, phi, trains
+        )
+        self.__dict__.update(
+            n_inputs=n_inputs,
+            n_outputs=k,
+            parent=parent,
+            activation=activation,
+            leaf_parent=leaf_parent,
+            leaf_input=leaf_input,
+            activation_parameters=phi,
+            trains_activations=trains,
+            structure=structure,
+        )
+        self._set_parameters(self.parameters)
+
+    def _set_parameters(self, parameters: ArrayLike) -> None:
+        """Check and keep the weights; of what a tree has, only they change."""
+        n_trained = self.activation_parameters.size if self.trains_activations else 0
+        checked = checked_parameters(
+            parameters, self.parent.size, self.n_outputs, self.leaf_parent.size, n_trained
+        )
+        self.__dict__["parameters"] = checked
+        if n_trained:
+            self.__dict__["activation_parameters"] = frozen(checked[-n_trained:], np.float64)
 
     # -- making trees --------------------------------------------------------------------
 
@@ -113,13 +154,65 @@ class NeuralTree:
         n_weights: int | None = None,
         init: str = "normal",
         init_scale: float = 1.5,
-        activation: str = "sigmoid",
-        output_activation: str = "sigmoid",
+        activation: Any = "sigmoid",
+        output_activation: Any = "sigmoid",
+        train_activations: bool = False,
         feature_sampling: ArrayLike | LeafSampler | None = None,
         dtype: DTypeLike = np.float64,
         random_state: int | np.random.Generator | None = None,
     ) -> NeuralTree:
-        """Draw a random tree; see `bneuralt.tree.generate.random_tree` for the parameters.
+        """Draw a random tree.
+
+        Every function node gets a random number of children; each of them is a leaf with
+        probability `leaf_probability`, and a function node otherwise. Children below
+        `max_depth` are always leaves.
+
+        Parameters
+        ----------
+        n_inputs : int
+            Number of inputs (features).
+        n_outputs : int
+            1 for a regression tree, else the number of classes.
+        max_depth : int
+            Edges from the root down to the deepest possible function node.
+        max_children : int
+            The m of an m-ary tree.
+        leaf_probability : float
+            In [0, 1]. The smaller, the larger the tree.
+        rule : {"inclusive", "paper"}
+            The number of children is uniform on min_children..max_children ("inclusive"), or on
+            min_children..max_children - 1, as the paper's published trees have it ("paper").
+        min_children : int
+            2 in the paper.
+        min_size : int or float, optional
+            Smaller trees are drawn again. A float in [0, 1] is a share of
+            `GrowthRule.expected_size`.
+        max_size : int, optional
+            Larger trees are drawn again.
+        n_weights : int, optional
+            Number of weights wanted: the tree has at most so many, and at most 3 % fewer.
+            `leaf_probability` is then not used but chosen to fit `max_depth` and `max_children`.
+        init : {"normal", "uniform"}
+            "normal": weights from a normal distribution with standard deviation
+            `init_scale / sqrt(number of children of the parent)`, biases 0. "uniform": weights
+            and biases uniform on [0, 1], as in the paper.
+        init_scale : float
+            See `init`; "normal" only.
+        activation : str, Activation, list or dict
+            Activation of the inner function nodes, by name or as an object such as
+            ``LeakyReLU(slope=0.2)``. A list: one of them for each node, all equally likely. A
+            dict: the same with the probability of each.
+        output_activation : str or Activation
+            Activation of the outputs.
+        train_activations : bool
+            Whether training changes the parameters of the activations.
+        feature_sampling : array of shape (n_inputs,) or LeafSampler, optional
+            Probability of each input to be on a leaf (any non-negative numbers, they are
+            normalised), or a callable that chooses the inputs. By default all are equally likely.
+        dtype : {float64, float32}
+            dtype of the weights.
+        random_state : int, numpy Generator, or None
+            Seed; the same one draws the same tree.
 
         Examples
         --------
@@ -127,27 +220,30 @@ class NeuralTree:
         >>> tree = NeuralTree.random(4, 3, max_depth=2, random_state=0)
         >>> tree.n_inputs, tree.n_outputs, tree.depth
         (4, 3, 2)
+        >>> NeuralTree.random(4, activation=["tanh", "gaussian"], random_state=0).hidden_activation
+        'mixed'
         """
-        from bneuralt.tree.generate import random_tree
-
-        return random_tree(
-            n_inputs,
-            n_outputs,
-            max_depth,
-            max_children,
-            leaf_probability,
-            rule=rule,
-            min_children=min_children,
-            min_size=min_size,
-            max_size=max_size,
-            n_weights=n_weights,
-            init=init,
-            init_scale=init_scale,
-            activation=activation,
-            output_activation=output_activation,
-            feature_sampling=feature_sampling,
-            dtype=dtype,
-            random_state=random_state,
+        return cls(
+            *draw_tree_arrays(
+                n_inputs,
+                n_outputs,
+                max_depth,
+                max_children,
+                leaf_probability,
+                rule=rule,
+                min_children=min_children,
+                min_size=min_size,
+                max_size=max_size,
+                n_weights=n_weights,
+                init=init,
+                init_scale=init_scale,
+                activation=activation,
+                output_activation=output_activation,
+                train_activations=train_activations,
+                feature_sampling=feature_sampling,
+                dtype=dtype,
+                random_state=random_state,
+            )
         )
 
     def with_parameters(self, parameters: ArrayLike) -> NeuralTree:
@@ -159,9 +255,8 @@ class NeuralTree:
             In the order of `NeuralTree.parameters`.
         """
         tree = object.__new__(NeuralTree)
-        shared = {key: value for key, value in self.__dict__.items() if key in _STRUCTURE}
-        tree.__dict__.update(shared)
-        tree.__dict__["parameters"] = checked_parameters(self, parameters)
+        tree.__dict__.update({name: self.__dict__[name] for name in _STRUCTURE})
+        tree._set_parameters(parameters)
         return tree
 
     def astype(self, dtype: DTypeLike) -> NeuralTree:
@@ -187,28 +282,38 @@ class NeuralTree:
         weight = self.leaf_weight * factor[self.leaf_input]
         shift = weight * offset[self.leaf_input]
         bias = self.bias - np.bincount(self.leaf_parent, shift, minlength=self.parent.size)
-        folded = np.concatenate([bias, self.edge, weight], dtype=np.float64)
-        return self.with_parameters(folded.astype(self.dtype))
+        return self._with_weights(bias, self.edge, weight)
 
-    def with_output_scaling(self, offset: float, factor: float) -> NeuralTree:
-        """Return the regression tree whose output is `factor * output + offset`.
+    def with_output_scaling(self, offset: Any, factor: Any) -> NeuralTree:
+        """Return the tree whose outputs are `factor * output + offset`.
 
-        Only for one linear output, whose bias and incoming weights take the scaling up.
+        Only for linear outputs, whose biases and incoming weights take the scaling up.
+
+        Parameters
+        ----------
+        offset, factor : float or array of shape (n_outputs,)
         """
-        if self.n_outputs != 1 or self.output_activation != "linear":
+        if self.output_activation != "linear":
             raise ValueError(
-                "with_output_scaling needs one linear output, this tree has "
-                f"n_outputs={self.n_outputs} and output_activation={self.output_activation!r}"
+                "with_output_scaling needs linear outputs, this tree has "
+                f"output_activation={self.output_activation!r}"
             )
-        bias = self.bias.astype(np.float64)
-        bias[0] = bias[0] * factor + offset
-        edge = np.where(self.parent[1:] == 0, factor, 1.0) * self.edge
-        weight = np.where(self.leaf_parent == 0, factor, 1.0) * self.leaf_weight
-        return self.with_parameters(np.concatenate([bias, edge, weight]).astype(self.dtype))
+        k, n_nodes = self.n_outputs, self.parent.size
+        per_node = np.ones(n_nodes)  # the factor of what goes into each node
+        per_node[:k] = factor
+        bias = per_node * self.bias
+        bias[:k] += offset
+        edge = per_node[self.parent[k:]] * self.edge
+        return self._with_weights(bias, edge, per_node[self.leaf_parent] * self.leaf_weight)
+
+    def _with_weights(self, bias: Array, edge: Array, leaf_weight: Array) -> NeuralTree:
+        trained = [self.activation_parameters] if self.trains_activations else []
+        weights = np.concatenate([bias, edge, leaf_weight, *trained], dtype=np.float64)
+        return self.with_parameters(weights.astype(self.dtype))
 
     # -- using them ----------------------------------------------------------------------
 
-    def forward(self, X: ArrayLike, n_threads: int = 1) -> np.ndarray:
+    def forward(self, X: ArrayLike, n_threads: int = 1) -> FloatArray:
         """Compute the outputs of the tree.
 
         Parameters
@@ -223,12 +328,9 @@ class NeuralTree:
         array of shape (n_rows, n_outputs), or (n_outputs,) for a single row
             In the dtype of the tree.
         """
-        try:
-            return self._model.forward(X, n_threads)
-        except TypeError:  # not an array that the core can read as it is
-            return self._model.forward(as_readable(X), n_threads)
+        return self._outputs(X, n_threads, softmax=False)
 
-    def probabilities(self, X: ArrayLike, n_threads: int = 1) -> np.ndarray:
+    def probabilities(self, X: ArrayLike, n_threads: int = 1) -> FloatArray:
         """Compute the softmax of the outputs: class probabilities of a tree with linear outputs.
 
         Parameters and the shape of what is returned are those of `forward`.
@@ -240,29 +342,45 @@ class NeuralTree:
         >>> tree.probabilities([[0.0]])
         array([[0.5, 0.5]])
         """
-        try:
-            return self._model.forward(X, n_threads, True)
-        except TypeError:
-            return self._model.forward(as_readable(X), n_threads, True)
+        return self._outputs(X, n_threads, softmax=True)
 
-    @cached_property
-    def _model(self) -> Any:
-        from bneuralt import _core
+    def _outputs(self, X: ArrayLike, n_threads: int, softmax: bool) -> FloatArray:
+        is_row = np.ndim(X) == 1
+        rows = np.asarray(X)[np.newaxis] if is_row else X
+        outputs: FloatArray = _ask([self], rows, n_threads, softmax)[
+            0, 0 if is_row else slice(None)
+        ]
+        return outputs
 
-        return _core.Model(*self._arguments)
+    # -- files ---------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the tree as what JSON can hold, in the format of docs/format.md."""
+        return tree_to_dict(self)
+
+    @classmethod
+    def from_dict(cls, data: Any) -> NeuralTree:
+        """Read a tree from what `to_dict` gave; a `ValueError` says what is wrong with it."""
+        arrays = arrays_from_dict(data)
+        with errors_of_invalid_trees():
+            return cls(*arrays)
 
     def to_json(self) -> str:
-        """Return the tree as JSON text, in the format of docs/format.md."""
-        from bneuralt.tree.json_format import tree_to_json
+        """Return the tree as JSON text, in the format of docs/format.md.
 
-        return tree_to_json(self)
+        Examples
+        --------
+        >>> from bneuralt import NeuralTree
+        >>> tree = NeuralTree.random(4, 3, random_state=0)
+        >>> NeuralTree.from_json(tree.to_json()) == tree
+        True
+        """
+        return format_json(self.to_dict()) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> NeuralTree:
         """Read a tree from the text `to_json` gave; a `ValueError` says what is wrong with it."""
-        from bneuralt.tree.json_format import tree_from_json
-
-        return tree_from_json(text)
+        return cls.from_dict(parse_json(text))
 
     @classmethod
     def from_authors_json(
@@ -274,66 +392,87 @@ class NeuralTree:
     ) -> NeuralTree:
         """Read a tree published by the authors of the paper.
 
-        See `bneuralt.tree.authors_format.tree_from_authors_json` for the parameters.
-        """
-        from bneuralt.tree.authors_format import tree_from_authors_json
+        Parameters
+        ----------
+        source : str or path-like
+            The file, or its text.
+        n_inputs : int, optional
+            Number of inputs; the files do not have it. By default just enough for every leaf.
+        task : {"classification", "regression"}, optional
+            What the root does: take the argmax of its children, or compute a value. By default
+            it follows from the file: the root of the authors' classification trees has function
+            nodes only below it and a bias of exactly 1.0, which no training ever touched.
 
-        return tree_from_authors_json(source, n_inputs=n_inputs, task=task)
+        Raises
+        ------
+        ModelFileError
+            A `ValueError` that says what is wrong with the file, and at which node.
+
+        Examples
+        --------
+        >>> from bneuralt import NeuralTree
+        >>> tree = NeuralTree.from_authors_json(
+        ...     '''{"name": "f:2; e:-1.0; b:0.5; p:[0.1, 0.2, sigmoid]", "children": [
+        ...     {"name": " i:0; e:2.0" }, {"name": " i:3; e:-1.0" } ]}''')
+        >>> tree.n_inputs, tree.parameters.tolist()
+        (4, [0.5, 2.0, -1.0])
+        """
+        return cls(*arrays_from_authors_json(source, n_inputs=n_inputs, task=task))
 
     # -- weights by kind -----------------------------------------------------------------
 
     @property
-    def bias(self) -> np.ndarray:
+    def bias(self) -> FloatArray:
         """Bias of each function node."""
         return self.parameters[: self.parent.size]
 
     @property
-    def edge(self) -> np.ndarray:
+    def edge(self) -> FloatArray:
         """Weight of the edge above each function node from node `n_outputs` on."""
         n_nodes = self.parent.size
         return self.parameters[n_nodes : 2 * n_nodes - self.n_outputs]
 
     @property
-    def leaf_weight(self) -> np.ndarray:
+    def leaf_weight(self) -> FloatArray:
         """Weight of each leaf."""
-        return self.parameters[2 * self.parent.size - self.n_outputs :]
+        first = 2 * self.parent.size - self.n_outputs
+        return self.parameters[first : first + self.leaf_parent.size]
 
     # -- where things are ----------------------------------------------------------------
 
-    @cached_property
-    def child_start(self) -> np.ndarray:
+    @property
+    def child_start(self) -> IntArray:
         """Node i has the function children `child_start[i]` to `child_start[i + 1] - 1`."""
-        k, n_nodes = self.n_outputs, self.parent.size
-        return frozen(k + np.searchsorted(self.parent[k:], np.arange(n_nodes + 1)), np.int32)
+        return self.structure.child_start
 
-    @cached_property
-    def leaf_start(self) -> np.ndarray:
+    @property
+    def leaf_start(self) -> IntArray:
         """Node i has the leaves `leaf_start[i]` to `leaf_start[i + 1] - 1`."""
-        nodes = np.arange(self.parent.size + 1)
-        return frozen(np.searchsorted(self.leaf_parent, nodes), np.int32)
+        return self.structure.leaf_start
 
-    @cached_property
-    def level_start(self) -> np.ndarray:
+    @property
+    def level_start(self) -> IntArray:
         """Level j, of the function nodes j edges below the outputs, starts at `level_start[j]`.
 
         The last entry is the number of function nodes, where a further level would start.
         """
-        starts = [0, self.n_outputs]
-        child_start = self.child_start.tolist()
-        while starts[-1] < self.parent.size:
-            starts.append(child_start[starts[-1]])
-        return frozen(starts, np.int32)
+        return self.structure.level_start
+
+    @property
+    def activation_parameter_start(self) -> IntArray:
+        """Where the entries of node i in `activation_parameters` start."""
+        return self.structure.activation_parameter_start
 
     @cached_property
-    def input_counts(self) -> np.ndarray:
+    def input_counts(self) -> IntArray:
         """How many leaves carry each input."""
         return frozen(np.bincount(self.leaf_input, minlength=self.n_inputs), np.int64)
 
     # -- sizes ---------------------------------------------------------------------------
 
     @property
-    def dtype(self) -> np.dtype:
-        """dtype of the weights, and of what the tree computes."""
+    def dtype(self) -> np.dtype[Any]:
+        """dtype of the weights, and of what the tree computes."""  # noqa: D403
         return self.parameters.dtype
 
     @property
@@ -368,34 +507,32 @@ class NeuralTree:
 
     @property
     def output_activation(self) -> str:
-        """Activation of the output nodes."""
-        return NAMES[self.activation[0]]
+        """Activation of the output nodes, or "mixed"."""
+        return _name_of(self.structure.output_activation)
 
-    @cached_property
+    @property
     def hidden_activation(self) -> str:
         """Activation of the other function nodes, or "mixed"; the outputs' if there are none."""
-        codes = np.unique(self.activation[self.n_outputs :])
-        if codes.size == 0:
-            return self.output_activation
-        return NAMES[codes[0]] if codes.size == 1 else "mixed"
+        return _name_of(self.structure.hidden_activation)
 
     # -- Python's protocols --------------------------------------------------------------
 
     @property
-    def _arguments(self) -> tuple[Any, ...]:
-        return tuple(self.__dict__[name] for name in self.__dataclass_fields__)
+    def _arrays(self) -> TreeArrays:
+        return TreeArrays(*(self.__dict__[name] for name in TreeArrays._fields))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, NeuralTree):
             return NotImplemented
         return self.dtype == other.dtype and all(
-            np.array_equal(a, b) for a, b in zip(self._arguments, other._arguments, strict=True)
+            np.array_equal(np.asarray(a), np.asarray(b))
+            for a, b in zip(self._arrays, other._arrays, strict=True)
         )
 
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return NeuralTree, self._arguments
+        return NeuralTree, tuple(self._arrays)
 
     def __repr__(self) -> str:
         return (
@@ -406,11 +543,97 @@ class NeuralTree:
         )
 
 
-#: What trees that differ only in their weights share, computed arrays included.
-_STRUCTURE = frozenset(NeuralTree.__dataclass_fields__) - {"parameters"} | {
-    "child_start",
-    "leaf_start",
-    "level_start",
-    "input_counts",
-    "hidden_activation",
-}
+#: What trees that differ only in their weights share.
+_STRUCTURE = (*(name for name in TreeArrays._fields if name != "parameters"), "structure")
+
+
+def _name_of(code: int) -> str:
+    return NAMES[code] if code >= 0 else "mixed"
+
+
+def forward_many(trees: Sequence[NeuralTree], X: ArrayLike, n_threads: int = 1) -> FloatArray:
+    """Compute the outputs of many trees in one pass over a table.
+
+    Parameters
+    ----------
+    trees : sequence of NeuralTree
+        All with the same number of inputs and outputs, and of one dtype; their structures may
+        differ.
+    X : array of shape (n_rows, n_inputs)
+    n_threads : int
+        Number of threads; it never changes the result.
+
+    Returns
+    -------
+    array of shape (n_trees, n_rows, n_outputs)
+        What `forward` of each tree returns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bneuralt import NeuralTree, forward_many
+    >>> trees = [NeuralTree.random(4, 3, random_state=seed) for seed in range(5)]
+    >>> forward_many(trees, np.ones((2, 4))).shape
+    (5, 2, 3)
+    """
+    return _ask(trees, X, n_threads, softmax=False)
+
+
+def mean_forward(
+    trees: Sequence[NeuralTree], X: ArrayLike, n_threads: int = 1, softmax: bool = False
+) -> FloatArray:
+    """Compute the mean of the outputs, or of the class probabilities, of many trees.
+
+    Parameters
+    ----------
+    trees : sequence of NeuralTree
+        As for `forward_many`, but their dtypes may differ.
+    X : array of shape (n_rows, n_inputs)
+    n_threads : int
+    softmax : bool
+        Whether to take the mean of probabilities, the softmax of each tree's outputs.
+
+    Returns
+    -------
+    float64 array of shape (n_rows, n_outputs)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bneuralt import NeuralTree
+    >>> from bneuralt.tree import mean_forward
+    >>> trees = [NeuralTree.random(4, 3, random_state=seed) for seed in range(5)]
+    >>> mean_forward(trees, np.ones((2, 4)), softmax=True).sum(axis=1)
+    array([1., 1.])
+    """
+    return _ask(trees, X, n_threads, softmax, mean=True)
+
+
+class OutputOverflow(ValueError):
+    """An output of a tree is not finite; `row` says for which row."""
+
+    def __init__(self, row: int, dtype: np.dtype[Any]) -> None:
+        super().__init__(
+            f"row {row} of X has values too large for a tree that computes in {dtype}: they are "
+            "far beyond those that it was trained on"
+        )
+        self.row = row
+
+
+def _ask(
+    trees: Sequence[NeuralTree], X: ArrayLike, n_threads: int, softmax: bool, mean: bool = False
+) -> FloatArray:
+    structures = [tree.structure for tree in trees]
+    parameters = [tree.parameters for tree in trees]
+    try:
+        result, problem = _core.forward(structures, parameters, X, n_threads, softmax, mean)
+    except TypeError:  # not an array that the core can read as it is
+        X = as_table(X)
+        result, problem = _core.forward(structures, parameters, X, n_threads, softmax, mean)
+    if problem is not None:
+        what, row, column = problem
+        if what == "input":
+            raise NotFiniteError(np.asarray(X), row, column)
+        if mean:
+            raise OutputOverflow(row, trees[0].dtype)
+    return result

@@ -1,4 +1,4 @@
-"""Show versions, and which kind of instructions and how many threads the compiled core uses."""
+"""Show the versions of bneuralt, Python and NumPy, and the instruction set of the compiled core."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import argparse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """It takes none."""
+    """Add the options of the command, of which there are none."""
 
 
 def run(args: argparse.Namespace) -> None:
-    import bneuralt
+    """Print the configuration."""
+    from bneuralt.installation import show_config
 
-    print(bneuralt.show_config())
+    print(show_config())

@@ -1,4 +1,4 @@
-"""List the data sets of the paper, and fetch those that are not at hand."""
+"""List the data sets of the paper, and download those that are not available."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from bneuralt.cli.errors import CommandError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the subcommands and their options."""
     actions = parser.add_subparsers(metavar="list|fetch", required=True)
-    listing = actions.add_parser("list", help="what there is, and whether it is at hand")
+    listing = actions.add_parser("list", help="list the data sets and where they are loaded from")
     listing.add_argument("--json", action="store_true", help="print the list as JSON")
     listing.set_defaults(run=list_data)
     fetching = actions.add_parser("fetch", help="download data sets into the data folder")
@@ -19,24 +20,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "names",
         nargs="*",
         metavar="NAME",
-        help="data sets (default: every table of the paper not at hand)",
+        help="data sets (default: all tables of the paper that are not available)",
     )
     fetching.add_argument(
         "--source",
         choices=["packages", "openml"],
         default="packages",
-        help="where from; openml has only the two image sets",
+        help="where to download from; openml has the two image sets only",
     )
     fetching.set_defaults(run=fetch_data)
     for action in (listing, fetching):
         action.add_argument(
             "--folder",
             metavar="DIR",
-            help="the data folder (default: $BNEURALT_DATA, or a cache folder of yours)",
+            help="the data folder (default: $BNEURALT_DATA, or a folder in the user's cache)",
         )
 
 
 def list_data(args: argparse.Namespace) -> None:
+    """Print which data sets there are and where they are loaded from."""
     from bneuralt.datasets.loading import data_folder, data_status
 
     found = data_status(args.folder)
@@ -61,29 +63,30 @@ def list_data(args: argparse.Namespace) -> None:
         entry = status.entry
         shape = f"{entry.n_rows:,} x {entry.n_features}"
         kind = f"{len(entry.class_names)} classes" if entry.class_names else "regression"
-        place = status.source or "not at hand"
-        print(f"{status.name:<{width}}  {shape:>12}  {kind:<11} {place}")
+        source = status.source or "not available"
+        print(f"{status.name:<{width}}  {shape:>12}  {kind:<11} {source}")
     if not all(status.available for status in found):
         print(f"\n`bneuralt data fetch NAME` downloads into {data_folder(args.folder)}")
 
 
 def fetch_data(args: argparse.Namespace) -> None:
+    """Download data sets and print where they are."""
     from bneuralt.datasets.fetching import fetch
     from bneuralt.datasets.loading import list_datasets
 
     unknown = [name for name in args.names if name not in list_datasets()]
     if unknown:
         raise CommandError(
-            f"data fetch: no data set {unknown[0]!r}; the known ones are "
+            f"data fetch: there is no data set {unknown[0]!r}; choose from "
             f"{', '.join(list_datasets())}."
         )
-    places = fetch(
+    sources = fetch(
         args.names or None,
         args.folder,
         source=args.source,
-        say=lambda text: print(text, file=sys.stderr),
+        report=lambda text: print(text, file=sys.stderr),
     )
-    for name, place in places.items():
-        print(f"{name}: {place}")
-    if not places:
-        print("nothing to fetch: every table that can be fetched is at hand")
+    for name, source in sources.items():
+        print(f"{name}: {source}")
+    if not sources:
+        print("nothing to fetch: all tables that can be fetched are available")

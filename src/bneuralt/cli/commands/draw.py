@@ -1,43 +1,48 @@
-"""Draw the tree of a trained model, with plain characters or as a picture."""
+"""Draw the tree of a trained model, in text or as a picture."""
 
 from __future__ import annotations
 
 import argparse
 import io
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bneuralt.cli.errors import CommandError
-from bneuralt.tree.neural_tree import NeuralTree
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from bneuralt.tree import NeuralTree
 
 PICTURES = (".svg", ".png", ".pdf")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("model", metavar="MODEL.json", help="a file written by bneuralt train")
     parser.add_argument(
-        "--out", metavar="FILE", help=f"make a picture: a file ending in {', '.join(PICTURES)}"
+        "--out", metavar="FILE", help=f"write a picture; the name must end in {', '.join(PICTURES)}"
     )
     parser.add_argument(
         "--tree", type=int, default=1, metavar="N", help="which tree of a forest (default 1)"
     )
     parser.add_argument(
-        "--max-lines", type=int, metavar="N", help="leave out the deepest levels to fit in N lines"
+        "--max-lines", type=int, metavar="N", help="omit the deepest levels to fit into N lines"
     )
 
 
 def run(args: argparse.Namespace) -> None:
-    from bneuralt.cli.evaluation import trees_of
-    from bneuralt.cli.model_files import feature_names, read_model
+    """Print the drawing, or write it to a file."""
+    from bneuralt.cli.trained_models import feature_names, load_trained_model, trees_of
     from bneuralt.drawing.terminal import draw_tree
 
-    model = read_model(args.model)
+    model = load_trained_model(args.model)
     trees = trees_of(model)
     if not 1 <= args.tree <= len(trees):
-        raise CommandError(f"--tree {args.tree}: the model has {len(trees)}, counted from 1.")
+        raise CommandError(f"--tree {args.tree}: must be a number from 1 to {len(trees)}.")
     tree = trees[args.tree - 1]
     if args.out:
-        _picture(tree, args)
+        _write_picture(tree, args)
         return
     drawing = draw_tree(
         tree,
@@ -48,31 +53,30 @@ def run(args: argparse.Namespace) -> None:
     print(drawing)
 
 
-def _picture(tree: NeuralTree, args: argparse.Namespace) -> None:
+def _write_picture(tree: NeuralTree, args: argparse.Namespace) -> None:
     from bneuralt.cli.outputs import check_output
+    from bneuralt.drawing.pictures import plot_tree
     from bneuralt.files import write_atomically
 
     ending = Path(args.out).suffix.lower()
     if ending not in PICTURES:
         raise CommandError(f"--out {args.out}: the name must end in one of {', '.join(PICTURES)}.")
     check_output(args.out, inputs=(args.model,))
-    figure = _figure()
-    from bneuralt.drawing.pictures import draw_tree
-
-    draw_tree(tree, figure.subplots())
+    figure = _new_figure()
+    plot_tree(tree, figure.subplots())
     picture = io.BytesIO()
     figure.savefig(picture, format=ending[1:])
     write_atomically(args.out, picture.getvalue())
-    print(f"The drawing is in {args.out}.")
+    print(f"Drawing written to {args.out}.")
 
 
-def _figure() -> Any:
-    """An empty figure that needs no window."""
+def _new_figure() -> Figure:
+    """Return an empty figure without a window."""
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError:
         raise CommandError(
-            'pictures need matplotlib: pip install "bneuralt[plot]". Without --out, the tree is '
-            "drawn with plain characters."
+            'pictures need matplotlib: run pip install "bneuralt[plot]", or omit --out to draw the '
+            "tree in text."
         ) from None
     return Figure(figsize=(8, 8), layout="constrained")

@@ -53,7 +53,7 @@ def add_ktree_command(commands: argparse._SubParsersAction[Any]) -> None:
 def _run(args: argparse.Namespace) -> None:
     from joblib import effective_n_jobs
 
-    from bneuralt.cli.outputs import Progress, check_output
+    from bneuralt.cli.outputs import StatusLine, check_output
     from bneuralt.paper.images.image_data import load_images
     from bneuralt.paper.images.ktree import PUBLISHED, run_trials
     from bneuralt.paper.images.result_files import save_result
@@ -61,10 +61,10 @@ def _run(args: argparse.Namespace) -> None:
     if args.out:
         check_output(args.out)
     images = load_images("mnist", args.data_home)
-    with Progress() as progress:
+    with StatusLine() as status:
         result = run_trials(
             args.k, images, trials=args.trials, max_epochs=args.epochs, seed=args.seed,
-            n_threads=effective_n_jobs(args.threads), report=progress,
+            n_threads=effective_n_jobs(args.threads), report=status,
         )  # fmt: skip
     if args.out:
         save_result(result, args.out)

@@ -1,8 +1,8 @@
 """Predict the rows of a CSV file with a model written by `bneuralt train`.
 
-Predictions are written as CSV, one line per row, to the standard output or to a file. Where the
-table has the target column, the score is shown as well; with the very table the model was trained
-on, the score of the held-out rows is shown beside the one that `train` reported.
+Predictions are written as CSV, one line per row, to the standard output or to a file. If the table
+has the target column, the score is shown as well. For the training table, the score on the held-out
+rows is compared with the one that `train` reported.
 """
 
 from __future__ import annotations
@@ -12,39 +12,51 @@ import csv
 import io
 import json
 import sys
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from bneuralt.cli.errors import BAD_DATA, CommandError
 from bneuralt.cli.table_options import add_table_arguments, read_table
 
+if TYPE_CHECKING:
+    from bneuralt._typing import Array, IntArray
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("model", metavar="MODEL.json", help="a file written by bneuralt train")
     parser.add_argument("data", metavar="DATA.csv", help="the table; - reads the standard input")
     parser.add_argument("--out", metavar="FILE.csv", help="write the predictions to this file")
     parser.add_argument(
-        "--probabilities", action="store_true", help="one more column per class: its probability"
+        "--probabilities", action="store_true", help="add the probability of each class"
     )
     parser.add_argument(
-        "--held-out", action="store_true", help="only the rows that were held out in the training"
+        "--held-out",
+        action="store_true",
+        help="predict only the rows that were held out in training",
     )
-    parser.add_argument("--json", action="store_true", help="predictions and scores as JSON")
+    parser.add_argument("--json", action="store_true", help="print predictions and scores as JSON")
     add_table_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> None:
-    from bneuralt.cli.model_files import held_out_rows, read_model, table_encoding, task_of
+    """Predict, write the predictions, and print the scores."""
+    import numpy as np
+
     from bneuralt.cli.outputs import check_output
+    from bneuralt.cli.trained_models import (
+        held_out_rows,
+        load_trained_model,
+        stored_encoding,
+        task_of,
+    )
     from bneuralt.files import write_atomically
 
     if args.out:
         check_output(args.out, inputs=(args.data, args.model))
-    model = read_model(args.model)
-    encoding = table_encoding(model, args.model)
+    model = load_trained_model(args.model)
+    encoding = stored_encoding(model, args.model)
     if args.probabilities and task_of(model) == "regression":
-        raise CommandError("--probabilities: the model predicts numbers, not classes.")
+        raise CommandError(f"--probabilities: {args.model} is a regression model; omit the option.")
     table = read_table(args.data, args, expect=encoding.column_names)
     X = encoding.features(table, decimal=args.decimal)
     y = encoding.labels(table, decimal=args.decimal)
@@ -68,17 +80,20 @@ def run(args: argparse.Namespace) -> None:
 
 def _why_no_held_out_rows(model: Any, args: argparse.Namespace) -> str:
     if not model.extra_.get("held_out_rows"):
-        return f"--held-out: {args.model} does not tell of any held-out rows."
-    return f"--held-out: {args.data} is not the file that {args.model} was trained on."
+        return f"--held-out: {args.model} has no record of held-out rows; omit the option."
+    return (
+        f"--held-out: {args.data} is not the file that {args.model} was trained on; use that file "
+        "or omit the option."
+    )
 
 
 def _summary(
     model: Any,
     task: str,
-    y: np.ndarray | None,
-    predicted: np.ndarray,
-    rows: np.ndarray,
-    held_out: np.ndarray | None,
+    y: Array | None,
+    predicted: Array,
+    rows: IntArray,
+    held_out: IntArray | None,
 ) -> dict[str, Any]:
     from bneuralt.cli.evaluation import scores
 
@@ -97,11 +112,11 @@ def _summary(
 def _summary_text(summary: dict[str, Any], args: argparse.Namespace) -> str:
     from bneuralt.cli.summary import score_text
 
-    place = f"; they are in {args.out}" if args.out else ""
-    text = f"{summary['rows']:,} rows predicted{place}"
+    destination = f", written to {args.out}" if args.out else ""
+    text = f"{summary['rows']:,} rows predicted{destination}"
     held_out = summary["held_out"]
     if summary["scores"] and not args.held_out:
-        seen = " (those it was trained on among them)" if held_out else ""
+        seen = " (including the training rows)" if held_out else ""
         text += f"\nall rows{seen}: {score_text(summary['scores'])}"
     if held_out:
         same = held_out["scores"] == held_out["reported"]
@@ -110,9 +125,7 @@ def _summary_text(summary: dict[str, Any], args: argparse.Namespace) -> str:
     return text
 
 
-def _as_csv(
-    model: Any, rows: np.ndarray, predicted: np.ndarray, probabilities: np.ndarray | None
-) -> str:
+def _as_csv(model: Any, rows: IntArray, predicted: Array, probabilities: Array | None) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     titles = [] if probabilities is None else [f"p({label})" for label in model.classes_]
@@ -126,9 +139,9 @@ def _as_csv(
 def _as_json(
     model: Any,
     summary: dict[str, Any],
-    rows: np.ndarray,
-    predicted: np.ndarray,
-    probabilities: np.ndarray | None,
+    rows: IntArray,
+    predicted: Array,
+    probabilities: Array | None,
 ) -> str:
     result: dict[str, Any] = {
         **summary,

@@ -17,10 +17,10 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from bneuralt._typing import FloatArray
 from bneuralt.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_DATASETS, PAPER_REGRESSION
-from bneuralt.drawing.pictures import draw_tree
+from bneuralt.drawing.pictures import plot_tree
 from bneuralt.paper.reporting import published
 from bneuralt.paper.reporting.figure_files import INK, STYLE
-from bneuralt.paper.reporting.results import Results
+from bneuralt.paper.reporting.run_results import Results
 from bneuralt.paper.reporting.significance import Ranking
 from bneuralt.paper.reporting.statistics import cliques
 from bneuralt.tree import NeuralTree
@@ -264,7 +264,7 @@ def best_trees(
     with rc_context(STYLE):
         figure, axes = _panels(len(found), 5, (2.0, 2.4))
         for ax, (dataset, score, tree) in zip(axes, found, strict=True):
-            draw_tree(tree, ax, root_color=INK)
+            plot_tree(tree, ax, root_color=INK)
             paper = printed.loc[dataset]
             ax.set_title(
                 f"{dataset}: {score:.2f}, {tree.size} nodes\n"

@@ -1,0 +1,229 @@
+// What a neuron does with its weighted sum z.
+//
+// An activation is one struct: what it is called, its parameters (at most two, `phi`), its value
+// h, its slope dh/dz, and the slopes by its parameters. Where all slopes follow from h alone,
+// `keeps_sum` is false, and z is not stored for the backward pass: it must not be used there.
+#pragma once
+
+#include "../engine.hpp"
+#include "simd.hpp"
+
+namespace bnt::BNT_ISA {
+
+// The parameters of a node's activation, or the slopes by them.
+template <class T>
+struct Phi {
+    Vec<T> a{}, b{};
+};
+
+struct Unparametrised {
+    static constexpr auto parameters = kNoParameters;
+    static constexpr bool keeps_sum = false;
+    template <class T>
+    static BNT_INLINE Phi<T> parameter_slopes(Vec<T>, Vec<T>, Phi<T>) {
+        return {};
+    }
+};
+
+struct Linear : Unparametrised {
+    static constexpr const char* name = "linear";
+    static constexpr const char* title = "Linear";
+    static constexpr const char* about = "z";
+    template <class T>
+    static BNT_INLINE Vec<T> value(Vec<T> z, Phi<T>) {
+        return z;
+    }
+    template <class T>
+    static BNT_INLINE Vec<T> slope(Vec<T>, Vec<T>, Phi<T>) {
+        return broadcast<T>(1);
+    }
+};
+
+struct Sigmoid : Unparametrised {
+    static constexpr const char* name = "sigmoid";
+    static constexpr const char* title = "Sigmoid";
+    static constexpr const char* about = "1 / (1 + exp(-z))";
+    template <class T>
+    static BNT_INLINE Vec<T> value(Vec<T> z, Phi<T>) {
+        return reciprocal<T>(one_plus_exp_of_minus<T>(z));
+    }
+    template <class T>
+    static BNT_INLINE Vec<T> slope(Vec<T>, Vec<T> h, Phi<T>) {
+        return h * (T(1) - h);
+    }
+};
+
+struct Tanh : Unparametrised {
+    static constexpr const char* name = "tanh";
+    static constexpr const char* title = "Tanh";
+    static constexpr const char* about = "tanh(z)";
+    template <class T>
+    static BNT_INLINE Vec<T> value(Vec<T> z, Phi<T>) {
+        return hyperbolic_tangent<T>(z);
+    }
+    template <class T>
+    static BNT_INLINE Vec<T> slope(Vec<T>, Vec<T> h, Phi<T>) {
+        return T(1) - h * h;
+    }
+};
+
+struct Relu : Unparametrised {
+    static constexpr const char* name = "relu";
+    static constexpr const char* title = "ReLU";
+    static constexpr const char* about = "z if z > 0, else 0";
+    template <class T>
+    static BNT_INLINE Vec<T> value(Vec<T> z, Phi<T>) {
+        return maximum<T>(Vec<T>{}, z);
+    }
+    template <class T>
+    static BNT_INLINE Vec<T> slope(Vec<T>, Vec<T> h, Phi<T>) {
+        return h > T(0) ? broadcast<T>(1) : Vec<T>{};
+    }
+};
+
+struct LeakyRelu {
+    static constexpr const char* name = "leaky_relu";
+    static constexpr const char* title = "LeakyReLU";
+    static constexpr const char* about = "z if z > 0, else slope * z";
+    static constexpr std::array<Parameter, 1> parameters{{{"slope", 0.01, Range::any}}};
+    static constexpr bool keeps_sum = true;  // a slope may be 0 or negative
+    template <class T>
+    static BNT_INLINE Vec<T> value(Vec<T> z, Phi<T> phi) {
+        return z > T(0) ? z : phi.a * z;
+    }
+    template <class T>
+    static BNT_INLINE Vec<T> slope(Vec<T> z, Vec<T>, Phi<T> phi) {
+        return z > T(0) ? broadcast<T>(1) : phi.a;
+    }
+    template <class T>
+    static BNT_INLINE Phi<T> parameter_slopes(Vec<T> z, Vec<T>, Phi<T>) {
+        return {z > T(0) ? Vec<T>{} : z, Vec<T>{}};
+    }
+};
+
+struct Gaussian {
+    static constexpr const char* name = "gaussian";
+    static constexpr const char* title = "Gaussian";
+    static constexpr const char* about = "exp(-((z - center) / width)^2)";
+    static constexpr std::array<Parameter, 2> parameters{
+        {{"center", 0.0, Range::any}, {"width", 1.0, Range::nonzero}}};
+    static constexpr bool keeps_sum = true;
+    template <class T>
+    static BNT_INLINE Vec<T> value(Vec<T> z, Phi<T> phi) {
+        const Vec<T> u = (z - phi.a) / phi.b;
+        return exponential<T>(-(u * u));
+    }
+    template <class T>
+    static BNT_INLINE Vec<T> slope(Vec<T> z, Vec<T> h, Phi<T> phi) {
+        return T(-2) * ((z - phi.a) / (phi.b * phi.b)) * h;
+    }
+    template <class T>
+    static BNT_INLINE Phi<T> parameter_slopes(Vec<T> z, Vec<T> h, Phi<T> phi) {
+        const Vec<T> by_center = -slope<T>(z, h, phi);
+        return {by_center, by_center * ((z - phi.a) / phi.b)};
+    }
+};
+
+struct LinearSigmoid {
+    static constexpr const char* name = "linear_sigmoid";
+    static constexpr const char* title = "LinearSigmoid";
+    static constexpr const char* about = "scale / (1 + exp(-z)) + offset";
+    static constexpr std::array<Parameter, 2> parameters{
+        {{"scale", 1.0, Range::any}, {"offset", 0.0, Range::any}}};
+    static constexpr bool keeps_sum = true;
+    template <class T>
+    static BNT_INLINE Vec<T> value(Vec<T> z, Phi<T> phi) {
+        return phi.a * Sigmoid::value<T>(z, {}) + phi.b;
+    }
+    template <class T>
+    static BNT_INLINE Vec<T> slope(Vec<T> z, Vec<T>, Phi<T> phi) {
+        const Vec<T> s = Sigmoid::value<T>(z, {});
+        return phi.a * (s * (T(1) - s));
+    }
+    template <class T>
+    static BNT_INLINE Phi<T> parameter_slopes(Vec<T> z, Vec<T>, Phi<T>) {
+        return {Sigmoid::value<T>(z, {}), broadcast<T>(1)};
+    }
+};
+
+struct LinearTanh {
+    static constexpr const char* name = "linear_tanh";
+    static constexpr const char* title = "LinearTanh";
+    static constexpr const char* about = "scale * tanh(z) + offset";
+    static constexpr std::array<Parameter, 2> parameters{
+        {{"scale", 1.0, Range::any}, {"offset", 0.0, Range::any}}};
+    static constexpr bool keeps_sum = true;
+    template <class T>
+    static BNT_INLINE Vec<T> value(Vec<T> z, Phi<T> phi) {
+        return phi.a * Tanh::value<T>(z, {}) + phi.b;
+    }
+    template <class T>
+    static BNT_INLINE Vec<T> slope(Vec<T> z, Vec<T>, Phi<T> phi) {
+        const Vec<T> t = Tanh::value<T>(z, {});
+        return phi.a * (T(1) - t * t);
+    }
+    template <class T>
+    static BNT_INLINE Phi<T> parameter_slopes(Vec<T> z, Vec<T>, Phi<T>) {
+        return {Tanh::value<T>(z, {}), broadcast<T>(1)};
+    }
+};
+
+struct Bipolar {
+    static constexpr const char* name = "bipolar";
+    static constexpr const char* title = "Bipolar";
+    static constexpr const char* about = "tanh(steepness * z) / steepness";
+    static constexpr std::array<Parameter, 1> parameters{{{"steepness", 1.0, Range::nonzero}}};
+    static constexpr bool keeps_sum = true;
+    template <class T>
+    static BNT_INLINE Vec<T> value(Vec<T> z, Phi<T> phi) {
+        return Tanh::value<T>(phi.a * z, {}) / phi.a;
+    }
+    template <class T>
+    static BNT_INLINE Vec<T> slope(Vec<T>, Vec<T> h, Phi<T> phi) {
+        const Vec<T> t = phi.a * h;
+        return T(1) - t * t;
+    }
+    template <class T>
+    static BNT_INLINE Phi<T> parameter_slopes(Vec<T> z, Vec<T> h, Phi<T> phi) {
+        return {(z * slope<T>(z, h, phi) - h) / phi.a, Vec<T>{}};
+    }
+};
+
+struct Unipolar {
+    static constexpr const char* name = "unipolar";
+    static constexpr const char* title = "Unipolar";
+    static constexpr const char* about = "2 |steepness| / (1 + exp(-2 |steepness| z))";
+    static constexpr std::array<Parameter, 1> parameters{{{"steepness", 0.5, Range::nonzero}}};
+    static constexpr bool keeps_sum = true;
+    template <class T>
+    static BNT_INLINE Vec<T> value(Vec<T> z, Phi<T> phi) {
+        const Vec<T> two_a = T(2) * maximum<T>(phi.a, -phi.a);
+        return two_a * Sigmoid::value<T>(two_a * z, {});
+    }
+    template <class T>
+    static BNT_INLINE Vec<T> slope(Vec<T>, Vec<T> h, Phi<T> phi) {
+        return h * (T(2) * maximum<T>(phi.a, -phi.a) - h);
+    }
+    template <class T>
+    static BNT_INLINE Phi<T> parameter_slopes(Vec<T> z, Vec<T> h, Phi<T> phi) {
+        // from h = 2|a| s(2|a| z): dh/d|a| = (h + z dh/dz) / |a|
+        const Vec<T> steepness = maximum<T>(phi.a, -phi.a);
+        const Vec<T> by_size = (h + z * slope<T>(z, h, phi)) / steepness;
+        return {phi.a < T(0) ? -by_size : by_size, Vec<T>{}};
+    }
+};
+
+// The order is that of the codes in trees, and of pickled trees: new ones go to the end.
+using Activations = TypeList<Linear, Sigmoid, Tanh, Relu, LeakyRelu, Gaussian, LinearSigmoid,
+                             LinearTanh, Bipolar, Unipolar>;
+
+// The parameters of node j, the same in all lanes.
+template <class A, class T>
+BNT_INLINE Phi<T> node_phi(const Tree& t, const T* phi, int j) {
+    Phi<T> own;
+    if constexpr (A::parameters.size() > 0) own.a = broadcast<T>(phi[t.phi_start[j]]);
+    if constexpr (A::parameters.size() > 1) own.b = broadcast<T>(phi[t.phi_start[j] + 1]);
+    return own;
+}
+
+}  // namespace bnt::BNT_ISA

@@ -1,0 +1,111 @@
+// The gradient of a block of R rows.
+#pragma once
+
+#include "activations.hpp"
+#include "memory.hpp"
+
+namespace bnt::BNT_ISA {
+
+// On entry h holds the node values, sums the weighted sums of the nodes that keep theirs, and
+// slopes [n_outputs][R] the derivatives of the loss by the outputs. Each node's value is read for
+// the last time when its delta (the derivative of the loss by its weighted sum) is known, so the
+// delta takes its place. The gradient is written to g, or added.
+//
+// Sums over the R rows are the costly part: they are taken four at a time (sum_each_of_four),
+// leaves in their own order, following the nodes whose deltas are known.
+template <class T, int R, bool Add>
+class BackwardBlock {
+    static constexpr int W = Simd<T>::lanes, V = R / W;
+
+    static BNT_INLINE void put(T& where, T value) { where = Add ? where + value : value; }
+
+  public:
+    static void run(const Tree& t, Weights<const T> w, const T* x, const T* slopes, T* h,
+                    const T* sums, Weights<T> g) {
+        for (int j = 0; j < t.n_outputs; j += 4) {
+            const int n = t.n_outputs - j < 4 ? t.n_outputs - j : 4;
+            Vec<T> by_edge[4] = {}, by_bias[4] = {};
+            for (int i = 0; i < n; ++i)
+                node(t, w, slopes + size_t(j + i) * R, T(1), h, sums, j + i, by_edge[i], by_bias[i],
+                     g);
+            T bias[4];
+            sum_each_of_four<T>(by_bias, bias);
+            for (int i = 0; i < n; ++i) put(g.bias[j + i], bias[i]);
+        }
+        int leaf = leaves(t, x, h, g, 0, t.leaf_start[t.n_outputs]);
+        for (int j = t.n_outputs; j < t.n_nodes; j += 4) {
+            const int n = t.n_nodes - j < 4 ? t.n_nodes - j : 4;
+            Vec<T> by_edge[4] = {}, by_bias[4] = {};
+            for (int i = 0; i < n; ++i)
+                node(t, w, h + size_t(t.parent[j + i]) * R, w.edge[j + i], h, sums, j + i,
+                     by_edge[i], by_bias[i], g);
+            T edge[4], bias[4];
+            sum_each_of_four<T>(by_edge, edge);
+            sum_each_of_four<T>(by_bias, bias);
+            for (int i = 0; i < n; ++i) {
+                put(g.edge[j + i], edge[i]);
+                put(g.bias[j + i], bias[i]);
+            }
+            leaf = leaves(t, x, h, g, leaf, t.leaf_start[j + n]);
+        }
+        for (; leaf < t.n_leaves; leaf += 4) four_leaves(t, x, h, g, leaf, t.n_leaves - leaf);
+    }
+
+  private:
+    // One node's delta, and the row-wise products whose sums are its gradients. `above` is the
+    // delta of its parent, or the slope of the loss by an output.
+    static BNT_INLINE void node(const Tree& t, Weights<const T> w, const T* above, T weight, T* h,
+                                const T* sums, int j, Vec<T>& by_edge, Vec<T>& by_bias,
+                                Weights<T> g) {
+        T* own = h + size_t(j) * R;
+        const T* sum = sums + size_t(j) * R;
+        Activations::with(t.activation[j], [&](auto tag) {
+            using A = typename decltype(tag)::type;
+            const Phi<T> phi = node_phi<A>(t, w.phi, j);
+            Phi<T> by_phi;
+            for (int v = 0; v < V; ++v) {
+                const Vec<T> delta_above = load(above + v * W), value = load(own + v * W);
+                const Vec<T> z = A::keeps_sum ? load(sum + v * W) : Vec<T>{};
+                const Vec<T> by_value = weight * delta_above;
+                const Vec<T> delta = A::template slope<T>(z, value, phi) * by_value;
+                by_edge += delta_above * value;
+                by_bias += delta;
+                if constexpr (A::parameters.size() > 0) {
+                    const Phi<T> slope = A::template parameter_slopes<T>(z, value, phi);
+                    by_phi.a += slope.a * by_value;
+                    by_phi.b += slope.b * by_value;
+                }
+                store(own + v * W, delta);
+            }
+            if constexpr (A::parameters.size() > 0)
+                if (t.phi_is_trained) {
+                    const Vec<T> both[4] = {by_phi.a, by_phi.b};
+                    T total[4];
+                    sum_each_of_four<T>(both, total);
+                    for (size_t p = 0; p < A::parameters.size(); ++p)
+                        put(g.phi[t.phi_start[j] + p], total[p]);
+                }
+        });
+    }
+
+    static int leaves(const Tree& t, const T* x, const T* h, Weights<T> g, int leaf, int known) {
+        for (; leaf + 4 <= known; leaf += 4) four_leaves(t, x, h, g, leaf, 4);
+        return leaf;
+    }
+
+    static BNT_INLINE void four_leaves(const Tree& t, const T* x, const T* h, Weights<T> g,
+                                       int leaf, int n) {
+        Vec<T> product[4] = {};
+        for (int i = 0; i < 4; ++i) {
+            const int l = i < n ? leaf + i : leaf;
+            const T* delta = h + size_t(t.leaf_parent[l]) * R;
+            const T* column = x + size_t(t.leaf_input[l]) * R;
+            for (int v = 0; v < V; ++v) product[i] += load(delta + v * W) * load(column + v * W);
+        }
+        T sum[4];
+        sum_each_of_four<T>(product, sum);
+        for (int i = 0; i < (n < 4 ? n : 4); ++i) put(g.leaf[leaf + i], sum[i]);
+    }
+};
+
+}  // namespace bnt::BNT_ISA

@@ -1,0 +1,144 @@
+// The outputs of one tree or of many, for the rows of a table: one pass over the table, each block
+// of rows is loaded once and shown to all trees.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+
+#include "forward.hpp"
+#include "losses.hpp"
+#include "online.hpp"
+#include "pulse.hpp"
+#include "rows.hpp"
+#include "../threads.hpp"
+
+namespace bnt::BNT_ISA {
+
+template <class T>
+Position find_not_finite(const Table& table, int64_t first, int64_t last) {
+    Buffer<T> x(table.n_columns);
+    for (int64_t row = first; row < last; ++row) {
+        load_row(table, row, x.get());
+        for (int c = 0; c < table.n_columns; ++c)
+            if (!(x[c] * T(0) == T(0))) return {row, c};
+    }
+    return {};
+}
+
+// Adds what a tree says of R rows to the sum of all trees: probabilities are made of numbers in
+// proportion to them here, once, in double precision.
+template <class T, int R>
+void add_votes(const T* out, int n_outputs, bool softmax, int count, double* sum) {
+    for (int r = 0; r < count; ++r) {
+        double total = 1;
+        if (softmax) {
+            total = 0;
+            for (int k = 0; k < n_outputs; ++k) total += double(out[k * R + r]);
+        }
+        for (int k = 0; k < n_outputs; ++k)
+            sum[r * n_outputs + k] += softmax ? double(out[k * R + r]) / total : double(out[k * R + r]);
+    }
+}
+
+// The lowest of the numbers that several threads find.
+class Lowest {
+  public:
+    explicit Lowest(int64_t none) : value_(none) {}
+    void offer(int64_t candidate) {
+        int64_t seen = value_;
+        while (candidate < seen && !value_.compare_exchange_weak(seen, candidate)) {}
+    }
+    int64_t get() const { return value_; }
+
+  private:
+    std::atomic<int64_t> value_;
+};
+
+// What is done with the outputs of one tree for R rows.
+template <class T, int R>
+bool deliver(const ForwardTask<T>& task, int tree, int64_t row, int count, T* out) {
+    const int n_outputs = task.trees[tree]->n_outputs;
+    if (task.softmax) {
+        if (task.sum) softmax<T, R, false>(out, n_outputs);
+        else softmax<T, R>(out, n_outputs);
+    }
+    bool finite = true;
+    for (int k = 0; k < n_outputs; ++k)
+        for (int r = 0; r < count; ++r) finite &= out[k * R + r] * T(0) == T(0);
+    if (task.sum) add_votes<T, R>(out, n_outputs, task.softmax, count, task.sum + row * n_outputs);
+    if (task.out) {
+        T* to = task.out + (int64_t(tree) * task.table.n_rows + row) * n_outputs;
+        for (int r = 0; r < count; ++r)
+            for (int k = 0; k < n_outputs; ++k) to[int64_t(r) * n_outputs + k] = out[k * R + r];
+    }
+    return finite;
+}
+
+// Many rows, R at a time.
+template <class T, int R>
+ForwardProblem forward_blocks(const ForwardTask<T>& task, const Hooks& hooks) {
+    const Table& table = task.table;
+    int most_nodes = 0;
+    int64_t work = 0;
+    for (int i = 0; i < task.n_trees; ++i) {
+        most_nodes = std::max(most_nodes, task.trees[i]->n_nodes);
+        work += n_weights(*task.trees[i]);
+    }
+    // items of some 100,000 multiply-adds: worth a thread's while, and many enough to share out
+    const int64_t rows_per_item =
+        std::clamp<int64_t>(200'000 / std::max<int64_t>(work, 1) / R * R, R, 512);
+    const int n_items = int((table.n_rows + rows_per_item - 1) / rows_per_item);
+    ThreadTeam team(std::min(task.n_threads, n_items));
+    const size_t room = size_t(table.n_columns + most_nodes) * R;
+    Buffer<T> memory(size_t(team.size()) * room);
+    Pulse pulse(hooks);
+    std::atomic<bool> stop{false};
+    Lowest bad_input(table.n_rows), bad_output(table.n_rows);
+    team.each(n_items, [&](int item, int thread) {
+        T* x = memory.get() + size_t(thread) * room;
+        T* h = x + size_t(table.n_columns) * R;
+        const int64_t last = std::min(table.n_rows, (item + 1) * rows_per_item);
+        for (int64_t row = item * rows_per_item; row < last && !stop; row += R) {
+            const int count = int(std::min<int64_t>(R, last - row));
+            load_block<T, R>(table, nullptr, row, count, x);
+            if (!all_finite(x, table.n_columns * R)) return bad_input.offer(row);
+            for (int i = 0; i < task.n_trees; ++i) {
+                const Tree& t = *task.trees[i];
+                forward_block<T, R>(t, plain_weights(t, task.theta[i]), x, h);
+                if (!deliver<T, R>(task, i, row, count, h)) bad_output.offer(row);
+            }
+        }
+        if (thread == 0 && pulse.interrupted()) stop = true;
+    });
+    ForwardProblem problem;
+    problem.interrupted = stop;
+    if (bad_input.get() < table.n_rows)
+        problem.input = find_not_finite<T>(table, bad_input.get(),
+                                           std::min(table.n_rows, bad_input.get() + R));
+    else if (bad_output.get() < table.n_rows)
+        problem.output = bad_output.get();
+    return problem;
+}
+
+template <class T>
+ForwardProblem forward(const ForwardTask<T>& task, const Hooks& hooks) {
+    const int64_t n_rows = task.table.n_rows;
+    if (n_rows == 0) return {};
+    if (n_rows > 1)
+        return n_rows > 32 ? forward_blocks<T, 64>(task, hooks) : forward_blocks<T, 16>(task, hooks);
+    ForwardProblem problem;
+    for (int i = 0; i < task.n_trees; ++i) {
+        const Tree& t = *task.trees[i];
+        OneRow<T> one(t);
+        load_row(task.table, 0, one.x());
+        if (!all_finite(one.x(), task.table.n_columns)) {
+            problem.input = find_not_finite<T>(task.table, 0, 1);
+            return problem;
+        }
+        one.forward(plain_weights(t, task.theta[i]));
+        if (!deliver<T, 1>(task, i, 0, 1, one.outputs())) problem.output = 0;
+    }
+    return problem;
+}
+
+}  // namespace bnt::BNT_ISA

@@ -1,0 +1,359 @@
+// What the outputs of a tree cost, and how the cost changes with them.
+//
+// A loss is one struct. Most compare each output with its own target: they derive from
+// `ElementwiseLoss` and say what one pair costs (value), how that changes with the output (slope)
+// and what counts as error when weights are selected by it. Cross-entropy looks at all outputs of
+// a row together and works on whole blocks.
+#pragma once
+
+#include <cmath>
+
+#include "activations.hpp"
+
+namespace bnt::BNT_ISA {
+
+// Sums over rows, each row times its weight.
+struct Score {
+    double loss = 0, error = 0, weight = 0;
+
+    void add(const Score& other) {
+        loss += other.loss;
+        error += other.error;
+        weight += other.weight;
+    }
+};
+
+// What rows are compared with, by their position in a sample; values are scaled already.
+template <class T>
+struct TargetView {
+    const int32_t* labels = nullptr;
+    const T* values = nullptr;
+    const T* weights = nullptr;
+    int n_targets = 1;
+};
+
+// Outputs of R rows, output-major: out[k * R + lane]; R = 1 is a single row.
+template <class T, int R>
+struct OutputBlock {
+    int n_outputs;
+    const TargetView<T>& targets;
+    const int32_t* positions;  // which position of the sample stands in a lane
+    int count;
+
+    T weight(int lane) const { return targets.weights ? targets.weights[positions[lane]] : T(1); }
+    int label(int lane) const { return targets.labels[positions[lane]]; }
+    T target(int k, int lane) const {
+        if (targets.labels) return T(label(lane) == k);
+        return targets.n_targets == 1 ? targets.values[positions[lane]]
+                                      : targets.values[int64_t(positions[lane]) * targets.n_targets + k];
+    }
+};
+
+// Outputs of R rows, output-major, to probabilities; or, without Divide, to numbers in proportion
+// to them.
+template <class T, int R, bool Divide = true>
+void softmax(T* out, int n_outputs) {
+    constexpr int N = R < Simd<T>::lanes ? Simd<T>::lanes : R;
+    T top[N], sum[N] = {};
+    for (int r = 0; r < R; ++r) top[r] = out[r];
+    for (int k = 1; k < n_outputs; ++k)
+        for (int r = 0; r < R; ++r) top[r] = out[k * R + r] > top[r] ? out[k * R + r] : top[r];
+    for (int k = 0; k < n_outputs; ++k) {
+        T shifted[N] = {};
+        for (int r = 0; r < R; ++r) shifted[r] = out[k * R + r] - top[r];
+        for (int r = 0; r < N; r += Simd<T>::lanes) {
+            const Vec<T> e = exponential<T>(load(shifted + r));
+            store(shifted + r, e);
+            store(sum + r, load(sum + r) + e);
+        }
+        for (int r = 0; r < R; ++r) out[k * R + r] = shifted[r];
+    }
+    if constexpr (Divide)
+        for (int k = 0; k < n_outputs; ++k)
+            for (int r = 0; r < R; ++r) out[k * R + r] /= sum[r];
+}
+
+// The first largest output of each lane.
+template <class T, int R>
+void largest(const T* out, int n_outputs, T (&top)[R], int (&best)[R]) {
+    for (int r = 0; r < R; ++r) top[r] = out[r], best[r] = 0;
+    for (int k = 1; k < n_outputs; ++k)
+        for (int r = 0; r < R; ++r) {
+            const bool larger = out[k * R + r] > top[r];
+            top[r] = larger ? out[k * R + r] : top[r];
+            best[r] = larger ? k : best[r];
+        }
+}
+
+// error: 1 where the first largest output is not the label.
+template <class T, int R>
+void count_wrong(const OutputBlock<T, R>& block, const T* out, double (&error)[R]) {
+    T top[R];
+    int best[R];
+    largest<T, R>(out, block.n_outputs, top, best);
+    for (int r = 0; r < block.count; ++r) error[r] = best[r] != block.label(r);
+}
+
+// Losses that compare each output with its own target. Own has
+//   value(T o, T t, int k) -> double,   slope(T o, T t, int k) -> T,
+// and may replace error(T o, T t, int k) -> double.
+template <class Own, class T>
+struct ElementwiseLoss {
+    static double error(T o, T t, int) {
+        const double difference = double(o) - double(t);
+        return difference * difference;
+    }
+
+    // The loss and error of every lane: the sum of the losses of all outputs, and the mean of
+    // their errors.
+    template <int R>
+    void costs(const OutputBlock<T, R>& block, const T* out, double (&loss)[R],
+               double (&error)[R]) const {
+        for (int r = 0; r < block.count; ++r) {
+            double sum = 0, errors = 0;
+            for (int k = 0; k < block.n_outputs; ++k) {
+                const T o = out[k * R + r], t = block.target(k, r);
+                sum += own().value(o, t, k);
+                errors += own().error(o, t, k);
+            }
+            loss[r] = sum;
+            error[r] = errors / block.n_outputs;
+        }
+        if (block.targets.labels) count_wrong<T, R>(block, out, error);
+    }
+
+    // d(scale * weight * loss)/d(output); 0 in unused lanes.
+    template <int R>
+    void slopes(const OutputBlock<T, R>& block, const T* out, const T (&factor)[R],
+                T* slopes) const {
+        for (int k = 0; k < block.n_outputs; ++k)
+            for (int r = 0; r < R; ++r)
+                slopes[k * R + r] =
+                    r < block.count
+                        ? own().slope(out[k * R + r], block.target(k, r), k) * factor[r]
+                        : T(0);
+    }
+
+  private:
+    const Own& own() const { return static_cast<const Own&>(*this); }
+};
+
+// -- one struct for each loss ---------------------------------------------------------------
+//
+// For<T> is the loss with its parameters, ready for numbers of type T.
+
+struct SquaredError {
+    static constexpr const char* name = "squared_error";
+    static constexpr const char* title = "SquaredError";
+    static constexpr const char* about = "half the squared difference; classes count as 0 or 1";
+    static constexpr auto parameters = kNoParameters;
+    static constexpr Compares compares = Compares::either;
+    static constexpr bool needs_linear_outputs = false;
+
+    template <class T>
+    struct For : ElementwiseLoss<For<T>, T> {
+        explicit For(const LossSettings&, int) {}
+        static double value(T o, T t, int) {
+            const double difference = double(o) - double(t);
+            return 0.5 * (difference * difference);
+        }
+        static T slope(T o, T t, int) { return o - t; }
+    };
+};
+
+struct CrossEntropy {
+    static constexpr const char* name = "cross_entropy";
+    static constexpr const char* title = "CrossEntropy";
+    static constexpr const char* about = "-log of the softmax probability of the class";
+    static constexpr std::array<Parameter, 1> parameters{
+        {{"label_smoothing", 0.0, Range::fraction}}};
+    static constexpr Compares compares = Compares::labels;
+    static constexpr bool needs_linear_outputs = true;
+
+    template <class T>
+    struct For {
+        T smoothing, other;
+
+        explicit For(const LossSettings& s, int n_outputs)
+            : smoothing(T(s.parameters[0])), other(smoothing / T(n_outputs)) {}
+
+        template <int R>
+        void costs(const OutputBlock<T, R>& block, const T* out, double (&loss)[R],
+                   double (&error)[R]) const {
+            constexpr int N = R < Simd<T>::lanes ? Simd<T>::lanes : R;
+            T top[R], sum[N] = {}, linear[N] = {};
+            int best[R];
+            largest<T, R>(out, block.n_outputs, top, best);
+            for (int k = 0; k < block.n_outputs; ++k) {
+                T shifted[N] = {};
+                for (int r = 0; r < R; ++r) shifted[r] = out[k * R + r] - top[r];
+                for (int r = 0; r < N; r += Simd<T>::lanes)
+                    store(sum + r, load(sum + r) + exponential<T>(load(shifted + r)));
+                for (int r = 0; r < R; ++r) linear[r] += shifted[r];
+            }
+            for (int r = 0; r < block.count; ++r) {
+                const double own = out[block.label(r) * R + r] - top[r];
+                loss[r] = std::log(double(sum[r])) - (1 - smoothing) * own -
+                          double(other) * double(linear[r]);
+                error[r] = best[r] != block.label(r);
+            }
+        }
+
+        template <int R>
+        void slopes(const OutputBlock<T, R>& block, const T* out, const T (&factor)[R],
+                    T* slopes) const {
+            std::memcpy(slopes, out, sizeof(T) * R * block.n_outputs);
+            softmax<T, R>(slopes, block.n_outputs);
+            for (int k = 0; k < block.n_outputs; ++k)
+                for (int r = 0; r < R; ++r) slopes[k * R + r] -= other;
+            for (int r = 0; r < block.count; ++r) slopes[block.label(r) * R + r] -= T(1) - smoothing;
+            for (int k = 0; k < block.n_outputs; ++k)
+                for (int r = 0; r < R; ++r) slopes[k * R + r] *= factor[r];
+        }
+    };
+};
+
+struct AbsoluteError {
+    static constexpr const char* name = "absolute_error";
+    static constexpr const char* title = "AbsoluteError";
+    static constexpr const char* about = "the absolute difference; its best constant is the median";
+    static constexpr auto parameters = kNoParameters;
+    static constexpr Compares compares = Compares::values;
+    static constexpr bool needs_linear_outputs = false;
+
+    template <class T>
+    struct For : ElementwiseLoss<For<T>, T> {
+        explicit For(const LossSettings&, int) {}
+        static double value(T o, T t, int) { return std::fabs(double(o) - double(t)); }
+        static T slope(T o, T t, int) { return T(o > t) - T(o < t); }
+    };
+};
+
+struct Huber {
+    static constexpr const char* name = "huber";
+    static constexpr const char* title = "Huber";
+    static constexpr const char* about =
+        "half the squared difference up to delta, beyond that delta times the difference";
+    static constexpr std::array<Parameter, 1> parameters{{{"delta", 1.0, Range::positive}}};
+    static constexpr Compares compares = Compares::values;
+    static constexpr bool needs_linear_outputs = false;
+
+    template <class T>
+    struct For : ElementwiseLoss<For<T>, T> {
+        T delta;
+        explicit For(const LossSettings& s, int) : delta(T(s.parameters[0])) {}
+        double value(T o, T t, int) const {
+            const double difference = std::fabs(double(o) - double(t)), d = delta;
+            return difference <= d ? 0.5 * difference * difference : d * (difference - 0.5 * d);
+        }
+        T slope(T o, T t, int) const {
+            const T difference = o - t;
+            return difference > delta ? delta : difference < -delta ? -delta : difference;
+        }
+    };
+};
+
+struct Pinball {
+    static constexpr const char* name = "pinball";
+    static constexpr const char* title = "Pinball";
+    static constexpr const char* about =
+        "q times the difference below the target, 1 - q times that above; one output per quantile q";
+    static constexpr std::array<Parameter, 1> parameters{
+        {{"quantiles", 0.5, Range::probability, true}}};
+    static constexpr Compares compares = Compares::shared;
+    static constexpr bool needs_linear_outputs = false;
+
+    template <class T>
+    struct For : ElementwiseLoss<For<T>, T> {
+        const double* quantiles;
+        explicit For(const LossSettings& s, int) : quantiles(s.parameters) {}
+        double value(T o, T t, int k) const {
+            const double difference = double(t) - double(o), q = quantiles[k];
+            return difference >= 0 ? q * difference : (q - 1) * difference;
+        }
+        T slope(T o, T t, int k) const {
+            return o < t ? -T(quantiles[k]) : o > t ? T(1 - quantiles[k]) : T(0);
+        }
+        double error(T o, T t, int k) const { return value(o, t, k); }
+    };
+};
+
+struct Poisson {
+    static constexpr const char* name = "poisson";
+    static constexpr const char* title = "Poisson";
+    static constexpr const char* about =
+        "half the Poisson deviance; the outputs are logarithms of the means";
+    static constexpr auto parameters = kNoParameters;
+    static constexpr Compares compares = Compares::values;
+    static constexpr bool needs_linear_outputs = true;
+
+    template <class T>
+    struct For : ElementwiseLoss<For<T>, T> {
+        explicit For(const LossSettings&, int) {}
+        static double value(T o, T t, int) {
+            const double mean = std::exp(double(o)), target = double(t);
+            const double excess = target > 0 ? target * (std::log(target) - double(o)) : 0.0;
+            return std::fmax(0.0, mean - target + excess);  // rounding may leave less than nothing
+        }
+        static T slope(T o, T t, int) { return T(std::exp(o)) - t; }
+        static double error(T o, T t, int) {
+            const double difference = std::exp(double(o)) - double(t);
+            return difference * difference;
+        }
+    };
+};
+
+using Losses =
+    TypeList<SquaredError, CrossEntropy, AbsoluteError, Huber, Pinball, Poisson>;
+
+// -- what training asks a loss --------------------------------------------------------------
+
+template <class T>
+class LossRule {
+  public:
+    LossRule(const LossSettings& settings, int n_outputs)
+        : settings_(settings), n_outputs_(n_outputs) {}
+
+    int n_outputs() const { return n_outputs_; }
+
+    template <int R>
+    void costs(const OutputBlock<T, R>& block, const T* out, double (&loss)[R],
+               double (&error)[R]) const {
+        with([&](const auto& rule) { rule.template costs<R>(block, out, loss, error); });
+    }
+
+    template <int R>
+    Score score(const OutputBlock<T, R>& block, const T* out) const {
+        double loss[R], error[R];
+        costs<R>(block, out, loss, error);
+        Score s;
+        for (int r = 0; r < block.count; ++r) {
+            const double w = block.weight(r);
+            s.loss += w * loss[r];
+            s.error += w * error[r];
+            s.weight += w;
+        }
+        return s;
+    }
+
+    // d(scale * weight * loss)/d(output), 0 in unused lanes; slopes has n_outputs * R numbers.
+    template <int R>
+    void slopes(const OutputBlock<T, R>& block, const T* out, T scale, T* slopes) const {
+        T factor[R];
+        for (int r = 0; r < R; ++r) factor[r] = r < block.count ? scale * block.weight(r) : T(0);
+        with([&](const auto& rule) { rule.template slopes<R>(block, out, factor, slopes); });
+    }
+
+  private:
+    template <class F>
+    void with(F&& f) const {
+        Losses::with(settings_.code, [&](auto tag) {
+            f(typename decltype(tag)::type::template For<T>(settings_, n_outputs_));
+        });
+    }
+
+    const LossSettings& settings_;
+    int n_outputs_;
+};
+
+}  // namespace bnt::BNT_ISA

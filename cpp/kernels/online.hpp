@@ -1,0 +1,148 @@
+// One row at a time: the chain of levels, forward and back, with the nodes of a level in the
+// vector lanes. This is the inner loop of the paper's online training and of predicting a
+// single row.
+#pragma once
+
+#include "activations.hpp"
+#include "memory.hpp"
+
+namespace bnt::BNT_ISA {
+
+template <class T>
+class OneRow {
+    static constexpr int W = Simd<T>::lanes;
+
+  public:
+    explicit OneRow(const Tree& t) : t_(t), memory_(room(t)) {
+        const size_t levels = size_t(t.n_nodes) + size_t(W) * (t.n_levels + 1);
+        h_ = memory_.get();
+        above_ = h_ + levels;
+        x_ = above_ + t.n_nodes + W;
+        T* next = x_ + t.n_inputs + W;
+        for (T** part : {&sums_, &phi_[0], &phi_[1]}) {
+            if (has_extra(t)) *part = next;
+            next += levels;
+        }
+    }
+
+    T* x() { return x_; }
+    T* outputs() { return h_; }
+
+    void forward(Weights<const T> w) {
+        if (t_.n_phi) spread_phi(w.phi);
+        for (int level = t_.n_levels - 1; level >= 0; --level) {
+            const int first = t_.level_start[level], last = t_.level_start[level + 1];
+            T *h = values(level), *below = values(level + 1);
+            for (int j = first; j < last; ++j) {
+                T z = w.bias[j];
+                for (int l = t_.leaf_start[j]; l < t_.leaf_start[j + 1]; ++l)
+                    z = multiply_add(w.leaf[l], x_[t_.leaf_input[l]], z);
+                for (int c = t_.child_start[j]; c < t_.child_start[j + 1]; ++c)
+                    z = multiply_add(w.edge[c], below[c], z);
+                h[j] = z;
+            }
+            for_nodes(level, [&](auto tag, int j, int, auto put) {
+                using A = typename decltype(tag)::type;
+                const Vec<T> z = load(h + j);
+                if constexpr (A::keeps_sum) put(sums_ + level * W + j, z);
+                put(h + j, A::template value<T>(z, phi_of<A>(level, j)));
+            });
+        }
+    }
+
+    // slopes: the derivatives of the loss by the outputs, with room for a vector behind them.
+    // g.bias is where the deltas live.
+    void backward(Weights<const T> w, const T* slopes, Weights<T> g) {
+        level_backward(0, slopes, [](int) { return broadcast<T>(1); }, g);
+        for (int level = 1; level < t_.n_levels; ++level) {
+            const int first = t_.level_start[level], last = t_.level_start[level + 1];
+            T* above = above_ - first;
+            for (int c = first; c < last; ++c) above[c] = g.bias[t_.parent[c]];
+            level_backward(level, above, [&](int c) { return load(w.edge + c); }, g);
+        }
+        store(g.bias + t_.n_nodes, Vec<T>{});  // what the last vectors left behind the end
+        store(g.edge + t_.n_nodes, Vec<T>{});
+        for (int l = 0; l < t_.n_leaves; ++l)
+            g.leaf[l] = g.bias[t_.leaf_parent[l]] * x_[t_.leaf_input[l]];
+    }
+
+  private:
+    // Values of a level's nodes, indexed by node. A level starts W places after the end of the
+    // one before, so that the last vector of one never reaches into the next.
+    T* values(int level) { return h_ + level * W; }
+
+    static bool has_extra(const Tree& t) { return t.keeps_sums || t.n_phi; }
+
+    static size_t room(const Tree& t) {
+        const size_t levels = size_t(t.n_nodes) + size_t(W) * (t.n_levels + 1);
+        return levels * (has_extra(t) ? 4 : 1) + t.n_nodes + t.n_inputs + 2 * size_t(W);
+    }
+
+    // The deltas of a level, and the gradients that follow from them.
+    template <class Edge>
+    BNT_INLINE void level_backward(int level, const T* above, Edge edge, Weights<T> g) {
+        const T* h = values(level);
+        for_nodes(level, [&](auto tag, int c, int n, auto put) {
+            using A = typename decltype(tag)::type;
+            const Vec<T> delta = load(above + c), value = load(h + c);
+            const Vec<T> z = A::keeps_sum ? load(sums_ + level * W + c) : Vec<T>{};
+            const Phi<T> phi = phi_of<A>(level, c);
+            const Vec<T> by_value = edge(c) * delta;
+            if (level > 0) put(g.edge + c, delta * value);
+            put(g.bias + c, A::template slope<T>(z, value, phi) * by_value);
+            if constexpr (A::parameters.size() > 0)
+                if (t_.phi_is_trained) put_phi<A>(c, n, z, value, phi, by_value, g);
+        });
+    }
+
+    template <class A>
+    void put_phi(int first, int n, Vec<T> z, Vec<T> value, Phi<T> phi, Vec<T> by_value,
+                 Weights<T> g) {
+        const Phi<T> slope = A::template parameter_slopes<T>(z, value, phi);
+        const Vec<T> by[2] = {slope.a * by_value, slope.b * by_value};
+        for (int i = 0; i < n; ++i)
+            for (size_t p = 0; p < A::parameters.size(); ++p)
+                g.phi[t_.phi_start[first + i] + p] = by[p][i];
+    }
+
+    // Puts the parameters of each node where its value is, so that vectors of nodes find them.
+    void spread_phi(const T* phi) {
+        for (int level = 0; level < t_.n_levels; ++level)
+            for (int j = t_.level_start[level]; j < t_.level_start[level + 1]; ++j)
+                for (int p = t_.phi_start[j]; p < t_.phi_start[j + 1]; ++p)
+                    phi_[p - t_.phi_start[j]][level * W + j] = phi[p];
+    }
+
+    template <class A>
+    BNT_INLINE Phi<T> phi_of(int level, int j) const {
+        Phi<T> phi;
+        if constexpr (A::parameters.size() > 0) phi.a = load(phi_[0] + level * W + j);
+        if constexpr (A::parameters.size() > 1) phi.b = load(phi_[1] + level * W + j);
+        return phi;
+    }
+
+    // Calls f(activation, j, n, put) for vectors of n nodes j, j+1, ... of a level. Where the
+    // activations of a level differ, the vectors advance by one and `put` keeps one lane.
+    template <class F>
+    BNT_INLINE void for_nodes(int level, F&& f) {
+        const int first = t_.level_start[level], last = t_.level_start[level + 1];
+        const int code = level == 0 ? t_.output_activation : t_.hidden_activation;
+        if (code != kMixed) {
+            Activations::with(code, [&](auto tag) {
+                for (int j = first; j < last; j += W)
+                    f(tag, j, last - j < W ? last - j : W, [](T* p, Vec<T> v) { store(p, v); });
+            });
+            return;
+        }
+        for (int j = first; j < last; ++j)
+            Activations::with(t_.activation[j], [&](auto tag) {
+                f(tag, j, 1, [](T* p, Vec<T> v) { *p = v[0]; });
+            });
+    }
+
+    const Tree& t_;
+    Buffer<T> memory_;
+    T *h_, *above_, *x_, *sums_ = nullptr, *phi_[2] = {nullptr, nullptr};
+};
+
+}  // namespace bnt::BNT_ISA

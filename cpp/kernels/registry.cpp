@@ -1,0 +1,50 @@
+// The lists of activations, losses and optimizers as plain data. Compiled once, for every processor.
+#include "losses.hpp"
+#include "optimizers.hpp"
+
+namespace bnt {
+
+namespace {
+
+template <class X>
+Entry entry() {
+    return {X::name, X::title, X::about, {X::parameters.begin(), X::parameters.end()}};
+}
+
+Registry read_lists() {
+    using namespace BNT_ISA;
+    Registry all;
+    Activations::each([&](auto tag) {
+        using A = typename decltype(tag)::type;
+        static_assert(A::parameters.size() <= kMaxActivationParameters);
+        all.activations.push_back(entry<A>());
+    });
+    Losses::each([&](auto tag) {
+        using L = typename decltype(tag)::type;
+        all.losses.push_back(entry<L>());
+        all.losses.back().compares = L::compares;
+        all.losses.back().needs_linear_outputs = L::needs_linear_outputs;
+    });
+    Optimizers::each([&](auto tag) {
+        using O = typename decltype(tag)::type;
+        all.optimizers.push_back(entry<O>());
+        all.optimizers.back().n_state = O::n_state;
+    });
+    return all;
+}
+
+}  // namespace
+
+const Registry& registry() {
+    static const Registry all = read_lists();
+    return all;
+}
+
+bool keeps_sum(int activation_code) {
+    bool keeps = false;
+    BNT_ISA::Activations::with(activation_code,
+                               [&](auto tag) { keeps = decltype(tag)::type::keeps_sum; });
+    return keeps;
+}
+
+}  // namespace bnt

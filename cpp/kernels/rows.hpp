@@ -1,0 +1,142 @@
+// From the user's table to what a kernel reads: a block of R rows, column by column.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include "../engine.hpp"
+#include "memory.hpp"
+
+namespace bnt::BNT_ISA {
+
+template <class F>
+BNT_INLINE void with_dtype(Dtype dtype, F&& f) {
+    switch (dtype) {
+        case Dtype::uint8: f(uint8_t{}); break;
+        case Dtype::float32: f(float{}); break;
+        case Dtype::float64: f(double{}); break;
+    }
+}
+
+// The scaled value of one entry. In double, since a float32 difference of large numbers would
+// lose what matters; bytes are small, so for them one multiply-add in T is as good and faster.
+template <class T, class S>
+struct Scale {
+    using Number = std::conditional_t<std::is_same_v<S, uint8_t>, T, double>;
+    Number factor, shift;
+
+    Scale(const Table& table, int column) {
+        const double f = table.factor[column], o = table.offset[column];
+        factor = Number(f);
+        shift = std::is_same_v<S, uint8_t> ? Number(-o * f) : Number(o);
+    }
+    BNT_INLINE T operator()(S value) const {
+        if constexpr (std::is_same_v<S, uint8_t>) return T(value) * factor + shift;
+        else return T((double(value) - shift) * factor);
+    }
+};
+
+template <class T, int R, class S>
+BNT_INLINE void load_column(const Table& table, int column, const S* value, T* x) {
+    if (table.offset) {
+        const Scale<T, S> scale(table, column);
+        for (int r = 0; r < R; ++r) x[r] = scale(value[r]);
+    } else {
+        for (int r = 0; r < R; ++r) x[r] = T(value[r]);
+    }
+}
+
+template <class S, int N, size_t... I>
+BNT_INLINE void interleave(typename VectorOf<S, N>::type a, typename VectorOf<S, N>::type b,
+                           typename VectorOf<S, N>::type* low_high, std::index_sequence<I...>) {
+    low_high[0] = __builtin_shufflevector(a, b, (I % 2 ? N + I / 2 : I / 2)...);
+    low_high[1] = __builtin_shufflevector(a, b, (I % 2 ? N + N / 2 + I / 2 : N / 2 + I / 2)...);
+}
+
+// Transposes N x N entries, N of them in 128 bits once they are of type U, by interleaving the
+// halves log2(N) times. Row k of the result goes to out + k * stride.
+template <class S, class U, int N>
+BNT_INLINE void transpose(const S* const* rows, int column, U* out, int stride) {
+    typename VectorOf<U, N>::type a[N], b[N];
+    for (int i = 0; i < N; ++i) {
+        typename VectorOf<S, N>::type entries;
+        std::memcpy(&entries, rows[i] + column, sizeof entries);
+        a[i] = __builtin_convertvector(entries, typename VectorOf<U, N>::type);
+    }
+    for (int done = 1; done < N; done *= 2) {
+        for (int i = 0; i < N / 2; ++i)
+            interleave<U, N>(a[i], a[i + N / 2], b + 2 * i, std::make_index_sequence<N>());
+        std::memcpy(a, b, sizeof a);
+    }
+    for (int k = 0; k < N; ++k) std::memcpy(out + k * stride, &a[k], sizeof a[k]);
+}
+
+// All columns of R rows by transposing tiles; entries become U on the way, and T at the end.
+template <class T, class U, int R, class S>
+void load_tiles(const Table& table, const S* const* source, T* x) {
+    constexpr int N = 16 / sizeof(U);
+    const int n = table.n_columns;
+    for (int next = 0; next < n; next += N) {
+        const int c = next + N <= n ? next : n - N;  // the last tile may overlap the one before
+        U columns[N * R];
+        for (int r = 0; r < R; r += N) transpose<S, U, N>(source + r, c, columns + r, R);
+        for (int k = 0; k < N; ++k)
+            load_column<T, R>(table, c + k, columns + k * R, x + size_t(c + k) * R);
+    }
+}
+
+// x[column * R + lane]; lanes from count on repeat the first row, so that they hold valid numbers.
+template <class T, int R>
+void load_block(const Table& table, const int32_t* rows, int64_t first_row, int count, T* x) {
+    with_dtype(table.dtype, [&](auto sample) {
+        using S = decltype(sample);
+        const S* source[R];
+        for (int r = 0; r < R; ++r) {
+            const int lane = r < count ? r : 0;
+            const int64_t row = rows ? rows[lane] : first_row + lane;
+            source[r] = static_cast<const S*>(table.data) + row * table.n_columns;
+        }
+        if (table.n_columns * sizeof(S) < 16 || table.n_columns * sizeof(T) < 16) {
+            for (int c = 0; c < table.n_columns; ++c) {
+                S value[R];
+                for (int r = 0; r < R; ++r) value[r] = source[r][c];
+                load_column<T, R>(table, c, value, x + size_t(c) * R);
+            }
+        } else if (sizeof(S) > sizeof(T) && !table.offset) {
+            load_tiles<T, T, R>(table, source, x);
+        } else {
+            load_tiles<T, S, R>(table, source, x);
+        }
+    });
+}
+
+template <class T>
+void load_row(const Table& table, int64_t row, T* x) {
+    with_dtype(table.dtype, [&](auto sample) {
+        using S = decltype(sample);
+        const S* source = static_cast<const S*>(table.data) + row * table.n_columns;
+        const int n = table.n_columns;
+        if (table.offset) {
+            for (int c = 0; c < n; ++c) x[c] = Scale<T, S>(table, c)(source[c]);
+        } else {
+            for (int c = 0; c < n; ++c) x[c] = T(source[c]);
+        }
+    });
+}
+
+// Whether all of x[0..n) is finite; n is rounded up to whole vectors.
+template <class T>
+bool all_finite(const T* x, int n) {
+    constexpr int W = Simd<T>::lanes;
+    Vec<T> zero[4] = {};  // four sums, so that none waits for the one before
+    int i = 0;
+    for (; i + 4 * W <= n; i += 4 * W)
+        for (int k = 0; k < 4; ++k) zero[k] += load(x + i + k * W) * T(0);
+    for (; i < n; i += W) zero[0] += load(x + i) * T(0);
+    const Vec<T> all = (zero[0] + zero[1]) + (zero[2] + zero[3]);
+    for (int k = 0; k < W; ++k)
+        if (!(all[k] == 0)) return false;
+    return true;
+}
+
+}  // namespace bnt::BNT_ISA

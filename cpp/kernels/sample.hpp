@@ -1,0 +1,67 @@
+// The rows that one training sees: which rows of the table, in the form in which kernels read them.
+#pragma once
+
+#include "losses.hpp"
+#include "rows.hpp"
+
+namespace bnt::BNT_ISA {
+
+// Positions 0..n-1 of a sample. Targets and weights are copied into the order of the positions
+// (and into T) unless they can be read where they are.
+template <class T>
+class SampleView {
+  public:
+    explicit SampleView(const Sample& sample) : sample_(sample) {
+        const int64_t n = sample.n;
+        view_.n_targets = sample.targets.n_targets;
+        if (sample.targets.labels) {
+            if (sample.rows) {
+                labels_ = Buffer<int32_t>(n);
+                for (int64_t i = 0; i < n; ++i) labels_[i] = sample.targets.labels[sample.rows[i]];
+            }
+            view_.labels = sample.rows ? labels_.get() : sample.targets.labels;
+        } else if (sample.targets.values) {
+            const int width = sample.targets.n_targets;
+            values_ = Buffer<T>(size_t(n) * width);
+            for (int64_t i = 0; i < n; ++i) {
+                const double* own = sample.targets.values + row(i) * width;
+                for (int k = 0; k < width; ++k) values_[i * width + k] = T(scaled(own[k], k));
+            }
+            view_.values = values_.get();
+        }
+        if (sample.weights) {
+            weights_ = Buffer<T>(n);
+            for (int64_t i = 0; i < n; ++i) weights_[i] = T(sample.weights[i]);
+            view_.weights = weights_.get();
+        }
+    }
+
+    int64_t size() const { return sample_.n; }
+    const Table& table() const { return sample_.table; }
+    const TargetView<T>& targets() const { return view_; }
+    int64_t row(int64_t position) const {
+        return sample_.rows ? sample_.rows[position] : position;
+    }
+
+    // Loads the R rows at these positions; lanes from count on repeat the first one.
+    template <int R>
+    void load(const int32_t* positions, int count, T* x) const {
+        if (!sample_.rows) return load_block<T, R>(sample_.table, positions, 0, count, x);
+        int32_t rows[R];
+        for (int r = 0; r < count; ++r) rows[r] = sample_.rows[positions[r]];
+        load_block<T, R>(sample_.table, rows, 0, count, x);
+    }
+
+  private:
+    double scaled(double value, int k) const {
+        if (!sample_.target_offset) return value;
+        return (value - sample_.target_offset[k]) * sample_.target_factor[k];
+    }
+
+    const Sample& sample_;
+    TargetView<T> view_;
+    Buffer<int32_t> labels_;
+    Buffer<T> values_, weights_;
+};
+
+}  // namespace bnt::BNT_ISA

@@ -1,0 +1,312 @@
+// The training loop: epochs, batches, selection, stopping.
+#pragma once
+
+#include <optional>
+
+#include "backward.hpp"
+#include "online.hpp"
+#include "optimizers.hpp"
+#include "pulse.hpp"
+#include "../random.hpp"
+#include "scoring.hpp"
+
+namespace bnt::BNT_ISA {
+
+// The gradient of a batch of any size. The batch is cut into blocks of R rows, the blocks into
+// at most kMaxChunks chunks; each chunk has a gradient of its own, and they are added in their
+// order. Neither the cuts nor the order depend on the number of threads.
+template <class T, int R>
+class BatchGradient {
+    static constexpr int kMaxChunks = 16;
+
+  public:
+    BatchGradient(const Tree& t, const Layout& layout, const SampleView<T>& sample,
+                  const LossRule<T>& rule, ThreadTeam& team, int64_t batch_size, Pulse* pulse)
+        : t_(t), layout_(layout), sample_(sample), rule_(rule), team_(team), pulse_(pulse),
+          n_chunks_(chunks(batch_size)), n_columns_(sample.table().n_columns),
+          room_(size_t(n_columns_ + t.n_nodes * (t.keeps_sums ? 2 : 1) + t.n_outputs) * R),
+          memory_(size_t(team.size()) * room_), gradients_(size_t(n_chunks_) * layout.size),
+          scores_(n_chunks_) {}
+
+    // How many pieces of a batch can be worked on at once.
+    static int chunks(int64_t n) { return std::min(blocks(n), kMaxChunks); }
+
+    // Gradient of the mean weighted loss of the rows at these positions; returns their score.
+    Score compute(const T* theta, const int32_t* positions, int64_t n, T* gradient) {
+        const int used = chunks(n);
+        team_.each(used, [&](int chunk, int thread) {
+            run_chunk(theta, positions, n, chunk, thread);
+        });
+        Score total = scores_[0];
+        for (int c = 1; c < used; ++c) total.add(scores_[c]);
+        for (int i = 0; i < layout_.size; i += Simd<T>::lanes) {
+            Vec<T> sum = load(gradients_.get() + i);
+            for (int c = 1; c < used; ++c)
+                sum += load(gradients_.get() + size_t(c) * layout_.size + i);
+            store(gradient + i, sum);
+        }
+        return total;
+    }
+
+  private:
+    static int blocks(int64_t n) { return int((n + R - 1) / R); }
+
+    void run_chunk(const T* theta, const int32_t* positions, int64_t n, int chunk, int thread) {
+        FlushDenormals flush;
+        const Weights<const T> w = layout_.of(t_, theta);
+        const int64_t n_blocks = blocks(n), used = chunks(n);
+        T* x = memory_.get() + size_t(thread) * room_;
+        T* slopes = x + size_t(n_columns_) * R;
+        T* h = slopes + size_t(t_.n_outputs) * R;
+        T* sums = t_.keeps_sums ? h + size_t(t_.n_nodes) * R : nullptr;
+        const Weights<T> g = layout_.of(gradients_.get() + size_t(chunk) * layout_.size);
+        Score score;
+        const int64_t first = chunk * n_blocks / used;
+        for (int64_t b = first; b < (chunk + 1) * n_blocks / used; ++b) {
+            const int32_t* own = positions + b * R;
+            const int count = int(std::min<int64_t>(R, n - b * R));
+            sample_.template load<R>(own, count, x);
+            forward_block<T, R>(t_, w, x, h, sums);
+            const OutputBlock<T, R> out{t_.n_outputs, sample_.targets(), own, count};
+            score.add(rule_.template score<R>(out, h));
+            rule_.template slopes<R>(out, h, T(1) / T(n), slopes);
+            if (b == first) BackwardBlock<T, R, false>::run(t_, w, x, slopes, h, sums, g);
+            else BackwardBlock<T, R, true>::run(t_, w, x, slopes, h, sums, g);
+            if (thread == 0 && pulse_ && pulse_->interrupted()) break;
+        }
+        scores_[chunk] = score;
+    }
+
+    const Tree& t_;
+    const Layout& layout_;
+    const SampleView<T>& sample_;
+    const LossRule<T>& rule_;
+    ThreadTeam& team_;
+    Pulse* pulse_;
+    int n_chunks_, n_columns_;
+    size_t room_;
+    Buffer<T> memory_, gradients_;
+    Buffer<Score> scores_;
+};
+
+// The gradient of one row, by the kernels that run along the levels of the tree.
+template <class T>
+class RowGradient {
+  public:
+    RowGradient(const Tree& t, const Layout& layout, const SampleView<T>& sample,
+                const LossRule<T>& rule)
+        : t_(t), layout_(layout), sample_(sample), rule_(rule), one_(t),
+          slopes_(t.n_outputs + Simd<T>::lanes) {}
+
+    Score compute(const T* theta, const int32_t* positions, int64_t, T* gradient) {
+        const Weights<const T> w = layout_.of(t_, theta);
+        load_row(sample_.table(), sample_.row(positions[0]), one_.x());
+        one_.forward(w);
+        const OutputBlock<T, 1> out{t_.n_outputs, sample_.targets(), positions, 1};
+        const Score score = rule_.template score<1>(out, one_.outputs());
+        rule_.template slopes<1>(out, one_.outputs(), T(1), slopes_.get());
+        one_.backward(w, slopes_.get(), layout_.of(gradient));
+        return score;
+    }
+
+  private:
+    const Tree& t_;
+    const Layout& layout_;
+    const SampleView<T>& sample_;
+    const LossRule<T>& rule_;
+    OneRow<T> one_;
+    Buffer<T> slopes_;
+};
+
+// The threads that a training can use: none for batches that are a single piece of work.
+template <class T>
+int useful_threads(const TrainingTask<T>& task, int64_t batch_size) {
+    const int64_t in_batch = batch_size == 1 ? 1 : BatchGradient<T, 32>::chunks(batch_size);
+    const int64_t in_scoring = task.settings->select == Select::update ? 1 : (task.validation->n + 31) / 32;
+    return int(std::min<int64_t>(task.n_threads, std::max(in_batch, in_scoring / 16)));
+}
+
+template <class T>
+class Trainer {
+    static constexpr int W = Simd<T>::lanes;
+
+  public:
+    Trainer(const TrainingTask<T>& task, const Hooks& hooks)
+        : task_(task), t_(*task.tree), settings_(*task.settings), hooks_(hooks),
+          sample_(*task.training), validation_(*task.validation),
+          rule_(settings_.loss, t_.n_outputs), layout_(Layout::padded<T>(t_)),
+          batch_size_(settings_.batch_size > 0 && settings_.batch_size < sample_.size()
+                          ? settings_.batch_size
+                          : sample_.size()),
+          team_(useful_threads(task, batch_size_)), pulse_(hooks), optimizer_(settings_, layout_),
+          theta_(layout_.size), plain_(layout_.size), ahead_(layout_.size),
+          gradient_(layout_.size), best_(layout_.size), order_(sample_.size()) {}
+
+    Outcome run() {
+        FlushDenormals flush;
+        layout_.pack(task_.theta, theta_.get());
+        optimizer_.load_state(task_.state, n_parameters(t_));
+        optimizer_.step_count = *task_.step;
+        keep_best();
+        // The kernels for one row know nothing of threads or blocks, and are faster at it.
+        if (batch_size_ == 1) {
+            RowGradient<T> gradient(t_, layout_, sample_, rule_);
+            epochs(gradient);
+        } else if (batch_size_ <= 16) {
+            BatchGradient<T, 16> gradient(t_, layout_, sample_, rule_, team_, batch_size_, &pulse_);
+            epochs(gradient);
+        } else {
+            BatchGradient<T, 32> gradient(t_, layout_, sample_, rule_, team_, batch_size_, &pulse_);
+            epochs(gradient);
+        }
+        layout_.unpack(theta_.get(), task_.theta);
+        optimizer_.save_state(task_.state, n_parameters(t_));
+        *task_.step = optimizer_.step_count;
+        return outcome_;
+    }
+
+  private:
+    bool selecting() const { return settings_.select != Select::never; }
+
+    template <class Gradient>
+    void epochs(Gradient& gradient) {
+        std::optional<UpdateScorer<T>> scorer;
+        if (settings_.select == Select::update)
+            scorer.emplace(t_, validation_, rule_, settings_);
+        const int64_t per_epoch = (sample_.size() + batch_size_ - 1) / batch_size_ +
+                                  (settings_.repeat_first_row ? 1 : 0);
+        total_updates_ = per_epoch * settings_.max_epochs;
+        for (int epoch = 0; epoch < settings_.max_epochs; ++epoch) {
+            epoch_ = epoch;
+            const Score score = one_epoch(gradient, scorer ? &*scorer : nullptr);
+            if (pulse_.interrupted()) return finish(Status::interrupted);
+            if (!std::isfinite(score.loss) || !all_finite(theta_.get(), layout_.size))
+                return finish(Status::diverged);
+            outcome_.n_epochs = epoch + 1;
+            if (scorer) scorer->arrange();
+            if (end_of_epoch(score)) return;
+        }
+        finish(Status::completed);
+    }
+
+    template <class Gradient>
+    Score one_epoch(Gradient& gradient, UpdateScorer<T>* scorer) {
+        epoch_order(task_.seed, uint64_t(epoch_), sample_.size(), order_.get());
+        Score score;
+        int64_t until_pulse = 0;
+        for (int64_t first = 0; first < sample_.size(); first += batch_size_) {
+            const int64_t n = std::min(batch_size_, sample_.size() - first);
+            score.add(update(gradient, order_.get() + first, n));
+            if (scorer) select_after_update(*scorer);
+            if (--until_pulse < 0) {  // the clock costs as much as a tenth of a small update
+                until_pulse = batch_size_ == 1 ? 31 : 0;
+                if (pulse_.interrupted()) return score;
+            }
+        }
+        if (settings_.repeat_first_row) {
+            const int32_t first_row = 0;
+            update(gradient, &first_row, 1);
+            if (scorer) select_after_update(*scorer);
+        }
+        return score;
+    }
+
+    template <class Gradient>
+    Score update(Gradient& gradient, const int32_t* rows, int64_t n) {
+        const T* at = theta_.get();
+        if (optimizer_.looks_ahead()) {
+            optimizer_.look_ahead(theta_.get(), ahead_.get());
+            at = ahead_.get();
+        }
+        const Score score = gradient.compute(at, rows, n, gradient_.get());
+        if (pulse_.stopped()) return score;  // the gradient may be that of a part of the rows
+        if (settings_.clip_norm > 0) clip();
+        optimizer_.step(theta_.get(), gradient_.get(), rate());
+        updates_ += 1;
+        return score;
+    }
+
+    double rate() const {
+        if (settings_.schedule == Schedule::constant) return settings_.learning_rate;
+        const double pi = 3.14159265358979323846;
+        return settings_.learning_rate * 0.5 *
+               (1 + std::cos(pi * double(updates_) / double(total_updates_)));
+    }
+
+    void clip() {
+        double square = 0;
+        for (int i = 0; i < layout_.size; ++i) square += double(gradient_[i]) * double(gradient_[i]);
+        const double norm = std::sqrt(square);
+        if (norm <= settings_.clip_norm) return;
+        const T factor = T(settings_.clip_norm / norm);
+        for (int i = 0; i < layout_.size; ++i) gradient_[i] *= factor;
+    }
+
+    void select_after_update(UpdateScorer<T>& scorer) {
+        const double value = scorer.score(weights(), best_value_);
+        if (value < best_value_ && all_finite(theta_.get(), layout_.size)) accept(value);
+    }
+
+    // Reports the epoch, selects and stops; true when training is over.
+    bool end_of_epoch(const Score& train) {
+        EpochReport report{epoch_, train.loss / train.weight, train.error / train.weight,
+                           NAN, NAN, rate(), plain_.get(), n_parameters(t_)};
+        layout_.unpack(theta_.get(), plain_.get());
+        if (validation_.size() > 0) {
+            const Score val = score_sample<T, 32>(t_, weights(), validation_, rule_, team_);
+            report.val_loss = val.loss / val.weight;
+            report.val_error = val.error / val.weight;
+            if (settings_.select == Select::epoch) {
+                const double value =
+                    settings_.monitor == Monitor::loss ? report.val_loss : report.val_error;
+                if (value < best_value_) accept(value);
+            }
+        }
+        if (!selecting()) keep_best();
+        const bool stop = hooks_.epoch_done && hooks_.epoch_done(hooks_.context, report);
+        if (stop) finish(Status::callback);
+        const bool stale = settings_.patience > 0 && settings_.select == Select::epoch &&
+                           epoch_ - std::max(outcome_.best_epoch, 0) >= settings_.patience;
+        if (!stop && stale) finish(Status::early_stopped);
+        return stop || stale;
+    }
+
+    void accept(double value) {
+        best_value_ = value;
+        outcome_.best_epoch = epoch_;
+        keep_best();
+    }
+
+    void keep_best() { std::memcpy(best_.get(), theta_.get(), sizeof(T) * layout_.size); }
+
+    // The weights that are given back: the selected ones; without selection the last, unless
+    // they are not finite any more.
+    void finish(Status status) {
+        outcome_.status = status;
+        const bool last_is_best = !selecting() && status != Status::diverged &&
+                                  all_finite(theta_.get(), layout_.size);
+        if (!last_is_best) std::memcpy(theta_.get(), best_.get(), sizeof(T) * layout_.size);
+    }
+
+    Weights<const T> weights() const { return layout_.of(t_, theta_.get()); }
+
+    const TrainingTask<T>& task_;
+    const Tree& t_;
+    const Settings& settings_;
+    const Hooks& hooks_;
+    SampleView<T> sample_, validation_;
+    LossRule<T> rule_;
+    Layout layout_;
+    int64_t batch_size_;
+    ThreadTeam team_;
+    Pulse pulse_;
+    Optimizer<T> optimizer_;
+    Buffer<T> theta_, plain_, ahead_, gradient_, best_;
+    Buffer<int32_t> order_;
+    int64_t updates_ = 0, total_updates_ = 1;
+    int epoch_ = 0;
+    double best_value_ = INFINITY;
+    Outcome outcome_;
+};
+
+}  // namespace bnt::BNT_ISA

@@ -1,0 +1,13 @@
+// What each file of bindings adds to the module.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace bnt {
+
+void bind_registry(nanobind::module_& m);
+void bind_structure(nanobind::module_& m);
+void bind_forward(nanobind::module_& m);
+void bind_training(nanobind::module_& m);
+
+}  // namespace bnt

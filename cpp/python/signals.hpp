@@ -1,0 +1,58 @@
+// Ctrl-C during a call that runs without the GIL.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <exception>
+
+#include "../engine.hpp"
+
+namespace bnt {
+
+// What Python raised is kept, and raised when the call is over and its results are safe.
+class SignalCheck {
+  public:
+    // Whether a signal handler has raised; takes the GIL.
+    bool raised() {
+        nanobind::gil_scoped_acquire gil;
+        keep([] {
+            if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
+            return false;
+        });
+        return error_ != nullptr;
+    }
+
+    // Calls f, which may raise; true if it did, else what f returns. The GIL must be held.
+    template <class F>
+    bool keep(F&& f) {
+        try {
+            return f();
+        } catch (...) {
+            if (!error_) error_ = std::current_exception();
+            return true;
+        }
+    }
+
+    void rethrow() const {
+        if (error_) std::rethrow_exception(error_);
+    }
+
+    // What was raised as a Python object, or None.
+    nanobind::object exception() const {
+        if (!error_) return nanobind::none();
+        try {
+            std::rethrow_exception(error_);
+        } catch (nanobind::python_error& e) {
+            return nanobind::borrow(e.value());
+        }
+    }
+
+    Hooks hooks() {
+        return {this, [](void* self) { return static_cast<SignalCheck*>(self)->raised(); }, nullptr};
+    }
+
+  private:
+    std::exception_ptr error_;
+};
+
+}  // namespace bnt

@@ -1,0 +1,24 @@
+"""What depends on scikit-learn's version: its private names, in one place."""
+
+from __future__ import annotations
+
+from sklearn.base import _fit_context as fit_context
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+
+try:
+    from sklearn.callback import CallbackSupportMixin
+except ImportError:  # before scikit-learn 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in for a part of scikit-learn that this version does not have."""
+
+
+__all__ = [
+    "CallbackSupportMixin",
+    "Interval",
+    "RealNotInt",
+    "StrOptions",
+    "check_sample_weight",
+    "fit_context",
+]

@@ -1,0 +1,98 @@
+"""The gate between users' arrays and the core: which arrays it reads, and what it refuses.
+
+Every table passes here once on its way to a kernel: `as_table` makes it readable,
+`checked_table` also looks for values that are not finite. A `CheckedTable` is not looked at again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bneuralt import _core
+from bneuralt._typing import Array
+
+__all__ = ["TABLE_DTYPES", "CheckedTable", "NotFiniteError", "as_table", "checked_table"]
+
+#: Tables of these types are read as they are, all others become float64.
+TABLE_DTYPES: tuple[type[np.generic], ...] = (np.float64, np.float32, np.uint8)
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedTable:
+    """A table that the core can read, of finite numbers only."""
+
+    X: Array
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+
+def as_table(X: ArrayLike, name: str = "X") -> Array:
+    """Return X as the core reads it: two dimensions, contiguous, of one of `TABLE_DTYPES`.
+
+    Examples
+    --------
+    >>> as_table([[1, 2]]).dtype
+    dtype('float64')
+    """
+    table = np.asarray(X)
+    if table.dtype not in TABLE_DTYPES:
+        if table.dtype.kind not in "fiubO":
+            raise TypeError(f"{name} must hold numbers, not {table.dtype}")
+        try:
+            table = table.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{name} must hold numbers, not {table.dtype}") from error
+    if table.ndim != 2:
+        raise ValueError(f"{name} must have two dimensions, it has {table.ndim}")
+    return np.ascontiguousarray(table)
+
+
+def checked_table(
+    X: ArrayLike | CheckedTable,
+    name: str = "X",
+    refuse: Callable[[Array, int, int], Exception] | None = None,
+) -> CheckedTable:
+    """Return a table of finite numbers.
+
+    Parameters
+    ----------
+    X : array-like or CheckedTable
+    name : str
+        What the table is called in messages.
+    refuse : callable, optional
+        Makes the exception for the first value that is not finite, from the table and the
+        value's row and column. By default a `ValueError`.
+
+    Examples
+    --------
+    >>> len(checked_table([[1.0], [2.0]]))
+    2
+    """
+    if isinstance(X, CheckedTable):
+        return X
+    table = as_table(X, name)
+    place = _core.first_not_finite(table)
+    if place is not None:
+        raise refuse(table, *place) if refuse else NotFiniteError(table, *place, name)
+    return CheckedTable(table)
+
+
+class NotFiniteError(ValueError):
+    """A value of a table is not finite, or too large for a float32 tree."""
+
+    def __init__(self, table: Array, row: int, column: int, name: str = "X") -> None:
+        value: Any = table[row, column]
+        where = f"{name} has the value {value:g} in row {row}, column {column}"
+        if np.isfinite(value):
+            where += ", too large for float32: scale the column, or use a float64 tree"
+        else:
+            where += "; inputs must be finite"
+        super().__init__(where)
+        self.row = row
+        self.column = column

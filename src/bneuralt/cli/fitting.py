@@ -1,0 +1,242 @@
+"""The work of `bneuralt train`: make an estimator, fit it, and score it."""
+
+from __future__ import annotations
+
+import difflib
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bneuralt import __version__
+from bneuralt._typing import Array, IntArray
+from bneuralt.cli import evaluation
+from bneuralt.cli.errors import BAD_DATA, USAGE, CommandError
+from bneuralt.cli.trained_models import trees_of
+from bneuralt.estimators import (
+    BNeuralForestClassifier,
+    BNeuralForestRegressor,
+    BNeuralTClassifier,
+    BNeuralTRegressor,
+)
+from bneuralt.tables.encoding import TableEncoding
+
+__all__ = ["FittedModel", "fit_and_score", "make_estimator"]
+
+_ESTIMATORS: dict[tuple[str, bool], Any] = {
+    ("classification", False): BNeuralTClassifier,
+    ("classification", True): BNeuralForestClassifier,
+    ("regression", False): BNeuralTRegressor,
+    ("regression", True): BNeuralForestRegressor,
+}
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """The result of `fit_and_score`.
+
+    Attributes
+    ----------
+    model : estimator
+        The fitted model.
+    held_out : int array
+        Indices of the rows that were held out.
+    report : dict
+        What ``bneuralt train --json`` prints, without the names of files.
+    """
+
+    model: Any
+    held_out: IntArray
+    report: dict[str, Any]
+
+
+def make_estimator(
+    task: str,
+    settings: Sequence[str],
+    *,
+    forest: bool,
+    seed: int,
+    n_jobs: int | None,
+    verbose: bool,
+) -> Any:
+    """Create an unfitted estimator.
+
+    Parameters
+    ----------
+    task : {"classification", "regression"}
+        The task.
+    settings : sequence of str
+        Values of ``--set``, each of the form ``NAME=VALUE``.
+    forest : bool
+        Whether to create a forest instead of a tree.
+    seed : int
+        The random state.
+    n_jobs : int or None
+        Number of threads; None for the default.
+    verbose : bool
+        Whether training shows its progress.
+
+    Returns
+    -------
+    estimator
+        The estimator.
+    """
+    estimator = _ESTIMATORS[task, forest]
+    known = estimator().get_params()
+    parameters: dict[str, Any] = {"random_state": seed}
+    if n_jobs is not None:
+        parameters["n_jobs"] = n_jobs
+    if verbose:
+        parameters["verbose"] = 1
+    for text in settings:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise CommandError(f"--set {text}: must have the form NAME=VALUE.")
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise CommandError(
+                f"--set {text}: {estimator.__name__} has no setting {name!r}.{hint} "
+                f"Its settings are: {', '.join(sorted(known))}."
+            )
+        parameters[name] = _parse_value(value)
+    return estimator(**parameters)
+
+
+def _parse_value(text: str) -> Any:
+    """Return the value of a setting: a number, a bool, None, or text."""
+    words = {"none": None, "null": None, "true": True, "false": False}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+def fit_and_score(
+    model: Any,
+    encoding: TableEncoding,
+    X: Array,
+    y: Array,
+    *,
+    source: str,
+    test_fraction: float,
+    folds: int,
+    seed: int,
+    has_settings: bool,
+    status: Callable[[str], None],
+) -> FittedModel:
+    """Hold out some rows, fit a model to the others, and score it.
+
+    Parameters
+    ----------
+    model : estimator
+        From `make_estimator`.
+    encoding : TableEncoding
+        Names of the features and the target, and the task.
+    X, y : arrays
+        Features and target.
+    source : str
+        Name of the table, for messages.
+    test_fraction : float
+        Fraction of the rows to hold out.
+    folds : int
+        Folds of the cross-validation; 0 for none.
+    seed : int
+        Seed of the splits.
+    has_settings : bool
+        Whether the user changed settings, which then are the likely cause of a failure.
+    status : callable
+        Called with a message before each step.
+
+    Returns
+    -------
+    FittedModel
+        The fitted model and its report.
+    """
+    task = encoding.task
+    train, test = evaluation.split_rows(task, y, test_fraction, seed)
+    _check_training_rows(task, y[train], source, test_fraction)
+    status(f"training on {len(train)} rows")
+    seconds = _timed_fit(model, X[train], y[train], USAGE if has_settings else BAD_DATA)
+    held_out = _score_held_out(model, task, X[test], y[test], y[train]) if len(test) else None
+    cv = None
+    if folds:
+        cv = evaluation.cross_validate(model, task, X[train], y[train], folds, seed, status)
+    status("computing feature importances")
+    rows = test if len(test) else train
+    features = evaluation.feature_usage(model, X[rows], y[rows], encoding.feature_names, seed)
+    report = {
+        "bneuralt": __version__,
+        "task": task,
+        "data": {
+            "rows": len(y),
+            "features": X.shape[1],
+            "target": encoding.target,
+            "classes": _class_counts(y) if task == "classification" else None,
+        },
+        "model": _describe_model(model),
+        "training": {"rows": len(train), "seconds": seconds, "seed": seed},
+        "held_out": held_out,
+        "cross_validation": cv,
+        "features": features,
+    }
+    return FittedModel(model, test, report)
+
+
+def _timed_fit(model: Any, X: Array, y: Array, error_code: int) -> float:
+    started = time.perf_counter()
+    try:
+        model.fit(X, y)
+    except ValueError as error:
+        # The table has been checked, so the cause is a setting, or numbers that are too large.
+        raise CommandError(f"training failed: {error}", error_code) from error
+    return time.perf_counter() - started
+
+
+def _score_held_out(model: Any, task: str, X: Array, y: Array, y_train: Array) -> dict[str, Any]:
+    predicted = model.predict(X)
+    held_out = {
+        "rows": len(y),
+        "scores": evaluation.scores(task, y, predicted),
+        "always_the_same": evaluation.baseline(task, y_train, y),
+    }
+    if task == "classification":
+        held_out["confusion"] = evaluation.confusion(y, predicted)
+    return held_out
+
+
+def _describe_model(model: Any) -> dict[str, Any]:
+    trees = trees_of(model)
+    return {
+        "kind": "tree" if hasattr(model, "tree_") else "forest",
+        "trees": len(trees),
+        "weights": sum(tree.n_parameters for tree in trees),
+        "nodes": sum(tree.size for tree in trees),
+        "depth": max(tree.depth for tree in trees),
+    }
+
+
+def _check_training_rows(task: str, y: Array, source: str, test_fraction: float) -> None:
+    if len(y) < 2:
+        raise CommandError(
+            f"{source}: {len(y)} rows remain for training if a fraction of {test_fraction} is held "
+            "out; at least 2 are needed. Add rows or reduce --test-fraction.",
+            BAD_DATA,
+        )
+    if task == "classification" and len(np.unique(y)) < 2:
+        raise CommandError(
+            f"{source}: all {len(y)} training rows have the class {y[0].item()!r}; at least two "
+            "classes are needed. Add rows or reduce --test-fraction.",
+            BAD_DATA,
+        )
+
+
+def _class_counts(y: Array) -> dict[str, int]:
+    labels, counts = np.unique(y, return_counts=True)
+    return {str(label): int(count) for label, count in zip(labels, counts, strict=True)}

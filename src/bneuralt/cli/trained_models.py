@@ -1,0 +1,178 @@
+"""Model files of the program: an estimator, and what `train` stores with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bneuralt._typing import IntArray
+from bneuralt.cli.errors import BAD_MODEL, CANNOT_WRITE, CommandError
+from bneuralt.cli.outputs import check_output
+from bneuralt.estimators import load_model
+from bneuralt.tables.encoding import FeatureColumn, TableEncoding
+from bneuralt.tables.reading import Table
+from bneuralt.tree import NeuralTree
+
+__all__ = [
+    "check_model_output",
+    "feature_names",
+    "held_out_rows",
+    "load_trained_model",
+    "save_trained_model",
+    "stored_encoding",
+    "task_of",
+    "trees_of",
+]
+
+
+def check_model_output(path: str, inputs: tuple[str, ...]) -> None:
+    """Check that a model can be written to a file and replaces a model at most.
+
+    Parameters
+    ----------
+    path : str
+        The value of ``--out``.
+    inputs : tuple of str
+        Files that the command reads.
+
+    Raises
+    ------
+    CommandError
+        The file cannot be written, or is not a model.
+    """
+    check_output(path, inputs=inputs)
+    if Path(path).exists() and Path(path).stat().st_size:
+        try:
+            load_model(path)
+        except (ValueError, OSError):
+            raise CommandError(
+                f"--out {path}: the file exists and is not a model, so it is not overwritten; "
+                "choose another name or remove it.",
+                CANNOT_WRITE,
+            ) from None
+
+
+def save_trained_model(model: Any, path: str, extra: dict[str, Any]) -> None:
+    """Save a model with what `train` stores; an OSError becomes a message.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted tree or forest.
+    path : str
+        The value of ``--out``.
+    extra : dict
+        What to store with the model.
+    """
+    try:
+        model.save(path, extra=extra)
+    except OSError as error:
+        raise CommandError(
+            f"--out {path}: cannot be written: {error.strerror or error}.", CANNOT_WRITE
+        ) from None
+
+
+def load_trained_model(path: str) -> Any:
+    """Load a model; an OSError becomes a message."""
+    try:
+        return load_model(path)
+    except FileNotFoundError:
+        raise CommandError(f"{path}: no such file.", BAD_MODEL) from None
+    except OSError as error:
+        raise CommandError(
+            f"{path}: cannot be read: {error.strerror or error}.", BAD_MODEL
+        ) from None
+
+
+def stored_encoding(model: Any, path: str) -> TableEncoding:
+    """Return how to encode tables for a model.
+
+    Parameters
+    ----------
+    model : estimator
+        A model from `load_trained_model`.
+    path : str
+        Its file, for messages.
+
+    Returns
+    -------
+    TableEncoding
+        The encoding that `train` stored. A model saved in Python has none; then each feature is a
+        column of numbers.
+    """
+    stored = model.extra_.get("table")
+    if stored is None:
+        return _numeric_encoding(model)
+    try:
+        encoding = TableEncoding.from_dict(stored)
+    except ValueError as error:
+        raise CommandError(f"{path}: {error}; train the model again.", BAD_MODEL) from None
+    n = len(encoding.feature_names)
+    if n != model.n_features_in_:
+        raise CommandError(
+            f"{path}: the table encoding has {n} features, but the model has "
+            f"{model.n_features_in_}; train the model again.",
+            BAD_MODEL,
+        )
+    return encoding
+
+
+def _numeric_encoding(model: Any) -> TableEncoding:
+    names = getattr(model, "feature_names_in_", None)
+    n = model.n_features_in_
+    columns = [str(name) for name in names] if names is not None else [f"x{i}" for i in range(n)]
+    task = task_of(model)
+    return TableEncoding(
+        columns=tuple(FeatureColumn(name, i) for i, name in enumerate(columns)),
+        target="target",
+        target_position=n,
+        task=task,
+        whole_numbers=task == "classification" and model.classes_.dtype.kind in "iu",
+        n_columns=n + 1,
+        has_header=names is not None,
+    )
+
+
+def held_out_rows(model: Any, path: str, table: Table) -> IntArray | None:
+    """Return the rows of a table that `train` held out.
+
+    Parameters
+    ----------
+    model, path : estimator, str
+        A model from `load_trained_model` and its file, which messages name.
+    table : Table
+        Any table.
+
+    Returns
+    -------
+    int array or None
+        Indices of the rows; None if no rows were held out or if this is not the training table.
+    """
+    rows = model.extra_.get("held_out_rows")
+    if not rows or model.extra_.get("data_sha256") != table.sha256:
+        return None
+    if not isinstance(rows, list) or any(
+        type(row) is not int or not 0 <= row < table.n_rows for row in rows
+    ):
+        raise CommandError(
+            f"{path}: the list of held-out rows is damaged; train the model again.", BAD_MODEL
+        )
+    return np.array(rows)
+
+
+def task_of(model: Any) -> str:
+    """Return "classification" or "regression"."""
+    return "classification" if hasattr(model, "classes_") else "regression"
+
+
+def feature_names(model: Any, path: str) -> list[str]:
+    """Return the names of the model's inputs, for drawings."""
+    return stored_encoding(model, path).feature_names
+
+
+def trees_of(model: Any) -> list[NeuralTree]:
+    """Return the trees of a model; a single tree is a list of one."""
+    members = [model] if hasattr(model, "tree_") else model.estimators_
+    return [member.tree_ for member in members]

@@ -1,0 +1,202 @@
+"""Reading model files, trusting nothing.
+
+Every version that was ever written stays readable; `tests/models` has files of each.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bneuralt._typing import Array
+from bneuralt.estimators.forest import BNeuralForestClassifier, BNeuralForestRegressor
+from bneuralt.estimators.model_file import KINDS, MODEL_FORMAT, MODEL_VERSION
+from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor
+from bneuralt.files import ModelFileError, check_format, check_keys, parse_json
+from bneuralt.training.losses import get_loss
+from bneuralt.training.optimizers import get_optimizer
+from bneuralt.tree import NeuralTree
+from bneuralt.tree.activations import get_activation
+from bneuralt.tree.sampling import sampler_from_dict
+
+__all__ = ["load_model", "model_from_dict"]
+
+_CLASSES: dict[str, Any] = {
+    cls.__name__: cls
+    for cls in (
+        BNeuralTClassifier,
+        BNeuralTRegressor,
+        BNeuralForestClassifier,
+        BNeuralForestRegressor,
+    )
+}
+_MODEL_KEYS = (
+    *("format", "version", "bneuralt", "kind", "settings"),
+    *("n_features", "feature_names", "classes", "trees", "extra"),
+)
+_MEMBER_KEYS = ("random_state", "n_iter", "best_epoch", "tree")
+
+
+def load_model(path: str | PathLike[str]) -> Any:
+    """Read a model that `save` wrote.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    estimator
+        It predicts what the saved one predicted. Its `extra_` is what was given to `save`.
+
+    Raises
+    ------
+    ModelFileError
+        A `ValueError` that names the file and says what is wrong with it.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from bneuralt import BNeuralTClassifier, load_model
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = BNeuralTClassifier(max_epochs=5, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     clf.save(os.path.join(folder, "iris.json"))
+    ...     loaded = load_model(os.path.join(folder, "iris.json"))
+    >>> bool((loaded.predict_proba(X) == clf.predict_proba(X)).all())
+    True
+    """
+    content = Path(path).read_bytes()
+    try:
+        return model_from_dict(parse_json(content.decode()))
+    except UnicodeDecodeError:
+        raise ModelFileError(f"{path}: this is not a {MODEL_FORMAT} file: it is not text") from None
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: {error}") from None
+
+
+def model_from_dict(data: Any) -> Any:
+    """Return the model of a parsed file, trusting nothing."""
+    check_format(data, MODEL_FORMAT, MODEL_VERSION)
+    check_keys(data, _MODEL_KEYS, "the model")
+    if data["kind"] not in KINDS:
+        raise ModelFileError(f'"kind" is {data["kind"]!r}, known are {", ".join(KINDS)}')
+    _check_type(data, "extra", dict)
+    _check_type(data, "trees", list)
+    is_forest = data["kind"].startswith("BNeuralForest")
+    if not data["trees"] or (len(data["trees"]) > 1 and not is_forest):
+        raise ModelFileError(f'"trees" has {len(data["trees"])} trees: too few or too many')
+
+    model = _CLASSES[data["kind"]]()
+    model.set_params(**_settings_from_dict(model, data))
+    _set_features(model, data)
+    if data["kind"].endswith("Classifier"):
+        model.classes_ = _classes_from_dict(data["classes"])
+    members = [model._new_member(None) if is_forest else model for _ in data["trees"]]
+    for i, (member, entry) in enumerate(zip(members, data["trees"], strict=True)):
+        _set_tree(member, entry, f'"trees"[{i}]')
+    if is_forest:
+        model.estimators_ = members
+    model.extra_ = data["extra"]
+    return model
+
+
+def _set_tree(member: Any, entry: Any, where: str) -> None:
+    if not isinstance(entry, dict):
+        raise ModelFileError(f"{where} must be an object, not {type(entry).__name__}")
+    check_keys(entry, _MEMBER_KEYS, where)
+    for key in ("random_state", "n_iter", "best_epoch"):
+        if type(entry[key]) not in (int, type(None)):
+            raise ModelFileError(f'"{key}" of {where} is {entry[key]!r}, not a whole number')
+    tree = NeuralTree.from_dict(entry["tree"])
+    for what, found, wanted in (
+        ("inputs", tree.n_inputs, member.n_features_in_),
+        ("outputs", tree.n_outputs, member._n_outputs()),
+    ):
+        if found != wanted:
+            raise ModelFileError(f"{where} has {found} {what}, the model needs {wanted}")
+    member.tree_ = tree
+    member.random_state = entry["random_state"]
+    member.n_iter_ = entry["n_iter"]
+    member.best_epoch_ = entry["best_epoch"]
+
+
+def _set_features(model: Any, data: dict[str, Any]) -> None:
+    n_features, names = data["n_features"], data["feature_names"]
+    if type(n_features) is not int or n_features < 1:
+        raise ModelFileError(f'"n_features" is {n_features!r}, it must be a whole number from 1')
+    model.n_features_in_ = n_features
+    if names is None:
+        return
+    _check_type(data, "feature_names", list)
+    if len(names) != n_features or not all(isinstance(name, str) for name in names):
+        raise ModelFileError(f'"feature_names" must be a list of {n_features} texts')
+    model.feature_names_in_ = np.array(names, dtype=object)
+
+
+def _classes_from_dict(data: Any) -> Array:
+    if not isinstance(data, dict):
+        raise ModelFileError('"classes" must be an object')
+    check_keys(data, ("dtype", "labels"), '"classes"')
+    _check_type(data, "labels", list)
+    try:
+        dtype = np.dtype(data["dtype"])
+        if dtype.kind not in "biufUO":
+            raise TypeError
+        classes = np.array(data["labels"], dtype=dtype)
+        n_different = len(set(data["labels"]))
+    except (TypeError, ValueError, OverflowError):
+        raise ModelFileError(
+            f'"classes" must be labels of one type, got dtype {data["dtype"]!r} and '
+            f"labels {data['labels'][:5]!r}"
+        ) from None
+    if classes.ndim != 1 or not 2 <= classes.size == n_different:
+        raise ModelFileError('"classes" must have two or more different labels')
+    return classes
+
+
+def _check_type(data: dict[str, Any], key: str, wanted: type) -> None:
+    if not isinstance(data[key], wanted):
+        raise ModelFileError(f'"{key}" is not a {wanted.__name__}, but {data[key]!r:.50}')
+
+
+def _settings_from_dict(model: Any, data: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings that this release knows; predictions depend on none of them."""
+    _check_type(data, "settings", dict)
+    known = model.get_params()
+    settings = {name: value for name, value in data["settings"].items() if name in known}
+    try:
+        for name, read in _READERS.items():
+            if isinstance(settings.get(name), dict):
+                settings[name] = read(settings[name])
+        if isinstance(settings.get("class_weight"), list):
+            settings["class_weight"] = dict(settings["class_weight"])
+        if isinstance(settings.get("activation"), list):
+            settings["activation"] = _read_mixture(settings["activation"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelFileError(f'"settings" cannot be read: {error}') from None
+    return settings
+
+
+#: What reads the object that stands for a setting.
+_READERS: dict[str, Any] = {
+    "optimizer": get_optimizer,
+    "loss": get_loss,
+    "activation": get_activation,
+    "feature_sampling": sampler_from_dict,
+}
+
+
+def _read_mixture(entries: list[Any]) -> Any:
+    """Return a list of activations, or a dict of activations with their probabilities."""
+
+    def read(entry: Any) -> Any:
+        return get_activation(entry) if isinstance(entry, dict) else entry
+
+    if all(isinstance(entry, list) and len(entry) == 2 for entry in entries):
+        return {read(name): chance for name, chance in entries}
+    return [read(entry) for entry in entries]

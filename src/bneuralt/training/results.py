@@ -1,0 +1,147 @@
+"""What comes out of training, and what callbacks are told on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from bneuralt import _core
+from bneuralt._typing import FloatArray
+from bneuralt.tree.neural_tree import NeuralTree
+
+__all__ = [
+    "HISTORY",
+    "EpochState",
+    "OptimizerState",
+    "TrainingDiverged",
+    "TrainingInterrupted",
+    "TrainingResult",
+]
+
+#: The figures of an epoch, in the order in which the core has them.
+HISTORY = ("train_loss", "train_error", "val_loss", "val_error", "learning_rate")
+
+
+@dataclass(frozen=True)
+class EpochState:
+    """What a callback is told after each epoch; errors are error rates or mean squared errors.
+
+    `tree` is the tree as it is then, for scaled inputs where `train` was given a scaling. `job` is
+    the position of the tree among those trained together, 0 for a single one.
+    """
+
+    # made when it is asked for: most callbacks never do
+    _make_tree: Callable[[], NeuralTree] = field(repr=False, compare=False)
+
+    epoch: int
+    max_epochs: int
+    train_loss: float
+    train_error: float
+    val_loss: float
+    val_error: float
+    learning_rate: float
+    seconds: float
+    job: int = 0
+
+    @property
+    def tree(self) -> NeuralTree:
+        """The tree after this epoch."""
+        return self._make_tree()
+
+
+@dataclass(frozen=True)
+class OptimizerState:
+    """What an optimizer remembers between two calls of `train`."""
+
+    values: FloatArray
+    step: int
+
+
+class TrainingResult:
+    """A trained tree, and how it came about.
+
+    Attributes
+    ----------
+    tree : NeuralTree
+        The trained tree.
+    history : dict of arrays
+        One array per quantity (train_loss, train_error, val_loss, val_error, learning_rate) with
+        one number per epoch; the training figures are running means over the updates of the epoch.
+    best_epoch : int or None
+        The epoch whose weights were selected, if any were.
+    n_epochs : int
+        Epochs completed.
+    status : str
+        "completed", "early_stopped", "callback", "diverged" or "interrupted".
+    optimizer_state : OptimizerState
+        To continue from.
+    seconds : float
+        Time of this training alone.
+    """
+
+    def __init__(self, start: NeuralTree, result: _core.Result) -> None:
+        self._start = start
+        self._result = result
+
+    # Made when asked for: of many trees trained together, most are only compared by their scores.
+    @cached_property
+    def tree(self) -> NeuralTree:
+        """The trained tree."""
+        return self._start.with_parameters(self._result.parameters)
+
+    @cached_property
+    def history(self) -> dict[str, FloatArray]:
+        """Figures of each epoch, by name."""
+        return dict(zip(HISTORY, self._result.history.T, strict=True))
+
+    @property
+    def best_epoch(self) -> int | None:
+        """The epoch whose weights were selected, if any were."""
+        return self._result.best_epoch if self._result.best_epoch >= 0 else None
+
+    @property
+    def n_epochs(self) -> int:
+        """Epochs completed."""
+        return self._result.n_epochs
+
+    @property
+    def status(self) -> str:
+        """How the training ended."""
+        return self._result.status
+
+    @property
+    def optimizer_state(self) -> OptimizerState:
+        """What the optimizer remembers, to continue from."""
+        return OptimizerState(np.array(self._result.state), self._result.step)
+
+    @property
+    def seconds(self) -> float:
+        """Time of this training alone."""
+        return self._result.seconds
+
+    def __repr__(self) -> str:
+        return f"TrainingResult(status={self.status!r}, n_epochs={self.n_epochs})"
+
+
+class TrainingDiverged(RuntimeWarning):
+    """The weights overflowed; the last finite ones were kept."""
+
+
+class TrainingInterrupted(KeyboardInterrupt):
+    """Ctrl-C during training.
+
+    `results` has what was trained so far: a tree whose status is "interrupted" has the best weights
+    until then, or those that it started from.
+    """
+
+    def __init__(self, results: Sequence[TrainingResult]) -> None:
+        super().__init__("training was interrupted")
+        self.results = list(results)
+
+    @property
+    def result(self) -> TrainingResult:
+        """The first result; for a call of `train` the only one."""
+        return self.results[0]

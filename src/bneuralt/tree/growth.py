@@ -1,0 +1,327 @@
+"""How random trees are drawn.
+
+A tree grows level by level, all nodes of a level at once, so that drawing takes a handful of
+array operations per level however large the tree is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from bneuralt._typing import FloatArray, IntArray
+from bneuralt.tree.activations import get_activation, get_activation_mixture
+from bneuralt.tree.arrays import TreeArrays
+from bneuralt.tree.arrays import n_weights as weight_count
+from bneuralt.tree.checks import checked_count
+from bneuralt.tree.walk import outputs_above
+
+__all__ = ["GrowthRule", "LeafSampler", "draw_tree_arrays"]
+
+#: No tree grows larger than this, and redrawing gives up after as many nodes in all.
+LARGEST_SIZE = 20_000_000
+MAX_TRIES = 1000
+
+#: A tree of a wanted number of weights may have this share fewer.
+WEIGHTS_TOLERANCE = 0.03
+
+
+class LeafSampler(Protocol):
+    """Decides which input each leaf carries: any callable of this form.
+
+    It sees the whole structure, so it may give neighbouring leaves related inputs.
+    """
+
+    def __call__(
+        self,
+        rng: np.random.Generator,
+        leaf_parent: IntArray,
+        parent: IntArray,
+        n_inputs: int,
+    ) -> IntArray:
+        """Return the input of each leaf, an int array of the shape of `leaf_parent`."""
+
+
+@dataclass(frozen=True)
+class GrowthRule:
+    """How the structure of a tree is drawn.
+
+    Parameters
+    ----------
+    n_outputs, max_depth, max_children, leaf_probability, rule, min_children
+        See `random_tree`.
+
+    Examples
+    --------
+    >>> round(GrowthRule(n_outputs=1, rule="paper").expected_size(), 1)
+    124.8
+    """
+
+    n_outputs: int = 1
+    max_depth: int = 5
+    max_children: int = 5
+    leaf_probability: float = 0.4
+    rule: str = "inclusive"
+    min_children: int = 2
+
+    def __post_init__(self) -> None:
+        checked_count("n_outputs", self.n_outputs, 1)
+        if self.rule not in ("inclusive", "paper"):
+            raise ValueError(f"rule={self.rule!r} is not known: choose 'inclusive' or 'paper'")
+        checked_count("max_depth", self.max_depth, self.top_depth)
+        checked_count("min_children", self.min_children, 1)
+        least = self.min_children + (self.rule == "paper")
+        checked_count("max_children", self.max_children, least)
+        if not 0.0 <= self.leaf_probability <= 1.0:
+            raise ValueError(f"leaf_probability={self.leaf_probability!r} is not in [0, 1]")
+
+    @property
+    def top_depth(self) -> int:
+        """Depth of the outputs: a regression root is at 0, class nodes are below the root."""
+        return 0 if self.n_outputs == 1 else 1
+
+    @property
+    def most_children(self) -> int:
+        """Largest number of children a node can get."""
+        return self.max_children - 1 if self.rule == "paper" else self.max_children
+
+    @property
+    def mean_children(self) -> float:
+        """Mean number of children of a function node."""
+        return (self.min_children + self.most_children) / 2
+
+    def expected_nodes(self) -> float:
+        """Mean number of function nodes of the trees this rule draws."""
+        growth = self.mean_children * (1.0 - self.leaf_probability)
+        n_levels = float(self.max_depth - self.top_depth + 1)
+        with np.errstate(over="ignore"):  # infinite is near enough
+            nodes_per_output = (
+                n_levels if growth == 1.0 else (np.float64(growth) ** n_levels - 1) / (growth - 1)
+            )
+        return float(self.n_outputs * nodes_per_output)
+
+    def expected_size(self) -> float:
+        """Mean size of the trees this rule draws."""
+        n_children = self.mean_children * self.expected_nodes()
+        return self.top_depth + self.n_outputs + n_children
+
+    def expected_weights(self) -> float:
+        """Mean number of weights: every node has a bias, and every child a weight."""
+        return self.expected_nodes() * (1.0 + self.mean_children)
+
+    def for_weights(self, n_weights: int) -> GrowthRule:
+        """Return the rule with the leaf probability that gives so many weights on average.
+
+        Examples
+        --------
+        >>> rule = GrowthRule(n_outputs=10, max_depth=4, max_children=12).for_weights(20_000)
+        >>> round(rule.leaf_probability, 3), round(rule.expected_weights())
+        (0.154, 20000)
+        """
+        fewest, most = (replace(self, leaf_probability=p).expected_weights() for p in (1.0, 0.0))
+        if not fewest <= n_weights <= most:
+            raise ValueError(
+                f"n_weights={n_weights} is out of reach: with n_outputs={self.n_outputs}, "
+                f"max_depth={self.max_depth} and max_children={self.max_children}, trees have "
+                f"{fewest:.6g} to {most:.6g} weights on average; change max_depth or max_children"
+            )
+
+        from scipy.optimize import brentq  # here, so that importing trees does not import SciPy
+
+        def log_excess(p: float) -> float:  # trees of many levels would overflow
+            weights = replace(self, leaf_probability=p).expected_weights()
+            return float(np.log(min(weights, 1e300)) - np.log(n_weights))
+
+        return replace(self, leaf_probability=brentq(log_excess, 0.0, 1.0))
+
+    def draw(
+        self, rng: np.random.Generator, largest_size: int = LARGEST_SIZE
+    ) -> tuple[IntArray, IntArray] | None:
+        """Draw `(parent, leaf_parent)`, or None if the tree outgrows `largest_size`."""
+        level = np.arange(self.n_outputs)
+        parents, leaf_parents = [np.full(self.n_outputs, -1)], []
+        size = self.top_depth + self.n_outputs
+        for depth in range(self.top_depth, self.max_depth + 1):
+            n_children = rng.integers(self.min_children, self.most_children + 1, level.size)
+            size += int(n_children.sum())
+            if size > largest_size:
+                return None
+            child_parent = np.repeat(level, n_children)
+            if depth == self.max_depth:
+                leaf_parents.append(child_parent)
+                break
+            is_leaf = rng.random(child_parent.size) < self.leaf_probability
+            leaf_parents.append(child_parent[is_leaf])
+            parents.append(child_parent[~is_leaf])
+            if parents[-1].size == 0:
+                break
+            first = level[-1] + 1
+            level = np.arange(first, first + parents[-1].size)
+        return np.concatenate(parents), np.concatenate(leaf_parents)
+
+
+def draw_tree_arrays(
+    n_inputs: int,
+    n_outputs: int = 1,
+    max_depth: int = 5,
+    max_children: int = 5,
+    leaf_probability: float = 0.4,
+    *,
+    rule: str = "inclusive",
+    min_children: int = 2,
+    min_size: int | float | None = None,
+    max_size: int | None = None,
+    n_weights: int | None = None,
+    init: str = "normal",
+    init_scale: float = 1.5,
+    activation: Any = "sigmoid",
+    output_activation: Any = "sigmoid",
+    train_activations: bool = False,
+    feature_sampling: ArrayLike | LeafSampler | None = None,
+    dtype: DTypeLike = np.float64,
+    random_state: int | np.random.Generator | None = None,
+) -> TreeArrays:
+    """Draw the arrays of a random tree; see `bneuralt.NeuralTree.random` for the parameters."""
+    checked_count("n_inputs", n_inputs, 1)
+    inner, chances = get_activation_mixture(activation)
+    top = get_activation(output_activation)
+    growth = GrowthRule(n_outputs, max_depth, max_children, leaf_probability, rule, min_children)
+    sampler = _leaf_sampler(feature_sampling, n_inputs)
+    rng = np.random.default_rng(random_state)
+
+    if n_weights is not None:
+        if (min_size, max_size) != (None, None):
+            raise ValueError("n_weights cannot be combined with min_size or max_size")
+        parent, leaf_parent = _draw_with_weights(growth, rng, n_weights)
+    else:
+        parent, leaf_parent = _draw_between(growth, rng, min_size, max_size)
+    leaf_input = sampler(rng, leaf_parent, parent, n_inputs)
+    weights = _initial_weights(init, init_scale, rng, parent, leaf_parent, n_outputs)
+    n_inner = parent.size - n_outputs
+    # nothing is drawn for a single activation: seeds give the same trees as they always did
+    drawn = rng.choice(len(inner), n_inner, p=chances) if len(inner) > 1 else [0] * n_inner
+    nodes = [top] * n_outputs + [inner[i] for i in drawn]
+    phi = np.array([number for node in nodes for number in node.numbers], dtype=np.float64)
+    if train_activations:
+        weights = np.concatenate([weights, phi])
+    return TreeArrays(
+        n_inputs,
+        n_outputs,
+        parent,
+        np.array([node.code for node in nodes], dtype=np.uint8),
+        leaf_parent,
+        leaf_input,
+        weights.astype(dtype),
+        phi,
+        train_activations,
+    )
+
+
+def _draw_between(
+    growth: GrowthRule,
+    rng: np.random.Generator,
+    min_size: int | float | None,
+    max_size: int | None,
+) -> tuple[IntArray, IntArray]:
+    """Draw structures until one has a size within the limits."""
+    if isinstance(min_size, float) and 0.0 <= min_size <= 1.0:  # a share of the mean size
+        min_size = max(1, int(min_size * min(growth.expected_size(), LARGEST_SIZE)))
+    least = 1 if min_size is None else checked_count("min_size", min_size, 1)
+    most = LARGEST_SIZE if max_size is None else checked_count("max_size", max_size, 1)
+    if least > most:
+        raise ValueError(f"min_size={least} is above the largest size allowed, {most}")
+    sizes: list[int] = []
+    while len(sizes) < MAX_TRIES and sum(sizes) < LARGEST_SIZE:
+        drawn = growth.draw(rng, most)
+        if drawn is None:
+            sizes.append(most + 1)
+            continue
+        parent, leaf_parent = drawn
+        sizes.append(growth.top_depth + parent.size + leaf_parent.size)
+        if sizes[-1] >= least:
+            return drawn
+    median = int(np.median(sizes))
+    raise ValueError(
+        f"no tree of size {least} to {most} in {len(sizes)} draws: the typical size drawn was "
+        f"{f'above {most}' if median > most else median}, and the mean of these settings is "
+        f"{growth.expected_size():.6g}; change min_size or max_size, or max_depth, max_children "
+        "or leaf_probability"
+    )
+
+
+def _draw_with_weights(
+    growth: GrowthRule, rng: np.random.Generator, n_weights: int
+) -> tuple[IntArray, IntArray]:
+    """Draw structures until one has the wanted number of weights, or slightly fewer.
+
+    Every output gets a share of them: some draws of 24,000 weights leave a class with two leaves,
+    and so with nothing to be recognised by.
+    """
+    checked_count("n_weights", n_weights, 3)
+    fitting = growth.for_weights(n_weights)
+    least = min(n_weights - 1, int(np.ceil(n_weights * (1.0 - WEIGHTS_TOLERANCE))))
+    found: list[int] = []
+    while len(found) < MAX_TRIES:
+        drawn = fitting.draw(rng, n_weights)  # a tree has more weights than nodes
+        if drawn is None:
+            found.append(n_weights + 1)
+            continue
+        parent, leaf_parent = drawn
+        found.append(weight_count(parent.size, growth.n_outputs, leaf_parent.size))
+        if least <= found[-1] <= n_weights and not _is_starved(parent, leaf_parent):
+            return drawn
+    raise ValueError(
+        f"no tree of {least} to {n_weights} weights in {len(found)} draws; change n_weights, "
+        "max_depth or max_children"
+    )
+
+
+def _is_starved(parent: IntArray, leaf_parent: IntArray) -> bool:
+    """Return whether some output has less than a tenth of its fair share of the leaves."""
+    n_leaves = np.bincount(outputs_above(parent)[leaf_parent], minlength=int((parent < 0).sum()))
+    return bool(n_leaves.min() < 0.1 * n_leaves.mean())
+
+
+def _leaf_sampler(feature_sampling: Any, n_inputs: int) -> LeafSampler:
+    """Return the sampler that the parameter `feature_sampling` stands for."""
+    if callable(feature_sampling):
+        return cast(LeafSampler, feature_sampling)
+    if feature_sampling is None:
+        return lambda rng, leaf_parent, parent, n: rng.integers(n, size=leaf_parent.size)
+    weights = np.asarray(feature_sampling, dtype=np.float64)
+    if weights.shape != (n_inputs,):
+        raise ValueError(
+            f"feature_sampling has shape {weights.shape}, it needs one probability for each of "
+            f"the n_inputs={n_inputs} inputs"
+        )
+    valid = np.isfinite(weights) & (weights >= 0)
+    if not valid.all():
+        i = int(np.argmin(valid))
+        raise ValueError(f"feature_sampling[{i}] is {weights[i]}, not a probability")
+    if not 0 < weights.sum() < np.inf:
+        raise ValueError(f"feature_sampling adds up to {weights.sum()}: no input can be drawn")
+    p = weights / weights.sum()
+    return lambda rng, leaf_parent, parent, n: rng.choice(n, size=leaf_parent.size, p=p)
+
+
+def _initial_weights(
+    init: str,
+    scale: float,
+    rng: np.random.Generator,
+    parent: IntArray,
+    leaf_parent: IntArray,
+    n_outputs: int,
+) -> FloatArray:
+    """Draw biases, edges and leaf weights, in the order of `NeuralTree.parameters`."""
+    above = np.concatenate([parent[n_outputs:], leaf_parent])  # the parent of each weight
+    if init == "uniform":
+        return rng.random(parent.size + above.size)
+    if init != "normal":
+        raise ValueError(f"init={init!r} is not known: choose 'normal' or 'uniform'")
+    if not 0.0 <= scale < np.inf:
+        raise ValueError(f"init_scale={scale!r} must be finite and not negative")
+    spread = scale / np.sqrt(np.bincount(above, minlength=parent.size))
+    return np.concatenate([np.zeros(parent.size), rng.normal(size=above.size) * spread[above]])

@@ -1,0 +1,93 @@
+"""The metadata of the project is consistent."""
+
+import importlib
+import importlib.metadata
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import bneuralt
+from bneuralt._moved import MOVED
+
+ROOT = Path(__file__).parents[1]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+]
+
+
+def text_of(path):
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def pyproject():
+    return tomllib.loads(text_of("pyproject.toml"))
+
+
+def test_version_is_defined_once(pyproject):
+    assert "version" not in pyproject["project"]
+    assert "version" in pyproject["project"]["dynamic"]
+    source = pyproject["tool"]["scikit-build"]["metadata"]["version"]["input"]
+    defined = re.findall(r'(?m)^__version__ = "(.+)"$', text_of(source))
+    assert defined == [bneuralt.__version__]
+    for path in (ROOT / "src").rglob("*.py"):
+        if path != ROOT / source:
+            assert not re.search(r"(?m)^_*version_*\s*=\s*[\"']\d", text_of(path), re.I), path
+
+
+def test_installed_version_is_that_of_the_package():
+    assert importlib.metadata.version("bneuralt") == bneuralt.__version__
+
+
+def test_changelog_has_the_version_and_a_section_for_the_next():
+    sections = re.findall(r"(?m)^## (\S+)", text_of("CHANGELOG.md"))
+    assert sections[0] == "Unreleased"
+    assert bneuralt.__version__ in sections[1:]
+
+
+def test_citation_has_the_version():
+    assert re.findall(r"(?m)^version: (.+)$", text_of("CITATION.cff")) == [bneuralt.__version__]
+
+
+def test_classifiers_name_the_tested_pythons(pyproject):
+    project = pyproject["project"]
+    classified = [
+        (int(major), int(minor))
+        for major, minor in re.findall(
+            r":: Python :: (\d+)\.(\d+)", "\n".join(project["classifiers"])
+        )
+    ]
+    oldest = tuple(int(part) for part in re.findall(r"\d+", project["requires-python"]))
+    assert min(classified) == oldest
+    assert classified == [(3, minor) for minor in range(oldest[1], max(classified)[1] + 1)]
+    matrix = re.search(r"python: \[(.+)\]", text_of(".github/workflows/tests.yml"))[1]
+    assert re.findall(r"\d+\.\d+", matrix) == [f"{major}.{minor}" for major, minor in classified]
+
+
+def resolve(name):
+    """Return what a dotted name stands for: a module, or something defined in one."""
+    parts = name.split(".")
+    value = importlib.import_module(parts[0])
+    for i, part in enumerate(parts[1:], start=2):
+        try:
+            value = importlib.import_module(".".join(parts[:i]))
+        except ModuleNotFoundError as error:
+            if error.name is None or not error.name.startswith("bneuralt"):
+                pytest.skip(f"{name} needs {error.name}, which is not installed")
+            value = getattr(value, part)
+    return value
+
+
+def named_in_pages():
+    for page in PAGES:
+        for name in sorted(set(re.findall(r"\bbneuralt(?:\.[A-Za-z_]\w*)+", text_of(page)))):
+            yield pytest.param(name, id=f"{page.name}: {name}")
+
+
+@pytest.mark.parametrize("name", list(named_in_pages()))
+def test_names_in_pages_exist_under_their_current_path(name):
+    resolve(name)
+    assert not any(f"{name}.".startswith(f"{old}.") for old in MOVED), "the module has moved"
