@@ -39,9 +39,9 @@ def write_report(
     Parameters
     ----------
     frame : pandas.DataFrame or None
-        Finished runs, with the columns `bneuralt.paper.reporting.run_results.COLUMNS`. For experiments
-        without runs the paper's results are shown, marked as quoted. With None the report contains
-        only the sections on images.
+        Finished runs, with the columns `bneuralt.paper.reporting.run_results.COLUMNS`. Experiments
+        without runs are shown with the paper's results, marked as quoted. With None the report
+        contains only the sections on images.
     out : path
         The folder; created if necessary. It will contain ``report.html`` (a self-contained page),
         ``report.md`` (the same as Markdown), ``tables/NAME.csv`` and ``tables/NAME.md`` for each
