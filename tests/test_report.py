@@ -34,7 +34,7 @@ from bneuralt.paper.reporting.findings import findings
 from bneuralt.paper.reporting.image_sections import image_sections
 from bneuralt.paper.reporting.image_tables import table4
 from bneuralt.paper.reporting.report import write_report
-from bneuralt.paper.reporting.results import COLUMNS, Results
+from bneuralt.paper.reporting.run_results import COLUMNS, Results
 from bneuralt.tree import NeuralTree
 
 SIX = [f"B-S-ESy-p4-{letter}" for letter in "GMNARD"]

@@ -54,7 +54,7 @@ def changed(path, change):
         ("run", lambda d: d["extra"]["run"].update(seed="0"), "seed\" is '0', not an integer"),
         ("run", lambda d: d["extra"]["run"].update(protocol="best"), "\"run.protocol\" is 'best'"),
         ("run", lambda d: d["extra"]["run"]["history"].update(train=3), "history.train\" is 3"),
-        ("run", lambda d: d["trees"][0]["tree"].update(n_leaves=1), "n_parameters"),
+        ("run", lambda d: d["trees"][0]["tree"].update(n_leaves=1), "leaf_weight"),
         ("cart", lambda d: d.update(format="other"), "its \"format\" is 'other'"),
         ("cart", lambda d: d.update(version=9), "version 9"),
         ("cart", lambda d: d.update(more=1), "does not belong there: 'more'"),

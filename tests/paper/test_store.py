@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bneuralt.paper.experiments.protocols import Outcome, Scores
-from bneuralt.paper.reporting.results import COLUMNS
+from bneuralt.paper.reporting.run_results import COLUMNS
 from bneuralt.paper.running.claims import Claims
 from bneuralt.paper.running.store import Finished, Key, Store, StoreError
 

@@ -61,10 +61,10 @@ def _run(args: argparse.Namespace) -> None:
     if args.out:
         check_output(args.out)
     images = load_images("mnist", args.data_home)
-    with StatusLine() as progress:
+    with StatusLine() as status:
         result = run_trials(
             args.k, images, trials=args.trials, max_epochs=args.epochs, seed=args.seed,
-            n_threads=effective_n_jobs(args.threads), report=progress,
+            n_threads=effective_n_jobs(args.threads), report=status,
         )  # fmt: skip
     if args.out:
         save_result(result, args.out)

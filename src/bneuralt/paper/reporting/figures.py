@@ -20,7 +20,7 @@ from bneuralt.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_DATASETS, PA
 from bneuralt.drawing.pictures import plot_tree
 from bneuralt.paper.reporting import published
 from bneuralt.paper.reporting.figure_files import INK, STYLE
-from bneuralt.paper.reporting.results import Results
+from bneuralt.paper.reporting.run_results import Results
 from bneuralt.paper.reporting.significance import Ranking
 from bneuralt.paper.reporting.statistics import cliques
 from bneuralt.tree import NeuralTree

@@ -18,7 +18,7 @@ from bneuralt.paper.images.result_files import ImageResults
 from bneuralt.paper.reporting import published
 from bneuralt.paper.reporting.cells import format_number
 from bneuralt.paper.reporting.result_tables import REFERENCE, TOLERANCE
-from bneuralt.paper.reporting.results import Results
+from bneuralt.paper.reporting.run_results import Results
 from bneuralt.paper.reporting.significance import rank_algorithms
 
 __all__ = ["HEADINGS", "Finding", "findings"]
@@ -61,7 +61,7 @@ def findings(results: Results | None, images: ImageResults | None = None) -> lis
     --------
     >>> import pandas as pd
     >>> from bneuralt.paper.reporting.findings import findings
-    >>> from bneuralt.paper.reporting.results import COLUMNS, Results
+    >>> from bneuralt.paper.reporting.run_results import COLUMNS, Results
     >>> nothing = Results(pd.DataFrame(columns=COLUMNS))
     >>> print(findings(nothing)[0].text)
     The store contains no finished runs: all results below are quoted from the paper.

@@ -20,7 +20,7 @@ from bneuralt.paper.reporting.cells import ReportTable
 from bneuralt.paper.reporting.findings import findings
 from bneuralt.paper.reporting.image_sections import image_sections
 from bneuralt.paper.reporting.page import Picture, Section, pictures, write_page
-from bneuralt.paper.reporting.results import Results
+from bneuralt.paper.reporting.run_results import Results
 from bneuralt.paper.reporting.significance import rank_algorithms, ranking_table, significance_table
 
 __all__ = ["build_sections", "write_report"]
@@ -39,9 +39,9 @@ def write_report(
     Parameters
     ----------
     frame : pandas.DataFrame or None
-        Finished runs, with the columns `bneuralt.paper.reporting.results.COLUMNS`. For experiments
-        without runs the paper's results are shown, marked as quoted. With None the report contains
-        only the sections on images.
+        Finished runs, with the columns `bneuralt.paper.reporting.run_results.COLUMNS`. Experiments
+        without runs are shown with the paper's results, marked as quoted. With None the report
+        contains only the sections on images.
     out : path
         The folder; created if necessary. It will contain ``report.html`` (a self-contained page),
         ``report.md`` (the same as Markdown), ``tables/NAME.csv`` and ``tables/NAME.md`` for each

@@ -15,7 +15,7 @@ from bneuralt.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_DATASETS, PA
 from bneuralt.paper.experiments.baselines import LABELS
 from bneuralt.paper.reporting import published
 from bneuralt.paper.reporting.cells import Cell, ReportTable, format_number
-from bneuralt.paper.reporting.results import Results, Summary
+from bneuralt.paper.reporting.run_results import Results, Summary
 
 __all__ = [
     "REFERENCE",

@@ -13,7 +13,7 @@ from bneuralt.paper.experiments.baselines import LABELS
 from bneuralt.paper.reporting import published
 from bneuralt.paper.reporting.cells import Cell, ReportTable, format_number
 from bneuralt.paper.reporting.result_tables import REFERENCE, SHORT_NAMES
-from bneuralt.paper.reporting.results import Results
+from bneuralt.paper.reporting.run_results import Results
 from bneuralt.paper.reporting.statistics import (
     FriedmanResult,
     compare_with_reference,

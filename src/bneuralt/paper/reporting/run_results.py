@@ -54,7 +54,7 @@ class Results:
     Examples
     --------
     >>> import pandas as pd
-    >>> from bneuralt.paper.reporting.results import COLUMNS, Results
+    >>> from bneuralt.paper.reporting.run_results import COLUMNS, Results
     >>> runs = pd.DataFrame([dict.fromkeys(COLUMNS), dict.fromkeys(COLUMNS)])
     >>> runs["protocol"], runs["experiment"], runs["dataset"] = "paper", "DT", "iris"
     >>> runs["run"], runs["test_score"] = [0, 1], [0.9, 1.0]
