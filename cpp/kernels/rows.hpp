@@ -52,13 +52,6 @@ BNT_INLINE auto joined(Half low, Half high, std::index_sequence<I...>) {
     return __builtin_shufflevector(low, high, I...);
 }
 
-// The lower (High = 0) or upper halves of every N entries of a and b, in turns.
-template <int High, int N, class V, size_t... I>
-BNT_INLINE V interleaved(V a, V b, std::index_sequence<I...>) {
-    return __builtin_shufflevector(
-        a, b, (int(I) / N * N + High * N / 2 + int(I) % N / 2 + int(I) % 2 * int(sizeof...(I)))...);
-}
-
 // N entries from `column` on of rows 0, N, 2N, ..., G of them, side by side and as U.
 template <class S, class U, int N, int G>
 BNT_INLINE typename VectorOf<U, N * G>::type every_nth_row(const S* const* rows, int column) {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
@@ -332,34 +333,44 @@ BNT_INLINE Vec<T> permuted(const T* source, Vec<T> code) {
 }
 #endif
 
-// The sums of four vectors, as four numbers: folded to 128 bits, then transposed and added.
+// The lower (High = 0) or upper halves of every N entries of a and b, in turns.
+template <int High, int N, class V, size_t... I>
+BNT_INLINE V interleaved(V a, V b, std::index_sequence<I...>) {
+    return __builtin_shufflevector(
+        a, b, (int(I) / N * N + High * N / 2 + int(I) % N / 2 + int(I) % 2 * int(sizeof...(I)))...);
+}
+
+// The sum of all 128-bit parts of a vector.
+template <class T, class V, size_t... I>
+BNT_INLINE typename VectorOf<T, 16 / sizeof(T)>::type folded(V v, std::index_sequence<I...>) {
+    constexpr int half = sizeof...(I);
+    if constexpr (sizeof(V) == 16) {
+        return v;
+    } else {
+        const auto sum = __builtin_shufflevector(v, v, I...) + __builtin_shufflevector(v, v, (I + half)...);
+        return folded<T>(sum, std::make_index_sequence<half / 2>());
+    }
+}
+
+// The sums of four vectors, as four numbers: transposed and added within every 128 bits first, so
+// that there is less to fold.
 template <class T>
 BNT_INLINE void sum_each_of_four(const Vec<T> (&v)[4], T (&out)[4]) {
-    constexpr int narrow = 16 / sizeof(T);
-    using Narrow = typename VectorOf<T, narrow>::type;
-    Narrow s[4];
-    for (int i = 0; i < 4; ++i) {
-        Narrow part[Simd<T>::lanes / narrow];
-        std::memcpy(&part, &v[i], sizeof v[i]);
-        for (int w = Simd<T>::lanes / narrow; w > 1; w /= 2)
-            for (int k = 0; k < w / 2; ++k) part[k] += part[k + w / 2];
-        s[i] = part[0];
-    }
-    if constexpr (narrow == 4) {
-        const Narrow ab = __builtin_shufflevector(s[0], s[1], 0, 4, 1, 5) +
-                          __builtin_shufflevector(s[0], s[1], 2, 6, 3, 7);
-        const Narrow cd = __builtin_shufflevector(s[2], s[3], 0, 4, 1, 5) +
-                          __builtin_shufflevector(s[2], s[3], 2, 6, 3, 7);
-        const Narrow sums = __builtin_shufflevector(ab, cd, 0, 1, 4, 5) +
-                            __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+    constexpr int W = Simd<T>::lanes, N = 16 / sizeof(T);
+    using All = std::make_index_sequence<W>;
+    using Half = std::make_index_sequence<W / 2>;
+    const Vec<T> ab = interleaved<0, N>(v[0], v[1], All()) + interleaved<1, N>(v[0], v[1], All());
+    const Vec<T> cd = interleaved<0, N>(v[2], v[3], All()) + interleaved<1, N>(v[2], v[3], All());
+    if constexpr (N == 4) {
+        using Pairs = Vec<double>;
+        const auto low = (Vec<T>)interleaved<0, 2>((Pairs)ab, (Pairs)cd, Half());
+        const auto high = (Vec<T>)interleaved<1, 2>((Pairs)ab, (Pairs)cd, Half());
+        const auto sums = folded<T>(low + high, Half());
         std::memcpy(out, &sums, sizeof sums);
     } else {
-        const Narrow ab = __builtin_shufflevector(s[0], s[1], 0, 2) +
-                          __builtin_shufflevector(s[0], s[1], 1, 3);
-        const Narrow cd = __builtin_shufflevector(s[2], s[3], 0, 2) +
-                          __builtin_shufflevector(s[2], s[3], 1, 3);
-        std::memcpy(out, &ab, sizeof ab);
-        std::memcpy(out + 2, &cd, sizeof cd);
+        const auto sums_ab = folded<T>(ab, Half()), sums_cd = folded<T>(cd, Half());
+        std::memcpy(out, &sums_ab, sizeof sums_ab);
+        std::memcpy(out + 2, &sums_cd, sizeof sums_cd);
     }
 }
 
