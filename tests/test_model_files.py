@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
@@ -21,16 +22,21 @@ from bneuralt import (
     BNeuralForestRegressor,
     BNeuralTClassifier,
     BNeuralTRegressor,
+    NeuralTree,
     __version__,
     load_model,
 )
+from bneuralt.estimators.model_file import MODEL_VERSION
 from bneuralt.files import ModelFileError
-from bneuralt.training.optimizers import OPTIMIZERS, Momentum
+from bneuralt.training.losses import CrossEntropy
+from bneuralt.training.optimizers import OPTIMIZERS, Adam, Momentum
+from bneuralt.tree.activations import NAMES, Gaussian, LeakyReLU
 
 SMALL = {"max_depth": 2, "max_epochs": 3, "random_state": 0}
 IRIS = load_iris(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)
 KEPT = sorted((Path(__file__).parent / "models").glob("version_*/*.json"))
+KEPT_TREES = sorted((Path(__file__).parent / "models").glob("version_*/trees/*.json"))
 
 
 MODELS = [
@@ -65,15 +71,28 @@ def test_a_loaded_model_is_the_saved_one(model, data, tmp_path):
 def test_models_of_all_versions_load(path):
     record = json.loads(path.with_suffix(".predictions").read_text())
     model = load_model(path)
-    rows = np.array(record["rows"])
+    rows, expected = np.array(record["rows"]), np.array(record["predicted"])
+    table = _named(model, rows)
     if hasattr(model, "classes_"):
-        predicted = model._scores(rows)
-        assert set(model.predict(_named(model, rows))) <= set(model.classes_)
+        found, expected = model.predict_proba(table), softmax(expected, axis=1)
+        np.testing.assert_array_equal(model.predict(table), model.classes_[expected.argmax(axis=1)])
     else:
-        predicted = model.predict(rows)
-    np.testing.assert_allclose(predicted, record["predicted"], rtol=1e-4, atol=1e-4)
+        found = model.predict(table)
+    members = getattr(model, "estimators_", [model])
+    is_double = all(member.tree_.dtype == np.float64 for member in members)
+    np.testing.assert_allclose(found, expected, rtol=1e-12 if is_double else 1e-6)
     assert model.extra_ == {"name": path.stem}
-    clone(model).fit(rows, model.predict(_named(model, rows)))  # the settings are still valid
+    clone(model).fit(rows, model.predict(table))  # the settings are still valid
+
+
+@pytest.mark.parametrize("path", KEPT_TREES, ids=lambda path: f"{path.parts[-3]}-{path.stem}")
+def test_trees_of_all_versions_load(path):
+    record = json.loads(path.with_suffix(".predictions").read_text())
+    tree = NeuralTree.from_json(path.read_text())
+    expected = np.array(record["predicted"])
+    rtol, atol = (1e-12, 1e-14) if tree.dtype == np.float64 else (1e-5, 1e-6)
+    found = tree.forward(np.array(record["rows"]))
+    np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol)
 
 
 def _named(model, rows):
@@ -81,9 +100,22 @@ def _named(model, rows):
     return rows if names is None else pd.DataFrame(rows, columns=names)
 
 
-def test_a_model_of_each_kind_is_kept():
-    kinds = {json.loads(path.read_text())["kind"] for path in KEPT}
-    assert kinds == {type(model).__name__ for model, _ in MODELS}
+def test_a_model_of_each_kind_is_kept_in_each_version():
+    for version in range(1, MODEL_VERSION + 1):
+        kept = [json.loads(path.read_text()) for path in KEPT if f"version_{version}" in str(path)]
+        assert {model["version"] for model in kept} == {version}
+        assert {model["kind"] for model in kept} == {type(model).__name__ for model, _ in MODELS}
+    assert all(json.loads(path.read_text())["version"] > 1 for path in KEPT_TREES)
+    names = {name for path in KEPT_TREES for name in json.loads(path.read_text())["activation"]}
+    assert names >= set(NAMES[:10])
+
+
+def test_models_of_version_1_keep_their_settings():
+    loaded = load_model(KEPT[0].parents[1] / "version_1" / "tree_classifier.json")
+    assert loaded.optimizer == Adam(beta2=0.99)
+    assert loaded.class_weight == {"setosa": 2.0, "virginica": 1.0}
+    assert (loaded.activation, loaded.train_activations) == ("sigmoid", False)
+    assert loaded.tree_.activation_parameters.size == 0
 
 
 @pytest.mark.parametrize(
@@ -119,6 +151,30 @@ def test_settings_are_kept(optimizer, tmp_path):
     BNeuralTClassifier(**settings).fit(*IRIS).save(tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json").get_params()
     assert {name: loaded[name] for name in settings} == settings
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"activation": "gaussian"},
+        {"activation": LeakyReLU(slope=0.2)},
+        {"activation": ["tanh", "relu"]},
+        {"activation": ["tanh", Gaussian(width=2.0)], "train_activations": True},
+        {"activation": {"tanh": 3, "relu": 1}},
+        {"activation": {LeakyReLU(slope=0.2): 0.5, "tanh": np.float64(0.25)}},
+        {"activation": {"tanh": 1.0}},
+        {"loss": CrossEntropy(label_smoothing=0.2)},
+        {"label_smoothing": 0.2},
+    ],
+    ids=str,
+)
+def test_activations_and_losses_are_kept(settings, tmp_path):
+    clf = BNeuralTClassifier(**SMALL, **settings).fit(*IRIS)
+    clf.save(tmp_path / "model.json")
+    loaded = load_model(tmp_path / "model.json")
+    assert loaded.get_params() == clf.get_params()
+    assert loaded.tree_ == clf.tree_
+    np.testing.assert_array_equal(loaded.predict_proba(IRIS[0]), clf.predict_proba(IRIS[0]))
 
 
 def test_settings_that_json_cannot_hold_are_left_out(tmp_path):
@@ -198,6 +254,11 @@ def load_text(text, folder):
         ({"classes": {"dtype": "nonsense", "labels": [0, 1, 2]}}, "labels of one type"),
         ({"settings": []}, '"settings" is not a dict'),
         ({"settings": {"optimizer": {"name": "sgd"}}}, '"settings" cannot be read: .*sgd'),
+        ({"settings": {"loss": {"name": "huber", "delta": -1}}}, "cannot be read: Huber: delta=-1"),
+        ({"settings": {"loss": {"name": []}}}, '"settings" cannot be read'),
+        ({"settings": {"activation": {"name": "relu", "slope": 1}}}, "ReLU has no parameter"),
+        ({"settings": {"activation": [{"name": "swish"}]}}, '"settings" cannot be read: .*swish'),
+        ({"settings": {"activation": [[[], 1.0]]}}, '"settings" cannot be read'),
         ({"extra": None}, '"extra" is not a dict'),
         ({"surplus": 1}, "does not belong there: 'surplus'"),
     ],

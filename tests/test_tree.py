@@ -308,6 +308,16 @@ def test_parameters_of_activations_that_are_trained_are_weights():
     assert not NeuralTree(**VALID, trains_activations=True).trains_activations
 
 
+def test_training_may_move_parameters_of_activations_out_of_their_range():
+    # the file and the pickle of such a tree must be readable
+    options = with_change("activation", 4, GAUSSIAN)
+    weights = np.append(options["parameters"], [0.5, 1.0])
+    tree = NeuralTree(**{**options, "parameters": weights}, trains_activations=True)
+    moved = tree.with_parameters(np.append(options["parameters"], [0.5, 0.0]))
+    assert NeuralTree.from_json(moved.to_json()) == moved
+    assert pickle.loads(pickle.dumps(moved)) == moved
+
+
 def test_random_trees_with_mixtures_of_activations():
     tree = NeuralTree.random(
         4, 3, 6, 5, 0.2, activation={"tanh": 3, LeakyReLU(slope=0.2): 1}, train_activations=True,

@@ -27,6 +27,7 @@ Registry read_lists() {
     });
     Optimizers::each([&](auto tag) {
         using O = typename decltype(tag)::type;
+        static_assert(O::parameters.size() <= std::extent_v<decltype(OptimizerSettings::parameters)>);
         all.optimizers.push_back(entry<O>());
         all.optimizers.back().n_state = O::n_state;
     });

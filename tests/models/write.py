@@ -1,4 +1,4 @@
-"""Write one model of each kind, and what it predicts, to be kept for ever.
+"""Write one model of each kind, and what it predicts, to be kept for ever; and a tree by itself.
 
 Run this once for each version of the format, never again for an old one:
 
@@ -16,9 +16,12 @@ from bneuralt import (
     BNeuralForestRegressor,
     BNeuralTClassifier,
     BNeuralTRegressor,
+    NeuralTree,
 )
 from bneuralt.estimators.model_file import MODEL_VERSION
+from bneuralt.training.losses import CrossEntropy
 from bneuralt.training.optimizers import Adam
+from bneuralt.tree.activations import NAMES, Gaussian, LeakyReLU, get_activation
 
 
 def main() -> None:
@@ -41,12 +44,38 @@ def main() -> None:
         "forest_regressor": BNeuralForestRegressor(
             **small, n_estimators=2, max_samples=0.7, max_features=0.5
         ).fit(diabetes.data, diabetes.target),
+        "mixed_classifier": BNeuralTClassifier(
+            **small,
+            activation={LeakyReLU(slope=0.2): 2.0, Gaussian(center=-0.5): 1.0, "unipolar": 0.5},
+            loss=CrossEntropy(label_smoothing=0.1),
+        ).fit(iris.data.to_numpy(), iris.target),
+        "trained_regressor": BNeuralTRegressor(
+            **small, activation=["linear_tanh", "bipolar"], train_activations=True
+        ).fit(diabetes.data, diabetes.target),
     }
     for name, model in models.items():
         model.save(folder / f"{name}.json", extra={"name": name})
         rows = (iris.data.to_numpy() if "classifier" in name else diabetes.data)[::30]
         predicted = model._scores(rows) if "classifier" in name else model.predict(rows)
         record = {"rows": rows.tolist(), "predicted": np.asarray(predicted, float).tolist()}
+        (folder / f"{name}.predictions").write_text(json.dumps(record) + "\n")
+    write_trees(folder / "trees")
+
+
+def write_trees(folder: Path) -> None:
+    """Write trees with all activations, with fixed and with trained parameters."""
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    activation = [get_activation(name) for name in NAMES]
+    nodes = [type(a)(*(number + rng.uniform(0.1, 0.5) for number in a.numbers)) for a in activation]
+    for name, trains, dtype in (("fixed", False, "float64"), ("trained", True, "float32")):
+        tree = NeuralTree.random(
+            4, 3, 4, 4, 0.4, activation=nodes, output_activation=nodes[NAMES.index("gaussian")],
+            train_activations=trains, dtype=dtype, random_state=0,
+        )  # fmt: skip
+        (folder / f"{name}.json").write_text(tree.to_json())
+        rows = rng.normal(size=(10, 4))
+        record = {"rows": rows.tolist(), "predicted": tree.forward(rows).tolist()}
         (folder / f"{name}.predictions").write_text(json.dumps(record) + "\n")
 
 

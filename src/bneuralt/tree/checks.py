@@ -135,8 +135,14 @@ def check_leaves(
     _check_all(has_child, lambda i: f"function node {i} has no child: give it a leaf")
 
 
-def checked_activation_parameters(activation: IntArray, values: ArrayLike) -> FloatArray:
-    """Return a read-only copy of the parameters of all nodes' activations."""
+def checked_activation_parameters(
+    activation: IntArray, values: ArrayLike, are_trained: bool
+) -> FloatArray:
+    """Return a read-only copy of the parameters of all nodes' activations.
+
+    They must be in the ranges that the activations declare, unless they are trained: training may
+    move them anywhere.
+    """
     array = np.asarray(values, dtype=np.float64)
     counts = n_activation_parameters(activation)
     if array.shape != (counts.sum(),):
@@ -144,6 +150,8 @@ def checked_activation_parameters(activation: IntArray, values: ArrayLike) -> Fl
             f"activation_parameters has shape {array.shape}, the activations of this tree have "
             f"({counts.sum()},)"
         )
+    if are_trained:
+        return frozen(array, np.float64)
     position = 0
     for node in np.flatnonzero(counts).tolist():
         count = int(counts[node])

@@ -107,7 +107,9 @@ class NeuralTree:
         check_leaves(parent, leaf_parent, leaf_input, n_inputs, k)
         phi = self.activation_parameters
         phi = checked_activation_parameters(
-            activation, default_parameters(activation) if phi is None else phi
+            activation,
+            default_parameters(activation) if phi is None else phi,
+            bool(self.trains_activations),
         )
         trains = bool(self.trains_activations) and phi.size > 0
         structure = _core.Structure(

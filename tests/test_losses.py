@@ -1,0 +1,152 @@
+"""What the losses are for: several outputs, quantiles, counts, outliers."""
+
+import numpy as np
+import pytest
+
+from bneuralt import BNeuralTClassifier, NeuralTree, TrainingSettings, train
+from bneuralt.training import TrainingJob, train_many
+from bneuralt.training.losses import CrossEntropy, Huber, Pinball
+
+
+def fit(X, y, loss, n_outputs, max_epochs=60, output="linear", **options):
+    """A small tree that is trained with a loss."""
+    tree = NeuralTree.random(
+        X.shape[1], n_outputs, 2, 4, activation="tanh", output_activation=output, random_state=0
+    )
+    how = TrainingSettings(loss=loss, max_epochs=max_epochs, **options)
+    result = train(tree, X, y, settings=how)
+    assert result.status == "completed"
+    return result
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    return X, np.stack([X[:, 0] - X[:, 1], np.tanh(2 * X[:, 2]), 0.5 * X[:, 0]], axis=1)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", Huber(delta=0.5)], ids=str)
+def test_one_tree_learns_several_numbers(table, loss):
+    X, Y = table
+    result = fit(X, Y, loss, 3)
+    residual = Y - result.tree.forward(X)
+    assert (residual.var(axis=0) < 0.15 * Y.var(axis=0)).all()
+    # error is the mean squared error over all outputs
+    assert result.history["train_error"][-1] == pytest.approx((residual**2).mean(), rel=0.3)
+
+
+def test_outputs_that_share_nothing_learn_as_they_would_alone(table):
+    # the outputs are separate subtrees: with plain gradient descent none disturbs another
+    X, Y = table
+    result = fit(X, Y, "squared_error", 3, 3, optimizer="gd", schedule="constant")
+    other = Y.copy()
+    other[:, 1] = 0.0
+    changed = fit(X, other, "squared_error", 3, 3, optimizer="gd", schedule="constant")
+    np.testing.assert_array_equal(
+        result.tree.forward(X)[:, [0, 2]], changed.tree.forward(X)[:, [0, 2]]
+    )
+    assert (result.tree.forward(X)[:, 1] != changed.tree.forward(X)[:, 1]).all()
+
+
+def test_several_outputs_with_any_activation(table):
+    X, Y = table
+    bounded = 1 / (1 + np.exp(-Y))
+    result = fit(X, bounded, "squared_error", 3, output="sigmoid")
+    outputs = result.tree.forward(X)
+    assert ((outputs > 0) & (outputs < 1)).all()
+    assert (np.square(outputs - bounded).mean(axis=0) < 0.3 * bounded.var(axis=0)).all()
+
+
+def test_targets_of_several_outputs_are_scaled_one_by_one(table):
+    X, Y = table
+    tree = NeuralTree.random(3, 3, 2, output_activation="linear", random_state=0)
+    how = TrainingSettings(loss="squared_error", max_epochs=3)
+    wide = Y * [1.0, 100.0, 1e4] + [0.0, 7.0, -3.0]
+    scaling = np.array([0.0, 7.0, -3.0]), 1 / np.array([1.0, 100.0, 1e4])
+    (scaled,) = train_many([TrainingJob(tree, how, target_scaling=scaling)], X, wide)
+    expected = train(tree, X, Y, settings=how)
+    np.testing.assert_allclose(scaled.tree.parameters, expected.tree.parameters, rtol=1e-9)
+    # and the scaling goes into the weights of the outputs
+    raw = scaled.tree.with_output_scaling(scaling[0], 1 / scaling[1])
+    np.testing.assert_allclose(
+        raw.forward(X), expected.tree.forward(X) / scaling[1] + scaling[0], rtol=1e-9, atol=1e-9
+    )
+
+
+def test_pinball_learns_quantiles():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (4000, 1))
+    spread = 0.5 + 0.4 * X[:, 0]
+    y = X[:, 0] + spread * rng.normal(size=4000)
+    quantiles = [0.1, 0.5, 0.9]
+    predicted = fit(X, y, Pinball(quantiles), 3, 40).tree.forward(X)
+    shares = (y[:, np.newaxis] <= predicted).mean(axis=0)
+    np.testing.assert_allclose(shares, quantiles, atol=0.03)
+    normal = [-1.2816, 0.0, 1.2816]  # the same quantiles of a standard normal distribution
+    for k, z in enumerate(normal):
+        assert np.abs(predicted[:, k] - (X[:, 0] + z * spread)).mean() < 0.1
+
+
+def test_one_quantile_is_one_output():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2000, 1)), rng.exponential(size=2000)
+    predicted = fit(X, y, Pinball(0.75), 1, 20).tree.forward(X)
+    assert (y <= predicted[:, 0]).mean() == pytest.approx(0.75, abs=0.03)
+
+
+def test_poisson_learns_the_logarithm_of_the_mean():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (4000, 2))
+    log_mean = np.stack([0.5 + X[:, 0], 1.0 - X[:, 1]], axis=1)
+    Y = rng.poisson(np.exp(log_mean)).astype(float)
+    result = fit(X, Y, "poisson", 2, 30)
+    assert np.abs(result.tree.forward(X) - log_mean).mean() < 0.1
+
+
+def test_huber_and_absolute_error_shrug_off_outliers():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 1))
+    y = 0.2 * X[:, 0] + 1.0
+    y[::10] += 50.0
+    errors = {
+        loss: np.abs(fit(X, y, loss, 1, 30).tree.forward(X)[1::10, 0] - y[1::10]).mean()
+        for loss in ("squared_error", "absolute_error", "huber")
+    }
+    assert errors["squared_error"] > 2
+    assert errors["absolute_error"] < 0.3 and errors["huber"] < 0.3
+
+
+@pytest.mark.parametrize(
+    ("loss", "n_outputs", "y", "message"),
+    [
+        ("huber", 2, np.zeros(4), "y has 1 columns, but the tree has 2 outputs"),
+        ("huber", 1, np.zeros((4, 2)), "y has 2 columns, but the tree has 1 outputs"),
+        ("squared_error", 3, np.zeros((4, 2)), "y has 2 columns, but the tree has 3 outputs"),
+        ("squared_error", 2, np.zeros((3, 2)), "y has 3 entries, X has 4 rows"),
+        ("squared_error", 2, np.zeros((4, 2, 1)), "one dimension, or two, it has 3"),
+        ("squared_error", 2, np.full((4, 2), np.inf), r"y\[0, 0\] is inf, which is not finite"),
+        (Pinball([0.5, 0.9]), 2, np.zeros((4, 2)), "needs one target"),
+        (Pinball([0.5, 0.9]), 3, np.zeros(4), "needs one output for each of its 2 numbers"),
+        ("cross_entropy", 2, np.zeros((4, 2), dtype=int), "y must have one dimension, it has 2"),
+    ],
+)
+def test_targets_that_do_not_fit_are_refused(loss, n_outputs, y, message):
+    tree = NeuralTree.random(1, n_outputs, output_activation="linear", random_state=0)
+    with pytest.raises(ValueError, match=message):
+        train(tree, np.ones((4, 1)), y, settings=TrainingSettings(loss=loss))
+
+
+def test_label_smoothing_of_a_classifier_is_that_of_its_loss():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 2))
+    y = X[:, 0] > 0
+    settings = {"max_epochs": 5, "random_state": 0}
+    plain, smoothed, given = (
+        BNeuralTClassifier(**settings, **more).fit(X, y).predict_proba(X)
+        for more in ({}, {"label_smoothing": 0.3}, {"loss": CrossEntropy(label_smoothing=0.3)})
+    )
+    np.testing.assert_array_equal(smoothed, given)
+    assert (plain != smoothed).any()
+    with pytest.raises(ValueError, match="goes with loss='cross_entropy' only"):
+        BNeuralTClassifier(label_smoothing=0.1, loss="squared_error").fit(X, y)
