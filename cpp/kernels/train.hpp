@@ -275,11 +275,15 @@ class Trainer {
         }
         if (!selecting()) keep_best();
         const bool stop = hooks_.epoch_done && hooks_.epoch_done(hooks_.context, report);
-        if (stop) finish(Status::callback);
+        if (stop) finish(is_interrupted() ? Status::interrupted : Status::callback);
         const bool stale = settings_.patience > 0 && settings_.select == Select::epoch &&
                            epoch_ - std::max(outcome_.best_epoch, 0) >= settings_.patience;
         if (!stop && stale) finish(Status::early_stopped);
         return stop || stale;
+    }
+
+    bool is_interrupted() const {
+        return hooks_.interrupted && hooks_.interrupted(hooks_.context);
     }
 
     void accept(double value) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <deque>
 #include <optional>
 #include <variant>
 
@@ -353,75 +354,98 @@ class Job {
     const Settings* settings_used_ = nullptr;
 };
 
-// Python's side of a call of train.
+// Python's side of a call of train: takes jobs from an iterator, keeps them and their results.
 class PythonListener : public JobListener {
   public:
-    PythonListener(nb::object on_epoch, nb::object on_job, const std::vector<Job*>& jobs,
-                   const std::vector<Result>& results)
-        : on_epoch_(std::move(on_epoch)), on_job_(std::move(on_job)), jobs_(jobs),
-          results_(results), wants_epochs_(!on_epoch_.is_none()), wants_jobs_(!on_job_.is_none()) {}
+    struct Item {
+        Job* job;
+        Result result;
+    };
+
+    PythonListener(nb::object jobs, const Data& data, const Data* validation, nb::object on_epoch,
+                   nb::object on_job)
+        : jobs_(nb::iter(jobs)), data_(data), validation_(validation),
+          on_epoch_(std::move(on_epoch)), on_job_(std::move(on_job)),
+          wants_epochs_(!on_epoch_.is_none()), wants_jobs_(!on_job_.is_none()) {}
+
+    void* next_job() override {
+        nb::gil_scoped_acquire gil;
+        void* next = nullptr;
+        signals_.keep([&] {
+            nb::object entry = nb::steal(PyIter_Next(jobs_.ptr()));
+            if (!entry.is_valid()) {
+                if (PyErr_Occurred()) throw nb::python_error();
+                return false;
+            }
+            Job* job = nullptr;
+            if (!nb::try_cast<Job*>(entry, job) || !job) fail_type("jobs must be Job objects");
+            job->prepare(data_, validation_);
+            alive_.push_back(entry);
+            next = &items_.emplace_back(Item{job, job->untouched()});
+            return false;
+        });
+        return next;
+    }
 
     bool interrupted() override { return signals_.raised(); }
     bool wants_epochs() const override { return wants_epochs_; }
     bool wants_jobs() const override { return wants_jobs_; }
 
-    bool epoch_done(int job, const EpochReport& r) override {
+    bool epoch_done(int number, const EpochReport& r) override {
         nb::gil_scoped_acquire gil;
         return signals_.keep([&] {
-            nb::object weights = jobs_[job]->single_precision()
-                ? new_array(static_cast<const float*>(r.theta), {size_t(r.n_parameters)})
-                : new_array(static_cast<const double*>(r.theta), {size_t(r.n_parameters)});
-            return as_bool(on_epoch_(job, r.epoch, r.train_loss, r.train_error, r.val_loss, r.val_error, r.learning_rate, weights), "what a callback returns");
+            const size_t n = size_t(r.n_parameters);
+            nb::object weights = items_[number].job->single_precision()
+                                     ? new_array(static_cast<const float*>(r.theta), {n})
+                                     : new_array(static_cast<const double*>(r.theta), {n});
+            return as_bool(on_epoch_(number, r.epoch, r.train_loss, r.train_error, r.val_loss,
+                                     r.val_error, r.learning_rate, weights),
+                           "what a callback returns");
         });
     }
 
-    bool job_done(int job) override {
+    bool job_done(int number) override {
         nb::gil_scoped_acquire gil;
-        return signals_.keep([&] { return as_bool(on_job_(job, Result(results_[job])), "what a callback returns"); });
+        return signals_.keep([&] {
+            return as_bool(on_job_(number, Result(items_[number].result)),
+                           "what a callback returns");
+        });
     }
 
-    nb::object exception() const { return signals_.exception(); }
+    // What came of all jobs so far, and what Python raised meanwhile or None.
+    nb::tuple outcome() {
+        nb::list results;
+        for (Item& item : items_) results.append(nb::cast(std::move(item.result)));
+        return nb::make_tuple(results, signals_.exception());
+    }
 
   private:
+    nb::iterator jobs_;
+    const Data& data_;
+    const Data* validation_;
     nb::object on_epoch_, on_job_;
-    const std::vector<Job*>& jobs_;
-    const std::vector<Result>& results_;
     bool wants_epochs_, wants_jobs_;
+    std::deque<Item> items_;  // items stay where they are: workers write to them
+    std::vector<nb::object> alive_;
     SignalCheck signals_;
 };
 
-// The results of the jobs, and what Python raised meanwhile.
-nb::tuple train(nb::list jobs, const Data& data, const Data* validation, nb::handle threads,
-                nb::object on_epoch, nb::object on_job) {
+nb::tuple train(nb::object jobs, nb::handle expected, const Data& data, const Data* validation,
+                nb::handle threads, nb::object on_epoch, nb::object on_job) {
     const int n_threads = as_threads(threads);
-    std::vector<Job*> all;
-    std::vector<nb::object> alive;
-    for (nb::handle entry : jobs) {
-        Job* job = nullptr;
-        if (!nb::try_cast<Job*>(entry, job) || !job) fail_type("jobs must hold Job objects");
-        job->prepare(data, validation);
-        all.push_back(job);
-        alive.push_back(nb::borrow(entry));
-    }
-    std::vector<Result> results;
-    for (const Job* job : all) results.push_back(job->untouched());
-    PythonListener listener(on_epoch, on_job, all, results);
-    struct Context {
-        const std::vector<Job*>& jobs;
-        std::vector<Result>& results;
-    } context{all, results};
+    const int n_expected = int(as_whole(expected, "n_expected", 0, INT32_MAX));
+    PythonListener listener(std::move(jobs), data, validation, std::move(on_epoch),
+                            std::move(on_job));
     {
         nb::gil_scoped_release release;
-        run_jobs(int(all.size()), n_threads,
-                 [](void* c, int job, int n, const Hooks& hooks) {
-                     auto* self = static_cast<Context*>(c);
-                     self->jobs[job]->run(n, hooks, self->results[job]);
+        run_jobs(n_expected, n_threads,
+                 [](void* job, int n, const Hooks& hooks) {
+                     auto* item = static_cast<PythonListener::Item*>(job);
+                     item->job->run(n, hooks, item->result);
                  },
-                 &context, listener);
+                 listener);
     }
-    nb::list made;
-    for (Result& result : results) made.append(nb::cast(std::move(result)));
-    return nb::make_tuple(made, listener.exception());
+    return listener.outcome();
 }
 
 nb::tuple gradient(const WeightedTree& weighted, const Data& data, nb::handle weights,
@@ -549,13 +573,17 @@ void bind_training(nb::module_& m) {
                      },
                      nb::sig("def history(self) -> numpy.typing.NDArray[numpy.float64]"))
         .def_ro("seconds", &Result::seconds);
-    m.def("train", &train, "jobs"_a, "data"_a, "validation"_a.none(), "n_threads"_a,
-          "on_epoch"_a.none(), "on_job"_a.none(),
-          "Train trees; return the results and what was raised meanwhile, or None.",
-          nb::sig("def train(jobs: list[Job], data: Data, validation: Data | None, n_threads: int, "
+    m.def("train", &train, "jobs"_a, "n_expected"_a, "data"_a, "validation"_a.none(),
+          "n_threads"_a, "on_epoch"_a.none(), "on_job"_a.none(),
+          "Train trees; return the results and what was raised meanwhile, or None.\n\n"
+          "Jobs are taken from an iterable when a thread is about to become free; `n_expected` "
+          "says how many there will be.",
+          nb::sig("def train(jobs: collections.abc.Iterable[Job], n_expected: int, data: Data, validation: Data | None, n_threads: int, "
                   "on_epoch: collections.abc.Callable[..., bool] | None, "
                   "on_job: collections.abc.Callable[[int, Result], bool] | None) -> "
                   "tuple[list[Result], BaseException | None]"));
+    m.def("untouched", [](const Job& job) { return job.untouched(); }, "job"_a,
+          "Return what a job gives if it is never run.");
     m.def("gradient", &gradient, "tree"_a, "data"_a, "weights"_a.none(),
           "loss"_a, "loss_parameters"_a, "n_threads"_a,
           "Return the mean loss of all rows and its gradient.",

@@ -2,7 +2,7 @@
 The compiled core: trees as arrays, their outputs, gradients and training.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy
@@ -147,10 +147,15 @@ class Result:
     @property
     def seconds(self) -> float: ...
 
-def train(jobs: list[Job], data: Data, validation: Data | None, n_threads: int, on_epoch: Callable[..., bool] | None, on_job: Callable[[int, Result], bool] | None) -> tuple[list[Result], BaseException | None]:
+def train(jobs: Iterable[Job], n_expected: int, data: Data, validation: Data | None, n_threads: int, on_epoch: Callable[..., bool] | None, on_job: Callable[[int, Result], bool] | None) -> tuple[list[Result], BaseException | None]:
     """
     Train trees; return the results and what was raised meanwhile, or None.
+
+    Jobs are taken from an iterable when a thread is about to become free; `n_expected` says how many there will be.
     """
+
+def untouched(job: Job) -> Result:
+    """Return what a job gives if it is never run."""
 
 def gradient(tree: WeightedTree, data: Data, weights: numpy.typing.NDArray[Any] | None, loss: str, loss_parameters: list[float], n_threads: int) -> tuple[float, numpy.typing.NDArray[Any]]:
     """Return the mean loss of all rows and its gradient."""

@@ -150,12 +150,15 @@ class SingleTree(NeuralTreeEstimator):
         try:
             train_fits(
                 [fit],
+                fit.rows,
+                None if fit.validation_is_in_table else fit.validation,
                 self._n_threads(),
+                len(fit.starts),
                 report_epoch if report else None,
                 (lambda _: stopped) if report else None,
             )
         finally:
-            if None not in fit.results:
+            if any(result is not None for result in fit.results):
                 self._keep(fit)
 
     def _keep(self, fit: TreeFit) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -172,6 +173,7 @@ def train_many(
     n_threads: int = 1,
     callback: Callable[[EpochState], Any] | None = None,
     progress: Callable[[int, TrainingResult], Any] | None = None,
+    n_jobs: int | None = None,
 ) -> list[TrainingResult]:
     """Train many trees on one table.
 
@@ -180,8 +182,10 @@ def train_many(
 
     Parameters
     ----------
-    jobs : iterable of TrainingJob
-        The trees, with whatever differs between them.
+    jobs : sequence or iterator of TrainingJob
+        The trees, with whatever differs between them. An iterator is asked for the next job when a
+        thread is about to become free, so that drawing trees and training them overlap; a sequence
+        is checked as a whole before the first job starts.
     X, y, sample_weight, validation, input_scaling
         As for `train`; what a job says itself comes first.
     n_threads : int
@@ -192,6 +196,9 @@ def train_many(
     progress : callable, optional
         Called with the position and the result of each job that is done, in no particular order;
         anything true ends all training.
+    n_jobs : int, optional
+        How many jobs an iterator will give, if that is known: fewer threads are started for fewer
+        jobs.
 
     Returns
     -------
@@ -217,40 +224,46 @@ def train_many(
     >>> len(results), results[0].status
     (8, 'completed')
     """
-    jobs = list(jobs)
-    if not jobs:
+    taken: list[TrainingJob] = []
+    n_expected = len(jobs) if isinstance(jobs, Sequence) else n_jobs or 2**31 - 1
+    if isinstance(jobs, Sequence):
+        first = jobs[0] if jobs else None
+    else:
+        jobs = iter(jobs)
+        first = next(jobs, None)
+        jobs = jobs if first is None else chain([first], jobs)
+    if first is None:
         return []
-    kinds: dict[tuple[Any, int, str], int] = {}  # the first job of each kind
-    for i, job in enumerate(jobs):
-        tree = job.tree
-        kinds.setdefault((job.settings.loss, tree.n_outputs, tree.output_activation), i)
-    for kind, i in kinds.items():
-        try:
-            check_loss(*kind)
-        except ValueError as error:
-            raise _naming_job(error, i, len(jobs)) from None
-    task = _Task.of(jobs)
+    task = _Task.of(jobs if isinstance(jobs, Sequence) else [first])
     data = _Data(X, y, sample_weight, task)
     held_out = None
     if validation is not None:
         X_val, y_val, *rest = validation
         held_out = _Data(X_val, y_val, rest[0] if rest else None, task, "_val")
-    prepared = []
-    for i, job in enumerate(jobs):
-        try:
-            scaling = job.input_scaling or input_scaling
-            prepared.append(_prepare(job, data, held_out, scaling, task))
-        except (TypeError, ValueError) as error:
-            raise _naming_job(error, i, len(jobs)) from None
     started = time.perf_counter()
+
+    def prepared(jobs: Iterable[TrainingJob]) -> Iterator[_core.Job]:
+        kinds = set()
+        for job in jobs:
+            try:
+                kind = job.settings.loss, job.tree.n_outputs, job.tree.output_activation
+                if kind not in kinds:
+                    check_loss(*kind)
+                    kinds.add(kind)
+                scaling = job.input_scaling or input_scaling
+                core_job = _prepare(job, data, held_out, scaling, task)
+            except (TypeError, ValueError) as error:
+                raise _naming_job(error, len(taken), n_expected) from None
+            taken.append(job)
+            yield core_job
 
     def on_epoch(i: int, epoch: int, *told: Any) -> bool:
         assert callback is not None
         *figures, parameters = told
         state = EpochState(
-            lambda: jobs[i].tree.with_parameters(parameters),
+            lambda: taken[i].tree.with_parameters(parameters),
             epoch,
-            jobs[i].settings.max_epochs,
+            taken[i].settings.max_epochs,
             **dict(zip(HISTORY, figures, strict=True)),
             seconds=time.perf_counter() - started,
             job=i,
@@ -259,17 +272,28 @@ def train_many(
 
     def on_job(i: int, result: _core.Result) -> bool:
         assert progress is not None
-        return bool(progress(i, TrainingResult(jobs[i].tree, result)))
+        return bool(progress(i, TrainingResult(taken[i].tree, result)))
 
+    ready: Iterable[_core.Job] = prepared(jobs)
+    if isinstance(jobs, Sequence):
+        ready = list(ready)  # so that what is wrong with any of them is found before the first
     results, raised = _core.train(
-        prepared,
+        ready,
+        n_expected,
         data.core,
         None if held_out is None else held_out.core,
         n_threads,
         None if callback is None else on_epoch,
         None if progress is None else on_job,
     )
-    made = [TrainingResult(job.tree, result) for job, result in zip(jobs, results, strict=True)]
+    # a list of jobs has a result for each, also for those that were not even taken
+    untouched = (
+        [_core.untouched(job) for job in ready[len(results) :]] if isinstance(ready, list) else []
+    )
+    made = [
+        TrainingResult(job.tree, result)
+        for job, result in zip(taken, [*results, *untouched], strict=False)
+    ]
     if isinstance(raised, KeyboardInterrupt):
         raise TrainingInterrupted(made) from raised
     if raised is not None:
