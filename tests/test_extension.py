@@ -261,10 +261,10 @@ def test_one_struct_and_one_twin_are_enough(extended):
         env=environment, cwd=extended,
     )  # fmt: skip
     for name in (
-        "test_registry.py::test_compiled_gradient_of_a_tree_is_the_reference",
-        "test_registry.py::test_compiled_losses_are_those_of_the_twin",
-        "test_registry.py::test_two_hundred_updates_are_those_of_the_twin",
-        "test_use.py::test_a_tree_is_drawn_trained_and_kept",
-        "test_use.py::test_an_estimator_is_trained_and_kept",
+        "test_compiled_gradient_of_a_tree_is_the_reference",
+        "test_compiled_losses_are_those_of_the_twin",
+        "test_two_hundred_updates_are_those_of_the_twin",
+        "test_a_tree_is_drawn_trained_and_kept",
+        "test_an_estimator_is_trained_and_kept",
     ):
         assert re.search(rf"{name}.* PASSED", told), told

@@ -150,3 +150,31 @@ def test_label_smoothing_of_a_classifier_is_that_of_its_loss():
     assert (plain != smoothed).any()
     with pytest.raises(ValueError, match="goes with loss='cross_entropy' only"):
         BNeuralTClassifier(label_smoothing=0.1, loss="squared_error").fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("loss", "error"),
+    [
+        ("squared_error", lambda o, t: np.square(o - t)),
+        ("absolute_error", lambda o, t: np.square(o - t)),
+        (Huber(delta=0.1), lambda o, t: np.square(o - t)),
+        ("poisson", lambda o, t: np.square(np.exp(o) - t)),
+        (
+            Pinball([0.2, 0.7]),
+            lambda o, t: np.where(o < t, [0.2, 0.7] * (t - o), [0.8, 0.3] * np.abs(o - t)),
+        ),
+    ],
+    ids=str,
+)
+def test_errors_are_in_the_units_of_the_target(loss, error):
+    rng = np.random.default_rng(0)
+    outputs, weight = rng.normal(size=(50, 2)), rng.uniform(0.5, 2, 50)
+    Y = rng.poisson(1.0, (50, 2)).astype(float)
+    if isinstance(loss, Pinball):
+        Y = Y[:, :1]
+    same = NeuralTree(2, 2, [-1, -1], [0, 0], [0, 1], [0, 1], [0.0, 0.0, 1.0, 1.0])
+    how = TrainingSettings(loss=loss, batch_size=None, max_epochs=1)
+    y = Y[:, 0] if isinstance(loss, Pinball) else Y
+    result = train(same, outputs, y, settings=how, sample_weight=weight)
+    expected = np.average(error(outputs, Y).mean(axis=1), weights=weight)
+    assert result.history["train_error"][0] == pytest.approx(expected, rel=1e-12)

@@ -438,26 +438,25 @@ def trajectory(name, case, batch_size):
     )  # fmt: skip
     n_rows = 20
     X, y = rng.normal(size=(n_rows, 3)), rng.integers(0, 2, n_rows)
-    n_epochs = N_UPDATES * batch_size // n_rows
     options = {"loss": "cross_entropy", "optimizer": optimizer, "learning_rate": 0.005,
-               "batch_size": batch_size}  # fmt: skip
+               "batch_size": batch_size, "schedule": "constant"}  # fmt: skip
+    weight = None
+    if case == "everything":
+        weight = rng.uniform(0.5, 1.5, n_rows)
+        options |= {"weight_decay": 0.5, "clip_norm": 0.3, "schedule": "cosine"}
+    n_epochs = N_UPDATES * batch_size // n_rows
     order = [epoch_order(7, epoch, n_rows).tolist() for epoch in range(n_epochs)]
-    expected = reference.train(tree, X, y, order=order, **options).parameters
-    return (
-        tree,
-        X,
-        y,
-        TrainingSettings(**options, schedule="constant", max_epochs=n_epochs),
-        expected,
-    )
+    expected = reference.train(tree, X, y, order=order, sample_weight=weight, **options)
+    how = TrainingSettings(**options, max_epochs=n_epochs)
+    return tree, X, y, weight, how, expected.parameters
 
 
 @every_optimizer
-@pytest.mark.parametrize("case", ["default", "drawn"])
+@pytest.mark.parametrize("case", ["default", "drawn", "everything"])
 @pytest.mark.parametrize("batch_size", [1, 4], ids=["online", "batch"])
 def test_two_hundred_updates_are_those_of_the_twin(name, case, batch_size, engine):
-    tree, X, y, how, expected = trajectory(name, case, batch_size)
-    result = train(tree, X, y, settings=how, seed=7)
+    tree, X, y, weight, how, expected = trajectory(name, case, batch_size)
+    result = train(tree, X, y, settings=how, seed=7, sample_weight=weight)
     assert result.optimizer_state.step == N_UPDATES
     assert result.optimizer_state.values.size == how.optimizer.n_state * tree.n_parameters
     assert np.abs(expected - tree.parameters).max() > 1e-2  # there is something to compare
@@ -466,7 +465,7 @@ def test_two_hundred_updates_are_those_of_the_twin(name, case, batch_size, engin
 
 @every_optimizer
 def test_training_in_two_calls_is_training_in_one(name, engine):
-    tree, X, y, how, _ = trajectory(name, "drawn", 4)
+    tree, X, y, _, how, _ = trajectory(name, "drawn", 4)
     one_epoch = replace(how, batch_size=None, max_epochs=1)  # the order of rows does not matter
     at_once = train(tree, X, y, settings=replace(one_epoch, max_epochs=30)).tree
     state = None
