@@ -243,13 +243,14 @@ def train_many(
     started = time.perf_counter()
 
     def prepared(jobs: Iterable[TrainingJob]) -> Iterator[_core.Job]:
-        kinds = set()
+        fitting = set()  # what has been found to fit, so that it is not checked a thousand times
         for job in jobs:
             try:
-                kind = job.settings.loss, job.tree.n_outputs, job.tree.output_activation
-                if kind not in kinds:
-                    check_loss(*kind)
-                    kinds.add(kind)
+                settings, tree = job.settings, job.tree
+                kind = id(settings), tree.n_outputs, tree.structure.output_activation
+                if kind not in fitting:
+                    check_loss(settings.loss, tree.n_outputs, tree.output_activation)
+                    fitting.add(kind)
                 scaling = job.input_scaling or input_scaling
                 core_job = _prepare(job, data, held_out, scaling, task)
             except (TypeError, ValueError) as error:
