@@ -1,7 +1,6 @@
 """Speed of the compiled core, beside the least that its arithmetic can cost (floor.cpp).
 
-Every table has all instruction sets of the processor side by side, and says which of them is chosen
-for the operation.
+All instruction sets of the processor are measured side by side.
 """
 
 from __future__ import annotations
@@ -115,7 +114,7 @@ def optimizers(tree: NeuralTree, floors: dict[str, ctypes.CDLL]) -> None:
     rows = []
     counts = update_counts(tree)
     for dtype in ("float32", "float64"):
-        chosen = _core.engine_for("online", dtype == "float32", tree.n_parameters)
+        chosen = _core.engine()
         kernel = getattr(floors[chosen], f"update_floor_{dtype}")
         calls = {"floor": partial(kernel, N_ROWS * N_EPOCHS, *counts)}
         # what a call costs besides its updates is taken off
@@ -161,11 +160,10 @@ def sets_in(dtype: str, tree: NeuralTree, floors: dict[str, ctypes.CDLL]) -> lis
     seconds = interleaved(calls, 40)
     rows = []
     for operation, (_, n_rows) in work.items():
-        chosen = _core.engine_for(operation, dtype == "float32", tree.n_parameters)
         for name in floors:
             value = seconds[f"{name} {operation}"]
             least = seconds.get(f"{name} {operation} floor", float("nan"))
-            mark = " (chosen)" if name == chosen else ""
+            mark = " (in use)" if name == _core.engine() else ""
             rows.append((f"{dtype} {operation} {name}{mark}", value / n_rows * 1e9, value / least))
     one = many[0].copy()
     single = processor_time(lambda: [cast.forward(one) for _ in range(1000)]) / 1000

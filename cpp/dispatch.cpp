@@ -32,25 +32,20 @@ const Choice kChoices[] = {
     {"baseline", &engine_baseline, [] { return true; }},
 };
 
-std::atomic<const Engine*> forced{nullptr};
-
 const Engine* engine_called(const std::string& name) {
     for (const Choice& choice : kChoices)
         if (name == choice.name && choice.supported()) return &choice.engine();
     return nullptr;
 }
 
-const Engine& best() {
-    static const Engine* const found = engine_called(engine_names().front());
-    return *found;
+std::atomic<const Engine*>& in_use() {
+    static std::atomic<const Engine*> engine{engine_called(engine_names().front())};
+    return engine;
 }
 
 }  // namespace
 
-const Engine& engine_for(Operation, bool, int) {
-    if (const Engine* one = forced) return *one;
-    return best();
-}
+const Engine& engine() { return *in_use().load(std::memory_order_relaxed); }
 
 std::vector<std::string> engine_names() {
     std::vector<std::string> names;
@@ -59,16 +54,10 @@ std::vector<std::string> engine_names() {
     return names;
 }
 
-std::string engine_in_use() {
-    const Engine* one = forced;
-    return one ? one->name : "auto";
-}
-
 void use_engine(const std::string& name) {
-    const Engine* one = name == "auto" ? nullptr : engine_called(name);
-    if (!one && name != "auto")
-        throw std::invalid_argument("no instruction set '" + name + "' on this processor");
-    forced = one;
+    const Engine* wanted = engine_called(name == "auto" ? engine_names().front() : name);
+    if (!wanted) throw std::invalid_argument("no instruction set '" + name + "' on this processor");
+    in_use() = wanted;
 }
 
 }  // namespace bnt

@@ -1,4 +1,4 @@
-// Which instruction set runs which operation.
+// Which instruction set is used.
 #pragma once
 
 #include <string>
@@ -8,18 +8,15 @@
 
 namespace bnt {
 
-enum class Operation { forward, online, batch };
+// The set in use: the widest that this processor runs, or the one that `use_engine` named. The
+// widest was the fastest for every operation on all processors measured (benchmarks/README.md), so
+// there is one choice for all of them.
+const Engine& engine();
 
-// The set for an operation on trees of so many weights; the same on every call.
-const Engine& engine_for(Operation operation, bool single_precision, int n_weights);
-
-// The names of the sets that this processor runs, best first.
+// The names of the sets that this processor runs, widest first.
 std::vector<std::string> engine_names();
 
-// The set that is used for everything, or "auto".
-std::string engine_in_use();
-
-// Use one set for everything, or choose one for each operation ("auto").
+// Use another set, by its name; "auto" is the widest.
 void use_engine(const std::string& name);
 
 }  // namespace bnt

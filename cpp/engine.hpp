@@ -41,7 +41,7 @@ struct Tree {
     const int32_t* leaf_input = nullptr;   // [n_leaves]
     const int32_t* level_start = nullptr;  // [n_levels + 1]
     const int32_t* phi_start = nullptr;    // [n_nodes + 1]
-    const float* phi32 = nullptr;          // [n_phi] the values of parameters that are not trained
+    const float* phi32 = nullptr;  // [n_phi] the values of parameters that are not trained
     const double* phi64 = nullptr;
 
     template <class T>
@@ -99,7 +99,7 @@ struct Settings {
     double learning_rate = 0.02;
     Schedule schedule = Schedule::cosine;
     double weight_decay = 0, clip_norm = 0;  // 0: none
-    int64_t batch_size = 16;                 // 0: all rows
+    int64_t batch_size = 16;  // 0: all rows
     int max_epochs = 100;
     Select select = Select::never;
     Monitor monitor = Monitor::loss;
@@ -132,9 +132,9 @@ struct Outcome {
 template <class T>
 struct TrainingTask {
     const Tree* tree;
-    T* theta;        // [n_parameters]
-    T* state;        // [n_state][n_parameters]
-    int64_t* step;   // updates made so far
+    T* theta;  // [n_parameters]
+    T* state;  // [n_state][n_parameters]
+    int64_t* step;  // updates made so far
     const Sample* training;
     const Sample* validation;  // n = 0: none
     const Settings* settings;
@@ -154,15 +154,15 @@ struct ForwardTask {
     const T* const* theta;
     int n_trees;
     Table table;
-    bool softmax;      // of the outputs of each tree
-    T* out;            // [n_trees][n_rows][n_outputs], or null
-    double* sum;       // [n_rows][n_outputs]: what all trees say is added here, or null
+    bool softmax;  // of the outputs of each tree
+    T* out;  // [n_trees][n_rows][n_outputs], or null
+    double* sum;  // [n_rows][n_outputs]: what all trees say is added here, or null
     int n_threads;
 };
 
 struct ForwardProblem {
-    Position input;        // the first input that is not finite, if there is one
-    int64_t output = -1;   // the first row with an output that is not finite
+    Position input;  // the first input that is not finite, if there is one
+    int64_t output = -1;  // the first row with an output that is not finite
     bool interrupted = false;
 };
 

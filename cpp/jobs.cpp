@@ -157,14 +157,14 @@ class SideBySide {
         };
         while (n_ended_ < n_workers || !done_.empty()) {
             to_caller_.wait_for(lock, kCheckInterval, [&] {
-                return !questions_.empty() || !done_.empty() || n_ended_ == n_workers || may_prepare();
+                return !questions_.empty() || !done_.empty() || n_ended_ == n_workers ||
+                       may_prepare();
             });
             while (!questions_.empty()) {
                 Question* question = questions_.front();
                 questions_.pop_front();
                 lock.unlock();
-                const bool stop =
-                    stop_ || listener_.epoch_done(question->number, question->report);
+                const bool stop = stop_ || listener_.epoch_done(question->number, question->report);
                 if (stop && !stop_ && listener_.interrupted()) stop_ = true;  // it raised instead
                 lock.lock();
                 question->stop = stop;

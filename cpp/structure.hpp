@@ -25,9 +25,9 @@ class Structure {
         require(activation_.size() == parent_.size(), "activation");
         require(leaf_input_.size() == leaf_parent_.size(), "leaf_input");
         for (int i = 0; i < n_nodes; ++i) {
-            const bool ok = i < n_outputs ? parent_[i] == -1
-                                          : parent_[i] >= 0 && parent_[i] < i &&
-                                                parent_[i] >= parent_[i - 1];
+            const bool ok = i < n_outputs
+                                ? parent_[i] == -1
+                                : parent_[i] >= 0 && parent_[i] < i && parent_[i] >= parent_[i - 1];
             require(ok, "parent");
             require(activation_[i] < registry().activations.size(), "activation");
         }
@@ -39,7 +39,8 @@ class Structure {
         child_start_ = starts(parent_, n_outputs, n_nodes);
         leaf_start_ = starts(leaf_parent_, 0, n_nodes);
         level_start_ = {0, n_outputs};
-        while (level_start_.back() < n_nodes) level_start_.push_back(child_start_[level_start_.back()]);
+        while (level_start_.back() < n_nodes)
+            level_start_.push_back(child_start_[level_start_.back()]);
 
         tree_.n_inputs = n_inputs;
         tree_.n_outputs = n_outputs;
@@ -54,8 +55,8 @@ class Structure {
         tree_.leaf_input = leaf_input_.data();
         tree_.level_start = level_start_.data();
         tree_.output_activation = common_activation(0, n_outputs);
-        tree_.hidden_activation = n_nodes > n_outputs ? common_activation(n_outputs, n_nodes)
-                                                      : tree_.output_activation;
+        tree_.hidden_activation =
+            n_nodes > n_outputs ? common_activation(n_outputs, n_nodes) : tree_.output_activation;
         for (int i = 0; i < n_nodes; ++i) {
             phi_start_.push_back(tree_.n_phi);
             tree_.n_phi += int(registry().activations[activation_[i]].parameters.size());

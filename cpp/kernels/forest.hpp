@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <atomic>
 
+#include "../threads.hpp"
 #include "forward.hpp"
 #include "losses.hpp"
 #include "online.hpp"
 #include "pulse.hpp"
 #include "rows.hpp"
-#include "../threads.hpp"
 
 namespace bnt::BNT_ISA {
 
@@ -36,7 +36,8 @@ void add_votes(const T* out, int n_outputs, bool softmax, int count, double* sum
             for (int k = 0; k < n_outputs; ++k) total += double(out[k * R + r]);
         }
         for (int k = 0; k < n_outputs; ++k)
-            sum[r * n_outputs + k] += softmax ? double(out[k * R + r]) / total : double(out[k * R + r]);
+            sum[r * n_outputs + k] +=
+                softmax ? double(out[k * R + r]) / total : double(out[k * R + r]);
     }
 }
 
@@ -113,10 +114,9 @@ ForwardProblem forward_blocks(const ForwardTask<T>& task, const Hooks& hooks) {
     ForwardProblem problem;
     problem.interrupted = stop;
     if (bad_input.get() < table.n_rows)
-        problem.input = find_not_finite<T>(table, bad_input.get(),
-                                           std::min(table.n_rows, bad_input.get() + R));
-    else if (bad_output.get() < table.n_rows)
-        problem.output = bad_output.get();
+        problem.input =
+            find_not_finite<T>(table, bad_input.get(), std::min(table.n_rows, bad_input.get() + R));
+    else if (bad_output.get() < table.n_rows) problem.output = bad_output.get();
     return problem;
 }
 

@@ -53,7 +53,9 @@ class LaneSums {
     BNT_INLINE Vec<T> group(int s, const T* source) const {
         static_assert(Group == 1 || Group == 4);
         if constexpr (Group == 1) return step(s, source);
-        else return (step(s, source) + step(s + 1, source)) + (step(s + 2, source) + step(s + 3, source));
+        else
+            return (step(s, source) + step(s + 1, source)) +
+                   (step(s + 2, source) + step(s + 3, source));
     }
 
     BNT_INLINE Vec<T> step(int s, const T* source) const {

@@ -53,8 +53,9 @@ struct OutputBlock {
     int label(int lane) const { return targets.labels[positions[lane]]; }
     T target(int k, int lane) const {
         if (targets.labels) return indicator<T, R>(label(lane) == k);
-        return targets.n_targets == 1 ? targets.values[positions[lane]]
-                                      : targets.values[int64_t(positions[lane]) * targets.n_targets + k];
+        return targets.n_targets == 1
+                   ? targets.values[positions[lane]]
+                   : targets.values[int64_t(positions[lane]) * targets.n_targets + k];
     }
 };
 
@@ -138,9 +139,8 @@ struct ElementwiseLoss {
         for (int k = 0; k < block.n_outputs; ++k)
             for (int r = 0; r < R; ++r)
                 slopes[k * R + r] =
-                    r < block.count
-                        ? own().slope(out[k * R + r], block.target(k, r), k) * factor[r]
-                        : T(0);
+                    r < block.count ? own().slope(out[k * R + r], block.target(k, r), k) * factor[r]
+                                    : T(0);
     }
 
   private:
@@ -215,7 +215,8 @@ struct CrossEntropy {
             softmax<T, R>(slopes, block.n_outputs);
             for (int k = 0; k < block.n_outputs; ++k)
                 for (int r = 0; r < R; ++r) slopes[k * R + r] -= other;
-            for (int r = 0; r < block.count; ++r) slopes[block.label(r) * R + r] -= T(1) - smoothing;
+            for (int r = 0; r < block.count; ++r)
+                slopes[block.label(r) * R + r] -= T(1) - smoothing;
             for (int k = 0; k < block.n_outputs; ++k)
                 for (int r = 0; r < R; ++r) slopes[k * R + r] *= factor[r];
         }
@@ -266,7 +267,8 @@ struct Pinball {
     static constexpr const char* name = "pinball";
     static constexpr const char* title = "Pinball";
     static constexpr const char* about =
-        "q times the difference below the target, 1 - q times that above; one output per quantile q";
+        "q times the difference below the target, 1 - q times that above; one output per quantile "
+        "q";
     static constexpr std::array<Parameter, 1> parameters{
         {{"quantiles", 0.5, Range::probability, true}}};
     static constexpr Compares compares = Compares::shared;
@@ -312,8 +314,7 @@ struct Poisson {
     };
 };
 
-using Losses =
-    TypeList<SquaredError, CrossEntropy, AbsoluteError, Huber, Pinball, Poisson>;
+using Losses = TypeList<SquaredError, CrossEntropy, AbsoluteError, Huber, Pinball, Poisson>;
 
 // -- what training asks a loss --------------------------------------------------------------
 

@@ -137,9 +137,8 @@ class OneRow {
             return;
         }
         for (int j = first; j < last; ++j)
-            Activations::with(t_.activation[j], [&](auto tag) {
-                f(tag, j, 1, [](T* p, Vec<T> v) { *p = v[0]; });
-            });
+            Activations::with(t_.activation[j],
+                              [&](auto tag) { f(tag, j, 1, [](T* p, Vec<T> v) { *p = v[0]; }); });
     }
 
     const Tree& t_;

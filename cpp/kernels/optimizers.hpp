@@ -51,7 +51,9 @@ struct Momentum {
             v[0] = gamma * v[0] + rate * g;
             return theta - v[0];
         }
-        BNT_INLINE Vec<T> ahead(Vec<T> theta, const Vec<T>* v) const { return theta - gamma * v[0]; }
+        BNT_INLINE Vec<T> ahead(Vec<T> theta, const Vec<T>* v) const {
+            return theta - gamma * v[0];
+        }
     };
 };
 
@@ -148,8 +150,7 @@ struct PaperAdam : Adam {
     };
 };
 
-using Optimizers =
-    TypeList<GradientDescent, Momentum, Nesterov, Adagrad, RMSprop, Adam, PaperAdam>;
+using Optimizers = TypeList<GradientDescent, Momentum, Nesterov, Adagrad, RMSprop, Adam, PaperAdam>;
 
 template <class T>
 class Optimizer {
@@ -169,7 +170,8 @@ class Optimizer {
     int64_t step_count = 0;
 
     void load_state(const T* plain, int n_parameters) {
-        for (int i = 0; i < n_state_; ++i) layout_.pack(plain + size_t(i) * n_parameters, state_[i].get());
+        for (int i = 0; i < n_state_; ++i)
+            layout_.pack(plain + size_t(i) * n_parameters, state_[i].get());
     }
     void save_state(T* plain, int n_parameters) const {
         for (int i = 0; i < n_state_; ++i)
@@ -218,7 +220,8 @@ class Optimizer {
     // Decoupled weight decay: edges and leaves, not biases or activation parameters.
     void decay(T* theta, T factor) const {
         if (factor == T(1)) return;
-        for (int i = layout_.edge; i < layout_.phi; i += W) store(theta + i, load(theta + i) * factor);
+        for (int i = layout_.edge; i < layout_.phi; i += W)
+            store(theta + i, load(theta + i) * factor);
     }
 
     const Settings& settings_;

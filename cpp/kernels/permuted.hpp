@@ -7,8 +7,8 @@
 namespace bnt::BNT_ISA {
 
 // The same as OneRow for training, where the processor can permute vectors: which child and leaf
-// belongs to which node is laid down once, so that a level is a few vector operations, and nothing is written
-// by single numbers that is soon read as a vector.
+// belongs to which node is laid down once, so that a level is a few vector operations, and nothing
+// is written by single numbers that is soon read as a vector.
 template <class T>
 class PermutedRow {
     static constexpr int W = Simd<T>::lanes;
@@ -42,7 +42,8 @@ class PermutedRow {
     // The weights must lie as Layout has them: vectors are read over the ends of the parts.
     void forward(Weights<const T> w) {
         load_leaves();
-        for (int l = 0; l < t_.n_leaves; l += W) store(leaf_ + l, load(w.leaf + l) * load(leaf_x_ + l));
+        for (int l = 0; l < t_.n_leaves; l += W)
+            store(leaf_ + l, load(w.leaf + l) * load(leaf_x_ + l));
         for (int level = t_.n_levels - 1; level >= 0; --level)
             for_vectors(level, [&](int j, int p, int n) {
                 const Vec<T> alone = leaf_sums_.added(load(w.bias + j), p / W, leaf_);

@@ -1,4 +1,5 @@
-// The lists of activations, losses and optimizers as plain data. Compiled once, for every processor.
+// The lists of activations, losses and optimizers as plain data. Compiled once, for every
+// processor.
 #include "losses.hpp"
 #include "optimizers.hpp"
 
@@ -27,7 +28,8 @@ Registry read_lists() {
     });
     Optimizers::each([&](auto tag) {
         using O = typename decltype(tag)::type;
-        static_assert(O::parameters.size() <= std::extent_v<decltype(OptimizerSettings::parameters)>);
+        static_assert(O::parameters.size() <=
+                      std::extent_v<decltype(OptimizerSettings::parameters)>);
         all.optimizers.push_back(entry<O>());
         all.optimizers.back().n_state = O::n_state;
     });

@@ -39,9 +39,7 @@ class SampleView {
     int64_t size() const { return sample_.n; }
     const Table& table() const { return sample_.table; }
     const TargetView<T>& targets() const { return view_; }
-    int64_t row(int64_t position) const {
-        return sample_.rows ? sample_.rows[position] : position;
-    }
+    int64_t row(int64_t position) const { return sample_.rows ? sample_.rows[position] : position; }
 
     // Loads the R rows at these positions; lanes from count on repeat the first one.
     template <int R>

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../threads.hpp"
 #include "forward.hpp"
 #include "sample.hpp"
-#include "../threads.hpp"
 
 namespace bnt::BNT_ISA {
 
@@ -46,19 +46,12 @@ class UpdateScorer {
   public:
     UpdateScorer(const Tree& t, const SampleView<T>& sample, const LossRule<T>& rule,
                  const Settings& settings)
-        : t_(t),
-          sample_(sample),
-          rule_(rule),
-          monitor_(settings.monitor),
+        : t_(t), sample_(sample), rule_(rule), monitor_(settings.monitor),
           patient_(settings.score_all_rows),
           counts_(settings.monitor == Monitor::error && sample.targets().labels &&
                   !sample.targets().weights),
-          n_rows_(sample.size()),
-          order_(n_rows_),
-          cost_(n_rows_),
-          memory_(n_rows_),
-          x_((n_rows_ + R - 1) / R * R * sample.table().n_columns),
-          h_(size_t(t.n_nodes) * R) {
+          n_rows_(sample.size()), order_(n_rows_), cost_(n_rows_), memory_(n_rows_),
+          x_((n_rows_ + R - 1) / R * R * sample.table().n_columns), h_(size_t(t.n_nodes) * R) {
         const T* weights = sample.targets().weights;
         for (int64_t i = 0; i < n_rows_; ++i) order_[i] = int32_t(i);
         for (int64_t i = 0; i < n_rows_; ++i) total_weight_ += weights ? double(weights[i]) : 1.0;
@@ -105,7 +98,8 @@ class UpdateScorer {
         double loss[R], error[R], sum = 0;
         rule_.template costs<R>(out, h_.get(), loss, error);
         for (int r = 0; r < n; ++r) {
-            const double cost = double(out.weight(r)) * (monitor_ == Monitor::loss ? loss[r] : error[r]);
+            const double cost =
+                double(out.weight(r)) * (monitor_ == Monitor::loss ? loss[r] : error[r]);
             cost_[rows[r]] = cost;
             memory_[rows[r]] = 0.9 * memory_[rows[r]] + cost;
             sum += cost;

@@ -38,8 +38,8 @@ struct Simd<float> {
     using Vec = VectorOf<float, lanes>::type;
     using Int = VectorOf<int32_t, lanes>::type;
     // exp(r) = 1 + r + r^2 q(r) on |r| <= ln(2)/2; relative error of the polynomial 1e-8
-    static constexpr float q[5] = {0.5f, 0.166665769897f, 0.0416665546172f,
-                                   0.00836317905272f, 0.00139261835877f};
+    static constexpr float q[5] = {0.5f, 0.166665769897f, 0.0416665546172f, 0.00836317905272f,
+                                   0.00139261835877f};
     // with one term less the error is 1e-7, which a sigmoid can bear
     static constexpr float short_q[4] = {0.499992303083f, 0.166671153894f, 0.0418903317150f,
                                          0.00831250129676f};
@@ -56,11 +56,11 @@ struct Simd<double> {
     using Vec = VectorOf<double, lanes>::type;
     using Int = VectorOf<int64_t, lanes>::type;
     // as above; relative error of the polynomial 2e-17
-    static constexpr double q[10] = {
-        0.50000000000000010221,   0.16666666666666667453,   0.041666666666624127873,
-        0.0083333333333300618325, 0.0013888888917213716901, 0.00019841269863053616878,
-        0.000024801521295954375131, 2.7557268459997064772e-6, 2.7620088445409748161e-7,
-        2.5100385495510319078e-8};
+    static constexpr double q[10] = {0.50000000000000010221,     0.16666666666666667453,
+                                     0.041666666666624127873,    0.0083333333333300618325,
+                                     0.0013888888917213716901,   0.00019841269863053616878,
+                                     0.000024801521295954375131, 2.7557268459997064772e-6,
+                                     2.7620088445409748161e-7,   2.5100385495510319078e-8};
     static constexpr double round_magic = 6755399441055744.0;  // 1.5 * 2^52
     static constexpr double ln2 = 0.693147180559945309417;
     static constexpr double ln2_high = 0.6931471803691238, ln2_low = 1.908214929270587816e-10;
@@ -320,9 +320,11 @@ BNT_INLINE Vec<T> permuted(const T* source, Vec<T> code) {
     const Vec<T> a = load(source), b = load(source + Simd<T>::lanes);
     const __m512i c = (__m512i)code;
     if constexpr (sizeof(T) == 4)
-        return (Vec<T>)_mm512_maskz_permutex2var_ps(_mm512_movepi32_mask(c), (__m512)a, c, (__m512)b);
+        return (Vec<T>)_mm512_maskz_permutex2var_ps(_mm512_movepi32_mask(c), (__m512)a, c,
+                                                    (__m512)b);
     else
-        return (Vec<T>)_mm512_maskz_permutex2var_pd(_mm512_movepi64_mask(c), (__m512d)a, c, (__m512d)b);
+        return (Vec<T>)_mm512_maskz_permutex2var_pd(_mm512_movepi64_mask(c), (__m512d)a, c,
+                                                    (__m512d)b);
 }
 #elif defined(__AVX2__)
 template <class T>
@@ -347,7 +349,8 @@ BNT_INLINE typename VectorOf<T, 16 / sizeof(T)>::type folded(V v, std::index_seq
     if constexpr (sizeof(V) == 16) {
         return v;
     } else {
-        const auto sum = __builtin_shufflevector(v, v, I...) + __builtin_shufflevector(v, v, (I + half)...);
+        const auto sum =
+            __builtin_shufflevector(v, v, I...) + __builtin_shufflevector(v, v, (I + half)...);
         return folded<T>(sum, std::make_index_sequence<half / 2>());
     }
 }

@@ -3,12 +3,12 @@
 
 #include <optional>
 
+#include "../random.hpp"
 #include "backward.hpp"
 #include "online.hpp"
-#include "permuted.hpp"
 #include "optimizers.hpp"
+#include "permuted.hpp"
 #include "pulse.hpp"
-#include "../random.hpp"
 #include "scoring.hpp"
 
 namespace bnt::BNT_ISA {
@@ -35,9 +35,8 @@ class BatchGradient {
     // Gradient of the mean weighted loss of the rows at these positions; returns their score.
     Score compute(const T* theta, const int32_t* positions, int64_t n, T* gradient) {
         const int used = chunks(n);
-        team_.each(used, [&](int chunk, int thread) {
-            run_chunk(theta, positions, n, chunk, thread);
-        });
+        team_.each(used,
+                   [&](int chunk, int thread) { run_chunk(theta, positions, n, chunk, thread); });
         Score total = scores_[0];
         for (int c = 1; c < used; ++c) total.add(scores_[c]);
         for (int i = 0; i < layout_.size; i += Simd<T>::lanes) {
@@ -124,7 +123,8 @@ class RowGradient {
 template <class T>
 int useful_threads(const TrainingTask<T>& task, int64_t batch_size) {
     const int64_t in_batch = batch_size == 1 ? 1 : BatchGradient<T, 32>::chunks(batch_size);
-    const int64_t in_scoring = task.settings->select == Select::update ? 1 : (task.validation->n + 31) / 32;
+    const int64_t in_scoring =
+        task.settings->select == Select::update ? 1 : (task.validation->n + 31) / 32;
     return int(std::min<int64_t>(task.n_threads, std::max(in_batch, in_scoring / 16)));
 }
 
@@ -141,8 +141,8 @@ class Trainer {
                           ? settings_.batch_size
                           : sample_.size()),
           team_(useful_threads(task, batch_size_)), pulse_(hooks), optimizer_(settings_, layout_),
-          theta_(layout_.size), plain_(layout_.size), ahead_(layout_.size),
-          gradient_(layout_.size), best_(layout_.size), order_(sample_.size()) {}
+          theta_(layout_.size), plain_(layout_.size), ahead_(layout_.size), gradient_(layout_.size),
+          best_(layout_.size), order_(sample_.size()) {}
 
     Outcome run() {
         FlushDenormals flush;
@@ -182,10 +182,9 @@ class Trainer {
     template <class Gradient>
     void epochs(Gradient& gradient) {
         std::optional<UpdateScorer<T>> scorer;
-        if (settings_.select == Select::update)
-            scorer.emplace(t_, validation_, rule_, settings_);
-        const int64_t per_epoch = (sample_.size() + batch_size_ - 1) / batch_size_ +
-                                  (settings_.repeat_first_row ? 1 : 0);
+        if (settings_.select == Select::update) scorer.emplace(t_, validation_, rule_, settings_);
+        const int64_t per_epoch =
+            (sample_.size() + batch_size_ - 1) / batch_size_ + (settings_.repeat_first_row ? 1 : 0);
         total_updates_ = per_epoch * settings_.max_epochs;
         for (int epoch = 0; epoch < settings_.max_epochs; ++epoch) {
             epoch_ = epoch;
@@ -246,7 +245,8 @@ class Trainer {
 
     void clip() {
         double square = 0;
-        for (int i = 0; i < layout_.size; ++i) square += double(gradient_[i]) * double(gradient_[i]);
+        for (int i = 0; i < layout_.size; ++i)
+            square += double(gradient_[i]) * double(gradient_[i]);
         const double norm = std::sqrt(square);
         if (norm <= settings_.clip_norm) return;
         const T factor = T(settings_.clip_norm / norm);
@@ -260,8 +260,9 @@ class Trainer {
 
     // Reports the epoch, selects and stops; true when training is over.
     bool end_of_epoch(const Score& train) {
-        EpochReport report{epoch_, train.loss / train.weight, train.error / train.weight,
-                           NAN, NAN, rate(), plain_.get(), n_parameters(t_)};
+        EpochReport report{
+            epoch_,       train.loss / train.weight, train.error / train.weight, NAN, NAN, rate(),
+            plain_.get(), n_parameters(t_)};
         layout_.unpack(theta_.get(), plain_.get());
         if (validation_.size() > 0) {
             const Score val = score_sample<T, 32>(t_, weights(), validation_, rule_, team_);
@@ -282,9 +283,7 @@ class Trainer {
         return stop || stale;
     }
 
-    bool is_interrupted() const {
-        return hooks_.interrupted && hooks_.interrupted(hooks_.context);
-    }
+    bool is_interrupted() const { return hooks_.interrupted && hooks_.interrupted(hooks_.context); }
 
     void accept(double value) {
         best_value_ = value;
@@ -298,8 +297,8 @@ class Trainer {
     // they are not finite any more.
     void finish(Status status) {
         outcome_.status = status;
-        const bool last_is_best = !selecting() && status != Status::diverged &&
-                                  all_finite(theta_.get(), layout_.size);
+        const bool last_is_best =
+            !selecting() && status != Status::diverged && all_finite(theta_.get(), layout_.size);
         if (!last_is_best) std::memcpy(theta_.get(), best_.get(), sizeof(T) * layout_.size);
     }
 

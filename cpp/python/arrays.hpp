@@ -21,7 +21,9 @@ template <class T>
 using In = nb::ndarray<const T, nb::c_contig, nb::device::cpu>;
 using AnyArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 
-[[noreturn]] inline void fail(const std::string& message) { throw nb::value_error(message.c_str()); }
+[[noreturn]] inline void fail(const std::string& message) {
+    throw nb::value_error(message.c_str());
+}
 [[noreturn]] inline void fail_type(const std::string& message) {
     throw nb::type_error(message.c_str());
 }
@@ -172,7 +174,8 @@ inline AnyArray as_rows(nb::handle X, const char* name) {
 
 // A number of threads, at most one for each processor.
 inline int as_threads(nb::handle value) {
-    return int(std::min<int64_t>(as_whole(value, "n_threads", 1, INT32_MAX), available_processors()));
+    return int(
+        std::min<int64_t>(as_whole(value, "n_threads", 1, INT32_MAX), available_processors()));
 }
 
 }  // namespace bnt

@@ -18,21 +18,18 @@ template <class T>
 struct Group {
     std::vector<const Tree*> trees;
     std::vector<const T*> theta;
-    int64_t work = 0;
 
     // Keeps pointers only: the caller's trees keep the arrays alive.
     void add(const WeightedTree& tree) {
         trees.push_back(&tree.tree());
         theta.push_back(tree.theta<T>());
-        work += n_weights(tree.tree());
     }
 
     ForwardProblem run(const Table& table, bool softmax, T* out, double* sum, int n_threads,
                        const Hooks& hooks) const {
-        const ForwardTask<T> task{trees.data(), theta.data(), int(trees.size()), table,
-                                  softmax, out, sum, n_threads};
-        const Engine& engine = engine_for(Operation::forward, sizeof(T) == 4, int(work / trees.size()));
-        return engine.kernels<T>().forward(task, hooks);
+        const ForwardTask<T> task{trees.data(), theta.data(), int(trees.size()), table, softmax,
+                                  out,          sum,          n_threads};
+        return engine().kernels<T>().forward(task, hooks);
     }
 };
 
@@ -90,10 +87,13 @@ nb::tuple forward(nb::list trees, nb::handle X, nb::handle threads, bool softmax
         double* sum = nb::cast<nb::ndarray<double>>(result).data();
         std::fill_n(sum, n * k, 0.0);
         without_gil(n > 1, [&] {
-            if (!single.trees.empty()) problem = single.run(table, softmax, nullptr, sum, n_threads, signals.hooks());
-            if (!full.trees.empty() && problem.input.row < 0 && problem.output < 0 && !problem.interrupted)
+            if (!single.trees.empty())
+                problem = single.run(table, softmax, nullptr, sum, n_threads, signals.hooks());
+            if (!full.trees.empty() && problem.input.row < 0 && problem.output < 0 &&
+                !problem.interrupted)
                 problem = full.run(table, softmax, nullptr, sum, n_threads, signals.hooks());
-            if (n_trees > 1) for (size_t i = 0; i < n * k; ++i) sum[i] /= double(n_trees);
+            if (n_trees > 1)
+                for (size_t i = 0; i < n * k; ++i) sum[i] /= double(n_trees);
         });
         return finish(result);
     }
@@ -102,7 +102,9 @@ nb::tuple forward(nb::list trees, nb::handle X, nb::handle threads, bool softmax
         using T = std::decay_t<decltype(*group.theta[0])>;
         nb::object result = new_array<T>(nullptr, {n_trees, n, k});
         T* out = nb::cast<nb::ndarray<T>>(result).data();
-        without_gil(n > 1, [&] { problem = group.run(table, softmax, out, nullptr, n_threads, signals.hooks()); });
+        without_gil(n > 1, [&] {
+            problem = group.run(table, softmax, out, nullptr, n_threads, signals.hooks());
+        });
         return finish(result);
     };
     return single.trees.empty() ? run_in(full) : run_in(single);
@@ -130,8 +132,7 @@ nb::object forward_tree(const WeightedTree& weighted, nb::handle X, nb::handle t
         T* out = new T[n * k];
         nb::capsule owner(out, [](void* p) noexcept { delete[] static_cast<T*>(p); });
         const ForwardTask<T> task{trees, theta, 1, table, softmax, out, nullptr, n_threads};
-        const Engine& engine = engine_for(Operation::forward, sizeof(T) == 4, n_weights(tree));
-        without_gil(n > 1, [&] { problem = engine.kernels<T>().forward(task, signals.hooks()); });
+        without_gil(n > 1, [&] { problem = engine().kernels<T>().forward(task, signals.hooks()); });
         signals.rethrow();
         if (problem.input.row >= 0) return described(problem);
         if (is_row) return nb::cast(nb::ndarray<nb::numpy, T>(out, {k}, owner));
@@ -148,14 +149,15 @@ void bind_forward(nb::module_& m) {
           "that is not finite.",
           nb::sig("def forward_tree(tree: WeightedTree, X: object, n_threads: int, "
                   "softmax: bool) -> numpy.typing.NDArray[typing.Any] | tuple[str, int, int]"));
-    m.def("forward", &forward, "trees"_a, "X"_a, "n_threads"_a, "softmax"_a, "mean"_a,
-          "Return the outputs of trees for all rows and (what, row, column) of a number that is not "
-          "finite, or None.\n\n"
-          "Outputs are of shape (n_trees, n_rows, n_outputs) and of the dtype of the trees; with "
-          "`mean`, float64 of shape (n_rows, n_outputs).",
-          nb::sig("def forward(trees: list[WeightedTree], X: object, n_threads: int, "
-                  "softmax: bool, mean: bool) -> "
-                  "tuple[numpy.typing.NDArray[typing.Any], tuple[str, int, int] | None]"));
+    m.def(
+        "forward", &forward, "trees"_a, "X"_a, "n_threads"_a, "softmax"_a, "mean"_a,
+        "Return the outputs of trees for all rows and (what, row, column) of a number that is not "
+        "finite, or None.\n\n"
+        "Outputs are of shape (n_trees, n_rows, n_outputs) and of the dtype of the trees; with "
+        "`mean`, float64 of shape (n_rows, n_outputs).",
+        nb::sig("def forward(trees: list[WeightedTree], X: object, n_threads: int, "
+                "softmax: bool, mean: bool) -> "
+                "tuple[numpy.typing.NDArray[typing.Any], tuple[str, int, int] | None]"));
 }
 
 }  // namespace bnt

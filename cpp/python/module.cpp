@@ -16,19 +16,13 @@ NB_MODULE(_core, m) {
     bnt::bind_structure(m);
     bnt::bind_forward(m);
     bnt::bind_training(m);
-    m.def("engine", &bnt::engine_in_use,
-          "Return the instruction set in use for everything, or 'auto'.");
+    m.def(
+        "engine", [] { return std::string(bnt::engine().name); },
+        "Return the instruction set in use.");
     m.def("engines", &bnt::engine_names,
-          "Return the instruction sets that this processor runs, best first.");
-    m.def("engine_for", [](const std::string& operation, bool single_precision, int n_weights) {
-        const auto op = operation == "forward" ? bnt::Operation::forward
-                        : operation == "online" ? bnt::Operation::online
-                                                : bnt::Operation::batch;
-        return std::string(bnt::engine_for(op, single_precision, n_weights).name);
-    }, "operation"_a, "single_precision"_a, "n_weights"_a,
-          "Return the instruction set of an operation: 'forward', 'online' or 'batch'.");
+          "Return the instruction sets that this processor runs, widest first.");
     m.def("use_engine", &bnt::use_engine, "name"_a,
-          "Use one instruction set for everything; 'auto' chooses one for each operation.");
+          "Use another instruction set; 'auto' is the widest.");
     m.def("available_processors", &bnt::available_processors,
           "Return the number of processors that this process may use.");
 }

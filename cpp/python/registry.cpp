@@ -36,8 +36,9 @@ void bind_registry(nb::module_& m) {
         .def_prop_ro("compares", [](const Entry& e) { return std::string(text_of(e.compares)); })
         .def_ro("needs_linear_outputs", &Entry::needs_linear_outputs)
         .def_ro("n_state", &Entry::n_state);
-    m.def("activations", [] { return registry().activations; },
-          "Return the registered activations, in the order of their codes.");
+    m.def(
+        "activations", [] { return registry().activations; },
+        "Return the registered activations, in the order of their codes.");
     m.def("losses", [] { return registry().losses; }, "Return the registered losses.");
     m.def("optimizers", [] { return registry().optimizers; }, "Return the registered optimizers.");
 }

@@ -48,7 +48,8 @@ class SignalCheck {
     }
 
     Hooks hooks() {
-        return {this, [](void* self) { return static_cast<SignalCheck*>(self)->raised(); }, nullptr};
+        return {this, [](void* self) { return static_cast<SignalCheck*>(self)->raised(); },
+                nullptr};
     }
 
   private:

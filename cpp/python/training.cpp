@@ -75,15 +75,18 @@ Settings as_settings(const nb::dict& given) {
         const std::string name = as_text(key, "the name of a setting");
         if (name == "loss") loss = nb::borrow(value);
         else if (name == "loss_parameters") loss_parameters = nb::borrow(value);
-        else if (name == "optimizer") s.optimizer.code = code_of(value, name, registry().optimizers);
+        else if (name == "optimizer")
+            s.optimizer.code = code_of(value, name, registry().optimizers);
         else if (name == "optimizer_parameters") optimizer_parameters = nb::borrow(value);
         else if (name == "learning_rate") s.learning_rate = as_number(value, name);
-        else if (name == "schedule") s.schedule = one_of<Schedule>(value, name, {"constant", "cosine"});
+        else if (name == "schedule")
+            s.schedule = one_of<Schedule>(value, name, {"constant", "cosine"});
         else if (name == "weight_decay") s.weight_decay = as_number(value, name);
         else if (name == "clip_norm") s.clip_norm = as_number(value, name);
         else if (name == "batch_size") s.batch_size = as_whole(value, name, 0, INT64_MAX);
         else if (name == "max_epochs") s.max_epochs = int(as_whole(value, name, 0, most));
-        else if (name == "select") s.select = one_of<Select>(value, name, {"never", "epoch", "update"});
+        else if (name == "select")
+            s.select = one_of<Select>(value, name, {"never", "epoch", "update"});
         else if (name == "monitor") s.monitor = one_of<Monitor>(value, name, {"loss", "error"});
         else if (name == "patience") s.patience = int(as_whole(value, name, 0, most));
         else if (name == "repeat_first_row") s.repeat_first_row = as_bool(value, name);
@@ -106,7 +109,8 @@ class Data {
         if (nb::try_cast<In<int32_t>>(y, labels_, false)) {
             require_rows(labels_.ndim() == 1 ? labels_.size() : 0);
             targets_.labels = labels_.data();
-            const auto [low, high] = std::minmax_element(labels_.data(), labels_.data() + labels_.size());
+            const auto [low, high] =
+                std::minmax_element(labels_.data(), labels_.data() + labels_.size());
             lowest_ = *low;
             highest_ = *high;
             return;
@@ -129,7 +133,8 @@ class Data {
                  std::to_string(t.n_inputs) + " inputs");
         const Entry& entry = registry().losses[loss.code];
         const std::string name = "loss '" + std::string(entry.name) + "'";
-        if (entry.needs_linear_outputs && t.output_activation != 0) fail(name + " needs linear outputs");
+        if (entry.needs_linear_outputs && t.output_activation != 0)
+            fail(name + " needs linear outputs");
         if (targets_.labels) {
             if (entry.compares != Compares::labels && entry.compares != Compares::either)
                 fail(name + " needs values, and y holds class labels");
@@ -153,8 +158,8 @@ class Data {
   private:
     void require_rows(size_t got) const {
         if (int64_t(got) != table_.n_rows)
-            fail("y has " + std::to_string(got) + " entries, X has " + std::to_string(table_.n_rows) +
-                 " rows");
+            fail("y has " + std::to_string(got) + " entries, X has " +
+                 std::to_string(table_.n_rows) + " rows");
     }
 
     AnyArray X_;
@@ -186,8 +191,13 @@ struct RowChoice {
     }
 
     Sample sample(const Data& data) const {
-        return {data.table(), data.targets(), rows.is_valid() ? rows.data() : nullptr,
-                weights.is_valid() ? weights.data() : nullptr, n, nullptr, nullptr};
+        return {data.table(),
+                data.targets(),
+                rows.is_valid() ? rows.data() : nullptr,
+                weights.is_valid() ? weights.data() : nullptr,
+                n,
+                nullptr,
+                nullptr};
     }
 };
 
@@ -209,10 +219,12 @@ Vector as_parameters(nb::handle object, const char* name, size_t size) {
 }
 
 nb::object as_numpy(const Vector& vector, nb::handle owner) {
-    return std::visit([&](const auto& v) {
-        using T = typename std::decay_t<decltype(v)>::value_type;
-        return nb::cast(nb::ndarray<nb::numpy, const T>(v.data(), {v.size()}, owner));
-    }, vector);
+    return std::visit(
+        [&](const auto& v) {
+            using T = typename std::decay_t<decltype(v)>::value_type;
+            return nb::cast(nb::ndarray<nb::numpy, const T>(v.data(), {v.size()}, owner));
+        },
+        vector);
 }
 
 // What came of a job. Arrays are views of what this object owns.
@@ -226,7 +238,8 @@ struct Result {
     static constexpr int kFigures = 5;
 
     const char* status() const {
-        constexpr const char* names[] = {"completed", "early_stopped", "callback", "diverged", "interrupted"};
+        constexpr const char* names[] = {"completed", "early_stopped", "callback", "diverged",
+                                         "interrupted"};
         return names[int(outcome.status)];
     }
 };
@@ -234,13 +247,14 @@ struct Result {
 // One tree to be trained. Python objects are kept alive by the caller's list of jobs, arrays here.
 class Job {
   public:
-    Job(nb::handle start, nb::handle settings, nb::handle seed,
-        nb::handle rows, nb::handle weights, nb::handle val_rows, nb::handle val_weights,
-        nb::handle input_offset, nb::handle input_factor, nb::handle target_offset,
-        nb::handle target_factor, nb::handle state, nb::handle step)
+    Job(nb::handle start, nb::handle settings, nb::handle seed, nb::handle rows, nb::handle weights,
+        nb::handle val_rows, nb::handle val_weights, nb::handle input_offset,
+        nb::handle input_factor, nb::handle target_offset, nb::handle target_factor,
+        nb::handle state, nb::handle step)
         : weighted_(nb::borrow(start)), settings_(nb::borrow(settings)), rows_(nb::borrow(rows)),
-          weights_(nb::borrow(weights)), val_rows_(nb::borrow(val_rows)), val_weights_(nb::borrow(val_weights)),
-          seed_(as_seed(seed)), step_(as_whole(step, "step", 0, INT64_MAX)) {
+          weights_(nb::borrow(weights)), val_rows_(nb::borrow(val_rows)),
+          val_weights_(nb::borrow(val_weights)), seed_(as_seed(seed)),
+          step_(as_whole(step, "step", 0, INT64_MAX)) {
         const auto& weighted = nb::cast<const WeightedTree&>(weighted_);
         n_parameters_ = size_t(n_parameters(weighted.tree()));
         n_state_ = n_parameters_ * registry().optimizers[this->settings().optimizer.code].n_state;
@@ -250,12 +264,16 @@ class Job {
                 fail_type("optimizer_state is of another dtype");
         }
         const size_t n_inputs = size_t(tree().n_inputs);
-        input_offset_ = as_optional_array<double>(input_offset, "the offsets of the inputs", n_inputs);
-        input_factor_ = as_optional_array<double>(input_factor, "the factors of the inputs", n_inputs);
-        if (input_offset_.is_valid() != input_factor_.is_valid()) fail("input scaling needs offsets and factors");
+        input_offset_ =
+            as_optional_array<double>(input_offset, "the offsets of the inputs", n_inputs);
+        input_factor_ =
+            as_optional_array<double>(input_factor, "the factors of the inputs", n_inputs);
+        if (input_offset_.is_valid() != input_factor_.is_valid())
+            fail("input scaling needs offsets and factors");
         if (!target_offset.is_none()) {
             target_offset_ = as_array<double>(target_offset, "the offsets of the targets");
-            target_factor_ = as_array<double>(target_factor, "the factors of the targets", target_offset_.size());
+            target_factor_ = as_array<double>(target_factor, "the factors of the targets",
+                                              target_offset_.size());
         }
     }
 
@@ -271,7 +289,8 @@ class Job {
         if (wants) {
             const Data& held_out = validation ? *validation : data;
             held_out.check_fits(tree(), settings().loss);
-            validation_ = RowChoice(val_rows_, val_weights_, held_out, "validation_rows").sample(held_out);
+            validation_ =
+                RowChoice(val_rows_, val_weights_, held_out, "validation_rows").sample(held_out);
         } else if (settings().select != Select::never) {
             fail("selection needs validation rows");
         }
@@ -281,7 +300,8 @@ class Job {
                 sample->table.factor = input_factor_.data();
             }
             if (target_offset_.is_valid()) {
-                if (int(target_offset_.size()) != data.targets().n_targets) fail("target scaling needs one offset and one factor for each target");
+                if (int(target_offset_.size()) != data.targets().n_targets)
+                    fail("target scaling needs one offset and one factor for each target");
                 sample->target_offset = target_offset_.data();
                 sample->target_factor = target_factor_.data();
             }
@@ -294,17 +314,20 @@ class Job {
     void run(int n_threads, const Hooks& hooks, Result& result) const {
         const auto started = std::chrono::steady_clock::now();
         Recorder recorder{hooks, result.history};
-        const Hooks own{&recorder, hooks.interrupted ? &Recorder::interrupted : nullptr, &Recorder::epoch_done};
-        std::visit([&](auto& theta) {
-            using T = typename std::decay_t<decltype(theta)>::value_type;
-            const TrainingTask<T> task{tree_, theta.data(), std::get<std::vector<T>>(result.state).data(),
-                                       &result.step, &training_, &validation_, settings_used_, seed_,
-                                       n_threads};
-            const Operation operation = settings_used_->batch_size == 1 ? Operation::online : Operation::batch;
-            const Engine& engine = engine_for(operation, sizeof(T) == 4, n_weights(*tree_));
-            result.outcome = engine.kernels<T>().train(task, own);
-        }, result.parameters);
-        result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+        const Hooks own{&recorder, hooks.interrupted ? &Recorder::interrupted : nullptr,
+                        &Recorder::epoch_done};
+        std::visit(
+            [&](auto& theta) {
+                using T = typename std::decay_t<decltype(theta)>::value_type;
+                const TrainingTask<T> task{
+                    tree_,          theta.data(), std::get<std::vector<T>>(result.state).data(),
+                    &result.step,   &training_,   &validation_,
+                    settings_used_, seed_,        n_threads};
+                result.outcome = engine().kernels<T>().train(task, own);
+            },
+            result.parameters);
+        result.seconds =
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
     }
 
     // What the job gives if it is never run.
@@ -338,7 +361,8 @@ class Job {
         }
         static bool epoch_done(void* context, const EpochReport& r) {
             auto* self = static_cast<Recorder*>(context);
-            self->history.insert(self->history.end(), {r.train_loss, r.train_error, r.val_loss, r.val_error, r.learning_rate});
+            self->history.insert(self->history.end(), {r.train_loss, r.train_error, r.val_loss,
+                                                       r.val_error, r.learning_rate});
             return self->outer.epoch_done && self->outer.epoch_done(self->outer.context, r);
         }
     };
@@ -438,12 +462,13 @@ nb::tuple train(nb::object jobs, nb::handle expected, const Data& data, const Da
                             std::move(on_job));
     {
         nb::gil_scoped_release release;
-        run_jobs(n_expected, n_threads,
-                 [](void* job, int n, const Hooks& hooks) {
-                     auto* item = static_cast<PythonListener::Item*>(job);
-                     item->job->run(n, hooks, item->result);
-                 },
-                 listener);
+        run_jobs(
+            n_expected, n_threads,
+            [](void* job, int n, const Hooks& hooks) {
+                auto* item = static_cast<PythonListener::Item*>(job);
+                item->job->run(n, hooks, item->result);
+            },
+            listener);
     }
     return listener.outcome();
 }
@@ -462,10 +487,8 @@ nb::tuple gradient(const WeightedTree& weighted, const Data& data, nb::handle we
         double value;
         {
             nb::gil_scoped_release release;
-            const Operation operation = sample.n == 1 ? Operation::online : Operation::batch;
-            const Engine& engine = engine_for(operation, sizeof(T) == 4, n_weights(t));
-            value = engine.kernels<T>().gradient(t, weighted.theta<T>(), sample, settings,
-                                                 n_threads, g.data());
+            value = engine().kernels<T>().gradient(t, weighted.theta<T>(), sample, settings,
+                                                   n_threads, g.data());
         }
         return nb::make_tuple(value, new_array(g.data(), {g.size()}));
     };
@@ -512,91 +535,98 @@ nb::object first_not_finite(nb::handle rows) {
 
 void bind_training(nb::module_& m) {
     nb::class_<Settings>(m, "Settings", "How a tree is trained, checked and ready for use.")
-        .def("__init__",
-             [](Settings* self, const nb::dict& settings) {
-                 new (self) Settings(as_settings(settings));
-             },
-             "settings"_a, nb::sig("def __init__(self, settings: dict[str, typing.Any]) -> None"));
+        .def(
+            "__init__",
+            [](Settings* self, const nb::dict& settings) {
+                new (self) Settings(as_settings(settings));
+            },
+            "settings"_a, nb::sig("def __init__(self, settings: dict[str, typing.Any]) -> None"));
     nb::class_<Data>(m, "Data", "A table with its targets: int32 class labels, or float64 values.")
-        .def("__init__", [](Data* self, nb::handle X, nb::handle y) { new (self) Data(X, y); },
-             "X"_a, "y"_a,
-             nb::sig("def __init__(self, X: numpy.typing.NDArray[typing.Any], "
-                     "y: numpy.typing.NDArray[typing.Any]) -> None"));
+        .def(
+            "__init__", [](Data* self, nb::handle X, nb::handle y) { new (self) Data(X, y); },
+            "X"_a, "y"_a,
+            nb::sig("def __init__(self, X: numpy.typing.NDArray[typing.Any], "
+                    "y: numpy.typing.NDArray[typing.Any]) -> None"));
     nb::class_<Job>(m, "Job", "One tree to be trained.")
-        .def("__init__",
-             [](Job* self, nb::handle tree, nb::handle settings, nb::handle seed,
-                nb::handle rows, nb::handle weights, nb::handle val_rows,
-                nb::handle val_weights, nb::handle input_offset, nb::handle input_factor,
-                nb::handle target_offset, nb::handle target_factor, nb::handle state,
-                nb::handle step) {
-                 if (!nb::isinstance<WeightedTree>(tree)) fail_type("tree must be a WeightedTree");
-                 if (!nb::isinstance<Settings>(settings))
-                     fail_type("settings must be a Settings");
-                 new (self) Job(tree, settings, seed, rows, weights, val_rows,
-                                val_weights, input_offset, input_factor, target_offset,
-                                target_factor, state, step);
-             },
-             "tree"_a, "settings"_a, "seed"_a, "rows"_a.none(),
-             "weights"_a.none(), "val_rows"_a.none(), "val_weights"_a.none(),
-             "input_offset"_a.none(), "input_factor"_a.none(), "target_offset"_a.none(),
-             "target_factor"_a.none(), "state"_a.none(), "step"_a,
-             nb::sig("def __init__(self, tree: WeightedTree, settings: Settings, seed: int, rows: numpy.typing.NDArray[typing.Any] | None, "
-                     "weights: numpy.typing.NDArray[typing.Any] | None, "
-                     "val_rows: numpy.typing.NDArray[typing.Any] | None, "
-                     "val_weights: numpy.typing.NDArray[typing.Any] | None, "
-                     "input_offset: numpy.typing.NDArray[typing.Any] | None, "
-                     "input_factor: numpy.typing.NDArray[typing.Any] | None, "
-                     "target_offset: numpy.typing.NDArray[typing.Any] | None, "
-                     "target_factor: numpy.typing.NDArray[typing.Any] | None, "
-                     "state: numpy.typing.NDArray[typing.Any] | None, step: int) -> None"));
+        .def(
+            "__init__",
+            [](Job* self, nb::handle tree, nb::handle settings, nb::handle seed, nb::handle rows,
+               nb::handle weights, nb::handle val_rows, nb::handle val_weights,
+               nb::handle input_offset, nb::handle input_factor, nb::handle target_offset,
+               nb::handle target_factor, nb::handle state, nb::handle step) {
+                if (!nb::isinstance<WeightedTree>(tree)) fail_type("tree must be a WeightedTree");
+                if (!nb::isinstance<Settings>(settings)) fail_type("settings must be a Settings");
+                new (self)
+                    Job(tree, settings, seed, rows, weights, val_rows, val_weights, input_offset,
+                        input_factor, target_offset, target_factor, state, step);
+            },
+            "tree"_a, "settings"_a, "seed"_a, "rows"_a.none(), "weights"_a.none(),
+            "val_rows"_a.none(), "val_weights"_a.none(), "input_offset"_a.none(),
+            "input_factor"_a.none(), "target_offset"_a.none(), "target_factor"_a.none(),
+            "state"_a.none(), "step"_a,
+            nb::sig("def __init__(self, tree: WeightedTree, settings: Settings, seed: int, rows: "
+                    "numpy.typing.NDArray[typing.Any] | None, "
+                    "weights: numpy.typing.NDArray[typing.Any] | None, "
+                    "val_rows: numpy.typing.NDArray[typing.Any] | None, "
+                    "val_weights: numpy.typing.NDArray[typing.Any] | None, "
+                    "input_offset: numpy.typing.NDArray[typing.Any] | None, "
+                    "input_factor: numpy.typing.NDArray[typing.Any] | None, "
+                    "target_offset: numpy.typing.NDArray[typing.Any] | None, "
+                    "target_factor: numpy.typing.NDArray[typing.Any] | None, "
+                    "state: numpy.typing.NDArray[typing.Any] | None, step: int) -> None"));
     nb::class_<Result>(m, "Result", "What came of a job.")
-        .def_prop_ro("parameters",
-                     [](nb::handle self) {
-                         return as_numpy(nb::cast<const Result&>(self).parameters, self);
-                     },
-                     nb::sig("def parameters(self) -> numpy.typing.NDArray[typing.Any]"))
-        .def_prop_ro("state",
-                     [](nb::handle self) {
-                         return as_numpy(nb::cast<const Result&>(self).state, self);
-                     },
-                     nb::sig("def state(self) -> numpy.typing.NDArray[typing.Any]"))
+        .def_prop_ro(
+            "parameters",
+            [](nb::handle self) {
+                return as_numpy(nb::cast<const Result&>(self).parameters, self);
+            },
+            nb::sig("def parameters(self) -> numpy.typing.NDArray[typing.Any]"))
+        .def_prop_ro(
+            "state",
+            [](nb::handle self) { return as_numpy(nb::cast<const Result&>(self).state, self); },
+            nb::sig("def state(self) -> numpy.typing.NDArray[typing.Any]"))
         .def_ro("step", &Result::step)
         .def_prop_ro("status", [](const Result& r) { return std::string(r.status()); })
         .def_prop_ro("n_epochs", [](const Result& r) { return r.outcome.n_epochs; })
         .def_prop_ro("best_epoch", [](const Result& r) { return r.outcome.best_epoch; })
-        .def_prop_ro("history",
-                     [](nb::handle self) {
-                         const auto& h = nb::cast<const Result&>(self).history;
-                         constexpr size_t n = Result::kFigures;
-                         return nb::cast(nb::ndarray<nb::numpy, const double>(
-                             h.data(), {h.size() / n, n}, self));
-                     },
-                     nb::sig("def history(self) -> numpy.typing.NDArray[numpy.float64]"))
+        .def_prop_ro(
+            "history",
+            [](nb::handle self) {
+                const auto& h = nb::cast<const Result&>(self).history;
+                constexpr size_t n = Result::kFigures;
+                return nb::cast(
+                    nb::ndarray<nb::numpy, const double>(h.data(), {h.size() / n, n}, self));
+            },
+            nb::sig("def history(self) -> numpy.typing.NDArray[numpy.float64]"))
         .def_ro("seconds", &Result::seconds);
-    m.def("train", &train, "jobs"_a, "n_expected"_a, "data"_a, "validation"_a.none(),
-          "n_threads"_a, "on_epoch"_a.none(), "on_job"_a.none(),
+    m.def("train", &train, "jobs"_a, "n_expected"_a, "data"_a, "validation"_a.none(), "n_threads"_a,
+          "on_epoch"_a.none(), "on_job"_a.none(),
           "Train trees; return the results and what was raised meanwhile, or None.\n\n"
           "Jobs are taken from an iterable when a thread is about to become free; `n_expected` "
           "says how many there will be.",
-          nb::sig("def train(jobs: collections.abc.Iterable[Job], n_expected: int, data: Data, validation: Data | None, n_threads: int, "
+          nb::sig("def train(jobs: collections.abc.Iterable[Job], n_expected: int, data: Data, "
+                  "validation: Data | None, n_threads: int, "
                   "on_epoch: collections.abc.Callable[..., bool] | None, "
                   "on_job: collections.abc.Callable[[int, Result], bool] | None) -> "
                   "tuple[list[Result], BaseException | None]"));
-    m.def("untouched", [](const Job& job) { return job.untouched(); }, "job"_a,
-          "Return what a job gives if it is never run.");
-    m.def("gradient", &gradient, "tree"_a, "data"_a, "weights"_a.none(),
-          "loss"_a, "loss_parameters"_a, "n_threads"_a,
-          "Return the mean loss of all rows and its gradient.",
-          nb::sig("def gradient(tree: WeightedTree, data: Data, weights: numpy.typing.NDArray[typing.Any] | None, loss: str, "
+    m.def(
+        "untouched", [](const Job& job) { return job.untouched(); }, "job"_a,
+        "Return what a job gives if it is never run.");
+    m.def("gradient", &gradient, "tree"_a, "data"_a, "weights"_a.none(), "loss"_a,
+          "loss_parameters"_a, "n_threads"_a, "Return the mean loss of all rows and its gradient.",
+          nb::sig("def gradient(tree: WeightedTree, data: Data, weights: "
+                  "numpy.typing.NDArray[typing.Any] | None, loss: str, "
                   "loss_parameters: list[float], n_threads: int) -> "
                   "tuple[float, numpy.typing.NDArray[typing.Any]]"));
     m.def("epoch_order", &order_of_epoch, "seed"_a, "epoch"_a, "n_rows"_a,
           "Return the order in which training takes the rows in an epoch.",
           nb::sig("def epoch_order(seed: int, epoch: int, n_rows: int) -> "
                   "numpy.typing.NDArray[numpy.int32]"));
-    m.def("first_not_finite", &first_not_finite, "X"_a,
-          "Return (row, column) of the first value that is not finite, or None.",
-          nb::sig("def first_not_finite(X: numpy.typing.NDArray[typing.Any]) -> tuple[int, int] | None"));
+    m.def(
+        "first_not_finite", &first_not_finite, "X"_a,
+        "Return (row, column) of the first value that is not finite, or None.",
+        nb::sig(
+            "def first_not_finite(X: numpy.typing.NDArray[typing.Any]) -> tuple[int, int] | None"));
 }
 
 }  // namespace bnt

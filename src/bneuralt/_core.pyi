@@ -167,20 +167,13 @@ def first_not_finite(X: numpy.typing.NDArray[Any]) -> tuple[int, int] | None:
     """Return (row, column) of the first value that is not finite, or None."""
 
 def engine() -> str:
-    """Return the instruction set in use for everything, or 'auto'."""
+    """Return the instruction set in use."""
 
 def engines() -> list[str]:
-    """Return the instruction sets that this processor runs, best first."""
-
-def engine_for(operation: str, single_precision: bool, n_weights: int) -> str:
-    """
-    Return the instruction set of an operation: 'forward', 'online' or 'batch'.
-    """
+    """Return the instruction sets that this processor runs, widest first."""
 
 def use_engine(name: str) -> None:
-    """
-    Use one instruction set for everything; 'auto' chooses one for each operation.
-    """
+    """Use another instruction set; 'auto' is the widest."""
 
 def available_processors() -> int:
     """Return the number of processors that this process may use."""
