@@ -1,4 +1,8 @@
-"""Speed of the compiled core, beside the least that its arithmetic can cost (floor.cpp)."""
+"""Speed of the compiled core, beside the least that its arithmetic can cost (floor.cpp).
+
+Every table has all instruction sets of the processor side by side, and says which of them is chosen
+for the operation.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,11 @@ import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -31,12 +39,32 @@ FLAGS = {
 def main() -> None:
     print(show_config())
     tree = australian_tree()
-    floor = compile_floor()
-    updates(tree, floor)
-    forward(tree, floor)
+    floors = {name: compile_floor(name) for name in _core.engines()}
+    optimizers(tree, floors)
+    sets(tree, floors)
     selection(tree)
     images()
     import_time()
+
+
+@contextmanager
+def engine(name: str) -> Iterator[None]:
+    """Use one instruction set for everything."""
+    _core.use_engine(name)
+    try:
+        yield
+    finally:
+        _core.use_engine("auto")
+
+
+def with_engine(name: str, call: Callable[[], Any]) -> Callable[[], None]:
+    """Return the call, made with one instruction set."""
+
+    def run() -> None:
+        with engine(name):
+            call()
+
+    return run
 
 
 def australian_tree() -> NeuralTree:
@@ -52,9 +80,8 @@ def australian_tree() -> NeuralTree:
     raise RuntimeError("no such tree was drawn")
 
 
-def compile_floor() -> ctypes.CDLL:
-    """The floor kernels, compiled as the engine in use is."""
-    isa = _core.engine()
+def compile_floor(isa: str) -> ctypes.CDLL:
+    """Return the floor kernels, compiled as those of an instruction set are."""
     source = Path(__file__).with_name("floor.cpp")
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "floor.so"
@@ -73,53 +100,76 @@ def online(tree: NeuralTree, X: np.ndarray, y: np.ndarray, optimizer: str, n_epo
     return lambda: train(tree, X, y, settings=settings)
 
 
-def updates(tree: NeuralTree, floor: ctypes.CDLL) -> None:
+def update_rows(dtype: str) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
-    X, y = rng.random((N_ROWS, 14)), rng.integers(0, 2, N_ROWS)
-    counts = (tree.n_parameters, tree.n_function_nodes, tree.n_leaves + tree.n_function_nodes - 2)
+    return rng.random((N_ROWS, 14)).astype(dtype), rng.integers(0, 2, N_ROWS)
+
+
+def update_counts(tree: NeuralTree) -> tuple[int, int, int]:
+    """Return what the floor of an update needs: weights, exponentials, edges."""
+    return tree.n_parameters, tree.n_function_nodes, tree.n_leaves + tree.n_function_nodes - 2
+
+
+def optimizers(tree: NeuralTree, floors: dict[str, ctypes.CDLL]) -> None:
+    """One online update of each optimizer, with the instruction set chosen for it."""
     rows = []
+    counts = update_counts(tree)
     for dtype in ("float32", "float64"):
-        kernel = getattr(floor, f"update_floor_{dtype}")
-        calls = {"floor": lambda kernel=kernel: kernel(N_ROWS * N_EPOCHS, *counts)}
+        chosen = _core.engine_for("online", dtype == "float32", tree.n_parameters)
+        kernel = getattr(floors[chosen], f"update_floor_{dtype}")
+        calls = {"floor": partial(kernel, N_ROWS * N_EPOCHS, *counts)}
         # what a call costs besides its updates is taken off
-        cast, Xd = tree.astype(dtype), X.astype(dtype)
+        cast, (X, y) = tree.astype(dtype), update_rows(dtype)
         for name in OPTIMIZERS:
-            calls[name] = online(cast, Xd, y, name, N_EPOCHS)
-        calls["nothing"] = online(cast, Xd, y, "gd", 0)
+            calls[name] = online(cast, X, y, name, N_EPOCHS)
+        calls["nothing"] = online(cast, X, y, "gd", 0)
         seconds = interleaved(calls, 40)
-        least = seconds.pop("floor")
-        nothing = seconds.pop("nothing")
-        rows.append((f"{dtype} floor (RMSprop)", least / (N_ROWS * N_EPOCHS) * 1e9, 1.0))
+        least, nothing = seconds.pop("floor"), seconds.pop("nothing")
+        rows.append((f"{dtype} {chosen} floor (RMSprop)", least / (N_ROWS * N_EPOCHS) * 1e9, 1.0))
         for name, value in seconds.items():
             own = value - nothing
             rows.append((f"{dtype} {name}", own / (N_ROWS * N_EPOCHS) * 1e9, own / least))
     table("one online update (48 function nodes, 100 leaves)", ("", "ns", "x floor"), rows)
 
 
-def forward(tree: NeuralTree, floor: ctypes.CDLL) -> None:
-    X = np.random.default_rng(0).random((8192, 14))
+def sets(tree: NeuralTree, floors: dict[str, ctypes.CDLL]) -> None:
+    """Forward pass, online update and batches by every instruction set, per row."""
+    rows = [row for dtype in ("float32", "float64") for row in sets_in(dtype, tree, floors)]
+    title = "per row, by instruction set (online: RMSprop; batch: 32 rows, Adam)"
+    table(title, ("", "ns", "x floor of the set"), rows)
+
+
+def sets_in(dtype: str, tree: NeuralTree, floors: dict[str, ctypes.CDLL]) -> list[tuple[Any, ...]]:
+    cast, (X, y) = tree.astype(dtype), update_rows(dtype)
+    many = np.random.default_rng(0).random((8192, 14)).astype(dtype)
+    block = 64 // many.itemsize // 2  # rows that keep the floor's arrays in the first cache
+    batch = TrainingSettings(loss="squared_error", batch_size=32, max_epochs=N_EPOCHS)
+    n_updates, counts = N_ROWS * N_EPOCHS, update_counts(tree)
+    work = {
+        "forward": (lambda: cast.forward(many), 8192),
+        "online": (online(cast, X, y, "rmsprop", N_EPOCHS), n_updates),
+        "batch": (lambda: train(cast, X, y, settings=batch), n_updates),
+    }
+    calls: dict[str, Callable[[], Any]] = {}
+    for name, floor in floors.items():
+        forward_floor = getattr(floor, f"forward_floor_{dtype}")
+        update_floor = getattr(floor, f"update_floor_{dtype}")
+        calls[f"{name} forward floor"] = partial(forward_floor, 8192 // block, block, *counts[1:])
+        calls[f"{name} online floor"] = partial(update_floor, n_updates, *counts)
+        for operation, (call, _) in work.items():
+            calls[f"{name} {operation}"] = with_engine(name, call)
+    seconds = interleaved(calls, 40)
     rows = []
-    counts = (tree.n_function_nodes, tree.n_leaves + tree.n_function_nodes - 2)
-    for dtype in ("float32", "float64"):
-        kernel = getattr(floor, f"forward_floor_{dtype}")
-        cast, Xd = tree.astype(dtype), X.astype(dtype)
-        one = Xd[0].copy()
-        block = 64 // Xd.itemsize // 2  # rows that keep the floor's arrays in the first cache
-        seconds = interleaved(
-            {
-                "floor": lambda k=kernel, b=block: k(8192 // b, b, *counts),
-                "forward": lambda t=cast, x=Xd: t.forward(x),
-            },
-            60,
-        )
-        single = processor_time(lambda t=cast, x=one: [t.forward(x) for _ in range(1000)]) / 1000
-        least = seconds["floor"]
-        rows += [
-            (f"{dtype} floor", least / 8192 * 1e9, 1.0),
-            (f"{dtype} batched", seconds["forward"] / 8192 * 1e9, seconds["forward"] / least),
-            (f"{dtype} one call of forward(row)", single * 1e9, single / (least / 8192)),
-        ]
-    table("forward pass, per row", ("", "ns", "x floor"), rows)
+    for operation, (_, n_rows) in work.items():
+        chosen = _core.engine_for(operation, dtype == "float32", tree.n_parameters)
+        for name in floors:
+            value = seconds[f"{name} {operation}"]
+            least = seconds.get(f"{name} {operation} floor", float("nan"))
+            mark = " (chosen)" if name == chosen else ""
+            rows.append((f"{dtype} {operation} {name}{mark}", value / n_rows * 1e9, value / least))
+    one = many[0].copy()
+    single = processor_time(lambda: [cast.forward(one) for _ in range(1000)]) / 1000
+    return [*rows, (f"{dtype} one call of forward(row)", single * 1e9, float("nan"))]
 
 
 def selection(tree: NeuralTree) -> None:
@@ -188,6 +238,8 @@ def images() -> None:
             "tree, one thread": epoch(1),
             "tree, two threads": epoch(2),
         }
+        for name in _core.engines():
+            calls[f"tree, one thread, {name}"] = with_engine(name, epoch(1))
         seconds = interleaved(calls, 5, clock=time.perf_counter_ns)
     mlp_seconds = seconds["MLPClassifier((30,))"]
     rows = [(name, value, value / mlp_seconds) for name, value in seconds.items()]

@@ -28,85 +28,103 @@ int available_processors() {
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+constexpr auto kCheckInterval = std::chrono::milliseconds(40);
+
 // One job after the other, in the calling thread.
 class InTurn {
   public:
     explicit InTurn(JobListener& listener) : listener_(listener) {}
 
-    void run(int n_jobs, int n_threads, RunJob run, void* context) {
+    void run(int n_threads, RunJob run) {
         const Hooks hooks{this, &interrupted, listener_.wants_epochs() ? &epoch_done : nullptr};
-        for (job_ = 0; job_ < n_jobs && !stopped_; ++job_) {
-            run(context, job_, n_threads, hooks);
-            // jobs may be too short to look for Ctrl-C themselves, and callbacks may have raised
-            if (interrupted(this)) break;
-            if (listener_.wants_jobs() && listener_.job_done(job_)) break;
+        for (; !stopped_; ++number_) {
+            void* job = listener_.next_job();
+            if (!job) break;
+            run(job, n_threads, hooks);
+            if (!stopped_ && listener_.wants_jobs() && listener_.job_done(number_)) break;
+            check_now_and_then();
         }
     }
 
   private:
+    // Jobs that are too short to look for Ctrl-C themselves must not keep it waiting.
+    void check_now_and_then() {
+        if (Clock::now() < next_check_) return;
+        next_check_ = Clock::now() + kCheckInterval;
+        interrupted(this);
+    }
+
     static bool interrupted(void* context) {
         auto* self = static_cast<InTurn*>(context);
         return self->stopped_ = self->stopped_ || self->listener_.interrupted();
     }
     static bool epoch_done(void* context, const EpochReport& report) {
         auto* self = static_cast<InTurn*>(context);
-        return self->listener_.epoch_done(self->job_, report);
+        const bool stop = self->listener_.epoch_done(self->number_, report);
+        if (stop) interrupted(context);  // it may have raised instead of answering
+        return stop;
     }
 
     JobListener& listener_;
-    int job_ = 0;
+    int number_ = 0;
     bool stopped_ = false;
+    Clock::time_point next_check_ = Clock::now() + kCheckInterval;
 };
 
-// Jobs on threads of their own. The calling thread answers them and looks for Ctrl-C; workers
-// never call the listener themselves, so they know nothing of Python.
+// Jobs on threads of their own. The calling thread prepares them, answers them and looks for
+// Ctrl-C; workers never call the listener themselves, so they know nothing of Python.
 class SideBySide {
   public:
     explicit SideBySide(JobListener& listener)
         : listener_(listener), wants_epochs_(listener.wants_epochs()),
           wants_jobs_(listener.wants_jobs()) {}
 
-    void run(int n_jobs, int n_workers, int n_threads_each, RunJob run, void* context) {
-        n_jobs_ = n_jobs;
+    void run(int n_workers, int n_threads_each, RunJob run) {
         std::vector<std::thread> workers;
         try {
             for (int i = 0; i < n_workers; ++i)
-                workers.emplace_back([=, this] { work(n_threads_each, run, context); });
+                workers.emplace_back([=, this] { work(n_threads_each, run); });
         } catch (const std::system_error&) {
             // the system has no more threads to give: those there are do the work
         } catch (...) {
             failed_ = std::current_exception();
             stop_ = true;
         }
-        if (workers.empty() && !failed_) InTurn(listener_).run(n_jobs, n_threads_each, run, context);
+        if (workers.empty() && !failed_) InTurn(listener_).run(n_threads_each, run);
         else serve(int(workers.size()));
         for (std::thread& worker : workers) worker.join();
         if (failed_) std::rethrow_exception(failed_);
     }
 
   private:
+    struct Ready {
+        int number;
+        void* job;
+    };
+
     // A worker at the end of an epoch waits for the answer.
     struct Question {
-        int job;
+        int number;
         const EpochReport& report;
         bool answered = false, stop = false;
     };
 
     struct Asker {
         SideBySide* all;
-        int job;
+        int number;
     };
 
-    void work(int n_threads, RunJob run, void* context) {
+    void work(int n_threads, RunJob run) {
         try {
-            for (int job; !stop_ && (job = next_.fetch_add(1)) < n_jobs_;) {
-                Asker asker{this, job};
-                run(context, job, n_threads,
+            for (Ready next; take(next);) {
+                Asker asker{this, next.number};
+                run(next.job, n_threads,
                     {&asker, &interrupted, wants_epochs_ ? &epoch_done : nullptr});
                 if (wants_jobs_ && !stop_) {
                     const std::lock_guard lock(mutex_);
-                    done_.push_back(job);
-                    changed_.notify_all();
+                    done_.push_back(next.number);
+                    to_caller_.notify_one();
                 }
             }
         } catch (...) {
@@ -116,58 +134,80 @@ class SideBySide {
         }
         const std::lock_guard lock(mutex_);
         n_ended_ += 1;
-        changed_.notify_all();
+        to_caller_.notify_one();
+        to_workers_.notify_all();
     }
 
-    // The calling thread: answers until all workers have ended.
+    // The next job, as soon as one is ready; false: there are no more.
+    bool take(Ready& next) {
+        std::unique_lock lock(mutex_);
+        to_workers_.wait(lock, [&] { return stop_ || exhausted_ || !ready_.empty(); });
+        if (stop_ || ready_.empty()) return false;
+        next = ready_.front();
+        ready_.pop_front();
+        to_caller_.notify_one();
+        return true;
+    }
+
+    // The calling thread: prepares jobs and answers until all workers have ended.
     void serve(int n_workers) {
         std::unique_lock lock(mutex_);
+        const auto may_prepare = [&] {
+            return !exhausted_ && !stop_ && int(ready_.size()) < 2 * n_workers;
+        };
         while (n_ended_ < n_workers || !done_.empty()) {
-            changed_.wait_for(lock, std::chrono::milliseconds(40), [&] {
-                return !questions_.empty() || !done_.empty() || n_ended_ == n_workers;
+            to_caller_.wait_for(lock, kCheckInterval, [&] {
+                return !questions_.empty() || !done_.empty() || n_ended_ == n_workers || may_prepare();
             });
             while (!questions_.empty()) {
                 Question* question = questions_.front();
                 questions_.pop_front();
                 lock.unlock();
-                const bool stop = !stop_ && listener_.epoch_done(question->job, question->report);
-                if (listener_.interrupted()) stop_ = true;  // the callback may have raised
+                const bool stop =
+                    stop_ || listener_.epoch_done(question->number, question->report);
+                if (stop && !stop_ && listener_.interrupted()) stop_ = true;  // it raised instead
                 lock.lock();
                 question->stop = stop;
                 question->answered = true;
-                changed_.notify_all();
+                to_workers_.notify_all();
             }
+            const bool prepares = may_prepare();
             const std::vector<int> done = std::exchange(done_, {});
             lock.unlock();
-            for (const int job : done)
-                if (!stop_ && listener_.job_done(job)) stop_ = true;
+            for (const int number : done)
+                if (!stop_ && listener_.job_done(number)) stop_ = true;
+            void* job = prepares && !stop_ ? listener_.next_job() : nullptr;
             if (!stop_ && listener_.interrupted()) stop_ = true;
             lock.lock();
+            if (job) ready_.push_back({n_prepared_++, job});
+            else if (prepares) exhausted_ = true;
+            if (prepares || stop_) to_workers_.notify_all();
         }
     }
 
-    bool ask(int job, const EpochReport& report) {
-        Question question{job, report};
+    bool ask(int number, const EpochReport& report) {
+        Question question{number, report};
         std::unique_lock lock(mutex_);
         questions_.push_back(&question);
-        changed_.notify_all();
-        changed_.wait(lock, [&] { return question.answered; });
+        to_caller_.notify_one();
+        to_workers_.wait(lock, [&] { return question.answered; });
         return question.stop;
     }
 
     static bool interrupted(void* context) { return static_cast<Asker*>(context)->all->stop_; }
     static bool epoch_done(void* context, const EpochReport& report) {
         auto* asker = static_cast<Asker*>(context);
-        return asker->all->ask(asker->job, report);
+        return asker->all->ask(asker->number, report);
     }
 
     JobListener& listener_;
     const bool wants_epochs_, wants_jobs_;
-    int n_jobs_ = 0, n_ended_ = 0;
-    std::atomic<int> next_{0};
+    int n_prepared_ = 0, n_ended_ = 0;
+    bool exhausted_ = false;
     std::atomic<bool> stop_{false};
     std::mutex mutex_;
-    std::condition_variable changed_;
+    std::condition_variable to_caller_, to_workers_;
+    std::deque<Ready> ready_;
     std::deque<Question*> questions_;
     std::vector<int> done_;
     std::exception_ptr failed_;
@@ -175,11 +215,11 @@ class SideBySide {
 
 }  // namespace
 
-void run_jobs(int n_jobs, int n_threads, RunJob run, void* context, JobListener& listener) {
+void run_jobs(int n_expected, int n_threads, RunJob run, JobListener& listener) {
     n_threads = std::clamp(n_threads, 1, available_processors());
-    const int n_workers = std::min(n_threads, n_jobs);
-    if (n_workers <= 1) InTurn(listener).run(n_jobs, n_threads, run, context);
-    else SideBySide(listener).run(n_jobs, n_workers, n_threads / n_workers, run, context);
+    const int n_workers = std::min(n_threads, n_expected);
+    if (n_workers <= 1) InTurn(listener).run(n_threads, run);
+    else SideBySide(listener).run(n_workers, n_threads / n_workers, run);
 }
 
 }  // namespace bnt

@@ -37,5 +37,11 @@ def drop_foreign_references(app, what, name, obj, options, lines):
     lines[:] = [re.sub(r":(?:ref|term):`(.*?)(?: <.*?>)?`", r"\1", line) for line in lines]
 
 
+def escape_bars(app, what, name, obj, options, lines):
+    """Keep the bars of |x| in formulas; reStructuredText would look for a substitution."""
+    lines[:] = [line.replace("|", r"\|") for line in lines]
+
+
 def setup(app):
     app.connect("autodoc-process-docstring", drop_foreign_references)
+    app.connect("autodoc-process-docstring", escape_bars)

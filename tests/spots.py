@@ -3,7 +3,7 @@
 import numpy as np
 
 from bneuralt.datasets.fetching import write_images
-from bneuralt.paper.images.mnist import Images
+from bneuralt.paper.images.image_data import Images
 
 
 def draw_spots(n, rng):

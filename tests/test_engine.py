@@ -265,10 +265,9 @@ def test_giving_up_early_selects_what_full_scoring_selects(
     data, validation = _core.Data(X, y.astype(kind)), _core.Data(X_val, y_val.astype(kind))
     found, full = (
         _core.train(
-            [_core.Job(tree.structure, tree.parameters,
-                       _core.Settings(how | {"score_all_rows": patient}), seed, None, None, None,
-                       w_val, None, None, None, None, None, 0)],
-            data, validation, 1, None, None,
+            [_core.Job(tree.core, _core.Settings(how | {"score_all_rows": patient}), seed, None,
+                       None, None, w_val, None, None, None, None, None, 0)],
+            1, data, validation, 1, None, None,
         )[0][0]
         for patient in (False, True)
     )  # fmt: skip

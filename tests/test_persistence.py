@@ -83,8 +83,8 @@ def test_the_examples_in_the_documentation():
     *ours, authors = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
     trees = [NeuralTree.from_json(text) for text in ours]
     assert [tree.to_json() for tree in trees] == ours
-    value = 0.5 + 2 * math.tanh(-1 + 4 * 0.3 + 0.25 * 0.7) + 3 * 0.7
-    assert trees[0].forward([0.3, 0.7]) == pytest.approx([value])
+    above, below = 0.5 + 2 * (-1 + 4 * 0.3 + 0.25 * 0.7) + 3 * 0.7, 0.5 + 2 * 0.2 * -1
+    assert trees[0].forward([[0.3, 0.7], [0.0, 0.0]])[:, 0] == pytest.approx([above, below])
     value = 1 / (1 + math.exp(-(0.5 + 2.0 * 0.3 - 0.7)))
     assert NeuralTree.from_authors_json(authors).forward([0.3, 0, 0, 0.7]) == pytest.approx([value])
 

@@ -1,4 +1,4 @@
-"""The paper's figures: values checked by eye, and the tables against each other."""
+"""The published results: values checked by eye, and consistency of the tables."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from bneuralt.datasets.catalogue import (
     PAPER_DATASETS,
     PAPER_REGRESSION,
 )
-from bneuralt.paper.experiments.grid import ALL_EXPERIMENTS, GROUPS
+from bneuralt.paper.experiments.definitions import ALL_EXPERIMENTS, GROUPS
 from bneuralt.paper.reporting import published
 
 CLASSES, REGRESSION = list(PAPER_CLASSIFICATION), list(PAPER_REGRESSION)
@@ -95,7 +95,7 @@ def test_table_2_agrees_with_tables_a2_and_a3():
     assert off.str.match("M-R-ESn-Rn-L-").all() and len(off) == 6
 
 
-def test_weights_of_the_mlp_stand_under_their_data_sets():
+def test_weights_of_the_mlp_are_in_the_columns_of_their_data_sets():
     row = published.weights().loc["M-S-ESy-Rn-L-D"]
     for name in PAPER_DATASETS:
         entry = CATALOGUE[name]
@@ -104,7 +104,7 @@ def test_weights_of_the_mlp_stand_under_their_data_sets():
 
 
 def test_p_values_follow_from_the_kolmogorov_smirnov_statistics():
-    """With 30 runs a side the statistic alone decides the p-value: all 186 cells agree."""
+    """With 30 runs each, the statistic determines the p-value: all 189 published values agree."""
     table = published.significance().loc["ks"]
     statistic = table.xs("stat", level="quantity").stack().dropna()
     printed = table.xs("pval", level="quantity").stack().dropna()

@@ -188,16 +188,16 @@ def test_two_steps_by_hand(name):
     theta, found = np.ones(1), []
     for g in (0.5, -1.0):
         memory.t += 1
-        theta = reference.RULE[name](get_optimizer(name), theta, np.array([g]), 0.1, memory)
+        parameters = get_optimizer(name).numbers
+        theta = reference.RULE[name](theta, np.array([g]), 0.1, memory, *parameters)
         found.append(theta[0])
     assert found == pytest.approx(TWO_STEPS[name], abs=1e-6)
 
 
 def test_epsilon_stands_under_the_root():
     memory = reference.Memory(np.zeros(1), np.zeros(1), t=1)
-    theta = reference.RULE["rmsprop"](
-        RMSprop(beta=0.0, epsilon=3.0), np.zeros(1), np.ones(1), 1.0, memory
-    )
+    parameters = RMSprop(beta=0.0, epsilon=3.0).numbers
+    theta = reference.RULE["rmsprop"](np.zeros(1), np.ones(1), 1.0, memory, *parameters)
     assert theta == pytest.approx([-0.5])  # 1 / sqrt(1 + 3), not 1 / (1 + 3)
 
 

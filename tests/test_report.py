@@ -1,8 +1,10 @@
-"""The report: right numbers beside the paper's, any part of the experiments, a page that opens."""
+"""The report: correct numbers, incomplete stores, and a page that opens in a browser."""
 
+import io
 import math
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -20,19 +22,20 @@ from bneuralt.datasets.catalogue import (
     PAPER_REGRESSION,
 )
 from bneuralt.drawing.pictures import plot_tree, radial_layout
-from bneuralt.paper.images.image_files import ImageResults, save_result
+from bneuralt.paper.images.image_baselines import ImageBaseline
+from bneuralt.paper.images.image_runs import ImageRun, run_images
 from bneuralt.paper.images.ktree import KTreeTrial, KTreeTrials
-from bneuralt.paper.images.mnist import ImageRun, run_images, save_run
-from bneuralt.paper.images.mnist_baselines import Baseline
+from bneuralt.paper.images.result_files import ImageResults, save_result, save_run
 from bneuralt.paper.reporting import figures, published, significance
 from bneuralt.paper.reporting import result_tables as tables
-from bneuralt.paper.reporting.cells import number
+from bneuralt.paper.reporting.cells import format_number
+from bneuralt.paper.reporting.figure_files import to_svg
 from bneuralt.paper.reporting.findings import findings
 from bneuralt.paper.reporting.image_sections import image_sections
-from bneuralt.paper.reporting.mnist_report import table4
+from bneuralt.paper.reporting.image_tables import table4
 from bneuralt.paper.reporting.report import write_report
-from bneuralt.paper.reporting.results import COLUMNS, Results
-from bneuralt.tree.neural_tree import NeuralTree
+from bneuralt.paper.reporting.run_results import COLUMNS, Results
+from bneuralt.tree import NeuralTree
 
 SIX = [f"B-S-ESy-p4-{letter}" for letter in "GMNARD"]
 BASELINES = ["DT", "RF", "GP", "NBC", "SVM", "HGB"]
@@ -41,7 +44,7 @@ BASELINES = ["DT", "RF", "GP", "NBC", "SVM", "HGB"]
 def synthetic(
     experiments, datasets=PAPER_DATASETS, protocols=("paper", "honest"), runs=3, epochs=8
 ):
-    """Runs around the paper's figures: .01 below them, and .05 lower for honest trees."""
+    """Return runs with scores .01 below the published ones, and .05 for honest trees."""
     rng = np.random.default_rng(0)
     rows = []
     for experiment in experiments:
@@ -85,27 +88,27 @@ def _trained(rng, experiment, dataset, run, epochs=8):
 def full():
     others = ["M-S-ESy-Rn-L-D", "M-S-ESu-Rn-L-D", "B-R-ESy-p5-A", "B-R-ESy-p5-R"]
     frame = synthetic([*SIX, *BASELINES, *others])
-    # Curves for a few data sets only: most of the time of a report goes into their panels.
+    # Curves for a few data sets only, because their panels take most of the time.
     frame.loc[~frame["dataset"].isin(["iris", "glass", "mpg6"]), "curves"] = None
     return Results(frame)
 
 
 @pytest.fixture(scope="module")
 def on_images():
-    """A few small trees, with baselines and k-trees that nobody trained."""
+    """Return a few small trees, and made-up baselines and k-trees."""
     common = {"n_weights": 1500, "epochs": 3, "n_jobs": 1}
-    trained = [run_images(spots(), **common, seed=seed, watch_test=True) for seed in (1, 0)]
+    trained = [run_images(spots(), **common, seed=seed, monitor_test=True) for seed in (1, 0)]
     trained.append(run_images(spots(), **common, recipe="paper", protocol="paper"))
     trained.append(run_images(spots("fashion_mnist"), **common))
     baselines = [
-        Baseline("mnist", "CART", 0, 0.12, None, 1.0),
-        Baseline("fashion_mnist", "MLP", 0, 0.13, 1501, 1.0),
+        ImageBaseline("mnist", "CART", 0, 0.12, None, 1.0),
+        ImageBaseline("fashion_mnist", "MLP", 0, 0.13, 1501, 1.0),
     ]
     k_trees = [KTreeTrials(1, 2047, 2000, 0, [KTreeTrial(0, 0.92, 2000, 1.0, False)])]
     return ImageResults(trained, baselines, k_trees)
 
 
-def test_results_sum_up(full):
+def test_results_are_summarised(full):
     score = full.score("paper", "DT", "iris")
     assert score.mean == pytest.approx(0.943 - 0.01) and score.n == 3
     assert score.sd == pytest.approx(0.002)
@@ -134,7 +137,7 @@ def test_frames_that_are_not_of_a_store():
         Results(pd.concat([frame, frame.tail(1)]))
 
 
-def test_table_2_stands_beside_the_papers(full):
+def test_table_2_contains_published_scores(full):
     table = tables.table2(full)
     assert {len(row) for row in table.rows} == {len(table.header)}
     frame = table.frame.set_index(["experiment", "dataset"])
@@ -166,19 +169,19 @@ def test_differences_beyond_the_tolerance_are_marked():
 def test_all_experiments_are_listed(full):
     table = tables.experiments_table(full)
     frame = table.frame.set_index("experiment")
-    assert len(frame) == 109 + 2  # the paper's, and HGB and the MLP chosen after every update
+    assert len(frame) == 109 + 2  # the paper's, HGB, and the MLP with selection after every update
     assert frame["in_store"].sum() == len(full.experiments())
     assert frame.loc["B-S-ESy-p4-R", "overall_difference"] == pytest.approx(-0.01, abs=6e-4)
     assert frame.loc["NBC", "classification_paper_protocol"] == pytest.approx(0.7716, abs=1e-3)
     assert math.isnan(frame.loc["NBC", "overall_paper_protocol"])
 
 
-def test_significance_stands_beside_the_papers(full):
+def test_significance_tables_contain_published_values(full):
     table = significance.significance_table(full, "t")
     frame = table.frame.set_index(["against", "quantity", "dataset"])
     assert frame.loc[("DT", "stat", "iris"), "paper_printed"] == 6.40
     assert frame.loc[("DT", "stat", "iris"), "ours"] > 10
-    # The reference against 5 baselines, an addition and an MLP: seven tests, six for regression.
+    # The reference against 5 baselines, HGB and an MLP: seven tests, six for regression.
     raw, corrected = (frame.loc[("DT", q, "iris"), "ours"] for q in ("pval", "post"))
     assert corrected == pytest.approx(7 * raw)
     assert math.isnan(frame.loc[("HFNT-S", "stat", "iris"), "ours"])
@@ -200,7 +203,7 @@ def test_ranks_take_one_setting_of_each_family(full):
     assert significance.rank_algorithms(few, "honest") is None
 
 
-def test_weights_stand_under_their_data_sets(full):
+def test_weights_are_in_the_columns_of_their_data_sets(full):
     frame = tables.times_table(full).frame.set_index(["quantity", "experiment", "dataset"])
     assert frame.loc[("weights", "B-S-ESy-p4-R", "glass"), "paper_printed"] == 560
     time = frame.loc[("microseconds per example", "RF", "iris")]
@@ -212,7 +215,7 @@ def test_weights_stand_under_their_data_sets(full):
     [(0.5, ".500"), (-0.0004, ".000"), (-1.25, "-1.250"), (1, "1.000"), (math.inf, "")],
 )
 def test_numbers_are_written_as_in_the_paper(value, text):
-    assert number(value) == text
+    assert format_number(value) == text
 
 
 def test_markdown_tables_are_tables(full):
@@ -222,22 +225,22 @@ def test_markdown_tables_are_tables(full):
         assert widths == {len(table.header) + 1} and len(lines) == len(table.rows) + 2
 
 
-def test_findings_say_what_the_runs_show(full):
-    said = {kind: " ".join(f.text for f in findings(full) if f.kind == kind) for kind in
+def test_findings_on_runs(full):
+    found = {kind: " ".join(f.text for f in findings(full) if f.kind == kind) for kind in
             ("reproduces", "differs", "why", "scope")}  # fmt: skip
-    assert ".881 (3 runs on each) against .891" in said["reproduces"]
-    assert "14 of 14 data sets" in said["reproduces"]
-    assert "RMSprop .881, NAG .865, MGD .864" in said["reproduces"]
-    assert ".841 instead of .881 (9 classification sets)" in said["why"]
-    assert "place 6 of 7" in said["differs"] or "place 7 of 7" in said["differs"]
-    assert "the MLP M-S-ESu-Rn-L-D reaches" in said["why"]
-    # A setting that does worse than the paper's is named, with both figures.
+    assert ".881 (3 runs each); in Table 2: .891" in found["reproduces"]
+    assert "on 14 of 14 data sets" in found["reproduces"]
+    assert "RMSprop .881, NAG .865, MGD .864" in found["reproduces"]
+    assert ".841 instead of .881 (9 classification sets)" in found["why"]
+    assert "place 6 of 7" in found["differs"] or "place 7 of 7" in found["differs"]
+    assert "the MLP M-S-ESu-Rn-L-D has a mean score of" in found["why"]
+    # A score that differs from the published one is reported with both values.
     frame = synthetic(SIX, protocols=["paper"])
     frame.loc[frame["dataset"] == "dee", "test_score"] = 0.5
-    said = [f.text for f in findings(Results(frame)) if f.kind == "differs"]
-    assert any("dee (.500 against .837)" in text for text in said), said
-    said = [f.text for f in findings(Results(frame)) if f.kind == "scope"]
-    assert any("equal terms is open" in text for text in said)
+    found = [f.text for f in findings(Results(frame)) if f.kind == "differs"]
+    assert any("dee (.500, paper .837)" in text for text in found), found
+    found = [f.text for f in findings(Results(frame)) if f.kind == "scope"]
+    assert any("no comparison on equal terms" in text for text in found)
 
 
 def test_findings_on_images():
@@ -254,11 +257,13 @@ def test_findings_on_images():
         *runs("paper", "paper", 23_835, [0.065]),
         *runs("paper", "paper", 11_987, [0.12]),
     ]
-    said = dict(findings(None, ImageResults(near)))
-    assert "6.50 % against 6.08 % (BNeuralT-20K)" in said["reproduces"]
-    assert "12.00 % against 7.74 % (BNeuralT-10K)" in said["differs"]
-    assert "2.50 % by the modern recipe (23,700 weights, mean of 2 seeds) and 7.00 %" in said["why"]
-    assert "7.00 % by the paper's recipe (23,835 weights, 1 seed)." in said["why"]
+    found = dict(findings(None, ImageResults(near)))
+    assert "6.50 %; in Table 4: 6.08 % (BNeuralT-20K)" in found["reproduces"]
+    assert "12.00 %; in Table 4: 7.74 % (BNeuralT-10K)" in found["differs"]
+    assert (
+        "2.50 % with the modern recipe (23,700 weights, mean of 2 seeds) and 7.00 %" in found["why"]
+    )
+    assert "7.00 % with the paper's recipe (23,835 weights, 1 seed)." in found["why"]
     assert findings(None, ImageResults()) == []
 
 
@@ -301,15 +306,41 @@ def test_curves_of_different_lengths_and_exploding_errors():
     frame.at[0, "curves"] = {"train_error": [0.5, math.inf, None], "val_error": [0.5, 1e300, 0.1]}
     figure = figures.convergence(Results(frame), "B-S-ESy-p4", "classification")
     assert isinstance(figure, Figure) and len(figure.axes) == 2
-    svg = figures.to_svg(figure, "x")
+    svg = to_svg(figure, "x")
     assert "NaN" not in svg and "currentColor" in svg
 
 
 def test_labels_keep_their_digits():
     figure = Figure(figsize=(2, 2))
     figure.text(0.12345, 0.5, "0.12345")
-    svg = figures.to_svg(figure, "digits")
+    svg = to_svg(figure, "digits")
     assert ">0.12345<" in svg and re.search(r'x="\d+\.\d\d"', svg)
+
+
+def test_compact_figures_keep_every_mark_and_label():
+    figure = Figure(figsize=(4, 3))
+    ax = figure.add_subplot()
+    rng = np.random.default_rng(0)
+    ax.scatter(*rng.random((2, 300)), alpha=0.5)
+    ax.plot(np.linspace(0, 1, 1000), np.linspace(0, 1, 1000))
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg")
+    svg = to_svg(figure, "marks")
+    assert len(svg) < len(buffer.getvalue()) / 4
+    root = ElementTree.fromstring(svg)
+    paths = [element.attrib for element in root.iter("{http://www.w3.org/2000/svg}path")]
+    marks = [p["d"].count(" ") + p["d"].count("-") for p in paths if "marker" in p.get("style", "")]
+    assert max(marks) > 300 and len(marks) == 3  # the points, and the ticks of both axes
+    lines = [p["d"] for p in paths if "#1f77b4" in p.get("style", "")]
+    assert any(len(d) < 40 for d in lines), "a straight line needs two points"
+    for label in ("0.2", "0.4", "0.6", "0.8"):
+        assert svg.count(f">{label}<") == 2
+
+
+def test_the_figures_of_the_documentation_are_small():
+    folder = Path(__file__).parents[1] / "docs" / "reproduction"
+    sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
+    assert len(sizes) == 15 and sum(sizes.values()) < 1_000_000, sizes
 
 
 # The page
@@ -352,7 +383,9 @@ def test_the_page_is_self_contained(report):
 
 def test_markdown_shows_every_figure(report):
     text = (report.parent / "report.md").read_text(encoding="utf-8")
-    assert text.startswith("# ")
+    headings = re.findall(r"(?m)^##? (.*)$", text)
+    assert headings[:2] == ["Reproducing the paper", "What is reproduced"]
+    assert headings[-1] == "Provenance" and text.endswith("- machine: test\n")
     shown = re.findall(r"!\[[^]]+\]\((figures/[^)]+)\)", text)
     files = [f"figures/{path.name}" for path in (report.parent / "figures").iterdir()]
     assert sorted(shown) == sorted(files) and len(files) == 15
@@ -374,7 +407,7 @@ def test_sections_on_images(on_images):
         "mnist-error-against-weights", "mnist-error-per-epoch", "mnist-roc-curves",
         "mnist-confusions", "mnist-tree",
     ]  # fmt: skip
-    # Of trees that are equally large the one with the lowest seed is shown.
+    # Of trees of equal size the one with the lowest seed is shown.
     assert "seed 0" in digits.parts[-1].caption
     assert "from the hardest to the easiest" in digits.text
     assert [row[1].text for row in fashion.parts[0].rows] == ["modern recipe, one tree", "MLP"]
@@ -384,7 +417,7 @@ def test_sections_on_images(on_images):
 def test_without_the_test_rows_their_figures_are_left_out(on_images):
     section = image_sections(on_images)[0]
     assert [part.name for part in section.parts[3:]] == ["mnist-tree"]
-    assert "images are not at hand" in section.text
+    assert "images are not available" in section.text
 
 
 def test_without_runs_on_images_table_4_is_quoted():
@@ -403,7 +436,7 @@ def test_the_command_reports_on_images(on_images, tmp_path, monkeypatch, capsys)
     assert main(command) == 0
     assert capsys.readouterr().out == f"{out / 'report.html'}\n"
     text = (out / "report.md").read_text(encoding="utf-8")
-    assert "images are not at hand" in text and "| CART |" in text and "Table 2" not in text
+    assert "images are not available" in text and "| CART |" in text and "Table 2" not in text
     write_spots(tmp_path / "data")
     assert main([*command, "--data-home", str(tmp_path / "data")]) == 0
     assert (out / "figures" / "mnist-roc-curves.svg").is_file()
@@ -421,7 +454,7 @@ def test_the_command_reports_on_images(on_images, tmp_path, monkeypatch, capsys)
     ],
     ids=["empty", "one run", "two data sets", "embedded data"],
 )
-def test_partial_stores_show_the_papers_figures(tmp_path, frame):
+def test_incomplete_stores_show_published_results(tmp_path, frame):
     page = write_report(frame, tmp_path)
     text = page.read_text(encoding="utf-8")
     assert "the paper (quoted)" in text and ">nan<" not in text
@@ -430,7 +463,7 @@ def test_partial_stores_show_the_papers_figures(tmp_path, frame):
 
 
 def test_the_page_opens_in_a_browser(report, tmp_path):
-    """No message on the console, nothing asked of a network, every figure drawn and in the page."""
+    """No console messages, no network requests, and all figures inside the page."""
     with browser() as page:
         page.open(report)
         assert page.console() == []
@@ -461,7 +494,7 @@ def test_the_page_opens_in_a_browser(report, tmp_path):
         assert page.run("return document.documentElement.scrollWidth <= window.innerWidth")
 
 
-def test_a_store_gives_what_the_report_takes(tmp_path):
+def test_a_store_provides_the_columns_of_the_report(tmp_path):
     from bneuralt.paper.running.store import Store
 
     with Store(tmp_path / "runs.sqlite") as store:

@@ -1,4 +1,4 @@
-"""Statistics against SciPy and statsmodels, textbook examples, and the edges."""
+"""Statistical tests compared with SciPy and statsmodels, and special cases."""
 
 import itertools
 import math
@@ -144,17 +144,6 @@ def test_nemenyi_against_demsars_table():
             assert s.nemenyi_critical_difference(k, 14, alpha) == pytest.approx(expected, abs=6e-4)
     with pytest.raises(ValueError, match="n_algorithms"):
         s.nemenyi_critical_difference(1, 14)
-
-
-def test_pairwise_wilcoxon_against_scipy_and_statsmodels():
-    table = np.random.default_rng(0).normal(size=(4, 14))
-    named = dict(zip("abcd", table, strict=True))
-    pairs = s.pairwise_wilcoxon_holm(named)
-    raw = [stats.wilcoxon(named[a], named[b]).pvalue for a, b in pairs]
-    np.testing.assert_allclose(
-        [r.p_value for r in pairs.values()], multipletests(raw, method="holm")[1]
-    )
-    assert len(pairs) == 6
 
 
 @given(st.lists(st.floats(1, 9), min_size=2, max_size=9), st.floats(0, 5))

@@ -45,7 +45,7 @@ struct Sigmoid : Unparametrised {
     static constexpr const char* about = "1 / (1 + exp(-z))";
     template <class T>
     static BNT_INLINE Vec<T> value(Vec<T> z, Phi<T>) {
-        return reciprocal<T>(one_plus_exp_of_minus<T>(z));
+        return sigmoid<T>(z);
     }
     template <class T>
     static BNT_INLINE Vec<T> slope(Vec<T>, Vec<T> h, Phi<T>) {

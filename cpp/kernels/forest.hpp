@@ -124,8 +124,9 @@ template <class T>
 ForwardProblem forward(const ForwardTask<T>& task, const Hooks& hooks) {
     const int64_t n_rows = task.table.n_rows;
     if (n_rows == 0) return {};
-    if (n_rows > 1)
-        return n_rows > 32 ? forward_blocks<T, 64>(task, hooks) : forward_blocks<T, 16>(task, hooks);
+    constexpr int R = 8 * Simd<T>::lanes;  // enough vectors that none waits for its exponential
+    if (n_rows > R / 2) return forward_blocks<T, R>(task, hooks);
+    if (n_rows > 1) return forward_blocks<T, 16>(task, hooks);
     ForwardProblem problem;
     for (int i = 0; i < task.n_trees; ++i) {
         const Tree& t = *task.trees[i];

@@ -32,6 +32,15 @@ struct TargetView {
     int n_targets = 1;
 };
 
+// 1 or 0. For a single row by looking it up: compilers would branch, and no processor can predict
+// labels.
+template <class T, int R>
+BNT_INLINE T indicator(bool yes) {
+    static constexpr T kNumbers[2] = {0, 1};
+    if constexpr (R == 1) return kNumbers[yes];
+    return T(yes);
+}
+
 // Outputs of R rows, output-major: out[k * R + lane]; R = 1 is a single row.
 template <class T, int R>
 struct OutputBlock {
@@ -43,7 +52,7 @@ struct OutputBlock {
     T weight(int lane) const { return targets.weights ? targets.weights[positions[lane]] : T(1); }
     int label(int lane) const { return targets.labels[positions[lane]]; }
     T target(int k, int lane) const {
-        if (targets.labels) return T(label(lane) == k);
+        if (targets.labels) return indicator<T, R>(label(lane) == k);
         return targets.n_targets == 1 ? targets.values[positions[lane]]
                                       : targets.values[int64_t(positions[lane]) * targets.n_targets + k];
     }
@@ -91,7 +100,7 @@ void count_wrong(const OutputBlock<T, R>& block, const T* out, double (&error)[R
     T top[R];
     int best[R];
     largest<T, R>(out, block.n_outputs, top, best);
-    for (int r = 0; r < block.count; ++r) error[r] = best[r] != block.label(r);
+    for (int r = 0; r < block.count; ++r) error[r] = indicator<T, R>(best[r] != block.label(r));
 }
 
 // Losses that compare each output with its own target. Own has
@@ -195,7 +204,7 @@ struct CrossEntropy {
                 const double own = out[block.label(r) * R + r] - top[r];
                 loss[r] = std::log(double(sum[r])) - (1 - smoothing) * own -
                           double(other) * double(linear[r]);
-                error[r] = best[r] != block.label(r);
+                error[r] = indicator<T, R>(best[r] != block.label(r));
             }
         }
 

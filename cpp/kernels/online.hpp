@@ -99,7 +99,9 @@ class OneRow {
     void put_phi(int first, int n, Vec<T> z, Vec<T> value, Phi<T> phi, Vec<T> by_value,
                  Weights<T> g) {
         const Phi<T> slope = A::template parameter_slopes<T>(z, value, phi);
-        const Vec<T> by[2] = {slope.a * by_value, slope.b * by_value};
+        T by[2][W];
+        store(by[0], slope.a * by_value);
+        store(by[1], slope.b * by_value);
         for (int i = 0; i < n; ++i)
             for (size_t p = 0; p < A::parameters.size(); ++p)
                 g.phi[t_.phi_start[first + i] + p] = by[p][i];

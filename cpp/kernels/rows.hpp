@@ -46,27 +46,40 @@ BNT_INLINE void load_column(const Table& table, int column, const S* value, T* x
     }
 }
 
-template <class S, int N, size_t... I>
-BNT_INLINE void interleave(typename VectorOf<S, N>::type a, typename VectorOf<S, N>::type b,
-                           typename VectorOf<S, N>::type* low_high, std::index_sequence<I...>) {
-    low_high[0] = __builtin_shufflevector(a, b, (I % 2 ? N + I / 2 : I / 2)...);
-    low_high[1] = __builtin_shufflevector(a, b, (I % 2 ? N + N / 2 + I / 2 : N / 2 + I / 2)...);
+// Two vectors as one, the first in the lower half.
+template <class Half, size_t... I>
+BNT_INLINE auto joined(Half low, Half high, std::index_sequence<I...>) {
+    return __builtin_shufflevector(low, high, I...);
 }
 
-// Transposes N x N entries, N of them in 128 bits once they are of type U, by interleaving the
-// halves log2(N) times. Row k of the result goes to out + k * stride.
-template <class S, class U, int N>
-BNT_INLINE void transpose(const S* const* rows, int column, U* out, int stride) {
-    typename VectorOf<U, N>::type a[N], b[N];
-    for (int i = 0; i < N; ++i) {
+// N entries from `column` on of rows 0, N, 2N, ..., G of them, side by side and as U.
+template <class S, class U, int N, int G>
+BNT_INLINE typename VectorOf<U, N * G>::type every_nth_row(const S* const* rows, int column) {
+    if constexpr (G == 1) {
         typename VectorOf<S, N>::type entries;
-        std::memcpy(&entries, rows[i] + column, sizeof entries);
-        a[i] = __builtin_convertvector(entries, typename VectorOf<U, N>::type);
+        std::memcpy(&entries, rows[0] + column, sizeof entries);
+        return __builtin_convertvector(entries, typename VectorOf<U, N>::type);
+    } else {
+        return joined(every_nth_row<S, U, N, G / 2>(rows, column),
+                      every_nth_row<S, U, N, G / 2>(rows + N * G / 2, column),
+                      std::make_index_sequence<N * G>());
     }
+}
+
+// Transposes N columns of N * G rows, N entries being 128 bits once they are of type U: each 128
+// bits of the vectors hold a tile of N x N entries, transposed by interleaving the halves log2(N)
+// times. Column k of the result goes to out + k * stride.
+template <class S, class U, int N, int G>
+BNT_INLINE void transpose(const S* const* rows, int column, U* out, int stride) {
+    using All = std::make_index_sequence<N * G>;
+    typename VectorOf<U, N * G>::type a[N], b[N];
+    for (int i = 0; i < N; ++i) a[i] = every_nth_row<S, U, N, G>(rows + i, column);
     for (int done = 1; done < N; done *= 2) {
-        for (int i = 0; i < N / 2; ++i)
-            interleave<U, N>(a[i], a[i + N / 2], b + 2 * i, std::make_index_sequence<N>());
-        std::memcpy(a, b, sizeof a);
+        for (int i = 0; i < N / 2; ++i) {
+            b[2 * i] = interleaved<0, N>(a[i], a[i + N / 2], All());
+            b[2 * i + 1] = interleaved<1, N>(a[i], a[i + N / 2], All());
+        }
+        for (int i = 0; i < N; ++i) a[i] = b[i];
     }
     for (int k = 0; k < N; ++k) std::memcpy(out + k * stride, &a[k], sizeof a[k]);
 }
@@ -74,12 +87,20 @@ BNT_INLINE void transpose(const S* const* rows, int column, U* out, int stride) 
 // All columns of R rows by transposing tiles; entries become U on the way, and T at the end.
 template <class T, class U, int R, class S>
 void load_tiles(const Table& table, const S* const* source, T* x) {
-    constexpr int N = 16 / sizeof(U);
+    constexpr int N = 16 / sizeof(U), most = BNT_VECTOR_BYTES / 16;
+    constexpr int G = R / N < most ? R / N : most;
     const int n = table.n_columns;
     for (int next = 0; next < n; next += N) {
         const int c = next + N <= n ? next : n - N;  // the last tile may overlap the one before
+        if constexpr (std::is_same_v<T, U>) {
+            if (!table.offset) {
+                for (int r = 0; r < R; r += N * G)
+                    transpose<S, U, N, G>(source + r, c, x + size_t(c) * R + r, R);
+                continue;
+            }
+        }
         U columns[N * R];
-        for (int r = 0; r < R; r += N) transpose<S, U, N>(source + r, c, columns + r, R);
+        for (int r = 0; r < R; r += N * G) transpose<S, U, N, G>(source + r, c, columns + r, R);
         for (int k = 0; k < N; ++k)
             load_column<T, R>(table, c + k, columns + k * R, x + size_t(c + k) * R);
     }

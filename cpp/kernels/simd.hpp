@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
@@ -39,7 +40,11 @@ struct Simd<float> {
     // exp(r) = 1 + r + r^2 q(r) on |r| <= ln(2)/2; relative error of the polynomial 1e-8
     static constexpr float q[5] = {0.5f, 0.166665769897f, 0.0416665546172f,
                                    0.00836317905272f, 0.00139261835877f};
+    // with one term less the error is 1e-7, which a sigmoid can bear
+    static constexpr float short_q[4] = {0.499992303083f, 0.166671153894f, 0.0418903317150f,
+                                         0.00831250129676f};
     static constexpr float round_magic = 12582912.0f;  // 1.5 * 2^23: adding it rounds to integer
+    static constexpr float ln2 = 0.693147180559945309f;
     static constexpr float ln2_high = 0.693359375f, ln2_low = -2.12194440055e-4f;
     static constexpr float exp_limit = 87.0f, exponent_bias = 127.0f;
     static constexpr int mantissa_bits = 23;
@@ -57,6 +62,7 @@ struct Simd<double> {
         0.000024801521295954375131, 2.7557268459997064772e-6, 2.7620088445409748161e-7,
         2.5100385495510319078e-8};
     static constexpr double round_magic = 6755399441055744.0;  // 1.5 * 2^52
+    static constexpr double ln2 = 0.693147180559945309417;
     static constexpr double ln2_high = 0.6931471803691238, ln2_low = 1.908214929270587816e-10;
     static constexpr double exp_limit = 708.0, exponent_bias = 1023.0;
     static constexpr int mantissa_bits = 52;
@@ -144,21 +150,31 @@ BNT_INLINE Vec<T> square_root(Vec<T> x) {
 #endif
 }
 
-// exp(r) for |r| <= ln(2)/2.
-template <class T>
-BNT_INLINE Vec<T> exp_of_remainder(Vec<T> r) {
-    using S = Simd<T>;
+// (exp(K r) - 1) / K for |K r| <= ln(2)/2.
+template <class T, int K = 1, bool Short = false>
+BNT_INLINE Vec<T> expm1_of_remainder(Vec<T> r) {
+    constexpr auto q = [](int i) { return Simd<T>::q[i] * T(K == 1 ? 1 : K << i); };
+    static_assert(K == 1 || K == 2);
     const Vec<T> r2 = r * r;
-    Vec<T> q;
-    if constexpr (sizeof(T) == 4) {
-        q = (S::q[0] + r * S::q[1]) + r2 * ((S::q[2] + r * S::q[3]) + r2 * S::q[4]);
+    Vec<T> sum;
+    if constexpr (sizeof(T) == 4 && Short) {
+        constexpr auto c = Simd<T>::short_q;
+        sum = (c[0] + r * c[1]) + r2 * (c[2] + r * c[3]);
+    } else if constexpr (sizeof(T) == 4) {
+        sum = (q(0) + r * q(1)) + r2 * ((q(2) + r * q(3)) + r2 * q(4));
     } else {
         const Vec<T> r4 = r2 * r2;
-        const Vec<T> a = (S::q[0] + r * S::q[1]) + r2 * (S::q[2] + r * S::q[3]);
-        const Vec<T> b = (S::q[4] + r * S::q[5]) + r2 * (S::q[6] + r * S::q[7]);
-        q = a + r4 * (b + r4 * (S::q[8] + r * S::q[9]));
+        const Vec<T> a = (q(0) + r * q(1)) + r2 * (q(2) + r * q(3));
+        const Vec<T> b = (q(4) + r * q(5)) + r2 * (q(6) + r * q(7));
+        sum = a + r4 * (b + r4 * (q(8) + r * q(9)));
     }
-    return (r2 * q + r) + T(1);
+    return r2 * sum + r;
+}
+
+template <class T>
+BNT_INLINE Vec<T> clipped_for_exp(Vec<T> x) {
+    x = minimum<T>(broadcast<T>(Simd<T>::exp_limit), x);  // in this order a NaN passes through
+    return maximum<T>(broadcast<T>(-Simd<T>::exp_limit), x);
 }
 
 // exp(x), about one unit in the last place; x is clipped to where the result is a normal number.
@@ -166,12 +182,11 @@ BNT_INLINE Vec<T> exp_of_remainder(Vec<T> r) {
 template <class T>
 BNT_INLINE Vec<T> exponential(Vec<T> x) {
     using S = Simd<T>;
-    x = minimum<T>(broadcast<T>(S::exp_limit), x);  // in this order a NaN passes through
-    x = maximum<T>(broadcast<T>(-S::exp_limit), x);
+    x = clipped_for_exp<T>(x);
     const Vec<T> magic = broadcast<T>(S::round_magic);
     const Vec<T> shifted = x * T(1.44269504088896340736) + magic;
     const Vec<T> n = shifted - magic;
-    const Vec<T> p = exp_of_remainder<T>((x - n * S::ln2_high) - n * S::ln2_low);
+    const Vec<T> p = expm1_of_remainder<T>((x - n * S::ln2_high) - n * S::ln2_low) + T(1);
     typename S::Int bits, exponent;
     std::memcpy(&bits, &p, sizeof bits);
     std::memcpy(&exponent, &shifted, sizeof exponent);
@@ -181,26 +196,38 @@ BNT_INLINE Vec<T> exponential(Vec<T> x) {
     return result;
 }
 
-// 1 + exp(-x), what a sigmoid divides by: the scaling by 2^n and the 1 are one multiply-add.
-template <class T>
-BNT_INLINE Vec<T> one_plus_exp_of_minus(Vec<T> x) {
-    using S = Simd<T>;
-    x = minimum<T>(broadcast<T>(S::exp_limit), x);  // in this order a NaN passes through
-    x = maximum<T>(broadcast<T>(-S::exp_limit), x);
-    // with the exponent's bias in the magic number, the shifted bits are those of 2^n
-    const Vec<T> magic = broadcast<T>(S::round_magic + S::exponent_bias);
-    const Vec<T> shifted = magic - x * T(1.44269504088896340736);
-    const Vec<T> n = shifted - magic;
-    const Vec<T> p = exp_of_remainder<T>(-(x + n * S::ln2_high) - n * S::ln2_low);
-    typename S::Int bits;
-    std::memcpy(&bits, &shifted, sizeof bits);
-    bits <<= S::mantissa_bits;
-    Vec<T> power;
-    std::memcpy(&power, &bits, sizeof power);
-    return p * power + T(1);
-}
+// exp(-K x) = power * (1 + K * rest), so that neither exp() + 1 nor exp() - 1 loses anything.
+// |K x| <= exp_limit, or NaN.
+template <class T, int K>
+struct ExpOfMinus {
+    Vec<T> power, rest;
 
-// 1/x for 1 <= x < infinity. In float32 an estimate and a Newton step beat the divider.
+    BNT_INLINE explicit ExpOfMinus(Vec<T> x) {
+        using S = Simd<T>;
+        // with the exponent's bias in the magic number, the shifted bits are those of 2^n
+        const Vec<T> magic = broadcast<T>(S::round_magic + S::exponent_bias);
+        const Vec<T> shifted = magic - x * T(K * 1.44269504088896340736);
+        const Vec<T> n = shifted - magic;
+        rest = expm1_of_remainder<T, K, K == 1>(remainder(x, n));
+        typename S::Int bits;
+        std::memcpy(&bits, &shifted, sizeof bits);
+        bits <<= S::mantissa_bits;
+        std::memcpy(&power, &bits, sizeof power);
+    }
+
+  private:
+    // -x - n ln(2)/K. Where products are not rounded, ln 2 as one float32 costs four units in the
+    // last place at the end of the range, and less than one for |x| < 20.
+    static BNT_INLINE Vec<T> remainder(Vec<T> x, Vec<T> n) {
+        using S = Simd<T>;
+#if defined(__FMA__) || defined(__aarch64__)
+        if constexpr (sizeof(T) == 4) return -x - n * (S::ln2 / K);
+#endif
+        return -(x + n * (S::ln2_high / K)) - n * (S::ln2_low / K);
+    }
+};
+
+// 1/x for 1/2 <= x < infinity. In float32 an estimate and a Newton step beat the divider.
 template <class T>
 BNT_INLINE Vec<T> reciprocal(Vec<T> x) {
     if constexpr (sizeof(T) == 4) {
@@ -216,8 +243,27 @@ BNT_INLINE Vec<T> reciprocal(Vec<T> x) {
 }
 
 template <class T>
+BNT_INLINE Vec<T> sigmoid(Vec<T> x) {
+    const ExpOfMinus<T, 1> e(clipped_for_exp<T>(x));
+    return reciprocal<T>(e.rest * e.power + (e.power + T(1)));
+}
+
+// By (exp(-2|x|) - 1) / 2, which is accurate near 0 and lies between -1/2 and 0.
+template <class T>
 BNT_INLINE Vec<T> hyperbolic_tangent(Vec<T> x) {
-    return T(2) * reciprocal<T>(one_plus_exp_of_minus<T>(x + x)) - T(1);
+    using Int = typename Simd<T>::Int;
+    constexpr auto sign = decltype(Int{}[0] + 0)(1) << (sizeof(T) * 8 - 1);
+    Int bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    const Int size = bits & ~sign, signs = bits & sign;
+    std::memcpy(&x, &size, sizeof x);
+    const ExpOfMinus<T, 2> e(minimum<T>(broadcast<T>(Simd<T>::exp_limit / 2), x));
+    const Vec<T> half = e.rest * e.power + (e.power * T(0.5) - T(0.5));
+    const Vec<T> negative = half * reciprocal<T>(half + T(1));
+    std::memcpy(&bits, &negative, sizeof bits);
+    bits = (bits & ~sign) | signs;
+    std::memcpy(&x, &bits, sizeof x);
+    return x;
 }
 
 // 1/sqrt(x) for x > 0.
@@ -235,34 +281,96 @@ BNT_INLINE Vec<T> inverse_sqrt(Vec<T> x) {
     return T(1) / square_root<T>(x);
 }
 
-// The sums of four vectors, as four numbers: folded to 128 bits, then transposed and added.
+// Where the processor can permute a vector: `permuted` fills every lane with one entry of the
+// kPermuteReach vectors from `source` on, or with 0. The choice is encoded once, by encode_lane.
+#if defined(__AVX512F__)
+constexpr int kPermuteReach = 2;
+#elif defined(__AVX2__)
+constexpr int kPermuteReach = 1;
+#else
+constexpr int kPermuteReach = 0;
+#endif
+
+// The code of a lane that wants entry `source`, or nothing if that is negative: the highest bit
+// says that something is wanted.
+template <class T>
+void encode_lane(T* lane, int source) {
+    const auto code = [&](auto bits) {
+        using Code = decltype(bits);
+        return source < 0 ? Code(0) : Code(Code(1) << (sizeof(Code) * 8 - 1) | Code(source));
+    };
+    if constexpr (sizeof(T) == 4) {
+        const uint32_t c = code(uint32_t{});
+        std::memcpy(lane, &c, sizeof c);
+    } else if constexpr (kPermuteReach == 2) {
+        const uint64_t c = code(uint64_t{});
+        std::memcpy(lane, &c, sizeof c);
+    } else {  // AVX2 moves doubles by halves
+        source *= 2;
+        const uint32_t low = code(uint32_t{});
+        source += 1;
+        const uint32_t c[2] = {low, code(uint32_t{})};
+        std::memcpy(lane, c, sizeof c);
+    }
+}
+
+#if defined(__AVX512F__)
+template <class T>
+BNT_INLINE Vec<T> permuted(const T* source, Vec<T> code) {
+    const Vec<T> a = load(source), b = load(source + Simd<T>::lanes);
+    const __m512i c = (__m512i)code;
+    if constexpr (sizeof(T) == 4)
+        return (Vec<T>)_mm512_maskz_permutex2var_ps(_mm512_movepi32_mask(c), (__m512)a, c, (__m512)b);
+    else
+        return (Vec<T>)_mm512_maskz_permutex2var_pd(_mm512_movepi64_mask(c), (__m512d)a, c, (__m512d)b);
+}
+#elif defined(__AVX2__)
+template <class T>
+BNT_INLINE Vec<T> permuted(const T* source, Vec<T> code) {
+    const __m256i c = (__m256i)code;
+    const __m256 all = _mm256_permutevar8x32_ps((__m256)load(source), c);
+    return (Vec<T>)_mm256_and_ps(all, (__m256)_mm256_srai_epi32(c, 31));
+}
+#endif
+
+// The lower (High = 0) or upper halves of every N entries of a and b, in turns.
+template <int High, int N, class V, size_t... I>
+BNT_INLINE V interleaved(V a, V b, std::index_sequence<I...>) {
+    return __builtin_shufflevector(
+        a, b, (int(I) / N * N + High * N / 2 + int(I) % N / 2 + int(I) % 2 * int(sizeof...(I)))...);
+}
+
+// The sum of all 128-bit parts of a vector.
+template <class T, class V, size_t... I>
+BNT_INLINE typename VectorOf<T, 16 / sizeof(T)>::type folded(V v, std::index_sequence<I...>) {
+    constexpr int half = sizeof...(I);
+    if constexpr (sizeof(V) == 16) {
+        return v;
+    } else {
+        const auto sum = __builtin_shufflevector(v, v, I...) + __builtin_shufflevector(v, v, (I + half)...);
+        return folded<T>(sum, std::make_index_sequence<half / 2>());
+    }
+}
+
+// The sums of four vectors, as four numbers: transposed and added within every 128 bits first, so
+// that there is less to fold.
 template <class T>
 BNT_INLINE void sum_each_of_four(const Vec<T> (&v)[4], T (&out)[4]) {
-    constexpr int narrow = 16 / sizeof(T);
-    using Narrow = typename VectorOf<T, narrow>::type;
-    Narrow s[4];
-    for (int i = 0; i < 4; ++i) {
-        Narrow part[Simd<T>::lanes / narrow];
-        std::memcpy(&part, &v[i], sizeof v[i]);
-        for (int w = Simd<T>::lanes / narrow; w > 1; w /= 2)
-            for (int k = 0; k < w / 2; ++k) part[k] += part[k + w / 2];
-        s[i] = part[0];
-    }
-    if constexpr (narrow == 4) {
-        const Narrow ab = __builtin_shufflevector(s[0], s[1], 0, 4, 1, 5) +
-                          __builtin_shufflevector(s[0], s[1], 2, 6, 3, 7);
-        const Narrow cd = __builtin_shufflevector(s[2], s[3], 0, 4, 1, 5) +
-                          __builtin_shufflevector(s[2], s[3], 2, 6, 3, 7);
-        const Narrow sums = __builtin_shufflevector(ab, cd, 0, 1, 4, 5) +
-                            __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+    constexpr int W = Simd<T>::lanes, N = 16 / sizeof(T);
+    using All = std::make_index_sequence<W>;
+    using Half = std::make_index_sequence<W / 2>;
+    const Vec<T> ab = interleaved<0, N>(v[0], v[1], All()) + interleaved<1, N>(v[0], v[1], All());
+    const Vec<T> cd = interleaved<0, N>(v[2], v[3], All()) + interleaved<1, N>(v[2], v[3], All());
+    if constexpr (N == 4) {
+        using Pairs = Vec<double>;
+        const auto low = (Vec<T>)interleaved<0, 2>((Pairs)ab, (Pairs)cd, Half());
+        const auto high = (Vec<T>)interleaved<1, 2>((Pairs)ab, (Pairs)cd, Half());
+        const auto sums = folded<T>(low + high, Half());
         std::memcpy(out, &sums, sizeof sums);
     } else {
-        const Narrow ab = __builtin_shufflevector(s[0], s[1], 0, 2) +
-                          __builtin_shufflevector(s[0], s[1], 1, 3);
-        const Narrow cd = __builtin_shufflevector(s[2], s[3], 0, 2) +
-                          __builtin_shufflevector(s[2], s[3], 1, 3);
-        std::memcpy(out, &ab, sizeof ab);
-        std::memcpy(out + 2, &cd, sizeof cd);
+        const auto sums_ab = folded<T>(ab, Half()), sums_cd = folded<T>(cd, Half());
+        std::memcpy(out, &sums_ab, sizeof sums_ab);
+        std::memcpy(out + 2, &sums_cd, sizeof sums_cd);
     }
 }
 

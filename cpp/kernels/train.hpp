@@ -5,6 +5,7 @@
 
 #include "backward.hpp"
 #include "online.hpp"
+#include "permuted.hpp"
 #include "optimizers.hpp"
 #include "pulse.hpp"
 #include "../random.hpp"
@@ -89,8 +90,9 @@ class BatchGradient {
     Buffer<Score> scores_;
 };
 
-// The gradient of one row, by the kernels that run along the levels of the tree.
-template <class T>
+// The gradient of one row, by the kernels that run along the levels of the tree: OneRow, or
+// PermutedRow where it fits.
+template <class T, class Row = OneRow<T>>
 class RowGradient {
   public:
     RowGradient(const Tree& t, const Layout& layout, const SampleView<T>& sample,
@@ -114,7 +116,7 @@ class RowGradient {
     const Layout& layout_;
     const SampleView<T>& sample_;
     const LossRule<T>& rule_;
-    OneRow<T> one_;
+    Row one_;
     Buffer<T> slopes_;
 };
 
@@ -148,17 +150,9 @@ class Trainer {
         optimizer_.load_state(task_.state, n_parameters(t_));
         optimizer_.step_count = *task_.step;
         keep_best();
-        // The kernels for one row know nothing of threads or blocks, and are faster at it.
-        if (batch_size_ == 1) {
-            RowGradient<T> gradient(t_, layout_, sample_, rule_);
-            epochs(gradient);
-        } else if (batch_size_ <= 16) {
-            BatchGradient<T, 16> gradient(t_, layout_, sample_, rule_, team_, batch_size_, &pulse_);
-            epochs(gradient);
-        } else {
-            BatchGradient<T, 32> gradient(t_, layout_, sample_, rule_, team_, batch_size_, &pulse_);
-            epochs(gradient);
-        }
+        if (batch_size_ == 1) online_epochs();
+        else if (batch_size_ <= 16) batch_epochs<16>();
+        else batch_epochs<32>();
         layout_.unpack(theta_.get(), task_.theta);
         optimizer_.save_state(task_.state, n_parameters(t_));
         *task_.step = optimizer_.step_count;
@@ -167,6 +161,23 @@ class Trainer {
 
   private:
     bool selecting() const { return settings_.select != Select::never; }
+
+    // The kernels for one row know nothing of threads or blocks, and are faster at it.
+    void online_epochs() {
+        if constexpr (PermutedRow<T>::possible)
+            if (PermutedRow<T>::fits(t_)) {
+                RowGradient<T, PermutedRow<T>> gradient(t_, layout_, sample_, rule_);
+                return epochs(gradient);
+            }
+        RowGradient<T> gradient(t_, layout_, sample_, rule_);
+        epochs(gradient);
+    }
+
+    template <int R>
+    void batch_epochs() {
+        BatchGradient<T, R> gradient(t_, layout_, sample_, rule_, team_, batch_size_, &pulse_);
+        epochs(gradient);
+    }
 
     template <class Gradient>
     void epochs(Gradient& gradient) {
@@ -264,11 +275,15 @@ class Trainer {
         }
         if (!selecting()) keep_best();
         const bool stop = hooks_.epoch_done && hooks_.epoch_done(hooks_.context, report);
-        if (stop) finish(Status::callback);
+        if (stop) finish(is_interrupted() ? Status::interrupted : Status::callback);
         const bool stale = settings_.patience > 0 && settings_.select == Select::epoch &&
                            epoch_ - std::max(outcome_.best_epoch, 0) >= settings_.patience;
         if (!stop && stale) finish(Status::early_stopped);
         return stop || stale;
+    }
+
+    bool is_interrupted() const {
+        return hooks_.interrupted && hooks_.interrupted(hooks_.context);
     }
 
     void accept(double value) {

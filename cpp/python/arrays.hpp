@@ -5,11 +5,13 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "../engine.hpp"
+#include "../jobs.hpp"
 
 namespace bnt {
 
@@ -129,13 +131,17 @@ inline std::string as_text(nb::handle value, const std::string& name) {
     return nb::cast<std::string>(value);
 }
 
+inline Dtype dtype_of(const AnyArray& X, const char* name) {
+    if (X.dtype() == nb::dtype<double>()) return Dtype::float64;
+    if (X.dtype() == nb::dtype<float>()) return Dtype::float32;
+    if (X.dtype() == nb::dtype<uint8_t>()) return Dtype::uint8;
+    fail_type(std::string(name) + " must be float64, float32 or uint8");
+}
+
 // A table of rows, read as it is.
 inline Table as_table(const AnyArray& X, const char* name) {
     Table table;
-    if (X.dtype() == nb::dtype<double>()) table.dtype = Dtype::float64;
-    else if (X.dtype() == nb::dtype<float>()) table.dtype = Dtype::float32;
-    else if (X.dtype() == nb::dtype<uint8_t>()) table.dtype = Dtype::uint8;
-    else fail_type(std::string(name) + " must be float64, float32 or uint8");
+    table.dtype = dtype_of(X, name);
     if (X.ndim() != 2)
         fail(std::string(name) + " must have two dimensions, it has " + std::to_string(X.ndim()));
     if (X.shape(0) >= size_t(1) << 31) fail(std::string(name) + " has more than 2^31 rows");
@@ -146,11 +152,27 @@ inline Table as_table(const AnyArray& X, const char* name) {
     return table;
 }
 
+// A single row as a table.
+inline Table as_row(const AnyArray& x, const char* name) {
+    Table table;
+    table.dtype = dtype_of(x, name);
+    if (x.size() >= size_t(1) << 31) fail(std::string(name) + " has more than 2^31 columns");
+    table.data = x.data();
+    table.n_rows = 1;
+    table.n_columns = int(x.size());
+    return table;
+}
+
 inline AnyArray as_rows(nb::handle X, const char* name) {
     AnyArray rows;
     if (!nb::try_cast<AnyArray>(X, rows, false))
         fail_type(std::string(name) + " must be a C-contiguous array of float64, float32 or uint8");
     return rows;
+}
+
+// A number of threads, at most one for each processor.
+inline int as_threads(nb::handle value) {
+    return int(std::min<int64_t>(as_whole(value, "n_threads", 1, INT32_MAX), available_processors()));
 }
 
 }  // namespace bnt

@@ -3,11 +3,9 @@
 #include <exception>
 
 #include "../dispatch.hpp"
-#include "../jobs.hpp"
-#include "../structure.hpp"
-#include "arrays.hpp"
 #include "bindings.hpp"
 #include "signals.hpp"
+#include "weighted_tree.hpp"
 
 using namespace nanobind::literals;
 
@@ -22,14 +20,11 @@ struct Group {
     std::vector<const T*> theta;
     int64_t work = 0;
 
-    // Keeps pointers only: the caller's lists keep the arrays alive.
-    void add(const Tree& tree, const In<T>& parameters) {
-        if (int64_t(parameters.size()) != n_parameters(tree))
-            fail("parameters has " + std::to_string(parameters.size()) + " entries, the tree has " +
-                 std::to_string(n_parameters(tree)));
-        trees.push_back(&tree);
-        theta.push_back(parameters.data());
-        work += parameters.size();
+    // Keeps pointers only: the caller's trees keep the arrays alive.
+    void add(const WeightedTree& tree) {
+        trees.push_back(&tree.tree());
+        theta.push_back(tree.theta<T>());
+        work += n_weights(tree.tree());
     }
 
     ForwardProblem run(const Table& table, bool softmax, T* out, double* sum, int n_threads,
@@ -49,6 +44,11 @@ nb::object described(const ForwardProblem& problem) {
     return nb::none();
 }
 
+[[noreturn]] void fail_features(const Table& table, const Tree& tree) {
+    fail("X has " + std::to_string(table.n_columns) + " features, but the tree has " +
+         std::to_string(tree.n_inputs) + " inputs");
+}
+
 template <class F>
 void without_gil(bool wanted, F&& f) {
     if (!wanted) return f();  // over before another thread could use the GIL
@@ -56,34 +56,27 @@ void without_gil(bool wanted, F&& f) {
     f();
 }
 
-nb::tuple forward(nb::list structures, nb::list parameters, nb::handle X, nb::handle threads,
-                  bool softmax, bool mean) {
+nb::tuple forward(nb::list trees, nb::handle X, nb::handle threads, bool softmax, bool mean) {
     const AnyArray rows = as_rows(X, "X");
     const Table table = as_table(rows, "X");
-    const int n_threads = int(std::min<int64_t>(
-        as_whole(threads, "n_threads", 1, INT32_MAX), available_processors()));
-    const size_t n_trees = structures.size(), n = size_t(table.n_rows);
-    if (n_trees == 0 || n_trees != parameters.size()) fail("one parameter vector for each tree is needed");
+    const int n_threads = as_threads(threads);
+    const size_t n_trees = trees.size(), n = size_t(table.n_rows);
+    if (n_trees == 0) fail("there are no trees");
     Group<float> single;
     Group<double> full;
     std::vector<nb::object> alive;  // the list may be changed by another thread meanwhile
     const Tree* first = nullptr;
-    for (size_t i = 0; i < n_trees; ++i) {
-        const nb::object structure = structures[i];
-        const Structure* own = nullptr;
-        if (!nb::try_cast<const Structure*>(structure, own) || !own) fail_type("structures must hold Structure objects");
-        const Tree& tree = own->tree();
+    for (nb::handle entry : trees) {
+        const WeightedTree* weighted = nullptr;
+        if (!nb::try_cast<const WeightedTree*>(entry, weighted) || !weighted)
+            fail_type("trees must hold WeightedTree objects");
+        alive.push_back(nb::borrow(entry));
+        const Tree& tree = weighted->tree();
         if (!first) first = &tree;
-        if (tree.n_inputs != table.n_columns)
-            fail("X has " + std::to_string(table.n_columns) + " features, but the tree has " +
-                 std::to_string(tree.n_inputs) + " inputs");
+        if (tree.n_inputs != table.n_columns) fail_features(table, tree);
         if (tree.n_outputs != first->n_outputs) fail("the trees differ in their number of outputs");
-        In<float> theta32;
-        const nb::object vector = parameters[i];
-        alive.push_back(structure);
-        alive.push_back(vector);
-        if (nb::try_cast<In<float>>(vector, theta32, false)) single.add(tree, theta32);
-        else full.add(tree, as_array<double>(vector, "parameters"));
+        if (weighted->is_single()) single.add(*weighted);
+        else full.add(*weighted);
     }
     const size_t k = size_t(first->n_outputs);
     SignalCheck signals;
@@ -115,15 +108,54 @@ nb::tuple forward(nb::list structures, nb::list parameters, nb::handle X, nb::ha
     return single.trees.empty() ? run_in(full) : run_in(single);
 }
 
+// The outputs of one tree, for a table or a single row of one dimension; or what went wrong. The
+// shortest way from a row to its outputs: no lists, no further dimension.
+nb::object forward_tree(const WeightedTree& weighted, nb::handle X, nb::handle threads,
+                        bool softmax) {
+    const AnyArray rows = as_rows(X, "X");
+    const Tree& tree = weighted.tree();
+    const bool is_row = rows.ndim() == 1;
+    if (!is_row && rows.ndim() != 2)
+        fail("X must have one or two dimensions, it has " + std::to_string(rows.ndim()));
+    const Table table = is_row ? as_row(rows, "X") : as_table(rows, "X");
+    if (tree.n_inputs != table.n_columns) fail_features(table, tree);
+    const int n_threads = table.n_rows == 1 ? 1 : as_threads(threads);
+    const size_t n = size_t(table.n_rows), k = size_t(tree.n_outputs);
+    SignalCheck signals;
+    ForwardProblem problem;
+    const auto run_in = [&](auto zero) {
+        using T = decltype(zero);
+        const Tree* const trees[] = {&tree};
+        const T* const theta[] = {weighted.theta<T>()};
+        T* out = new T[n * k];
+        nb::capsule owner(out, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+        const ForwardTask<T> task{trees, theta, 1, table, softmax, out, nullptr, n_threads};
+        const Engine& engine = engine_for(Operation::forward, sizeof(T) == 4, n_weights(tree));
+        without_gil(n > 1, [&] { problem = engine.kernels<T>().forward(task, signals.hooks()); });
+        signals.rethrow();
+        if (problem.input.row >= 0) return described(problem);
+        if (is_row) return nb::cast(nb::ndarray<nb::numpy, T>(out, {k}, owner));
+        return nb::cast(nb::ndarray<nb::numpy, T>(out, {n, k}, owner));
+    };
+    return weighted.is_single() ? run_in(float{}) : run_in(double{});
+}
+
 }  // namespace
 
 void bind_forward(nb::module_& m) {
-    m.def("forward", &forward, "structures"_a, "parameters"_a, "X"_a, "n_threads"_a, "softmax"_a,
-          "mean"_a,
+    m.def("forward_tree", &forward_tree, "tree"_a, "X"_a, "n_threads"_a, "softmax"_a,
+          "Return the outputs of one tree for a table or a row, or (what, row, column) of an input "
+          "that is not finite.",
+          nb::sig("def forward_tree(tree: WeightedTree, X: object, n_threads: int, "
+                  "softmax: bool) -> numpy.typing.NDArray[typing.Any] | tuple[str, int, int]"));
+    m.def("forward", &forward, "trees"_a, "X"_a, "n_threads"_a, "softmax"_a, "mean"_a,
           "Return the outputs of trees for all rows and (what, row, column) of a number that is not "
           "finite, or None.\n\n"
           "Outputs are of shape (n_trees, n_rows, n_outputs) and of the dtype of the trees; with "
-          "`mean`, float64 of shape (n_rows, n_outputs).");
+          "`mean`, float64 of shape (n_rows, n_outputs).",
+          nb::sig("def forward(trees: list[WeightedTree], X: object, n_threads: int, "
+                  "softmax: bool, mean: bool) -> "
+                  "tuple[numpy.typing.NDArray[typing.Any], tuple[str, int, int] | None]"));
 }
 
 }  // namespace bnt

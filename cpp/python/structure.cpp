@@ -1,8 +1,7 @@
-// The structure of a tree as a Python object.
-#include "../structure.hpp"
-
+// The structure of a tree, and a structure with weights, as Python objects.
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "weighted_tree.hpp"
 
 using namespace nanobind::literals;
 
@@ -16,40 +15,70 @@ nb::object view(nb::handle self, const int32_t* data, size_t n) {
 }
 
 template <class Get>
-void array_property(nb::class_<Structure>& cls, const char* name, Get get) {
-    cls.def_prop_ro(name, [get](nb::handle self) {
-        const Tree& t = nb::cast<const Structure&>(self).tree();
-        const auto [data, n] = get(t);
+auto array_of(Get get) {
+    return [get](nb::handle self) {
+        const auto [data, n] = get(nb::cast<const Structure&>(self).tree());
         return view(self, data, size_t(n));
-    });
+    };
 }
 
 }  // namespace
 
 void bind_structure(nb::module_& m) {
-    auto cls = nb::class_<Structure>(m, "Structure", "The checked structure of a tree, shared by all trees that have it.")
+    nb::class_<Structure>(
+        m, "Structure", "The checked structure of a tree, shared by all trees that have it.")
         .def("__init__",
              [](Structure* self, nb::handle n_inputs, nb::handle n_outputs, nb::handle parent,
                 nb::handle activation, nb::handle leaf_parent, nb::handle leaf_input,
-                nb::handle activation_parameters, bool trains_activations) {
+                nb::handle activation_parameters, nb::handle trains_activations) {
                  constexpr int64_t most = (int64_t(1) << 31) - 1;
-                 new (self) Structure(int(as_whole(n_inputs, "n_inputs", 1, most)),
-                                      int(as_whole(n_outputs, "n_outputs", 1, most)),
-                                      as_vector<int32_t>(parent, "parent"),
-                                      as_vector<uint8_t>(activation, "activation"),
-                                      as_vector<int32_t>(leaf_parent, "leaf_parent"),
-                                      as_vector<int32_t>(leaf_input, "leaf_input"),
-                                      as_vector<double>(activation_parameters, "activation_parameters"),
-                                      trains_activations);
+                 new (self) Structure(
+                     int(as_whole(n_inputs, "n_inputs", 1, most)),
+                     int(as_whole(n_outputs, "n_outputs", 1, most)),
+                     as_vector<int32_t>(parent, "parent"),
+                     as_vector<uint8_t>(activation, "activation"),
+                     as_vector<int32_t>(leaf_parent, "leaf_parent"),
+                     as_vector<int32_t>(leaf_input, "leaf_input"),
+                     as_vector<double>(activation_parameters, "activation_parameters"),
+                     as_bool(trains_activations, "trains_activations"));
              },
              "n_inputs"_a, "n_outputs"_a, "parent"_a, "activation"_a, "leaf_parent"_a,
-             "leaf_input"_a, "activation_parameters"_a, "trains_activations"_a)
+             "leaf_input"_a, "activation_parameters"_a, "trains_activations"_a,
+             nb::sig("def __init__(self, n_inputs: int, n_outputs: int, "
+                     "parent: numpy.typing.NDArray[typing.Any], activation: numpy.typing.NDArray[typing.Any], "
+                     "leaf_parent: numpy.typing.NDArray[typing.Any], "
+                     "leaf_input: numpy.typing.NDArray[typing.Any], "
+                     "activation_parameters: numpy.typing.NDArray[typing.Any], "
+                     "trains_activations: bool) -> None"))
         .def_prop_ro("n_parameters", [](const Structure& s) { return n_parameters(s.tree()); })
-        .def_prop_ro("n_weights", [](const Structure& s) { return n_weights(s.tree()); });
-    array_property(cls, "child_start", [](const Tree& t) { return std::pair(t.child_start, t.n_nodes + 1); });
-    array_property(cls, "leaf_start", [](const Tree& t) { return std::pair(t.leaf_start, t.n_nodes + 1); });
-    array_property(cls, "level_start", [](const Tree& t) { return std::pair(t.level_start, t.n_levels + 1); });
-    array_property(cls, "activation_parameter_start", [](const Tree& t) { return std::pair(t.phi_start, t.n_nodes + 1); });
+        .def_prop_ro("output_activation",
+                     [](const Structure& s) { return s.tree().output_activation; },
+                     "Code of the activation that all outputs have, or -1.")
+        .def_prop_ro("hidden_activation",
+                     [](const Structure& s) { return s.tree().hidden_activation; },
+                     "Code of the activation that all other nodes have, or -1.")
+        .def_prop_ro("n_weights", [](const Structure& s) { return n_weights(s.tree()); })
+        .def_prop_ro("child_start",
+                     array_of([](const Tree& t) { return std::pair(t.child_start, t.n_nodes + 1); }),
+                     nb::sig("def child_start(self) -> numpy.typing.NDArray[numpy.int32]"))
+        .def_prop_ro("leaf_start",
+                     array_of([](const Tree& t) { return std::pair(t.leaf_start, t.n_nodes + 1); }),
+                     nb::sig("def leaf_start(self) -> numpy.typing.NDArray[numpy.int32]"))
+        .def_prop_ro("level_start",
+                     array_of([](const Tree& t) { return std::pair(t.level_start, t.n_levels + 1); }),
+                     nb::sig("def level_start(self) -> numpy.typing.NDArray[numpy.int32]"))
+        .def_prop_ro(
+            "activation_parameter_start",
+            array_of([](const Tree& t) { return std::pair(t.phi_start, t.n_nodes + 1); }),
+            nb::sig("def activation_parameter_start(self) -> numpy.typing.NDArray[numpy.int32]"));
+    nb::class_<WeightedTree>(m, "WeightedTree", "A structure with weights.")
+        .def("__init__",
+             [](WeightedTree* self, nb::handle structure, nb::handle parameters) {
+                 new (self) WeightedTree(structure, parameters);
+             },
+             "structure"_a, "parameters"_a,
+             nb::sig("def __init__(self, structure: Structure, "
+                     "parameters: numpy.typing.NDArray[typing.Any]) -> None"));
 }
 
 }  // namespace bnt

@@ -5,15 +5,16 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <deque>
+#include <optional>
 #include <variant>
 
 #include "../dispatch.hpp"
 #include "../jobs.hpp"
 #include "../random.hpp"
-#include "../structure.hpp"
-#include "arrays.hpp"
 #include "bindings.hpp"
 #include "signals.hpp"
+#include "weighted_tree.hpp"
 
 using namespace nanobind::literals;
 
@@ -195,13 +196,16 @@ struct RowChoice {
 using Vector = std::variant<std::vector<float>, std::vector<double>>;
 
 Vector as_parameters(nb::handle object, const char* name, size_t size) {
+    const auto copied = [&](const auto& array) -> Vector {
+        if (array.size() != size)
+            fail(std::string(name) + " has " + std::to_string(array.size()) + " entries, " +
+                 std::to_string(size) + " are needed");
+        using T = std::decay_t<decltype(array.data()[0])>;
+        return std::vector<T>(array.data(), array.data() + array.size());
+    };
     In<float> single;
-    if (nb::try_cast<In<float>>(object, single, false)) {
-        as_array<float>(object, name, size);
-        return std::vector<float>(single.data(), single.data() + single.size());
-    }
-    const In<double> full = as_array<double>(object, name, size);
-    return std::vector<double>(full.data(), full.data() + full.size());
+    if (nb::try_cast<In<float>>(object, single, false)) return copied(single);
+    return copied(as_array<double>(object, name));
 }
 
 nb::object as_numpy(const Vector& vector, nb::handle owner) {
@@ -230,21 +234,20 @@ struct Result {
 // One tree to be trained. Python objects are kept alive by the caller's list of jobs, arrays here.
 class Job {
   public:
-    Job(nb::handle structure, nb::handle parameters, nb::handle settings, nb::handle seed,
+    Job(nb::handle start, nb::handle settings, nb::handle seed,
         nb::handle rows, nb::handle weights, nb::handle val_rows, nb::handle val_weights,
         nb::handle input_offset, nb::handle input_factor, nb::handle target_offset,
         nb::handle target_factor, nb::handle state, nb::handle step)
-        : structure_(nb::borrow(structure)), settings_(nb::borrow(settings)), rows_(nb::borrow(rows)),
+        : weighted_(nb::borrow(start)), settings_(nb::borrow(settings)), rows_(nb::borrow(rows)),
           weights_(nb::borrow(weights)), val_rows_(nb::borrow(val_rows)), val_weights_(nb::borrow(val_weights)),
           seed_(as_seed(seed)), step_(as_whole(step, "step", 0, INT64_MAX)) {
-        const size_t n = size_t(n_parameters(tree()));
-        start_ = as_parameters(parameters, "parameters", n);
-        const size_t n_state = n * registry().optimizers[this->settings().optimizer.code].n_state;
+        const auto& weighted = nb::cast<const WeightedTree&>(weighted_);
+        n_parameters_ = size_t(n_parameters(weighted.tree()));
+        n_state_ = n_parameters_ * registry().optimizers[this->settings().optimizer.code].n_state;
         if (!state.is_none()) {
-            state_ = as_parameters(state, "optimizer_state", n_state);
-            if (state_.index() != start_.index()) fail_type("optimizer_state is of another dtype");
-        } else {
-            std::visit([&](const auto& v) { state_ = std::decay_t<decltype(v)>(n_state); }, start_);
+            state_ = as_parameters(state, "optimizer_state", n_state_);
+            if ((state_->index() == 0) != weighted.is_single())
+                fail_type("optimizer_state is of another dtype");
         }
         const size_t n_inputs = size_t(tree().n_inputs);
         input_offset_ = as_optional_array<double>(input_offset, "the offsets of the inputs", n_inputs);
@@ -256,7 +259,7 @@ class Job {
         }
     }
 
-    const Tree& tree() const { return nb::cast<const Structure&>(structure_).tree(); }
+    const Tree& tree() const { return nb::cast<const WeightedTree&>(weighted_).tree(); }
     const Settings& settings() const { return nb::cast<const Settings&>(settings_); }
 
     // Checks the job against the data and prepares its samples; needs the GIL.
@@ -306,12 +309,22 @@ class Job {
 
     // What the job gives if it is never run.
     Result untouched() const {
-        Result result{start_, state_, step_, {}, {}, 0};
+        Result result;
+        const auto& weighted = nb::cast<const WeightedTree&>(weighted_);
+        const auto start_in = [&](auto zero) {
+            using T = decltype(zero);
+            const T* theta = weighted.theta<T>();
+            result.parameters = std::vector<T>(theta, theta + n_parameters_);
+            result.state = state_ ? *state_ : Vector(std::vector<T>(n_state_));
+        };
+        if (weighted.is_single()) start_in(float{});
+        else start_in(double{});
+        result.step = step_;
         result.outcome.status = Status::interrupted;
         return result;
     }
 
-    bool single_precision() const { return start_.index() == 0; }
+    bool single_precision() const { return nb::cast<const WeightedTree&>(weighted_).is_single(); }
 
   private:
     // Writes down what each epoch gave, and passes it on.
@@ -330,107 +343,133 @@ class Job {
         }
     };
 
-    nb::object structure_, settings_, rows_, weights_, val_rows_, val_weights_;
+    nb::object weighted_, settings_, rows_, weights_, val_rows_, val_weights_;
     uint64_t seed_;
     int64_t step_;
-    Vector start_, state_;
+    size_t n_parameters_ = 0, n_state_ = 0;
+    std::optional<Vector> state_;  // none: zeros
     In<double> input_offset_, input_factor_, target_offset_, target_factor_;
     Sample training_, validation_;
     const Tree* tree_ = nullptr;
     const Settings* settings_used_ = nullptr;
 };
 
-// Python's side of a call of train.
+// Python's side of a call of train: takes jobs from an iterator, keeps them and their results.
 class PythonListener : public JobListener {
   public:
-    PythonListener(nb::object on_epoch, nb::object on_job, const std::vector<Job*>& jobs,
-                   const std::vector<Result>& results)
-        : on_epoch_(std::move(on_epoch)), on_job_(std::move(on_job)), jobs_(jobs),
-          results_(results), wants_epochs_(!on_epoch_.is_none()), wants_jobs_(!on_job_.is_none()) {}
+    struct Item {
+        Job* job;
+        Result result;
+    };
+
+    PythonListener(nb::object jobs, const Data& data, const Data* validation, nb::object on_epoch,
+                   nb::object on_job)
+        : jobs_(nb::iter(jobs)), data_(data), validation_(validation),
+          on_epoch_(std::move(on_epoch)), on_job_(std::move(on_job)),
+          wants_epochs_(!on_epoch_.is_none()), wants_jobs_(!on_job_.is_none()) {}
+
+    void* next_job() override {
+        nb::gil_scoped_acquire gil;
+        void* next = nullptr;
+        signals_.keep([&] {
+            nb::object entry = nb::steal(PyIter_Next(jobs_.ptr()));
+            if (!entry.is_valid()) {
+                if (PyErr_Occurred()) throw nb::python_error();
+                return false;
+            }
+            Job* job = nullptr;
+            if (!nb::try_cast<Job*>(entry, job) || !job) fail_type("jobs must be Job objects");
+            job->prepare(data_, validation_);
+            alive_.push_back(entry);
+            next = &items_.emplace_back(Item{job, job->untouched()});
+            return false;
+        });
+        return next;
+    }
 
     bool interrupted() override { return signals_.raised(); }
     bool wants_epochs() const override { return wants_epochs_; }
     bool wants_jobs() const override { return wants_jobs_; }
 
-    bool epoch_done(int job, const EpochReport& r) override {
+    bool epoch_done(int number, const EpochReport& r) override {
         nb::gil_scoped_acquire gil;
         return signals_.keep([&] {
-            nb::object weights = jobs_[job]->single_precision()
-                ? new_array(static_cast<const float*>(r.theta), {size_t(r.n_parameters)})
-                : new_array(static_cast<const double*>(r.theta), {size_t(r.n_parameters)});
-            return as_bool(on_epoch_(job, r.epoch, r.train_loss, r.train_error, r.val_loss, r.val_error, r.learning_rate, weights), "what a callback returns");
+            const size_t n = size_t(r.n_parameters);
+            nb::object weights = items_[number].job->single_precision()
+                                     ? new_array(static_cast<const float*>(r.theta), {n})
+                                     : new_array(static_cast<const double*>(r.theta), {n});
+            return as_bool(on_epoch_(number, r.epoch, r.train_loss, r.train_error, r.val_loss,
+                                     r.val_error, r.learning_rate, weights),
+                           "what a callback returns");
         });
     }
 
-    bool job_done(int job) override {
+    bool job_done(int number) override {
         nb::gil_scoped_acquire gil;
-        return signals_.keep([&] { return as_bool(on_job_(job, Result(results_[job])), "what a callback returns"); });
+        return signals_.keep([&] {
+            return as_bool(on_job_(number, Result(items_[number].result)),
+                           "what a callback returns");
+        });
     }
 
-    nb::object exception() const { return signals_.exception(); }
+    // What came of all jobs so far, and what Python raised meanwhile or None.
+    nb::tuple outcome() {
+        nb::list results;
+        for (Item& item : items_) results.append(nb::cast(std::move(item.result)));
+        return nb::make_tuple(results, signals_.exception());
+    }
 
   private:
+    nb::iterator jobs_;
+    const Data& data_;
+    const Data* validation_;
     nb::object on_epoch_, on_job_;
-    const std::vector<Job*>& jobs_;
-    const std::vector<Result>& results_;
     bool wants_epochs_, wants_jobs_;
+    std::deque<Item> items_;  // items stay where they are: workers write to them
+    std::vector<nb::object> alive_;
     SignalCheck signals_;
 };
 
-// The results of the jobs, and what Python raised meanwhile.
-nb::tuple train(nb::list jobs, const Data& data, const Data* validation, nb::handle threads,
-                nb::object on_epoch, nb::object on_job) {
-    const int n_threads = int(as_whole(threads, "n_threads", 1, INT32_MAX));
-    std::vector<Job*> all;
-    std::vector<nb::object> alive;
-    for (nb::handle entry : jobs) {
-        Job* job = nullptr;
-        if (!nb::try_cast<Job*>(entry, job) || !job) fail_type("jobs must hold Job objects");
-        job->prepare(data, validation);
-        all.push_back(job);
-        alive.push_back(nb::borrow(entry));
-    }
-    std::vector<Result> results;
-    for (const Job* job : all) results.push_back(job->untouched());
-    PythonListener listener(on_epoch, on_job, all, results);
-    struct Context {
-        const std::vector<Job*>& jobs;
-        std::vector<Result>& results;
-    } context{all, results};
+nb::tuple train(nb::object jobs, nb::handle expected, const Data& data, const Data* validation,
+                nb::handle threads, nb::object on_epoch, nb::object on_job) {
+    const int n_threads = as_threads(threads);
+    const int n_expected = int(as_whole(expected, "n_expected", 0, INT32_MAX));
+    PythonListener listener(std::move(jobs), data, validation, std::move(on_epoch),
+                            std::move(on_job));
     {
         nb::gil_scoped_release release;
-        run_jobs(int(all.size()), n_threads,
-                 [](void* c, int job, int n, const Hooks& hooks) {
-                     auto* self = static_cast<Context*>(c);
-                     self->jobs[job]->run(n, hooks, self->results[job]);
+        run_jobs(n_expected, n_threads,
+                 [](void* job, int n, const Hooks& hooks) {
+                     auto* item = static_cast<PythonListener::Item*>(job);
+                     item->job->run(n, hooks, item->result);
                  },
-                 &context, listener);
+                 listener);
     }
-    nb::list made;
-    for (Result& result : results) made.append(nb::cast(std::move(result)));
-    return nb::make_tuple(made, listener.exception());
+    return listener.outcome();
 }
 
-nb::tuple gradient(const Structure& structure, nb::handle parameters, const Data& data,
-                   nb::handle weights, nb::handle loss, nb::handle loss_parameters, nb::handle threads) {
-    const Tree& t = structure.tree();
+nb::tuple gradient(const WeightedTree& weighted, const Data& data, nb::handle weights,
+                   nb::handle loss, nb::handle loss_parameters, nb::handle threads) {
+    const Tree& t = weighted.tree();
     const LossSettings settings = as_loss(loss, loss_parameters);
     data.check_fits(t, settings);
     const RowChoice choice(nb::none(), weights, data, "rows");
     const Sample sample = choice.sample(data);
-    const int n_threads = int(std::min<int64_t>(as_whole(threads, "n_threads", 1, INT32_MAX), available_processors()));
-    const Vector theta = as_parameters(parameters, "parameters", size_t(n_parameters(t)));
-    return std::visit([&](const auto& v) {
-        using T = typename std::decay_t<decltype(v)>::value_type;
-        std::vector<T> g(v.size());
+    const int n_threads = as_threads(threads);
+    const auto run_in = [&](auto zero) {
+        using T = decltype(zero);
+        std::vector<T> g(size_t(n_parameters(t)));
         double value;
         {
             nb::gil_scoped_release release;
-            const Engine& engine = engine_for(sample.n == 1 ? Operation::online : Operation::batch, sizeof(T) == 4, n_weights(t));
-            value = engine.kernels<T>().gradient(t, v.data(), sample, settings, n_threads, g.data());
+            const Operation operation = sample.n == 1 ? Operation::online : Operation::batch;
+            const Engine& engine = engine_for(operation, sizeof(T) == 4, n_weights(t));
+            value = engine.kernels<T>().gradient(t, weighted.theta<T>(), sample, settings,
+                                                 n_threads, g.data());
         }
         return nb::make_tuple(value, new_array(g.data(), {g.size()}));
-    }, theta);
+    };
+    return weighted.is_single() ? run_in(float{}) : run_in(double{});
 }
 
 nb::object order_of_epoch(nb::handle seed, nb::handle epoch, nb::handle n_rows) {
@@ -473,42 +512,91 @@ nb::object first_not_finite(nb::handle rows) {
 
 void bind_training(nb::module_& m) {
     nb::class_<Settings>(m, "Settings", "How a tree is trained, checked and ready for use.")
-        .def("__init__", [](Settings* self, const nb::dict& settings) { new (self) Settings(as_settings(settings)); }, "settings"_a);
+        .def("__init__",
+             [](Settings* self, const nb::dict& settings) {
+                 new (self) Settings(as_settings(settings));
+             },
+             "settings"_a, nb::sig("def __init__(self, settings: dict[str, typing.Any]) -> None"));
     nb::class_<Data>(m, "Data", "A table with its targets: int32 class labels, or float64 values.")
-        .def("__init__", [](Data* self, nb::handle X, nb::handle y) { new (self) Data(X, y); }, "X"_a, "y"_a);
+        .def("__init__", [](Data* self, nb::handle X, nb::handle y) { new (self) Data(X, y); },
+             "X"_a, "y"_a,
+             nb::sig("def __init__(self, X: numpy.typing.NDArray[typing.Any], "
+                     "y: numpy.typing.NDArray[typing.Any]) -> None"));
     nb::class_<Job>(m, "Job", "One tree to be trained.")
         .def("__init__",
-             [](Job* self, nb::handle structure, nb::handle parameters, nb::handle settings,
-                nb::handle seed, nb::handle rows, nb::handle weights, nb::handle val_rows,
+             [](Job* self, nb::handle tree, nb::handle settings, nb::handle seed,
+                nb::handle rows, nb::handle weights, nb::handle val_rows,
                 nb::handle val_weights, nb::handle input_offset, nb::handle input_factor,
-                nb::handle target_offset, nb::handle target_factor, nb::handle state, nb::handle step) {
-                 if (!nb::isinstance<Structure>(structure)) fail_type("structure must be a Structure");
-                 if (!nb::isinstance<Settings>(settings)) fail_type("settings must be a Settings");
-                 new (self) Job(structure, parameters, settings, seed, rows, weights, val_rows, val_weights, input_offset, input_factor, target_offset, target_factor, state, step);
+                nb::handle target_offset, nb::handle target_factor, nb::handle state,
+                nb::handle step) {
+                 if (!nb::isinstance<WeightedTree>(tree)) fail_type("tree must be a WeightedTree");
+                 if (!nb::isinstance<Settings>(settings))
+                     fail_type("settings must be a Settings");
+                 new (self) Job(tree, settings, seed, rows, weights, val_rows,
+                                val_weights, input_offset, input_factor, target_offset,
+                                target_factor, state, step);
              },
-             "structure"_a, "parameters"_a, "settings"_a, "seed"_a, "rows"_a.none(), "weights"_a.none(),
-             "val_rows"_a.none(), "val_weights"_a.none(), "input_offset"_a.none(), "input_factor"_a.none(),
-             "target_offset"_a.none(), "target_factor"_a.none(), "state"_a.none(), "step"_a);
+             "tree"_a, "settings"_a, "seed"_a, "rows"_a.none(),
+             "weights"_a.none(), "val_rows"_a.none(), "val_weights"_a.none(),
+             "input_offset"_a.none(), "input_factor"_a.none(), "target_offset"_a.none(),
+             "target_factor"_a.none(), "state"_a.none(), "step"_a,
+             nb::sig("def __init__(self, tree: WeightedTree, settings: Settings, seed: int, rows: numpy.typing.NDArray[typing.Any] | None, "
+                     "weights: numpy.typing.NDArray[typing.Any] | None, "
+                     "val_rows: numpy.typing.NDArray[typing.Any] | None, "
+                     "val_weights: numpy.typing.NDArray[typing.Any] | None, "
+                     "input_offset: numpy.typing.NDArray[typing.Any] | None, "
+                     "input_factor: numpy.typing.NDArray[typing.Any] | None, "
+                     "target_offset: numpy.typing.NDArray[typing.Any] | None, "
+                     "target_factor: numpy.typing.NDArray[typing.Any] | None, "
+                     "state: numpy.typing.NDArray[typing.Any] | None, step: int) -> None"));
     nb::class_<Result>(m, "Result", "What came of a job.")
-        .def_prop_ro("parameters", [](nb::handle self) { return as_numpy(nb::cast<const Result&>(self).parameters, self); })
-        .def_prop_ro("state", [](nb::handle self) { return as_numpy(nb::cast<const Result&>(self).state, self); })
+        .def_prop_ro("parameters",
+                     [](nb::handle self) {
+                         return as_numpy(nb::cast<const Result&>(self).parameters, self);
+                     },
+                     nb::sig("def parameters(self) -> numpy.typing.NDArray[typing.Any]"))
+        .def_prop_ro("state",
+                     [](nb::handle self) {
+                         return as_numpy(nb::cast<const Result&>(self).state, self);
+                     },
+                     nb::sig("def state(self) -> numpy.typing.NDArray[typing.Any]"))
         .def_ro("step", &Result::step)
         .def_prop_ro("status", [](const Result& r) { return std::string(r.status()); })
         .def_prop_ro("n_epochs", [](const Result& r) { return r.outcome.n_epochs; })
         .def_prop_ro("best_epoch", [](const Result& r) { return r.outcome.best_epoch; })
-        .def_prop_ro("history", [](nb::handle self) {
-            const auto& h = nb::cast<const Result&>(self).history;
-            return nb::cast(nb::ndarray<nb::numpy, const double>(h.data(), {h.size() / Result::kFigures, size_t(Result::kFigures)}, self));
-        })
+        .def_prop_ro("history",
+                     [](nb::handle self) {
+                         const auto& h = nb::cast<const Result&>(self).history;
+                         constexpr size_t n = Result::kFigures;
+                         return nb::cast(nb::ndarray<nb::numpy, const double>(
+                             h.data(), {h.size() / n, n}, self));
+                     },
+                     nb::sig("def history(self) -> numpy.typing.NDArray[numpy.float64]"))
         .def_ro("seconds", &Result::seconds);
-    m.def("train", &train, "jobs"_a, "data"_a, "validation"_a.none(), "n_threads"_a, "on_epoch"_a.none(), "on_job"_a.none(),
-          "Train trees; return the results and what was raised meanwhile, or None.");
-    m.def("gradient", &gradient, "structure"_a, "parameters"_a, "data"_a, "weights"_a.none(), "loss"_a, "loss_parameters"_a, "n_threads"_a,
-          "Return the mean loss of all rows and its gradient.");
+    m.def("train", &train, "jobs"_a, "n_expected"_a, "data"_a, "validation"_a.none(),
+          "n_threads"_a, "on_epoch"_a.none(), "on_job"_a.none(),
+          "Train trees; return the results and what was raised meanwhile, or None.\n\n"
+          "Jobs are taken from an iterable when a thread is about to become free; `n_expected` "
+          "says how many there will be.",
+          nb::sig("def train(jobs: collections.abc.Iterable[Job], n_expected: int, data: Data, validation: Data | None, n_threads: int, "
+                  "on_epoch: collections.abc.Callable[..., bool] | None, "
+                  "on_job: collections.abc.Callable[[int, Result], bool] | None) -> "
+                  "tuple[list[Result], BaseException | None]"));
+    m.def("untouched", [](const Job& job) { return job.untouched(); }, "job"_a,
+          "Return what a job gives if it is never run.");
+    m.def("gradient", &gradient, "tree"_a, "data"_a, "weights"_a.none(),
+          "loss"_a, "loss_parameters"_a, "n_threads"_a,
+          "Return the mean loss of all rows and its gradient.",
+          nb::sig("def gradient(tree: WeightedTree, data: Data, weights: numpy.typing.NDArray[typing.Any] | None, loss: str, "
+                  "loss_parameters: list[float], n_threads: int) -> "
+                  "tuple[float, numpy.typing.NDArray[typing.Any]]"));
     m.def("epoch_order", &order_of_epoch, "seed"_a, "epoch"_a, "n_rows"_a,
-          "Return the order in which training takes the rows in an epoch.");
+          "Return the order in which training takes the rows in an epoch.",
+          nb::sig("def epoch_order(seed: int, epoch: int, n_rows: int) -> "
+                  "numpy.typing.NDArray[numpy.int32]"));
     m.def("first_not_finite", &first_not_finite, "X"_a,
-          "Return (row, column) of the first value that is not finite, or None.");
+          "Return (row, column) of the first value that is not finite, or None.",
+          nb::sig("def first_not_finite(X: numpy.typing.NDArray[typing.Any]) -> tuple[int, int] | None"));
 }
 
 }  // namespace bnt

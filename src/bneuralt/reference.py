@@ -425,63 +425,89 @@ def _numbers(values: ArrayLike) -> list[float]:
 
 # -- optimizers ---------------------------------------------------------------------------
 #
-# Each rule takes theta, the gradient g and the learning rate eta to the next theta. What it
-# remembers is in `memory`: m and v start as vectors of zeros, t counts the updates from 1.
+# Each rule takes theta, the gradient g, the learning rate eta, what it remembers, and its
+# parameters to the next theta.
 
 
 @dataclass
 class Memory:
-    """What an optimizer carries from one update to the next."""
+    """What an optimizer carries from one update to the next.
 
-    m: Array
-    v: Array
+    m and v start as vectors of zeros, t counts the updates from 1.
+    """
+
+    m: FloatArray
+    v: FloatArray
     t: int = 0
 
 
-def _gd(o: Any, theta: Array, g: Array, eta: float, memory: Memory) -> Array:
+def _gd(theta: FloatArray, g: FloatArray, eta: float, memory: Memory) -> FloatArray:
     return theta - eta * g
 
 
-def _momentum(o: Any, theta: Array, g: Array, eta: float, memory: Memory) -> Array:
-    memory.v = o.gamma * memory.v + eta * g
+def _momentum(
+    theta: FloatArray, g: FloatArray, eta: float, memory: Memory, gamma: float
+) -> FloatArray:
+    memory.v = gamma * memory.v + eta * g
     return theta - memory.v
 
 
-def _adagrad(o: Any, theta: Array, g: Array, eta: float, memory: Memory) -> Array:
+def _adagrad(
+    theta: FloatArray, g: FloatArray, eta: float, memory: Memory, epsilon: float
+) -> FloatArray:
     memory.v = memory.v + g**2
-    return theta - eta * g / np.sqrt(memory.v + o.epsilon)
+    step: FloatArray = eta * g / np.sqrt(memory.v + epsilon)
+    return theta - step
 
 
-def _rmsprop(o: Any, theta: Array, g: Array, eta: float, memory: Memory) -> Array:
-    memory.v = o.beta * memory.v + (1 - o.beta) * g**2
-    return theta - eta * g / np.sqrt(memory.v + o.epsilon)
+def _rmsprop(
+    theta: FloatArray, g: FloatArray, eta: float, memory: Memory, beta: float, epsilon: float
+) -> FloatArray:
+    memory.v = beta * memory.v + (1 - beta) * g**2
+    step: FloatArray = eta * g / np.sqrt(memory.v + epsilon)
+    return theta - step
 
 
-def _adam(o: Any, theta: Array, g: Array, eta: float, memory: Memory) -> Array:
-    t = 1 if o.name == "adam_paper" else memory.t  # the paper corrects as if at the start
-    memory.m = o.beta1 * memory.m + (1 - o.beta1) * g
-    memory.v = o.beta2 * memory.v + (1 - o.beta2) * g**2
-    m_hat = memory.m / (1 - o.beta1**t)
-    v_hat = memory.v / (1 - o.beta2**t)
-    return theta - eta * m_hat / np.sqrt(v_hat + o.epsilon)
+def _adam(
+    theta: FloatArray,
+    g: FloatArray,
+    eta: float,
+    memory: Memory,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+) -> FloatArray:
+    memory.m = beta1 * memory.m + (1 - beta1) * g
+    memory.v = beta2 * memory.v + (1 - beta2) * g**2
+    m_hat = memory.m / (1 - beta1**memory.t)
+    v_hat = memory.v / (1 - beta2**memory.t)
+    step: FloatArray = eta * m_hat / np.sqrt(v_hat + epsilon)
+    return theta - step
 
 
-RULE: dict[str, Callable[[Any, Array, Array, float, Memory], Array]] = {
+def _adam_paper(
+    theta: FloatArray, g: FloatArray, eta: float, memory: Memory, *parameters: float
+) -> FloatArray:
+    memory.t = 1  # the paper corrects every update as if it were the first
+    return _adam(theta, g, eta, memory, *parameters)
+
+
+RULE: dict[str, Callable[..., FloatArray]] = {
     "gd": _gd,
     "momentum": _momentum,
     "nesterov": _momentum,  # the same step, from a gradient taken elsewhere: see `viewpoint`
     "adagrad": _adagrad,
     "rmsprop": _rmsprop,
     "adam": _adam,
-    "adam_paper": _adam,
+    "adam_paper": _adam_paper,
 }
 
 
-def viewpoint(optimizer: Optimizer, theta: Array, memory: Memory) -> Array:
+def viewpoint(optimizer: Optimizer, theta: FloatArray, memory: Memory) -> FloatArray:
     """Return the weights at which the gradient is taken: Nesterov's rule looks ahead."""
     if optimizer.name == "nesterov":
-        ahead: Array = theta - optimizer.gamma * memory.v
-        return ahead
+        (gamma,) = optimizer.numbers
+        return theta - gamma * memory.v
     return theta
 
 
@@ -503,7 +529,7 @@ def learning_rates(eta: float, schedule: str, n_updates: int) -> list[float]:
     raise ValueError(f"schedule={schedule!r} is not known: choose 'constant' or 'cosine'")
 
 
-def clipped(g: Array, clip_norm: float | None) -> Array:
+def clipped(g: FloatArray, clip_norm: float | None) -> FloatArray:
     """Return the gradient, scaled down to the norm `clip_norm` if it is longer."""
     norm = float(np.linalg.norm(g))
     return g if clip_norm is None or norm <= clip_norm else g * (clip_norm / norm)
@@ -573,7 +599,7 @@ def train(
     batches = [[rows[i] for i in batch] for epoch in order for batch in _batches(epoch, batch_size)]
     rates = learning_rates(learning_rate, schedule, len(batches))
     outputs = build(tree)
-    theta = tree.parameters.astype(np.float64)
+    theta: FloatArray = tree.parameters.astype(np.float64)
     position = np.arange(theta.size)  # edges and leaves shrink, biases and the rest do not
     decays = (position >= tree.bias.size) & (position < tree.structure.n_weights)
     memory = Memory(np.zeros_like(theta), np.zeros_like(theta))
@@ -582,7 +608,7 @@ def train(
         g = mean_gradient(outputs, viewpoint(optimizer, theta, memory), batch, loss)
         g = clipped(g, clip_norm)
         theta = np.where(decays, theta * (1 - eta * weight_decay), theta)
-        theta = RULE[optimizer.name](optimizer, theta, g, eta, memory)
+        theta = RULE[optimizer.name](theta, g, eta, memory, *optimizer.numbers)
     return tree.with_parameters(theta)
 
 

@@ -8,8 +8,7 @@ import pytest
 from spots import write_spots
 
 from bneuralt.cli.program import main
-from bneuralt.datasets.loading import load_dataset
-from bneuralt.paper.images.image_files import load_results
+from bneuralt.datasets import load_dataset
 from bneuralt.paper.images.ktree import (
     PUBLISHED,
     KTreeTrial,
@@ -20,9 +19,10 @@ from bneuralt.paper.images.ktree import (
     two_classes,
 )
 from bneuralt.paper.images.ktree import _frozen_bias as frozen_bias
-from bneuralt.paper.reporting.mnist_report import k_tree_table
+from bneuralt.paper.images.result_files import load_results
+from bneuralt.paper.reporting.image_tables import k_tree_table
+from bneuralt.training import TrainingSettings, train
 from bneuralt.training.optimizers import Adam
-from bneuralt.training.trainer import TrainingSettings, train
 
 
 @pytest.mark.parametrize("k", [1, 32])
@@ -56,7 +56,7 @@ def test_impossible_trees_are_refused(k, side):
 
 
 def bars(n, rng):
-    """Images of 6 x 6 with a horizontal or a vertical bar, in noise."""
+    """Return noisy images of 6 x 6 pixels with a horizontal or vertical bar."""
     y = rng.integers(0, 2, n).astype(np.int32)
     X = rng.integers(0, 60, (n, 6, 6))
     at = rng.integers(0, 6, n)
@@ -170,5 +170,5 @@ def test_three_against_five(shared):
     test_rows = two_classes(X[60_000:], images.y[60_000:])
     assert (len(train_rows[1]), len(test_rows[1])) == (11_552, 1_902)
     run = run_k_tree(8, train_rows, test_rows, trial=0, max_epochs=60)
-    assert run.accuracy > 0.7  # at the start of the way to .95
+    assert run.accuracy > 0.7  # early in a training that ends at about .95
     assert not run.is_stuck

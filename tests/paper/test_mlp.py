@@ -1,4 +1,4 @@
-"""The MLP against a plain twin, and its scores against the paper's."""
+"""The MLP compared with a simple implementation, and its scores with the paper's."""
 
 from dataclasses import replace
 
@@ -10,17 +10,17 @@ pytest.importorskip("jax", reason="the MLP experiments need jax and optax")
 import jax
 import jax.numpy as jnp
 
-from bneuralt.datasets.loading import load_dataset
+from bneuralt.datasets import load_dataset
 from bneuralt.paper.experiments import mlp
-from bneuralt.paper.experiments.grid import MLP, OPTIMIZERS, parse
+from bneuralt.paper.experiments.definitions import OPTIMIZERS, MLPExperiment, parse_experiment
 from bneuralt.paper.experiments.mlp import make_optimizer, predict, run_mlp
 from bneuralt.paper.experiments.protocols import Problem, derive_seed, get_protocol
 
 
 class NaiveMLP:
-    """One example after the other in float64, each rule written out as in Keras."""
+    """A simple implementation in float64, with the update rules of Keras."""
 
-    def __init__(self, parameters, experiment: MLP, classify: bool) -> None:
+    def __init__(self, parameters, experiment: MLPExperiment, classify: bool) -> None:
         self.p = {name: np.array(values, dtype=np.float64) for name, values in parameters.items()}
         self.e, self.classify, self.t = experiment, classify, 0
         start = 0.1 if experiment.optimizer == "adagrad" else 0.0
@@ -72,13 +72,13 @@ class NaiveMLP:
 
 @pytest.mark.parametrize("classify", [True, False])
 @pytest.mark.parametrize("optimizer", sorted(OPTIMIZERS.values()))
-def test_updates_equal_those_of_a_naive_twin(optimizer: str, classify: bool) -> None:
+def test_updates_equal_those_of_a_simple_implementation(optimizer: str, classify: bool) -> None:
     rng = np.random.default_rng(1)
     inputs, n = 5, 40
     X = rng.random((n, inputs))
     Y = np.eye(3)[rng.integers(3, size=n)] if classify else rng.random((n, 1))
     for activation, regularised in (("sigmoid", False), ("relu", True)):
-        experiment = MLP(
+        experiment = MLPExperiment(
             optimizer, activation=activation, regularised=regularised, default_rate=True, hidden=7
         )
         program = mlp._Program(experiment, classify)
@@ -96,7 +96,7 @@ def test_updates_equal_those_of_a_naive_twin(optimizer: str, classify: bool) -> 
 def test_measured_loss_and_error_and_numpy_prediction_agree() -> None:
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(30, 4)), rng.integers(3, size=30)
-    program = mlp._Program(MLP("gd", hidden=6), True)
+    program = mlp._Program(MLPExperiment("gd", hidden=6), True)
     rows = mlp._Rows(*(jnp.asarray(a, jnp.float32) for a in (X, np.eye(3)[y], X, np.eye(3)[y])))
     parameters = program.start(jax.random.key(3), rows).parameters
     loss, error = program._measure(parameters, rows.X, rows.Y)
@@ -121,9 +121,9 @@ def test_unknown_optimizer_is_refused() -> None:
         make_optimizer("lion", 0.1)
 
 
-def short(name: str, **changes) -> MLP:
-    experiment = parse(name)
-    assert isinstance(experiment, MLP)
+def short(name: str, **changes) -> MLPExperiment:
+    experiment = parse_experiment(name)
+    assert isinstance(experiment, MLPExperiment)
     return replace(experiment, **changes)
 
 
@@ -138,7 +138,7 @@ def iris() -> Problem:
 
 
 @pytest.mark.parametrize("name", ["M-S-ESy-Rn-L-D", "M-S-ESn-Rn-L-Dr-D", "M-S-ESu-Rn-L-N"])
-def test_a_run_gives_the_same_bits_in_any_company(iris: Problem, name: str) -> None:
+def test_a_run_does_not_depend_on_the_runs_beside_it(iris: Problem, name: str) -> None:
     experiment = short(name, max_epochs=10)
     together = block(experiment, iris, [0, 1, 2, 3, 4])
     for runs in ([3], [4, 1]):
@@ -150,7 +150,7 @@ def test_a_run_gives_the_same_bits_in_any_company(iris: Problem, name: str) -> N
 
 def test_runs_of_different_blocks_are_refused(iris: Problem) -> None:
     with pytest.raises(ValueError, match="one block"):
-        block(MLP("gd"), iris, [0, MLP.block])
+        block(MLPExperiment("gd"), iris, [0, MLPExperiment.block])
 
 
 def test_patience_stops_each_run_by_its_own_curve(iris: Problem) -> None:
@@ -158,15 +158,15 @@ def test_patience_stops_each_run_by_its_own_curve(iris: Problem) -> None:
     outcomes = block(experiment, iris, range(5))
     assert len({o.epochs for o in outcomes}) > 1
     for outcome in outcomes:
-        watched = np.array(outcome.curves["val_loss"])
-        assert len(watched) == outcome.epochs
-        best = int(np.argmin(watched))
+        monitored = np.array(outcome.curves["val_loss"])
+        assert len(monitored) == outcome.epochs
+        best = int(np.argmin(monitored))
         assert outcome.epochs == min(best + 1 + experiment.patience, experiment.max_epochs)
-        # The weights of the best epoch are the ones that are judged.
+        # The weights of the best epoch are scored.
         assert outcome.scores.test == pytest.approx(1 - outcome.curves["val_error"][best])
 
 
-def test_choice_by_error_keeps_the_best_seen(iris: Problem) -> None:
+def test_selection_by_error_keeps_the_best_weights(iris: Problem) -> None:
     by_epoch = block(short("M-S-ESe-Rn-L-D", max_epochs=30), iris, range(5))
     by_update = block(short("M-S-ESu-Rn-L-D", max_epochs=30), iris, range(5))
     for epoch, update in zip(by_epoch, by_update, strict=True):
@@ -176,7 +176,7 @@ def test_choice_by_error_keeps_the_best_seen(iris: Problem) -> None:
         assert update.scores.test >= epoch.scores.test
 
 
-def test_honest_runs_without_choice_watch_nothing(iris: Problem) -> None:
+def test_honest_runs_without_selection_monitor_nothing(iris: Problem) -> None:
     (outcome,) = block(short("M-S-ESn-Rn-L-D", max_epochs=3), iris, [0], "honest")
     assert set(outcome.curves) == {"train_loss", "train_error"}
     (outcome,) = block(short("M-S-ESy-Rn-L-D", max_epochs=3), iris, [0], "honest")
@@ -190,5 +190,5 @@ def test_honest_runs_without_choice_watch_nothing(iris: Problem) -> None:
 @pytest.mark.parametrize(("dataset", "published"), [("iris", 0.977), ("wine", 0.985)])
 def test_scores_are_near_those_of_table_2(dataset: str, published: float) -> None:
     problem = Problem.from_dataset(load_dataset(dataset))
-    outcomes = block(parse("M-S-ESy-Rn-L-M"), problem, range(5))
+    outcomes = block(parse_experiment("M-S-ESy-Rn-L-M"), problem, range(5))
     assert np.mean([o.scores.test for o in outcomes]) == pytest.approx(published, abs=0.03)

@@ -1,4 +1,4 @@
-"""Recognising images: recipes, protocols, the command, tables and figures."""
+"""Runs on images: recipes, protocols, the command, tables and figures."""
 
 import json
 from dataclasses import replace
@@ -9,18 +9,13 @@ from spots import spots, write_spots
 
 from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, NeuralTree, load_model
 from bneuralt.cli.program import build_parser, main
-from bneuralt.paper.images.image_files import load_results
-from bneuralt.paper.images.mnist import (
-    ImageRun,
-    classifier,
-    group_runs,
-    load_images,
-    run_images,
-    save_run,
-)
-from bneuralt.paper.images.mnist_baselines import BASELINES, measure_baseline
-from bneuralt.paper.reporting import mnist_report as report
-from bneuralt.paper.reporting.figures import to_svg
+from bneuralt.paper.images.image_baselines import IMAGE_BASELINES, run_image_baseline
+from bneuralt.paper.images.image_data import Images, load_images
+from bneuralt.paper.images.image_runs import ImageRun, group_runs, run_images
+from bneuralt.paper.images.recipes import image_classifier
+from bneuralt.paper.images.result_files import load_results, save_run
+from bneuralt.paper.reporting import image_figures, image_tables
+from bneuralt.paper.reporting.figure_files import to_svg
 
 
 @pytest.fixture(scope="module")
@@ -31,14 +26,14 @@ def images():
 @pytest.mark.parametrize("n_weights", [11_987, 23_835, 241_999])
 def test_the_paper_recipe_can_draw_every_size_of_the_paper(n_weights):
     shape = {"max_depth", "min_children", "max_children", "n_weights", "init"}
-    settings = classifier("paper", n_weights).get_params()
+    settings = image_classifier("paper", n_weights).get_params()
     tree = NeuralTree.random(784, 10, random_state=0, **{name: settings[name] for name in shape})
     assert 0.97 * n_weights <= tree.n_parameters <= n_weights
 
 
 @pytest.mark.parametrize("n_weights", [1_500, 12_000, 24_000])
 def test_a_modern_tree(n_weights, images):
-    model = classifier(n_weights=n_weights, epochs=1).fit(images.X_train, images.y_train)
+    model = image_classifier(n_weights=n_weights, epochs=1).fit(images.X_train, images.y_train)
     tree = model.tree_
     assert 0.97 * n_weights <= tree.n_parameters <= n_weights
     assert tree.depth == 2
@@ -46,19 +41,19 @@ def test_a_modern_tree(n_weights, images):
 
 
 def test_many_weights_make_several_trees():
-    model = classifier(n_weights=242_000)
+    model = image_classifier(n_weights=242_000)
     assert isinstance(model, BNeuralForestClassifier)
     assert model.n_estimators * model.n_weights <= 242_000
-    assert isinstance(classifier(n_weights=242_000, n_trees=1), BNeuralTClassifier)
-    assert isinstance(classifier("paper", n_weights=242_000), BNeuralTClassifier)
+    assert isinstance(image_classifier(n_weights=242_000, n_trees=1), BNeuralTClassifier)
+    assert isinstance(image_classifier("paper", n_weights=242_000), BNeuralTClassifier)
 
 
 def test_wrong_names_are_refused(images, tmp_path):
     with pytest.raises(ValueError, match="recipe='best'"):
-        classifier("best")
+        image_classifier("best")
     with pytest.raises(ValueError, match="protocol='best'"):
         run_images(images, protocol="best")
-    with pytest.raises(ValueError, match="name='wine' is not an image set"):
+    with pytest.raises(ValueError, match="name='wine' is not an image data set"):
         load_images("wine")
 
 
@@ -79,20 +74,13 @@ def test_a_run(recipe, protocol, images):
         assert run.test_error < 0.5
 
 
-def test_watching_decides_nothing(images):
+def test_monitoring_has_no_influence(images):
     plain, _ = run_images(images, n_weights=1500, epochs=3, n_jobs=1)
-    watched, _ = run_images(images, n_weights=1500, epochs=3, n_jobs=1, watch_test=True)
-    assert watched.test_error == plain.test_error == pytest.approx(watched.history["test"][-1])
-    assert watched.history["train"] == plain.history["train"]
-    chosen, _ = run_images(images, n_weights=1500, epochs=3, n_jobs=1, protocol="paper")
-    assert chosen.history == watched.history  # only what is kept differs
-
-
-def test_rows_for_search_hold_no_test_row(images):
-    search = images.for_search(100)
-    assert len(search.X_train) == 500
-    assert np.array_equal(search.X_test, images.X_train[500:])
-    assert not np.shares_memory(search.X_test, images.X_test)
+    monitored, _ = run_images(images, n_weights=1500, epochs=3, n_jobs=1, monitor_test=True)
+    assert monitored.test_error == plain.test_error == pytest.approx(monitored.history["test"][-1])
+    assert monitored.history["train"] == plain.history["train"]
+    selected, _ = run_images(images, n_weights=1500, epochs=3, n_jobs=1, protocol="paper")
+    assert selected.history == monitored.history  # only the selected weights differ
 
 
 # -- the command --------------------------------------------------------------------------
@@ -100,7 +88,7 @@ def test_rows_for_search_hold_no_test_row(images):
 
 @pytest.fixture(scope="module")
 def data_home(tmp_path_factory):
-    """A data folder with MNIST's form and made-up images."""
+    """Return a data folder with artificial images in the format of MNIST."""
     home = tmp_path_factory.mktemp("data")
     write_spots(home)
     return home
@@ -137,10 +125,10 @@ def test_the_command_trains_baselines(data_home, tmp_path, capsys):
     assert result.name == "CART" and result.test_error == shown["test_error"] < 0.9
     for option in (["--curves"], ["--epochs", "3"], ["--recipe", "paper"]):
         assert main([*command, *option]) == 2
-        assert f"{option[0]} does not go with --baseline CART" in capsys.readouterr().err
+        assert f"{option[0]} applies to trees only" in capsys.readouterr().err
     assert main([*common, "MLP", "--weights", "800"]) == 2
-    assert "n_weights=800 is too few for an MLP: give 805" in capsys.readouterr().err
-    for name in BASELINES:
+    assert "n_weights=800 is too few for an MLP: use 805" in capsys.readouterr().err
+    for name in IMAGE_BASELINES:
         assert build_parser().parse_args([*common, name.replace(" ", "-")]).run
 
 
@@ -158,7 +146,7 @@ def runs(images, tmp_path_factory):
     for seed in range(2):
         for n_weights in (1000, 2000):
             run, model = run_images(
-                images, n_weights=n_weights, epochs=2, seed=seed, n_jobs=1, watch_test=True
+                images, n_weights=n_weights, epochs=2, seed=seed, n_jobs=1, monitor_test=True
             )
             save_run(run, model, folder / f"{n_weights}-{seed}.json")
     return load_results(folder).runs
@@ -182,12 +170,12 @@ def test_runs_of_one_setting_are_one_group():
 
 
 def test_tables(runs, images):
-    baselines = [measure_baseline(name, images, n_weights=5000) for name in BASELINES]
+    baselines = [run_image_baseline(name, images, n_weights=5000) for name in IMAGE_BASELINES]
     assert all(0 <= baseline.test_error < 0.9 for baseline in baselines)
     sizes = {baseline.name: baseline.weights for baseline in baselines}
     assert sizes["logistic regression"] == 7850
     assert 0.8 * 5000 < sizes["MLP"] <= 5000
-    table = report.table4(runs, baselines)
+    table = image_tables.table4(runs, baselines)
     measured = table.frame[table.frame["group"] == "ours, honest"]
     assert len(measured) == 2
     assert measured["runs"].tolist() == [2, 2]
@@ -195,41 +183,43 @@ def test_tables(runs, images):
     assert measured["error_percent"].iloc[1] == pytest.approx(expected)
     assert "*6.08*" in table.to_markdown()
     assert "CART" in table.to_html()
-    assert len(report.comparison_table(runs, baselines, "mnist").rows) == 2 + len(BASELINES)
+    assert len(image_tables.comparison_table(runs, baselines, "mnist").rows) == 2 + len(
+        IMAGE_BASELINES
+    )
 
 
 def test_order_of_difficulty():
     y = np.repeat(np.arange(3), 20)
     scores = np.eye(3)[y] + np.random.default_rng(0).normal(size=(60, 3)) * [0.1, 2.0, 0.5]
-    assert [k for k, _ in report.order_of_difficulty(scores, y)] == [1, 2, 0]
+    assert [k for k, _ in image_figures.order_of_difficulty(scores, y)] == [1, 2, 0]
 
 
 def test_figures(runs, images):
     _, model = run_images(images, n_weights=1500, epochs=1, n_jobs=1)
     scores = model.predict_proba(images.X_test)
     drawn = {
-        "weights": report.error_against_weights(runs),
-        "epochs": report.error_per_epoch(runs),
-        "roc": report.roc_curves(scores, images.y_test, images.class_names),
-        "confusion": report.confusions(scores, images),
-        "tree": report.tree_picture(model.tree_, images.class_names),
+        "weights": image_figures.error_against_weights(runs),
+        "epochs": image_figures.error_per_epoch(runs),
+        "roc": image_figures.roc_curves(scores, images.y_test, images.class_names),
+        "confusion": image_figures.confusions(scores, images),
+        "tree": image_figures.tree_picture(model.tree_, images.class_names),
     }
     for name, figure in drawn.items():
         assert to_svg(figure, name).startswith("<svg")
 
 
 def test_curves_of_one_run_for_each_size(runs):
-    figure = report.error_per_epoch([*runs, *(replace(run, recipe="paper") for run in runs)])
+    figure = image_figures.error_per_epoch([*runs, *(replace(run, recipe="paper") for run in runs)])
     assert [ax.get_title() for ax in figure.axes] == ["modern recipe", "paper recipe"]
     for ax in figure.axes:
         labels = ax.get_legend_handles_labels()[1]
-        assert len(labels) == 2 + 2  # sizes, and what the styles mean
-    assert report.error_per_epoch([replace(run, history={}) for run in runs]) is None
+        assert len(labels) == 2 + 2  # two sizes, and two line styles
+    assert image_figures.error_per_epoch([replace(run, history={}) for run in runs]) is None
 
 
 def test_of_equal_sizes_the_longest_trained_is_drawn(runs):
     longer = [replace(run, epochs=9, test_error=0.5) for run in runs]
-    [ax] = report.error_against_weights([*runs, *longer]).axes
+    [ax] = image_figures.error_against_weights([*runs, *longer]).axes
     [line] = [c[0] for c in ax.containers]
     assert line.get_ydata().tolist() == [50.0, 50.0]
 
@@ -237,8 +227,17 @@ def test_of_equal_sizes_the_longest_trained_is_drawn(runs):
 # -- the real digits ----------------------------------------------------------------------
 
 
+def validation_split(images, n_held_out=10_000):
+    """Return the training rows only, with the last of them in place of the test rows."""
+    X, y = images.X_train, images.y_train
+    return Images(
+        images.name, images.shape, images.class_names,
+        X[:-n_held_out], y[:-n_held_out], X[-n_held_out:], y[-n_held_out:],
+    )  # fmt: skip
+
+
 def test_digits(shared):
     images = load_images("mnist", shared)
     assert (len(images.X_train), len(images.X_test)) == (60_000, 10_000)
-    run, _ = run_images(images.for_search(), n_weights=6_000, epochs=2, n_jobs=1)
+    run, _ = run_images(validation_split(images), n_weights=6_000, epochs=2, n_jobs=1)
     assert run.test_error < 0.09

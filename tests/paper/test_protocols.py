@@ -1,4 +1,4 @@
-"""Which rows are learned from, watched and judged; and the baselines that run under both."""
+"""Which rows are used for training, selection and scores; baselines under both protocols."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -8,21 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bneuralt.datasets.loading import load_dataset
+from bneuralt.datasets import load_dataset
 from bneuralt.paper.experiments.baselines import (
     CLASSIFICATION_ONLY,
     LABELS,
     make_estimator,
     run_baseline,
 )
-from bneuralt.paper.experiments.grid import parse
+from bneuralt.paper.experiments.definitions import parse_experiment
 from bneuralt.paper.experiments.protocols import PROTOCOLS, Problem, derive_seed, get_protocol
 
 PAPER, HONEST = PROTOCOLS["paper"], PROTOCOLS["honest"]
 
 
 def numbered(n: int, task: str = "classification") -> Problem:
-    """A problem whose rows can be told apart: the first input is the row's number."""
+    """Return a problem whose first input is the index of the row."""
     rng = np.random.default_rng(n)
     X = np.column_stack([np.arange(n), rng.normal(size=n), np.full(n, 3.0)])
     if task == "regression":
@@ -30,43 +30,43 @@ def numbered(n: int, task: str = "classification") -> Problem:
     return Problem("numbered", task, X, np.arange(n, dtype=np.int32) % 2, 2)
 
 
-def row_numbers(problem: Problem, protocol, run: int, choosing: bool) -> dict[str, list[int]]:
-    """Which rows a partition hands out, found by the input that is the row's number."""
+def row_numbers(problem: Problem, protocol, run: int, selects: bool) -> dict[str, list[int]]:
+    """Return which rows a partition provides, identified by the first input."""
     partition = protocol.partition(problem, run)
-    judged: list[np.ndarray] = []
+    scored: list[np.ndarray] = []
 
     def predict(X):
-        judged.append(X)
+        scored.append(X)
         return np.zeros(len(X), dtype=int)
 
-    watched = partition.watch(choosing)
-    X, _ = partition.learn(choosing)
-    partition.judge(predict, choosing)
-    parts = {"learn": X, "test": judged[0]}
-    if watched is not None:
-        parts["watch"] = watched[0]
-    # Scaling keeps the order of values, so ranks among all handed-out rows are row numbers.
+    monitored = partition.monitored_rows(selects)
+    X, _ = partition.training_rows(selects)
+    partition.score(predict, selects)
+    parts = {"training": X, "test": scored[0]}
+    if monitored is not None:
+        parts["monitored"] = monitored[0]
+    # Scaling keeps the order of values, so that the ranks of the rows are their indices.
     values = np.unique(np.concatenate(list(parts.values()))[:, 0])
     return {name: np.searchsorted(values, x[:, 0]).tolist() for name, x in parts.items()}
 
 
 @given(st.integers(20, 300), st.integers(0, 50))
 def test_paper_rows(n: int, run: int) -> None:
-    rows = row_numbers(numbered(n), PAPER, run, choosing=True)
-    assert sorted(rows["learn"] + rows["test"]) == list(range(n))
-    assert len(rows["learn"]) == int(0.8 * n)
-    assert rows["watch"] == rows["test"]
+    rows = row_numbers(numbered(n), PAPER, run, selects=True)
+    assert sorted(rows["training"] + rows["test"]) == list(range(n))
+    assert len(rows["training"]) == int(0.8 * n)
+    assert rows["monitored"] == rows["test"]
 
 
 @given(st.integers(20, 300), st.integers(0, 50))
 def test_honest_rows(n: int, run: int) -> None:
-    choosing = row_numbers(numbered(n), HONEST, run, choosing=True)
-    together = choosing["learn"] + choosing["watch"] + choosing["test"]
+    selects = row_numbers(numbered(n), HONEST, run, selects=True)
+    together = selects["training"] + selects["monitored"] + selects["test"]
     assert sorted(together) == list(range(n))
-    not_choosing = row_numbers(numbered(n), HONEST, run, choosing=False)
-    assert "watch" not in not_choosing
-    assert sorted(not_choosing["learn"] + not_choosing["test"]) == list(range(n))
-    assert not_choosing["test"] == choosing["test"]
+    without = row_numbers(numbered(n), HONEST, run, selects=False)
+    assert "monitored" not in without
+    assert sorted(without["training"] + without["test"]) == list(range(n))
+    assert without["test"] == selects["test"]
 
 
 def test_splits_depend_on_the_run_alone() -> None:
@@ -89,8 +89,8 @@ def test_paper_scales_by_all_rows_and_honest_by_training_rows(task: str) -> None
     for protocol in PROTOCOLS.values():
         partition = protocol.partition(problem, 0)
         seen = []
-        partition.judge(lambda X, seen=seen: seen.append(X) or np.zeros(len(X)), False)
-        X_train, y_train = partition.learn(False)
+        partition.score(lambda X, seen=seen: seen.append(X) or np.zeros(len(X)), False)
+        X_train, y_train = partition.training_rows(False)
         fitted = np.concatenate([X_train, seen[0]]) if protocol is PAPER else X_train
         np.testing.assert_allclose(fitted.min(axis=0), 0, atol=1e-15)
         np.testing.assert_allclose(fitted.max(axis=0), [1, 1, 0], atol=1e-15)
@@ -100,29 +100,29 @@ def test_paper_scales_by_all_rows_and_honest_by_training_rows(task: str) -> None
 
 def test_honest_test_rows_can_be_used_once_only() -> None:
     partition = HONEST.partition(numbered(50), 0)
-    partition.judge(lambda X: np.zeros(len(X)), True)
-    with pytest.raises(RuntimeError, match="used before"):
-        partition.judge(lambda X: np.zeros(len(X)), True)
+    partition.score(lambda X: np.zeros(len(X)), True)
+    with pytest.raises(RuntimeError, match="have been used"):
+        partition.score(lambda X: np.zeros(len(X)), True)
 
 
 def test_scores() -> None:
     problem = numbered(50)
-    scores = PAPER.partition(problem, 0).judge(lambda X: np.zeros(len(X)), True)
+    scores = PAPER.partition(problem, 0).score(lambda X: np.zeros(len(X)), True)
     assert scores.validation is None
-    assert HONEST.partition(problem, 0).judge(lambda X: np.zeros(len(X)), True).validation >= 0
+    assert HONEST.partition(problem, 0).score(lambda X: np.zeros(len(X)), True).validation >= 0
     regression = PAPER.partition(numbered(50, "regression"), 0)
-    _, y = regression.watch(True)
-    assert regression.judge(lambda X: np.full(len(X), y.mean()), True).test == pytest.approx(0)
+    _, y = regression.monitored_rows(True)
+    assert regression.score(lambda X: np.full(len(X), y.mean()), True).test == pytest.approx(0)
 
 
-def test_both_say_what_selection_means() -> None:
+def test_both_describe_their_selection() -> None:
     assert "test rows" in PAPER.describe()["selection"] and "TEST rows" in PAPER.__doc__
     assert "validation" in HONEST.describe()["selection"]
     with pytest.raises(ValueError, match="'fair'"):
         get_protocol("fair")
 
 
-def test_labels_become_class_numbers() -> None:
+def test_labels_become_class_indices() -> None:
     record = SimpleNamespace(
         name="x", task="classification", X=[[1], [2], [3]], y=["b", "a", "b"], checksum="0"
     )
@@ -136,12 +136,12 @@ def test_baselines_run_under_both_protocols(name: str) -> None:
         problem = Problem.from_dataset(load_dataset(dataset))
         problem = replace(problem, X=problem.X[::3], y=problem.y[::3])
         if problem.task == "regression" and name in CLASSIFICATION_ONLY:
-            with pytest.raises(ValueError, match="no form for regression"):
+            with pytest.raises(ValueError, match="no regressor"):
                 make_estimator(name, problem.task, 0)
             continue
         for protocol in PROTOCOLS.values():
-            outcome = run_baseline(parse(name), protocol.partition(problem, 0), 0)
-            again = run_baseline(parse(name), protocol.partition(problem, 0), 0)
+            outcome = run_baseline(parse_experiment(name), protocol.partition(problem, 0), 0)
+            again = run_baseline(parse_experiment(name), protocol.partition(problem, 0), 0)
             assert least < outcome.scores.test <= 1
             assert outcome.scores.test == again.scores.test
             assert (outcome.size is not None) == (name in ("DT", "RF"))

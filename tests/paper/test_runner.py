@@ -1,4 +1,4 @@
-"""Running experiments: whatever interrupts it, the store ends up with the same runs, each once."""
+"""Execution of experiments: the same stored runs after any interruption."""
 
 import os
 import random
@@ -16,15 +16,15 @@ from io import StringIO
 import pytest
 
 from bneuralt.cli.program import main
-from bneuralt.datasets.loading import load_dataset
-from bneuralt.paper.running import runner
+from bneuralt.datasets import load_dataset
 from bneuralt.paper.running.claims import Claims
+from bneuralt.paper.running.planning import QUICK, plan_tasks, select_datasets
 from bneuralt.paper.running.progress import Progress
-from bneuralt.paper.running.runner import QUICK, run, select_datasets
+from bneuralt.paper.running.runner import run
 from bneuralt.paper.running.store import Key, Store, StoreError
 from bneuralt.paper.running.workers import WorkerError
 
-# Fast experiments of every kind but the MLP, whose compiler takes seconds.
+# Fast experiments of all kinds except MLPs, which take seconds to compile.
 SELECTION = {
     "protocols": "paper,honest",
     "experiments": "B-S-ESy-p4-R,B-S-ESn-G,DT,NBC,SVM,LIN",
@@ -44,7 +44,7 @@ def command(store, *options: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def undisturbed() -> str:
-    """The checksum of a store that was filled in one go, in one process."""
+    """Return the checksum of a store that one process filled without interruption."""
     with Store(":memory:") as store:
         summary = run(**SELECTION, store=store, backend="sequential", quiet=True)
         assert (summary.requested, summary.present, summary.computed) == (REQUESTED, 0, REQUESTED)
@@ -58,12 +58,12 @@ def contents(path) -> tuple[int, str]:
 
 
 def count(path) -> int:
-    """Finished runs, seen from outside while a runner is at work."""
+    """Return the number of finished runs while another process is writing."""
     try:
         with closing(sqlite3.connect(path, timeout=5)) as connection:
             return connection.execute("SELECT count(*) FROM runs").fetchone()[0]
     except sqlite3.Error:
-        return 0  # not made yet
+        return 0  # not created yet
 
 
 def test_ten_kills_at_random_moments_lose_and_repeat_nothing(tmp_path, undisturbed) -> None:
@@ -73,7 +73,7 @@ def test_ten_kills_at_random_moments_lose_and_repeat_nothing(tmp_path, undisturb
     while kills < 10:
         options = ("--jobs", "2") if kills % 3 == 2 else ("--backend", "sequential")
         process = subprocess.Popen(command(path, *options), stderr=subprocess.DEVNULL)
-        # Some kills come before the first new run, during start-up; most in the midst of runs.
+        # Some kills come during start-up, before the first new run; most of them during runs.
         until = count(path) + rng.choice([0, 1, 3])
         while count(path) < min(until, REQUESTED - 1) and process.poll() is None:
             time.sleep(0.005)
@@ -86,13 +86,13 @@ def test_ten_kills_at_random_moments_lose_and_repeat_nothing(tmp_path, undisturb
         assert now >= seen
         seen = now
         if seen > REQUESTED - 12:
-            # Few runs are left to be interrupted: go back to some earlier point.
+            # Few runs are left to be interrupted: delete some of the finished ones.
             with Store(path) as store:
                 store.execute("DELETE FROM runs WHERE rowid > 30")
             seen = 30
     done = subprocess.run(command(path, "--jobs", "2"), capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    assert f"{REQUESTED} runs asked for, {seen} were there" in done.stdout
+    assert f"{REQUESTED} runs requested, {seen} already stored" in done.stdout
     assert contents(path) == (REQUESTED, undisturbed)
 
 
@@ -111,7 +111,7 @@ def test_two_processes_share_a_store_and_the_work(tmp_path, undisturbed) -> None
     assert contents(path) == (REQUESTED, undisturbed)
 
 
-def test_what_another_process_works_on_is_waited_for(tmp_path) -> None:
+def test_runs_of_another_process_are_awaited(tmp_path) -> None:
     key = Key("honest", "DT", "iris", 0)
     with Store(tmp_path / "runs.sqlite") as store, Claims(store) as other:
         other.take([key])
@@ -126,7 +126,7 @@ def test_what_another_process_works_on_is_waited_for(tmp_path) -> None:
             time.sleep(0.01)
         time.sleep(0.1)
         assert thread.is_alive() and len(store) == 1
-        other.drop([key])  # as if it had died
+        other.drop([key])  # as if its process had ended
         thread.join(timeout=60)
         assert summaries[0].computed == 2 and len(store) == 2
 
@@ -164,7 +164,7 @@ def test_no_dask_scheduler_is_a_clear_message() -> None:
         run("honest", "DT", "iris", 1, store=store, backend="dask://127.0.0.1:1", quiet=True)
 
 
-def test_a_full_disk_is_a_clear_message_and_can_be_mended(tmp_path, undisturbed) -> None:
+def test_a_full_disk_is_a_clear_message_and_the_run_can_be_continued(tmp_path, undisturbed) -> None:
     path = tmp_path / "runs.sqlite"
 
     def small_files() -> None:
@@ -218,14 +218,14 @@ def test_a_failing_run_does_not_stop_the_others(tmp_path) -> None:
             "honest", "LIN,DT", "iris", 2, store=store, backend="sequential", quiet=True,
             data_home=str(tmp_path),
         )  # fmt: skip
-        # Trees take missing values, logistic regression does not.
+        # Decision trees accept missing values, logistic regression does not.
         assert set(summary.failures) == {Key("honest", "LIN", "iris", run) for run in (0, 1)}
         assert "NaN" in summary.failures[Key("honest", "LIN", "iris", 1)]
         assert store.finished() == {Key("honest", "DT", "iris", run) for run in (0, 1)}
         assert store.execute("SELECT count(*) FROM claims").fetchone()[0] == 0
 
 
-def test_naive_bayes_is_not_asked_for_regression() -> None:
+def test_naive_bayes_is_skipped_for_regression() -> None:
     with Store(":memory:") as store:
         summary = run("honest", "NBC,LIN", "iris,diabetese", 1, store=store, quiet=True)
         assert summary.computed == summary.requested == 3
@@ -242,11 +242,11 @@ def test_other_data_under_the_same_name_are_refused() -> None:
     with Store(":memory:") as store:
         run("honest", "DT", "diabetese", 1, store=store, quiet=True)
         store.execute("UPDATE runs SET data_checksum = 'other'")
-        with pytest.raises(StoreError, match="another table of the name diabetese"):
+        with pytest.raises(StoreError, match="different version of diabetese"):
             run("honest", "DT", "diabetese", 2, store=store, quiet=True)
 
 
-def test_settings_say_what_was_run() -> None:
+def test_settings_are_stored() -> None:
     with Store(":memory:") as store:
         run("paper", "B-S-ESy-p4-D", "iris", 1, store=store, quiet=True)
         (settings,) = store.execute("SELECT settings FROM runs").fetchone()
@@ -259,9 +259,9 @@ def test_settings_say_what_was_run() -> None:
     [
         (("fair", "DT", "iris", 1), "'fair'"),
         (("paper", "XYZ", "iris", 1), "'XYZ'"),
-        (("paper", "MONT3", "iris", 1), "known from the paper only"),
+        (("paper", "MONT3", "iris", 1), "only be quoted"),
         (("paper", "DT", "mnist", 1), "'mnist'"),
-        (("paper", "DT", "", 1), "nothing chosen"),
+        (("paper", "DT", "", 1), "none selected"),
         (("paper", "DT", "iris", 0), "runs=0"),
     ],
 )
@@ -280,7 +280,7 @@ def test_wrong_arguments_are_named(arguments, message: str) -> None:
         (["run", "--store", "nowhere/x.sqlite"], 5, "folder exists"),
     ],
 )
-def test_the_program_says_what_is_wrong_in_a_line(
+def test_error_messages_are_one_line(
     arguments, code, message, tmp_path, monkeypatch, capsys
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -289,7 +289,7 @@ def test_the_program_says_what_is_wrong_in_a_line(
     assert message in errors and errors.count("\n") == 1
 
 
-def test_quoted_experiments_are_passed_over() -> None:
+def test_quoted_experiments_are_skipped() -> None:
     with Store(":memory:") as store:
         run("paper", "MONT3,NBC", "iris", 1, store=store, quiet=True)
         assert store.finished() == {Key("paper", "NBC", "iris", 0)}
@@ -297,14 +297,14 @@ def test_quoted_experiments_are_passed_over() -> None:
 
 def test_the_quick_selection_needs_embedded_data_only(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("BNEURALT_DATA", str(tmp_path))
-    tasks = runner._plan(**QUICK, data_home=None)
+    tasks = plan_tasks(**QUICK)
     assert select_datasets("embedded") == list(QUICK["datasets"])
     assert {task.protocol for task in tasks} == {"paper", "honest"}
 
 
 def test_progress_counts_and_estimates() -> None:
     out = StringIO()
-    progress = Progress(10, 4, weight=6.0, stream=out)
+    progress = Progress(10, 4, cost=6.0, stream=out)
     progress.advance(3, 3.0)
     assert re.fullmatch(r"[\d.]+ runs/s, about \d+ s left", progress._status())
     progress.note("something happened")

@@ -1,4 +1,4 @@
-"""The store: runs in, the same runs out, and a clear sentence when something is wrong."""
+"""The store: runs are returned as they were stored, and errors have clear messages."""
 
 import sqlite3
 
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bneuralt.paper.experiments.protocols import Outcome, Scores
-from bneuralt.paper.reporting.results import COLUMNS
+from bneuralt.paper.reporting.run_results import COLUMNS
 from bneuralt.paper.running.claims import Claims
 from bneuralt.paper.running.store import Finished, Key, Store, StoreError
 
@@ -90,7 +90,7 @@ def test_scores_that_are_not_finite_are_missing() -> None:
         assert store.to_frame()["test_score"].isna().all()
 
 
-def test_no_store_is_made_by_mistake(path) -> None:
+def test_no_store_is_created_by_mistake(path) -> None:
     with pytest.raises(StoreError, match="no store at"):
         Store(path, must_exist=True)
     assert not path.exists()
@@ -194,7 +194,7 @@ def test_storing_a_run_ends_the_claim_and_the_need_for_one() -> None:
 @pytest.mark.parametrize(
     ("host", "pid", "silence"), [("elsewhere", 1, 1000.0), ("here", 2**22 + 5, 0.0)]
 )
-def test_claims_of_the_dead_do_not_count(host: str, pid: int, silence: float) -> None:
+def test_claims_of_dead_processes_expire(host: str, pid: int, silence: float) -> None:
     import platform
     import time
 
@@ -206,7 +206,7 @@ def test_claims_of_the_dead_do_not_count(host: str, pid: int, silence: float) ->
         assert mine.take([KEY]) == [KEY]
 
 
-def test_claims_of_the_living_count() -> None:
+def test_claims_of_living_processes_are_respected() -> None:
     import time
 
     with Store(":memory:") as store, Claims(store) as mine:

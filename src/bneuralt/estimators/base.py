@@ -72,9 +72,9 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
         X_val, y_val : array-like, optional
             Validation rows, to be used instead of a part of the training rows.
         callback : callable, optional
-            Called with a state object after each epoch (`bneuralt.training.trainer.EpochState`) or, by
-            forests, after each tree (`bneuralt.estimators.callbacks.ForestState`). Training stops if it
-            returns something true.
+            Called with a state object after each epoch (`bneuralt.training.EpochState`) or, by
+            forests, after each tree (`bneuralt.estimators.callbacks.ForestState`). Training stops
+            if it returns something true.
 
         Returns
         -------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any
@@ -40,7 +40,7 @@ class TreeFit:
     rows : Rows
         What an epoch goes over.
     validation : Rows or None
-        Rows of the same table or, if `has_own_table`, of another one.
+        Rows of the same table, or of another one.
     settings : TrainingSettings
     seed : int
     input_scaling, target_scaling : Scaling or None
@@ -102,8 +102,10 @@ class TreeFit:
         result: TrainingResult = self.results[self.best]
         return result
 
-    def _final_loss(self, result: TrainingResult) -> float:
+    def _final_loss(self, result: TrainingResult | None) -> float:
         """Return the loss of the weights that were kept; infinite if they diverged."""
+        if result is None:
+            return inf
         losses = result.history["val_loss" if self.settings.select else "train_loss"]
         if result.status in ("diverged", "interrupted") or losses.size == 0:
             return inf
@@ -116,68 +118,88 @@ class TreeFit:
 
 
 def train_fits(
-    fits: Sequence[TreeFit],
+    fits: Iterable[TreeFit],
+    rows: Rows,
+    validation: Rows | None,
     n_threads: int,
+    n_starts: int,
     callback: Callable[[EpochState], Any] | None = None,
     progress: Callable[[int], Any] | None = None,
-) -> None:
+) -> list[TreeFit]:
     """Train all trees in one call, and leave the results in `TreeFit.results`.
 
     Parameters
     ----------
-    fits : sequence of TreeFit
-        All on rows of one table; validation rows of another table are the same for all.
+    fits : iterable of TreeFit
+        All on the table of `rows`. They are asked for as threads become free, so that drawing trees
+        and training them overlap.
+    rows : Rows
+    validation : Rows or None
+        Validation rows of a table of their own, the same for all trees.
     n_threads : int
+    n_starts : int
+        How many starts there will be.
     callback : callable, optional
         Called after each epoch of each start.
     progress : callable, optional
         Called with the position of each tree that is done; anything true ends the training.
+
+    Returns
+    -------
+    list of TreeFit
+        Those whose training has begun.
 
     Raises
     ------
     TrainingInterrupted
         On Ctrl-C; the results are as of then.
     """
-    jobs = [job for fit in fits for job in fit.jobs]
-    owner = [(i, k) for i, fit in enumerate(fits) for k in range(len(fit.starts))]
-    n_left = [len(fit.starts) for fit in fits]
-    for fit in fits:
-        fit.results = [None] * len(fit.starts)
+    begun: list[TreeFit] = []
+    owner: list[tuple[int, int]] = []
+
+    def jobs() -> Iterator[TrainingJob]:
+        for i, fit in enumerate(fits):
+            fit.results = [None] * len(fit.starts)
+            begun.append(fit)
+            for k, job in enumerate(fit.jobs):
+                owner.append((i, k))
+                yield job
 
     def job_done(job: int, result: TrainingResult) -> bool:
         i, k = owner[job]
-        fits[i].results[k] = result
-        n_left[i] -= 1
-        return progress is not None and n_left[i] == 0 and bool(progress(i))
+        begun[i].results[k] = result
+        is_done = None not in begun[i].results
+        return progress is not None and is_done and bool(progress(i))
 
     def hand_out(results: Sequence[TrainingResult]) -> None:
-        for (i, k), result in zip(owner, results, strict=True):
-            fits[i].results[k] = result
+        for (i, k), result in zip(owner, results, strict=False):
+            begun[i].results[k] = result
 
-    base, held_out = fits[0].rows, fits[0].validation
-    validation = None
-    if held_out is not None and not fits[0].validation_is_in_table:
-        validation = CheckedTable(held_out.table), held_out.target, held_out.sample_weight
+    held_out = None
+    if validation is not None:
+        held_out = CheckedTable(validation.table), validation.target, validation.sample_weight
     try:
         results = train_many(
-            jobs,
-            CheckedTable(base.table),
-            base.target,
-            validation=validation,
+            jobs(),
+            CheckedTable(rows.table),
+            rows.target,
+            validation=held_out,
             n_threads=n_threads,
             callback=callback,
             progress=None if progress is None else job_done,
+            n_jobs=n_starts,
         )
     except TrainingInterrupted as interruption:
         hand_out(interruption.results)
         raise
     hand_out(results)
-    n_diverged = sum(fit.result.status == "diverged" for fit in fits)
+    n_diverged = sum(fit.result.status == "diverged" for fit in begun if fit.is_done)
     if n_diverged:
-        which = "the weights" if len(fits) == 1 else f"the weights of {n_diverged} trees"
+        which = "the weights" if len(begun) == 1 else f"the weights of {n_diverged} trees"
         warnings.warn(
             f"{which} overflowed; the best finite weights before that were kept. A smaller "
             "learning_rate or a clip_norm helps",
             TrainingDiverged,
             stacklevel=2,
         )
+    return begun

@@ -7,7 +7,7 @@ the number of threads nor the order in which trees get done changes anything.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from math import nan
 from typing import Any, ClassVar
@@ -87,12 +87,16 @@ class Forest(NeuralTreeEstimator, ForestParameters):
         report: Report | None,
     ) -> None:
         """Train the members together; those that are done when training ends have their tree."""
-        samples = [self._sample(rows, member.random_state) for member in members]
-        fits = []
-        for member, sample in zip(members, samples, strict=True):
-            member.feature_sampling = self._draw_features(member.random_state)
-            fits.append(member._plan(sample, validation))
+        samples: list[Rows] = []
+        fits: list[TreeFit] = []
         started, n_done = time.perf_counter(), 0
+
+        def planned() -> Iterator[TreeFit]:
+            for member in members:
+                samples.append(self._sample(rows, member.random_state))
+                member.feature_sampling = self._draw_features(member.random_state)
+                fits.append(member._plan(samples[-1], validation))
+                yield fits[-1]
 
         def report_tree(i: int) -> bool:
             nonlocal n_done
@@ -102,22 +106,32 @@ class Forest(NeuralTreeEstimator, ForestParameters):
             state = ForestState(n_done, len(members), time.perf_counter() - started)
             return report(state, nan, lambda: {"estimators_": _trained(members)})
 
+        n_starts = len(members) * self.n_init
         try:
-            train_fits(fits, self._n_threads(), None, report_tree if report else None)
+            train_fits(
+                planned(),
+                rows,
+                validation,
+                self._n_threads(),
+                n_starts,
+                None,
+                report_tree if report else None,
+            )
         finally:
-            done = [trio for trio in zip(members, fits, samples, strict=True) if trio[1].is_done]
+            trios = zip(members, fits, samples, strict=False)
+            done = [trio for trio in trios if trio[1].is_done]
             for member, fit, _ in done:
                 if not hasattr(member, "tree_"):
                     member._keep(fit)
-        self._refit(done)
+        self._refit(done, rows)
 
-    def _refit(self, done: list[tuple[SingleTree, TreeFit, Rows]]) -> None:
+    def _refit(self, done: list[tuple[SingleTree, TreeFit, Rows]], rows: Rows) -> None:
         """Train trees again on all their rows where early stopping asks for it."""
         planned = [(member, member._plan_refit(fit, sample)) for member, fit, sample in done]
         refits = [(member, refit) for member, refit in planned if refit is not None]
         if not refits:
             return
-        train_fits([refit for _, refit in refits], self._n_threads())
+        train_fits([refit for _, refit in refits], rows, None, self._n_threads(), len(refits))
         for member, refit in refits:
             search = member.history_, member.best_epoch_
             member._keep(refit)

@@ -215,10 +215,10 @@ PARAMETERS: dict[str, Parameter] = {
     "feature_sampling": Parameter(
         ["array-like", callable, None],
         "array of shape (n_features,), callable or None",
-        "Probability of each feature to be on a leaf, or a sampler: one of `bneuralt.tree.sampling`, "
-        "such as `ReceptiveFields((28, 28))` for images, or any `bneuralt.tree.generate.LeafSampler`. "
-        "None: all features are equally likely, those that are constant in the training rows "
-        "excepted.",
+        "Probability of each feature to be on a leaf, or a sampler: one of "
+        "`bneuralt.tree.sampling`, such as `ReceptiveFields((28, 28))` for images, or any "
+        "`bneuralt.tree.generate.LeafSampler`. None: all features are equally likely, those that "
+        "are constant in the training rows excepted.",
     ),
     "activation": Parameter(
         [StrOptions(set(ACTIVATIONS)), Activation, list, tuple, dict],

@@ -91,6 +91,11 @@ class Rows:
         """Features of each row."""
         return self.table if self.index is None else self.table.take(self.index, axis=0)
 
+    @cached_property
+    def scalings(self) -> dict[Any, Any]:
+        """Scalings learnt from these rows, by their settings: trees on the same rows share them."""
+        return {}
+
     @property
     def sample_weight(self) -> FloatArray | None:
         """The weights, or None if all are 1."""

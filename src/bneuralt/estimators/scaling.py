@@ -128,5 +128,14 @@ def _with_linear_root(tree: NeuralTree) -> NeuralTree:
         activation=np.concatenate([[activation_code("linear")], tree.activation]),
         leaf_parent=tree.leaf_parent + 1,
         leaf_input=tree.leaf_input,
-        parameters=np.concatenate([[0.0], tree.bias, [1.0], tree.edge, tree.leaf_weight]),
+        parameters=np.concatenate(
+            [
+                [0.0],
+                tree.bias,
+                [1.0],
+                tree.parameters[tree.bias.size :],
+            ]  # the root's edge comes first
+        ),
+        activation_parameters=tree.activation_parameters,
+        trains_activations=tree.trains_activations,
     )

@@ -150,12 +150,15 @@ class SingleTree(NeuralTreeEstimator):
         try:
             train_fits(
                 [fit],
+                fit.rows,
+                None if fit.validation_is_in_table else fit.validation,
                 self._n_threads(),
+                len(fit.starts),
                 report_epoch if report else None,
                 (lambda _: stopped) if report else None,
             )
         finally:
-            if None not in fit.results:
+            if any(result is not None for result in fit.results):
                 self._keep(fit)
 
     def _keep(self, fit: TreeFit) -> None:
@@ -228,8 +231,11 @@ class SingleTree(NeuralTreeEstimator):
         return None if has_limit and isinstance(self.min_size, float) else self.min_size
 
     def _learn_scaling(self, rows: Rows, constant: float = 0.0) -> None:
-        self._input_scaling = learn_scaling(self.scale, rows.X, rows.weight, constant)
-        self._target_scaling = self._learn_target_scaling(rows, constant)
+        key = self.scale, self.output_activation, constant
+        if key not in rows.scalings:
+            inputs = learn_scaling(self.scale, rows.X, rows.weight, constant)
+            rows.scalings[key] = inputs, self._learn_target_scaling(rows, constant)
+        self._input_scaling, self._target_scaling = rows.scalings[key]
 
     def _leaf_probabilities(self, rows: Rows) -> Any:
         """Return `feature_sampling`, with no chance for features that do not vary."""

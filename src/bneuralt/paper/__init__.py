@@ -1,10 +1,13 @@
-"""The paper's experiments, end to end: protocols, algorithms, store, statistics and report.
+"""The paper's experiments: definitions, execution, and a comparison with the published results.
 
-Modules
--------
-experiments : the paper's names for its experiments, as settings
-protocols   : which rows an algorithm learns from, may look at, and is judged by
-baselines, mlp, bneuralt_runs : the algorithms
-store, claims, runner : runs that survive any interruption
-report and its parts : tables, statistics and figures out of a store
+The packages, from the lowest layer to the highest; imports point downwards only:
+
+experiments
+    What the paper ran: experiment names, protocols, and the algorithms.
+running
+    Execution of many experiments: tasks, worker processes, and the store of finished runs.
+images
+    MNIST, Fashion-MNIST and dendritic k-trees.
+reporting
+    Tables, statistics and figures of finished runs, on one page.
 """

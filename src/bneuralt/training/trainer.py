@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -173,6 +173,7 @@ def train_many(
     n_threads: int = 1,
     callback: Callable[[EpochState], Any] | None = None,
     progress: Callable[[int, TrainingResult], Any] | None = None,
+    n_jobs: int | None = None,
 ) -> list[TrainingResult]:
     """Train many trees on one table.
 
@@ -181,8 +182,10 @@ def train_many(
 
     Parameters
     ----------
-    jobs : iterable of TrainingJob
-        The trees, with whatever differs between them.
+    jobs : sequence or iterator of TrainingJob
+        The trees, with whatever differs between them. An iterator is asked for the next job when a
+        thread is about to become free, so that drawing trees and training them overlap; a sequence
+        is checked as a whole before the first job starts.
     X, y, sample_weight, validation, input_scaling
         As for `train`; what a job says itself comes first.
     n_threads : int
@@ -193,6 +196,9 @@ def train_many(
     progress : callable, optional
         Called with the position and the result of each job that is done, in no particular order;
         anything true ends all training.
+    n_jobs : int, optional
+        How many jobs an iterator will give, if that is known: fewer threads are started for fewer
+        jobs.
 
     Returns
     -------
@@ -218,32 +224,47 @@ def train_many(
     >>> len(results), results[0].status
     (8, 'completed')
     """
-    jobs = list(jobs)
-    if not jobs:
+    taken: list[TrainingJob] = []
+    n_expected = len(jobs) if isinstance(jobs, Sequence) else n_jobs or 2**31 - 1
+    if isinstance(jobs, Sequence):
+        first = jobs[0] if jobs else None
+    else:
+        jobs = iter(jobs)
+        first = next(jobs, None)
+        jobs = jobs if first is None else chain([first], jobs)
+    if first is None:
         return []
-    for i, job in enumerate(jobs):
-        with _naming_job(i, len(jobs)):
-            check_loss(job.settings.loss, job.tree.n_outputs, job.tree.output_activation)
-    task = _Task.of(jobs)
+    task = _Task.of(jobs if isinstance(jobs, Sequence) else [first])
     data = _Data(X, y, sample_weight, task)
     held_out = None
     if validation is not None:
         X_val, y_val, *rest = validation
         held_out = _Data(X_val, y_val, rest[0] if rest else None, task, "_val")
-    prepared = []
-    for i, job in enumerate(jobs):
-        with _naming_job(i, len(jobs)):
-            scaling = job.input_scaling or input_scaling
-            prepared.append(_prepare(job, data, held_out, scaling, task))
     started = time.perf_counter()
+
+    def prepared(jobs: Iterable[TrainingJob]) -> Iterator[_core.Job]:
+        fitting = set()  # what has been found to fit, so that it is not checked a thousand times
+        for job in jobs:
+            try:
+                settings, tree = job.settings, job.tree
+                kind = id(settings), tree.n_outputs, tree.structure.output_activation
+                if kind not in fitting:
+                    check_loss(settings.loss, tree.n_outputs, tree.output_activation)
+                    fitting.add(kind)
+                scaling = job.input_scaling or input_scaling
+                core_job = _prepare(job, data, held_out, scaling, task)
+            except (TypeError, ValueError) as error:
+                raise _naming_job(error, len(taken), n_expected) from None
+            taken.append(job)
+            yield core_job
 
     def on_epoch(i: int, epoch: int, *told: Any) -> bool:
         assert callback is not None
         *figures, parameters = told
         state = EpochState(
-            lambda: jobs[i].tree.with_parameters(parameters),
+            lambda: taken[i].tree.with_parameters(parameters),
             epoch,
-            jobs[i].settings.max_epochs,
+            taken[i].settings.max_epochs,
             **dict(zip(HISTORY, figures, strict=True)),
             seconds=time.perf_counter() - started,
             job=i,
@@ -252,21 +273,32 @@ def train_many(
 
     def on_job(i: int, result: _core.Result) -> bool:
         assert progress is not None
-        return bool(progress(i, TrainingResult(jobs[i].tree, result)))
+        return bool(progress(i, TrainingResult(taken[i].tree, result)))
 
-    results, error = _core.train(
-        prepared,
+    ready: Iterable[_core.Job] = prepared(jobs)
+    if isinstance(jobs, Sequence):
+        ready = list(ready)  # so that what is wrong with any of them is found before the first
+    results, raised = _core.train(
+        ready,
+        n_expected,
         data.core,
         None if held_out is None else held_out.core,
         n_threads,
         None if callback is None else on_epoch,
         None if progress is None else on_job,
     )
-    made = [TrainingResult(job.tree, result) for job, result in zip(jobs, results, strict=True)]
-    if isinstance(error, KeyboardInterrupt):
-        raise TrainingInterrupted(made) from error
-    if error is not None:
-        raise error
+    # a list of jobs has a result for each, also for those that were not even taken
+    untouched = (
+        [_core.untouched(job) for job in ready[len(results) :]] if isinstance(ready, list) else []
+    )
+    made = [
+        TrainingResult(job.tree, result)
+        for job, result in zip(taken, [*results, *untouched], strict=False)
+    ]
+    if isinstance(raised, KeyboardInterrupt):
+        raise TrainingInterrupted(made) from raised
+    if raised is not None:
+        raise raised
     return made
 
 
@@ -298,9 +330,7 @@ def gradient(
     """
     loss = check_loss(loss, tree.n_outputs, tree.output_activation)
     data = _Data(X, y, sample_weight, _Task(loss, tree.n_outputs, {tree.dtype}))
-    return _core.gradient(
-        tree.structure, tree.parameters, data.core, data.weight, loss.name, loss.numbers, n_threads
-    )
+    return _core.gradient(tree.core, data.core, data.weight, loss.name, loss.numbers, n_threads)
 
 
 def epoch_order(seed: int, epoch: int, n_rows: int) -> IntArray:
@@ -401,15 +431,9 @@ def _as_numbers(values: Array, name: str, task: _Task) -> FloatArray:
     return numbers
 
 
-@contextmanager
-def _naming_job(position: int, n_jobs: int) -> Iterator[None]:
-    """Say in errors which of several jobs they are about."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        if n_jobs == 1:
-            raise
-        raise type(error)(f"job {position}: {error}") from None
+def _naming_job(error: Exception, position: int, n_jobs: int) -> Exception:
+    """Return an error that says which of several jobs it is about."""
+    return error if n_jobs == 1 else type(error)(f"job {position}: {error}")
 
 
 def _prepare(
@@ -419,21 +443,25 @@ def _prepare(
     scaling: OffsetAndFactor | None,
     task: _Task,
 ) -> _core.Job:
-    rows = _as_positions(job.rows, "rows", data.n_rows)
-    weight = _weights_of(job.sample_weight, "sample_weight", rows, data, task)
+    rows = weight = val_rows = val_weight = offset = factor = target_offset = target_factor = None
+    if job.rows is not None:
+        rows = _as_positions(job.rows, "rows", data.n_rows)
+    if job.sample_weight is not None or data.weight is not None:
+        weight = _weights_of(job.sample_weight, "sample_weight", rows, data, task)
     judged = data if held_out is None else held_out
-    val_rows = _as_positions(job.validation_rows, "validation_rows", judged.n_rows)
-    val_weight = None
+    if job.validation_rows is not None:
+        val_rows = _as_positions(job.validation_rows, "validation_rows", judged.n_rows)
     if held_out is not None or val_rows is not None:
         val_weight = _weights_of(
             job.validation_weight, "validation_weight", val_rows, judged, task, held_out is not None
         )
-    offset, factor = _pair(scaling, job.tree.n_inputs, "input_scaling")
-    target_offset, target_factor = _pair(job.target_scaling, None, "target_scaling")
+    if scaling is not None:
+        offset, factor = _pair(scaling, job.tree.n_inputs, "input_scaling")
+    if job.target_scaling is not None:
+        target_offset, target_factor = _pair(job.target_scaling, None, "target_scaling")
     state = job.optimizer_state
     return _core.Job(
-        job.tree.structure,
-        job.tree.parameters,
+        job.tree.core,
         job.settings.for_core,
         job.seed,
         rows,
@@ -467,9 +495,7 @@ def _weights_of(
     return data.weight if rows is None else data.weight[rows]
 
 
-def _as_positions(rows: ArrayLike | None, name: str, n_rows: int) -> IntArray | None:
-    if rows is None:
-        return None
+def _as_positions(rows: ArrayLike, name: str, n_rows: int) -> IntArray:
     positions = np.asarray(rows)
     if positions.size == 0:
         raise ValueError(f"{name} is empty: give at least one row")
@@ -484,12 +510,8 @@ def _as_positions(rows: ArrayLike | None, name: str, n_rows: int) -> IntArray | 
     return np.ascontiguousarray(positions, dtype=np.int32)
 
 
-def _pair(
-    scaling: OffsetAndFactor | None, size: int | None, name: str
-) -> tuple[FloatArray | None, FloatArray | None]:
+def _pair(scaling: OffsetAndFactor, size: int | None, name: str) -> tuple[FloatArray, FloatArray]:
     """Return offsets and factors as arrays, one number for each of `size` columns."""
-    if scaling is None:
-        return None, None
     pair = [np.atleast_1d(np.asarray(part, dtype=np.float64)) for part in scaling]
     for what, part in zip(("offset", "factor"), pair, strict=True):
         if not np.isfinite(part).all():

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from bneuralt._typing import Array, FloatArray, IntArray
+from bneuralt._typing import FloatArray, IntArray
 
 __all__ = ["TreeArrays", "n_weights"]
 
@@ -19,7 +19,7 @@ class TreeArrays(NamedTuple):
     leaf_parent: IntArray
     leaf_input: IntArray
     parameters: FloatArray
-    activation_parameters: Array | None = None
+    activation_parameters: Any = None
     trains_activations: bool = False
 
 

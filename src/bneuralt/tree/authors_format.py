@@ -22,7 +22,7 @@ from os import PathLike
 
 import numpy as np
 
-from bneuralt._typing import IntArray
+from bneuralt._typing import Array, IntArray
 from bneuralt.files import ModelFileError, errors_naming, read_text
 from bneuralt.tree.activations import NAMES
 from bneuralt.tree.arrays import TreeArrays
@@ -156,7 +156,7 @@ def _syntax_error(text: str, place: int, wanted: str) -> ModelFileError:
 
 
 def _build_tree(nodes: _Nodes, n_inputs: int | None, task: str | None) -> TreeArrays:
-    """Number the nodes breadth-first and put them into arrays."""
+    """Put the nodes into arrays, numbered breadth-first."""
     parent, weight = np.array(nodes.parent), np.array(nodes.weight)
     leaf_input = np.array(nodes.input)
     is_function = leaf_input < 0
@@ -202,7 +202,7 @@ def _check_inputs(nodes: _Nodes, leaf_input: IntArray, n_inputs: int | None) -> 
         )
 
 
-def _check_classes(nodes: _Nodes, top: IntArray, is_function: IntArray) -> int:
+def _check_classes(nodes: _Nodes, top: IntArray, is_function: Array) -> int:
     """Return the number of classes of a classification tree."""
     if top.size < 2:
         raise ModelFileError("root: one child only, a classification tree has two or more")

@@ -153,11 +153,11 @@ def checked_activation_parameters(
     if are_trained:
         return frozen(array, np.float64)
     position = 0
-    for code, count in zip(activation.tolist(), counts.tolist(), strict=True):
-        if count:
-            own = array[position : position + count].tolist()
-            ACTIVATIONS[NAMES[code]](*own)  # refuses what is wrong
-            position += count
+    for node in np.flatnonzero(counts).tolist():
+        count = int(counts[node])
+        own = array[position : position + count].tolist()
+        ACTIVATIONS[NAMES[activation[node]]](*own)  # refuses what is wrong
+        position += count
     return frozen(array, np.float64)
 
 

@@ -7,13 +7,13 @@ array operations per level however large the tree is.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from bneuralt._typing import FloatArray, IntArray
-from bneuralt.tree.activations import get_activation, get_activation_mixture
+from bneuralt.tree.activations import Activation, get_activation, get_activation_mixture
 from bneuralt.tree.arrays import TreeArrays
 from bneuralt.tree.arrays import n_weights as weight_count
 from bneuralt.tree.checks import checked_count
@@ -200,24 +200,40 @@ def draw_tree_arrays(
         parent, leaf_parent = _draw_between(growth, rng, min_size, max_size)
     leaf_input = sampler(rng, leaf_parent, parent, n_inputs)
     weights = _initial_weights(init, init_scale, rng, parent, leaf_parent, n_outputs)
-    n_inner = parent.size - n_outputs
-    # nothing is drawn for a single activation: seeds give the same trees as they always did
-    drawn = rng.choice(len(inner), n_inner, p=chances) if len(inner) > 1 else [0] * n_inner
-    nodes = [top] * n_outputs + [inner[i] for i in drawn]
-    phi = np.array([number for node in nodes for number in node.numbers], dtype=np.float64)
+    codes, phi = _draw_activations(rng, parent.size, n_outputs, top, inner, chances)
     if train_activations:
         weights = np.concatenate([weights, phi])
     return TreeArrays(
         n_inputs,
         n_outputs,
         parent,
-        np.array([node.code for node in nodes], dtype=np.uint8),
+        codes,
         leaf_parent,
         leaf_input,
         weights.astype(dtype),
         phi,
         train_activations,
     )
+
+
+def _draw_activations(
+    rng: np.random.Generator,
+    n_nodes: int,
+    n_outputs: int,
+    top: Activation,
+    inner: list[Activation],
+    chances: FloatArray,
+) -> tuple[IntArray, FloatArray]:
+    """Return the code of each node's activation, and the parameters of all activations."""
+    n_inner = n_nodes - n_outputs
+    choices = np.array([top.code, *(activation.code for activation in inner)], dtype=np.uint8)
+    drawn = np.zeros(n_nodes, dtype=np.intp)
+    # nothing is drawn for a single activation: seeds give the same trees as they always did
+    drawn[n_outputs:] = 1 + (rng.choice(len(inner), n_inner, p=chances) if len(inner) > 1 else 0)
+    numbers = [top.numbers, *(activation.numbers for activation in inner)]
+    if not any(numbers):
+        return choices[drawn], np.empty(0)
+    return choices[drawn], np.array([number for i in drawn.tolist() for number in numbers[i]])
 
 
 def _draw_between(
@@ -288,7 +304,7 @@ def _is_starved(parent: IntArray, leaf_parent: IntArray) -> bool:
 def _leaf_sampler(feature_sampling: Any, n_inputs: int) -> LeafSampler:
     """Return the sampler that the parameter `feature_sampling` stands for."""
     if callable(feature_sampling):
-        return feature_sampling
+        return cast(LeafSampler, feature_sampling)
     if feature_sampling is None:
         return lambda rng, leaf_parent, parent, n: rng.integers(n, size=leaf_parent.size)
     weights = np.asarray(feature_sampling, dtype=np.float64)

@@ -91,7 +91,7 @@ class NeuralTree:
     leaf_parent: IntArray
     leaf_input: IntArray
     parameters: FloatArray
-    activation_parameters: FloatArray = None  # type: ignore[assignment]  # filled in below
+    activation_parameters: Any = None
     trains_activations: bool = False
     #: The checked structure, which all trees that differ only in their weights share.
     structure: _core.Structure = field(init=False)
@@ -286,7 +286,7 @@ class NeuralTree:
         bias = self.bias - np.bincount(self.leaf_parent, shift, minlength=self.parent.size)
         return self._with_weights(bias, self.edge, weight)
 
-    def with_output_scaling(self, offset: ArrayLike, factor: ArrayLike) -> NeuralTree:
+    def with_output_scaling(self, offset: Any, factor: Any) -> NeuralTree:
         """Return the tree whose outputs are `factor * output + offset`.
 
         Only for linear outputs, whose biases and incoming weights take the scaling up.
@@ -313,6 +313,11 @@ class NeuralTree:
         weights = np.concatenate([bias, edge, leaf_weight, *trained], dtype=np.float64)
         return self.with_parameters(weights.astype(self.dtype))
 
+    @cached_property
+    def core(self) -> _core.WeightedTree:
+        """The tree as the compiled core takes it."""
+        return _core.WeightedTree(self.structure, self.parameters)
+
     # -- using them ----------------------------------------------------------------------
 
     def forward(self, X: ArrayLike, n_threads: int = 1) -> FloatArray:
@@ -330,7 +335,11 @@ class NeuralTree:
         array of shape (n_rows, n_outputs), or (n_outputs,) for a single row
             In the dtype of the tree.
         """
-        return self._outputs(X, n_threads, softmax=False)
+        try:
+            outputs = _core.forward_tree(self.core, X, n_threads, False)
+        except TypeError:
+            return self._outputs(X, n_threads, softmax=False)
+        return self._checked(outputs, X)
 
     def probabilities(self, X: ArrayLike, n_threads: int = 1) -> FloatArray:
         """Compute the softmax of the outputs: class probabilities of a tree with linear outputs.
@@ -347,13 +356,19 @@ class NeuralTree:
         return self._outputs(X, n_threads, softmax=True)
 
     def _outputs(self, X: ArrayLike, n_threads: int, softmax: bool) -> FloatArray:
+        """Return the outputs for anything that can be made an array that the core reads."""
         n_dimensions = np.ndim(X)
         if n_dimensions not in (1, 2):
             raise ValueError(f"X must have one or two dimensions, it has {n_dimensions}")
-        is_row = n_dimensions == 1
-        rows = np.asarray(X)[np.newaxis] if is_row else X
-        outputs = _ask([self], rows, n_threads, softmax)[0]
-        return outputs[0] if is_row else outputs
+        X = as_table(X) if n_dimensions == 2 else as_table(np.asarray(X)[np.newaxis])[0]
+        return self._checked(_core.forward_tree(self.core, X, n_threads, softmax), X)
+
+    @staticmethod
+    def _checked(outputs: FloatArray | tuple[str, int, int], X: ArrayLike) -> FloatArray:
+        if isinstance(outputs, tuple):
+            _, row, column = outputs
+            raise NotFiniteError(np.atleast_2d(np.asarray(X)), row, column)
+        return outputs
 
     # -- files ---------------------------------------------------------------------------
 
@@ -511,12 +526,12 @@ class NeuralTree:
     @property
     def output_activation(self) -> str:
         """Activation of the output nodes, or "mixed"."""
-        return _common_name(self.activation[: self.n_outputs])
+        return _name_of(self.structure.output_activation)
 
-    @cached_property
+    @property
     def hidden_activation(self) -> str:
         """Activation of the other function nodes, or "mixed"; the outputs' if there are none."""
-        return _common_name(self.activation[self.n_outputs :]) or self.output_activation
+        return _name_of(self.structure.hidden_activation)
 
     # -- Python's protocols --------------------------------------------------------------
 
@@ -528,7 +543,8 @@ class NeuralTree:
         if not isinstance(other, NeuralTree):
             return NotImplemented
         return self.dtype == other.dtype and all(
-            np.array_equal(a, b) for a, b in zip(self._arrays, other._arrays, strict=True)
+            np.array_equal(np.asarray(a), np.asarray(b))
+            for a, b in zip(self._arrays, other._arrays, strict=True)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -549,11 +565,8 @@ class NeuralTree:
 _STRUCTURE = (*(name for name in TreeArrays._fields if name != "parameters"), "structure")
 
 
-def _common_name(codes: IntArray) -> str:
-    different = np.unique(codes)
-    if different.size == 0:
-        return ""
-    return NAMES[different[0]] if different.size == 1 else "mixed"
+def _name_of(code: int) -> str:
+    return NAMES[code] if code >= 0 else "mixed"
 
 
 def forward_many(trees: Sequence[NeuralTree], X: ArrayLike, n_threads: int = 1) -> FloatArray:
@@ -628,13 +641,12 @@ class OutputOverflow(ValueError):
 def _ask(
     trees: Sequence[NeuralTree], X: ArrayLike, n_threads: int, softmax: bool, mean: bool = False
 ) -> FloatArray:
-    structures = [tree.structure for tree in trees]
-    parameters = [tree.parameters for tree in trees]
+    compiled = [tree.core for tree in trees]
     try:
-        result, problem = _core.forward(structures, parameters, X, n_threads, softmax, mean)
+        result, problem = _core.forward(compiled, X, n_threads, softmax, mean)
     except TypeError:  # not an array that the core can read as it is
         X = as_table(X)
-        result, problem = _core.forward(structures, parameters, X, n_threads, softmax, mean)
+        result, problem = _core.forward(compiled, X, n_threads, softmax, mean)
     if problem is not None:
         what, row, column = problem
         if what == "input":

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.tree.growth import LeafSampler
 
 __all__ = ["FeatureSampler", "ReceptiveFields", "VarianceSampling", "sampler_from_dict"]
@@ -31,7 +32,7 @@ class FeatureSampler:
 
     name: ClassVar[str]
 
-    def learn(self, X: np.ndarray, sample_weight: np.ndarray | None = None) -> Any:
+    def learn(self, X: Array, sample_weight: Array | None = None) -> Any:
         """Return what `NeuralTree.random` takes: probabilities of the inputs, or a callable.
 
         Parameters
@@ -46,10 +47,10 @@ class FeatureSampler:
     def __call__(
         self,
         rng: np.random.Generator,
-        leaf_parent: np.ndarray,
-        parent: np.ndarray,
+        leaf_parent: Array,
+        parent: Array,
         n_inputs: int,
-    ) -> np.ndarray:
+    ) -> Array:
         """Choose the input of each leaf, knowing no rows; see `LeafSampler`."""
         raise ValueError(
             f"{self} needs training rows: give feature_sampling={self}.learn(X) instead"
@@ -87,7 +88,7 @@ class VarianceSampling(FeatureSampler):
         if not 0 <= self.power < math.inf:
             raise ValueError(f"power={self.power!r} must be 0 or more, and finite")
 
-    def learn(self, X: np.ndarray, sample_weight: np.ndarray | None = None) -> np.ndarray:
+    def learn(self, X: Array, sample_weight: Array | None = None) -> Array:
         """Return a weight for each input, 0 for those that do not vary."""
         variance = _variances(X, sample_weight)
         if not variance.any():
@@ -152,7 +153,7 @@ class ReceptiveFields(FeatureSampler):
         if self.depth < 1:
             raise ValueError(f"depth={self.depth!r} must be 1 or more")
 
-    def learn(self, X: np.ndarray, sample_weight: np.ndarray | None = None) -> LeafSampler:
+    def learn(self, X: Array, sample_weight: Array | None = None) -> LeafSampler:
         """Return a sampler that draws only inputs that vary over the rows."""
         self._n_channels(X.shape[1])
         varies = X.max(axis=0) > X.min(axis=0)
@@ -161,11 +162,11 @@ class ReceptiveFields(FeatureSampler):
     def __call__(
         self,
         rng: np.random.Generator,
-        leaf_parent: np.ndarray,
-        parent: np.ndarray,
+        leaf_parent: Array,
+        parent: Array,
         n_inputs: int,
         weights: ArrayLike | None = None,
-    ) -> np.ndarray:
+    ) -> Array:
         """Choose the input of each leaf; see `LeafSampler`.
 
         Parameters
@@ -203,7 +204,7 @@ class ReceptiveFields(FeatureSampler):
         low, high = np.atleast_1d(self.spread)[[0, -1]]
         return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 
-    def _fields(self, parent: np.ndarray) -> np.ndarray:
+    def _fields(self, parent: Array) -> Array:
         """Return for each node the subtree that it belongs to, -1 for nodes above all subtrees."""
         outputs_depth = 0 if np.count_nonzero(parent < 0) == 1 else 1
         depths: list[int] = []
@@ -235,15 +236,16 @@ def sampler_from_dict(data: Mapping[str, Any]) -> FeatureSampler:
     return _SAMPLERS[name](**settings)
 
 
-def _draw(rng: np.random.Generator, weights: np.ndarray, size: int) -> np.ndarray:
+def _draw(rng: np.random.Generator, weights: Array, size: int) -> Array:
     """Draw positions with probabilities in proportion to the weights."""
     total = np.cumsum(weights)
     # Rounding could make the product the total itself, which is beyond the last position.
     below = np.minimum(rng.random(size) * total[-1], np.nextafter(total[-1], 0.0))
-    return np.searchsorted(total, below, side="right")
+    positions: IntArray = np.searchsorted(total, below, side="right")
+    return positions
 
 
-def _variances(X: np.ndarray, sample_weight: np.ndarray | None) -> np.ndarray:
+def _variances(X: Array, sample_weight: Array | None) -> Array:
     weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight)
     mean = np.average(X[:1], axis=0).astype(np.float64)  # any row near the others: less cancelling
     total, square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
@@ -253,4 +255,5 @@ def _variances(X: np.ndarray, sample_weight: np.ndarray | None) -> np.ndarray:
         centred = X[block] - mean
         total += weight[block] @ centred
         square += weight[block] @ np.square(centred)
-    return np.maximum(square / weight.sum() - np.square(total / weight.sum()), 0.0)
+    variance: FloatArray = np.maximum(square / weight.sum() - np.square(total / weight.sum()), 0.0)
+    return variance

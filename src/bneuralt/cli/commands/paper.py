@@ -1,11 +1,11 @@
-"""The commands of ``bneuralt paper``: run and report, and where the others are."""
+"""The command ``bneuralt paper`` with its subcommands; ``run`` and ``report`` are defined here."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bneuralt.cli.commands.paper_ktree import add_ktree_command
 from bneuralt.cli.commands.paper_mnist import add_mnist_command
@@ -21,17 +21,18 @@ _REPORT = "bneuralt-report"
 _FAILED = 1
 
 _RUN = """\
-Run experiments of the paper, those that the store does not hold yet.
+Run those experiments of the paper that are not in the store.
 
-Experiments have the names of the paper's tables A2 and A3 (B-S-ESy-p4-R, M-S-ESy-Rn-L-D, RF, ...);
-groups (all, table2, best, bneuralt, mlp, table2-mlp, baselines, additions, equal-oracle, quick) and
-patterns ('B-S-*') stand for several. It can be stopped in any way: the same command goes on.
+Experiments have the names of the paper's Tables A2 and A3 (B-S-ESy-p4-R, M-S-ESy-Rn-L-D, RF, ...).
+Groups (all, table2, best, bneuralt, mlp, table2-mlp, baselines, additions, equal-oracle, quick) and
+patterns ('B-S-*') select several. The command can be interrupted at any time; run it again to
+continue.
 """
 
 
-def add_paper_commands(subparsers: argparse._SubParsersAction) -> None:
-    """Add ``paper`` with its own commands to the program's."""
-    paper = subparsers.add_parser("paper", help="compute the paper's tables and figures again")
+def add_paper_commands(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``paper`` and its subcommands to the commands of the program."""
+    paper = subparsers.add_parser("paper", help="reproduce the paper's tables and figures")
     commands = paper.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_run(commands)
     _add_report(commands)
@@ -39,42 +40,50 @@ def add_paper_commands(subparsers: argparse._SubParsersAction) -> None:
     add_ktree_command(commands)
 
 
-def _add_run(commands: argparse._SubParsersAction) -> None:
+def _add_run(commands: argparse._SubParsersAction[Any]) -> None:
     parser = commands.add_parser(
         "run",
-        help="run experiments, those that are not in the store yet",
+        help="run experiments that are not in the store",
         description=_RUN,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="a small selection on embedded data, about a minute; --protocol, --experiments, "
-        "--datasets and --runs are ignored",
+        help="a small selection on embedded data, which takes about a minute; --protocol, "
+        "--experiments, --datasets and --runs are ignored",
     )
     parser.add_argument(
         "--protocol",
         default="both",
         choices=["paper", "honest", "both"],
-        help="paper: weights are chosen on the test rows; honest: they never are (default: both)",
+        help="paper: select weights on the test rows; honest: do not (default: both)",
     )
     parser.add_argument(
         "--experiments",
         default="table2",
         metavar="NAMES",
-        help="names, groups, patterns; commas between them (default: %(default)s)",
+        help="names, groups and patterns, separated by commas (default: %(default)s)",
     )
     parser.add_argument(
         "--datasets",
         default="all",
         metavar="NAMES",
-        help="names, or all, classification, regression, embedded (default: %(default)s)",
+        help="names, all, classification, regression or embedded (default: %(default)s)",
     )
-    parser.add_argument("--runs", type=int, default=30, metavar="N", help="default: %(default)s")
     parser.add_argument(
-        "--jobs", type=int, default=-1, metavar="N", help="processes (default: one per core)"
+        "--runs", type=int, default=30, metavar="N", help="number of runs (default: %(default)s)"
     )
-    parser.add_argument("--store", default=_STORE, help="file of runs (default: %(default)s)")
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=-1,
+        metavar="N",
+        help="number of processes (default: one per core)",
+    )
+    parser.add_argument(
+        "--store", default=_STORE, help="file with finished runs (default: %(default)s)"
+    )
     parser.add_argument(
         "--backend",
         default="loky",
@@ -86,26 +95,29 @@ def _add_run(commands: argparse._SubParsersAction) -> None:
     parser.set_defaults(run=_run)
 
 
-def _add_report(commands: argparse._SubParsersAction) -> None:
+def _add_report(commands: argparse._SubParsersAction[Any]) -> None:
     parser = commands.add_parser(
-        "report", help="set results beside the paper: one page, and its tables and figures as files"
+        "report", help="write a report that compares results with the paper"
     )
     parser.add_argument(
-        "--store", help=f"file of runs (default: {_STORE}; with --images alone: none)"
+        "--store", help=f"file with finished runs (default: {_STORE}, or none if --images is given)"
     )
     parser.add_argument(
         "--images",
         metavar="DIR",
-        help="folder of what `bneuralt paper mnist` and `bneuralt paper ktree` wrote, as *.json",
+        help="folder with *.json files of `bneuralt paper mnist` and `bneuralt paper ktree`",
     )
     parser.add_argument("--data-home", metavar="DIR", help="the data folder, for MNIST's test rows")
-    parser.add_argument("--out", default=_REPORT, help="folder to write (default: %(default)s)")
+    parser.add_argument(
+        "--out", default=_REPORT, help="folder for the report (default: %(default)s)"
+    )
     parser.set_defaults(run=_report)
 
 
 def _run(args: argparse.Namespace) -> int:
-    # joblib, scikit-learn and the rest are loaded only now: --help answers at once.
-    from bneuralt.paper.running.runner import QUICK, run
+    # Imported here, so that --help does not load joblib and scikit-learn.
+    from bneuralt.paper.running.planning import QUICK
+    from bneuralt.paper.running.runner import run
     from bneuralt.paper.running.store import Store, StoreError
     from bneuralt.paper.running.workers import WorkerError
 
@@ -126,10 +138,10 @@ def _run(args: argparse.Namespace) -> int:
     except (ValueError, WorkerError) as error:
         raise CommandError(str(error)) from error
     except KeyboardInterrupt:
-        print("\nstopped; finished runs are stored, the same command goes on", file=sys.stderr)
+        print("\nstopped; finished runs are stored, run it again to continue", file=sys.stderr)
         return INTERRUPTED
     print(
-        f"{args.store}: {summary.requested} runs asked for, {summary.present} were there, "
+        f"{args.store}: {summary.requested} runs requested, {summary.present} already stored, "
         f"{summary.computed} computed in {summary.seconds:.0f} s"
     )
     _print_failures(summary.failures)
@@ -137,7 +149,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _print_failures(failures: dict[Key, str]) -> None:
-    """Print each error once, with the runs that it befell."""
+    """Print each error once, with the number of affected runs."""
     runs_of: dict[str, list[str]] = {}
     for key, trace in failures.items():
         runs_of.setdefault(trace, []).append(" ".join(map(str, key)))
@@ -147,9 +159,9 @@ def _print_failures(failures: dict[Key, str]) -> None:
 
 
 def _report(args: argparse.Namespace) -> int:
-    from bneuralt.datasets.loading import DatasetNotFoundError
-    from bneuralt.paper.images.image_files import load_results
-    from bneuralt.paper.images.mnist import load_images
+    from bneuralt.datasets import DatasetNotFoundError
+    from bneuralt.paper.images.image_data import load_images
+    from bneuralt.paper.images.result_files import load_results
     from bneuralt.paper.reporting.report import write_report
     from bneuralt.paper.running.store import Store, StoreError
 
@@ -164,7 +176,7 @@ def _report(args: argparse.Namespace) -> int:
     if args.images:
         images = load_results(args.images)
         provenance |= images.provenance()
-        with suppress(DatasetNotFoundError):  # the report says what is missing for that reason
+        with suppress(DatasetNotFoundError):  # the report states that they are missing
             digits = load_images("mnist", args.data_home)
     page = write_report(frame, args.out, images=images, digits=digits, provenance=provenance)
     print(page)

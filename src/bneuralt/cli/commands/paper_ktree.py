@@ -5,32 +5,41 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import asdict
+from typing import Any
 
-from bneuralt.cli.commands.paper_mnist import count
+from bneuralt.cli.commands.paper_mnist import positive_integer
 
 __all__ = ["add_ktree_command"]
 
 _DESCRIPTION = """\
-Train dendritic k-trees (Jones and Kording 2021) to tell a 3 from a 5 of MNIST.
+Train dendritic k-trees (Jones and Kording 2021) to distinguish a 3 from a 5 of MNIST.
 
-Every trial learns from another tenth of the images, for a fixed number of epochs, and is scored on
-the test rows once, at the end. All trials are reported, those that learn nothing included.
+Each trial trains on a different tenth of the images, for a fixed number of epochs, and is scored on
+the test rows once, at the end. All trials are reported, including those that learn nothing.
 """
 
 
-def add_ktree_command(commands: argparse._SubParsersAction) -> None:
+def add_ktree_command(commands: argparse._SubParsersAction[Any]) -> None:
     """Add ``ktree`` to the commands of ``bneuralt paper``."""
     parser = commands.add_parser(
         "ktree",
-        help="tell a 3 from a 5 by dendritic k-trees",
+        help="distinguish a 3 from a 5 with dendritic k-trees",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--k", type=count, default=1, metavar="K", help="number of binary trees (default: 1)"
+        "--k",
+        type=positive_integer,
+        default=1,
+        metavar="K",
+        help="number of binary trees (default: 1)",
     )
-    parser.add_argument("--trials", type=count, default=10, metavar="N", help="default: 10")
-    parser.add_argument("--epochs", type=count, default=2000, metavar="N", help="default: 2000")
+    parser.add_argument(
+        "--trials", type=positive_integer, default=10, metavar="N", help="default: 10"
+    )
+    parser.add_argument(
+        "--epochs", type=positive_integer, default=2000, metavar="N", help="default: 2000"
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
     parser.add_argument("--threads", type=int, default=-1, metavar="N", help="default: all")
     parser.add_argument("--data-home", metavar="DIR", help="the data folder")
@@ -45,17 +54,17 @@ def _run(args: argparse.Namespace) -> None:
     from joblib import effective_n_jobs
 
     from bneuralt.cli.outputs import StatusLine, check_output
-    from bneuralt.paper.images.image_files import save_result
+    from bneuralt.paper.images.image_data import load_images
     from bneuralt.paper.images.ktree import PUBLISHED, run_trials
-    from bneuralt.paper.images.mnist import load_images
+    from bneuralt.paper.images.result_files import save_result
 
     if args.out:
         check_output(args.out)
     images = load_images("mnist", args.data_home)
-    with StatusLine() as progress:
+    with StatusLine() as status:
         result = run_trials(
             args.k, images, trials=args.trials, max_epochs=args.epochs, seed=args.seed,
-            n_threads=effective_n_jobs(args.threads), tell=progress,
+            n_threads=effective_n_jobs(args.threads), report=status,
         )  # fmt: skip
     if args.out:
         save_result(result, args.out)

@@ -1,1 +1,1 @@
-"""The experiments of the paper: their names, protocols, and what each one runs."""
+"""The experiments of the paper: their names and settings, the protocols, and the algorithms."""

@@ -1,7 +1,7 @@
-"""Algorithms from scikit-learn with its defaults: the paper's five, and three additions.
+"""Algorithms of scikit-learn with its default settings: the paper's five, and three additions.
 
-None of them chooses or stops on watched rows, so all learn from every training row under both
-protocols.
+None of them stops early or selects weights on monitored rows, so all of them are trained on all
+training rows under both protocols.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from bneuralt.paper.experiments.grid import Baseline
+from bneuralt.paper.experiments.definitions import BaselineExperiment
 from bneuralt.paper.experiments.protocols import Outcome, Partition, derive_seed
 
 __all__ = ["CLASSIFICATION_ONLY", "LABELS", "make_estimator", "run_baseline"]
 
-#: What each name stands for. The last three are not in the paper.
+#: The algorithm behind each name. The last three are not in the paper.
 LABELS = {
     "DT": "decision tree",
     "RF": "random forest of 100 trees",
@@ -29,7 +29,7 @@ LABELS = {
     "LIN": "logistic or ridge regression (addition)",
 }
 
-#: Names without a regressor.
+#: Algorithms without a regressor.
 CLASSIFICATION_ONLY = frozenset({"NBC"})
 
 
@@ -43,7 +43,7 @@ def make_estimator(name: str, task: str, seed: int) -> Any:
     """
     classify = task == "classification"
     if not classify and name in CLASSIFICATION_ONLY:
-        raise ValueError(f"experiment {name!r} has no form for regression")
+        raise ValueError(f"experiment {name!r} has no regressor")
     if name == "DT":
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -66,7 +66,7 @@ def make_estimator(name: str, task: str, seed: int) -> Any:
         from sklearn.linear_model import LogisticRegression, Ridge
 
         return LogisticRegression(random_state=seed) if classify else Ridge(random_state=seed)
-    raise ValueError(f"baseline {name!r} is not known: choose one of {', '.join(LABELS)}")
+    raise ValueError(f"baseline {name!r} is unknown: choose one of {', '.join(LABELS)}")
 
 
 def _ensemble(name: str, classify: bool, seed: int) -> Any:
@@ -94,24 +94,24 @@ def _gaussian_process(classify: bool, seed: int) -> Any:
     return GaussianProcessRegressor(DotProduct() + WhiteKernel(), random_state=seed)
 
 
-def run_baseline(experiment: Baseline, partition: Partition, run: int) -> Outcome:
-    """Fit one baseline to one run's rows and judge it."""
+def run_baseline(experiment: BaselineExperiment, partition: Partition, run: int) -> Outcome:
+    """Fit a baseline to the training rows of one run, and score it."""
     seed = derive_seed(run, "model", partition.name)
     estimator = make_estimator(experiment.algorithm, partition.task, seed)
-    X, y = partition.learn(choosing=False)
+    X, y = partition.training_rows(selects=False)
     start = time.perf_counter()
-    # One thread: the runner keeps every core busy with runs, and times stay comparable.
+    # One thread, since runs are executed in parallel and their times should be comparable.
     with threadpool_limits(1), warnings.catch_warnings():
-        # Solvers that stop at their default number of iterations are part of "defaults".
+        # A solver that reaches its default number of iterations is a default setting, too.
         warnings.simplefilter("ignore")
         estimator.fit(X, y)
         seconds = time.perf_counter() - start
-        scores = partition.judge(estimator.predict, choosing=False)
+        scores = partition.score(estimator.predict, selects=False)
     return Outcome(seed, scores, seconds, size=_node_count(estimator))
 
 
 def _node_count(estimator: Any) -> int | None:
-    """Nodes of a decision tree or of all trees of a random forest."""
+    """Return the number of nodes of a decision tree or random forest, None for other models."""
     trees = getattr(estimator, "estimators_", [estimator])
     if all(hasattr(tree, "tree_") for tree in trees):
         return sum(int(tree.tree_.node_count) for tree in trees)

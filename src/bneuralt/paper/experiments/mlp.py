@@ -1,13 +1,14 @@
-"""The paper's multilayer perceptron, as Keras trains it, for many runs at once.
+"""The paper's multilayer perceptron, trained as in Keras, several runs at a time.
 
-One hidden layer; softmax with cross-entropy, or a sigmoid with the squared error; one example an
-update. Runs are trained in blocks of `MLP.block`, as lanes of one compiled program, so that the
-cost of the loop around the tiny updates is shared. A run has its fixed lane and the number of lanes
-never changes (spare ones compute something that is thrown away): the compiler rounds differently
-for other shapes, and so a run gives the same bits whichever runs it is computed with.
+The network has one hidden layer and either a softmax output with cross-entropy or a sigmoid output
+with the squared error. Each update uses one example. Runs are trained in blocks of
+`MLPExperiment.block`, as lanes of one compiled program, so that they share the overhead of the
+training loop. A run always occupies the same lane, and the number of lanes is fixed (the results of
+spare lanes are discarded): the compiler rounds differently for other shapes, so this is what makes
+the result of a run independent of the runs beside it.
 
-Where Keras and optax differ, this follows Keras as of TensorFlow 2: `_keras_adam` has its epsilon
-next to the uncorrected root, RMSprop has it outside the root.
+Where Keras (as of TensorFlow 2) and optax differ, this module follows Keras: Adam adds epsilon to
+the uncorrected root, RMSprop adds it outside the root.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# The arrays are tiny: a second thread per operation costs more than it brings, and the runner
-# starts one process per core anyhow. The flags must be there before jax is loaded.
+# The arrays are tiny, so that more than one thread per operation is slower, and there is one worker
+# process per core anyway. The flags must be set before jax is imported.
 os.environ.setdefault(
     "XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 )
@@ -30,7 +31,8 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from bneuralt.paper.experiments.grid import MLP
+from bneuralt._typing import Array, FloatArray
+from bneuralt.paper.experiments.definitions import MLPExperiment
 from bneuralt.paper.experiments.protocols import Outcome, Partition, derive_seed
 
 __all__ = ["initial_parameters", "make_optimizer", "predict", "run_mlp"]
@@ -42,7 +44,7 @@ Parameters = dict[str, Any]
 
 
 class _Lane(NamedTuple):
-    """Everything that one run carries from epoch to epoch."""
+    """The state of one run between epochs."""
 
     parameters: Parameters
     optimizer_state: Any
@@ -54,36 +56,39 @@ class _Lane(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """Learning and watched rows; classes one-hot, targets as one column."""
+    """Training and monitored rows; classes are one-hot rows, targets form one column."""
 
     X: jax.Array
     Y: jax.Array
-    X_watched: jax.Array
-    Y_watched: jax.Array
+    X_monitored: jax.Array
+    Y_monitored: jax.Array
 
 
-def run_mlp(experiment: MLP, partitions: Sequence[Partition], runs: Sequence[int]) -> list[Outcome]:
-    """Train one network for each run, all at once, and judge them.
+def run_mlp(
+    experiment: MLPExperiment, partitions: Sequence[Partition], runs: Sequence[int]
+) -> list[Outcome]:
+    """Train one network for each run, all at the same time, and score them.
 
     Parameters
     ----------
-    experiment : MLP
+    experiment : MLPExperiment
     partitions : sequence of Partition
-        The rows of each run, all from one problem and protocol.
+        The rows of each run, all of the same problem and protocol.
     runs : sequence of int
-        The numbers of the runs, all from one block: equal when divided by `MLP.block` without rest.
+        The numbers of the runs, all of the same block: ``run // MLPExperiment.block`` is equal.
     """
-    if len({run // MLP.block for run in runs}) != 1 or len(set(runs)) != len(runs):
-        raise ValueError(f"runs={list(runs)} are not different runs of one block of {MLP.block}")
-    choosing = experiment.stopping != "never"
+    n_lanes = MLPExperiment.block
+    if len({run // n_lanes for run in runs}) != 1 or len(set(runs)) != len(runs):
+        raise ValueError(f"runs={list(runs)} must be different runs of one block of {n_lanes}")
+    selects = experiment.stopping != "never"
     classify = partitions[0].task == "classification"
     name = partitions[0].name
     seeds = [derive_seed(run, "training", name) for run in runs]
     start = time.perf_counter()
-    lane_of = [run % MLP.block for run in runs]
-    occupant = [lane_of.index(lane) if lane in lane_of else 0 for lane in range(MLP.block)]
+    lane_of = [run % n_lanes for run in runs]
+    occupant = [lane_of.index(lane) if lane in lane_of else 0 for lane in range(n_lanes)]
     with jax.default_device(jax.devices("cpu")[0]):
-        rows = _stack_rows([partitions[i] for i in occupant], choosing)
+        rows = _stack_rows([partitions[i] for i in occupant], selects)
         parameters, epochs, curves = _train(
             experiment, rows, classify, [seeds[i] for i in occupant]
         )
@@ -92,13 +97,13 @@ def run_mlp(experiment: MLP, partitions: Sequence[Partition], runs: Sequence[int
     for i, (partition, lane) in enumerate(zip(partitions, lane_of, strict=True)):
         own = {name: values[lane] for name, values in parameters.items()}
 
-        def forward(X: np.ndarray, own: Parameters = own) -> np.ndarray:
+        def forward(X: FloatArray, own: Parameters = own) -> Array:
             return predict(own, X, experiment.activation, classify)
 
         outcomes.append(
             Outcome(
                 seeds[i],
-                partition.judge(forward, choosing),
+                partition.score(forward, selects),
                 seconds,
                 weights=sum(values.size for values in own.values()),
                 epochs=int(epochs[lane]),
@@ -108,16 +113,16 @@ def run_mlp(experiment: MLP, partitions: Sequence[Partition], runs: Sequence[int
     return outcomes
 
 
-def _own_curves(curves: np.ndarray) -> dict[str, list[float]]:
-    """Name the columns; without watched rows there is nothing in the last two."""
+def _own_curves(curves: FloatArray) -> dict[str, list[float]]:
+    """Return the columns by name; those of monitored rows are omitted if there are none."""
     named = zip(_CURVES, curves.T.tolist(), strict=True)
     return {name: values for name, values in named if not np.all(np.isnan(values))}
 
 
 def predict(
-    parameters: Parameters, X: np.ndarray, activation: str = "sigmoid", classify: bool = True
-) -> np.ndarray:
-    """Return class numbers, or values in (0, 1), of rows: the forward pass in plain NumPy.
+    parameters: Parameters, X: FloatArray, activation: str = "sigmoid", classify: bool = True
+) -> Array:
+    """Return the predicted class indices, or values in (0, 1), of rows (with NumPy only).
 
     Examples
     --------
@@ -134,7 +139,7 @@ def predict(
 
 
 def initial_parameters(key: jax.Array, inputs: int, hidden: int, outputs: int) -> Parameters:
-    """Draw Keras' initial weights: Glorot's uniform ones, and biases of 0."""
+    """Draw initial weights as Keras does: Glorot uniform, with biases of 0."""
     first, second = jax.random.split(key)
 
     def glorot(key: jax.Array, shape: tuple[int, int]) -> jax.Array:
@@ -161,7 +166,7 @@ def make_optimizer(name: str, learning_rate: float) -> optax.GradientTransformat
         return optax.rmsprop(learning_rate, decay=0.9, eps=1e-7, eps_in_sqrt=False)
     if name == "adam":
         return _keras_adam(learning_rate)
-    raise ValueError(f"optimizer={name!r} is not one of the six of the paper")
+    raise ValueError(f"optimizer={name!r} is not one of the paper's six optimizers")
 
 
 class _AdamState(NamedTuple):
@@ -173,7 +178,7 @@ class _AdamState(NamedTuple):
 def _keras_adam(
     rate: float, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-7
 ) -> optax.GradientTransformation:
-    """Adam with "epsilon hat": added to the root before its correction for the start at 0."""
+    """Return Adam with "epsilon hat", which is added to the root before the bias correction."""
 
     def init(parameters: Any) -> _AdamState:
         zeros = jax.tree.map(jnp.zeros_like, parameters)
@@ -191,21 +196,22 @@ def _keras_adam(
     return optax.GradientTransformation(init, update)
 
 
-def _numpy_sigmoid(z: np.ndarray) -> np.ndarray:
-    return 0.5 * (1.0 + np.tanh(0.5 * z))
+def _numpy_sigmoid(z: FloatArray) -> FloatArray:
+    result: FloatArray = 0.5 * (1.0 + np.tanh(0.5 * z))
+    return result
 
 
 class _Program:
-    """What one experiment does to one lane: an update, an epoch; and many epochs of many lanes."""
+    """The training program of one experiment: an update, an epoch, many epochs of all lanes."""
 
-    def __init__(self, experiment: MLP, classify: bool) -> None:
+    def __init__(self, experiment: MLPExperiment, classify: bool) -> None:
         self.experiment = experiment
         self.classify = classify
         self.optimizer = make_optimizer(experiment.optimizer, experiment.learning_rate)
         self.epochs = jax.jit(self._epochs)
 
     def start(self, key: jax.Array, rows: _Rows) -> _Lane:
-        """Return a lane before its first epoch."""
+        """Return the state of a lane before its first epoch."""
         parameters = initial_parameters(
             key, rows.X.shape[1], self.experiment.hidden, rows.Y.shape[1]
         )
@@ -244,16 +250,16 @@ class _Program:
             (order, kept),
         )
         train = self._measure(after.parameters, rows.X, rows.Y)
-        watched = self._measure(after.parameters, rows.X_watched, rows.Y_watched)
+        monitored = self._measure(after.parameters, rows.X_monitored, rows.Y_monitored)
         stopped = after.epoch + 1 >= experiment.max_epochs
         if experiment.stopping in ("patience", "epoch"):
-            after = _keep_better(after, watched[0 if experiment.stopping == "patience" else 1])
+            after = _keep_better(after, monitored[0 if experiment.stopping == "patience" else 1])
         if experiment.stopping == "patience":
             stopped |= after.waited >= experiment.patience
         after = after._replace(epoch=after.epoch + 1, stopped=stopped)
-        # A lane that has stopped goes on computing beside the others, but its state stands still.
+        # A lane that has stopped is computed along with the others, but keeps its state.
         after = jax.tree.map(lambda old, new: jnp.where(lane.stopped, old, new), lane, after)
-        return after, (*train, *watched)
+        return after, (*train, *monitored)
 
     def _update(self, lane: _Lane, row: jax.Array, kept: jax.Array | None, rows: _Rows) -> _Lane:
         gradient = jax.grad(self._example_loss)(lane.parameters, rows.X[row], rows.Y[row], kept)
@@ -267,7 +273,10 @@ class _Program:
     def _example_loss(
         self, parameters: Parameters, x: jax.Array, y: jax.Array, kept: jax.Array | None
     ) -> jax.Array:
-        """Loss of one example. Sums of products instead of dot(): XLA fuses those with the rest."""
+        """Return the loss of one example.
+
+        Written with sums of products instead of dot(), which XLA fuses with other operations.
+        """
         hidden = jnp.sum(x[:, None] * parameters["W1"], axis=0) + parameters["b1"]
         hidden = self._activate(hidden)
         if kept is not None:
@@ -282,7 +291,7 @@ class _Program:
     def _measure(
         self, parameters: Parameters, X: jax.Array, Y: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
-        """Return the mean loss, and the error rate or mean squared error, of many rows."""
+        """Return the mean loss and the error rate or mean squared error of many rows."""
         hidden = self._activate(X @ parameters["W1"] + parameters["b1"])
         output = hidden @ parameters["W2"].T + parameters["b2"]
         if self.classify:
@@ -293,13 +302,15 @@ class _Program:
         return loss + self._penalty(parameters), error
 
     def _activate(self, z: jax.Array) -> jax.Array:
-        return jax.nn.sigmoid(z) if self.experiment.activation == "sigmoid" else jax.nn.relu(z)
+        activate = jax.nn.sigmoid if self.experiment.activation == "sigmoid" else jax.nn.relu
+        result: jax.Array = activate(z)
+        return result
 
-    def _penalty(self, parameters: Parameters) -> Any:
-        """L1 and L2 of the hidden layer's weights.
+    def _penalty(self, parameters: Parameters) -> jax.Array | float:
+        """Return the L1 and L2 penalties on the hidden layer's weights.
 
-        The paper does not say which layers were penalised. With both, nothing at all is learned on
-        any classification problem, while its tables show a mean accuracy of up to .743.
+        The paper does not say which layers were penalised. With penalties on both layers nothing is
+        learned on any classification problem, while its tables show a mean accuracy of up to .743.
         """
         if not self.experiment.regularised:
             return 0.0
@@ -308,7 +319,7 @@ class _Program:
 
 
 def _keep_better(lane: _Lane, value: jax.Array) -> _Lane:
-    """Remember the lane's weights if their value is less than any before."""
+    """Store the weights of a lane if their value is the lowest so far."""
     better = value < lane.best_value
     return lane._replace(
         best=jax.tree.map(lambda new, old: jnp.where(better, new, old), lane.parameters, lane.best),
@@ -318,18 +329,22 @@ def _keep_better(lane: _Lane, value: jax.Array) -> _Lane:
 
 
 @lru_cache(maxsize=256)
-def _program(experiment: MLP, classify: bool) -> _Program:
-    """Return the program of an experiment: kept, so that it is compiled once for each shape."""
+def _program(experiment: MLPExperiment, classify: bool) -> _Program:
+    """Return the program of an experiment; cached, so that it is compiled once for each shape."""
     return _Program(experiment, classify)
 
 
 def _train(
-    experiment: MLP, rows: _Rows, classify: bool, seeds: Sequence[int]
-) -> tuple[Parameters, np.ndarray, np.ndarray]:
-    """Train all lanes to their end.
+    experiment: MLPExperiment, rows: _Rows, classify: bool, seeds: Sequence[int]
+) -> tuple[Parameters, Array, FloatArray]:
+    """Train all lanes until they have stopped.
 
-    Returns the weights that count, the number of epochs of each lane, and curves of shape
-    (epochs, 4, lanes).
+    Returns
+    -------
+    parameters : dict of str to array
+        The selected weights of each lane.
+    epochs : array of shape (n_lanes,)
+    curves : array of shape (n_epochs, 4, n_lanes)
     """
     program = _program(experiment, classify)
     keys = jnp.stack([jax.random.key(seed) for seed in seeds])
@@ -338,24 +353,24 @@ def _train(
     while not np.all(lanes.stopped):
         lanes, measured = program.epochs(lanes, keys, rows)
         curves.append(np.stack(measured, axis=1))
-    chosen = lanes.parameters if experiment.stopping == "never" else lanes.best
-    parameters = {name: np.asarray(values) for name, values in chosen.items()}
+    selected = lanes.parameters if experiment.stopping == "never" else lanes.best
+    parameters = {name: np.asarray(values) for name, values in selected.items()}
     return parameters, np.asarray(lanes.epoch), np.concatenate(curves)
 
 
-def _stack_rows(partitions: Sequence[Partition], choosing: bool) -> _Rows:
-    """Return the rows of all runs, one run after the other along the first axis."""
-    columns: list[list[np.ndarray]] = [[], [], [], []]
+def _stack_rows(partitions: Sequence[Partition], selects: bool) -> _Rows:
+    """Return the rows of all runs, stacked along the first axis."""
+    columns: list[list[FloatArray]] = [[], [], [], []]
     for partition in partitions:
-        X, y = partition.learn(choosing)
-        X_watched, y_watched = partition.watch(choosing) or (X[:0], y[:0])
+        X, y = partition.training_rows(selects)
+        X_monitored, y_monitored = partition.monitored_rows(selects) or (X[:0], y[:0])
         K = partition.n_classes
-        parts = (X, _targets(y, K), X_watched, _targets(y_watched, K))
+        parts = (X, _targets(y, K), X_monitored, _targets(y_monitored, K))
         for column, part in zip(columns, parts, strict=True):
             column.append(part)
     return _Rows(*(jnp.asarray(np.stack(column), jnp.float32) for column in columns))
 
 
-def _targets(y: np.ndarray, n_classes: int) -> np.ndarray:
-    """One-hot rows, or one column."""
+def _targets(y: Array, n_classes: int) -> FloatArray:
+    """Return class indices as one-hot rows, and other targets as a column."""
     return np.eye(n_classes)[y] if n_classes else y[:, None]

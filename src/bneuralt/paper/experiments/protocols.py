@@ -1,10 +1,11 @@
-"""The two protocols: which rows an algorithm learns from, may look at, and is judged by.
+"""The two protocols: which rows are used for training, for selection, and for the test score.
 
-An algorithm asks its `Partition` for rows to learn from and rows to watch, and hands over a
-function that predicts. It never sees row numbers: what it may look at is decided here alone.
+An algorithm gets its training rows and monitored rows from a `Partition`, and passes its prediction
+function to it to be scored. It never handles row indices, so the protocol alone determines which
+rows it can use.
 
-Both protocols shuffle the rows with the number of the run and nothing else: run 7 has the same
-training and test rows for every algorithm and under both protocols, which paired tests need.
+Both protocols shuffle the rows with a seed that depends only on the number of the run, as paired
+tests require: run 7 has the same training and test rows for all algorithms and both protocols.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
+from bneuralt._typing import Array, FloatArray, IntArray
 
 __all__ = [
     "PROTOCOLS",
@@ -34,14 +37,14 @@ _PURPOSES = ("split", "structure", "training", "model")
 _TRAINING_SHARE = 0.8
 _FIT_SHARE = 0.8
 
-Rows = tuple[np.ndarray, np.ndarray]
+Rows = tuple[FloatArray, Array]
 
 
 def derive_seed(run: int, purpose: str, dataset: str = "") -> int:
-    """Return the seed of one purpose in one run: equal for all algorithms.
+    """Return the seed for one purpose in one run, the same for all algorithms.
 
-    Splits leave out the data set. Trees must not: the luck of one draw would else count once for
-    each data set in the means over them.
+    The seeds of splits do not depend on the data set. Those of trees do: otherwise one lucky tree
+    would influence the scores of all data sets in a mean.
 
     Examples
     --------
@@ -54,47 +57,45 @@ def derive_seed(run: int, purpose: str, dataset: str = "") -> int:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A data set as numbers: inputs, and class numbers or target values.
+    """A data set in numeric form.
 
     Attributes
     ----------
     name : str
     task : {"classification", "regression"}
-    X : ndarray of shape (n, n_inputs), float64
-    y : ndarray of shape (n,), int32 class numbers or float64 targets
+    X : ndarray of shape (n_rows, n_inputs), float64
+    y : ndarray of shape (n_rows,)
+        Class indices (int32) or target values (float64).
     n_classes : int
         0 for regression.
     checksum : str
-        Of the numbers, as `bneuralt.load_dataset` has it.
+        The checksum of the data set, from `bneuralt.load_dataset`.
     """
 
     name: str
     task: str
-    X: np.ndarray
-    y: np.ndarray
+    X: FloatArray
+    y: Array
     n_classes: int
     checksum: str = ""
 
     @classmethod
     def from_dataset(cls, dataset: Any) -> Problem:
-        """Take over a data set as `bneuralt.load_dataset` returns it."""
+        """Convert a data set that `bneuralt.load_dataset` returned."""
         X = np.ascontiguousarray(dataset.X, dtype=np.float64)
+        y: Array = np.asarray(dataset.y)
+        n_classes = 0
         if dataset.task == "regression":
-            y, n_classes = np.asarray(dataset.y, dtype=np.float64), 0
+            y = y.astype(np.float64)
         else:
-            classes, codes = np.unique(np.asarray(dataset.y), return_inverse=True)
+            classes, codes = np.unique(y, return_inverse=True)
             y, n_classes = codes.astype(np.int32), len(classes)
         return cls(dataset.name, dataset.task, X, y, n_classes, dataset.checksum)
-
-    @property
-    def n_outputs(self) -> int:
-        """Number of outputs that a network for this problem has."""
-        return self.n_classes or 1
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Accuracy or r2 of a finished model, and the time it takes to predict one example."""
+    """Accuracies or r2 of a trained model, and its prediction time per example."""
 
     train: float
     validation: float | None
@@ -104,7 +105,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one finished run leaves behind."""
+    """The results of one finished run."""
 
     seed: int
     scores: Scores
@@ -118,54 +119,60 @@ class Outcome:
 
 @dataclass(eq=False)
 class Partition:
-    """The rows of one run, scaled, with a say in who sees which.
+    """The scaled rows of one run, with access as the protocol allows it.
 
     Attributes
     ----------
     name, task, n_classes
-        As in `Problem`.
+        See `Problem`.
     """
 
     name: str
     task: str
     n_classes: int
-    _X: np.ndarray
-    _y: np.ndarray
-    _train: np.ndarray
-    _fit: np.ndarray
-    _validation: np.ndarray
-    _test: np.ndarray
-    _watches_test: bool
-    _judged: bool = False
+    _X: FloatArray
+    _y: Array
+    _train: IntArray
+    _fit: IntArray
+    _validation: IntArray
+    _test: IntArray
+    _monitors_test: bool
+    _is_scored: bool = False
 
-    def _rows(self, index: np.ndarray) -> Rows:
+    def _rows(self, index: IntArray) -> Rows:
         return self._X[index], self._y[index]
 
-    def learn(self, choosing: bool) -> Rows:
-        """Return the rows to learn from.
+    def training_rows(self, selects: bool) -> Rows:
+        """Return the rows to train on.
 
         Parameters
         ----------
-        choosing : bool
-            Whether the algorithm stops early or chooses among weights, and so needs rows to watch.
+        selects : bool
+            Whether the algorithm stops early or selects weights, and so needs monitored rows.
         """
-        return self._rows(self._fit if choosing else self._train)
+        return self._rows(self._fit if selects else self._train)
 
-    def watch(self, choosing: bool) -> Rows | None:
-        """Return the rows that curves, stopping and any choice look at, or None."""
-        if self._watches_test:
+    def monitored_rows(self, selects: bool) -> Rows | None:
+        """Return the rows for learning curves, early stopping and selection, or None."""
+        if self._monitors_test:
             return self._rows(self._test)
-        return self._rows(self._validation) if choosing else None
+        return self._rows(self._validation) if selects else None
 
-    def judge(self, predict: Callable[[np.ndarray], np.ndarray], choosing: bool) -> Scores:
-        """Return the scores of a finished model.
+    def score(self, predict: Callable[[FloatArray], Array], selects: bool) -> Scores:
+        """Return the scores of a trained model.
 
-        Where the test rows are not to be watched they can be used once: a second call is an error.
-        `predict` returns class numbers, or targets on the scale of `learn`.
+        Unless the protocol monitors the test rows, it can be called only once.
+
+        Parameters
+        ----------
+        predict : callable
+            Returns class indices, or targets on the scale of `training_rows`.
+        selects : bool
+            See `training_rows`.
         """
-        if self._judged and not self._watches_test:
-            raise RuntimeError("the test rows were used before: a partition judges one model only")
-        self._judged = True
+        if self._is_scored and not self._monitors_test:
+            raise RuntimeError("the test rows have been used: a partition scores one model only")
+        self._is_scored = True
         X_test, y_test = self._rows(self._test)
         seconds = math.inf
         for _ in range(3):
@@ -173,19 +180,19 @@ class Partition:
             predicted = predict(X_test)
             seconds = min(seconds, time.perf_counter() - start)
         validation = None
-        if choosing and not self._watches_test:
+        if selects and not self._monitors_test:
             X, y = self._rows(self._validation)
-            validation = self._score(y, predict(X))
-        X, y = self.learn(choosing)
+            validation = self._accuracy_or_r2(y, predict(X))
+        X, y = self.training_rows(selects)
         return Scores(
-            train=self._score(y, predict(X)),
+            train=self._accuracy_or_r2(y, predict(X)),
             validation=validation,
-            test=self._score(y_test, predicted),
+            test=self._accuracy_or_r2(y_test, predicted),
             predict_seconds=seconds / len(X_test),
         )
 
-    def _score(self, y: np.ndarray, predicted: np.ndarray) -> float:
-        """Accuracy, or r2, which is the same on any scale of the target."""
+    def _accuracy_or_r2(self, y: Array, predicted: Array) -> float:
+        """Return the accuracy, or r2, which does not depend on the scale of the target."""
         if self.n_classes:
             return float(np.mean(y == predicted))
         total = np.sum((y - y.mean()) ** 2)
@@ -194,17 +201,21 @@ class Partition:
 
 
 class Protocol:
-    """How rows are split, scaled and shown; see `PaperProtocol` and `HonestProtocol`."""
+    """How rows are split, scaled and used; see `PaperProtocol` and `HonestProtocol`.
+
+    `follows_authors_program` tells whether training reproduces two peculiarities of the authors'
+    program, see `bneuralt.paper.experiments.neural_trees`.
+    """
 
     name: str
     scaling: str
     selection: str
-    has_authors_oddities: bool
+    follows_authors_program: bool
     _scales_on_all_rows: bool
-    _watches_test: bool
+    _monitors_test: bool
 
     def describe(self) -> dict[str, str]:
-        """Return what is stored with every result."""
+        """Return the description that is stored with every result."""
         return {"protocol": self.name, "scaling": self.scaling, "selection": self.selection}
 
     def partition(self, problem: Problem, run: int) -> Partition:
@@ -214,58 +225,58 @@ class Protocol:
         ----------
         problem : Problem
         run : int
-            Number of the run, from 0.
+            Number of the run, counted from 0.
         """
         n = len(problem.X)
         order = np.random.default_rng(derive_seed(run, "split")).permutation(n)
         train, test = np.split(order, [int(_TRAINING_SHARE * n)])
         fit, validation = np.split(train, [int(_FIT_SHARE * len(train))])
-        seen = order if self._scales_on_all_rows else train
+        scaled_by = order if self._scales_on_all_rows else train
         return Partition(
             problem.name,
             problem.task,
             problem.n_classes,
-            _scaled(problem.X, seen),
-            problem.y if problem.n_classes else _scaled(problem.y, seen),
+            _scaled(problem.X, scaled_by),
+            problem.y if problem.n_classes else _scaled(problem.y, scaled_by),
             train,
-            train if self._watches_test else fit,
+            train if self._monitors_test else fit,
             validation,
             test,
-            self._watches_test,
+            self._monitors_test,
         )
 
 
 class PaperProtocol(Protocol):
-    """The paper's protocol: its scores are chosen on the rows that they are measured on.
+    """The paper's protocol, which selects weights on the rows that they are scored on.
 
-    Inputs, and targets of regression, are scaled to [0, 1] by the least and largest value of ALL
-    rows; 80 % of the rows are for training; whatever an algorithm stops by or chooses among, it
-    does on the TEST rows, and it is then scored on them. So for algorithms that choose, these are
-    the best test scores met on the way, not estimates of what to expect on new data.
+    Inputs and regression targets are scaled to [0, 1] by the minimum and maximum of ALL rows. 80 %
+    of the rows are used for training. Early stopping and selection use the TEST rows, on which the
+    model is then scored. For algorithms that select, the scores are therefore the best test scores
+    during training, not estimates of the performance on new data.
     """
 
     name = "paper"
     scaling = "min-max on all rows, test rows included"
     selection = "on the test rows, where it is also scored"
-    has_authors_oddities = True
+    follows_authors_program = True
     _scales_on_all_rows = True
-    _watches_test = True
+    _monitors_test = True
 
 
 class HonestProtocol(Protocol):
-    """The same training and test rows, the test rows kept out of everything but the last score.
+    """The same training and test rows, with the test rows used for the final score only.
 
-    Scaling uses the training rows. An algorithm that stops early or chooses learns from the first
-    80 % of the training rows and watches the rest; one that does neither learns from all training
-    rows. The test rows are used once, by the finished model.
+    Scaling uses the training rows. An algorithm that stops early or selects weights is trained on
+    the first 80 % of the training rows and monitors the rest; any other is trained on all training
+    rows. The test rows are used once, to score the trained model.
     """
 
     name = "honest"
     scaling = "min-max on the training rows"
     selection = "on a validation part of the training rows; test rows used once"
-    has_authors_oddities = False
+    follows_authors_program = False
     _scales_on_all_rows = False
-    _watches_test = False
+    _monitors_test = False
 
 
 PROTOCOLS: dict[str, Protocol] = {p.name: p for p in (PaperProtocol(), HonestProtocol())}
@@ -283,12 +294,12 @@ def get_protocol(name: str) -> Protocol:
         return PROTOCOLS[name]
     except KeyError:
         raise ValueError(
-            f"protocol={name!r} is not known: choose one of {', '.join(PROTOCOLS)}"
+            f"protocol={name!r} is unknown: choose one of {', '.join(PROTOCOLS)}"
         ) from None
 
 
-def _scaled(values: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Scale values so that those at `seen` span [0, 1]; what is constant there becomes 0."""
-    low, high = values[seen].min(axis=0), values[seen].max(axis=0)
+def _scaled(values: Array, rows: IntArray) -> FloatArray:
+    """Scale values so that those of the given rows span [0, 1]; constant columns become 0."""
+    low, high = values[rows].min(axis=0), values[rows].max(axis=0)
     width = np.where(high > low, high - low, 1.0)
     return np.ascontiguousarray((values - low) / width)

@@ -1,1 +1,1 @@
-"""Images: MNIST, Fashion-MNIST and k-trees."""
+"""Experiments on images: MNIST, Fashion-MNIST and dendritic k-trees."""

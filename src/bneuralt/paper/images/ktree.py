@@ -1,12 +1,12 @@
-"""Dendritic k-trees (Jones and Kording 2021) as structures of the same engine.
+"""Dendritic k-trees (Jones and Kording 2021) as neural trees.
 
-A 1-tree is a balanced binary tree over the pixels of an image, padded to a power of two; a k-tree
-feeds k such trees, each with weights of its own, into one output unit. The task is to tell two
-digits apart, 3 from 5 in the paper.
+A 1-tree is a balanced binary tree over the pixels of an image, padded to a power of two. In a
+k-tree the outputs of k such trees, each with its own weights, are the inputs of one output unit.
+The task is to distinguish two digits, 3 and 5 in the paper.
 
-The output is one sigmoid unit trained by binary cross-entropy. The engine has softmax over class
-nodes, and the two are the same thing if the score of the first class is 0 for ever: its node has a
-single leaf, on a pixel of the padding, and a bias that Adam is kept from moving (`_frozen_bias`).
+The output is one sigmoid unit trained with binary cross-entropy. A neural tree has a softmax over
+class nodes, which is equivalent if the score of the first class is always 0: its node has a single
+leaf, on a pixel of the padding, and a bias that Adam does not change (`_frozen_bias`).
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bneuralt.paper.images.mnist import Images
+from bneuralt._typing import Array, IntArray
+from bneuralt.paper.images.image_data import Images
+from bneuralt.training import EpochState, OptimizerState, TrainingSettings, train
 from bneuralt.training.optimizers import Adam
-from bneuralt.training.trainer import EpochState, OptimizerState, TrainingSettings, train
+from bneuralt.tree import NeuralTree
 from bneuralt.tree.activations import activation_code
-from bneuralt.tree.neural_tree import NeuralTree
 
 __all__ = [
     "KTreeRun",
@@ -33,14 +34,16 @@ __all__ = [
     "two_classes",
 ]
 
-#: Accuracy at telling 3 from 5, and weights without biases, as published for k = 1 and k = 32.
+#: Published accuracies for 3 against 5, and numbers of weights without biases, for k = 1 and 32.
 PUBLISHED = {1: (0.922, 2047), 32: (0.9635, 65504)}
 
-#: A run that ends below this accuracy has learnt nothing; the classes are about equally frequent.
+#: Runs that end below this accuracy have learned nothing; the classes are about equally frequent.
 STUCK_BELOW = 0.6
 
 _LEAKY = activation_code("leaky_relu")
 _LINEAR = activation_code("linear")
+
+Rows = tuple[Array, IntArray]
 
 
 def k_tree(
@@ -50,23 +53,23 @@ def k_tree(
     dtype: str = "float32",
     random_state: int | np.random.Generator | None = None,
 ) -> NeuralTree:
-    """Draw a k-tree over square images.
+    """Return a k-tree over square images with random weights.
 
-    Weights are He-normal and biases 0; the output unit has both uniform within 1 / sqrt(k).
+    Weights are He-normal and biases 0; those of the output unit are uniform within 1 / sqrt(k).
 
     Parameters
     ----------
     k : int
         Number of binary trees.
     side : int
-        Rows and columns of the images, a power of two. Pixel 0 has to be 0 in every image.
+        Number of rows and columns of the images, a power of two. Pixel 0 must be 0 in all images.
     dtype : {"float32", "float64"}
     random_state : int, numpy Generator, or None
 
     Returns
     -------
     NeuralTree
-        With two outputs: the first is always 0, the second is the score of the second class.
+        A tree with two outputs: the first is always 0, the second is the score of the second class.
 
     Examples
     --------
@@ -100,8 +103,8 @@ def k_tree(
     return NeuralTree(n_pixels, 2, parent, codes, leaf_parent, leaf_input, parameters.astype(dtype))
 
 
-def pad_images(X: np.ndarray, shape: tuple[int, int] = (28, 28), side: int = 32) -> np.ndarray:
-    """Put a frame of zeros around flattened images.
+def pad_images(X: Array, shape: tuple[int, int] = (28, 28), side: int = 32) -> Array:
+    """Pad flattened images with zeros on all sides.
 
     Examples
     --------
@@ -117,17 +120,15 @@ def pad_images(X: np.ndarray, shape: tuple[int, int] = (28, 28), side: int = 32)
     return padded.reshape(len(X), side * side)
 
 
-def two_classes(
-    X: np.ndarray, y: np.ndarray, classes: tuple[int, int] = (3, 5)
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows of two classes, and which of the two each is."""
+def two_classes(X: Array, y: IntArray, classes: tuple[int, int] = (3, 5)) -> Rows:
+    """Return the rows of two classes, with 0 or 1 as their new class indices."""
     rows = np.flatnonzero(np.isin(y, classes))
     return X[rows], (y[rows] == classes[1]).astype(np.int32)
 
 
 @dataclass(frozen=True)
 class KTreeRun:
-    """One trained k-tree, and how it did on the test rows."""
+    """A trained k-tree and its accuracy on the test rows."""
 
     k: int
     trial: int
@@ -138,14 +139,14 @@ class KTreeRun:
 
     @property
     def is_stuck(self) -> bool:
-        """Whether the tree does no better than guessing."""
+        """Whether the tree is no better than guessing."""
         return self.accuracy < STUCK_BELOW
 
 
 def run_k_tree(
     k: int,
-    train_rows: tuple[np.ndarray, np.ndarray],
-    test_rows: tuple[np.ndarray, np.ndarray],
+    train_rows: Rows,
+    test_rows: Rows,
     *,
     trial: int = 0,
     n_trials: int = 10,
@@ -154,16 +155,17 @@ def run_k_tree(
     patience: int | None = None,
     n_threads: int = 1,
 ) -> KTreeRun:
-    """Train a k-tree in one of the published trials.
+    """Train a k-tree as in one trial of the published experiment.
 
-    As published: of the training rows as many as there are test rows become validation rows, both
-    kinds are dealt out to the trials, so that each of 10 trials has 965 of the 11,552 images of a 3
-    or a 5 to train on; Adam at a rate of 0.001, batches of 256, at most 2000 epochs.
+    As published, the number of validation rows, taken from the training rows, equals the number of
+    test rows; training and validation rows are divided among the trials, so that each of 10 trials
+    trains on 965 of the 11,552 images of a 3 or a 5; and training uses Adam with a rate of 0.001,
+    batches of 256, and at most 2000 epochs.
 
-    There is no early stopping, and the last weights count. The published rule (stop when the mean
-    of the validation losses of all epochs has not fallen for 60 epochs) is there as `patience=60`:
-    the loss of a 1-tree stands still for about 100 epochs before it falls, and the rule ends some
-    runs there, with nothing learnt.
+    By default there is no early stopping, and the last weights are used. ``patience=60`` is the
+    published rule: stop when the mean of the validation losses of all epochs has not decreased for
+    60 epochs. The loss of a 1-tree is constant for about 100 epochs before it decreases, and the
+    rule stops some runs before they have learned anything.
 
     Parameters
     ----------
@@ -171,9 +173,9 @@ def run_k_tree(
     train_rows, test_rows : tuple (X, y)
         Padded images as uint8, and 0 or 1.
     trial, n_trials : int
-        Which part of the rows to learn from. From `n_trials` on, trials draw other parts.
+        Which part of the rows to train on. Trials from `n_trials` on use other divisions.
     seed : int
-        Together with `trial` decides all that is drawn.
+        Determines all random numbers, together with `trial`.
     max_epochs, n_threads : int
     patience : int or None
     """
@@ -185,7 +187,7 @@ def run_k_tree(
     tree = k_tree(k, int(np.sqrt(X.shape[1])), random_state=np.random.default_rng([seed, trial]))
     losses: list[float] = []
 
-    def no_longer_falls(state: EpochState) -> bool:
+    def stops_decreasing(state: EpochState) -> bool:
         losses.append(state.val_loss)
         means = np.cumsum(losses) / np.arange(1, len(losses) + 1)
         return patience is not None and len(means) - 1 - int(means.argmin()) >= patience
@@ -195,7 +197,7 @@ def run_k_tree(
         X[fit],
         y[fit],
         settings=TrainingSettings(
-            # The published epsilon of 1e-8 stands outside the square root, ours inside.
+            # The published epsilon of 1e-8 is added outside the square root, ours inside.
             optimizer=Adam(epsilon=1e-16),
             learning_rate=1e-3,
             schedule="constant",
@@ -206,17 +208,17 @@ def run_k_tree(
         validation=(X[validate], y[validate]),
         input_scaling=(0.0, 1 / 255),
         n_threads=n_threads,
-        callback=no_longer_falls,
+        callback=stops_decreasing,
         optimizer_state=_frozen_bias(tree),
     )
     trained = result.tree.with_input_scaling(0.0, 1 / 255)
-    right = trained.forward(test_rows[0], n_threads).argmax(axis=1) == test_rows[1]
-    return KTreeRun(k, trial, float(right.mean()), result.n_epochs, result.seconds, trained)
+    is_correct = trained.forward(test_rows[0], n_threads).argmax(axis=1) == test_rows[1]
+    return KTreeRun(k, trial, float(is_correct.mean()), result.n_epochs, result.seconds, trained)
 
 
 @dataclass(frozen=True)
 class KTreeTrial:
-    """What came out of one trial."""
+    """The result of one trial."""
 
     trial: int
     accuracy: float
@@ -227,7 +229,7 @@ class KTreeTrial:
 
 @dataclass(frozen=True)
 class KTreeTrials:
-    """Trials of one k, none left out; `weights` are counted without biases, as published."""
+    """All trials of one k; `weights` does not include biases, as published."""
 
     k: int
     weights: int
@@ -244,9 +246,9 @@ def run_trials(
     max_epochs: int = 2000,
     seed: int = 0,
     n_threads: int = 1,
-    tell: Callable[[str], object] = lambda text: None,
+    report: Callable[[str], object] = lambda text: None,
 ) -> KTreeTrials:
-    """Train k-trees to tell a 3 from a 5, in one trial after the other.
+    """Train k-trees to distinguish a 3 from a 5, one trial after the other.
 
     Parameters
     ----------
@@ -254,10 +256,10 @@ def run_trials(
     images : Images
         MNIST.
     trials : int
-        The published 10 deal out all rows; further ones draw other parts.
+        Number of trials. The first 10 use all rows; others use other divisions.
     max_epochs, seed, n_threads : int
         See `run_k_tree`.
-    tell : callable, optional
+    report : callable, optional
         Called with a line of text after each trial.
     """
     train_rows = two_classes(pad_images(images.X_train, images.shape), images.y_train)
@@ -269,18 +271,18 @@ def run_trials(
             trial=trial, seed=seed, max_epochs=max_epochs, n_threads=n_threads,
         )  # fmt: skip
         done.append(KTreeTrial(trial, run.accuracy, run.n_epochs, run.seconds, run.is_stuck))
-        tell(f"trial {trial + 1} of {trials}: accuracy {run.accuracy:.4f}")
-    # The first output's only leaf is there for its form, see the top of this module.
+        report(f"trial {trial + 1} of {trials}: accuracy {run.accuracy:.4f}")
+    # The single leaf of the first output is not part of the k-tree, see the top of this module.
     weights = run.tree.n_leaves - 1 + run.tree.edge.size
     return KTreeTrials(k, int(weights), max_epochs, seed, done)
 
 
 def _frozen_bias(tree: NeuralTree) -> OptimizerState:
-    """Adam's state before the first step, but with one weight that will never move.
+    """Return an initial state of Adam that keeps the bias of the first output constant.
 
-    Adam divides by the root of the mean square of past gradients. Where that starts out enormous,
+    Adam divides by the root of the mean square of past gradients. If its initial value is huge, the
     steps are too small to change any output.
     """
     mean_and_square = np.zeros((2, tree.n_parameters), dtype=tree.dtype)
-    mean_and_square[1, 0] = 1e30  # of the first output's bias; no training is long enough to forget
+    mean_and_square[1, 0] = 1e30  # too large to decay during training
     return OptimizerState(mean_and_square.ravel(), 0)

@@ -1,1 +1,1 @@
-"""The report: results beside the paper's, as tables, figures and one page."""
+"""The report: tables, statistics and figures of finished runs."""

@@ -1,4 +1,4 @@
-"""A table for a report: cells that say what they are, written as Markdown or HTML."""
+"""Tables of a report: cells with a kind, written as Markdown or HTML."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import NamedTuple
 
 import pandas as pd
 
-__all__ = ["Cell", "ReportTable", "number"]
+__all__ = ["Cell", "ReportTable", "format_number"]
 
 
 _LEFT = " class='left'"
 
 
 class Cell(NamedTuple):
-    """Text of a table cell, what it is, and the paper's figure where it stands beside.
+    """The text of a table cell, its kind, and in `aside` the paper's value to show next to it.
 
-    Kinds: "" (plain), "head", "quoted" (the paper's figure), "close", "far" (a difference within or
-    beyond the tolerance), "strong" (a rejected hypothesis), "faint".
+    Kinds: "" (plain), "head", "quoted" (the paper's value), "close" and "far" (a difference within
+    or outside the tolerance), "strong" (a rejected hypothesis), "faint".
     """
 
     text: str
@@ -30,9 +30,10 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class ReportTable:
-    """A table for reading (`header` and `rows`) and the same for computing (`frame`).
+    """A formatted table (`header` and `rows`) and its unformatted data (`frame`).
 
-    The first `heads` columns are words, the others numbers; rows at `block_starts` begin a block.
+    The first `heads` columns are text, the others numbers; a block begins at each of the rows
+    `block_starts`.
     """
 
     slug: str
@@ -52,7 +53,7 @@ class ReportTable:
         return "\n".join([*lines, "", *(f"{note}\n" for note in self.notes)])
 
     def to_html(self) -> str:
-        """Return the table in HTML, with its title and notes; classes are the cells' kinds."""
+        """Return the table in HTML, with its title and notes; kinds of cells are CSS classes."""
         head = "".join(
             f"<th scope='col'{_LEFT if i < self.heads else ''}>{escape(name)}</th>"
             for i, name in enumerate(self.header)
@@ -91,14 +92,14 @@ def _html_cell(cell: Cell) -> str:
     return f"<td{kind}>{escape(cell.text)}{aside}</td>"
 
 
-def number(value: float | None, digits: int = 3, signed: bool = False) -> str:
-    """Write a score as the paper does, ``.892``; nothing for nan.
+def format_number(value: float | None, digits: int = 3, signed: bool = False) -> str:
+    """Format a score as in the paper, such as ``.892``; nan becomes an empty string.
 
     Examples
     --------
-    >>> from bneuralt.paper.reporting.cells import number
-    >>> number(0.8921), number(-0.0312, signed=True), number(1.0), number(float("nan"))
-    ('.892', '-.031', '1.000', '')
+    >>> from bneuralt.paper.reporting.cells import format_number
+    >>> format_number(0.8921), format_number(-0.0312, signed=True), format_number(1.0)
+    ('.892', '-.031', '1.000')
     """
     if value is None or not math.isfinite(value):
         return ""

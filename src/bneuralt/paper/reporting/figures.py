@@ -1,52 +1,44 @@
-"""The paper's figures out of a store: convergence, tree sizes, best trees, and two added ones.
+"""Figures of the runs in a store: convergence, tree sizes, best trees, protocols, and ranks.
 
-Every function returns a matplotlib figure, or None where the store has nothing to show. `to_svg`
-makes one fit for a page that is read on light and on dark ground.
+All functions return a matplotlib figure, or None if the store has no runs to show.
 """
 
 from __future__ import annotations
 
-import io
 import math
-import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib import rc_context
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from bneuralt._typing import FloatArray
 from bneuralt.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_DATASETS, PAPER_REGRESSION
 from bneuralt.drawing.pictures import plot_tree
 from bneuralt.paper.reporting import published
-from bneuralt.paper.reporting.results import Results
+from bneuralt.paper.reporting.figure_files import INK, STYLE
+from bneuralt.paper.reporting.run_results import Results
+from bneuralt.paper.reporting.significance import Ranking
 from bneuralt.paper.reporting.statistics import cliques
-from bneuralt.tree.neural_tree import NeuralTree
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from bneuralt.paper.reporting.significance import Ranking
+from bneuralt.tree import NeuralTree
 
 __all__ = [
-    "INK",
     "OPTIMIZER_STYLES",
-    "STYLE",
+    "OptimizerStyle",
     "best_trees",
     "convergence",
     "critical_difference",
     "protocol_gap",
     "score_against_size",
     "settings_comparison",
-    "svg_file",
-    "to_png",
-    "to_svg",
 ]
 
 
-class Style(NamedTuple):
-    """How an optimizer is drawn, as in the paper."""
+class OptimizerStyle(NamedTuple):
+    """The label, colour and marker of an optimizer, as in the paper."""
 
     label: str
     color: str
@@ -54,102 +46,22 @@ class Style(NamedTuple):
 
 
 OPTIMIZER_STYLES = {
-    "R": Style("RMSprop", "#1f77b4", "D"),
-    "M": Style("MGD", "#ff7f0e", "^"),
-    "N": Style("NAG", "#2ca02c", "s"),
-    "A": Style("Adagrad", "#d62728", "o"),
-    "G": Style("GD", "#9467bd", "v"),
-    "D": Style("Adam", "#8c564b", "*"),
+    "R": OptimizerStyle("RMSprop", "#1f77b4", "D"),
+    "M": OptimizerStyle("MGD", "#ff7f0e", "^"),
+    "N": OptimizerStyle("NAG", "#2ca02c", "s"),
+    "A": OptimizerStyle("Adagrad", "#d62728", "o"),
+    "G": OptimizerStyle("GD", "#9467bd", "v"),
+    "D": OptimizerStyle("Adam", "#8c564b", "*"),
 }
 
-#: Text and lines in this colour take the page's own text colour, so that one picture reads on light
-#: and on dark ground. Any colour that nothing else uses will do.
-INK = "#010203"
-#: What all figures of a report have in common, for matplotlib's `rc_context`.
-STYLE: dict[Any, Any] = {
-    "text.color": INK,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "axes.titlecolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "axes.facecolor": "none",
-    "figure.facecolor": "none",
-    "savefig.facecolor": "none",
-    "legend.frameon": False,
-    "font.family": "sans-serif",
-    "font.size": 8,
-    "axes.titlesize": 9,
-    "axes.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "lines.linewidth": 1.1,
-    "svg.fonttype": "none",
-}
 _POINTS = 60  # epochs drawn per curve, evenly spaced on the logarithmic axis
 _COLUMNS = 4
 
 
-def to_svg(figure: Figure, name: str) -> str:
-    """Return a figure as an SVG element for use inside HTML.
-
-    The element refers to nothing outside itself, its marks have names of their own, and its ink is
-    ``currentColor``.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-    name : str
-        Unique on the page.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> from bneuralt.paper.reporting.figures import to_svg
-    >>> to_svg(Figure(figsize=(1, 1)), "empty")[:4]
-    '<svg'
-    """
-    buffer = io.StringIO()
-    with rc_context({**STYLE, "svg.hashsalt": name}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    svg = buffer.getvalue()
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'<g id="[^"]*">', "<g>", svg)  # "axes_1" would be there once per figure
-    # A hundredth of a point is fine enough for coordinates (in attributes: labels are text).
-    svg = re.sub(r'="[^"]*"', lambda m: re.sub(r"(\d\.\d\d)\d+", r"\1", m.group()), svg)
-    svg = svg.replace(INK, "currentColor")
-    # As wide as the page, but letters of small pictures no larger than those of large ones.
-    size = f'style="max-width: {figure.get_figwidth() * 130:.0f}px" '
-    return re.sub(r'^<svg ([^>]*?)width="[^"]*" height="[^"]*"', rf"<svg {size}\1", svg).strip()
-
-
-def svg_file(svg: str) -> str:
-    """Return what `to_svg` gave as a file of its own: with a size, and dark ink on white ground.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> from bneuralt.paper.reporting.figures import svg_file, to_svg
-    >>> svg_file(to_svg(Figure(figsize=(1, 1)), "empty"))[:48]
-    '<svg width="130" style="background: #ffffff; col'
-    """
-    own = r'<svg width="\1" style="background: #ffffff; color: #1d2733"'
-    return re.sub(r'^<svg style="max-width: (\d+)px"', own, svg) + "\n"
-
-
-def to_png(figure: Figure, dpi: int = 200) -> bytes:
-    """Return a figure as a PNG file; where nothing is drawn, it is transparent."""
-    buffer = io.BytesIO()
-    with rc_context(STYLE):
-        figure.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
-    return buffer.getvalue()
-
-
 def _panels(n: int, columns: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
-    """Return a figure of n panels on a grid, with room for labels around it.
+    """Return a figure with n panels on a grid, and space for labels around it.
 
-    Margins are set by hand: matplotlib's layout engines draw everything several times over.
+    The margins are explicit, because matplotlib's layout engines draw everything several times.
     """
     columns = min(columns, n)
     rows = math.ceil(n / columns)
@@ -170,16 +82,16 @@ def _panels(n: int, columns: int, size: tuple[float, float]) -> tuple[Figure, li
 def convergence(
     results: Results, setting: str, task: str, protocol: str = "paper"
 ) -> Figure | None:
-    """Error by epoch of the six optimizers, one panel per data set, training and watched rows.
+    """Plot the errors of the six optimizers by epoch, on training and monitored rows.
 
     Parameters
     ----------
     results : Results
     setting : str
-        An experiment without its optimizer, such as ``"B-S-ESy-p4"``.
+        The name of an experiment without the optimizer, such as ``"B-S-ESy-p4"``.
     task : {"classification", "regression"}
     protocol : str
-        Under the paper's protocol the watched rows are the test rows, else a validation part.
+        Under the paper's protocol the monitored rows are the test rows, otherwise validation rows.
     """
     names = PAPER_CLASSIFICATION if task == "classification" else PAPER_REGRESSION
     shown = [d for d in names if _lines(results, protocol, setting, d, "train_error")]
@@ -189,7 +101,7 @@ def convergence(
         figure, axes = _panels(2 * len(shown), _COLUMNS, (2.3, 1.8))
         for i, dataset in enumerate(shown):
             for ax, column in zip(axes[2 * i : 2 * i + 2], ("train", "val"), strict=True):
-                rows = "training" if column == "train" else _watched(protocol)
+                rows = "training" if column == "train" else _monitored(protocol)
                 for letter, matrix in _lines(
                     results, protocol, setting, dataset, f"{column}_error"
                 ):
@@ -204,7 +116,7 @@ def convergence(
 def settings_comparison(
     results: Results, datasets: Sequence[str] = ("glass", "mpg6"), protocol: str = "paper"
 ) -> Figure | None:
-    """Watched error by epoch over settings: BNeuralT and MLPs, rates, sigmoid and ReLU."""
+    """Plot the monitored errors by epoch of several settings of BNeuralT and MLPs."""
     settings = {
         "B-S-ESy-p5": "BNeuralT, sigmoid, rate 0.1",
         "B-S-ESy-p5-L": "BNeuralT, sigmoid, default rate",
@@ -227,19 +139,19 @@ def settings_comparison(
                 ax.set(xticks=[], yticks=[], title=f"{dataset}: {settings[setting]}")
                 continue
             _finish(ax, f"{dataset}: {settings[setting]}")
-        _axis_labels(figure, "epoch", f"error on the {_watched(protocol)} rows")
+        _axis_labels(figure, "epoch", f"error on the {_monitored(protocol)} rows")
         _legend(figure, axes)
     return figure
 
 
-def _watched(protocol: str) -> str:
+def _monitored(protocol: str) -> str:
     return "test" if protocol == "paper" else "validation"
 
 
 def _lines(
     results: Results, protocol: str, setting: str, dataset: str, curve: str
-) -> list[tuple[str, np.ndarray]]:
-    """For each optimizer that was run: errors by run and epoch, nan after a run's last epoch."""
+) -> list[tuple[str, FloatArray]]:
+    """Return, for each optimizer, errors by run and epoch, with nan after the end of a run."""
     found = []
     for letter in OPTIMIZER_STYLES:
         runs = results.runs(protocol, f"{setting}-{letter}", dataset)["curves"]
@@ -253,10 +165,10 @@ def _lines(
     return found
 
 
-def _draw_curves(ax: Axes, matrix: np.ndarray, style: Style) -> None:
-    """Mean over runs, with a band between the quartiles."""
+def _draw_curves(ax: Axes, matrix: FloatArray, style: OptimizerStyle) -> None:
+    """Draw the mean over runs, and a band between the quartiles."""
     epochs = np.unique(np.geomspace(1, matrix.shape[1], _POINTS).round().astype(int))
-    # Runs that explode leave the picture anyway; 1e12 keeps matplotlib's own sums finite.
+    # Runs that diverge leave the axes anyway; the limit keeps matplotlib's sums finite.
     picked = np.where(np.isfinite(matrix), np.minimum(matrix, 1e12), math.nan)[:, epochs - 1]
     keep = np.isfinite(picked).any(axis=0)
     epochs, picked = epochs[keep], picked[:, keep]
@@ -280,7 +192,7 @@ def _finish(ax: Axes, title: str) -> None:
     ax.set_title(title)
     ax.set_xscale("log")
     values = np.array([value for line in ax.lines for value in np.asarray(line.get_ydata())])
-    # Errors that reach 0 cannot be on a log axis; exploding runs would flatten everything else.
+    # Errors of 0 cannot be shown on a log axis; diverging runs would compress all other curves.
     if len(values) and (values > 0).all():
         ax.set_yscale("log")
         ax.set_ylim(values.min() * 0.8, min(values.max(), 20 * np.median(values)) * 1.2)
@@ -309,7 +221,7 @@ def _legend(figure: Figure, axes: Iterable[Axes]) -> None:
 def score_against_size(
     results: Results, setting: str = "B-S-ESy-p4", protocol: str = "paper"
 ) -> Figure | None:
-    """Training score of every run against the size of its tree, one panel per data set."""
+    """Plot the training score of each run against the size of its tree."""
     cells = {
         d: [(x, results.runs(protocol, f"{setting}-{x}", d)) for x in OPTIMIZER_STYLES]
         for d in PAPER_DATASETS
@@ -337,7 +249,7 @@ def score_against_size(
 def best_trees(
     results: Results, experiment: str = "B-S-ESy-p4-R", protocol: str = "paper"
 ) -> Figure | None:
-    """The stored tree with the best test score of each data set, with its score and size."""
+    """Draw the tree with the best test score of each data set, with its score and size."""
     found: list[tuple[str, float, NeuralTree]] = []
     for dataset in PAPER_DATASETS:
         runs = results.runs(protocol, experiment, dataset)
@@ -363,7 +275,7 @@ def best_trees(
 
 
 def protocol_gap(results: Results, experiment: str = "B-S-ESy-p4-R") -> Figure | None:
-    """The same algorithm on each data set: the paper's figure, ours, and ours when honest."""
+    """Plot the scores of an algorithm on each data set: the paper's, and ours by protocol."""
     rows: list[tuple[str, float | None, float, float]] = []
     for dataset in PAPER_DATASETS:
         scores = [results.score(p, experiment, dataset).mean for p in ("paper", "honest")]
@@ -382,8 +294,8 @@ def protocol_gap(results: Results, experiment: str = "B-S-ESy-p4-R") -> Figure |
             ax.scatter([ours], [y], s=28, color="#1f77b4", zorder=2)
             ax.scatter([honest], [y], s=28, color="#d62728", zorder=2)
         handles = [
-            ax.scatter([], [], marker="|", s=80, color=INK, label="printed in the paper"),
-            ax.scatter([], [], s=28, color="#1f77b4", label="ours, chosen on the test rows"),
+            ax.scatter([], [], marker="|", s=80, color=INK, label="published"),
+            ax.scatter([], [], s=28, color="#1f77b4", label="ours, selected on the test rows"),
             ax.scatter([], [], s=28, color="#d62728", label="ours, test rows used once"),
         ]
         ax.set_yticks(range(len(rows)), [row[0] for row in rows])
@@ -395,7 +307,7 @@ def protocol_gap(results: Results, experiment: str = "B-S-ESy-p4-R") -> Figure |
 
 
 def critical_difference(ranking: Ranking) -> Figure:
-    """Mean ranks on a line; algorithms joined by a bar do not differ by Nemenyi's test."""
+    """Plot mean ranks; a bar joins algorithms that do not differ by Nemenyi's test."""
     names, ranks = ranking.friedman.names, ranking.friedman.mean_ranks
     n = len(names)
     groups = cliques(ranks, ranking.critical_difference)

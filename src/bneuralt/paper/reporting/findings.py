@@ -1,7 +1,6 @@
-"""Plain sentences about a store: what reproduces, what does not, and why.
+"""Findings: sentences that say which of the paper's results are reproduced, and why.
 
-Every number in them is computed from the runs at hand or read from the paper's tables; what the
-store does not hold is not spoken of, except to say that it is missing.
+All numbers in them are computed from the available runs or taken from the paper's tables.
 """
 
 from __future__ import annotations
@@ -10,28 +9,30 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
+import pandas as pd
+
 from bneuralt.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_DATASETS, PAPER_REGRESSION
-from bneuralt.paper.experiments.grid import ALL_EXPERIMENTS
-from bneuralt.paper.images.image_files import ImageResults
-from bneuralt.paper.images.mnist import ImageRun, group_runs, same_size
+from bneuralt.paper.experiments.definitions import ALL_EXPERIMENTS
+from bneuralt.paper.images.image_runs import ImageRun, group_runs, is_same_size
+from bneuralt.paper.images.result_files import ImageResults
 from bneuralt.paper.reporting import published
-from bneuralt.paper.reporting.cells import number
+from bneuralt.paper.reporting.cells import format_number
 from bneuralt.paper.reporting.result_tables import REFERENCE, TOLERANCE
-from bneuralt.paper.reporting.results import Results
+from bneuralt.paper.reporting.run_results import Results
 from bneuralt.paper.reporting.significance import rank_algorithms
 
 __all__ = ["HEADINGS", "Finding", "findings"]
 
-#: The kinds of findings, in the order in which they are read.
+#: The kinds of findings in their order, with headings.
 HEADINGS = {
-    "reproduces": "What reproduces",
-    "differs": "What does not",
-    "why": "Why, and what the numbers measure",
-    "scope": "What this report rests on",
+    "reproduces": "What is reproduced",
+    "differs": "What differs",
+    "why": "Why, and what the scores measure",
+    "scope": "Scope",
 }
-#: How far the mean over the nine classification sets may lie from the paper's.
+#: Largest difference from the paper's mean over the nine classification sets to be reproduced.
 MEAN_TOLERANCE = 0.015
-#: How far an error on MNIST may lie from the paper's, in percentage points.
+#: Largest difference from an error in the paper on MNIST, in percentage points.
 ERROR_TOLERANCE = 1.0
 _PROTOCOLS = ("paper", "honest")
 _OPTIMIZERS = {
@@ -40,14 +41,14 @@ _OPTIMIZERS = {
 
 
 class Finding(NamedTuple):
-    """One sentence and where it belongs."""
+    """A statement and its kind, one of `HEADINGS`."""
 
     kind: str
     text: str
 
 
 def findings(results: Results | None, images: ImageResults | None = None) -> list[Finding]:
-    """Return what can be said about the runs at hand.
+    """Return all findings that the available runs support.
 
     Parameters
     ----------
@@ -60,10 +61,10 @@ def findings(results: Results | None, images: ImageResults | None = None) -> lis
     --------
     >>> import pandas as pd
     >>> from bneuralt.paper.reporting.findings import findings
-    >>> from bneuralt.paper.reporting.results import COLUMNS, Results
+    >>> from bneuralt.paper.reporting.run_results import COLUMNS, Results
     >>> nothing = Results(pd.DataFrame(columns=COLUMNS))
     >>> print(findings(nothing)[0].text)
-    The store holds no finished run: every figure below is the paper's own.
+    The store contains no finished runs: all results below are quoted from the paper.
     """
     parts: list[Iterable[Finding]] = []
     if results is not None:
@@ -85,24 +86,23 @@ def findings(results: Results | None, images: ImageResults | None = None) -> lis
 def _scope(results: Results) -> Iterable[Finding]:
     frame = results.frame
     if frame.empty:
-        text = "The store holds no finished run: every figure below is the paper's own."
+        text = "The store contains no finished runs: all results below are quoted from the paper."
         yield Finding("scope", text)
         return
     counts = frame["protocol"].value_counts()
-    held = " and ".join(f"{counts[p]:,} under the {p} protocol" for p in results.protocols)
+    counted = " and ".join(f"{counts[p]:,} under the {p} protocol" for p in results.protocols)
     run = set(results.experiments())
     missing = len([e for e in ALL_EXPERIMENTS if e not in run])
     yield Finding(
         "scope",
-        f"The store holds {len(frame):,} finished runs ({held}) of {len(run)} experiments on "
-        f"{frame['dataset'].nunique()} data sets. Of the paper's {len(ALL_EXPERIMENTS)} "
-        f"experiments {missing} are not in it; they are shown with the paper's figures, marked as "
-        "quoted.",
+        f"The store contains {len(frame):,} finished runs ({counted}) of {len(run)} experiments on "
+        f"{frame['dataset'].nunique()} data sets. {missing} of the paper's {len(ALL_EXPERIMENTS)} "
+        "experiments were not run; their results are quoted from the paper and marked as quoted.",
     )
 
 
 def _reference_scores(results: Results) -> Iterable[Finding]:
-    """BNeuralT's RMSprop against its row of Table 2."""
+    """Compare BNeuralT with RMSprop to its row of Table 2."""
     inside: list[str] = []
     outside: list[str] = []
     for dataset in PAPER_DATASETS:
@@ -111,7 +111,7 @@ def _reference_scores(results: Results) -> Iterable[Finding]:
             continue
         difference = round(ours.mean - printed, 3)
         task = "regression" if dataset in PAPER_REGRESSION else "classification"
-        text = f"{dataset} ({number(ours.mean)} against {number(printed)})"
+        text = f"{dataset} ({format_number(ours.mean)}, paper {format_number(printed)})"
         (inside if abs(difference) <= TOLERANCE[task] else outside).append(text)
     tried = len(inside) + len(outside)
     if not tried:
@@ -127,26 +127,27 @@ def _reference_scores(results: Results) -> Iterable[Finding]:
             good = abs(round(ours.mean - printed, 3)) <= limit
             yield Finding(
                 "reproduces" if good else "differs",
-                f"BNeuralT with RMSprop (leaf probability 0.4), mean of the {len(group)} {name} "
-                f"sets under the paper's protocol: {number(ours.mean)} ({_runs(results, group)}) "
-                f"against {number(printed)} in Table 2.",
+                f"BNeuralT with RMSprop (leaf probability 0.4), mean over the {len(group)} {name} "
+                f"sets under the paper's protocol: {format_number(ours.mean)} "
+                f"({_runs(results, group)}); in Table 2: {format_number(printed)}.",
             )
     margins = f"{TOLERANCE['classification']} (classification) or {TOLERANCE['regression']} (r2)"
     if inside:
         yield Finding(
             "reproduces",
-            f"BNeuralT with RMSprop: {len(inside)} of {tried} data sets lie within {margins} of "
-            "Table 2.",
+            f"BNeuralT with RMSprop: the scores on {len(inside)} of {tried} data sets differ from "
+            f"Table 2 by at most {margins}.",
         )
     if outside:
-        text = f"BNeuralT with RMSprop, further than {margins} from Table 2: {', '.join(outside)}."
+        listed = ", ".join(outside)
+        text = f"BNeuralT with RMSprop, differences of more than {margins} from Table 2: {listed}."
         yield Finding("differs", text)
 
 
 def _runs(results: Results, datasets: Iterable[str]) -> str:
     counts = {results.score("paper", REFERENCE, dataset).n for dataset in datasets}
     least = min(counts)
-    return f"{least} runs on each" if len(counts) == 1 else f"at least {least} runs on each"
+    return f"{least} runs each" if len(counts) == 1 else f"at least {least} runs each"
 
 
 def _optimizer_order(results: Results) -> Iterable[Finding]:
@@ -157,17 +158,17 @@ def _optimizer_order(results: Results) -> Iterable[Finding]:
     printed = published.table2()["classification_mean"]
     ours = sorted(names, key=lambda e: -means[e])
     theirs = sorted(names, key=lambda e: -printed[e])
-    text = ", ".join(f"{names[e]} {number(means[e])}" for e in ours)
+    text = ", ".join(f"{names[e]} {format_number(means[e])}" for e in ours)
     first_three = ours[0] == theirs[0] and set(ours[:3]) == set(theirs[:3])
     yield Finding(
         "reproduces" if first_three else "differs",
         f"Order of the optimizers over the classification sets: {text}; in the paper: "
-        f"{', '.join(f'{names[e]} {number(float(printed[e]))}' for e in theirs)}.",
+        f"{', '.join(f'{names[e]} {format_number(float(printed[e]))}' for e in theirs)}.",
     )
 
 
 def _all_cells(results: Results) -> Iterable[Finding]:
-    """All other rows of Table 2 that were run."""
+    """Compare all other rows of Table 2 that were run."""
     table = published.table2()
     near, far, worst = 0, 0, []
     for experiment in table.index:
@@ -186,17 +187,18 @@ def _all_cells(results: Results) -> Iterable[Finding]:
         return
     yield Finding(
         "reproduces" if near >= far else "differs",
-        f"Of the other figures of Table 2 that were computed again, {near} of {near + far} lie "
-        "within the same margins.",
+        f"Other results of Table 2: {near} of the {near + far} that were computed are within the "
+        "same margins.",
     )
     if worst:
         worst.sort(key=lambda pair: (-pair[0], pair[1]))
         listed = ", ".join(f"{e} ({n})" for n, e in worst[:6])
-        yield Finding("differs", f"Algorithms with the most figures outside of them: {listed}.")
+        text = f"Results of Table 2 outside the margins above, by algorithm: {listed}."
+        yield Finding("differs", text)
 
 
 def _selection(results: Results) -> Iterable[Finding]:
-    """The same trees with and without a look at the test rows."""
+    """Compare the scores of the same trees with and without selection on the test rows."""
     pairs = []
     for task, group in (
         ("classification", PAPER_CLASSIFICATION),
@@ -206,14 +208,16 @@ def _selection(results: Results) -> Iterable[Finding]:
         chosen, honest = (results.mean_over(p, REFERENCE, sets, "test_score") for p in _PROTOCOLS)
         if sets:
             of = f"{len(sets)} {task} set" + "s" * (len(sets) > 1)
-            pairs.append(f"{number(honest.mean)} instead of {number(chosen.mean)} ({of})")
+            pairs.append(
+                f"{format_number(honest.mean)} instead of {format_number(chosen.mean)} ({of})"
+            )
     if pairs:
         yield Finding(
             "why",
-            "The paper keeps, out of all weights met in training, those that do best on the test "
-            "rows, and reports their score on the same rows. With the choice made on validation "
-            "rows, which then cannot be learned from, and the test rows used once, the same trees "
-            f"reach a mean of {' and '.join(pairs)}.",
+            "The paper selects, among all weights during training, those with the best score on "
+            "the test rows, and reports this score. If the weights are selected on validation "
+            "rows, which are then not available for training, and the test rows are used once, the "
+            f"mean scores of the same trees are {' and '.join(pairs)}.",
         )
     sets = [d for d in PAPER_CLASSIFICATION if results.score("paper", REFERENCE, d).n]
     train = results.mean_over("paper", REFERENCE, sets, "train_score")
@@ -221,8 +225,9 @@ def _selection(results: Results) -> Iterable[Finding]:
     if train.n and test.mean > train.mean:
         yield Finding(
             "why",
-            f"A sign of it: the chosen weights score {number(test.mean)} on test rows and "
-            f"{number(train.mean)} on the rows that they were trained on.",
+            "An indication of this selection bias: the mean score of the selected weights is "
+            f"{format_number(test.mean)} on the test rows, but {format_number(train.mean)} on the "
+            "training rows.",
         )
 
 
@@ -236,20 +241,23 @@ def _honest_rank(results: Results) -> Iterable[Finding]:
         return
     place = names.index(ours) + 1
     gap = ranks[place - 1] - ranks[0]
-    apart = "further" if gap > ranking.critical_difference else "no further"
-    yield Finding(
-        "reproduces" if place == 1 else "differs",
-        f"When the test rows are used once, BNeuralT ({ours}) has mean rank "
-        f"{ranks[place - 1]:.2f}, place {place} of {len(names)} algorithms over "
-        f"{ranking.friedman.n_datasets} data sets; first is {names[0]} with {ranks[0]:.2f}"
-        + ("." if place == 1 else f", {apart} away than the critical difference of ")
-        + ("" if place == 1 else f"{ranking.critical_difference:.2f}.")
-        + f" (Friedman test of no difference at all: p = {ranking.friedman.p_value:.2g}.)",
+    text = (
+        f"If the test rows are used once, BNeuralT ({ours}) has a mean rank of "
+        f"{ranks[place - 1]:.2f} over {ranking.friedman.n_datasets} data sets, place {place} of "
+        f"{len(names)} algorithms."
     )
+    if place > 1:
+        compared = "more" if gap > ranking.critical_difference else "not more"
+        text += (
+            f" The best is {names[0]} with {ranks[0]:.2f}; the difference is {compared} than the "
+            f"critical difference of {ranking.critical_difference:.2f}."
+        )
+    text += f" (Friedman test for any difference: p = {ranking.friedman.p_value:.2g}.)"
+    yield Finding("reproduces" if place == 1 else "differs", text)
 
 
 def _equal_oracle(results: Results) -> Iterable[Finding]:
-    """MLPs with the same right to choose on the test rows."""
+    """Compare with MLPs whose weights are selected on the test rows, too."""
     names = [e for e in results.experiments("paper") if e.startswith(("M-S-ESe-", "M-S-ESu-"))]
     ours = results.score("paper", REFERENCE, "classification_mean")
     means = {e: results.score("paper", e, "classification_mean").mean for e in names}
@@ -257,24 +265,26 @@ def _equal_oracle(results: Results) -> Iterable[Finding]:
     if not means:
         yield Finding(
             "scope",
-            "MLPs chosen on the test rows as often as BNeuralT (experiments M-S-ESe-..., "
-            "M-S-ESu-...) are not in this store, so the comparison on equal terms is open.",
+            "MLPs with weights selected on the test rows as for BNeuralT (experiments "
+            "M-S-ESe-..., M-S-ESu-...) were not run, so there is no comparison on equal terms.",
         )
         return
     if not ours.n:
         return
     best = max(means, key=lambda e: means[e])
     if means[best] > ours.mean:
-        verdict = "ahead of BNeuralT's {}: its first place rests on unequal treatment"
+        verdict = "above BNeuralT's {}: its first place is due to unequal treatment"
     else:
-        verdict = "behind BNeuralT's {}, which stays ahead on equal terms"
+        verdict = "below BNeuralT's {}, which is also first on equal terms"
     patience = results.score("paper", _with_patience(best), "classification_mean")
-    before = f" (with patience on the test loss: {number(patience.mean)})" if patience.n else ""
+    before = (
+        f" (with patience on the test loss: {format_number(patience.mean)})" if patience.n else ""
+    )
     yield Finding(
         "why",
-        f"Given the same right to choose on the test rows, the MLP {best} reaches "
-        f"{number(means[best])} over the classification sets{before}, "
-        f"{verdict.format(number(ours.mean))}.",
+        f"With weights selected on the test rows, too, the MLP {best} has a mean score of "
+        f"{format_number(means[best])} over the classification sets{before}, "
+        f"{verdict.format(format_number(ours.mean))}.",
     )
 
 
@@ -283,41 +293,42 @@ def _with_patience(experiment: str) -> str:
 
 
 def _paper_itself() -> Iterable[Finding]:
-    """What a reader of the paper should know, whatever was run."""
+    """State known errors and peculiarities of the paper, independent of the runs."""
     yield Finding(
         "why",
-        "RMSprop is printed in the paper with its two coefficients exchanged; its results come "
-        "from the usual form, which is used here. Its Adam never counts steps: the correction of "
-        "the first step is applied for ever, which acts like a larger rate. Under the paper's "
-        "protocol the same is done here; everywhere else Adam is the usual one.",
+        "The paper's formula for RMSprop has its two coefficients exchanged; its results come "
+        "from the usual form, which is used here. Its Adam does not count steps: the bias "
+        "correction of the first step is applied in all steps, which acts like a larger rate. "
+        "The paper's protocol reproduces this; everywhere else Adam has its usual form.",
     )
     yield Finding(
         "why",
-        "The paper's runs drew new splits for every algorithm, so its Wilcoxon test pairs runs "
-        "that have nothing in common. Here run k has the same rows for all algorithms.",
+        "The paper uses different splits for each algorithm, so its Wilcoxon test pairs "
+        "unrelated runs. Here run k has the same rows for all algorithms.",
     )
     yield Finding(
         "why",
-        "In the paper's own tables: the weights of Table 2 stand under the wrong classification "
-        "sets (they are in alphabetical order); Table 3 multiplies p-values by 10 or 9 in most "
-        "rows and by 13 or 12 in others, with 14 and 13 algorithms compared; HFNT-M has a mean of "
-        f"{number(float(published.table2().loc['HFNT-M', 'classification_mean']))} in Table 2 and "
-        f"{number(float(published.experiments().loc['HFNT-M', 'classification_mean']))} in A3.",
+        "Errors in the paper's tables: the numbers of weights in Table 2 are in the columns of "
+        "other classification sets (they are in alphabetical order); Table 3 multiplies p-values "
+        "by 10 or 9 in most rows and by 13 or 12 in others, with 14 and 13 algorithms compared; "
+        f"HFNT-M has a mean of {_hfnt_m_mean(published.table2())} in Table 2 and "
+        f"{_hfnt_m_mean(published.experiments())} in Table A3.",
     )
 
 
-# Images
+def _hfnt_m_mean(table: pd.DataFrame) -> str:
+    return format_number(float(table["classification_mean"]["HFNT-M"]))
 
 
 def _digits_as_printed(images: ImageResults) -> Iterable[Finding]:
-    """The paper's recipe under the paper's protocol, beside Table 4."""
+    """Compare the paper's recipe under the paper's protocol to Table 4."""
     for name, printed, group in _groups_like_table4(images, "paper", "paper"):
         error = _error(group)
         good = abs(error - printed) <= ERROR_TOLERANCE
         yield Finding(
             "reproduces" if good else "differs",
-            f"MNIST by the paper's recipe, {_size(group)} and {group[0].epochs} epochs, lowest "
-            f"error on the test rows: {error:.2f} % against {printed:.2f} % ({name}) in Table 4.",
+            f"MNIST with the paper's recipe, {_size(group)} and {group[0].epochs} epochs, lowest "
+            f"error on the test rows: {error:.2f} %; in Table 4: {printed:.2f} % ({name}).",
         )
 
 
@@ -325,31 +336,31 @@ def _digits_honestly(images: ImageResults) -> Iterable[Finding]:
     ours: dict[tuple[str, float], list[str]] = {}
     for recipe, whose in (("modern", "the modern"), ("paper", "the paper's")):
         for name, printed, group in _groups_like_table4(images, recipe, "honest"):
-            text = f"{_error(group):.2f} % by {whose} recipe ({_size(group)})"
+            text = f"{_error(group):.2f} % with {whose} recipe ({_size(group)})"
             ours.setdefault((name, printed), []).append(text)
     if ours:
         listed = "; ".join(
-            f"where {name} has {printed:.2f} %, {' and '.join(texts)}"
+            f"for {name}, published with {printed:.2f} %, {' and '.join(texts)}"
             for (name, printed), texts in sorted(ours.items(), key=lambda item: -item[0][1])
         )
         yield Finding(
             "why",
-            "On MNIST the paper prints the lowest error on the test rows over all updates. "
-            "The errors of the last weights, with a fixed number of epochs and nothing chosen on "
-            f"the test rows: {listed}.",
+            "On MNIST the paper reports the lowest error on the test rows over all updates. "
+            "With a fixed number of epochs and nothing selected on the test rows, the errors of "
+            f"the last weights are: {listed}.",
         )
 
 
 def _groups_like_table4(
     images: ImageResults, recipe: str, protocol: str
 ) -> Iterable[tuple[str, float, list[ImageRun]]]:
-    """Runs about as large as a tree of Table 4, with its name and its printed error."""
+    """Yield the name and error of trees of Table 4, with our runs of the same size."""
     runs = [r for r in images.runs if (r.data, r.recipe, r.protocol) == ("mnist", recipe, protocol)]
     for name, row in published.mnist().dropna(subset="weights").iterrows():
         size = float(row["weights"])
-        like = [group for group in group_runs(runs) if same_size(group[0].weights, size)]
-        if like:  # the longest trained, then the nearest in size
-            best = min(like, key=lambda g: (-g[0].epochs, abs(g[0].weights - size)))
+        similar = [group for group in group_runs(runs) if is_same_size(group[0].weights, size)]
+        if similar:  # those with the most epochs, then the nearest in size
+            best = min(similar, key=lambda g: (-g[0].epochs, abs(g[0].weights - size)))
             yield str(name), float(row["error_percent"]), best
 
 

@@ -1,12 +1,13 @@
-"""The report's sections on images: MNIST, Fashion-MNIST, dendritic k-trees."""
+"""Sections of the report on images: MNIST, Fashion-MNIST, and dendritic k-trees."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from bneuralt.paper.images.image_files import ImageResults
-from bneuralt.paper.images.mnist import ImageRun, Images
-from bneuralt.paper.reporting import mnist_report, published
+from bneuralt.paper.images.image_data import Images
+from bneuralt.paper.images.image_runs import ImageRun
+from bneuralt.paper.images.result_files import ImageResults
+from bneuralt.paper.reporting import image_figures, image_tables, published
 from bneuralt.paper.reporting.cells import ReportTable
 from bneuralt.paper.reporting.page import Picture, Section, pictures
 
@@ -14,7 +15,7 @@ __all__ = ["image_sections"]
 
 
 def image_sections(results: ImageResults, digits: Images | None = None) -> list[Section]:
-    """Make all tables and figures that the results allow; Table 4 is there in any case.
+    """Return the sections that the results allow; Table 4 is always included.
 
     Parameters
     ----------
@@ -29,34 +30,36 @@ def image_sections(results: ImageResults, digits: Images | None = None) -> list[
 def _mnist(results: ImageResults, digits: Images | None) -> Section:
     runs = [run for run in results.runs if run.data == "mnist"]
     text = ["Test errors on handwritten digits."]
-    parts: list[ReportTable | Picture] = [mnist_report.table4(runs, results.baselines)]
+    parts: list[ReportTable | Picture] = [image_tables.table4(runs, results.baselines)]
     if runs:
         text.append(
-            "Honest runs train for a fixed number of epochs and look at the test rows once, at the "
-            "end; the others report the lowest error on them over all updates, as the paper does."
+            "Honest runs train for a fixed number of epochs and use the test rows once, at the "
+            "end; the others report the lowest test error over all updates, as the paper does."
         )
-        caption = "Test error by number of weights; bars are standard deviations over seeds."
-        by_size = mnist_report.error_against_weights(runs)
+        caption = (
+            "Test error against the number of weights; bars are standard deviations over seeds."
+        )
+        by_size = image_figures.error_against_weights(runs)
         parts += pictures(by_size, "mnist-error-against-weights", caption)
-        caption = "Error after each epoch, of one run for each size."
-        by_epoch = mnist_report.error_per_epoch(runs)
+        caption = "Error after each epoch, for one run of each size."
+        by_epoch = image_figures.error_per_epoch(runs)
         parts += pictures(by_epoch, "mnist-error-per-epoch", caption)
     if (found := _tree_to_show(results)) is not None:
-        said, shown = _one_tree(*found, digits)
-        text += said
+        sentences, shown = _one_tree(*found, digits)
+        text += sentences
         parts += shown
     return Section("mnist", "MNIST", " ".join(text), tuple(parts))
 
 
 def _tree_to_show(results: ImageResults) -> tuple[ImageRun, Any] | None:
-    """An honest, modern tree about as large as the one that the paper draws."""
+    """Return an honest run with the modern recipe, of about the size of the paper's drawing."""
     size = published.mnist().loc["BNeuralT-20K", "weights"]
     candidates = [
         (run, model)
         for run, model in results.trained
         if (run.data, run.recipe, run.protocol, run.trees) == ("mnist", "modern", "honest", 1)
     ]
-    # Seeds differ by a few weights, which should not decide.
+    # Rounded, because trees of different seeds differ by a few weights.
     return min(
         candidates,
         key=lambda entry: (round(abs(entry[0].weights / size - 1), 1), entry[0].seed),
@@ -65,52 +68,52 @@ def _tree_to_show(results: ImageResults) -> tuple[ImageRun, Any] | None:
 
 
 def _one_tree(run: ImageRun, model: Any, digits: Images | None) -> tuple[list[str], list[Picture]]:
-    """What is said and shown about a single tree."""
+    """Return sentences about a single tree, and its figures."""
     tree = model.tree_
     which = f"the tree of {run.weights:,} weights (modern recipe, seed {run.seed})"
-    said: list[str] = []
+    sentences: list[str] = []
     shown: list[Picture] = []
     if digits is None:
-        said.append(
-            "The MNIST images are not at hand, so there are no ROC curves and no confusions; "
-            "`bneuralt data fetch mnist` gets the images."
+        sentences.append(
+            "The MNIST images are not available, so there are no ROC curves and no confusion "
+            "matrix; download them with `bneuralt data fetch mnist`."
         )
     else:
         scores = model.predict_proba(digits.X_test)
         order = [
             digits.class_names[k]
-            for k, _ in mnist_report.order_of_difficulty(scores, digits.y_test)
+            for k, _ in image_figures.order_of_difficulty(scores, digits.y_test)
         ]
-        said.append(
-            f"By the areas under the ROC curves of {which}, the digits are, from the hardest to "
-            f"the easiest: {', '.join(order)}; in the paper: "
+        sentences.append(
+            f"The digits from the hardest to the easiest, by the areas under the ROC curves of "
+            f"{which}: {', '.join(order)}; in the paper: "
             f"{', '.join(map(str, published.DIGITS_BY_DIFFICULTY))}."
         )
-        figure = mnist_report.roc_curves(scores, digits.y_test, digits.class_names)
+        figure = image_figures.roc_curves(scores, digits.y_test, digits.class_names)
         caption = f"ROC curves on the test rows, each digit against all others: {which}."
         shown += pictures(figure, "mnist-roc-curves", caption)
-        figure = mnist_report.confusions(scores, digits)
+        figure = image_figures.confusions(scores, digits)
         caption = (
-            f"What {which} takes for what, and the test images that it takes wrongly with the most "
-            "confidence."
+            f"Confusion matrix of {which}, and the test images that it misclassifies with the "
+            "highest confidence (true class as predicted class)."
         )
         shown += pictures(figure, "mnist-confusions", caption)
     caption = (
-        f"All {tree.size:,} nodes of {which}: the root in the middle, around it the class nodes, "
-        f"then {tree.parent.size - tree.n_outputs:,} function nodes and {tree.n_leaves:,} leaves."
+        f"All {tree.size:,} nodes of {which}: the root in the centre, surrounded by class nodes, "
+        f"{tree.parent.size - tree.n_outputs:,} function nodes and {tree.n_leaves:,} leaves."
     )
-    figure = mnist_report.tree_picture(tree, tuple(map(str, model.classes_)))
-    return said, shown + pictures(figure, "mnist-tree", caption, raster=True)
+    figure = image_figures.tree_picture(tree, tuple(map(str, model.classes_)))
+    return sentences, shown + pictures(figure, "mnist-tree", caption, raster=True)
 
 
 def _fashion(results: ImageResults) -> Section | None:
     name = "fashion_mnist"
     if name not in {r.data for r in results.runs} | {b.data for b in results.baselines}:
         return None
-    table = mnist_report.comparison_table(results.runs, results.baselines, name)
+    table = image_tables.comparison_table(results.runs, results.baselines, name)
     text = (
-        "Test errors on articles of clothing, by the same command and the same settings as on "
-        "MNIST; scikit-learn's models have its own settings, but for the size of the MLP."
+        "Test errors on articles of clothing, with the same settings as on MNIST. The scikit-learn "
+        "models have default settings, except for the size of the MLP."
     )
     return Section("fashion-mnist", "Fashion-MNIST", text, (table,))
 
@@ -119,9 +122,9 @@ def _k_trees(results: ImageResults) -> Section | None:
     if not results.k_trees:
         return None
     text = (
-        "The dendritic trees of Jones and Kording (2021), which the paper compares itself with, in "
-        "the same engine: k balanced binary trees over the pixels, joined in one output unit. "
-        "Each trial learns from another part of the images of a 3 or a 5."
+        "The dendritic trees of Jones and Kording (2021), with which the paper compares its "
+        "results: k balanced binary trees over the pixels, joined by one output unit. Each trial "
+        "trains on a different part of the images of a 3 or a 5."
     )
-    table = mnist_report.k_tree_table(results.k_trees)
+    table = image_tables.k_tree_table(results.k_trees)
     return Section("k-trees", "Dendritic k-trees", text, (table,))

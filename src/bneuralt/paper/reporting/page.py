@@ -1,4 +1,4 @@
-"""A report as files: one page, the same as Markdown, and each table and figure on its own."""
+"""The files of a report: one page, also as Markdown, and each table and figure separately."""
 
 from __future__ import annotations
 
@@ -14,12 +14,17 @@ from matplotlib.figure import Figure
 
 from bneuralt.files import write_atomically
 from bneuralt.paper.reporting.cells import ReportTable
-from bneuralt.paper.reporting.figures import svg_file, to_png, to_svg
+from bneuralt.paper.reporting.figure_files import svg_file, to_png, to_svg
 from bneuralt.paper.reporting.findings import HEADINGS, Finding
 
 __all__ = ["Picture", "Section", "pictures", "write_page"]
 
-TITLE = "Backpropagation neural trees: the paper's results, computed again"
+TITLE = "Reproducing the paper"
+INTRODUCTION = (
+    'Results of the experiments of "Backpropagation Neural Tree" (V. Ojha and G. Nicosia, Neural '
+    "Networks, 2022) with this library, compared with the published results."
+)
+PROVENANCE = "Provenance"
 
 
 @dataclass(frozen=True)
@@ -32,11 +37,11 @@ class Picture:
 
     @property
     def file_name(self) -> str:
-        """Name of the figure's own file."""
+        """The name of the file with this figure."""
         return f"{self.name}.{'svg' if isinstance(self.content, str) else 'png'}"
 
     def to_html(self) -> str:
-        """Return the figure as an element that needs no other file."""
+        """Return the figure as a self-contained HTML element."""
         drawn = self.content
         if isinstance(drawn, bytes):
             drawn = f"<img alt='' src='data:image/png;base64,{b64encode(drawn).decode()}'>"
@@ -47,14 +52,14 @@ class Picture:
         )
 
     def to_markdown(self) -> str:
-        """Return a reference to the figure's own file, with the caption below."""
+        """Return a reference to the file with this figure, and the caption."""
         return f"![{self.caption}](figures/{self.file_name})\n\n{self.caption}\n"
 
 
 def pictures(
     figure: Figure | None, name: str, caption: str, *, raster: bool = False
 ) -> list[Picture]:
-    """Return the picture of a figure; none where there is no figure.
+    """Return a list with the picture of a figure, which is empty if there is no figure.
 
     Parameters
     ----------
@@ -63,7 +68,7 @@ def pictures(
         Unique in the report.
     caption : str
     raster : bool
-        Make pixels of it: for figures with more marks than a page should have.
+        Convert to pixels, for figures with too many elements for SVG.
     """
     if figure is None:
         return []
@@ -72,7 +77,7 @@ def pictures(
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, what it is about, and its tables and figures in reading order."""
+    """A section: heading, text, tables and figures; the tables in `folded` are collapsed."""
 
     slug: str
     title: str
@@ -82,7 +87,7 @@ class Section:
 
 
 def write_page(
-    said: Sequence[Finding],
+    findings: Sequence[Finding],
     sections: Sequence[Section],
     facts: Mapping[str, str],
     out: str | os.PathLike[str],
@@ -91,12 +96,12 @@ def write_page(
 
     Parameters
     ----------
-    said : sequence of Finding
+    findings : sequence of Finding
     sections : sequence of Section
     facts : mapping of str to str
-        Shown under the title.
+        The provenance of the results, shown at the end.
     out : path
-        Folder, made if need be.
+        The folder; created if necessary.
 
     Returns
     -------
@@ -115,55 +120,63 @@ def write_page(
             drawn = part.content
             content = svg_file(drawn) if isinstance(drawn, str) else drawn
             write_atomically(folder / "figures" / part.file_name, content)
-    write_atomically(folder / "report.md", _markdown(said, sections, facts))
+    write_atomically(folder / "report.md", _markdown(findings, sections, facts))
     page = folder / "report.html"
-    write_atomically(page, _html(said, sections, facts))
+    write_atomically(page, _html(findings, sections, facts))
     return page
 
 
-def _by_kind(said: Iterable[Finding]) -> dict[str, list[str]]:
-    said = list(said)
-    return {kind: texts for kind in HEADINGS if (texts := [f.text for f in said if f.kind == kind])}
+def _by_kind(findings: Sequence[Finding]) -> dict[str, list[str]]:
+    texts = {kind: [f.text for f in findings if f.kind == kind] for kind in HEADINGS}
+    return {kind: found for kind, found in texts.items() if found}
 
 
 def _markdown(
-    said: Iterable[Finding], sections: Iterable[Section], facts: Mapping[str, str]
+    findings: Sequence[Finding], sections: Iterable[Section], facts: Mapping[str, str]
 ) -> str:
-    lines = [f"# {TITLE}", ""]
-    lines += [f"- {name}: {value}" for name, value in facts.items()]
-    for kind, texts in _by_kind(said).items():
+    lines = [f"# {TITLE}", "", INTRODUCTION]
+    for kind, texts in _by_kind(findings).items():
         lines += ["", f"## {HEADINGS[kind]}", "", *(f"- {text}" for text in texts)]
     for section in sections:
         lines += ["", f"## {section.title}", "", section.text, ""]
         lines += [part.to_markdown() for part in section.parts]
+    if facts:
+        lines += ["", f"## {PROVENANCE}", ""]
+        lines += [f"- {name}: {value}" for name, value in facts.items()]
     return "\n".join(lines) + "\n"
 
 
-def _html(said: Iterable[Finding], sections: Sequence[Section], facts: Mapping[str, str]) -> str:
+def _html(
+    findings: Sequence[Finding], sections: Sequence[Section], facts: Mapping[str, str]
+) -> str:
     css = (resources.files("bneuralt.paper.reporting") / "report.css").read_text(encoding="utf-8")
     contents = "".join(f"<li><a href='#{s.slug}'>{escape(s.title)}</a></li>" for s in sections)
     listed = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())
+    provenance = (
+        f"<section id='provenance'><h2>{PROVENANCE}</h2><dl class='provenance'>{listed}</dl>"
+        "</section>"
+        if facts
+        else ""
+    )
     boxes = "".join(
         f"<div class='{kind}'><h3>{escape(HEADINGS[kind])}</h3><ul>"
         + "".join(f"<li>{escape(text)}</li>" for text in texts)
         + "</ul></div>"
-        for kind, texts in _by_kind(said).items()
+        for kind, texts in _by_kind(findings).items()
     )
     return (
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        # An empty icon, or browsers ask a server for one.
+        # An empty icon prevents browsers from requesting one.
         f"<link rel='icon' href='data:,'><title>{escape(TITLE)}</title><style>{css}</style></head>"
         f"<body><header><h1>{escape(TITLE)}</h1>"
-        "<p class='lead'>V. Ojha and G. Nicosia, Backpropagation Neural Tree, Neural Networks "
-        "(2022), beside what this program measures.</p>"
-        f"<dl class='provenance'>{listed}</dl>"
+        f"<p class='lead'>{escape(INTRODUCTION)}</p>"
         f"<nav aria-label='Contents'><ol><li><a href='#summary'>Summary</a></li>{contents}</ol>"
         f"</nav></header><main><section id='summary'><h2>Summary</h2><div class='summary'>{boxes}"
-        f"</div></section>{''.join(_html_section(section) for section in sections)}</main>"
-        "<footer>Figures in italics are quoted from the paper. Written by "
-        "<code>bneuralt paper report</code>; the tables lie beside this page as CSV and "
-        "Markdown, the figures as SVG and PNG.</footer></body></html>\n"
+        f"</div></section>{''.join(_html_section(section) for section in sections)}"
+        f"{provenance}</main><footer>Values in italics are quoted from the paper. Written by "
+        "<code>bneuralt paper report</code>; the tables are also available as CSV and Markdown "
+        "files, the figures as SVG and PNG files.</footer></body></html>\n"
     )
 
 

@@ -1,25 +1,26 @@
-"""What a report says: the tables and figures that the runs at hand allow, beside the paper's.
+"""The report: tables and figures of finished runs, compared with the published results.
 
-`write_report` is what ``bneuralt paper report`` calls.
+The command ``bneuralt paper report`` calls `write_report`.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
+from matplotlib.figure import Figure
 
-from bneuralt.paper.images.image_files import ImageResults
-from bneuralt.paper.images.mnist import Images
-from bneuralt.paper.reporting import figures
-from bneuralt.paper.reporting import result_tables as tables
+from bneuralt.paper.images.image_data import Images
+from bneuralt.paper.images.result_files import ImageResults
+from bneuralt.paper.reporting import figures, result_tables
 from bneuralt.paper.reporting.cells import ReportTable
 from bneuralt.paper.reporting.findings import findings
 from bneuralt.paper.reporting.image_sections import image_sections
 from bneuralt.paper.reporting.page import Picture, Section, pictures, write_page
-from bneuralt.paper.reporting.results import Results
+from bneuralt.paper.reporting.run_results import Results
 from bneuralt.paper.reporting.significance import rank_algorithms, ranking_table, significance_table
 
 __all__ = ["build_sections", "write_report"]
@@ -38,18 +39,19 @@ def write_report(
     Parameters
     ----------
     frame : pandas.DataFrame or None
-        Finished runs, see `bneuralt.paper.reporting.results.COLUMNS`. Whatever is missing is shown with the
-        paper's figures, marked as quoted. With None the report is about images only.
+        Finished runs, with the columns `bneuralt.paper.reporting.run_results.COLUMNS`. Experiments
+        without runs are shown with the paper's results, marked as quoted. With None the report
+        contains only the sections on images.
     out : path
-        Folder, made if need be: ``report.html`` (one self-contained page), ``report.md`` (the
-        same as Markdown), ``tables/NAME.csv`` and ``tables/NAME.md`` for each table, and
-        ``figures/NAME.svg`` or ``figures/NAME.png`` for each figure.
+        The folder; created if necessary. It will contain ``report.html`` (a self-contained page),
+        ``report.md`` (the same as Markdown), ``tables/NAME.csv`` and ``tables/NAME.md`` for each
+        table, and ``figures/NAME.svg`` or ``figures/NAME.png`` for each figure.
     images : ImageResults, optional
-        What `bneuralt.paper.images.image_files.load_results` found.
+        Runs on images, from `bneuralt.paper.images.result_files.load_results`.
     digits : Images, optional
         MNIST, for the figures that need its test rows.
     provenance : mapping of str to str, optional
-        Shown under the title: commit, machine, store, time, ...
+        Shown at the end of the report: commit, machine, time, and so on.
 
     Returns
     -------
@@ -69,10 +71,10 @@ def write_report(
 
 
 def build_sections(results: Results) -> list[Section]:
-    """Make all tables and figures that the runs of a store allow."""
+    """Return the sections that the runs of a store allow."""
     builders: tuple[Callable[[Results], Section | None], ...] = (
-        _scores, _honest, _oracle, _significance, _times, _convergence, _settings_comparison,
-        _sizes, _trees, _experiments, _settings,
+        _scores, _honest, _oracle, _significance, _times, _convergence, *_FIGURE_SECTIONS,
+        _experiments, _settings,
     )  # fmt: skip
     sections = [build(results) for build in builders]
     return [section for section in sections if section is not None]
@@ -80,15 +82,15 @@ def build_sections(results: Results) -> list[Section]:
 
 def _scores(results: Results) -> Section:
     caption = (
-        "BNeuralT with RMSprop on each data set: the same trees with the weights chosen on the "
-        "test rows (as in the paper) and on validation rows."
+        "BNeuralT with RMSprop on each data set: the same trees with weights selected on the test "
+        "rows (as in the paper) and on validation rows."
     )
     parts = pictures(figures.protocol_gap(results), "protocol-gap", caption)
     text = (
-        "Each algorithm's mean test scores: the paper's, ours under the paper's protocol, the "
+        "Mean test scores of each algorithm: published, ours under the paper's protocol, the "
         "difference, and ours under the honest protocol."
     )
-    return Section("scores", "Scores", text, (*parts, tables.table2(results)))
+    return Section("scores", "Scores", text, (*parts, result_tables.table2(results)))
 
 
 def _honest(results: Results) -> Section | None:
@@ -96,7 +98,7 @@ def _honest(results: Results) -> Section | None:
     seen: set[int] = set()
     for task, label in ((None, "all data sets"), ("classification", "classification")):
         ranking = rank_algorithms(results, "honest", task)
-        # A store with classification only would show the same ranking twice.
+        # With runs on classification only, both rankings are the same.
         if ranking is None or ranking.friedman.n_datasets in seen:
             continue
         seen.add(ranking.friedman.n_datasets)
@@ -109,32 +111,36 @@ def _honest(results: Results) -> Section | None:
         parts.append(ranking_table(ranking, "honest"))
     if not parts:
         return None
-    text = "The comparison that counts: the test rows are used once, by the finished model."
+    text = "A fair comparison: the test rows are used once, to score the trained models."
     return Section("honest", "Honest comparison", text, tuple(parts))
 
 
 def _oracle(results: Results) -> Section | None:
-    table = tables.oracle_table(results)
-    text = "What MLPs reach when they, too, may keep the weights that do best on the test rows."
+    table = result_tables.oracle_table(results)
+    text = "Scores of MLPs whose weights are also selected on the test rows."
     return None if table is None else Section("oracle", "Equal treatment", text, (table,))
 
 
 def _significance(results: Results) -> Section:
-    parts = [significance_table(results, test) for test in ("ks", "wilcoxon", "t")]
-    if results.has("honest", tables.REFERENCE):
-        tests = ("ks", "wilcoxon", "t")
-        parts += [significance_table(results, test, "honest") for test in tests]
+    protocols = ["paper"]
+    if results.has("honest", result_tables.REFERENCE):
+        protocols.append("honest")
+    parts = [
+        significance_table(results, test, protocol)
+        for protocol in protocols
+        for test in ("ks", "wilcoxon", "t")
+    ]
     text = (
-        "BNeuralT's RMSprop against each other algorithm on each data set, p-values corrected by "
-        "Bonferroni for the number of tests made on that data set."
+        "BNeuralT with RMSprop against each other algorithm on each data set. The p-values have a "
+        "Bonferroni correction for the number of tests on the same data set."
     )
     folded = frozenset(part.slug for part in parts)
-    return Section("significance", "Tests of difference", text, tuple(parts), folded)
+    return Section("significance", "Significance tests", text, tuple(parts), folded)
 
 
 def _times(results: Results) -> Section:
-    text = "How large the models are, and how long one prediction takes."
-    return Section("times", "Weights and times", text, (tables.times_table(results),))
+    text = "Sizes of the models, and their prediction times."
+    return Section("times", "Weights and times", text, (result_tables.times_table(results),))
 
 
 def _convergence(results: Results) -> Section | None:
@@ -147,51 +153,69 @@ def _convergence(results: Results) -> Section | None:
             name = f"convergence-{setting}-{task}"
             caption = (
                 f"BNeuralT, {label}: error by epoch on training and test rows, {task}. Lines are "
-                "means over runs, bands the quartiles."
+                "means over runs, bands show the quartiles."
             )
             parts += pictures(figures.convergence(results, setting, task), name, caption)
     if not parts:
         return None
-    text = "How the six optimizers approach their best, epoch by epoch (paper's protocol)."
+    text = "Learning curves of the six optimizers (paper's protocol)."
     return Section("convergence", "Convergence", text, tuple(parts))
 
 
-def _settings_comparison(results: Results) -> Section | None:
-    caption = (
-        "Test error by epoch of the six optimizers over settings of BNeuralT and of MLPs, on glass "
-        "(error rate) and mpg6 (mean squared error)."
-    )
-    parts = pictures(figures.settings_comparison(results), "settings-comparison", caption)
-    text = "The same optimizers under other rates and activations."
-    if not parts:
-        return None
-    return Section("optimizers", "Optimizers over settings", text, tuple(parts))
+@dataclass(frozen=True)
+class _FigureSection:
+    """A section that consists of a single figure."""
+
+    slug: str
+    title: str
+    text: str
+    figure_name: str
+    draw: Callable[[Results], Figure | None]
+    caption: str
+
+    def __call__(self, results: Results) -> Section | None:
+        """Return the section, or None if there is nothing to draw."""
+        parts = pictures(self.draw(results), self.figure_name, self.caption)
+        return Section(self.slug, self.title, self.text, tuple(parts)) if parts else None
 
 
-def _sizes(results: Results) -> Section | None:
-    caption = "Training score of each run against the number of nodes of its tree, by optimizer."
-    parts = pictures(figures.score_against_size(results), "score-against-size", caption)
-    text = "Whether larger random trees do better."
-    return Section("sizes", "Score and tree size", text, tuple(parts)) if parts else None
-
-
-def _trees(results: Results) -> Section | None:
-    caption = (
+_FIGURE_SECTIONS = (
+    _FigureSection(
+        "optimizers",
+        "Optimizers by setting",
+        "The same optimizers with other rates and activations.",
+        "settings-comparison",
+        figures.settings_comparison,
+        "Test error by epoch of the six optimizers for settings of BNeuralT and MLPs, on glass "
+        "(error rate) and mpg6 (mean squared error).",
+    ),
+    _FigureSection(
+        "sizes",
+        "Score and tree size",
+        "Training scores of random trees of different sizes.",
+        "score-against-size",
+        figures.score_against_size,
+        "Training score of each run against the number of nodes of its tree, by optimizer.",
+    ),
+    _FigureSection(
+        "trees",
+        "Best trees",
+        "The best trees; in parentheses the scores and sizes of the trees shown in the paper.",
+        "best-trees",
+        figures.best_trees,
         "The tree with the best test score of each data set (RMSprop, paper's protocol): root "
-        "black, class nodes and regression roots red, function nodes blue, leaves green."
-    )
-    parts = pictures(figures.best_trees(results), "best-trees", caption)
-    text = "What the models look like; scores and sizes of the paper's own drawings in brackets."
-    return Section("trees", "Best trees", text, tuple(parts)) if parts else None
+        "black, class nodes and regression roots red, function nodes blue, leaves green.",
+    ),
+)
 
 
 def _experiments(results: Results) -> Section:
-    text = "All experiments of the paper by their names, and those added here."
-    table = tables.experiments_table(results)
+    text = "All experiments of the paper, and the additional ones."
+    table = result_tables.experiments_table(results)
     return Section("experiments", "All experiments", text, (table,), frozenset([table.slug]))
 
 
 def _settings(results: Results) -> Section:
-    table = tables.settings_table()
-    text = "What the paper set, and what is done here."
+    table = result_tables.settings_table()
+    text = "The settings of the paper, and those used here."
     return Section("settings", "Settings", text, (table,), frozenset([table.slug]))

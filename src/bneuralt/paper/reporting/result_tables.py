@@ -1,7 +1,7 @@
-"""The paper's tables, each figure of a store beside the paper's own and their difference.
+"""The paper's tables with published results, our results, and their differences.
 
-Every function takes `Results` and returns `ReportTable` objects. What the store does not hold is
-shown as the paper's figure alone, marked as quoted.
+All functions take `Results` and return a `ReportTable`. For experiments without runs the tables
+contain only the published results, marked as quoted.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import pandas as pd
 from bneuralt.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_DATASETS, PAPER_REGRESSION
 from bneuralt.paper.experiments.baselines import LABELS
 from bneuralt.paper.reporting import published
-from bneuralt.paper.reporting.cells import Cell, ReportTable, number
-from bneuralt.paper.reporting.results import Results, Summary
+from bneuralt.paper.reporting.cells import Cell, ReportTable, format_number
+from bneuralt.paper.reporting.run_results import Results, Summary
 
 __all__ = [
     "REFERENCE",
@@ -28,10 +28,10 @@ __all__ = [
     "times_table",
 ]
 
-#: BNeuralT's best setting, which the paper compares with everything else.
+#: The best setting of BNeuralT, which the paper compares with all other algorithms.
 REFERENCE = "B-S-ESy-p4-R"
 
-#: How far a mean may lie from the paper's and still count as reproduced.
+#: Largest difference from a published mean that counts as reproduced.
 TOLERANCE = {"classification": 0.03, "regression": 0.05}
 
 _SHORT: tuple[str, ...] = ("Aus", "Hrt", "Ion", "Pma", "Wis", "Irs", "Win", "Vhl", "Gls")
@@ -52,9 +52,9 @@ def _difference(value: float, printed: float, dataset: str) -> Cell:
     difference = value - printed
     if not math.isfinite(difference):
         return Cell("")
-    # Judge the figure that is shown: three digits, as the paper's.
+    # Compare the number that is shown, which has three digits, as in the paper.
     close = abs(round(difference, 3)) <= TOLERANCE[_task(dataset)]
-    return Cell(number(difference, signed=True), "close" if close else "far")
+    return Cell(format_number(difference, signed=True), "close" if close else "far")
 
 
 def _runs_text(summaries: Iterable[Summary]) -> str:
@@ -65,11 +65,8 @@ def _runs_text(summaries: Iterable[Summary]) -> str:
     return f"{runs} run" + ("s" if counts[-1] > 1 else "")
 
 
-# Table 2
-
-
 def table2(results: Results) -> ReportTable:
-    """Mean test scores by data set: the paper's, ours under its protocol, ours honest."""
+    """Return Table 2: mean test scores, published and ours under both protocols."""
     printed = published.table2()
     additions = [e for e in results.experiments() if e in LABELS and e not in printed.index]
     rows: list[tuple[Cell, ...]] = []
@@ -83,13 +80,13 @@ def table2(results: Results) -> ReportTable:
         rows += _table2_block(results, experiment, group, label, paper)
         records += _table2_records(results, experiment, group, paper)
     notes = (
-        "Accuracy (nine data sets) and r2 (five), means over runs. 'Difference' is ours under the "
-        f"paper's protocol minus the paper's; it is marked where it exceeds "
+        "Accuracy (nine data sets) and r2 (five), means over runs. 'Difference' is our score under "
+        "the paper's protocol minus the published one, in bold if it exceeds "
         f"{TOLERANCE['classification']} (classification) or {TOLERANCE['regression']} "
-        "(regression). Rows with the paper's figures alone were not run.",
+        "(regression). Algorithms with published scores only were not run.",
         *([_additions_note(additions)] if additions else []),
     )
-    header = ("group", "algorithm", "figures of", *(SHORT_NAMES[d] for d in _WITH_MEANS))
+    header = ("group", "algorithm", "source", *(SHORT_NAMES[d] for d in _WITH_MEANS))
     return ReportTable(
         "table2", "Table 2: mean test scores", header, rows, pd.DataFrame(records), notes, 3,
         frozenset(starts),
@@ -114,13 +111,16 @@ def _table2_block(
     ran = {p: results.has(p, experiment) for p in ("paper", "honest")}
     if paper is not None:
         quoted = "the paper" if any(ran.values()) else "the paper (quoted)"
-        add(quoted, [Cell(number(float(paper[d])), "quoted") for d in _WITH_MEANS])
+        add(quoted, [Cell(format_number(float(paper[d])), "quoted") for d in _WITH_MEANS])
     for protocol in ("paper", "honest"):
         if not ran[protocol]:
             continue
         ours = {d: results.score(protocol, experiment, d) for d in _WITH_MEANS}
         name = "ours, its protocol" if protocol == "paper" else "ours, honest"
-        add(f"{name}, {_runs_text(ours.values())}", [Cell(number(s.mean)) for s in ours.values()])
+        add(
+            f"{name}, {_runs_text(ours.values())}",
+            [Cell(format_number(s.mean)) for s in ours.values()],
+        )
         if protocol == "paper" and paper is not None:
             cells = [_difference(s.mean, float(paper[d]), d) for d, s in ours.items()]
             add("difference", cells)
@@ -148,21 +148,18 @@ def _table2_records(
     return records
 
 
-# Table A1
-
-
-#: What is done here, where that is not simply what Table A1 says.
+#: Settings used here that differ from those of Table A1.
 _HERE = {
     ("BNeuralT", "scaling of inputs"): "[0; 1] over all rows (paper) or training rows (honest)",
     ("BNeuralT", "greatest depth p"): "5",
-    ("BNeuralT", "most children of a node m"): "5, which the authors' trees show to mean 2 to 4",
+    ("BNeuralT", "most children of a node m"): "5, which means 2 to 4, as in the authors' trees",
     ("Optimizers", "patience of early stopping"): (
-        "50 epochs for MLPs; for BNeuralT the best weights of all updates"
+        "50 epochs for MLPs; BNeuralT uses the best weights of all updates"
     ),
     ("Optimizers", "algorithms"): (
-        "the same; under the paper's protocol Adam with the correction of its first step for ever"
+        "the same; under the paper's protocol Adam applies the correction of its first step always"
     ),
-    ("SVM", "kernel"): "linear for classes, radial basis for regression",
+    ("SVM", "kernel"): "linear for classification, radial basis for regression",
     ("SVM", "penalty"): "scikit-learn's default (L2)",
     ("SVM", "loss"): "scikit-learn's default (squared hinge)",
     ("SVM", "iterations"): "scikit-learn's default",
@@ -170,7 +167,7 @@ _HERE = {
 
 
 def settings_table() -> ReportTable:
-    """Table A1: the paper's settings and ours."""
+    """Return Table A1: the paper's settings and ours."""
     frame = published.settings()
     keys = zip(frame["algorithm"], frame["setting"], strict=True)
     frame["here"] = [
@@ -194,8 +191,6 @@ def settings_table() -> ReportTable:
     )  # fmt: skip
 
 
-# Tables A2 and A3
-
 _PARTS = {
     "overall": PAPER_DATASETS,
     "classification": PAPER_CLASSIFICATION,
@@ -204,7 +199,7 @@ _PARTS = {
 
 
 def experiments_table(results: Results) -> ReportTable:
-    """Tables A2 and A3: every experiment's means, best of the paper's first, additions last."""
+    """Return Tables A2 and A3: the means of all experiments, in the paper's order."""
     printed = published.experiments()
     others = [e for e in results.experiments() if e not in printed.index]
     rows: list[tuple[Cell, ...]] = []
@@ -219,9 +214,9 @@ def experiments_table(results: Results) -> ReportTable:
         header += [part, "ours", "diff.", "honest"]
     header += ["weights", "ours"]
     notes = (
-        "Means over data sets and runs (overall: 14 data sets, else 9 and 5); a mean is given only "
-        "where every data set of its group has been run. Rows in italics were not run: the figures "
-        "are the paper's.",
+        "Means over data sets and runs (14 data sets overall, 9 and 5 otherwise); a mean is shown "
+        "only if all data sets of its group were run. Experiments with values in italics only were "
+        "not run; the values are quoted from the paper.",
     )
     return ReportTable(
         "tableA2_A3_experiments", "Tables A2 and A3: all experiments", tuple(header), rows,
@@ -243,10 +238,10 @@ def _experiment_row(
         honest = results.score("honest", experiment, f"{part}_mean")
         tolerance_of = "regression_mean" if part == "regression" else "classification_mean"
         cells += [
-            Cell(number(printed), "quoted"),
-            Cell(number(ours.mean)),
+            Cell(format_number(printed), "quoted"),
+            Cell(format_number(ours.mean)),
             _difference(ours.mean, printed, tolerance_of),
-            Cell(number(honest.mean)),
+            Cell(format_number(honest.mean)),
         ]
         record |= {
             f"{part}_paper_printed": printed,
@@ -260,15 +255,12 @@ def _experiment_row(
     protocol = ran[0] if ran else "paper"
     own = results.mean_over(protocol, experiment, PAPER_DATASETS, "weights").mean
     record |= {"weights_paper_printed": weights, "weights": own}
-    cells += [Cell(number(weights, 0), "quoted"), Cell(number(own, 0))]
+    cells += [Cell(format_number(weights, 0), "quoted"), Cell(format_number(own, 0))]
     return record, tuple(cells)
 
 
-# Parameters and times
-
-
 def times_table(results: Results) -> ReportTable:
-    """Weights and the time of one forward pass, the paper's and ours."""
+    """Return a table with numbers of weights and prediction times, published and ours."""
     rows: list[tuple[Cell, ...]] = []
     starts: list[int] = []
     records: list[dict[str, object]] = []
@@ -304,12 +296,12 @@ def times_table(results: Results) -> ReportTable:
                     | {"paper_printed": p, "ours": o}
                 )
     notes = (
-        "Ours: the test rows of a run predicted in one call, divided by their number; the paper's: "
-        "BNeuralT in Java, the others in Python, on another machine. The paper prints its "
-        "classification weights in alphabetical order of the data sets; here they stand in their "
-        "columns.",
+        "Our times: one call for all test rows of a run, divided by their number. The published "
+        "times: BNeuralT in Java, the others in Python, on another machine. The published numbers "
+        "of weights for classification are in alphabetical order of the data sets; here they are "
+        "in the columns of their data sets.",
     )
-    header = ("quantity", "algorithm", "figures of", *(SHORT_NAMES[d] for d in _WITH_MEANS))
+    header = ("quantity", "algorithm", "source", *(SHORT_NAMES[d] for d in _WITH_MEANS))
     return ReportTable(
         "table2_weights_times", "Table 2, last part: weights and forward-pass times", header, rows,
         pd.DataFrame(records), notes, 3, frozenset(starts),
@@ -335,33 +327,30 @@ def _significant(value: float, digits: int = 1) -> str:
     return f"{value:,.0f}" if value >= 100 or digits == 0 else f"{value:.{digits}f}"
 
 
-# Equal oracle, MNIST
-
-
 def oracle_table(results: Results) -> ReportTable | None:
-    """MLPs chosen on the test rows as BNeuralT was; None if the store has no such runs."""
-    chosen = [e for e in results.experiments("paper") if e.startswith(("M-S-ESe-", "M-S-ESu-"))]
-    if not chosen:
+    """Return a table of MLPs with weights selected on the test rows; None without such runs."""
+    selected = [e for e in results.experiments("paper") if e.startswith(("M-S-ESe-", "M-S-ESu-"))]
+    if not selected:
         return None
     compared = [REFERENCE] if results.has("paper", REFERENCE) else []
-    for experiment in chosen:
+    for experiment in selected:
         usual = experiment.replace("-ESe-", "-ESy-").replace("-ESu-", "-ESy-")
         if results.has("paper", usual) and usual not in compared:
             compared.append(usual)
     rows: list[tuple[Cell, ...]] = []
     records: list[dict[str, object]] = []
-    for experiment in [*compared, *chosen]:
+    for experiment in [*compared, *selected]:
         ours = {d: results.score("paper", experiment, d) for d in _WITH_MEANS}
         heads = (Cell(experiment, "head"), Cell(_oracle_label(experiment), "head"))
-        rows.append((*heads, *(Cell(number(s.mean)) for s in ours.values())))
+        rows.append((*heads, *(Cell(format_number(s.mean)) for s in ours.values())))
         records += [
             {"experiment": experiment, "dataset": d, "mean": s.mean, "sd": s.sd, "runs": s.n}
             for d, s in ours.items()
         ]
-    header = ("experiment", "weights chosen", *(SHORT_NAMES[d] for d in _WITH_MEANS))
-    notes = ("All under the paper's protocol: the same rows choose the weights and score them.",)
+    header = ("experiment", "weights selected", *(SHORT_NAMES[d] for d in _WITH_MEANS))
+    notes = ("Under the paper's protocol: weights are selected and scored on the same rows.",)
     return ReportTable(
-        "equal_oracle", "Equal treatment: MLPs chosen on the test rows as often as BNeuralT",
+        "equal_oracle", "Equal treatment: MLPs with weights selected on the test rows",
         header, rows, pd.DataFrame(records), notes, 2,
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Which algorithms differ: Tables 3, A4 and A5, and mean ranks over data sets."""
+"""Tables of significance tests (Tables 3, A4 and A5), and of mean ranks over data sets."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pandas as pd
 from bneuralt.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_DATASETS, PAPER_REGRESSION
 from bneuralt.paper.experiments.baselines import LABELS
 from bneuralt.paper.reporting import published
-from bneuralt.paper.reporting.cells import Cell, ReportTable, number
+from bneuralt.paper.reporting.cells import Cell, ReportTable, format_number
 from bneuralt.paper.reporting.result_tables import REFERENCE, SHORT_NAMES
-from bneuralt.paper.reporting.results import Results
+from bneuralt.paper.reporting.run_results import Results
 from bneuralt.paper.reporting.statistics import (
     FriedmanResult,
     compare_with_reference,
@@ -33,9 +33,9 @@ _TESTS = {
 
 
 def significance_table(results: Results, test: str, protocol: str = "paper") -> ReportTable:
-    """BNeuralT's RMSprop against the others on each data set, beside the paper's figures.
+    """Return a table of tests of BNeuralT with RMSprop against the others on each data set.
 
-    Under the honest protocol there is nothing of the paper's to stand beside.
+    Under the paper's protocol it contains the published values, too.
     """
     slug, title = _TESTS[test]
     printed = published.significance().loc[test].to_dict("index")
@@ -61,11 +61,13 @@ def significance_table(results: Results, test: str, protocol: str = "paper") -> 
                     | {"ours": ours, "paper_printed": paper}
                 )
             rows.append(tuple(cells))
-    notes = ["Bold: the hypothesis of no difference is rejected at 0.05 after the correction."]
+    notes = ["Bold: the null hypothesis is rejected at 0.05 after the correction."]
     if protocol == "paper":
-        notes.append("In brackets the paper's figure; alone and in italics where nothing was run.")
+        notes.append(
+            "Published values are in parentheses, or in italics for algorithms that were not run."
+        )
     suffix = "" if protocol == "paper" else "_honest"
-    of = f" (BNeuralT RMSprop against the others, {protocol} protocol)"
+    of = f" (BNeuralT with RMSprop against the others, {protocol} protocol)"
     header = ("against", "", *(SHORT_NAMES[d] for d in PAPER_DATASETS))
     return ReportTable(
         slug + suffix, title + of, header, rows, pd.DataFrame(records), tuple(notes), 2,
@@ -76,7 +78,7 @@ def significance_table(results: Results, test: str, protocol: str = "paper") -> 
 def _tests(
     results: Results, protocol: str, test: str, opponents: Sequence[str], dataset: str
 ) -> dict[str, dict[str, float]]:
-    """All tests on one data set; p-values are corrected for the number of tests made."""
+    """Return all tests on one data set, with p-values corrected for their number."""
     scores = results.paired(protocol, [REFERENCE, *opponents], dataset)
     compared = compare_with_reference(scores[REFERENCE], {e: scores[e] for e in opponents}, test)
     return {e: {"stat": c[0], "pval": c[1], "post": c[2]} for e, c in compared.items()}
@@ -86,7 +88,7 @@ def _test_cell(ours: float, paper: float, quantity: str) -> Cell:
     def text(value: float) -> str:
         if not math.isfinite(value):
             return ""
-        return f"{value:.1f}" if abs(value) >= 10 else number(value, 2)
+        return f"{value:.1f}" if abs(value) >= 10 else format_number(value, 2)
 
     if not math.isfinite(ours):
         return Cell(text(paper), "quoted")
@@ -95,7 +97,7 @@ def _test_cell(ours: float, paper: float, quantity: str) -> Cell:
 
 
 class Ranking(NamedTuple):
-    """Mean ranks of algorithms over data sets, and how far apart they must be."""
+    """Mean ranks of algorithms over data sets, and their critical difference."""
 
     friedman: FriedmanResult
     critical_difference: float
@@ -103,18 +105,23 @@ class Ranking(NamedTuple):
 
 
 def rank_algorithms(results: Results, protocol: str, task: str | None = None) -> Ranking | None:
-    """Rank the algorithms that have run on every data set; None with fewer than three of them.
+    """Rank the algorithms that were run on all data sets.
 
-    Of BNeuralT and of the MLPs one setting takes part, lest near-copies of one algorithm crowd the
-    ranks: the first that was run in the order of the paper's Table A2. Our own scores have no say
-    in that choice.
+    BNeuralT and the MLPs are represented by one setting each, because many similar algorithms would
+    distort the ranks: the first in the order of the paper's Table A2 that was run. The selection
+    does not depend on our scores.
 
     Parameters
     ----------
     results : Results
     protocol : str
     task : {"classification", "regression"}, optional
-        The data sets of one task; by default all 14, or as many as any algorithm has run on.
+        The data sets of one task; by default all 14, or those on which BNeuralT was run.
+
+    Returns
+    -------
+    Ranking or None
+        None with fewer than three algorithms or data sets.
     """
     datasets = {"classification": PAPER_CLASSIFICATION, "regression": PAPER_REGRESSION}
     wanted = list(datasets.get(task or "", PAPER_DATASETS))
@@ -122,7 +129,7 @@ def rank_algorithms(results: Results, protocol: str, task: str | None = None) ->
     table = pd.DataFrame(
         {e: [results.score(protocol, e, d).mean for d in wanted] for e in names}, index=wanted
     )
-    # A partial store: keep the data sets that any BNeuralT run covers, then who covers them all.
+    # Use the data sets with runs of BNeuralT, and the algorithms with runs on all of them.
     covered = table.filter(regex="^B-").notna().any(axis=1)
     table = table[covered].dropna(axis=1)
     paper_order = list(published.experiments().index)
@@ -138,12 +145,12 @@ def rank_algorithms(results: Results, protocol: str, task: str | None = None) ->
 
 
 def _family(experiment: str) -> str:
-    """BNeuralT and the MLP once each; everything else for itself."""
+    """Return the family of an experiment: B for BNeuralT, M for MLPs, otherwise its own name."""
     return experiment[0] if experiment.startswith(("B-", "M-")) else experiment
 
 
 def ranking_table(ranking: Ranking, protocol: str) -> ReportTable:
-    """Mean ranks with a Friedman test, and Wilcoxon tests against the best, Holm-corrected."""
+    """Return a table of mean ranks, with Wilcoxon tests against the best algorithm."""
     best = ranking.friedman.names[0]
     others = ranking.friedman.names[1:]
     tests = [wilcoxon_signed_rank(ranking.scores[best], ranking.scores[e]) for e in others]
@@ -154,16 +161,21 @@ def ranking_table(ranking: Ranking, protocol: str) -> ReportTable:
         mean, p = float(ranking.scores[name].mean()), corrected.get(name, math.nan)
         kind = "strong" if p < 0.05 else ""
         label = Cell(LABELS.get(name, ""), "head")
-        cells = (Cell(number(rank, 2)), Cell(number(mean)), Cell(number(p, 3), kind))
+        cells = (
+            Cell(format_number(rank, 2)),
+            Cell(format_number(mean)),
+            Cell(format_number(p, 3), kind),
+        )
         rows.append((Cell(name, "head"), label, *cells))
         records.append({"experiment": name, "mean_rank": rank, "mean_score": mean, "p_to_best": p})
     test = ranking.friedman
     notes = (
-        f"{test.n_datasets} data sets, {len(test.names)} algorithms (of BNeuralT and of the MLPs "
-        f"the setting that the paper found best). Friedman test of no difference: chi-square "
-        f"{test.statistic:.2f}, p = {test.p_value:.2g}. Mean ranks further apart than "
-        f"{ranking.critical_difference:.2f} differ at 0.05 by Nemenyi's test. The last column is "
-        "a Wilcoxon signed-rank test over data sets against the best, corrected by Holm.",
+        f"{test.n_datasets} data sets, {len(test.names)} algorithms (BNeuralT and the MLPs with "
+        "the setting that is best in the paper). Friedman test: chi-square "
+        f"{test.statistic:.2f}, p = {test.p_value:.2g}. Mean ranks that differ by more than "
+        f"{ranking.critical_difference:.2f} are significantly different at 0.05 by Nemenyi's test. "
+        "The last column contains p-values of Wilcoxon signed-rank tests over data sets against "
+        "the best algorithm, with Holm's correction.",
     )
     header = ("experiment", "", "mean rank", "mean score", "p against the best")
     title = f"Mean ranks, {protocol} protocol"

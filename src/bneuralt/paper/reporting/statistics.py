@@ -1,18 +1,18 @@
-"""Tests of whether algorithms differ: the paper's three, and the ones for many data sets at once.
+"""Statistical tests for differences between algorithms.
 
-The paper compares one algorithm with each other one on each data set, over runs
-(`compare_with_reference`: its Tables 3, A4 and A5). To compare many algorithms over many data sets
-there are mean ranks with a Friedman test (`friedman`), Nemenyi's critical difference, and pairwise
-Wilcoxon tests with Holm's correction (`pairwise_wilcoxon_holm`).
+The paper compares one algorithm with each other algorithm on each data set, over runs
+(`compare_with_reference`, for its Tables 3, A4 and A5). Many algorithms are compared over many data
+sets by mean ranks with a Friedman test (`friedman`), Nemenyi's critical difference, and Wilcoxon
+tests with Holm's correction.
 
-What happens at the edges, the same everywhere:
+All tests treat special cases in the same way:
 
-- values that are not finite (a run that diverged) are left out; in paired tests with their partner;
-- fewer than two values (pairs) on a side: no test is possible, statistic and p-value are nan;
-- samples that are all equal: p = 1 (nothing speaks against "no difference");
-- two constant samples that differ: the t statistic is infinite and its p = 0.
+- values that are not finite (of runs that diverged) are omitted; in paired tests the whole pair;
+- with fewer than two values (or pairs), the statistic and the p-value are nan;
+- for equal samples p = 1;
+- for two different constant samples the t statistic is infinite, and p = 0.
 
-The arithmetic is SciPy's.
+The computations use SciPy.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from bneuralt._typing import FloatArray
+
 __all__ = [
     "TESTS",
     "Comparison",
@@ -40,16 +42,15 @@ __all__ = [
     "independent_t",
     "kolmogorov_smirnov",
     "nemenyi_critical_difference",
-    "pairwise_wilcoxon_holm",
     "wilcoxon_signed_rank",
 ]
 
 
-_EXACT = 13  # up to so many pairs SciPy, too, counts exactly where there are ties
+_EXACT = 13  # the largest number of pairs for which SciPy uses the exact test with ties
 
 
 class TwoSampleTest(NamedTuple):
-    """A statistic, its two-sided p-value, and the number of values (pairs) it rests on."""
+    """A statistic, its two-sided p-value, and the number of values (or pairs)."""
 
     statistic: float
     p_value: float
@@ -57,7 +58,7 @@ class TwoSampleTest(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """One test among several: the result, and the p-value after Bonferroni's correction."""
+    """The result of one of several tests, with a p-value after Bonferroni's correction."""
 
     statistic: float
     p_value: float
@@ -66,7 +67,7 @@ class Comparison(NamedTuple):
 
 
 def kolmogorov_smirnov(a: ArrayLike, b: ArrayLike) -> TwoSampleTest:
-    """Test whether two samples come from the same distribution.
+    """Test whether two samples have the same distribution.
 
     Examples
     --------
@@ -85,11 +86,11 @@ def kolmogorov_smirnov(a: ArrayLike, b: ArrayLike) -> TwoSampleTest:
 
 
 def wilcoxon_signed_rank(a: ArrayLike, b: ArrayLike) -> TwoSampleTest:
-    """Test whether paired samples differ; ``a[i]`` and ``b[i]`` belong to the same run.
+    """Test whether paired samples differ, where ``a[i]`` and ``b[i]`` belong to the same run.
 
-    The statistic is the smaller of the two rank sums. Pairs without a difference are dropped
-    (Wilcoxon's own way). Differences are rounded to 12 digits, so that 27/30 - 25/30 and
-    25/30 - 23/30 are the tie that they are.
+    The statistic is the smaller of the two rank sums. Pairs without a difference are dropped, as in
+    Wilcoxon's original test. Differences are rounded to 12 digits, so that 27/30 - 25/30 and
+    25/30 - 23/30 are tied.
 
     Examples
     --------
@@ -109,11 +110,12 @@ def wilcoxon_signed_rank(a: ArrayLike, b: ArrayLike) -> TwoSampleTest:
     return TwoSampleTest(float(result.statistic), float(result.pvalue), len(x))
 
 
-def _exact_wilcoxon(differences: np.ndarray) -> TwoSampleTest:
-    """The exact test for differences with ties, which SciPy makes by going through all 2^n signs.
+def _exact_wilcoxon(differences: FloatArray) -> TwoSampleTest:
+    """Perform the exact test for differences with ties.
 
-    The distribution of the rank sum is built up rank by rank instead: the same p-value, a thousand
-    times faster. Ranks are doubled, since tied ones may be halves.
+    SciPy enumerates all 2^n signs. Here the distribution of the rank sum is computed rank by rank,
+    which gives the same p-value a thousand times faster. Ranks are doubled, because tied ranks may
+    be multiples of 1/2.
     """
     nonzero = differences[differences != 0]
     ranks = np.rint(2 * stats.rankdata(np.abs(nonzero))).astype(int)
@@ -128,7 +130,9 @@ def _exact_wilcoxon(differences: np.ndarray) -> TwoSampleTest:
 
 
 def independent_t(a: ArrayLike, b: ArrayLike) -> TwoSampleTest:
-    """Student's t-test on two independent samples; positive where the first mean is larger.
+    """Perform Student's t-test on two independent samples.
+
+    The statistic is positive if the first mean is larger.
 
     Examples
     --------
@@ -146,13 +150,13 @@ def independent_t(a: ArrayLike, b: ArrayLike) -> TwoSampleTest:
             return TwoSampleTest(0.0, 1.0, n)
         return TwoSampleTest(math.copysign(math.inf, difference), 0.0, n)
     with warnings.catch_warnings():
-        # One constant sample is ordinary here (every run at the same accuracy), not a mistake.
+        # A constant sample (all runs with the same accuracy) is not an error here.
         warnings.filterwarnings("ignore", "Precision loss", RuntimeWarning)
         result = stats.ttest_ind(x, y)
     return TwoSampleTest(float(result.statistic), float(result.pvalue), n)
 
 
-#: The tests of Tables 3, A4 and A5, by the names used for them here.
+#: The tests of Tables 3, A4 and A5.
 TESTS: dict[str, Callable[[ArrayLike, ArrayLike], TwoSampleTest]] = {
     "ks": kolmogorov_smirnov,
     "wilcoxon": wilcoxon_signed_rank,
@@ -160,8 +164,8 @@ TESTS: dict[str, Callable[[ArrayLike, ArrayLike], TwoSampleTest]] = {
 }
 
 
-def bonferroni(p_values: ArrayLike, n_comparisons: int | None = None) -> np.ndarray:
-    """Multiply p-values by the number of comparisons, 1 at most; nan stays nan and is not counted.
+def bonferroni(p_values: ArrayLike, n_comparisons: int | None = None) -> FloatArray:
+    """Multiply p-values by the number of comparisons, limited to 1; nan values are not counted.
 
     Parameters
     ----------
@@ -179,11 +183,12 @@ def bonferroni(p_values: ArrayLike, n_comparisons: int | None = None) -> np.ndar
     count = int(np.sum(~np.isnan(p))) if n_comparisons is None else n_comparisons
     if count < np.sum(~np.isnan(p)):
         raise ValueError(f"n_comparisons={count} is less than the number of p-values in {p}")
-    return np.minimum(p * count, 1.0)
+    corrected: FloatArray = np.minimum(p * count, 1.0)
+    return corrected
 
 
-def holm(p_values: ArrayLike) -> np.ndarray:
-    """Holm's step-down correction; nan stays nan and is not counted.
+def holm(p_values: ArrayLike) -> FloatArray:
+    """Apply Holm's step-down correction to p-values; nan values are not counted.
 
     Examples
     --------
@@ -211,11 +216,11 @@ def compare_with_reference(
     ----------
     reference : array-like of shape (n_runs,)
     others : mapping of str to array-like
-        For ``test="wilcoxon"`` each must have as many runs as the reference, in the same order
-        (nan where a run is missing).
+        For ``test="wilcoxon"`` each must have the same runs as the reference, in the same order
+        (nan for missing runs).
     test : {"ks", "wilcoxon", "t"}
     n_comparisons : int, optional
-        What p-values are multiplied by; by default the number of tests that were possible.
+        The factor for p-values; by default the number of tests that were possible.
 
     Returns
     -------
@@ -230,7 +235,7 @@ def compare_with_reference(
     (0.029, 0.057, 1.0)
     """
     if test not in TESTS:
-        raise ValueError(f"test={test!r} is not known: choose one of {', '.join(TESTS)}")
+        raise ValueError(f"test={test!r} is unknown: choose one of {', '.join(TESTS)}")
     results = {name: TESTS[test](reference, sample) for name, sample in others.items()}
     corrected = bonferroni([r.p_value for r in results.values()], n_comparisons)
     return {
@@ -241,7 +246,7 @@ def compare_with_reference(
 
 @dataclass(frozen=True)
 class FriedmanResult:
-    """Mean ranks of algorithms (1 is best) and the test that they are all alike.
+    """Mean ranks of algorithms (1 is the best) and the result of the Friedman test.
 
     Attributes
     ----------
@@ -262,12 +267,12 @@ class FriedmanResult:
 
 
 def friedman(scores: Mapping[str, ArrayLike]) -> FriedmanResult:
-    """Rank algorithms on each data set (higher scores are better) and test for any difference.
+    """Rank algorithms on each data set by score (the highest is best), and test for differences.
 
     Parameters
     ----------
     scores : mapping of str to array-like of shape (n_datasets,)
-        At least three algorithms. A data set on which any score is not finite is left out.
+        At least three algorithms. Data sets with a score that is not finite are omitted.
 
     Examples
     --------
@@ -277,12 +282,14 @@ def friedman(scores: Mapping[str, ArrayLike]) -> FriedmanResult:
     (('a', 'b', 'c'), (1.0, 2.1666666666666665, 2.8333333333333335))
     """
     if len(scores) < 3:
-        raise ValueError(f"a Friedman test needs at least three algorithms, got {list(scores)}")
+        raise ValueError(f"a Friedman test requires at least three algorithms, got {list(scores)}")
     table = np.array([np.asarray(values, dtype=float) for values in scores.values()])
     table = table[:, np.isfinite(table).all(axis=0)]
     n = table.shape[1]
     if n < 2:
-        raise ValueError(f"a Friedman test needs at least two data sets with all scores, got {n}")
+        raise ValueError(
+            f"a Friedman test requires at least two data sets with all scores, got {n}"
+        )
     ranks = stats.rankdata(-table, axis=0).mean(axis=1)
     if (table == table[0]).all():
         statistic, p_value = 0.0, 1.0
@@ -296,7 +303,7 @@ def friedman(scores: Mapping[str, ArrayLike]) -> FriedmanResult:
 
 
 def nemenyi_critical_difference(n_algorithms: int, n_datasets: int, alpha: float = 0.05) -> float:
-    """How far apart two mean ranks must be to differ at level alpha (Demsar 2006).
+    """Return the smallest significant difference of two mean ranks (Demsar 2006).
 
     Examples
     --------
@@ -313,28 +320,8 @@ def nemenyi_critical_difference(n_algorithms: int, n_datasets: int, alpha: float
     return float(q * math.sqrt(n_algorithms * (n_algorithms + 1) / (6 * n_datasets)))
 
 
-def pairwise_wilcoxon_holm(scores: Mapping[str, ArrayLike]) -> dict[tuple[str, str], TwoSampleTest]:
-    """Wilcoxon signed-rank tests of every pair over data sets, p-values corrected by Holm.
-
-    Examples
-    --------
-    >>> from bneuralt.paper.reporting.statistics import pairwise_wilcoxon_holm
-    >>> pairs = pairwise_wilcoxon_holm({"a": [3, 4, 5], "b": [1, 2, 2]})
-    >>> pairs[("a", "b")].p_value
-    0.25
-    """
-    names = list(scores)
-    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
-    results = [wilcoxon_signed_rank(scores[a], scores[b]) for a, b in pairs]
-    corrected = holm([result.p_value for result in results])
-    return {
-        pair: result._replace(p_value=float(p))
-        for pair, result, p in zip(pairs, results, corrected, strict=True)
-    }
-
-
 def cliques(mean_ranks: Sequence[float], critical_difference: float) -> list[tuple[int, int]]:
-    """First and last position of each maximal group whose mean ranks lie close together.
+    """Return the first and last position of each maximal group of similar mean ranks.
 
     Examples
     --------
@@ -351,12 +338,12 @@ def cliques(mean_ranks: Sequence[float], critical_difference: float) -> list[tup
     return groups
 
 
-def _finite(values: ArrayLike) -> np.ndarray:
-    array = np.asarray(values, dtype=float).ravel()
+def _finite(values: ArrayLike) -> FloatArray:
+    array: FloatArray = np.asarray(values, dtype=float).ravel()
     return array[np.isfinite(array)]
 
 
-def _finite_pairs(a: ArrayLike, b: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+def _finite_pairs(a: ArrayLike, b: ArrayLike) -> tuple[FloatArray, FloatArray]:
     x, y = np.asarray(a, dtype=float).ravel(), np.asarray(b, dtype=float).ravel()
     if x.shape != y.shape:
         raise ValueError(f"paired samples must have the same length, got {len(x)} and {len(y)}")

@@ -1,1 +1,1 @@
-"""Running experiments: the store of results, claims on work, workers, progress."""
+"""Execution of experiments: tasks, worker processes, progress, and the store of results."""

@@ -1,8 +1,8 @@
-"""Who is working on which run, so that processes that share a store do no work twice.
+"""Claims: which process computes which run, so that processes sharing a store repeat no work.
 
-Each process that runs experiments is an owner. It claims runs before it starts them, and storing a
-run drops the claim. An owner that died leaves claims behind; they count no more as soon as its
-process is gone, or, if it was on another machine, when it has not been heard of for a while.
+Each process that runs experiments is an owner. It claims runs before it starts them; storing a run
+deletes the claim. The claims of an owner that was killed expire as soon as its process no longer
+exists or, if it ran on another machine, when its last heartbeat is too old.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from bneuralt.paper.running.store import KEY_MATCHES, Key, Store, StoreError
@@ -22,7 +21,7 @@ from bneuralt.paper.running.store import KEY_MATCHES, Key, Store, StoreError
 __all__ = ["Claims"]
 
 _HEARTBEAT_SECONDS = 15.0
-_SILENCE_SECONDS = 120.0
+_EXPIRY_SECONDS = 120.0
 
 
 class Claims:
@@ -40,43 +39,38 @@ class Claims:
     def __init__(self, store: Store) -> None:
         self._store = store
         with store.transaction() as execute:
-            self._forget_the_dead(execute)
+            _delete_dead_owners(execute)
             cursor = execute(
                 "INSERT INTO owners (host, pid, started, heartbeat) VALUES (?, ?, ?, ?)",
-                (platform.node(), os.getpid(), _start_of_process(os.getpid()), time.time()),
+                (platform.node(), os.getpid(), _process_start(os.getpid()), time.time()),
             )
             self._owner = int(cursor.lastrowid)
         self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._beat, daemon=True)
+        self._thread = threading.Thread(target=self._send_heartbeats, daemon=True)
         self._thread.start()
 
     def __enter__(self) -> Claims:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def take(self, keys: Iterable[Key]) -> list[Key]:
-        """Claim those runs that are neither finished nor claimed, and return them."""
+        """Claim the runs that are neither finished nor claimed, and return them."""
         taken = []
         with self._store.transaction() as execute:
-            self._forget_the_dead(execute)
+            _delete_dead_owners(execute)
             for key in keys:
                 if execute(f"SELECT 1 FROM runs WHERE {KEY_MATCHES}", key).fetchone():
                     continue
-                marks = (*key, self._owner)
-                cursor = execute("INSERT OR IGNORE INTO claims VALUES (?, ?, ?, ?, ?)", marks)
+                claim = (*key, self._owner)
+                cursor = execute("INSERT OR IGNORE INTO claims VALUES (?, ?, ?, ?, ?)", claim)
                 if cursor.rowcount:
                     taken.append(key)
         return taken
 
     def drop(self, keys: Iterable[Key]) -> None:
-        """Give up claims on runs that will not be finished."""
+        """Release claims on runs that will not be finished."""
         with self._store.transaction() as execute:
             for key in keys:
                 execute(
@@ -84,26 +78,27 @@ class Claims:
                 )
 
     def close(self) -> None:
-        """Give up all claims."""
+        """Release all claims."""
         self._closing.set()
         self._thread.join()
-        # If the store is out of order that is known by now, and the end of this process will do.
+        # If the store cannot be written, claims expire when this process ends.
         with suppress(StoreError), self._store.transaction() as execute:
             execute("DELETE FROM owners WHERE id = ?", (self._owner,))
 
-    def _beat(self) -> None:
-        """Show every few seconds that this process lives."""
+    def _send_heartbeats(self) -> None:
+        """Record every few seconds that this process is alive."""
         while not self._closing.wait(_HEARTBEAT_SECONDS):
-            with suppress(StoreError):  # whoever stores the next run will hear of it
+            with suppress(StoreError):  # storing the next run will raise it again
                 self._store.execute(
                     "UPDATE owners SET heartbeat = ? WHERE id = ?", (time.time(), self._owner)
                 )
 
-    @staticmethod
-    def _forget_the_dead(execute: Callable[..., Any]) -> None:
-        for owner, host, pid, started, heartbeat in execute("SELECT * FROM owners").fetchall():
-            if not _is_alive(host, pid, started, heartbeat):
-                execute("DELETE FROM owners WHERE id = ?", (owner,))
+
+def _delete_dead_owners(execute: Callable[..., Any]) -> None:
+    """Delete owners whose process has ended; the database deletes their claims."""
+    for owner, host, pid, started, heartbeat in execute("SELECT * FROM owners").fetchall():
+        if not _is_alive(host, pid, started, heartbeat):
+            execute("DELETE FROM owners WHERE id = ?", (owner,))
 
 
 def _is_alive(host: str, pid: int, started: str, heartbeat: float) -> bool:
@@ -113,14 +108,14 @@ def _is_alive(host: str, pid: int, started: str, heartbeat: float) -> bool:
         except ProcessLookupError:
             return False
         except PermissionError:
-            pass  # it exists and is someone else's
-        # A number may have been given to a new process since.
-        return _start_of_process(pid) == started
-    return time.time() - heartbeat < _SILENCE_SECONDS
+            pass  # it exists, and belongs to another user
+        # The process number may have been reused.
+        return _process_start(pid) == started
+    return time.time() - heartbeat < _EXPIRY_SECONDS
 
 
-def _start_of_process(pid: int) -> str:
-    """Return when a process started, in the kernel's own words; empty where that is not known."""
+def _process_start(pid: int) -> str:
+    """Return the start time of a process in clock ticks, or "" where it is unknown."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

@@ -1,4 +1,4 @@
-"""Which code on which machine produced a result."""
+"""Provenance of results: the commit of the code, and the machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["current_commit", "machine_name"]
 
 @cache
 def current_commit() -> str | None:
-    """Return the commit of the source tree that this package runs from, if it does."""
+    """Return the commit of the source tree, or None if the package does not run from one."""
     package = Path(bneuralt.__file__).parent
     root = package.parents[1]
     if package != root / "src" / "bneuralt" or not (root / ".git").exists():
@@ -30,7 +30,7 @@ def current_commit() -> str | None:
 
 @cache
 def machine_name() -> str:
-    """Return processor, number of cores and operating system."""
+    """Return the processor, the number of cores and the operating system."""
     processor = platform.processor() or platform.machine()
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():

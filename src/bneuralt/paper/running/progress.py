@@ -1,4 +1,4 @@
-"""How far a long computation is: a live bar in a terminal, a line now and then elsewhere."""
+"""Progress of a long computation: a live bar in a terminal, occasional lines elsewhere."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ _SECONDS_BETWEEN_LINES = 15.0
 
 
 class Progress:
-    """Counts finished runs and tells their rate and the time left.
+    """Counts finished runs, and shows their rate and the estimated time left.
 
     Parameters
     ----------
-    total, present : int
-        Runs in all, and those that were there at the start.
-    weight : float
-        How much work the missing ones are, in any unit.
+    total : int
+        Number of requested runs.
+    present : int
+        Number of runs that were finished before.
+    cost : float
+        Total cost of the other runs, in any unit.
     quiet : bool
         Show nothing.
     stream : file, optional
@@ -30,51 +32,51 @@ class Progress:
         self,
         total: int,
         present: int,
-        weight: float,
+        cost: float,
         *,
         quiet: bool = False,
         stream: TextIO | None = None,
     ) -> None:
-        self._total, self._done, self._weight = total, present, weight
-        self._computed, self._computed_weight = 0, 0.0
+        self._total, self._done, self._cost = total, present, cost
+        self._computed, self._computed_cost = 0, 0.0
         self._stream = sys.stderr if stream is None else stream
         self._quiet = quiet
         self._start = self._shown = time.monotonic()
         self._last_note = ""
         self._bar = None if quiet else _rich_bar(self._stream, total, present)
         if self._bar is None:
-            self._say(f"{present} of {total} runs are in the store")
+            self._print(f"{present} of {total} runs are in the store")
 
-    def advance(self, runs: int, weight: float) -> None:
-        """Count runs that this process has finished."""
+    def advance(self, runs: int, cost: float) -> None:
+        """Count runs that this process has finished, and their total cost."""
         self._computed += runs
-        self._computed_weight += weight
+        self._computed_cost += cost
         self.update(self._done + runs)
 
     def update(self, done: int) -> None:
-        """Set how many runs the store holds."""
+        """Set the number of requested runs that the store contains."""
         changed, self._done = done != self._done, done
         if self._bar is not None:
             bar, task = self._bar
             bar.update(task, completed=done, status=self._status())
         elif changed and (time.monotonic() - self._shown > _SECONDS_BETWEEN_LINES):
-            self._say(f"{self._done}/{self._total} runs, {self._status()}")
+            self._print(f"{self._done}/{self._total} runs, {self._status()}")
 
     def note(self, text: str) -> None:
-        """Say something in between; the same thing again is not repeated."""
+        """Show a message, unless it is the same as the last one."""
         if text != self._last_note and not self._quiet:
             self._last_note = text
             if self._bar is not None:
                 self._bar[0].console.print(text, markup=False, highlight=False)
             else:
-                self._say(text)
+                self._print(text)
 
     def close(self) -> None:
-        """End the display."""
+        """Stop the display."""
         if self._bar is not None:
             self._bar[0].stop()
         elif self._computed:
-            self._say(f"{self._done}/{self._total} runs, {self._status()}")
+            self._print(f"{self._done}/{self._total} runs, {self._status()}")
 
     def _status(self) -> str:
         seconds = time.monotonic() - self._start
@@ -82,17 +84,17 @@ class Progress:
             return "no rate yet"
         rate = self._computed / seconds
         pace = f"{rate:.1f} runs/s" if rate >= 1 else f"{60 * rate:.1f} runs/min"
-        left = seconds * max(0.0, self._weight / self._computed_weight - 1.0)
+        left = seconds * max(0.0, self._cost / self._computed_cost - 1.0)
         return f"{pace}, about {_duration(left)} left" if self._done < self._total else pace
 
-    def _say(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         if not self._quiet:
             self._shown = time.monotonic()
             print(text, file=self._stream, flush=True)
 
 
 def _duration(seconds: float) -> str:
-    """Round a time to what can be promised.
+    """Format a duration, rounded to a sensible precision.
 
     Examples
     --------
@@ -106,7 +108,7 @@ def _duration(seconds: float) -> str:
 
 
 def _rich_bar(stream: TextIO, total: int, present: int) -> tuple[Any, Any] | None:
-    """Return a live bar and its task, or None where there is no terminal or no rich."""
+    """Return a live bar and its task, or None without a terminal or without rich."""
     if not stream.isatty():
         return None
     try:

@@ -1,7 +1,7 @@
-"""The store of finished runs: one SQLite file, one committed row for each run.
+"""The store of finished runs: an SQLite file with one row for each run.
 
-A run is there in full or not at all, whatever stops the program and whenever. Several processes
-may write to one store; what they are working on is kept beside the runs, see
+Runs are stored in transactions, so that an interruption never leaves an incomplete run. Several
+processes may write to one store; the file also contains their claims on unfinished runs, see
 `bneuralt.paper.running.claims`.
 """
 
@@ -20,7 +20,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bneuralt
@@ -58,7 +57,7 @@ _FRAME_COLUMNS = (
     "protocol, experiment, dataset, run, train_score, val_score, test_score, size, weights, "
     "fit_seconds, predict_seconds, epochs, curves, tree"
 )
-# What a run computed, without what differs from one machine or day to the next.
+# The results of a run, without columns that depend on the machine or the time.
 _CONTENT_COLUMNS = (
     "protocol, experiment, dataset, run, settings, data_checksum, seed, train_score, val_score, "
     "test_score, size, weights, epochs, curves, tree"
@@ -66,11 +65,11 @@ _CONTENT_COLUMNS = (
 
 
 class StoreError(RuntimeError):
-    """The store cannot be used; the message says why and what to do."""
+    """The store cannot be used; the message says why, and what to do."""
 
 
 class Key(NamedTuple):
-    """What a run is known by."""
+    """The identity of a run."""
 
     protocol: str
     experiment: str
@@ -80,7 +79,7 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True)
 class Finished:
-    """A finished run, with what it was run on."""
+    """A finished run with its settings and the checksum of its data."""
 
     key: Key
     settings: dict[str, Any]
@@ -94,11 +93,11 @@ class Store:
     Parameters
     ----------
     path : path
-        The file; made if it does not exist.
+        The file; created if it does not exist.
     must_exist : bool
-        Refuse to make a new file.
+        Raise an error instead of creating a file.
     timeout : float
-        Seconds to wait while another process writes.
+        Seconds to wait while another process is writing.
 
     Examples
     --------
@@ -115,10 +114,10 @@ class Store:
         self._lock = threading.RLock()
         if must_exist and not Path(self.path).is_file():
             raise StoreError(
-                f"there is no store at {self.path}: make one with `bneuralt paper run`"
+                f"there is no store at {self.path}: create one with `bneuralt paper run`"
             )
         with self._explained():
-            # Shared by the threads of this process, one at a time: see `_lock`.
+            # Shared by the threads of this process; `_lock` serialises access.
             self._connection = sqlite3.connect(
                 self.path, timeout=timeout, isolation_level=None, check_same_thread=False
             )
@@ -132,30 +131,25 @@ class Store:
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __len__(self) -> int:
         return int(self.execute("SELECT count(*) FROM runs").fetchone()[0])
 
     def close(self) -> None:
-        """Close the file. What is in it is safe before that."""
+        """Close the file. Everything that was added has already been written."""
         with self._lock:
             self._connection.close()
 
     def add(self, finished: Iterable[Finished]) -> None:
-        """Store runs, all or none, and drop the claims on them.
+        """Store runs, all or none, and delete the claims on them.
 
-        A run that is there already stays as it is.
+        Runs that the store already contains are not changed.
         """
         rows = [_row(item) for item in finished]
-        marks = ", ".join("?" * 21)
-        insert = f"INSERT INTO runs VALUES ({marks}) ON CONFLICT ({KEY_COLUMNS}) DO NOTHING"
+        placeholders = ", ".join("?" * 21)
+        insert = f"INSERT INTO runs VALUES ({placeholders}) ON CONFLICT ({KEY_COLUMNS}) DO NOTHING"
         with self.transaction() as execute:
             for row in rows:
                 execute(insert, row)
@@ -167,19 +161,19 @@ class Store:
         return {Key(*row) for row in rows}
 
     def data_checksums(self) -> dict[str, set[str]]:
-        """Return the checksums of the data that the runs of each data set were made from."""
+        """Return, for each data set, the checksums of the data that its runs used."""
         checksums: dict[str, set[str]] = {}
         for dataset, checksum in self.execute("SELECT DISTINCT dataset, data_checksum FROM runs"):
             checksums.setdefault(dataset, set()).add(checksum)
         return checksums
 
     def to_frame(self) -> pd.DataFrame:
-        """Return all runs as a table, one row each, in the order of their keys.
+        """Return all runs as a table, one row each, sorted by their keys.
 
-        Its columns are protocol, experiment, dataset, run, train_score, val_score, test_score,
-        size, weights, fit_seconds, predict_seconds (of one example), epochs, curves (a dict of
-        sequences, one number for each epoch) and tree_json. Scores are accuracies or r2. What does
-        not apply is missing.
+        The columns are protocol, experiment, dataset, run, train_score, val_score, test_score,
+        size, weights, fit_seconds, predict_seconds (per example), epochs, curves (a dict of
+        sequences with one number per epoch) and tree_json. Scores are accuracies or r2. Values that
+        do not apply are missing.
         """
         import pandas as pd
 
@@ -195,10 +189,10 @@ class Store:
         return frame.astype(dict.fromkeys(numbers + counts, "float64"))
 
     def checksum(self) -> str:
-        """Return the SHA-256 of what the runs computed: times, machine and commit do not count.
+        """Return the SHA-256 checksum of the results, without times, machine and commit.
 
-        The same runs on the same machine with the same versions of everything give the same
-        checksum, in whatever order and with whatever interruptions they were made.
+        The same runs on the same machine with the same software versions have the same checksum,
+        regardless of their order and of interruptions.
         """
         digest = hashlib.sha256()
         for row in self.execute(f"SELECT {_CONTENT_COLUMNS} FROM runs ORDER BY 1, 2, 3, 4"):
@@ -208,7 +202,7 @@ class Store:
         return digest.hexdigest()
 
     def provenance(self) -> dict[str, str]:
-        """Return where the runs came from, for a reader."""
+        """Return a description of the origin of the runs."""
         count, seconds, first, last = self.execute(
             "SELECT count(*), coalesce(sum(fit_seconds), 0), min(finished_at), max(finished_at)"
             " FROM runs"
@@ -223,17 +217,17 @@ class Store:
             ("machine", "machine"),
         ):
             values = self.execute(f"SELECT DISTINCT {column} FROM runs ORDER BY 1")
-            facts[label] = ", ".join(str(value) for (value,) in values if value) or "not known"
+            facts[label] = ", ".join(str(value) for (value,) in values if value) or "unknown"
         return facts
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> sqlite3.Cursor:
-        """Run one statement; what goes wrong is said in a sentence."""
+        """Run one statement, with SQLite errors converted to `StoreError`."""
         with self._lock, self._explained():
             return self._connection.execute(sql, parameters)
 
     @contextmanager
     def transaction(self) -> Iterator[Any]:
-        """Run statements of which all take effect, or none; no other process writes meanwhile."""
+        """Yield a function that runs statements in one transaction, with a lock for writing."""
         with self._lock, self._explained():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -245,7 +239,7 @@ class Store:
                 raise
 
     def _open(self) -> None:
-        """Check that the file is a store of a known format, or make it one."""
+        """Check that the file is a store of a known format, or create its tables."""
         execute = self._connection.execute
         self._check_format()
         if execute("PRAGMA journal_mode").fetchone()[0] != "wal" and self.path != ":memory:":
@@ -254,7 +248,7 @@ class Store:
         execute("PRAGMA foreign_keys = ON")
         if self._check_format() == 0:
             with self.transaction():
-                # Another process may have been quicker.
+                # Another process may have created them since the first check.
                 if self._check_format() == 0:
                     for statement in filter(str.strip, _SCHEMA.split(";")):
                         execute(statement)
@@ -262,8 +256,8 @@ class Store:
                     execute(f"PRAGMA user_version = {_FORMAT}")
 
     def _use_write_ahead_log(self) -> None:
-        # Readers then never wait for a writer. It can fail while another process opens the file,
-        # or on a network drive; all is well without it, only slower.
+        # With it, readers never wait for a writer. Enabling it can fail while another process opens
+        # the file, or on a network drive; the store works without it, only slower.
         try:
             self._connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as error:
@@ -278,12 +272,12 @@ class Store:
         has_tables = execute("SELECT count(*) FROM sqlite_master").fetchone()[0] > 0
         if application != _APPLICATION_ID and (has_tables or application or version):
             raise StoreError(
-                f"{self.path} is an SQLite file, but not a store of runs: give another path"
+                f"{self.path} is an SQLite file, but not a store of runs: use another path"
             )
         if version > _FORMAT:
             raise StoreError(
-                f"{self.path} was written by a newer bneuralt (format {version}; this one, "
-                f"{bneuralt.__version__}, knows up to {_FORMAT}): update bneuralt"
+                f"{self.path} was written by a newer bneuralt (format {version}; version "
+                f"{bneuralt.__version__} reads formats up to {_FORMAT}): update bneuralt"
             )
         return int(version)
 
@@ -296,7 +290,7 @@ class Store:
 
 
 KEY_COLUMNS = "protocol, experiment, dataset, run"
-#: The condition for one key, its four parts as parameters.
+#: The condition that selects one run; its parameters are the parts of the key.
 KEY_MATCHES = "protocol = ? AND experiment = ? AND dataset = ? AND run = ?"
 
 
@@ -305,7 +299,7 @@ def _primary_code(error: sqlite3.Error) -> int:
 
 
 def _explain(error: sqlite3.Error, path: str, timeout: float) -> str:
-    kept = "every finished run up to now is kept"
+    kept = "all runs finished so far are stored"
     match _primary_code(error):
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return (
@@ -313,20 +307,20 @@ def _explain(error: sqlite3.Error, path: str, timeout: float) -> str:
                 f"or use another store ({kept})"
             )
         case sqlite3.SQLITE_FULL:
-            return f"no space left for {path}: free some, then start again ({kept})"
+            return f"no space left for {path}: free some space, then start again ({kept})"
         case sqlite3.SQLITE_IOERR:
             return (
-                f"{path} cannot be read or written ({error}): look for a full disk, a quota or a "
+                f"{path} cannot be read or written ({error}): check for a full disk, a quota or a "
                 f"removed drive, then start again ({kept})"
             )
         case sqlite3.SQLITE_NOTADB:
-            return f"{path} is not a store of runs (not an SQLite file): give another path"
+            return f"{path} is not a store of runs (not an SQLite file): use another path"
         case sqlite3.SQLITE_CORRUPT:
-            return f"{path} is damaged ({error}): restore a copy, or move it away and start anew"
+            return f"{path} is damaged ({error}): restore a backup, or delete it and start again"
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
             return f"{path} cannot be written: check its permissions, or use another store"
         case sqlite3.SQLITE_CANTOPEN:
-            return f"{path} cannot be opened: check that its folder exists and may be written to"
+            return f"{path} cannot be opened: check that its folder exists and is writable"
     return f"{path}: {error}"
 
 
@@ -359,13 +353,13 @@ def _finite(score: float | None) -> float | None:
 
 
 def _pack_curves(curves: dict[str, list[float]]) -> bytes:
-    """Compress curves, rounded to six digits: they are for pictures."""
+    """Compress curves, rounded to six digits, which is enough for figures."""
     rounded = {name: [float(f"{v:.6g}") for v in values] for name, values in curves.items()}
     return zlib.compress(json.dumps(rounded, separators=(",", ":")).encode())
 
 
 def _unpack_curves(blob: bytes) -> dict[str, array[float]]:
-    # Arrays, since lists of a whole store would take gigabytes.
+    # Arrays, because lists would take gigabytes for a large store.
     return {name: array("d", values) for name, values in json.loads(zlib.decompress(blob)).items()}
 
 

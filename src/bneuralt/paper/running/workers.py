@@ -1,4 +1,4 @@
-"""What happens in, and around, the processes that do the computing."""
+"""Worker processes: what they execute, and how failures of workers are reported."""
 
 from __future__ import annotations
 
@@ -9,27 +9,26 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from bneuralt.paper.experiments.protocols import Outcome
-    from bneuralt.paper.running.runner import Task
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-__all__ = ["WorkerError", "attempt", "calm_about_workers", "dask_client", "require_jax"]
+from bneuralt.paper.experiments.protocols import Outcome
+from bneuralt.paper.running.tasks import Task, execute
+
+__all__ = ["WorkerError", "attempt", "dask_client", "quiet_worker_warnings", "require_jax"]
 
 
 class WorkerError(RuntimeError):
-    """The processes that compute cannot be had, or died; the message says what to do."""
+    """Workers cannot be started, or were killed; the message says what to do."""
 
 
 def attempt(task: Task) -> tuple[Task, list[Outcome], str | None]:
-    """Compute a task in a worker; an error comes back as text, and the other tasks go on."""
-    from bneuralt.paper.running.runner import execute
-
-    _end_with_parent()
+    """Compute a task in a worker; an error is returned as text, so that other tasks continue."""
+    _exit_with_parent()
     try:
         return task, execute(task), None
     except Exception:
@@ -37,10 +36,10 @@ def attempt(task: Task) -> tuple[Task, list[Outcome], str | None]:
 
 
 @cache
-def _end_with_parent() -> None:
-    """Make a process of joblib's end when the one that started it is gone.
+def _exit_with_parent() -> None:
+    """Make a worker process of joblib exit when its parent process has ended.
 
-    After a kill -9 it would else compute on for nobody, and slow down those who start again.
+    Otherwise it would continue after a ``kill -9`` of the parent, and slow down its successor.
     """
     if type(multiprocessing.current_process()).__name__ != "LokyProcess":
         return
@@ -55,26 +54,27 @@ def _end_with_parent() -> None:
 
 
 def require_jax() -> None:
-    """Say how to get what the MLP experiments need, if it is not there."""
+    """Raise an error that says how to install jax and optax, if they are missing."""
     for module in ("jax", "optax"):
         if importlib.util.find_spec(module) is None:
             raise WorkerError(
-                f"the MLP experiments need {module}: pip install 'bneuralt[paper]', or choose "
+                f"the MLP experiments require {module}: pip install 'bneuralt[paper]', or select "
                 "other experiments"
             )
 
 
 @contextmanager
 def dask_client(address: str) -> Iterator[Any]:
-    """Connect to the scheduler of a Dask cluster."""
+    """Connect to the scheduler of a Dask cluster, and yield the client."""
     try:
         from distributed import Client
     except ImportError:
-        raise WorkerError("a dask:// backend needs Dask: pip install 'bneuralt[dask]'") from None
+        raise WorkerError("a dask:// backend requires Dask: pip install 'bneuralt[dask]'") from None
     try:
-        client = Client(f"tcp://{address}", timeout=5, set_as_default=False)
+        connect: Callable[..., Any] = Client
+        client = connect(f"tcp://{address}", timeout=5, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise WorkerError(f"no Dask scheduler answers at {address}: {error}") from error
+        raise WorkerError(f"no Dask scheduler responds at {address}: {error}") from error
     with client:
         if not client.ncores():
             raise WorkerError(
@@ -85,17 +85,15 @@ def dask_client(address: str) -> Iterator[Any]:
 
 
 @contextmanager
-def calm_about_workers() -> Iterator[None]:
-    """Put the death of workers into a sentence, and let those that grew be replaced in silence."""
-    from joblib.externals.loky.process_executor import TerminatedWorkerError
-
+def quiet_worker_warnings() -> Iterator[None]:
+    """Suppress warnings about replaced workers, and raise `WorkerError` if one was killed."""
     try:
         with warnings.catch_warnings():
-            # joblib replaces a process that has grown by 300 MB, as the compiler of jax makes it.
+            # joblib replaces a process that has grown by 300 MB, which the compiler of jax causes.
             warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
             yield
     except TerminatedWorkerError as error:
         raise WorkerError(
-            "a worker process was killed, perhaps for want of memory: every finished run is "
-            "stored, start again to go on (with fewer jobs if it happens again)"
+            "a worker process was killed, perhaps because memory ran out: all finished runs are "
+            "stored; start again to continue, with fewer jobs if it happens again"
         ) from error

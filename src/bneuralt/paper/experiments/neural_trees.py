@@ -1,4 +1,4 @@
-"""BNeuralT itself: a random tree by the paper's rule, trained as the paper trained it."""
+"""BNeuralT as in the paper: a random tree, generated and trained by the paper's rules."""
 
 from __future__ import annotations
 
@@ -7,31 +7,32 @@ import warnings
 
 import numpy as np
 
-from bneuralt.paper.experiments.grid import BNeuralT
+from bneuralt._typing import Array, FloatArray
+from bneuralt.paper.experiments.definitions import BNeuralTExperiment
 from bneuralt.paper.experiments.protocols import Outcome, Partition, Protocol, derive_seed
+from bneuralt.training import TrainingDiverged, TrainingSettings, train
 from bneuralt.training.optimizers import Adam, Optimizer, PaperAdam, get_optimizer
-from bneuralt.training.trainer import TrainingDiverged, TrainingSettings, train
-from bneuralt.tree.neural_tree import NeuralTree
+from bneuralt.tree import NeuralTree
 
 __all__ = ["run_bneuralt", "training_settings"]
 
 
-def training_settings(experiment: BNeuralT, protocol: Protocol) -> TrainingSettings:
-    """Return how a tree is trained under a protocol.
+def training_settings(experiment: BNeuralTExperiment, protocol: Protocol) -> TrainingSettings:
+    """Return the training settings of an experiment under a protocol.
 
-    The two oddities of the authors' program, an Adam that never counts its steps and one more
-    update on row 0 at the end of each epoch, belong to the paper's protocol only.
+    Only the paper's protocol reproduces two peculiarities of the authors' program: its Adam does
+    not count steps, and each epoch ends with an additional update on row 0.
 
     Examples
     --------
-    >>> from bneuralt.paper.experiments.grid import parse
+    >>> from bneuralt.paper.experiments.definitions import parse_experiment
     >>> from bneuralt.paper.experiments.protocols import get_protocol
-    >>> training_settings(parse("B-S-ESy-p4-D"), get_protocol("honest")).optimizer
+    >>> training_settings(parse_experiment("B-S-ESy-p4-D"), get_protocol("honest")).optimizer
     Adam(beta1=0.9, beta2=0.9, epsilon=1e-08)
     """
     optimizer: Optimizer = get_optimizer(experiment.optimizer)
     if experiment.optimizer == "adam":
-        optimizer = PaperAdam() if protocol.has_authors_oddities else Adam(beta2=0.9)
+        optimizer = PaperAdam() if protocol.follows_authors_program else Adam(beta2=0.9)
     return TrainingSettings(
         loss="squared_error",
         optimizer=optimizer,
@@ -41,19 +42,19 @@ def training_settings(experiment: BNeuralT, protocol: Protocol) -> TrainingSetti
         max_epochs=experiment.max_epochs,
         select="update" if experiment.early_stopping else None,
         monitor="error",
-        repeat_first_row=protocol.has_authors_oddities,
+        repeat_first_row=protocol.follows_authors_program,
     )
 
 
 def run_bneuralt(
-    experiment: BNeuralT, protocol: Protocol, partition: Partition, run: int
+    experiment: BNeuralTExperiment, protocol: Protocol, partition: Partition, run: int
 ) -> Outcome:
-    """Draw, train and judge one tree.
+    """Generate, train and score one tree.
 
-    All optimizers of a setting start from the same tree and see the rows in the same order.
+    All optimizers of a setting start from the same tree and process the rows in the same order.
     """
-    choosing = experiment.early_stopping
-    X, y = partition.learn(choosing)
+    selects = experiment.early_stopping
+    X, y = partition.training_rows(selects)
     tree = NeuralTree.random(
         X.shape[1],
         partition.n_classes or 1,
@@ -69,7 +70,7 @@ def run_bneuralt(
     seed = derive_seed(run, "training", partition.name)
     start = time.perf_counter()
     with warnings.catch_warnings():
-        # ReLU trees at the paper's rates do overflow at times: their last finite weights count.
+        # ReLU trees sometimes overflow at the paper's rate; their last finite weights are scored.
         warnings.simplefilter("ignore", TrainingDiverged)
         result = train(
             tree,
@@ -77,12 +78,12 @@ def run_bneuralt(
             y,
             settings=training_settings(experiment, protocol),
             seed=seed,
-            validation=partition.watch(choosing),
+            validation=partition.monitored_rows(selects),
         )
     seconds = time.perf_counter() - start
     trained = result.tree
 
-    def predict(X: np.ndarray) -> np.ndarray:
+    def predict(X: FloatArray) -> Array:
         outputs = trained.forward(X)
         return np.argmax(outputs, axis=1) if partition.n_classes else outputs[:, 0]
 
@@ -90,7 +91,7 @@ def run_bneuralt(
     curves = {name: result.history[name].tolist() for name in names}
     return Outcome(
         seed,
-        partition.judge(predict, choosing),
+        partition.score(predict, selects),
         seconds,
         size=trained.size,
         weights=trained.paper_parameter_count,

@@ -1,24 +1,24 @@
-"""The paper's experiments by the names of its tables A2 and A3, as settings and back.
+"""The paper's experiments: names as in its Tables A2 and A3, converted to settings and back.
 
-A name is read from left to right:
+A name consists of these parts, in this order:
 
 ======================  ====================================================================
 ``B`` or ``M``          BNeuralT or multilayer perceptron
-``S`` or ``R``          sigmoid or ReLU inside
+``S`` or ``R``          sigmoid or ReLU activation of the inner nodes or hidden units
 ``ESy``, ``ESn``        with or without early stopping
-``p4``, ``p5``          BNeuralT: leaf probability 0.4 or 0.5 (``B-S-ESn-...`` leaves out its p5)
+``p4``, ``p5``          BNeuralT: leaf probability 0.4 or 0.5 (omitted in ``B-S-ESn-...``: 0.5)
 ``Rn``, ``Ry``          MLP: without or with L1 + L2 penalties of 0.01 on the hidden layer
 ``L``                   Keras' default learning rates; without it the rate is 0.1
 ``Dr``                  MLP: dropout 0.4
 ``G M N A R D``         GD, momentum, Nesterov, Adagrad, RMSprop, Adam
 ======================  ====================================================================
 
-Added here, and not in the paper: ``ESe`` and ``ESu`` give the MLP what the paper gave to BNeuralT,
-the weights with the least error on the monitored rows, looked at after every epoch (``e``) or after
-every single update (``u``).
+Two values are not in the paper: ``ESe`` and ``ESu`` select the weights of an MLP as the paper
+selects those of BNeuralT, by the lowest error on the monitored rows, checked after every epoch
+(``e``) or after every update (``u``).
 
-The paper speaks of 110 experiments. Its two tables print 109; the one that is missing there and
-present in Table 2 is ``MONT3``.
+The paper mentions 110 experiments. Its Tables A2 and A3 contain 109 of them; the remaining one,
+``MONT3``, is in Table 2.
 """
 
 from __future__ import annotations
@@ -33,16 +33,17 @@ __all__ = [
     "ADDITIONS",
     "ALL_EXPERIMENTS",
     "GROUPS",
-    "MLP",
-    "BNeuralT",
-    "Baseline",
+    "OPTIMIZERS",
+    "BNeuralTExperiment",
+    "BaselineExperiment",
     "Experiment",
-    "Quoted",
-    "parse",
-    "select",
+    "MLPExperiment",
+    "QuotedExperiment",
+    "parse_experiment",
+    "select_experiments",
 ]
 
-#: The paper's letter for each optimizer, with the name it has in `bneuralt.training.optimizers`.
+#: The paper's letter for each optimizer, and its name in `bneuralt.training.optimizers`.
 OPTIMIZERS = {
     "G": "gd",
     "M": "momentum",
@@ -58,16 +59,11 @@ _STOPPING_LETTERS = {name: letter for letter, name in _STOPPING.items()}
 _PAPER_RATE = 0.1
 
 
-def _default_rate(optimizer: str) -> float:
-    """Return the rate that the paper calls Keras' default."""
-    return 0.001 if optimizer in ("adagrad", "rmsprop", "adam") else 0.01
-
-
 @dataclass(frozen=True)
 class Experiment:
-    """What all experiments share: a name, a kind, and settings that fit into JSON.
+    """The common interface: a name, a kind, and settings that can be written as JSON.
 
-    Runs are computed in blocks: 0 to `block - 1`, and so on.
+    Runs are computed in blocks of `block` consecutive runs.
     """
 
     kind: ClassVar[str]
@@ -78,40 +74,47 @@ class Experiment:
         """The name in the paper's tables."""
         raise NotImplementedError
 
-    @property
-    def is_addition(self) -> bool:
-        """Whether the paper has no such experiment."""
-        return self.name not in ALL_EXPERIMENTS
-
     def settings(self) -> dict[str, Any]:
-        """Return everything that decides a run, besides the protocol, the data and its number."""
+        """Return everything that determines a run, except the protocol, the data and its number."""
         return {"kind": self.kind, **asdict(self)}
 
 
 @dataclass(frozen=True)
-class BNeuralT(Experiment):
-    """A random tree, trained one example at a time.
+class _GradientExperiment(Experiment):
+    """A network that is trained by one of the six optimizers, one example at a time."""
 
-    Examples
-    --------
-    >>> BNeuralT("rmsprop", leaf_probability=0.4).name
-    'B-S-ESy-p4-R'
-    """
-
-    kind: ClassVar[str] = "bneuralt"
     optimizer: str
     activation: str = "sigmoid"
-    early_stopping: bool = True
-    leaf_probability: float = 0.5
     default_rate: bool = False
-    max_depth: int = 5
-    max_children: int = 5
     max_epochs: int = 500
 
     @property
     def learning_rate(self) -> float:
-        """The rate, one for the whole run."""
-        return _default_rate(self.optimizer) if self.default_rate else _PAPER_RATE
+        """The constant learning rate: the paper's, or what it calls Keras' default."""
+        if not self.default_rate:
+            return _PAPER_RATE
+        return 0.001 if self.optimizer in ("adagrad", "rmsprop", "adam") else 0.01
+
+    def settings(self) -> dict[str, Any]:
+        """Return everything that determines a run, except the protocol, the data and its number."""
+        return super().settings() | {"learning_rate": self.learning_rate}
+
+
+@dataclass(frozen=True)
+class BNeuralTExperiment(_GradientExperiment):
+    """A random tree, trained one example at a time.
+
+    Examples
+    --------
+    >>> BNeuralTExperiment("rmsprop", leaf_probability=0.4).name
+    'B-S-ESy-p4-R'
+    """
+
+    kind: ClassVar[str] = "bneuralt"
+    early_stopping: bool = True
+    leaf_probability: float = 0.5
+    max_depth: int = 5
+    max_children: int = 5
 
     @property
     def name(self) -> str:
@@ -123,43 +126,34 @@ class BNeuralT(Experiment):
             parts.append("L")
         return "-".join([*parts, _LETTERS[self.optimizer]])
 
-    def settings(self) -> dict[str, Any]:
-        """Return everything that decides a run, besides the protocol, the data and its number."""
-        return super().settings() | {"learning_rate": self.learning_rate}
-
 
 @dataclass(frozen=True)
-class MLP(Experiment):
-    """A perceptron with one hidden layer, trained one example at a time.
+class MLPExperiment(_GradientExperiment):
+    """A multilayer perceptron with one hidden layer, trained one example at a time.
 
-    `stopping` is "patience" (stop when the monitored loss has not improved for `patience` epochs,
-    keep the best), "never", or, as additions, "epoch" and "update" (keep the weights with the least
-    monitored error, looked at that often).
+    `stopping` is one of
+
+    - "patience": stop when the monitored loss has not improved for `patience` epochs, and restore
+      the best weights;
+    - "never": use the weights of the last epoch;
+    - "epoch" and "update" (not in the paper): use the weights with the lowest monitored error,
+      checked after every epoch or update.
 
     Examples
     --------
-    >>> MLP("adam", default_rate=True).name
+    >>> MLPExperiment("adam", default_rate=True).name
     'M-S-ESy-Rn-L-D'
     """
 
     kind: ClassVar[str] = "mlp"
-    # With more at once their weights outgrow the cache, and more runs wait for the one that stops
-    # last; with fewer the cost of the loop around the tiny updates shows.
+    # With larger blocks the weights no longer fit into the cache, and more runs wait for the one
+    # that stops last; with smaller blocks the overhead of the training loop dominates.
     block: ClassVar[int] = 5
-    optimizer: str
-    activation: str = "sigmoid"
     stopping: str = "patience"
     regularised: bool = False
-    default_rate: bool = False
     dropout: bool = False
     hidden: int = 100
-    max_epochs: int = 500
     patience: int = 50
-
-    @property
-    def learning_rate(self) -> float:
-        """The rate, one for the whole run."""
-        return _default_rate(self.optimizer) if self.default_rate else _PAPER_RATE
 
     @property
     def penalty(self) -> float:
@@ -168,7 +162,7 @@ class MLP(Experiment):
 
     @property
     def dropout_rate(self) -> float:
-        """The share of hidden nodes that an update leaves out."""
+        """The fraction of hidden units that are dropped in an update."""
         return 0.4 if self.dropout else 0.0
 
     @property
@@ -180,38 +174,35 @@ class MLP(Experiment):
         return "-".join([*parts, _LETTERS[self.optimizer]])
 
     def settings(self) -> dict[str, Any]:
-        """Return everything that decides a run, besides the protocol, the data and its number."""
+        """Return everything that determines a run, except the protocol, the data and its number."""
         return super().settings() | {
-            "learning_rate": self.learning_rate,
             "penalty": self.penalty,
             "dropout_rate": self.dropout_rate,
         }
 
 
 @dataclass(frozen=True)
-class Baseline(Experiment):
-    """An estimator with the defaults of its library, see `bneuralt.paper.experiments.baselines`."""
+class _NamedAlgorithm(Experiment):
+    """An algorithm without settings, whose experiment has its name."""
+
+    algorithm: str
+
+    @property
+    def name(self) -> str:
+        """The name in the paper's tables."""
+        return self.algorithm
+
+
+class BaselineExperiment(_NamedAlgorithm):
+    """An estimator of scikit-learn, see `bneuralt.paper.experiments.baselines`."""
 
     kind: ClassVar[str] = "baseline"
-    algorithm: str
-
-    @property
-    def name(self) -> str:
-        """The name in the paper's tables."""
-        return self.algorithm
 
 
-@dataclass(frozen=True)
-class Quoted(Experiment):
-    """An algorithm that is known by name only: reports show the paper's figures for it."""
+class QuotedExperiment(_NamedAlgorithm):
+    """An algorithm that cannot be run here: reports quote the paper's results for it."""
 
     kind: ClassVar[str] = "quoted"
-    algorithm: str
-
-    @property
-    def name(self) -> str:
-        """The name in the paper's tables."""
-        return self.algorithm
 
 
 def _six(pattern: str) -> list[str]:
@@ -237,11 +228,12 @@ _OTHERS = ("HGB", "SVC", "LIN")
 #: The paper's 110 experiments.
 ALL_EXPERIMENTS: tuple[str, ...] = (*_BNEURALT, *_MLP, *_BASELINES, *_QUOTED)
 
-#: What the paper does not have: other baselines (histogram gradient boosting; an RBF support vector
-#: machine for classes too; logistic or ridge regression) and MLPs chosen as BNeuralT was.
+#: Experiments that are not in the paper: other baselines (histogram gradient boosting, an RBF
+#: support vector classifier, logistic or ridge regression), and MLPs whose weights are selected as
+#: those of BNeuralT.
 ADDITIONS: tuple[str, ...] = (*_OTHERS, *_ORACLE)
 
-#: Names for several experiments at once.
+#: Names for groups of experiments.
 GROUPS: dict[str, tuple[str, ...]] = {
     "all": ALL_EXPERIMENTS,
     "table2": (*_six("B-S-ESy-p4"), *_TABLE2_MLP, *_BASELINES, *_QUOTED),
@@ -265,20 +257,20 @@ _MLP_NAME = re.compile(
 )
 
 
-def parse(name: str) -> Experiment:
-    """Read a name of the paper's tables.
+def parse_experiment(name: str) -> Experiment:
+    """Return the experiment of a given name.
 
-    Any name that follows the scheme is understood, also combinations that the paper did not run.
+    Combinations that the paper did not run are accepted, too.
 
     Examples
     --------
-    >>> parse("M-S-ESn-Rn-L-Dr-D").dropout_rate
+    >>> parse_experiment("M-S-ESn-Rn-L-Dr-D").dropout_rate
     0.4
-    >>> parse("B-S-ESn-R").leaf_probability
+    >>> parse_experiment("B-S-ESn-R").leaf_probability
     0.5
     """
     if match := _TREE_NAME.fullmatch(name):
-        return BNeuralT(
+        return BNeuralTExperiment(
             OPTIMIZERS[match["letter"]],
             activation=_ACTIVATIONS[match["activation"]],
             early_stopping=match["stopping"] == "y",
@@ -286,7 +278,7 @@ def parse(name: str) -> Experiment:
             default_rate=match["rate"] is not None,
         )
     if match := _MLP_NAME.fullmatch(name):
-        return MLP(
+        return MLPExperiment(
             OPTIMIZERS[match["letter"]],
             activation=_ACTIVATIONS[match["activation"]],
             stopping=_STOPPING[match["stopping"]],
@@ -295,31 +287,30 @@ def parse(name: str) -> Experiment:
             dropout=match["dropout"] is not None,
         )
     if name in _BASELINES + _OTHERS:
-        return Baseline(name)
+        return BaselineExperiment(name)
     if name in _QUOTED:
-        return Quoted(name)
+        return QuotedExperiment(name)
     raise ValueError(
-        f"experiment {name!r} is not known: give a name as in the paper's tables A2 and A3 "
+        f"experiment {name!r} is unknown: give a name as in the paper's Tables A2 and A3 "
         f"(for example B-S-ESy-p4-R or M-S-ESy-Rn-L-D), one of "
         f"{', '.join(_BASELINES + _OTHERS + _QUOTED)}, a pattern such as 'B-S-*', "
         f"or a group: {', '.join(GROUPS)}"
     )
 
 
-def select(patterns: str | Iterable[str]) -> list[Experiment]:
-    """Return the experiments that names, groups and patterns stand for, each once, in their order.
-
-    Patterns are those of file names (``*``, ``?``, ``[...]``) and are looked up among the paper's
-    experiments and the additions.
+def select_experiments(patterns: str | Iterable[str]) -> list[Experiment]:
+    """Return the experiments that names, groups and patterns refer to, without repetitions.
 
     Parameters
     ----------
     patterns : str or iterable of str
-        A string may hold several, separated by commas.
+        Names, names of `GROUPS`, and patterns as for file names (``*``, ``?``, ``[...]``), which
+        are matched against the paper's experiments and the additions. In a string they are
+        separated by commas.
 
     Examples
     --------
-    >>> [e.name for e in select("B-S-ESy-p4-[RD],DT")]
+    >>> [e.name for e in select_experiments("B-S-ESy-p4-[RD],DT")]
     ['B-S-ESy-p4-R', 'B-S-ESy-p4-D', 'DT']
     """
     if isinstance(patterns, str):
@@ -327,10 +318,10 @@ def select(patterns: str | Iterable[str]) -> list[Experiment]:
     chosen: dict[str, Experiment] = {}
     for pattern in filter(None, (pattern.strip() for pattern in patterns)):
         for name in _expand(pattern):
-            experiment = parse(name)
+            experiment = parse_experiment(name)
             chosen[experiment.name] = experiment
     if not chosen:
-        raise ValueError(f"experiments: nothing chosen; name a group: {', '.join(GROUPS)}")
+        raise ValueError(f"experiments: none selected; name a group: {', '.join(GROUPS)}")
     return list(chosen.values())
 
 
@@ -342,5 +333,5 @@ def _expand(pattern: str) -> Iterable[str]:
     known = ALL_EXPERIMENTS + ADDITIONS
     matching = [name for name in known if fnmatchcase(name, pattern)]
     if not matching:
-        raise ValueError(f"experiments: no known name matches the pattern {pattern!r}")
+        raise ValueError(f"experiments: no name matches the pattern {pattern!r}")
     return matching

@@ -1,4 +1,4 @@
-"""Names of experiments: the paper's list, and names to settings and back."""
+"""Names of experiments: the paper's list, and conversion to settings and back."""
 
 import json
 import re
@@ -7,21 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bneuralt.paper.experiments.grid import (
+from bneuralt.paper.experiments.definitions import (
     ADDITIONS,
     ALL_EXPERIMENTS,
     GROUPS,
-    MLP,
     OPTIMIZERS,
-    BNeuralT,
-    parse,
-    select,
+    BNeuralTExperiment,
+    MLPExperiment,
+    parse_experiment,
+    select_experiments,
 )
 
 
 def test_the_paper_has_110_experiments_of_which_107_run() -> None:
     assert len(set(ALL_EXPERIMENTS)) == len(ALL_EXPERIMENTS) == 110
-    kinds = [parse(name).kind for name in ALL_EXPERIMENTS]
+    kinds = [parse_experiment(name).kind for name in ALL_EXPERIMENTS]
     assert [kinds.count(k) for k in ("bneuralt", "mlp", "baseline", "quoted")] == [30, 72, 5, 3]
 
 
@@ -38,16 +38,16 @@ def test_names_are_those_printed_in_tables_a2_and_a3(shared) -> None:
 
 @pytest.mark.parametrize("name", ALL_EXPERIMENTS + ADDITIONS)
 def test_every_name_is_parsed_and_printed_back(name: str) -> None:
-    experiment = parse(name)
+    experiment = parse_experiment(name)
     assert experiment.name == name
-    assert experiment.is_addition == (name in ADDITIONS)
+    assert (experiment.name in ALL_EXPERIMENTS) != (name in ADDITIONS)
     assert json.loads(json.dumps(experiment.settings()))["kind"] == experiment.kind
 
 
 optimizers = st.sampled_from(sorted(OPTIMIZERS.values()))
 activations = st.sampled_from(["sigmoid", "relu"])
 trees = st.builds(
-    BNeuralT,
+    BNeuralTExperiment,
     optimizers,
     activation=activations,
     early_stopping=st.booleans(),
@@ -55,7 +55,7 @@ trees = st.builds(
     default_rate=st.booleans(),
 )
 mlps = st.builds(
-    MLP,
+    MLPExperiment,
     optimizers,
     activation=activations,
     stopping=st.sampled_from(["patience", "never", "epoch", "update"]),
@@ -67,21 +67,21 @@ mlps = st.builds(
 
 @given(trees | mlps)
 def test_settings_to_name_and_back(experiment) -> None:
-    assert parse(experiment.name) == experiment
+    assert parse_experiment(experiment.name) == experiment
 
 
 def test_settings_of_some_names() -> None:
-    best = parse("B-S-ESy-p4-R")
-    assert best == BNeuralT("rmsprop", leaf_probability=0.4)
+    best = parse_experiment("B-S-ESy-p4-R")
+    assert best == BNeuralTExperiment("rmsprop", leaf_probability=0.4)
     assert (best.learning_rate, best.max_epochs, best.max_children) == (0.1, 500, 5)
-    assert parse("B-S-ESn-N") == BNeuralT("nesterov", early_stopping=False)
-    assert parse("B-S-ESy-p5-L-M").learning_rate == 0.01
-    assert parse("B-S-ESy-p5-L-D").learning_rate == 0.001
-    assert parse("B-R-ESy-p5-A").activation == "relu"
-    dropout = parse("M-S-ESn-Rn-L-Dr-D")
-    assert dropout == MLP("adam", stopping="never", default_rate=True, dropout=True)
+    assert parse_experiment("B-S-ESn-N") == BNeuralTExperiment("nesterov", early_stopping=False)
+    assert parse_experiment("B-S-ESy-p5-L-M").learning_rate == 0.01
+    assert parse_experiment("B-S-ESy-p5-L-D").learning_rate == 0.001
+    assert parse_experiment("B-R-ESy-p5-A").activation == "relu"
+    dropout = parse_experiment("M-S-ESn-Rn-L-Dr-D")
+    assert dropout == MLPExperiment("adam", stopping="never", default_rate=True, dropout=True)
     assert (dropout.dropout_rate, dropout.penalty, dropout.learning_rate) == (0.4, 0.0, 0.001)
-    assert parse("M-S-ESn-Ry-L-G").penalty == 0.01
+    assert parse_experiment("M-S-ESn-Ry-L-G").penalty == 0.01
 
 
 @pytest.mark.parametrize(
@@ -89,26 +89,34 @@ def test_settings_of_some_names() -> None:
 )
 def test_unknown_names_are_named_in_the_error(name: str) -> None:
     with pytest.raises(ValueError, match=re.escape(repr(name))):
-        parse(name)
+        parse_experiment(name)
 
 
 def test_groups_and_patterns() -> None:
-    assert [e.name for e in select("best")] == [f"B-S-ESy-p4-{o}" for o in "GMNARD"]
-    assert len(select("table2")) == 6 + 7 + 5 + 3
-    assert len(select("all")) == 110
-    assert [e.name for e in select("NBC,baselines,DT")] == ["NBC", "DT", "RF", "GP", "SVM"]
-    assert select(["NBC", "DT"]) == select(" NBC, DT,")
-    assert {e.name for e in select("M-S-ESu-*")} == {f"M-S-ESu-Rn-L-{o}" for o in "GMNARD"}
+    assert [e.name for e in select_experiments("best")] == [f"B-S-ESy-p4-{o}" for o in "GMNARD"]
+    assert len(select_experiments("table2")) == 6 + 7 + 5 + 3
+    assert len(select_experiments("all")) == 110
+    assert [e.name for e in select_experiments("NBC,baselines,DT")] == [
+        "NBC",
+        "DT",
+        "RF",
+        "GP",
+        "SVM",
+    ]
+    assert select_experiments(["NBC", "DT"]) == select_experiments(" NBC, DT,")
+    assert {e.name for e in select_experiments("M-S-ESu-*")} == {
+        f"M-S-ESu-Rn-L-{o}" for o in "GMNARD"
+    }
     for names in GROUPS.values():
-        assert all(parse(name).name == name for name in names)
+        assert all(parse_experiment(name).name == name for name in names)
 
 
 @pytest.mark.parametrize("patterns", ["", " , ", []])
 def test_an_empty_selection_is_an_error(patterns) -> None:
-    with pytest.raises(ValueError, match="nothing chosen"):
-        select(patterns)
+    with pytest.raises(ValueError, match="none selected"):
+        select_experiments(patterns)
 
 
 def test_a_pattern_without_a_match_is_an_error() -> None:
     with pytest.raises(ValueError, match=r"'Q-\*'"):
-        select("Q-*")
+        select_experiments("Q-*")

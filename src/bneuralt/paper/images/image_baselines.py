@@ -1,4 +1,4 @@
-"""What scikit-learn's models make of the same images, for comparison."""
+"""Baselines for images: models of scikit-learn on the same data."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from bneuralt.paper.images.mnist import Images
+from bneuralt._typing import Array, FloatArray
+from bneuralt.paper.images.image_data import Images
 
-__all__ = ["BASELINES", "Baseline", "measure_baseline"]
+__all__ = ["IMAGE_BASELINES", "ImageBaseline", "run_image_baseline"]
 
 
 @dataclass(frozen=True)
-class Baseline:
-    """Error of a model on the test rows, and the number of its weights where it has any."""
+class ImageBaseline:
+    """The error of a model on the test rows, and the number of its weights if it has any."""
 
     data: str
     name: str
@@ -49,12 +50,12 @@ def _mlp(n_inputs: int, n_classes: int, n_weights: int, seed: int) -> Any:
     n_hidden = (n_weights - n_classes) // per_unit
     if n_hidden < 1:
         least = per_unit + n_classes
-        raise ValueError(f"n_weights={n_weights} is too few for an MLP: give {least} or more")
+        raise ValueError(f"n_weights={n_weights} is too few for an MLP: use {least} or more")
     return MLPClassifier((n_hidden,), batch_size=128, max_iter=25, random_state=seed)
 
 
-#: Settings are scikit-learn's own, but for the size of the MLP, its batches and its 25 epochs.
-BASELINES: dict[str, Callable[[int, int, int, int], Any]] = {
+#: Settings are the defaults, except for the size, the batch size and the 25 epochs of the MLP.
+IMAGE_BASELINES: dict[str, Callable[[int, int, int, int], Any]] = {
     "CART": _cart,
     "random forest": _forest,
     "logistic regression": _logistic,
@@ -62,38 +63,38 @@ BASELINES: dict[str, Callable[[int, int, int, int], Any]] = {
 }
 
 
-def measure_baseline(
+def run_image_baseline(
     name: str, images: Images, *, n_weights: int = 24_000, seed: int = 0
-) -> Baseline:
-    """Train a model on the training rows, and find its error on the test rows.
+) -> ImageBaseline:
+    """Train a model on the training rows, and measure its error on the test rows.
 
     Parameters
     ----------
     name : str
-        One of `BASELINES`.
+        One of `IMAGE_BASELINES`.
     images : Images
     n_weights : int
-        The MLP gets as many hidden units as fit into so many weights.
+        The MLP has as many hidden units as possible with at most this many weights.
     seed : int
     """
     n_inputs = images.X_train.shape[1]
-    model = BASELINES[name](n_inputs, images.n_classes, n_weights, seed)
+    model = IMAGE_BASELINES[name](n_inputs, images.n_classes, n_weights, seed)
     started = time.perf_counter()
-    with warnings.catch_warnings():  # a fixed number of epochs is what was asked for
+    with warnings.catch_warnings():  # the fixed number of epochs is intended
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(_scaled(images.X_train), images.y_train)
     seconds = time.perf_counter() - started
     error = np.mean(model.predict(_scaled(images.X_test)) != images.y_test)
-    return Baseline(images.name, name, seed, float(error), _n_weights(model), seconds)
+    return ImageBaseline(images.name, name, seed, float(error), _n_weights(model), seconds)
 
 
-def _scaled(X: np.ndarray) -> np.ndarray:
-    return X.astype(np.float32) / 255
+def _scaled(X: Array) -> FloatArray:
+    return X.astype(np.float32) / np.float32(255)
 
 
 def _n_weights(model: Any) -> int | None:
     if isinstance(model, MLPClassifier):
-        return sum(part.size for part in (*model.coefs_, *model.intercepts_))
+        return sum(int(part.size) for part in (*model.coefs_, *model.intercepts_))
     if isinstance(model, LogisticRegression):
-        return model.coef_.size + model.intercept_.size
+        return int(model.coef_.size + model.intercept_.size)
     return None

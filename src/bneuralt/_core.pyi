@@ -1,0 +1,186 @@
+"""
+The compiled core: trees as arrays, their outputs, gradients and training.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy
+import numpy.typing
+
+
+class Parameter:
+    """A parameter of an activation, loss or optimizer."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def default(self) -> float: ...
+
+    @property
+    def range(self) -> str: ...
+
+    @property
+    def is_list(self) -> bool: ...
+
+class Entry:
+    """An activation, loss or optimizer, as the core declares it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def about(self) -> str: ...
+
+    @property
+    def parameters(self) -> list[Parameter]: ...
+
+    @property
+    def compares(self) -> str: ...
+
+    @property
+    def needs_linear_outputs(self) -> bool: ...
+
+    @property
+    def n_state(self) -> int: ...
+
+def activations() -> list[Entry]:
+    """Return the registered activations, in the order of their codes."""
+
+def losses() -> list[Entry]:
+    """Return the registered losses."""
+
+def optimizers() -> list[Entry]:
+    """Return the registered optimizers."""
+
+class Structure:
+    """The checked structure of a tree, shared by all trees that have it."""
+
+    def __init__(self, n_inputs: int, n_outputs: int, parent: numpy.typing.NDArray[Any], activation: numpy.typing.NDArray[Any], leaf_parent: numpy.typing.NDArray[Any], leaf_input: numpy.typing.NDArray[Any], activation_parameters: numpy.typing.NDArray[Any], trains_activations: bool) -> None: ...
+
+    @property
+    def n_parameters(self) -> int: ...
+
+    @property
+    def output_activation(self) -> int:
+        """Code of the activation that all outputs have, or -1."""
+
+    @property
+    def hidden_activation(self) -> int:
+        """Code of the activation that all other nodes have, or -1."""
+
+    @property
+    def n_weights(self) -> int: ...
+
+    @property
+    def child_start(self) -> numpy.typing.NDArray[numpy.int32]: ...
+
+    @property
+    def leaf_start(self) -> numpy.typing.NDArray[numpy.int32]: ...
+
+    @property
+    def level_start(self) -> numpy.typing.NDArray[numpy.int32]: ...
+
+    @property
+    def activation_parameter_start(self) -> numpy.typing.NDArray[numpy.int32]: ...
+
+class WeightedTree:
+    """A structure with weights."""
+
+    def __init__(self, structure: Structure, parameters: numpy.typing.NDArray[Any]) -> None: ...
+
+def forward_tree(tree: WeightedTree, X: object, n_threads: int, softmax: bool) -> numpy.typing.NDArray[Any] | tuple[str, int, int]:
+    """
+    Return the outputs of one tree for a table or a row, or (what, row, column) of an input that is not finite.
+    """
+
+def forward(trees: list[WeightedTree], X: object, n_threads: int, softmax: bool, mean: bool) -> tuple[numpy.typing.NDArray[Any], tuple[str, int, int] | None]:
+    """
+    Return the outputs of trees for all rows and (what, row, column) of a number that is not finite, or None.
+
+    Outputs are of shape (n_trees, n_rows, n_outputs) and of the dtype of the trees; with `mean`, float64 of shape (n_rows, n_outputs).
+    """
+
+class Settings:
+    """How a tree is trained, checked and ready for use."""
+
+    def __init__(self, settings: dict[str, Any]) -> None: ...
+
+class Data:
+    """A table with its targets: int32 class labels, or float64 values."""
+
+    def __init__(self, X: numpy.typing.NDArray[Any], y: numpy.typing.NDArray[Any]) -> None: ...
+
+class Job:
+    """One tree to be trained."""
+
+    def __init__(self, tree: WeightedTree, settings: Settings, seed: int, rows: numpy.typing.NDArray[Any] | None, weights: numpy.typing.NDArray[Any] | None, val_rows: numpy.typing.NDArray[Any] | None, val_weights: numpy.typing.NDArray[Any] | None, input_offset: numpy.typing.NDArray[Any] | None, input_factor: numpy.typing.NDArray[Any] | None, target_offset: numpy.typing.NDArray[Any] | None, target_factor: numpy.typing.NDArray[Any] | None, state: numpy.typing.NDArray[Any] | None, step: int) -> None: ...
+
+class Result:
+    """What came of a job."""
+
+    @property
+    def parameters(self) -> numpy.typing.NDArray[Any]: ...
+
+    @property
+    def state(self) -> numpy.typing.NDArray[Any]: ...
+
+    @property
+    def step(self) -> int: ...
+
+    @property
+    def status(self) -> str: ...
+
+    @property
+    def n_epochs(self) -> int: ...
+
+    @property
+    def best_epoch(self) -> int: ...
+
+    @property
+    def history(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
+    @property
+    def seconds(self) -> float: ...
+
+def train(jobs: Iterable[Job], n_expected: int, data: Data, validation: Data | None, n_threads: int, on_epoch: Callable[..., bool] | None, on_job: Callable[[int, Result], bool] | None) -> tuple[list[Result], BaseException | None]:
+    """
+    Train trees; return the results and what was raised meanwhile, or None.
+
+    Jobs are taken from an iterable when a thread is about to become free; `n_expected` says how many there will be.
+    """
+
+def untouched(job: Job) -> Result:
+    """Return what a job gives if it is never run."""
+
+def gradient(tree: WeightedTree, data: Data, weights: numpy.typing.NDArray[Any] | None, loss: str, loss_parameters: list[float], n_threads: int) -> tuple[float, numpy.typing.NDArray[Any]]:
+    """Return the mean loss of all rows and its gradient."""
+
+def epoch_order(seed: int, epoch: int, n_rows: int) -> numpy.typing.NDArray[numpy.int32]:
+    """Return the order in which training takes the rows in an epoch."""
+
+def first_not_finite(X: numpy.typing.NDArray[Any]) -> tuple[int, int] | None:
+    """Return (row, column) of the first value that is not finite, or None."""
+
+def engine() -> str:
+    """Return the instruction set in use for everything, or 'auto'."""
+
+def engines() -> list[str]:
+    """Return the instruction sets that this processor runs, best first."""
+
+def engine_for(operation: str, single_precision: bool, n_weights: int) -> str:
+    """
+    Return the instruction set of an operation: 'forward', 'online' or 'batch'.
+    """
+
+def use_engine(name: str) -> None:
+    """
+    Use one instruction set for everything; 'auto' chooses one for each operation.
+    """
+
+def available_processors() -> int:
+    """Return the number of processors that this process may use."""
