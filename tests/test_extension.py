@@ -108,9 +108,9 @@ import numpy as np
 from bneuralt import reference
 
 
-def lion(o, theta, g, eta, memory):
-    c = o.beta1 * memory.m + (1 - o.beta1) * g
-    memory.m = o.beta2 * memory.m + (1 - o.beta2) * g
+def lion(theta, g, eta, memory, beta1, beta2):
+    c = beta1 * memory.m + (1 - beta1) * g
+    memory.m = beta2 * memory.m + (1 - beta2) * g
     return theta - eta * np.sign(c)
 
 

@@ -175,10 +175,10 @@ def test_ctrl_c_keeps_the_trees_so_far():
         if state.n_done == 2:
             os.kill(os.getpid(), signal.SIGINT)
 
-    clf = classifier(n_estimators=5000)
+    clf = classifier(n_estimators=1000)
     with pytest.raises(KeyboardInterrupt):
         clf.fit(*IRIS, callback=interrupt)
-    assert 2 <= len(clf.estimators_) < 5000
+    assert 2 <= len(clf.estimators_) < 1000
     assert clf.predict_proba(IRIS[0]).shape == (150, 3)
 
 

@@ -350,23 +350,36 @@ def test_progress_may_stop_the_rest(n_threads, with_callback):
     assert_untouched(results[-1], jobs[-1])
 
 
+class InterruptedCore:
+    """The core, with a signal some time after a training has begun."""
+
+    def __init__(self, delay):
+        self.timer = threading.Timer(delay, signal.raise_signal, [signal.SIGINT])
+
+    def __getattr__(self, name):
+        return getattr(_core, name)
+
+    def train(self, *arguments):
+        self.timer.start()
+        result = _core.train(*arguments)
+        self.timer.join()
+        return result
+
+
 @pytest.mark.parametrize("n_threads", [1, 2])
 @pytest.mark.parametrize("kind", ["short", "long", "callback", "progress"])
-def test_ctrl_c_gives_what_is_done(n_threads, kind):
+def test_ctrl_c_gives_what_is_done(n_threads, kind, monkeypatch):
     # short jobs are over before they look for signals themselves
-    n_jobs, n_epochs = (50, 3000) if kind == "long" else (3000, 40)
+    n_jobs, n_epochs, delay = (100, 10_000, 0.8) if kind == "long" else (3000, 400, 0.3)
     jobs, X, y = simple_jobs(n_jobs, n_epochs)
-    timer = threading.Timer(0.25, signal.raise_signal, [signal.SIGINT])
-    timer.start()
-    started = time.perf_counter()
-    with pytest.raises(TrainingInterrupted, match="interrupted") as caught:
-        train_many(
-            jobs, X, y, n_threads=n_threads,
-            callback=(lambda state: False) if kind == "callback" else None,
-            progress=(lambda i, result: False) if kind == "progress" else None,
-        )  # fmt: skip
-    timer.join()
-    assert time.perf_counter() - started < 5
+    with monkeypatch.context() as patch:
+        patch.setattr("bneuralt.training.trainer._core", InterruptedCore(delay))
+        with pytest.raises(TrainingInterrupted, match="interrupted") as caught:
+            train_many(
+                jobs, X, y, n_threads=n_threads,
+                callback=(lambda state: False) if kind == "callback" else None,
+                progress=(lambda i, result: False) if kind == "progress" else None,
+            )  # fmt: skip
     results = caught.value.results
     assert caught.value.result is results[0] and len(results) == n_jobs
     done = [i for i, result in enumerate(results) if result.status == "completed"]
