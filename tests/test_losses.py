@@ -164,7 +164,7 @@ def test_label_smoothing_of_a_classifier_is_that_of_its_loss():
             lambda o, t: np.where(o < t, [0.2, 0.7] * (t - o), [0.8, 0.3] * np.abs(o - t)),
         ),
     ],
-    ids=str,
+    ids=["squared_error", "absolute_error", "huber", "poisson", "pinball"],
 )
 def test_errors_are_in_the_units_of_the_target(loss, error):
     rng = np.random.default_rng(0)
