@@ -10,7 +10,7 @@ PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := CMakeLists.txt $(shell find cpp -type f)
 CXX_FILES := $(shell find cpp benchmarks -name '*.hpp' -o -name '*.cpp')
 
-CORE_TESTS := $(wildcard tests/test_core*.py tests/test_engine*.py)
+CORE_TESTS := $(wildcard tests/test_engine.py tests/test_registry.py tests/test_train_many.py tests/test_losses.py)
 
 .PHONY: help demo test coverage bench lint format docs sanitize paper-quick clean
 

@@ -54,6 +54,7 @@ struct Entry {
     std::vector<Parameter> parameters;
     Compares compares = Compares::values;  // losses
     bool needs_linear_outputs = false;     // losses
+    bool needs_nonnegative_targets = false;  // losses, where they say so
     int n_state = 0;                       // optimizers: numbers remembered per weight
 };
 

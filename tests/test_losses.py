@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bneuralt import BNeuralTClassifier, NeuralTree, TrainingSettings, train
-from bneuralt.training import TrainingJob, train_many
+from bneuralt.training import TrainingJob, gradient, train_many
 from bneuralt.training.losses import CrossEntropy, Huber, Pinball
 
 
@@ -178,3 +178,9 @@ def test_errors_are_in_the_units_of_the_target(loss, error):
     result = train(same, outputs, y, settings=how, sample_weight=weight)
     expected = np.average(error(outputs, Y).mean(axis=1), weights=weight)
     assert result.history["train_error"][0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_counts_must_not_be_negative():
+    tree = NeuralTree.random(1, output_activation="linear", random_state=0)
+    with pytest.raises(ValueError, match=r"y has the value -2: loss='poisson' needs targets"):
+        gradient(tree, np.ones((2, 1)), [1.0, -2.0], loss="poisson")

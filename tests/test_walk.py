@@ -8,9 +8,6 @@ from tree_strategies import neural_trees
 
 from bneuralt import NeuralTree
 from bneuralt.tree.walk import (
-    child_starts,
-    leaf_starts,
-    level_starts,
     node_levels,
     outputs_above,
     sum_up,
@@ -46,15 +43,12 @@ def naive_starts(parents, n_nodes, first):
 
 def check_against_loops(tree, seed):
     parent, k, n = tree.parent, tree.n_outputs, tree.parent.size
-    child_start = child_starts(parent, k)
-    np.testing.assert_array_equal(child_start, naive_starts(parent[k:], n, k))
-    np.testing.assert_array_equal(
-        leaf_starts(tree.leaf_parent, n), naive_starts(tree.leaf_parent, n, 0)
-    )
+    np.testing.assert_array_equal(tree.child_start, naive_starts(parent[k:], n, k))
+    np.testing.assert_array_equal(tree.leaf_start, naive_starts(tree.leaf_parent, n, 0))
     levels = naive_levels(parent)
     np.testing.assert_array_equal(node_levels(parent), levels)
     starts = [levels.index(level) for level in range(max(levels) + 1)]
-    np.testing.assert_array_equal(level_starts(child_start, k), [*starts, n])
+    np.testing.assert_array_equal(tree.level_start, [*starts, n])
     np.testing.assert_array_equal(outputs_above(parent), naive_outputs(parent))
     rng = np.random.default_rng(seed)
     for values in (rng.normal(size=n), rng.normal(size=(n, 3)), rng.integers(0, 9, n)):

@@ -124,48 +124,36 @@ struct Gaussian {
     }
 };
 
-struct LinearSigmoid {
-    static constexpr const char* name = "linear_sigmoid";
-    static constexpr const char* title = "LinearSigmoid";
-    static constexpr const char* about = "scale / (1 + exp(-z)) + offset";
+// scale * inner(z) + offset.
+template <class Inner>
+struct LinearOf {
     static constexpr std::array<Parameter, 2> parameters{
         {{"scale", 1.0, Range::any}, {"offset", 0.0, Range::any}}};
     static constexpr bool keeps_sum = true;
     template <class T>
     static BNT_INLINE Vec<T> value(Vec<T> z, Phi<T> phi) {
-        return phi.a * Sigmoid::value<T>(z, {}) + phi.b;
+        return phi.a * Inner::template value<T>(z, {}) + phi.b;
     }
     template <class T>
     static BNT_INLINE Vec<T> slope(Vec<T> z, Vec<T>, Phi<T> phi) {
-        const Vec<T> s = Sigmoid::value<T>(z, {});
-        return phi.a * (s * (T(1) - s));
+        return phi.a * Inner::template slope<T>(z, Inner::template value<T>(z, {}), {});
     }
     template <class T>
     static BNT_INLINE Phi<T> parameter_slopes(Vec<T> z, Vec<T>, Phi<T>) {
-        return {Sigmoid::value<T>(z, {}), broadcast<T>(1)};
+        return {Inner::template value<T>(z, {}), broadcast<T>(1)};
     }
 };
 
-struct LinearTanh {
+struct LinearSigmoid : LinearOf<Sigmoid> {
+    static constexpr const char* name = "linear_sigmoid";
+    static constexpr const char* title = "LinearSigmoid";
+    static constexpr const char* about = "scale / (1 + exp(-z)) + offset";
+};
+
+struct LinearTanh : LinearOf<Tanh> {
     static constexpr const char* name = "linear_tanh";
     static constexpr const char* title = "LinearTanh";
     static constexpr const char* about = "scale * tanh(z) + offset";
-    static constexpr std::array<Parameter, 2> parameters{
-        {{"scale", 1.0, Range::any}, {"offset", 0.0, Range::any}}};
-    static constexpr bool keeps_sum = true;
-    template <class T>
-    static BNT_INLINE Vec<T> value(Vec<T> z, Phi<T> phi) {
-        return phi.a * Tanh::value<T>(z, {}) + phi.b;
-    }
-    template <class T>
-    static BNT_INLINE Vec<T> slope(Vec<T> z, Vec<T>, Phi<T> phi) {
-        const Vec<T> t = Tanh::value<T>(z, {});
-        return phi.a * (T(1) - t * t);
-    }
-    template <class T>
-    static BNT_INLINE Phi<T> parameter_slopes(Vec<T> z, Vec<T>, Phi<T>) {
-        return {Tanh::value<T>(z, {}), broadcast<T>(1)};
-    }
 };
 
 struct Bipolar {

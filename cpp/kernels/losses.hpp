@@ -51,11 +51,17 @@ struct OutputBlock {
 
     T weight(int lane) const { return targets.weights ? targets.weights[positions[lane]] : T(1); }
     int label(int lane) const { return targets.labels[positions[lane]]; }
-    T target(int k, int lane) const {
-        if (targets.labels) return indicator<T, R>(label(lane) == k);
-        return targets.n_targets == 1
-                   ? targets.values[positions[lane]]
-                   : targets.values[int64_t(positions[lane]) * targets.n_targets + k];
+
+    // What output k should be in every lane; 0 in unused ones.
+    void targets_of(int k, T (&target)[R]) const {
+        for (int r = count; r < R; ++r) target[r] = 0;
+        if (targets.labels)
+            for (int r = 0; r < count; ++r) target[r] = indicator<T, R>(label(r) == k);
+        else if (targets.n_targets == 1)
+            for (int r = 0; r < count; ++r) target[r] = targets.values[positions[r]];
+        else
+            for (int r = 0; r < count; ++r)
+                target[r] = targets.values[int64_t(positions[r]) * targets.n_targets + k];
     }
 };
 
@@ -119,28 +125,30 @@ struct ElementwiseLoss {
     template <int R>
     void costs(const OutputBlock<T, R>& block, const T* out, double (&loss)[R],
                double (&error)[R]) const {
-        for (int r = 0; r < block.count; ++r) {
-            double sum = 0, errors = 0;
-            for (int k = 0; k < block.n_outputs; ++k) {
-                const T o = out[k * R + r], t = block.target(k, r);
-                sum += own().value(o, t, k);
-                errors += own().error(o, t, k);
+        T target[R];
+        for (int r = 0; r < R; ++r) loss[r] = error[r] = 0;
+        for (int k = 0; k < block.n_outputs; ++k) {
+            block.targets_of(k, target);
+            for (int r = 0; r < R; ++r) {
+                loss[r] += own().value(out[k * R + r], target[r], k);
+                error[r] += own().error(out[k * R + r], target[r], k);
             }
-            loss[r] = sum;
-            error[r] = errors / block.n_outputs;
         }
         if (block.targets.labels) count_wrong<T, R>(block, out, error);
+        else if (block.n_outputs > 1)
+            for (int r = 0; r < R; ++r) error[r] /= block.n_outputs;
     }
 
-    // d(scale * weight * loss)/d(output); 0 in unused lanes.
+    // d(scale * weight * loss)/d(output); 0 in unused lanes, whose factor is 0.
     template <int R>
     void slopes(const OutputBlock<T, R>& block, const T* out, const T (&factor)[R],
                 T* slopes) const {
-        for (int k = 0; k < block.n_outputs; ++k)
+        T target[R];
+        for (int k = 0; k < block.n_outputs; ++k) {
+            block.targets_of(k, target);
             for (int r = 0; r < R; ++r)
-                slopes[k * R + r] =
-                    r < block.count ? own().slope(out[k * R + r], block.target(k, r), k) * factor[r]
-                                    : T(0);
+                slopes[k * R + r] = own().slope(out[k * R + r], target[r], k) * factor[r];
+        }
     }
 
   private:
@@ -297,6 +305,7 @@ struct Poisson {
     static constexpr auto parameters = kNoParameters;
     static constexpr Compares compares = Compares::values;
     static constexpr bool needs_linear_outputs = true;
+    static constexpr bool needs_nonnegative_targets = true;
 
     template <class T>
     struct For : ElementwiseLoss<For<T>, T> {

@@ -25,6 +25,8 @@ Registry read_lists() {
         all.losses.push_back(entry<L>());
         all.losses.back().compares = L::compares;
         all.losses.back().needs_linear_outputs = L::needs_linear_outputs;
+        if constexpr (requires { L::needs_nonnegative_targets; })
+            all.losses.back().needs_nonnegative_targets = L::needs_nonnegative_targets;
     });
     Optimizers::each([&](auto tag) {
         using O = typename decltype(tag)::type;

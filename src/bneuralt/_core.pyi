@@ -46,6 +46,9 @@ class Entry:
     def needs_linear_outputs(self) -> bool: ...
 
     @property
+    def needs_nonnegative_targets(self) -> bool: ...
+
+    @property
     def n_state(self) -> int: ...
 
 def activations() -> list[Entry]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any, cast
 
 __all__ = ["MOVED", "install_aliases"]
 
@@ -32,14 +32,18 @@ MOVED = {
 }
 
 
-class _AliasFinder(MetaPathFinder, Loader):
-    """Imports the new module under the former name as well."""
+class _AliasFinder:
+    """Imports the new module under the former name as well.
+
+    A finder and loader without the base classes of `importlib.abc`: importing those takes longer
+    than everything else that `import bneuralt` does.
+    """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return a spec for former names."""
-        return ModuleSpec(fullname, self) if fullname in MOVED else None
+        return ModuleSpec(fullname, cast(Any, self)) if fullname in MOVED else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return the new module."""
@@ -56,4 +60,4 @@ class _AliasFinder(MetaPathFinder, Loader):
 def install_aliases() -> None:
     """Make the former names importable."""
     if not any(isinstance(finder, _AliasFinder) for finder in sys.meta_path):
-        sys.meta_path.append(_AliasFinder())
+        sys.meta_path.append(cast(Any, _AliasFinder()))

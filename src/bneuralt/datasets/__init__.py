@@ -3,6 +3,8 @@
 from bneuralt.datasets.loading import (
     Dataset,
     DatasetNotFoundError,
+    DatasetStatus,
+    content_checksum,
     data_folder,
     data_status,
     list_datasets,
@@ -12,6 +14,8 @@ from bneuralt.datasets.loading import (
 __all__ = [
     "Dataset",
     "DatasetNotFoundError",
+    "DatasetStatus",
+    "content_checksum",
     "data_folder",
     "data_status",
     "list_datasets",

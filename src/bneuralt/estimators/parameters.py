@@ -209,8 +209,8 @@ PARAMETERS: dict[str, Parameter] = {
     "n_init": Parameter(
         [_whole(1)],
         "int",
-        "Number of trees to draw and train one after the other, of which the one with the lowest "
-        "loss is kept: on validation rows if weights are selected on them, else on training rows.",
+        "Number of trees to draw and train, of which the one with the lowest loss is kept: on "
+        "validation rows if weights are selected on them, else on training rows.",
     ),
     "feature_sampling": Parameter(
         ["array-like", callable, None],

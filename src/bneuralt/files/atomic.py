@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from os import PathLike
 
 __all__ = ["write_atomically"]
@@ -23,7 +22,7 @@ def write_atomically(path: str | PathLike[str], content: str | bytes) -> None:
         Content of the file; text is written as UTF-8.
     """
     target = os.path.realpath(path)  # replace the target of a link, not the link
-    temporary = f"{target}.{secrets.token_hex(6)}.tmp"
+    temporary = f"{target}.{os.urandom(6).hex()}.tmp"
     data = content.encode() if isinstance(content, str) else content
     try:
         with open(temporary, "xb") as file:

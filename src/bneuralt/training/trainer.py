@@ -401,7 +401,13 @@ def _as_targets(y: ArrayLike, name: str, task: _Task) -> Array:
         return np.ascontiguousarray(target, dtype=np.int32)
     if target.ndim not in (1, 2):
         raise ValueError(f"{name} must have one dimension, or two, it has {target.ndim}")
-    return _as_numbers(target, name, task)
+    numbers = _as_numbers(target, name, task)
+    if task.loss.entry.needs_nonnegative_targets and numbers.size and numbers.min() < 0:
+        raise ValueError(
+            f"{name} has the value {numbers.min():g}: loss={task.loss.name!r} needs targets that "
+            "are not negative"
+        )
+    return numbers
 
 
 def _as_weights(

@@ -20,10 +20,8 @@ from numpy.typing import ArrayLike, DTypeLike
 from bneuralt import _core
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import NotFiniteError, as_table
-from bneuralt.files import format_json, parse_json
 from bneuralt.tree.activations import NAMES, default_parameters
 from bneuralt.tree.arrays import TreeArrays
-from bneuralt.tree.authors_format import arrays_from_authors_json
 from bneuralt.tree.checks import (
     check_leaves,
     check_nodes,
@@ -34,7 +32,6 @@ from bneuralt.tree.checks import (
     frozen,
 )
 from bneuralt.tree.growth import LeafSampler, draw_tree_arrays
-from bneuralt.tree.json_format import arrays_from_dict, errors_of_invalid_trees, tree_to_dict
 
 __all__ = ["NeuralTree", "forward_many", "mean_forward"]
 
@@ -371,14 +368,19 @@ class NeuralTree:
         return outputs
 
     # -- files ---------------------------------------------------------------------------
+    # Their modules are imported when they are used: most programs never read or write a tree.
 
     def to_dict(self) -> dict[str, Any]:
         """Return the tree as what JSON can hold, in the format of docs/format.md."""
+        from bneuralt.tree.json_format import tree_to_dict
+
         return tree_to_dict(self)
 
     @classmethod
     def from_dict(cls, data: Any) -> NeuralTree:
         """Read a tree from what `to_dict` gave; a `ValueError` says what is wrong with it."""
+        from bneuralt.tree.json_format import arrays_from_dict, errors_of_invalid_trees
+
         arrays = arrays_from_dict(data)
         with errors_of_invalid_trees():
             return cls(*arrays)
@@ -393,11 +395,15 @@ class NeuralTree:
         >>> NeuralTree.from_json(tree.to_json()) == tree
         True
         """
+        from bneuralt.files import format_json
+
         return format_json(self.to_dict()) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> NeuralTree:
         """Read a tree from the text `to_json` gave; a `ValueError` says what is wrong with it."""
+        from bneuralt.files import parse_json
+
         return cls.from_dict(parse_json(text))
 
     @classmethod
@@ -435,6 +441,8 @@ class NeuralTree:
         >>> tree.n_inputs, tree.parameters.tolist()
         (4, [0.5, 2.0, -1.0])
         """
+        from bneuralt.tree.authors_format import arrays_from_authors_json
+
         return cls(*arrays_from_authors_json(source, n_inputs=n_inputs, task=task))
 
     # -- weights by kind -----------------------------------------------------------------

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.tree.growth import LeafSampler
+from bneuralt.tree.walk import node_levels
 
 __all__ = ["FeatureSampler", "ReceptiveFields", "VarianceSampling", "sampler_from_dict"]
 
@@ -206,12 +207,10 @@ class ReceptiveFields(FeatureSampler):
 
     def _fields(self, parent: Array) -> Array:
         """Return for each node the subtree that it belongs to, -1 for nodes above all subtrees."""
-        outputs_depth = 0 if np.count_nonzero(parent < 0) == 1 else 1
-        depths: list[int] = []
+        depths = node_levels(parent) + (np.count_nonzero(parent < 0) > 1)
         owners: list[int] = []
-        for node, above in enumerate(parent.tolist()):
-            depths.append(outputs_depth if above < 0 else depths[above] + 1)
-            starts = depths[node] == self.depth
+        for node, (above, depth) in enumerate(zip(parent.tolist(), depths.tolist(), strict=True)):
+            starts = depth == self.depth
             owners.append(node if starts else (-1 if above < 0 else owners[above]))
         return np.array(owners)
 
