@@ -336,7 +336,9 @@ class NeuralTree:
             outputs = _core.forward_tree(self.core, X, n_threads, False)
         except TypeError:
             return self._outputs(X, n_threads, softmax=False)
-        return self._checked(outputs, X)
+        if isinstance(outputs, tuple):
+            raise _not_finite(X, outputs)
+        return outputs
 
     def probabilities(self, X: ArrayLike, n_threads: int = 1) -> FloatArray:
         """Compute the softmax of the outputs: class probabilities of a tree with linear outputs.
@@ -358,13 +360,9 @@ class NeuralTree:
         if n_dimensions not in (1, 2):
             raise ValueError(f"X must have one or two dimensions, it has {n_dimensions}")
         X = as_table(X) if n_dimensions == 2 else as_table(np.asarray(X)[np.newaxis])[0]
-        return self._checked(_core.forward_tree(self.core, X, n_threads, softmax), X)
-
-    @staticmethod
-    def _checked(outputs: FloatArray | tuple[str, int, int], X: ArrayLike) -> FloatArray:
+        outputs = _core.forward_tree(self.core, X, n_threads, softmax)
         if isinstance(outputs, tuple):
-            _, row, column = outputs
-            raise NotFiniteError(np.atleast_2d(np.asarray(X)), row, column)
+            raise _not_finite(X, outputs)
         return outputs
 
     # -- files ---------------------------------------------------------------------------
@@ -573,6 +571,11 @@ class NeuralTree:
 _STRUCTURE = (*(name for name in TreeArrays._fields if name != "parameters"), "structure")
 
 
+def _not_finite(X: ArrayLike, problem: tuple[str, int, int]) -> NotFiniteError:
+    _, row, column = problem
+    return NotFiniteError(np.atleast_2d(np.asarray(X)), row, column)
+
+
 def _name_of(code: int) -> str:
     return NAMES[code] if code >= 0 else "mixed"
 
@@ -656,9 +659,8 @@ def _ask(
         X = as_table(X)
         result, problem = _core.forward(compiled, X, n_threads, softmax, mean)
     if problem is not None:
-        what, row, column = problem
-        if what == "input":
-            raise NotFiniteError(np.asarray(X), row, column)
+        if problem[0] == "input":
+            raise _not_finite(X, problem)
         if mean:
-            raise OutputOverflow(row, trees[0].dtype)
+            raise OutputOverflow(problem[1], trees[0].dtype)
     return result
