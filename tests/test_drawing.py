@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from bneuralt import NeuralTree
 from bneuralt.drawing.pictures import radial_layout
 from bneuralt.drawing.terminal import draw_tree, use_color
+from bneuralt.tree.activations import NAMES
 
 ESCAPE = re.compile(r"\033\[\d*m")
 
@@ -139,3 +140,13 @@ def test_leaves_are_placed_in_depth_first_order(seed, n_outputs):
         np.testing.assert_allclose(np.hypot(*nodes[:n_outputs].T), 1)
     else:
         np.testing.assert_allclose(nodes[0], 0)
+
+
+def test_nodes_show_the_parameters_of_their_activations():
+    nodes = {"leaky_relu": [0.25], "gaussian": [0.0, 1.5]}
+    for name, parameters in nodes.items():
+        tree = NeuralTree(
+            1, 1, [-1, 0], [0, NAMES.index(name)], [1], [0], [0.0, 1.0, 2.0, 3.0], parameters
+        )
+        numbers = ", ".join(f"{number:g}" for number in parameters)
+        assert f"{name}({numbers}) of" in draw_tree(tree, width=80)

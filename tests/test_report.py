@@ -138,7 +138,7 @@ def test_frames_that_are_not_of_a_store():
 
 
 def test_table_2_contains_published_scores(full):
-    table = tables.table2(full)
+    table = tables.score_table(full)
     assert {len(row) for row in table.rows} == {len(table.header)}
     frame = table.frame.set_index(["experiment", "dataset"])
     cell = frame.loc[("B-S-ESy-p4-R", "glass")]
@@ -160,7 +160,7 @@ def test_table_2_contains_published_scores(full):
 def test_differences_beyond_the_tolerance_are_marked():
     frame = synthetic(["DT"], protocols=["paper"])
     frame.loc[frame["dataset"] == "iris", "test_score"] -= 0.03
-    table = tables.table2(Results(frame))
+    table = tables.score_table(Results(frame))
     row = next(r for r in table.rows if r[2].text == "difference")
     marked = [table.header[i] for i, cell in enumerate(row) if cell.kind == "far"]
     assert marked == ["Irs"]
@@ -219,7 +219,7 @@ def test_numbers_are_written_as_in_the_paper(value, text):
 
 
 def test_markdown_tables_are_tables(full):
-    for table in (tables.table2(full), tables.settings_table(), table4()):
+    for table in (tables.score_table(full), tables.settings_table(), table4()):
         lines = [line for line in table.to_markdown().splitlines() if line.startswith("|")]
         widths = {len(re.findall(r"(?<!\\)\|", line)) for line in lines}
         assert widths == {len(table.header) + 1} and len(lines) == len(table.rows) + 2
@@ -297,7 +297,7 @@ def test_radial_layout_keeps_subtrees_apart():
 def test_figures_without_runs_are_none(full):
     assert figures.convergence(full, "B-S-ESn", "classification") is None
     empty = Results(synthetic(["DT"], ["iris"]))
-    assert figures.best_trees(empty) is None and figures.score_against_size(empty) is None
+    assert figures.best_trees_figure(empty) is None and figures.score_against_size(empty) is None
     assert figures.settings_comparison(empty) is None and figures.protocol_gap(empty) is None
 
 

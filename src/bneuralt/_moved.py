@@ -22,7 +22,7 @@ MOVED = {
     "bneuralt.forest": "bneuralt.estimators",
     "bneuralt.generate": "bneuralt.tree.generate",
     "bneuralt.losses": "bneuralt.training.losses",
-    "bneuralt.model_file": "bneuralt.estimators.loading",
+    "bneuralt.model_file": "bneuralt.estimators.model_loading",
     "bneuralt.optimizers": "bneuralt.training.optimizers",
     "bneuralt.persistence": "bneuralt.files",
     "bneuralt.plot": "bneuralt.drawing.pictures",

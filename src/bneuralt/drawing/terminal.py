@@ -210,10 +210,18 @@ def _lines(sketch: _Sketch, pen: _Pen, deepest: int) -> Iterator[str]:
             waiting.append((child, stem + pen.branch(last), stem + pen.stem(last)))
 
 
+def _activation(tree: NeuralTree, node: int) -> str:
+    """Return the name of a node's activation, with its parameters if it has some."""
+    start, end = tree.activation_parameter_start[node : node + 2]
+    parameters = ", ".join(f"{value:.3g}" for value in tree.activation_parameters[start:end])
+    name = NAMES[tree.activation[node]]
+    return f"{name}({parameters})" if parameters else name
+
+
 def _head(sketch: _Sketch, node: int, pen: _Pen) -> tuple[str, str]:
     """Return the start of a node's line, without and with colours."""
     tree = sketch.tree
-    name = NAMES[tree.activation[node]]
+    name = _activation(tree, node)
     if node < tree.n_outputs:
         title, style = sketch.outputs[node], _BOLD
         after = " =" if name == "linear" else f" = {name} of"

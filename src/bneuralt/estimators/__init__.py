@@ -1,7 +1,7 @@
 """Scikit-learn estimators: single trees, forests, and their files."""
 
 from bneuralt.estimators.forest import BNeuralForestClassifier, BNeuralForestRegressor
-from bneuralt.estimators.loading import load_model
+from bneuralt.estimators.model_loading import load_model
 from bneuralt.estimators.parameters import PAPER_SETTINGS
 from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor
 

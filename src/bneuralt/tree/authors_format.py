@@ -25,7 +25,7 @@ import numpy as np
 from bneuralt._typing import Array, IntArray
 from bneuralt.files import ModelFileError, errors_naming, read_text
 from bneuralt.tree.activations import NAMES
-from bneuralt.tree.arrays import TreeArrays
+from bneuralt.tree.layout import TreeArrays
 
 __all__ = ["arrays_from_authors_json"]
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.tree.activations import ACTIVATIONS, NAMES, n_activation_parameters
-from bneuralt.tree.arrays import n_weights
+from bneuralt.tree.layout import n_weights
 
 __all__ = [
     "check_leaves",

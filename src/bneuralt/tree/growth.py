@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from bneuralt._typing import FloatArray, IntArray
 from bneuralt.tree.activations import Activation, get_activation, get_activation_mixture
-from bneuralt.tree.arrays import TreeArrays
-from bneuralt.tree.arrays import n_weights as weight_count
 from bneuralt.tree.checks import checked_count
+from bneuralt.tree.layout import TreeArrays
+from bneuralt.tree.layout import n_weights as weight_count
 from bneuralt.tree.walk import outputs_above
 
 __all__ = ["GrowthRule", "LeafSampler", "draw_tree_arrays"]

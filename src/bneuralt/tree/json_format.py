@@ -15,7 +15,7 @@ from bneuralt.tree.activations import (
     default_parameters,
     n_activation_parameters,
 )
-from bneuralt.tree.arrays import TreeArrays, n_weights
+from bneuralt.tree.layout import TreeArrays, n_weights
 
 if TYPE_CHECKING:
     from bneuralt.tree.neural_tree import NeuralTree

@@ -21,7 +21,6 @@ from bneuralt import _core
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import NotFiniteError, as_table
 from bneuralt.tree.activations import NAMES, default_parameters
-from bneuralt.tree.arrays import TreeArrays
 from bneuralt.tree.checks import (
     check_leaves,
     check_nodes,
@@ -32,6 +31,7 @@ from bneuralt.tree.checks import (
     frozen,
 )
 from bneuralt.tree.growth import LeafSampler, draw_tree_arrays
+from bneuralt.tree.layout import TreeArrays
 
 __all__ = ["NeuralTree", "forward_many", "mean_forward"]
 

@@ -92,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Train a model, write it, and print the report."""
-    from bneuralt.cli.fitting import fit_and_score, make_estimator
+    from bneuralt.cli.model_fitting import fit_and_score, make_model
     from bneuralt.cli.outputs import StatusLine
     from bneuralt.cli.summary import train_report
     from bneuralt.cli.trained_models import check_model_output, save_trained_model
@@ -112,7 +112,7 @@ def run(args: argparse.Namespace) -> None:
     )
     X, y = encoding.features(table, decimal=args.decimal), encoding.labels(table)
     assert y is not None
-    model = make_estimator(
+    model = make_model(
         encoding.task,
         args.settings,
         forest=args.forest,

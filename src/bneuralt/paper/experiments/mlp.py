@@ -228,11 +228,12 @@ class _Program:
     def _epochs(
         self, lanes: _Lane, keys: jax.Array, rows: _Rows
     ) -> tuple[_Lane, tuple[jax.Array, ...]]:
-        return jax.lax.scan(
+        scanned: tuple[_Lane, tuple[jax.Array, ...]] = jax.lax.scan(
             lambda lanes, _: jax.vmap(self._epoch)(lanes, keys, rows),
             lanes,
             length=_EPOCHS_PER_CALL,
         )
+        return scanned
 
     def _epoch(
         self, lane: _Lane, key: jax.Array, rows: _Rows

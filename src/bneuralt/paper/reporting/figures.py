@@ -28,7 +28,7 @@ from bneuralt.tree import NeuralTree
 __all__ = [
     "OPTIMIZER_STYLES",
     "OptimizerStyle",
-    "best_trees",
+    "best_trees_figure",
     "convergence",
     "critical_difference",
     "protocol_gap",
@@ -246,7 +246,7 @@ def score_against_size(
     return figure
 
 
-def best_trees(
+def best_trees_figure(
     results: Results, experiment: str = "B-S-ESy-p4-R", protocol: str = "paper"
 ) -> Figure | None:
     """Draw the tree with the best test score of each data set, with its score and size."""

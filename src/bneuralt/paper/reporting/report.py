@@ -90,7 +90,7 @@ def _scores(results: Results) -> Section:
         "Mean test scores of each algorithm: published, ours under the paper's protocol, the "
         "difference, and ours under the honest protocol."
     )
-    return Section("scores", "Scores", text, (*parts, result_tables.table2(results)))
+    return Section("scores", "Scores", text, (*parts, result_tables.score_table(results)))
 
 
 def _honest(results: Results) -> Section | None:
@@ -202,7 +202,7 @@ _FIGURE_SECTIONS = (
         "Best trees",
         "The best trees; in parentheses the scores and sizes of the trees shown in the paper.",
         "best-trees",
-        figures.best_trees,
+        figures.best_trees_figure,
         "The tree with the best test score of each data set (RMSprop, paper's protocol): root "
         "black, class nodes and regression roots red, function nodes blue, leaves green.",
     ),

@@ -23,8 +23,8 @@ __all__ = [
     "TOLERANCE",
     "experiments_table",
     "oracle_table",
+    "score_table",
     "settings_table",
-    "table2",
     "times_table",
 ]
 
@@ -65,7 +65,7 @@ def _runs_text(summaries: Iterable[Summary]) -> str:
     return f"{runs} run" + ("s" if counts[-1] > 1 else "")
 
 
-def table2(results: Results) -> ReportTable:
+def score_table(results: Results) -> ReportTable:
     """Return Table 2: mean test scores, published and ours under both protocols."""
     printed = published.table2()
     additions = [e for e in results.experiments() if e in LABELS and e not in printed.index]

@@ -23,7 +23,7 @@ from bneuralt.estimators import (
 )
 from bneuralt.tables.encoding import TableEncoding
 
-__all__ = ["FittedModel", "fit_and_score", "make_estimator"]
+__all__ = ["FittedModel", "fit_and_score", "make_model"]
 
 _ESTIMATORS: dict[tuple[str, bool], Any] = {
     ("classification", False): BNeuralTClassifier,
@@ -52,7 +52,7 @@ class FittedModel:
     report: dict[str, Any]
 
 
-def make_estimator(
+def make_model(
     task: str,
     settings: Sequence[str],
     *,
@@ -136,7 +136,7 @@ def fit_and_score(
     Parameters
     ----------
     model : estimator
-        From `make_estimator`.
+        From `make_model`.
     encoding : TableEncoding
         Names of the features and the target, and the task.
     X, y : arrays
