@@ -12,7 +12,7 @@ CXX_FILES := $(shell find cpp benchmarks -name '*.hpp' -o -name '*.cpp')
 
 CORE_TESTS := $(wildcard tests/test_engine.py tests/test_registry.py tests/test_train_many.py tests/test_losses.py)
 
-.PHONY: help demo test coverage bench lint format docs sanitize paper-quick clean
+.PHONY: help demo test coverage bench lint format stub docs sanitize paper-quick clean
 
 help:
 	@echo "make demo         compare small trees with scikit-learn models; no download needed"
@@ -21,6 +21,7 @@ help:
 	@echo "make bench        measure the speed of the core and compare it with the hardware limit"
 	@echo "make lint         check with ruff, mypy, import-linter and clang-format"
 	@echo "make format       format Python and C++ files"
+	@echo "make stub         write the type stub of the core anew"
 	@echo "make docs         build the documentation in docs/_build/html"
 	@echo "make sanitize     run the tests of the core under AddressSanitizer and UBSan"
 	@echo "make paper-quick  reproduce a small part of the paper's tables"
@@ -67,6 +68,10 @@ format: $(VENV)/.with-lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CXX_FILES)
+
+# The type stub of the core, to be committed with changes of its Python interface.
+stub: $(VENV)/.with-test
+	$(BIN)/python -m nanobind.stubgen -q -m bneuralt._core -o src/bneuralt/_core.pyi
 
 docs: $(VENV)/.with-docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html

@@ -1,5 +1,6 @@
 """The metadata of the project is consistent."""
 
+import ast
 import importlib
 import importlib.metadata
 import re
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import bneuralt
+from bneuralt import _core
 from bneuralt._moved import MOVED
 
 ROOT = Path(__file__).parents[1]
@@ -91,3 +93,19 @@ def named_in_pages():
 def test_names_in_pages_exist_under_their_current_path(name):
     resolve(name)
     assert not any(f"{name}.".startswith(f"{old}.") for old in MOVED), "the module has moved"
+
+
+def test_the_stub_of_the_core_is_up_to_date():
+    """What the stub declares is what the module has: nanobind's stubgen writes it anew."""
+    stub = ast.parse((ROOT / "src/bneuralt/_core.pyi").read_text())
+    declared = {
+        node.name: {member.name for member in getattr(node, "body", []) if hasattr(member, "name")}
+        for node in stub.body
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef))
+    }
+    public = {name for name in vars(_core) if not name.startswith("_")}
+    assert declared.keys() == public
+    for name, members in declared.items():
+        if isinstance(getattr(_core, name), type):
+            found = {member for member in vars(getattr(_core, name)) if not member.startswith("_")}
+            assert members - {"__init__"} == found, name
