@@ -130,7 +130,13 @@ inline bool as_bool(nb::handle value, const std::string& name) {
 
 inline std::string as_text(nb::handle value, const std::string& name) {
     if (!PyUnicode_Check(value.ptr())) fail_type(name + " must be a str");
-    return nb::cast<std::string>(value);
+    Py_ssize_t size = 0;
+    const char* text = PyUnicode_AsUTF8AndSize(value.ptr(), &size);
+    if (!text) {
+        PyErr_Clear();
+        fail(name + " must be text that UTF-8 can write");
+    }
+    return std::string(text, size_t(size));
 }
 
 inline Dtype dtype_of(const AnyArray& X, const char* name) {
@@ -138,6 +144,16 @@ inline Dtype dtype_of(const AnyArray& X, const char* name) {
     if (X.dtype() == nb::dtype<float>()) return Dtype::float32;
     if (X.dtype() == nb::dtype<uint8_t>()) return Dtype::uint8;
     fail_type(std::string(name) + " must be float64, float32 or uint8");
+}
+
+// An object of one of our classes; one whose __init__ was never called is refused as well.
+template <class T>
+const T& as_instance(nb::handle object, const char* name, const char* wanted) {
+    const T* instance = nullptr;
+    if (!nb::isinstance<T>(object) || !nb::inst_ready(object) ||
+        !nb::try_cast<const T*>(object, instance, false) || !instance)
+        fail_type(std::string(name) + " must be a " + wanted);
+    return *instance;
 }
 
 // A table of rows, read as it is.

@@ -176,6 +176,7 @@ struct RowChoice {
     In<double> weights;
     int64_t n = 0;
 
+    RowChoice() = default;
     RowChoice(nb::handle rows_given, nb::handle weights_given, const Data& data, const char* name) {
         const int64_t n_rows = data.table().n_rows;
         n = n_rows;
@@ -283,14 +284,16 @@ class Job {
     // Checks the job against the data and prepares its samples; needs the GIL.
     void prepare(const Data& data, const Data* validation) {
         data.check_fits(tree(), settings().loss);
-        training_ = RowChoice(rows_, weights_, data, "rows").sample(data);
+        training_rows_ = RowChoice(rows_, weights_, data, "rows");
+        training_ = training_rows_.sample(data);
+        validation_rows_ = {};
         validation_ = {};
         const bool wants = validation || !val_rows_.is_none();
         if (wants) {
             const Data& held_out = validation ? *validation : data;
             held_out.check_fits(tree(), settings().loss);
-            validation_ =
-                RowChoice(val_rows_, val_weights_, held_out, "validation_rows").sample(held_out);
+            validation_rows_ = RowChoice(val_rows_, val_weights_, held_out, "validation_rows");
+            validation_ = validation_rows_.sample(held_out);
         } else if (settings().select != Select::never) {
             fail("selection needs validation rows");
         }
@@ -300,7 +303,7 @@ class Job {
                 sample->table.factor = input_factor_.data();
             }
             if (target_offset_.is_valid()) {
-                if (int(target_offset_.size()) != data.targets().n_targets)
+                if (int(target_offset_.size()) != sample->targets.n_targets && sample->n > 0)
                     fail("target scaling needs one offset and one factor for each target");
                 sample->target_offset = target_offset_.data();
                 sample->target_factor = target_factor_.data();
@@ -373,6 +376,7 @@ class Job {
     size_t n_parameters_ = 0, n_state_ = 0;
     std::optional<Vector> state_;  // none: zeros
     In<double> input_offset_, input_factor_, target_offset_, target_factor_;
+    RowChoice training_rows_, validation_rows_;  // the arrays that the samples point to
     Sample training_, validation_;
     const Tree* tree_ = nullptr;
     const Settings* settings_used_ = nullptr;
@@ -554,8 +558,8 @@ void bind_training(nb::module_& m) {
                nb::handle weights, nb::handle val_rows, nb::handle val_weights,
                nb::handle input_offset, nb::handle input_factor, nb::handle target_offset,
                nb::handle target_factor, nb::handle state, nb::handle step) {
-                if (!nb::isinstance<WeightedTree>(tree)) fail_type("tree must be a WeightedTree");
-                if (!nb::isinstance<Settings>(settings)) fail_type("settings must be a Settings");
+                as_instance<WeightedTree>(tree, "tree", "WeightedTree");
+                as_instance<Settings>(settings, "settings", "Settings");
                 new (self)
                     Job(tree, settings, seed, rows, weights, val_rows, val_weights, input_offset,
                         input_factor, target_offset, target_factor, state, step);

@@ -10,9 +10,8 @@ namespace bnt {
 class WeightedTree {
   public:
     WeightedTree(nb::handle structure, nb::handle parameters) {
-        if (!nb::isinstance<Structure>(structure)) fail_type("structure must be a Structure");
+        tree_ = &as_instance<Structure>(structure, "structure", "Structure").tree();
         structure_ = nb::borrow(structure);
-        tree_ = &nb::cast<const Structure&>(structure).tree();
         if (!nb::try_cast<In<float>>(parameters, single_, false))
             full_ = as_array<double>(parameters, "parameters");
         const size_t size = is_single() ? single_.size() : full_.size();
