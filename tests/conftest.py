@@ -1,6 +1,7 @@
 """Fixtures shared by all tests."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,15 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 # Machines are shared and slow at times: no test fails for taking long.
 settings.register_profile("bneuralt", deadline=None)
 settings.load_profile("bneuralt")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _ctrl_c_raises() -> None:
+    """Let Ctrl-C raise also where SIGINT is ignored, as in jobs that a shell runs with `&`.
+
+    Tests that send it to this process would wait for ever; processes that they start inherit it.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,9 @@ from bneuralt import NeuralTree
 from bneuralt.training.losses import CrossEntropy, Huber, get_loss
 from bneuralt.tree.activations import ACTIVATIONS, NAMES
 
+#: All instruction sets that the core may be compiled for; a processor may lack some.
+INSTRUCTION_SETS = ("avx512", "avx2", "baseline")
+
 HIDDEN = NAMES
 
 #: Activations whose slope jumps.
