@@ -436,6 +436,31 @@ def test_a_file_that_states_many_features_takes_no_memory_for_them(flowers, tmp_
     assert peak < 50e6
 
 
+def test_predict_overwrites_other_files_only_if_told_to(flowers, tmp_path, run_here):
+    table, model_file, _ = flowers
+    out = tmp_path / "p.csv"
+    for text in ("name,phone\nAnn,123\n", "row,prediction,notes\n1,a,b\n", "\n", '{"rows": 3}\n'):
+        out.write_text(text)
+        done = run_here("predict", model_file, table, "--out", out)
+        assert done.returncode == 5 and "--force" in done.stderr
+        assert out.read_text() == text
+    assert run_here("predict", model_file, table, "--out", out, "--force").returncode == 0
+    assert out.read_text().startswith("row,prediction\n")
+    refused = run_here("predict", model_file, table, "--out", table, "--force")
+    assert refused.returncode == 5 and "input file" in refused.stderr
+
+
+def test_predict_overwrites_its_own_files(flowers, tmp_path, run_here):
+    table, model_file, _ = flowers
+    out = tmp_path / "p"
+    out.write_text("")
+    for options in ([], ["--probabilities"], ["--json"], ["--json", "--probabilities"], []):
+        before = out.read_text()
+        done = run_here("predict", model_file, table, "--out", out, *options)
+        assert done.returncode == 0 and out.read_text() != before
+    assert run_here("predict", model_file, table, "--out", os.devnull).returncode == 0
+
+
 def test_a_terminal_without_umlauts(tmp_path):
     table, out = tmp_path / "t.csv", tmp_path / "m.json"
     table.write_text("".join(f"{i},{['Köln', 'Rom'][i % 2]}\n" for i in range(40)), "utf-8")
