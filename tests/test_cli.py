@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -385,6 +386,79 @@ def test_what_train_stored_is_checked(flowers, tmp_path, run_here):
         damaged.write_text(json.dumps(content))
         done = run_here("predict", damaged, table)
         assert done.returncode == code and message in done.stderr
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda table: table.update(task="regression"),
+        lambda table: table.update(task="nonsense"),
+        lambda table: table.update(n_columns=1),
+        lambda table: table.update(target_position=-1),
+        lambda table: table["columns"][0].update(position=1000),
+        lambda table: table["columns"][0].update(position=table["columns"][1]["position"]),
+        lambda table: table["columns"][0].update(name=table["columns"][1]["name"]),
+        lambda table: table["columns"][2].update(categories=["red", "red", "white"]),
+        lambda table: table["columns"][2].update(categories=[1, 2, 3]),
+        lambda table: table["columns"].reverse() or table["columns"].append("x"),
+    ],
+)
+@pytest.mark.parametrize("command", ["predict", "draw"])
+def test_a_damaged_table_encoding_is_found_when_the_model_is_loaded(
+    flowers, tmp_path, run_here, command, damage
+):
+    table, model_file, _ = flowers
+    damaged = tmp_path / "m.json"
+    content = json.loads(model_file.read_text())
+    damage(content["extra"]["table"])
+    damaged.write_text(json.dumps(content))
+    done = run_here(command, damaged, *([table] if command == "predict" else []))
+    assert done.returncode == 4
+    assert "m.json: " in done.stderr and "table encoding" in done.stderr
+
+
+def test_a_file_that_states_many_features_takes_no_memory_for_them(flowers, tmp_path, run_here):
+    table, model_file, _ = flowers
+    content = json.loads(model_file.read_text())
+    content.update(n_features=5_000_000, feature_names=None, extra={})
+    content["trees"][0]["tree"]["n_inputs"] = 5_000_000
+    many = tmp_path / "many.json"
+    many.write_text(json.dumps(content))
+    tracemalloc.start()
+    try:
+        drawn = run_here("draw", many)
+        predicted = run_here("predict", many, table)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert drawn.returncode == 0 and "x0" in drawn.stdout
+    assert predicted.returncode == 4 and "5,000,000 features" in predicted.stderr
+    assert peak < 50e6
+
+
+def test_predict_overwrites_other_files_only_if_told_to(flowers, tmp_path, run_here):
+    table, model_file, _ = flowers
+    out = tmp_path / "p.csv"
+    for text in ("name,phone\nAnn,123\n", "row,prediction,notes\n1,a,b\n", "\n", '{"rows": 3}\n'):
+        out.write_text(text)
+        done = run_here("predict", model_file, table, "--out", out)
+        assert done.returncode == 5 and "--force" in done.stderr
+        assert out.read_text() == text
+    assert run_here("predict", model_file, table, "--out", out, "--force").returncode == 0
+    assert out.read_text().startswith("row,prediction\n")
+    refused = run_here("predict", model_file, table, "--out", table, "--force")
+    assert refused.returncode == 5 and "input file" in refused.stderr
+
+
+def test_predict_overwrites_its_own_files(flowers, tmp_path, run_here):
+    table, model_file, _ = flowers
+    out = tmp_path / "p"
+    out.write_text("")
+    for options in ([], ["--probabilities"], ["--json"], ["--json", "--probabilities"], []):
+        before = out.read_text()
+        done = run_here("predict", model_file, table, "--out", out, *options)
+        assert done.returncode == 0 and out.read_text() != before
+    assert run_here("predict", model_file, table, "--out", os.devnull).returncode == 0
 
 
 def test_a_terminal_without_umlauts(tmp_path):

@@ -252,6 +252,33 @@ def load_text(text, folder):
         ({"classes": {"dtype": "int64", "labels": ["a", "b", "c"]}}, "labels of one type"),
         ({"classes": {"dtype": "M8[s]", "labels": [0, 1, 2]}}, "labels of one type"),
         ({"classes": {"dtype": "nonsense", "labels": [0, 1, 2]}}, "labels of one type"),
+        ({"classes": {"dtype": "U300000000", "labels": ["a", "b", "c"]}}, "labels of one type"),
+        ({"classes": {"dtype": "(2,", "labels": ["a", "b", "c"]}}, "labels of one type"),
+        ({"classes": {"dtype": ["str"], "labels": ["a", "b", "c"]}}, "labels of one type"),
+        ({"classes": {"dtype": "str", "labels": [1, 2, 3]}}, "labels of one type"),
+        ({"classes": {"dtype": "int8", "labels": [1, 2, 300]}}, "labels of one type"),
+        ({"classes": {"dtype": "uint8", "labels": [-1, 2, 3]}}, "labels of one type"),
+        ({"classes": {"dtype": "int64", "labels": [0, 1, 2**64]}}, "labels of one type"),
+        ({"classes": {"dtype": "int64", "labels": [0, 1, 1.5]}}, "labels of one type"),
+        ({"classes": {"dtype": "float32", "labels": [0, 1, 1e300]}}, "labels of one type"),
+        ({"classes": {"dtype": "float32", "labels": [0, 1, 1 + 1e-12]}}, "different labels"),
+        ({"classes": {"dtype": "object", "labels": [["a"], ["b"], ["c"]]}}, "labels of one type"),
+        ({"n_features": 10**8}, "has 4 inputs, the model needs 100000000"),
+        ({"settings": {"n_jobs": "x"}}, '"settings" cannot be read: .*n_jobs'),
+        ({"settings": {"max_depth": None}}, '"settings" cannot be read: .*max_depth'),
+        ({"settings": {"max_epochs": [1]}}, '"settings" cannot be read: .*max_epochs'),
+        ({"settings": {"class_weight": [[0, "x"]]}}, '"settings" cannot be read: .*weight'),
+        ({"settings": {"activation": ["tanh", "swish"]}}, '"settings" cannot be read: .*swish'),
+        *(
+            ({"settings": {"feature_sampling": {"name": "receptive_fields", **wrong}}}, "settings")
+            for wrong in (
+                {"shape": [2, 2], "spread": []},
+                {"shape": [2, 2], "spread": None},
+                {"shape": [2, 2], "depth": "x"},
+                {"shape": 4},
+                {},
+            )
+        ),
         ({"settings": []}, '"settings" is not a dict'),
         ({"settings": {"optimizer": {"name": "sgd"}}}, '"settings" cannot be read: .*sgd'),
         ({"settings": {"loss": {"name": "huber", "delta": -1}}}, "cannot be read: Huber: delta=-1"),
@@ -267,6 +294,33 @@ def test_contents_that_are_not_right(saved, change, message, tmp_path):
     with pytest.raises(ModelFileError, match=message) as caught:
         load_text(json.dumps({**json.loads(saved), **change}), tmp_path)
     assert "bad.json: " in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("n_iter", None), ("n_iter", -1), ("n_iter", True), ("best_epoch", "1"), ("random_state", -1)],
+)
+def test_numbers_of_trees_that_are_not_right(saved, key, value, tmp_path):
+    data = json.loads(saved)
+    data["trees"][1][key] = value
+    with pytest.raises(ModelFileError, match=rf'"{key}" of "trees"\[1\] is'):
+        load_text(json.dumps(data), tmp_path)
+
+
+def test_settings_unknown_to_this_release_are_ignored(saved, tmp_path):
+    data = json.loads(saved)
+    data["settings"]["setting_of_the_future"] = {"any": ["thing"]}
+    assert (
+        load_text(json.dumps(data), tmp_path).get_params()
+        == load_text(saved, tmp_path).get_params()
+    )
+
+
+def test_one_long_label_does_not_make_all_labels_long(saved, tmp_path):
+    data = json.loads(saved)
+    data["classes"] = {"dtype": "str", "labels": ["a", "b", "c" * 50_000_000]}
+    with pytest.raises(ModelFileError, match="too long"):
+        load_text(json.dumps(data), tmp_path)
 
 
 @given(share=st.floats(0, 0.999))

@@ -6,6 +6,8 @@ import math
 import os
 import re
 import stat
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -193,6 +195,14 @@ def test_a_broken_text_is_rejected_with_its_place(text, message):
 # -- writing ------------------------------------------------------------------------------
 
 
+def test_a_key_that_occurs_twice_is_found_in_linear_time():
+    text = "{" + ",".join(f'"k{i}":0' for i in range(200_000)) + ',"k199999":1}'
+    start = time.perf_counter()
+    with pytest.raises(ModelFileError, match="the key 'k199999' occurs twice"):
+        parse_json(text)
+    assert time.perf_counter() - start < 15  # minutes if each key is counted
+
+
 def test_format_json_nests():
     value = {"a": [1, 2], "b": {"c": []}, "d": [{"e": 1}, {}], "f": {}}
     text = format_json(value)
@@ -227,6 +237,62 @@ def test_a_failed_write_changes_nothing(tmp_path):
         write_atomically(tmp_path / "missing" / "model.json", "text")
     assert path.read_text() == "before"
     assert sorted(os.listdir(tmp_path)) == ["folder", "model.json"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes have names on POSIX only")
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
+    pipe, received = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: received.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    content = b"0123456789" * 20_000  # more than a pipe holds
+    write_atomically(pipe, content)
+    reader.join(30)
+    assert received == [content]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="devices are files on POSIX only")
+def test_a_device_is_written_to_and_not_replaced(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("the device would have been replaced")
+
+    monkeypatch.setattr(os, "replace", refuse)
+    link = tmp_path / "link"
+    link.symlink_to(os.devnull)
+    write_atomically(link, "text")
+    assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+    assert sorted(tmp_path.iterdir()) == [link]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permission bits are those of POSIX")
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o755, 0o444])
+def test_a_file_keeps_its_permissions(tmp_path, mode):
+    path = tmp_path / "model.json"
+    path.write_text("before")
+    path.chmod(mode)
+    write_atomically(path, "after")
+    assert path.read_text() == "after"
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders are files on POSIX only")
+def test_the_folder_is_synchronised_after_the_renaming(tmp_path, monkeypatch):
+    calls = []
+    replace, fsync = os.replace, os.fsync
+
+    def record_replace(*names):
+        calls.append("replace")
+        replace(*names)
+
+    def record_fsync(descriptor):
+        calls.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "replace", record_replace)
+    monkeypatch.setattr(os, "fsync", record_fsync)
+    write_atomically(tmp_path / "model.json", "text")
+    assert calls == ["file", "replace", "folder"]
 
 
 def test_writing_follows_links(tmp_path):

@@ -1,12 +1,14 @@
 """The store: runs are returned as they were stored, and errors have clear messages."""
 
 import sqlite3
+import zlib
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bneuralt.cli.program import main
 from bneuralt.paper.experiments.protocols import Outcome, Scores
 from bneuralt.paper.reporting.run_results import COLUMNS
 from bneuralt.paper.running.claims import Claims
@@ -136,6 +138,43 @@ def test_a_damaged_file_is_named(path) -> None:
     path.write_bytes(content)
     with Store(path) as store, pytest.raises(StoreError, match="damaged"):
         store.to_frame()
+
+
+DAMAGE = {
+    "curves": [b"not compressed", zlib.compress(b"[1, 2"), zlib.compress(b"[1]"), "text"],
+    "tree": [b"not compressed", zlib.compress(b"\xff"), "text"],
+    "test_score": ["high", b"0.5"],
+    "size": ["large"],
+}
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [(column, value) for column, values in DAMAGE.items() for value in values]
+)
+def test_a_damaged_record_is_named(path, column, value, capsys, tmp_path) -> None:
+    with Store(path) as store:
+        store.add([finished(KEY._replace(run=run)) for run in range(3)])
+        store.execute(f"UPDATE runs SET {column} = ? WHERE run = 1", [value])
+        with pytest.raises(StoreError, match=r"run 1 of B-S-ESy-p4-R on iris .*is damaged"):
+            store.to_frame()
+    assert main(["paper", "report", "--store", str(path), "--out", str(tmp_path / "out")]) == 3
+    assert "record of run 1 of B-S-ESy-p4-R on iris" in capsys.readouterr().err
+
+
+def test_a_tree_that_cannot_be_read_is_named(path, capsys, tmp_path) -> None:
+    with Store(path) as store:
+        store.add([finished()])  # the text is JSON, but not a tree
+    assert main(["paper", "report", "--store", str(path), "--out", str(tmp_path / "out")]) == 3
+    error = capsys.readouterr().err
+    assert "runs.sqlite: tree of run 0 of B-S-ESy-p4-R on iris (protocol paper): " in error
+
+
+def test_the_checksum_names_a_damaged_record(path) -> None:
+    with Store(path) as store:
+        store.add([finished(KEY._replace(run=run)) for run in range(3)])
+        store.execute("UPDATE runs SET tree = ? WHERE run = 2", [b"not compressed"])
+        with pytest.raises(StoreError, match="run 2 of B-S-ESy-p4-R on iris"):
+            store.provenance()
 
 
 def test_a_locked_file_is_a_clear_message(path) -> None:

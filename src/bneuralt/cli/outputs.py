@@ -32,6 +32,10 @@ def check_output(path: str, *, inputs: tuple[str, ...] = ()) -> None:
     target = Path(path)
     if target.is_dir():
         raise CommandError(f"--out {path}: is a folder; give the name of a file.", CANNOT_WRITE)
+    if target.exists() and not target.is_file():  # a device or a pipe, which is written to directly
+        if not os.access(target, os.W_OK):
+            raise CommandError(f"--out {path}: is not writable; choose another one.", CANNOT_WRITE)
+        return
     folder = target.resolve().parent
     if not folder.is_dir():
         raise CommandError(

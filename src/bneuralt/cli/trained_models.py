@@ -75,15 +75,18 @@ def save_trained_model(model: Any, path: str, extra: dict[str, Any]) -> None:
 
 
 def load_trained_model(path: str) -> Any:
-    """Load a model; an OSError becomes a message."""
+    """Load a model and check what `train` stored with it; an OSError becomes a message."""
     try:
-        return load_model(path)
+        model = load_model(path)
     except FileNotFoundError:
         raise CommandError(f"{path}: no such file.", BAD_MODEL) from None
     except OSError as error:
         raise CommandError(
             f"{path}: cannot be read: {error.strerror or error}.", BAD_MODEL
         ) from None
+    if model.extra_.get("table") is not None:
+        stored_encoding(model, path)  # raises an error if it is damaged
+    return model
 
 
 def stored_encoding(model: Any, path: str) -> TableEncoding:
@@ -104,6 +107,12 @@ def stored_encoding(model: Any, path: str) -> TableEncoding:
     """
     stored = model.extra_.get("table")
     if stored is None:
+        if model.n_features_in_ > _MOST_NUMBERED_FEATURES:
+            raise CommandError(
+                f"{path}: the model has {model.n_features_in_:,} features, too many for a table; "
+                "predict in Python.",
+                BAD_MODEL,
+            )
         return _numeric_encoding(model)
     try:
         encoding = TableEncoding.from_dict(stored)
@@ -116,7 +125,17 @@ def stored_encoding(model: Any, path: str) -> TableEncoding:
             f"{model.n_features_in_}; train the model again.",
             BAD_MODEL,
         )
+    if encoding.task != task_of(model):
+        raise CommandError(
+            f"{path}: the table encoding is for {encoding.task}, but the model is for "
+            f"{task_of(model)}; train the model again.",
+            BAD_MODEL,
+        )
     return encoding
+
+
+#: A file states the number of features without listing them; a table of more has no use.
+_MOST_NUMBERED_FEATURES = 1_000_000
 
 
 def _numeric_encoding(model: Any) -> TableEncoding:
@@ -167,9 +186,12 @@ def task_of(model: Any) -> str:
     return "classification" if hasattr(model, "classes_") else "regression"
 
 
-def feature_names(model: Any, path: str) -> list[str]:
-    """Return the names of the model's inputs, for drawings."""
-    return stored_encoding(model, path).feature_names
+def feature_names(model: Any, path: str) -> list[str] | None:
+    """Return the names of the model's inputs, for drawings; None if the file has no names."""
+    if model.extra_.get("table") is not None:
+        return stored_encoding(model, path).feature_names
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
 
 
 def trees_of(model: Any) -> list[NeuralTree]:

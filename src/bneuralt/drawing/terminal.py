@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -75,9 +75,12 @@ def draw_tree(
     ├─ -0.29 sigmoid of  +0.00  -0.77 height  +0.67 age  -1.83 weight
     └─ -0.76 sigmoid of  +0.00  -0.30 weight  +0.18 weight  -1.29 weight
     """
-    features = _names(feature_names, tree.n_inputs, "x{}", "feature_names", "inputs")
+    # Only the inputs on leaves: a tree may have very many inputs.
+    used = np.unique(tree.leaf_input).tolist()
+    features = _names(feature_names, tree.n_inputs, used, "x{}", "feature_names", "inputs")
     default = "y" if tree.n_outputs == 1 else "class {}"
-    outputs = _names(output_names, tree.n_outputs, default, "output_names", "outputs")
+    every = range(tree.n_outputs)
+    outputs = _names(output_names, tree.n_outputs, every, default, "output_names", "outputs")
     width = shutil.get_terminal_size().columns if width is None else width
     pen = _Pen(
         max(width, _MIN_TEXT),
@@ -124,13 +127,19 @@ def _can_encode(stream: TextIO, text: str) -> bool:
 
 
 def _names(
-    given: Sequence[object] | None, count: int, default: str, parameter: str, what: str
-) -> list[str]:
+    given: Sequence[object] | None,
+    count: int,
+    used: Iterable[int],
+    default: str,
+    parameter: str,
+    what: str,
+) -> dict[int, str]:
+    """Return the names of the used inputs or outputs."""
     if given is None:
-        return [default.format(i) for i in range(count)]
+        return {i: default.format(i) for i in used}
     if len(given) != count:
         raise ValueError(f"{parameter} has {len(given)} names; the tree has {count} {what}")
-    return [_printable(str(name)) for name in given]
+    return {i: _printable(str(given[i])) for i in used}
 
 
 def _printable(name: str) -> str:
@@ -171,14 +180,14 @@ class _Sketch:
     """A tree together with the names and counts that its drawing shows."""
 
     tree: NeuralTree
-    features: list[str]
-    outputs: list[str]
+    features: dict[int, str]
+    outputs: dict[int, str]
     level: IntArray
     nodes_below: IntArray
     leaves_below: IntArray
 
     @classmethod
-    def of(cls, tree: NeuralTree, features: list[str], outputs: list[str]) -> _Sketch:
+    def of(cls, tree: NeuralTree, features: dict[int, str], outputs: dict[int, str]) -> _Sketch:
         parent = tree.parent
         nodes_below = sum_up(parent, np.ones_like(parent)) - 1
         leaves_below = sum_up(parent, np.diff(tree.leaf_start))

@@ -19,7 +19,7 @@ from bneuralt.files import ModelFileError, check_format, check_keys, parse_json
 from bneuralt.training.losses import get_loss
 from bneuralt.training.optimizers import get_optimizer
 from bneuralt.tree import NeuralTree
-from bneuralt.tree.activations import get_activation
+from bneuralt.tree.activations import get_activation, get_activation_mixture
 from bneuralt.tree.sampling import sampler_from_dict
 
 __all__ = ["load_model", "model_from_dict"]
@@ -37,7 +37,8 @@ _MODEL_KEYS = (
     *("format", "version", "bneuralt", "kind", "settings"),
     *("n_features", "feature_names", "classes", "trees", "extra"),
 )
-_MEMBER_KEYS = ("random_state", "n_iter", "best_epoch", "tree")
+_MEMBER_NUMBERS = {"random_state": 2**32 - 1, "n_iter": 2**63 - 1, "best_epoch": 2**63 - 1}
+_MEMBER_KEYS = (*_MEMBER_NUMBERS, "tree")
 
 
 def load_model(path: str | PathLike[str]) -> Any:
@@ -92,7 +93,7 @@ def model_from_dict(data: Any) -> Any:
         raise ModelFileError(f'"trees" has {len(data["trees"])} trees: too few or too many')
 
     model = _CLASSES[data["kind"]]()
-    model.set_params(**_settings_from_dict(model, data))
+    _set_settings(model, data)
     _set_features(model, data)
     if data["kind"].endswith("Classifier"):
         model.classes_ = _classes_from_dict(data["classes"])
@@ -109,9 +110,12 @@ def _set_tree(member: Any, entry: Any, where: str) -> None:
     if not isinstance(entry, dict):
         raise ModelFileError(f"{where} must be an object, not {type(entry).__name__}")
     check_keys(entry, _MEMBER_KEYS, where)
-    for key in ("random_state", "n_iter", "best_epoch"):
-        if type(entry[key]) not in (int, type(None)):
-            raise ModelFileError(f'"{key}" of {where} is {entry[key]!r}, not a whole number')
+    for key, most in _MEMBER_NUMBERS.items():
+        value = entry[key]
+        if value is None and key != "n_iter":
+            continue
+        if type(value) is not int or not 0 <= value <= most:
+            raise ModelFileError(f'"{key}" of {where} is {value!r:.50}, not a valid whole number')
     tree = NeuralTree.from_dict(entry["tree"])
     for what, found, wanted in (
         ("inputs", tree.n_inputs, member.n_features_in_),
@@ -143,20 +147,42 @@ def _classes_from_dict(data: Any) -> Array:
         raise ModelFileError('"classes" must be an object')
     check_keys(data, ("dtype", "labels"), '"classes"')
     _check_type(data, "labels", list)
+    name, labels = data["dtype"], data["labels"]
+    types = _LABEL_TYPES.get(name, ()) if isinstance(name, str) else ()
+    if not types or any(type(label) not in types for label in labels):
+        raise _labels_error(name, labels)
+    if name == "str" and len(labels) * max(map(len, labels), default=0) > _MOST_CHARACTERS:
+        # NumPy gives each label the room of the longest one.
+        raise ModelFileError('"classes" has labels that are too long')
     try:
-        dtype = np.dtype(data["dtype"])
-        if dtype.kind not in "biufUO":
-            raise TypeError
-        classes = np.array(data["labels"], dtype=dtype)
-        n_different = len(set(data["labels"]))
-    except (TypeError, ValueError, OverflowError):
-        raise ModelFileError(
-            f'"classes" must be labels of one type, got dtype {data["dtype"]!r} and '
-            f"labels {data['labels'][:5]!r}"
-        ) from None
-    if classes.ndim != 1 or not 2 <= classes.size == n_different:
+        with np.errstate(over="ignore"):  # found below
+            classes = np.array(labels, dtype=name)
+    except (ValueError, OverflowError):  # for example 300 as int8
+        raise _labels_error(name, labels) from None
+    if classes.dtype.kind == "f" and not np.isfinite(classes).all():
+        raise _labels_error(name, labels)
+    # Rounding to the dtype can make labels equal.
+    if not 2 <= classes.size == len(set(classes.tolist())):
         raise ModelFileError('"classes" must have two or more different labels')
     return classes
+
+
+#: The dtypes of labels that are written to files, and the types of their labels in JSON.
+_LABEL_TYPES: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "object": (str, bool, int, float),
+    "bool": (bool,),
+    **{f"{sign}int{bits}": (int,) for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    **{f"float{bits}": (int, float) for bits in (16, 32, 64)},
+}
+_MOST_CHARACTERS = 10**8
+
+
+def _labels_error(dtype: Any, labels: list[Any]) -> ModelFileError:
+    return ModelFileError(
+        f'"classes" must be labels of one type, got dtype {dtype!r:.50} and labels '
+        f"{labels[:5]!r:.200}"
+    )
 
 
 def _check_type(data: dict[str, Any], key: str, wanted: type) -> None:
@@ -164,8 +190,8 @@ def _check_type(data: dict[str, Any], key: str, wanted: type) -> None:
         raise ModelFileError(f'"{key}" is not a {wanted.__name__}, but {data[key]!r:.50}')
 
 
-def _settings_from_dict(model: Any, data: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings that this release knows; predictions depend on none of them."""
+def _set_settings(model: Any, data: dict[str, Any]) -> None:
+    """Set the settings that this release knows; predictions depend on none of them."""
     _check_type(data, "settings", dict)
     known = model.get_params()
     settings = {name: value for name, value in data["settings"].items() if name in known}
@@ -174,12 +200,13 @@ def _settings_from_dict(model: Any, data: dict[str, Any]) -> dict[str, Any]:
             if isinstance(settings.get(name), dict):
                 settings[name] = read(settings[name])
         if isinstance(settings.get("class_weight"), list):
-            settings["class_weight"] = dict(settings["class_weight"])
+            settings["class_weight"] = _read_class_weight(settings["class_weight"])
         if isinstance(settings.get("activation"), list):
             settings["activation"] = _read_mixture(settings["activation"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise ModelFileError(f'"settings" cannot be read: {error}') from None
-    return settings
+        model.set_params(**settings)
+        model._validate_params()
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise ModelFileError(f'"settings" cannot be read: {error!s:.500}') from None
 
 
 #: What reads the object that stands for a setting.
@@ -197,6 +224,16 @@ def _read_mixture(entries: list[Any]) -> Any:
     def read(entry: Any) -> Any:
         return get_activation(entry) if isinstance(entry, dict) else entry
 
+    mixture: Any = [read(entry) for entry in entries]
     if all(isinstance(entry, list) and len(entry) == 2 for entry in entries):
-        return {read(name): chance for name, chance in entries}
-    return [read(entry) for entry in entries]
+        mixture = {read(name): chance for name, chance in entries}
+    get_activation_mixture(mixture)  # raises an error if a name or a probability is not valid
+    return mixture
+
+
+def _read_class_weight(pairs: list[Any]) -> dict[Any, float]:
+    weights = dict(pairs)
+    for label, weight in weights.items():
+        if type(weight) not in (int, float):
+            raise TypeError(f"the weight of the class {label!r} is {weight!r}, not a number")
+    return weights

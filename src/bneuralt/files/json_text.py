@@ -113,11 +113,11 @@ def _refuse_constant(name: str) -> None:
 
 
 def _unambiguous_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ModelFileError(f"the key {twice!r} occurs twice")
+    result: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in result:
+            raise ModelFileError(f"the key {key!r} occurs twice")
+        result[key] = value
     return result
 
 

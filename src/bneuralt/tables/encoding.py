@@ -233,13 +233,11 @@ class TableEncoding:
                 FeatureColumn(
                     _expect(entry, "name", str),
                     _expect(entry, "position", int),
-                    tuple(map(str, _expect(entry, "categories", list)))
-                    if "categories" in entry
-                    else None,
+                    _stored_categories(entry) if "categories" in entry else None,
                 )
                 for entry in _expect(data, "columns", list)
             )
-            return cls(
+            encoding = cls(
                 columns,
                 _expect(data, "target", str),
                 _expect(data, "target_position", int),
@@ -248,15 +246,37 @@ class TableEncoding:
                 _expect(data, "n_columns", int),
                 _expect(data, "has_header", bool),
             )
-        except (KeyError, TypeError) as error:
+            encoding._check()
+        except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"table encoding: {error.args[0]}") from None
+        return encoding
+
+    def _check(self) -> None:
+        """Check that the entries fit each other."""
+        if self.task not in ("classification", "regression"):
+            raise ValueError(f"entry 'task' is {self.task!r:.50}")
+        positions = [self.target_position, *(column.position for column in self.columns)]
+        if not all(0 <= position < self.n_columns for position in positions):
+            raise ValueError(f"a position is not in 0 to {self.n_columns - 1}")
+        names = [self.target, *self.column_names]
+        if len(set(positions)) < len(positions) or len(set(names)) < len(names):
+            raise ValueError("two columns have the same name or position")
+
+
+def _stored_categories(entry: dict[str, Any]) -> tuple[str, ...]:
+    categories = _expect(entry, "categories", list)
+    if not categories or any(type(category) is not str for category in categories):
+        raise TypeError("entry 'categories' must be a list of texts")
+    if len(set(categories)) < len(categories):
+        raise ValueError("entry 'categories' has a text twice")
+    return tuple(categories)
 
 
 def _expect(entry: dict[str, Any], key: str, kind: type) -> Any:
     if not isinstance(entry, dict) or key not in entry:
         raise KeyError(f"entry {key!r} is missing")
     if type(entry[key]) is not kind:
-        raise TypeError(f"entry {key!r} must be of type {kind.__name__}, not {entry[key]!r}")
+        raise TypeError(f"entry {key!r} must be of type {kind.__name__}, not {entry[key]!r:.50}")
     return entry[key]
 
 

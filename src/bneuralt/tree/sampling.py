@@ -146,7 +146,7 @@ class ReceptiveFields(FeatureSampler):
         if not isinstance(self.spread, (int, float)):
             object.__setattr__(self, "spread", tuple(float(end) for end in self.spread))
         ends = np.atleast_1d(self.spread)
-        if ends.size > 2 or not 0 < ends[0] <= ends[-1] < np.inf:
+        if not 1 <= ends.size <= 2 or not 0 < ends[0] <= ends[-1] < np.inf:
             raise ValueError(
                 f"spread={self.spread!r} must be a number of pixels above 0, or two of them, the "
                 "smaller one first"

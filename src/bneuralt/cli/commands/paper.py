@@ -160,6 +160,7 @@ def _print_failures(failures: dict[Key, str]) -> None:
 
 def _report(args: argparse.Namespace) -> int:
     from bneuralt.datasets import DatasetNotFoundError
+    from bneuralt.files import ModelFileError
     from bneuralt.paper.images.image_data import load_images
     from bneuralt.paper.images.result_files import load_results
     from bneuralt.paper.reporting.report import write_report
@@ -178,6 +179,9 @@ def _report(args: argparse.Namespace) -> int:
         provenance |= images.provenance()
         with suppress(DatasetNotFoundError):  # the report states that they are missing
             digits = load_images("mnist", args.data_home)
-    page = write_report(frame, args.out, images=images, digits=digits, provenance=provenance)
+    try:
+        page = write_report(frame, args.out, images=images, digits=digits, provenance=provenance)
+    except ModelFileError as error:  # a tree in the store that cannot be read
+        raise CommandError(f"{args.store or _STORE}: {error}", BAD_DATA) from error
     print(page)
     return OK

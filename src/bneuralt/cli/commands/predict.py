@@ -11,10 +11,12 @@ import argparse
 import csv
 import io
 import json
+import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bneuralt.cli.errors import BAD_DATA, CommandError
+from bneuralt.cli.errors import BAD_DATA, CANNOT_WRITE, CommandError
 from bneuralt.cli.table_options import add_table_arguments, read_table
 
 if TYPE_CHECKING:
@@ -26,6 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL.json", help="a file written by bneuralt train")
     parser.add_argument("data", metavar="DATA.csv", help="the table; - reads the standard input")
     parser.add_argument("--out", metavar="FILE.csv", help="write the predictions to this file")
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="let --out overwrite a file that was not written by predict",
+    )
     parser.add_argument(
         "--probabilities", action="store_true", help="add the probability of each class"
     )
@@ -53,6 +60,8 @@ def run(args: argparse.Namespace) -> None:
 
     if args.out:
         check_output(args.out, inputs=(args.data, args.model))
+        if not args.force:
+            _check_replaces_predictions(args.out)
     model = load_trained_model(args.model)
     encoding = stored_encoding(model, args.model)
     if args.probabilities and task_of(model) == "regression":
@@ -76,6 +85,27 @@ def run(args: argparse.Namespace) -> None:
     else:
         sys.stdout.write(text)
     print(_summary_text(summary, args), file=sys.stdout if args.out else sys.stderr)
+
+
+#: The first line of a file that `predict` wrote, as CSV or as JSON.
+_FIRST_LINE = re.compile(rb'row,prediction(,"?p\(.*)?|\{"rows": \d+, "scores": .*"prediction": .*')
+
+
+def _check_replaces_predictions(path: str) -> None:
+    """Check that a file does not exist, is empty, or has predictions, which may be replaced."""
+    if not Path(path).is_file():
+        return
+    try:
+        with open(path, "rb") as file:
+            line = file.readline()
+    except OSError:
+        line = b"?"
+    if line and not _FIRST_LINE.fullmatch(line.rstrip(b"\r\n")):
+        raise CommandError(
+            f"--out {path}: the file exists and was not written by predict, so it is not "
+            "overwritten; choose another name, or use --force.",
+            CANNOT_WRITE,
+        )
 
 
 def _why_no_held_out_rows(model: Any, args: argparse.Namespace) -> str:

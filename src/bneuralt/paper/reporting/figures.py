@@ -18,6 +18,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from bneuralt._typing import FloatArray
 from bneuralt.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_DATASETS, PAPER_REGRESSION
 from bneuralt.drawing.pictures import plot_tree
+from bneuralt.files import errors_naming
 from bneuralt.paper.reporting import published
 from bneuralt.paper.reporting.figure_files import INK, STYLE
 from bneuralt.paper.reporting.run_results import Results
@@ -256,7 +257,9 @@ def best_trees_figure(
         runs = runs[runs["tree_json"].notna()]
         if len(runs):
             best = runs.sort_values("test_score").iloc[-1]
-            tree = NeuralTree.from_json(best["tree_json"])
+            record = f"tree of run {best.name} of {experiment} on {dataset} (protocol {protocol})"
+            with errors_naming(record):
+                tree = NeuralTree.from_json(best["tree_json"])
             found.append((dataset, float(best["test_score"]), tree))
     if not found:
         return None

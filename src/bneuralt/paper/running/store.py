@@ -157,13 +157,12 @@ class Store:
 
     def finished(self) -> set[Key]:
         """Return the keys of all finished runs."""
-        rows = self.execute(f"SELECT {KEY_COLUMNS} FROM runs")
-        return {Key(*row) for row in rows}
+        return {Key(*row) for row in self._rows(f"SELECT {KEY_COLUMNS} FROM runs")}
 
     def data_checksums(self) -> dict[str, set[str]]:
         """Return, for each data set, the checksums of the data that its runs used."""
         checksums: dict[str, set[str]] = {}
-        for dataset, checksum in self.execute("SELECT DISTINCT dataset, data_checksum FROM runs"):
+        for dataset, checksum in self._rows("SELECT DISTINCT dataset, data_checksum FROM runs"):
             checksums.setdefault(dataset, set()).add(checksum)
         return checksums
 
@@ -173,20 +172,25 @@ class Store:
         The columns are protocol, experiment, dataset, run, train_score, val_score, test_score,
         size, weights, fit_seconds, predict_seconds (per example), epochs, curves (a dict of
         sequences with one number per epoch) and tree_json. Scores are accuracies or r2. Values that
-        do not apply are missing.
+        do not apply are missing. A damaged record is a `StoreError` that names it.
         """
         import pandas as pd
 
         names = [name.strip() for name in _FRAME_COLUMNS.split(",")]
-        rows = self.execute(f"SELECT {_FRAME_COLUMNS} FROM runs ORDER BY 1, 2, 3, 4").fetchall()
+        rows = list(self._rows(f"SELECT {_FRAME_COLUMNS} FROM runs ORDER BY 1, 2, 3, 4"))
         frame = pd.DataFrame(rows, columns=names).rename(columns={"tree": "tree_json"})
-        curves = [_unpack_curves(row[names.index("curves")]) for row in rows]
-        trees = [_unpack_text(row[names.index("tree")]) for row in rows]
+        numbers = [name for name in names if name.endswith(("_score", "_seconds"))]
+        numbers += ["size", "weights", "epochs"]
+        curves, trees = [], []
+        for row in rows:
+            entries = dict(zip(names, row, strict=True))
+            with self._damage_named(row[:4]):
+                _check_numbers(entries, numbers)
+                curves.append(_unpack_curves(entries["curves"]))
+                trees.append(_unpack_text(entries["tree"]))
         frame["curves"] = pd.Series(curves, dtype=object)
         frame["tree_json"] = pd.Series(trees, dtype=object)
-        numbers = [name for name in names if name.endswith(("_score", "_seconds"))]
-        counts = ["size", "weights", "epochs"]
-        return frame.astype(dict.fromkeys(numbers + counts, "float64"))
+        return frame.astype(dict.fromkeys(numbers, "float64"))
 
     def checksum(self) -> str:
         """Return the SHA-256 checksum of the results, without times, machine and commit.
@@ -195,8 +199,9 @@ class Store:
         regardless of their order and of interruptions.
         """
         digest = hashlib.sha256()
-        for row in self.execute(f"SELECT {_CONTENT_COLUMNS} FROM runs ORDER BY 1, 2, 3, 4"):
-            content = [zlib.decompress(v).decode() if isinstance(v, bytes) else v for v in row]
+        for row in self._rows(f"SELECT {_CONTENT_COLUMNS} FROM runs ORDER BY 1, 2, 3, 4"):
+            with self._damage_named(row[:4]):
+                content = [zlib.decompress(v).decode() if isinstance(v, bytes) else v for v in row]
             digest.update(json.dumps(content, separators=(",", ":")).encode())
             digest.update(b"\n")
         return digest.hexdigest()
@@ -216,7 +221,7 @@ class Store:
             ("commit", "git_commit"),
             ("machine", "machine"),
         ):
-            values = self.execute(f"SELECT DISTINCT {column} FROM runs ORDER BY 1")
+            values = self._rows(f"SELECT DISTINCT {column} FROM runs ORDER BY 1")
             facts[label] = ", ".join(str(value) for (value,) in values if value) or "unknown"
         return facts
 
@@ -224,6 +229,27 @@ class Store:
         """Run one statement, with SQLite errors converted to `StoreError`."""
         with self._lock, self._explained():
             return self._connection.execute(sql, parameters)
+
+    def _rows(self, sql: str) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query; SQLite finds some damage only while it reads them."""
+        cursor = self.execute(sql)
+        while True:
+            with self._lock, self._explained():
+                rows = cursor.fetchmany(1000)
+            if not rows:
+                return
+            yield from rows
+
+    @contextmanager
+    def _damage_named(self, key: Sequence[Any]) -> Iterator[None]:
+        """Turn what unpacking a record raises into a `StoreError` that names the record."""
+        try:
+            yield
+        except (zlib.error, ValueError, TypeError, AttributeError, OverflowError) as error:
+            raise StoreError(
+                f"{self.path}: the record of run {key[3]} of {key[1]} on {key[2]} (protocol "
+                f"{key[0]}) is damaged: {error!s:.200}; restore a backup, or delete the record"
+            ) from error
 
     @contextmanager
     def transaction(self) -> Iterator[Any]:
@@ -356,6 +382,17 @@ def _pack_curves(curves: dict[str, list[float]]) -> bytes:
     """Compress curves, rounded to six digits, which is enough for figures."""
     rounded = {name: [float(f"{v:.6g}") for v in values] for name, values in curves.items()}
     return zlib.compress(json.dumps(rounded, separators=(",", ":")).encode())
+
+
+def _check_numbers(entries: dict[str, Any], names: Iterable[str]) -> None:
+    # SQLite stores a value of any type in a column.
+    if not all(isinstance(entries[name], str) for name in ("protocol", "experiment", "dataset")):
+        raise ValueError("its name is not text")
+    if not isinstance(entries["run"], int):
+        raise ValueError("the number of the run is not a whole number")
+    for name in names:
+        if not isinstance(entries[name], int | float | None):
+            raise ValueError(f"{name} is not a number")
 
 
 def _unpack_curves(blob: bytes) -> dict[str, array[float]]:
