@@ -329,7 +329,7 @@ def gradient(
     (0.125, array([0.5, 0.5]))
     """
     loss = check_loss(loss, tree.n_outputs, tree.output_activation)
-    data = _Data(X, y, sample_weight, _Task(loss, tree.n_outputs, {tree.dtype}))
+    data = _Data(X, y, sample_weight, _Task(loss, tree.n_outputs, {tree.dtype}, {tree.dtype}))
     return _core.gradient(tree.core, data.core, data.weight, loss.name, loss.numbers, n_threads)
 
 
@@ -353,14 +353,15 @@ class _Task(NamedTuple):
     loss: Loss
     n_outputs: int
     dtypes: set[np.dtype[Any]]
+    target_dtypes: set[np.dtype[Any]]  # targets that are scaled on the way become float64 first
 
     @classmethod
     def of(cls, jobs: Sequence[TrainingJob]) -> _Task:
         loss = jobs[0].settings.loss
         assert isinstance(loss, Loss)
-        # targets that are scaled on the way have to be finite as they are only
-        dtypes = {job.tree.dtype for job in jobs if job.target_scaling is None}
-        return cls(loss, jobs[0].tree.n_outputs, dtypes or {np.dtype(np.float64)})
+        plain = {job.tree.dtype for job in jobs if job.target_scaling is None}
+        dtypes = {job.tree.dtype for job in jobs}
+        return cls(loss, jobs[0].tree.n_outputs, dtypes, plain or {np.dtype(np.float64)})
 
 
 class _Data:
@@ -401,7 +402,7 @@ def _as_targets(y: ArrayLike, name: str, task: _Task) -> Array:
         return np.ascontiguousarray(target, dtype=np.int32)
     if target.ndim not in (1, 2):
         raise ValueError(f"{name} must have one dimension, or two, it has {target.ndim}")
-    numbers = _as_numbers(target, name, task)
+    numbers = _as_numbers(target, name, task.target_dtypes)
     if task.loss.entry.needs_nonnegative_targets and numbers.size and numbers.min() < 0:
         raise ValueError(
             f"{name} has the value {numbers.min():g}: loss={task.loss.name!r} needs targets that "
@@ -413,7 +414,7 @@ def _as_targets(y: ArrayLike, name: str, task: _Task) -> Array:
 def _as_weights(
     weight: ArrayLike, name: str, n_rows: int, task: _Task, rows: str = "X"
 ) -> FloatArray:
-    numbers = _as_numbers(np.asarray(weight), name, task)
+    numbers = _as_numbers(np.asarray(weight), name, task.dtypes)
     if numbers.shape != (n_rows,):
         raise ValueError(f"{name} has {numbers.size} entries, {rows} has {n_rows} rows")
     if numbers.size and numbers.min() < 0:
@@ -422,13 +423,13 @@ def _as_weights(
     return numbers
 
 
-def _as_numbers(values: Array, name: str, task: _Task) -> FloatArray:
-    """Return float64 numbers, if they are finite in the dtypes of all trees too."""
+def _as_numbers(values: Array, name: str, dtypes: set[np.dtype[Any]]) -> FloatArray:
+    """Return float64 numbers, if they are finite in all these dtypes too."""
     try:
         numbers = np.ascontiguousarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name} must be numbers, got dtype {values.dtype}") from error
-    dtype = min(task.dtypes, key=lambda dtype: dtype.itemsize)
+    dtype = min(dtypes, key=lambda dtype: dtype.itemsize)
     finite = np.abs(numbers) <= np.finfo(dtype).max
     if not finite.all():
         at = tuple(np.argwhere(~finite)[0].tolist())
@@ -461,6 +462,9 @@ def _prepare(
         val_weight = _weights_of(
             job.validation_weight, "validation_weight", val_rows, judged, task, held_out is not None
         )
+        if val_weight is not None and not val_weight.any():
+            name = "w_val" if job.validation_weight is None else "validation_weight"
+            raise ValueError(f"{name} is zero for all rows: give some row a positive weight")
     if scaling is not None:
         offset, factor = _pair(scaling, job.tree.n_inputs, "input_scaling")
     if job.target_scaling is not None:
