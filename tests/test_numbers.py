@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import platform
+import shutil
+import subprocess
+
 import numpy as np
 import pytest
 
@@ -11,9 +15,11 @@ from bneuralt import (
     BNeuralTRegressor,
     NeuralTree,
     TrainingSettings,
+    _core,
     train,
 )
-from bneuralt.training import TrainingJob, train_many
+from bneuralt.training import TrainingDiverged, TrainingJob, train_many
+from bneuralt.tree.activations import activation_code
 
 X = np.random.default_rng(0).normal(size=(80, 3))
 LABELS = (X[:, 0] > 0).astype(int)
@@ -78,3 +84,104 @@ def test_validation_weights_that_are_all_zero_are_refused() -> None:
     job = TrainingJob(linear_tree(), SETTINGS, validation_rows=[0, 1], validation_weight=[0.0, 0.0])
     with pytest.raises(ValueError, match=r"^validation_weight is zero for all rows"):
         train_many([job], rows, y)
+
+
+@pytest.mark.parametrize("select", ["epoch", "update"])
+@pytest.mark.parametrize("batch_size", [1, 16])
+def test_scores_that_are_never_finite_are_no_selection(select: str, batch_size: int) -> None:
+    settings = TrainingSettings(
+        loss="squared_error", max_epochs=3, select=select, batch_size=batch_size
+    )
+    tree = NeuralTree(2, 1, [-1], [0], [0, 0], [0, 1], np.array([0, 1, -1], dtype="float32"))
+    rows = X[:, :2]
+    large = np.full((4, 2), 3e38)
+    tree = tree.with_parameters(np.array([0, 4, -4], dtype="float32"))  # infinity - infinity
+    with pytest.warns(TrainingDiverged, match="no score on the validation rows was finite"):
+        result = train(tree, rows, X[:, 0], settings=settings, validation=(large, np.zeros(4)))
+    assert result.status == "diverged"
+    assert result.best_epoch is None
+    np.testing.assert_array_equal(result.tree.parameters, tree.parameters)
+
+
+# -- instruction sets ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("seed", "activation", "optimizer", "batch_size", "rate"),
+    [
+        (0, "linear", "rmsprop", 1, 60.0),
+        (1, "linear", "adam", 40, 90.0),
+        (2, "leaky_relu", "rmsprop", 16, 90.0),
+        (3, "relu", "gd", 1, 10.0),
+        (4, "relu", "momentum", 16, 30.0),
+        (5, "tanh", "gd", 4, 50.0),
+    ],
+)
+def test_overflowing_runs_end_alike_with_every_instruction_set(
+    seed: int, activation: str, optimizer: str, batch_size: int, rate: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    rows, y = rng.normal(size=(40, 3)), rng.normal(size=40)
+    tree = NeuralTree.random(
+        3,
+        1,
+        max_depth=4,
+        activation=activation,
+        output_activation="linear",
+        dtype="float32",
+        random_state=seed,
+    )
+    settings = TrainingSettings(
+        loss="squared_error",
+        optimizer=optimizer,
+        learning_rate=rate,
+        schedule="constant",
+        batch_size=batch_size,
+        max_epochs=30,
+    )
+    used, ends = _core.engine(), {}
+    try:
+        for name in _core.engines():
+            _core.use_engine(name)
+            (result,) = train_many([TrainingJob(tree, settings)], rows, y)
+            ends[name] = result.status
+    finally:
+        _core.use_engine(used)
+    assert set(ends.values()) == {"diverged"}, ends
+
+
+@pytest.mark.parametrize("activation", ["tanh", "sigmoid"])
+def test_saturated_neurons_are_exactly_one(activation: str) -> None:
+    parameters = np.array([0.0, 1.0], dtype="float32")
+    tree = NeuralTree(1, 1, [-1], [activation_code(activation)], [0], [0], parameters)
+    used = _core.engine()
+    try:
+        for name in _core.engines():
+            _core.use_engine(name)
+            for n_rows in (1, 5, 200):
+                rows = np.full((n_rows, 1), 60.0)
+                np.testing.assert_array_equal(tree.forward(rows), 1.0, err_msg=name)
+    finally:
+        _core.use_engine(used)
+
+
+def test_only_the_kernels_of_wide_sets_hold_wide_instructions() -> None:
+    objdump = shutil.which("objdump")
+    if objdump is None:
+        pytest.skip("objdump is not installed")
+    if "x86" not in platform.machine():
+        pytest.skip("there is one instruction set on this processor")
+    command = [objdump, "-d", "-C", "--no-show-raw-insn", _core.__file__]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    function, n_functions, wide = "", 0, set()
+    for line in lines:
+        if line.endswith(">:"):
+            function = line
+            n_functions += 1
+        elif "%ymm" in line or "%zmm" in line:
+            wide.add(function)
+    if not any("bnt::avx2::" in name or "bnt::avx512::" in name for name in wide):
+        pytest.skip("the core was stripped of its symbols, or built without wide sets")
+    known = ("bnt::avx2::", "bnt::avx512::", "bnt::engine_avx2", "bnt::engine_avx512")
+    assert n_functions > 100
+    assert {name for name in wide if not any(part in name for part in known)} == set()

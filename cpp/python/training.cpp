@@ -11,7 +11,7 @@
 
 #include "../dispatch.hpp"
 #include "../jobs.hpp"
-#include "../random.hpp"
+#include "../order.hpp"
 #include "bindings.hpp"
 #include "signals.hpp"
 #include "weighted_tree.hpp"
