@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from threading import Event
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,6 +91,7 @@ def train(
     n_threads: int = 1,
     callback: Callable[[EpochState], Any] | None = None,
     optimizer_state: OptimizerState | None = None,
+    stop: Callable[[], Any] | Event | None = None,
 ) -> TrainingResult:
     """Train a tree by backpropagation.
 
@@ -120,6 +122,9 @@ def train(
         Called with an `EpochState` after each epoch; anything true ends the training.
     optimizer_state : OptimizerState, optional
         Continue where an earlier call ended.
+    stop : callable or threading.Event, optional
+        Asked every 40 ms, by the calling thread. Anything true, or an event that is set, ends the
+        training at once, as Ctrl-C does, but nothing is raised: the status is "interrupted".
 
     Returns
     -------
@@ -151,11 +156,15 @@ def train(
         input_scaling=input_scaling,
         n_threads=n_threads,
         callback=callback,
+        stop=stop,
     )
     if result.status == "diverged":
+        kept = "the best finite weights before that were kept"
+        what = f"the weights overflowed in epoch {result.n_epochs + 1}; {kept}"
+        if settings.select and result.n_epochs and result.best_epoch is None:
+            what = "no score on the validation rows was finite; the starting weights were kept"
         warnings.warn(
-            f"the weights overflowed in epoch {result.n_epochs + 1}; the best finite weights "
-            "before that were kept. A smaller learning_rate or a clip_norm helps",
+            f"{what}. A smaller learning_rate or a clip_norm helps",
             TrainingDiverged,
             stacklevel=2,
         )
@@ -174,6 +183,7 @@ def train_many(
     callback: Callable[[EpochState], Any] | None = None,
     progress: Callable[[int, TrainingResult], Any] | None = None,
     n_jobs: int | None = None,
+    stop: Callable[[], Any] | Event | None = None,
 ) -> list[TrainingResult]:
     """Train many trees on one table.
 
@@ -199,12 +209,15 @@ def train_many(
     n_jobs : int, optional
         How many jobs an iterator will give, if that is known: fewer threads are started for fewer
         jobs.
+    stop : callable or threading.Event, optional
+        As for `train`; ends all training.
 
     Returns
     -------
     list of TrainingResult
         In the order of the jobs. The status of those that were cut short or never begun, because
-        `progress` ended the training, is "interrupted"; of those that diverged, "diverged".
+        `progress` or `stop` ended the training, is "interrupted"; of those that diverged,
+        "diverged".
 
     Raises
     ------
@@ -275,6 +288,7 @@ def train_many(
         assert progress is not None
         return bool(progress(i, TrainingResult(taken[i].tree, result)))
 
+    asked: Any = stop.is_set if isinstance(stop, Event) else stop
     ready: Iterable[_core.Job] = prepared(jobs)
     if isinstance(jobs, Sequence):
         ready = list(ready)  # so that what is wrong with any of them is found before the first
@@ -286,6 +300,7 @@ def train_many(
         n_threads,
         None if callback is None else on_epoch,
         None if progress is None else on_job,
+        None if stop is None else lambda: bool(asked()),
     )
     # a list of jobs has a result for each, also for those that were not even taken
     untouched = (
