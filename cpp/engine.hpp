@@ -45,14 +45,18 @@ struct Tree {
     const double* phi64 = nullptr;
 
     template <class T>
-    const T* fixed_phi() const {
+    [[gnu::always_inline]] const T* fixed_phi() const {
         if constexpr (std::is_same_v<T, float>) return phi32;
         else return phi64;
     }
 };
 
-inline int n_weights(const Tree& t) { return 2 * t.n_nodes - t.n_outputs + t.n_leaves; }
-inline int n_parameters(const Tree& t) { return n_weights(t) + (t.phi_is_trained ? t.n_phi : 0); }
+[[gnu::always_inline]] inline int n_weights(const Tree& t) {
+    return 2 * t.n_nodes - t.n_outputs + t.n_leaves;
+}
+[[gnu::always_inline]] inline int n_parameters(const Tree& t) {
+    return n_weights(t) + (t.phi_is_trained ? t.n_phi : 0);
+}
 
 // Rows as the user gave them. What a kernel sees is (x - offset) * factor where those are given.
 struct Table {

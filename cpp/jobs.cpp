@@ -92,7 +92,7 @@ class SideBySide {
             stop_ = true;
         }
         if (workers.empty() && !failed_) InTurn(listener_).run(n_threads_each, run);
-        else serve(int(workers.size()));
+        else serve_or_stop(int(workers.size()));
         for (std::thread& worker : workers) worker.join();
         if (failed_) std::rethrow_exception(failed_);
     }
@@ -149,6 +149,18 @@ class SideBySide {
         return true;
     }
 
+    // Workers never wait for a calling thread that has thrown.
+    void serve_or_stop(int n_workers) {
+        try {
+            serve(n_workers);
+        } catch (...) {
+            const std::lock_guard lock(mutex_);
+            if (!failed_) failed_ = std::current_exception();
+            stop_ = abandoned_ = true;
+            to_workers_.notify_all();
+        }
+    }
+
     // The calling thread: prepares jobs and answers until all workers have ended.
     void serve(int n_workers) {
         std::unique_lock lock(mutex_);
@@ -190,8 +202,8 @@ class SideBySide {
         std::unique_lock lock(mutex_);
         questions_.push_back(&question);
         to_caller_.notify_one();
-        to_workers_.wait(lock, [&] { return question.answered; });
-        return question.stop;
+        to_workers_.wait(lock, [&] { return question.answered || abandoned_; });
+        return question.stop || abandoned_;
     }
 
     static bool interrupted(void* context) { return static_cast<Asker*>(context)->all->stop_; }
@@ -203,7 +215,7 @@ class SideBySide {
     JobListener& listener_;
     const bool wants_epochs_, wants_jobs_;
     int n_prepared_ = 0, n_ended_ = 0;
-    bool exhausted_ = false;
+    bool exhausted_ = false, abandoned_ = false;
     std::atomic<bool> stop_{false};
     std::mutex mutex_;
     std::condition_variable to_caller_, to_workers_;

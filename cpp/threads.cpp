@@ -1,6 +1,7 @@
 #include "threads.hpp"
 
 #include <system_error>
+#include <utility>
 
 namespace bnt {
 
@@ -31,18 +32,29 @@ ThreadTeam::ThreadTeam(int n_threads) {
         for (int t = 1; t < n_threads; ++t) workers_.emplace_back([this, t] { serve(t); });
     } catch (const std::system_error&) {
         // the system has no more threads to give: those there are do the work
+    } catch (...) {
+        close();  // a thread that is not joined would end the process
+        throw;
     }
 }
 
-ThreadTeam::~ThreadTeam() {
+ThreadTeam::~ThreadTeam() { close(); }
+
+void ThreadTeam::close() {
     closing_ = true;
     round_.fetch_add(1);
     round_.notify_all();
     for (auto& worker : workers_) worker.join();
 }
 
+// What an item throws is kept for the calling thread; the items that are left are not begun.
 void ThreadTeam::take_items(int thread) {
-    for (int i; (i = next_item_.fetch_add(1)) < n_items_;) work_(context_, i, thread);
+    try {
+        for (int i; (i = next_item_.fetch_add(1)) < n_items_;) work_(context_, i, thread);
+    } catch (...) {
+        next_item_ = n_items_;
+        if (!has_failed_.exchange(true)) failed_ = std::current_exception();
+    }
 }
 
 void ThreadTeam::serve(int thread) {
@@ -71,6 +83,7 @@ void ThreadTeam::run(Work work, void* context, int n_items) {
     take_items(0);
     for (int left; (left = busy_.load(std::memory_order_acquire)) != 0;)
         wait_while_equal(busy_, left);
+    if (has_failed_.exchange(false)) std::rethrow_exception(std::exchange(failed_, nullptr));
 }
 
 }  // namespace bnt

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <thread>
 #include <vector>
 
@@ -18,8 +19,9 @@ class ThreadTeam {
 
     int size() const { return int(workers_.size()) + 1; }
 
-    // Runs work(context, item, thread) for every item; which thread takes which item is not
-    // fixed, so results must not depend on it. `thread` is 0 in the calling thread.
+    // Runs work(context, item, thread) for every item; throws what one of them throws. Which thread
+    // takes which item is not fixed, so results must not depend on it. `thread` is 0 in the calling
+    // thread.
     void run(Work work, void* context, int n_items);
 
     // The same for any callable f(item, thread).
@@ -30,6 +32,7 @@ class ThreadTeam {
     }
 
   private:
+    void close();
     void take_items(int thread);
     void serve(int thread);
 
@@ -39,7 +42,8 @@ class ThreadTeam {
     int n_items_ = 0;
     std::atomic<int> next_item_{0}, busy_{0};
     std::atomic<unsigned> round_{0};
-    std::atomic<bool> closing_{false};
+    std::atomic<bool> closing_{false}, has_failed_{false};
+    std::exception_ptr failed_;
 };
 
 }  // namespace bnt

@@ -107,7 +107,8 @@ void count_wrong(const OutputBlock<T, R>& block, const T* out, double (&error)[R
     T top[R];
     int best[R];
     largest<T, R>(out, block.n_outputs, top, best);
-    for (int r = 0; r < block.count; ++r) error[r] = indicator<T, R>(best[r] != block.label(r));
+    for (int r = 0; r < block.count; ++r)  // NaN is never right
+        error[r] = indicator<T, R>((best[r] != block.label(r)) | !(top[r] == top[r]));
 }
 
 // Losses that compare each output with its own target. Own has

@@ -124,6 +124,19 @@ class FlushDenormals {
 
   private:
     unsigned saved_;
+#elif defined(__aarch64__)
+    FlushDenormals() : saved_(control()) { set_control(saved_ | (uint64_t(1) << 24)); }  // FZ
+    ~FlushDenormals() { set_control(saved_); }
+
+  private:
+    static uint64_t control() {
+        uint64_t value;
+        asm volatile("mrs %0, fpcr" : "=r"(value));
+        return value;
+    }
+    static void set_control(uint64_t value) { asm volatile("msr fpcr, %0" : : "r"(value)); }
+
+    uint64_t saved_;
 #endif
 };
 

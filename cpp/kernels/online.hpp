@@ -87,9 +87,10 @@ class OneRow {
             const Vec<T> delta = load(above + c), value = load(h + c);
             const Vec<T> z = A::keeps_sum ? load(sums_ + level * W + c) : Vec<T>{};
             const Phi<T> phi = phi_of<A>(level, c);
-            const Vec<T> by_value = edge(c) * delta;
+            [[maybe_unused]] const Vec<T> by_value = edge(c) * delta;
             if (level > 0) put(g.edge + c, delta * value);
-            put(g.bias + c, A::template slope<T>(z, value, phi) * by_value);
+            // in this order, as in PermutedRow: where the slope is 0, the product cannot overflow
+            put(g.bias + c, (A::template slope<T>(z, value, phi) * edge(c)) * delta);
             if constexpr (A::parameters.size() > 0)
                 if (t_.phi_is_trained) put_phi<A>(c, n, z, value, phi, by_value, g);
         });

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../order.hpp"
 #include "../threads.hpp"
 #include "forward.hpp"
 #include "sample.hpp"
@@ -74,8 +75,7 @@ class UpdateScorer {
 
     // Puts the rows that cost most first. Worth doing when what is costly has changed.
     void arrange() {
-        std::stable_sort(order_.get(), order_.get() + n_rows_,
-                         [&](int32_t a, int32_t b) { return memory_[a] > memory_[b]; });
+        most_costly_first(memory_.get(), n_rows_, order_.get());
         for (int64_t first = 0; first < n_rows_; first += R)
             sample_.template load<R>(order_.get() + first, count(first), block(first));
     }
@@ -101,7 +101,7 @@ class UpdateScorer {
             const double cost =
                 double(out.weight(r)) * (monitor_ == Monitor::loss ? loss[r] : error[r]);
             cost_[rows[r]] = cost;
-            memory_[rows[r]] = 0.9 * memory_[rows[r]] + cost;
+            memory_[rows[r]] = 0.9 * memory_[rows[r]] + (std::isfinite(cost) ? cost : 0.0);
             sum += cost;
         }
         return sum;

@@ -235,7 +235,9 @@ BNT_INLINE Vec<T> reciprocal(Vec<T> x) {
         Vec<T> e = (Vec<T>)_mm512_rcp14_ps((__m512)x);
         return e + e * (T(1) - x * e);
 #elif defined(__AVX2__)
+        // two steps: one leaves saturated neurons just below 1, so that they would go on learning
         Vec<T> e = (Vec<T>)_mm256_rcp_ps((__m256)x);
+        e = e + e * (T(1) - x * e);
         return e + e * (T(1) - x * e);
 #endif
     }
@@ -266,7 +268,7 @@ BNT_INLINE Vec<T> hyperbolic_tangent(Vec<T> x) {
     return x;
 }
 
-// 1/sqrt(x) for x > 0.
+// 1/sqrt(x) for x > 0; NaN for infinity, so that training that overflows ends.
 template <class T>
 BNT_INLINE Vec<T> inverse_sqrt(Vec<T> x) {
     if constexpr (sizeof(T) == 4) {
@@ -278,7 +280,7 @@ BNT_INLINE Vec<T> inverse_sqrt(Vec<T> x) {
         return e + e * (T(0.5) - (T(0.5) * x) * (e * e));
 #endif
     }
-    return T(1) / square_root<T>(x);
+    return T(1) / square_root<T>(x) + (x - x);
 }
 
 // Where the processor can permute a vector: `permuted` fills every lane with one entry of the

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "../random.hpp"
+#include "../order.hpp"
 #include "backward.hpp"
 #include "online.hpp"
 #include "optimizers.hpp"
@@ -296,7 +296,9 @@ class Trainer {
     // The weights that are given back: the selected ones; without selection the last, unless
     // they are not finite any more.
     void finish(Status status) {
-        outcome_.status = status;
+        // if no score was ever finite, nothing could be selected
+        const bool no_score = selecting() && outcome_.best_epoch < 0 && outcome_.n_epochs > 0;
+        outcome_.status = no_score && status != Status::interrupted ? Status::diverged : status;
         const bool last_is_best =
             !selecting() && status != Status::diverged && all_finite(theta_.get(), layout_.size);
         if (!last_is_best) std::memcpy(theta_.get(), best_.get(), sizeof(T) * layout_.size);

@@ -49,7 +49,7 @@ nb::object described(const ForwardProblem& problem) {
 template <class F>
 void without_gil(bool wanted, F&& f) {
     if (!wanted) return f();  // over before another thread could use the GIL
-    nb::gil_scoped_release release;
+    GilRelease release;
     f();
 }
 

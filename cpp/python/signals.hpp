@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "../engine.hpp"
+#include "gil.hpp"
 
 namespace bnt {
 
@@ -14,7 +15,7 @@ class SignalCheck {
   public:
     // Whether a signal handler has raised; takes the GIL.
     bool raised() {
-        nanobind::gil_scoped_acquire gil;
+        GilAcquire gil;
         keep([] {
             if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
             return false;
@@ -26,7 +27,7 @@ class SignalCheck {
     template <class F>
     bool keep(F&& f) {
         try {
-            return f();
+            return unless_ending(f);
         } catch (...) {
             if (!error_) error_ = std::current_exception();
             return true;

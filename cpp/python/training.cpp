@@ -11,7 +11,7 @@
 
 #include "../dispatch.hpp"
 #include "../jobs.hpp"
-#include "../random.hpp"
+#include "../order.hpp"
 #include "bindings.hpp"
 #include "signals.hpp"
 #include "weighted_tree.hpp"
@@ -391,13 +391,13 @@ class PythonListener : public JobListener {
     };
 
     PythonListener(nb::object jobs, const Data& data, const Data* validation, nb::object on_epoch,
-                   nb::object on_job)
+                   nb::object on_job, nb::object stop)
         : jobs_(nb::iter(jobs)), data_(data), validation_(validation),
-          on_epoch_(std::move(on_epoch)), on_job_(std::move(on_job)),
+          on_epoch_(std::move(on_epoch)), on_job_(std::move(on_job)), stop_(std::move(stop)),
           wants_epochs_(!on_epoch_.is_none()), wants_jobs_(!on_job_.is_none()) {}
 
     void* next_job() override {
-        nb::gil_scoped_acquire gil;
+        GilAcquire gil;
         void* next = nullptr;
         signals_.keep([&] {
             nb::object entry = nb::steal(PyIter_Next(jobs_.ptr()));
@@ -415,12 +415,18 @@ class PythonListener : public JobListener {
         return next;
     }
 
-    bool interrupted() override { return signals_.raised(); }
+    // Ctrl-C, or what `stop` says; once it has said yes, it is not asked again.
+    bool interrupted() override {
+        if (stopped_ || signals_.raised()) return true;
+        if (!asks_) return false;
+        GilAcquire gil;
+        return stopped_ = signals_.keep([&] { return as_bool(stop_(), "what stop returns"); });
+    }
     bool wants_epochs() const override { return wants_epochs_; }
     bool wants_jobs() const override { return wants_jobs_; }
 
     bool epoch_done(int number, const EpochReport& r) override {
-        nb::gil_scoped_acquire gil;
+        GilAcquire gil;
         return signals_.keep([&] {
             const size_t n = size_t(r.n_parameters);
             nb::object weights = items_[number].job->single_precision()
@@ -433,7 +439,7 @@ class PythonListener : public JobListener {
     }
 
     bool job_done(int number) override {
-        nb::gil_scoped_acquire gil;
+        GilAcquire gil;
         return signals_.keep([&] {
             return as_bool(on_job_(number, Result(items_[number].result)),
                            "what a callback returns");
@@ -451,21 +457,21 @@ class PythonListener : public JobListener {
     nb::iterator jobs_;
     const Data& data_;
     const Data* validation_;
-    nb::object on_epoch_, on_job_;
-    bool wants_epochs_, wants_jobs_;
+    nb::object on_epoch_, on_job_, stop_;
+    bool wants_epochs_, wants_jobs_, asks_ = !stop_.is_none(), stopped_ = false;
     std::deque<Item> items_;  // items stay where they are: workers write to them
     std::vector<nb::object> alive_;
     SignalCheck signals_;
 };
 
 nb::tuple train(nb::object jobs, nb::handle expected, const Data& data, const Data* validation,
-                nb::handle threads, nb::object on_epoch, nb::object on_job) {
+                nb::handle threads, nb::object on_epoch, nb::object on_job, nb::object stop) {
     const int n_threads = as_threads(threads);
     const int n_expected = int(as_whole(expected, "n_expected", 0, INT32_MAX));
     PythonListener listener(std::move(jobs), data, validation, std::move(on_epoch),
-                            std::move(on_job));
+                            std::move(on_job), std::move(stop));
     {
-        nb::gil_scoped_release release;
+        GilRelease release;
         run_jobs(
             n_expected, n_threads,
             [](void* job, int n, const Hooks& hooks) {
@@ -490,7 +496,7 @@ nb::tuple gradient(const WeightedTree& weighted, const Data& data, nb::handle we
         std::vector<T> g(size_t(n_parameters(t)));
         double value;
         {
-            nb::gil_scoped_release release;
+            GilRelease release;
             value = engine().kernels<T>().gradient(t, weighted.theta<T>(), sample, settings,
                                                    n_threads, g.data());
         }
@@ -526,7 +532,7 @@ nb::object first_not_finite(nb::handle rows) {
     };
     int64_t at = -1;
     {
-        nb::gil_scoped_release release;
+        GilRelease release;
         if (X.dtype() == nb::dtype<double>()) at = scan(double{});
         else if (X.dtype() == nb::dtype<float>()) at = scan(float{});
     }
@@ -604,14 +610,15 @@ void bind_training(nb::module_& m) {
             nb::sig("def history(self) -> numpy.typing.NDArray[numpy.float64]"))
         .def_ro("seconds", &Result::seconds);
     m.def("train", &train, "jobs"_a, "n_expected"_a, "data"_a, "validation"_a.none(), "n_threads"_a,
-          "on_epoch"_a.none(), "on_job"_a.none(),
+          "on_epoch"_a.none(), "on_job"_a.none(), "stop"_a.none(),
           "Train trees; return the results and what was raised meanwhile, or None.\n\n"
           "Jobs are taken from an iterable when a thread is about to become free; `n_expected` "
-          "says how many there will be.",
+          "says how many there will be. `stop` is asked several times a second whether to end.",
           nb::sig("def train(jobs: collections.abc.Iterable[Job], n_expected: int, data: Data, "
                   "validation: Data | None, n_threads: int, "
                   "on_epoch: collections.abc.Callable[..., bool] | None, "
-                  "on_job: collections.abc.Callable[[int, Result], bool] | None) -> "
+                  "on_job: collections.abc.Callable[[int, Result], bool] | None, "
+                  "stop: collections.abc.Callable[[], bool] | None) -> "
                   "tuple[list[Result], BaseException | None]"));
     m.def(
         "untouched", [](const Job& job) { return job.untouched(); }, "job"_a,

@@ -150,11 +150,11 @@ class Result:
     @property
     def seconds(self) -> float: ...
 
-def train(jobs: Iterable[Job], n_expected: int, data: Data, validation: Data | None, n_threads: int, on_epoch: Callable[..., bool] | None, on_job: Callable[[int, Result], bool] | None) -> tuple[list[Result], BaseException | None]:
+def train(jobs: Iterable[Job], n_expected: int, data: Data, validation: Data | None, n_threads: int, on_epoch: Callable[..., bool] | None, on_job: Callable[[int, Result], bool] | None, stop: Callable[[], bool] | None) -> tuple[list[Result], BaseException | None]:
     """
     Train trees; return the results and what was raised meanwhile, or None.
 
-    Jobs are taken from an iterable when a thread is about to become free; `n_expected` says how many there will be.
+    Jobs are taken from an iterable when a thread is about to become free; `n_expected` says how many there will be. `stop` is asked several times a second whether to end.
     """
 
 def untouched(job: Job) -> Result:

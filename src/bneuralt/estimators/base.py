@@ -291,7 +291,7 @@ class RegressorTask(RegressorMixin):
 
     def _learn_target_scaling(self, rows: Rows, constant: float) -> Scaling | None:
         kind = "standard" if self.output_activation == "linear" else "minmax"
-        return learn_scaling(kind, rows.y[:, np.newaxis], rows.weight, constant)
+        return learn_scaling(kind, rows.y[:, np.newaxis], rows.weight, constant, "y")
 
     def _error_unit(self, target: Array, weight: FloatArray) -> float:
         """Return the error of always predicting the mean: what r2 compares errors with."""

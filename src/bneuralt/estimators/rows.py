@@ -181,7 +181,17 @@ def read_weights(sample_weight: Any, X: Array) -> Array:
     weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not weight.any():
         raise ValueError("sample_weight is zero for all rows: give some row a positive weight.")
+    if not _has_finite_sum(weight):
+        raise ValueError(
+            f"sample_weight is as large as {weight.max():g}, and the sum of all weights overflows: "
+            "divide the weights by a common number"
+        )
     return weight
+
+
+def _has_finite_sum(weight: FloatArray) -> bool:
+    with np.errstate(over="ignore"):
+        return bool(np.isfinite(weight.sum()))
 
 
 def class_weights(class_weight: Any, classes: Array, rows: Rows) -> Array:
@@ -199,11 +209,20 @@ def class_weights(class_weight: Any, classes: Array, rows: Rows) -> Array:
         per_class = rows.weight.sum() / (classes.size * np.where(totals > 0, totals, np.inf))
     else:
         per_class = compute_class_weight(class_weight, classes=classes, y=classes)
-    if not per_class.any() or (per_class < 0).any():
+    if not per_class.any() or (per_class < 0).any() or not np.isfinite(per_class).all():
         raise ValueError(
-            f"class_weight={class_weight!r}: weights must not be negative, and not all zero."
+            f"class_weight={class_weight!r}: weights must be finite, not negative, and not all "
+            "zero."
         )
-    return per_class[rows.y]
+    factor: Array = per_class[rows.y]
+    with np.errstate(over="ignore"):
+        product = rows.weight * factor
+    if not _has_finite_sum(product):
+        raise ValueError(
+            f"class_weight={class_weight!r}: the sum of the weights of all rows overflows; use "
+            "smaller numbers."
+        )
+    return factor
 
 
 def _refuse_many_targets(estimator: Any, y: Any) -> None:

@@ -32,13 +32,17 @@ class Scaling(NamedTuple):
     @property
     def fits_float32(self) -> bool:
         """Whether a tree with this scaling folded in may keep float32 weights."""
-        used = self.factor[self.factor != 0.0]
+        used = np.abs(self.factor[self.factor != 0.0])
         in_range = (used < LARGEST_FACTOR) & (used > 1 / LARGEST_FACTOR)
         return bool(in_range.all() and np.all(np.abs(self.offset * self.factor) < LARGEST_OFFSET))
 
 
 def learn_scaling(
-    kind: str | None, X: FloatArray, weight: FloatArray, constant: float = 0.0
+    kind: str | None,
+    X: FloatArray,
+    weight: FloatArray,
+    constant: float = 0.0,
+    name: str | None = None,
 ) -> Scaling | None:
     """Learn how to scale each column.
 
@@ -51,6 +55,8 @@ def learn_scaling(
         How much each row counts for the mean and the variance.
     constant : float
         The factor of columns that do not vary. With 0 they have no influence from then on.
+    name : str, optional
+        What messages call the values; by default column so and so of X.
 
     Examples
     --------
@@ -63,9 +69,10 @@ def learn_scaling(
     with np.errstate(over="ignore"):
         span = high - low
     if not np.isfinite(span).all():
+        name = name or f"column {int(np.argmin(np.isfinite(span)))} of X"
         raise ValueError(
-            f"the values of column {int(np.argmin(np.isfinite(span)))} of X are so far apart that "
-            "their difference overflows: rescale the column, for instance by its logarithm"
+            f"the values of {name} are so far apart that their difference overflows: rescale "
+            "them, for instance by their logarithm"
         )
     precision = np.finfo(X.dtype if X.dtype.kind == "f" else np.float64).eps
     varies = span > np.maximum(4 * precision * np.maximum(np.abs(low), np.abs(high)), 1e-300)
@@ -116,7 +123,15 @@ def fold(tree: NeuralTree, inputs: Scaling | None, target: Scaling | None) -> Ne
         (offset,), (factor,) = target
         folded = folded.with_output_scaling(offset, 1.0 / factor if factor else 0.0)
     fits = all(scaling.fits_float32 for scaling in (inputs, target) if scaling is not None)
+    if target is not None and not target.factor.all():
+        fits = fits and _is_float32(target.offset)  # a constant is predicted as it was given
     return folded.astype(tree.dtype) if fits else folded
+
+
+def _is_float32(values: FloatArray) -> bool:
+    """Return whether numbers are the same in float32."""
+    with np.errstate(over="ignore"):
+        return bool(np.all(values.astype(np.float32) == values))
 
 
 def _with_linear_root(tree: NeuralTree) -> NeuralTree:

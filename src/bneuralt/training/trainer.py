@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from threading import Event
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,6 +91,7 @@ def train(
     n_threads: int = 1,
     callback: Callable[[EpochState], Any] | None = None,
     optimizer_state: OptimizerState | None = None,
+    stop: Callable[[], Any] | Event | None = None,
 ) -> TrainingResult:
     """Train a tree by backpropagation.
 
@@ -120,6 +122,9 @@ def train(
         Called with an `EpochState` after each epoch; anything true ends the training.
     optimizer_state : OptimizerState, optional
         Continue where an earlier call ended.
+    stop : callable or threading.Event, optional
+        Asked every 40 ms, by the calling thread. Anything true, or an event that is set, ends the
+        training at once, as Ctrl-C does, but nothing is raised: the status is "interrupted".
 
     Returns
     -------
@@ -151,11 +156,15 @@ def train(
         input_scaling=input_scaling,
         n_threads=n_threads,
         callback=callback,
+        stop=stop,
     )
     if result.status == "diverged":
+        kept = "the best finite weights before that were kept"
+        what = f"the weights overflowed in epoch {result.n_epochs + 1}; {kept}"
+        if settings.select and result.n_epochs and result.best_epoch is None:
+            what = "no score on the validation rows was finite; the starting weights were kept"
         warnings.warn(
-            f"the weights overflowed in epoch {result.n_epochs + 1}; the best finite weights "
-            "before that were kept. A smaller learning_rate or a clip_norm helps",
+            f"{what}. A smaller learning_rate or a clip_norm helps",
             TrainingDiverged,
             stacklevel=2,
         )
@@ -174,6 +183,7 @@ def train_many(
     callback: Callable[[EpochState], Any] | None = None,
     progress: Callable[[int, TrainingResult], Any] | None = None,
     n_jobs: int | None = None,
+    stop: Callable[[], Any] | Event | None = None,
 ) -> list[TrainingResult]:
     """Train many trees on one table.
 
@@ -199,12 +209,15 @@ def train_many(
     n_jobs : int, optional
         How many jobs an iterator will give, if that is known: fewer threads are started for fewer
         jobs.
+    stop : callable or threading.Event, optional
+        As for `train`; ends all training.
 
     Returns
     -------
     list of TrainingResult
         In the order of the jobs. The status of those that were cut short or never begun, because
-        `progress` ended the training, is "interrupted"; of those that diverged, "diverged".
+        `progress` or `stop` ended the training, is "interrupted"; of those that diverged,
+        "diverged".
 
     Raises
     ------
@@ -275,6 +288,7 @@ def train_many(
         assert progress is not None
         return bool(progress(i, TrainingResult(taken[i].tree, result)))
 
+    asked: Any = stop.is_set if isinstance(stop, Event) else stop
     ready: Iterable[_core.Job] = prepared(jobs)
     if isinstance(jobs, Sequence):
         ready = list(ready)  # so that what is wrong with any of them is found before the first
@@ -286,6 +300,7 @@ def train_many(
         n_threads,
         None if callback is None else on_epoch,
         None if progress is None else on_job,
+        None if stop is None else lambda: bool(asked()),
     )
     # a list of jobs has a result for each, also for those that were not even taken
     untouched = (
@@ -329,7 +344,7 @@ def gradient(
     (0.125, array([0.5, 0.5]))
     """
     loss = check_loss(loss, tree.n_outputs, tree.output_activation)
-    data = _Data(X, y, sample_weight, _Task(loss, tree.n_outputs, {tree.dtype}))
+    data = _Data(X, y, sample_weight, _Task(loss, tree.n_outputs, {tree.dtype}, {tree.dtype}))
     return _core.gradient(tree.core, data.core, data.weight, loss.name, loss.numbers, n_threads)
 
 
@@ -353,14 +368,15 @@ class _Task(NamedTuple):
     loss: Loss
     n_outputs: int
     dtypes: set[np.dtype[Any]]
+    target_dtypes: set[np.dtype[Any]]  # targets that are scaled on the way become float64 first
 
     @classmethod
     def of(cls, jobs: Sequence[TrainingJob]) -> _Task:
         loss = jobs[0].settings.loss
         assert isinstance(loss, Loss)
-        # targets that are scaled on the way have to be finite as they are only
-        dtypes = {job.tree.dtype for job in jobs if job.target_scaling is None}
-        return cls(loss, jobs[0].tree.n_outputs, dtypes or {np.dtype(np.float64)})
+        plain = {job.tree.dtype for job in jobs if job.target_scaling is None}
+        dtypes = {job.tree.dtype for job in jobs}
+        return cls(loss, jobs[0].tree.n_outputs, dtypes, plain or {np.dtype(np.float64)})
 
 
 class _Data:
@@ -401,7 +417,7 @@ def _as_targets(y: ArrayLike, name: str, task: _Task) -> Array:
         return np.ascontiguousarray(target, dtype=np.int32)
     if target.ndim not in (1, 2):
         raise ValueError(f"{name} must have one dimension, or two, it has {target.ndim}")
-    numbers = _as_numbers(target, name, task)
+    numbers = _as_numbers(target, name, task.target_dtypes)
     if task.loss.entry.needs_nonnegative_targets and numbers.size and numbers.min() < 0:
         raise ValueError(
             f"{name} has the value {numbers.min():g}: loss={task.loss.name!r} needs targets that "
@@ -413,7 +429,7 @@ def _as_targets(y: ArrayLike, name: str, task: _Task) -> Array:
 def _as_weights(
     weight: ArrayLike, name: str, n_rows: int, task: _Task, rows: str = "X"
 ) -> FloatArray:
-    numbers = _as_numbers(np.asarray(weight), name, task)
+    numbers = _as_numbers(np.asarray(weight), name, task.dtypes)
     if numbers.shape != (n_rows,):
         raise ValueError(f"{name} has {numbers.size} entries, {rows} has {n_rows} rows")
     if numbers.size and numbers.min() < 0:
@@ -422,13 +438,13 @@ def _as_weights(
     return numbers
 
 
-def _as_numbers(values: Array, name: str, task: _Task) -> FloatArray:
-    """Return float64 numbers, if they are finite in the dtypes of all trees too."""
+def _as_numbers(values: Array, name: str, dtypes: set[np.dtype[Any]]) -> FloatArray:
+    """Return float64 numbers, if they are finite in all these dtypes too."""
     try:
         numbers = np.ascontiguousarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name} must be numbers, got dtype {values.dtype}") from error
-    dtype = min(task.dtypes, key=lambda dtype: dtype.itemsize)
+    dtype = min(dtypes, key=lambda dtype: dtype.itemsize)
     finite = np.abs(numbers) <= np.finfo(dtype).max
     if not finite.all():
         at = tuple(np.argwhere(~finite)[0].tolist())
@@ -461,6 +477,9 @@ def _prepare(
         val_weight = _weights_of(
             job.validation_weight, "validation_weight", val_rows, judged, task, held_out is not None
         )
+        if val_weight is not None and not val_weight.any():
+            name = "w_val" if job.validation_weight is None else "validation_weight"
+            raise ValueError(f"{name} is zero for all rows: give some row a positive weight")
     if scaling is not None:
         offset, factor = _pair(scaling, job.tree.n_inputs, "input_scaling")
     if job.target_scaling is not None:

@@ -1,9 +1,10 @@
-// The order of examples: a permutation that depends on (seed, epoch, n) and on nothing else.
-#pragma once
+#include "order.hpp"
 
-#include <cstdint>
+#include <algorithm>
 
 namespace bnt {
+
+namespace {
 
 // SplitMix64 (Steele, Lea and Flood 2014): a counter passed through a mixer.
 struct SplitMix64 {
@@ -16,7 +17,9 @@ struct SplitMix64 {
     }
 };
 
-inline void epoch_order(uint64_t seed, uint64_t epoch, int64_t n, int32_t* order) {
+}  // namespace
+
+void epoch_order(uint64_t seed, uint64_t epoch, int64_t n, int32_t* order) {
     SplitMix64 mixer{seed};
     SplitMix64 random{mixer.next() + epoch * 0xd1342543de82ef95ull};
     for (int64_t i = 0; i < n; ++i) order[i] = int32_t(i);
@@ -26,6 +29,10 @@ inline void epoch_order(uint64_t seed, uint64_t epoch, int64_t n, int32_t* order
         order[i] = order[j];
         order[j] = swap;
     }
+}
+
+void most_costly_first(const double* cost, int64_t n, int32_t* rows) {
+    std::stable_sort(rows, rows + n, [&](int32_t a, int32_t b) { return cost[a] > cost[b]; });
 }
 
 }  // namespace bnt

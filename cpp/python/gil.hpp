@@ -1,0 +1,73 @@
+// Releasing and taking the GIL, also while the interpreter ends.
+//
+// A thread that wants the GIL after the interpreter has begun to end is ended by Python, by an
+// exception that must not be caught and cannot pass nanobind: the process would abort. Such a
+// thread sleeps instead, until the process is gone (as Python itself has it do from 3.14 on).
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#if defined(__GLIBCXX__) || defined(_LIBCPP_VERSION)
+#include <cxxabi.h>
+#endif
+
+#include <chrono>
+#include <thread>
+
+namespace bnt {
+
+[[noreturn]] inline void sleep_forever() {
+    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
+inline bool interpreter_is_ending() {
+#if PY_VERSION_HEX >= 0x030d0000
+    return Py_IsFinalizing() || !Py_IsInitialized();
+#else
+    return _Py_IsFinalizing() || !Py_IsInitialized();
+#endif
+}
+
+// Calls f, which takes the GIL or runs Python code.
+template <class F>
+auto unless_ending(F&& f) {
+#if defined(__GLIBCXX__)
+    try {
+        return f();
+    } catch (const abi::__forced_unwind&) {
+        sleep_forever();
+    }
+#else
+    return f();
+#endif
+}
+
+class GilRelease {
+  public:
+    GilRelease() : state_(PyEval_SaveThread()) {}
+    ~GilRelease() {
+        if (interpreter_is_ending()) sleep_forever();
+        unless_ending([this] { PyEval_RestoreThread(state_); });
+    }
+    GilRelease(const GilRelease&) = delete;
+    GilRelease& operator=(const GilRelease&) = delete;
+
+  private:
+    PyThreadState* state_;
+};
+
+class GilAcquire {
+  public:
+    GilAcquire() {
+        if (interpreter_is_ending()) sleep_forever();
+        state_ = unless_ending([] { return PyGILState_Ensure(); });
+    }
+    ~GilAcquire() { PyGILState_Release(state_); }
+    GilAcquire(const GilAcquire&) = delete;
+    GilAcquire& operator=(const GilAcquire&) = delete;
+
+  private:
+    PyGILState_STATE state_;
+};
+
+}  // namespace bnt
