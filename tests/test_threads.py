@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from bneuralt import NeuralTree, TrainingSettings, train
-from bneuralt.training import TrainingJob, TrainingResult, train_many
+from bneuralt.training import TrainingJob, train_many
 
 DAEMON = """
 import sys, threading, time
@@ -82,7 +82,7 @@ def test_a_flag_ends_a_long_epoch_in_a_worker_thread(
 ) -> None:
     rows = np.tile(X, (40, 1))  # one epoch of a second or more
 
-    def run(flag: threading.Event) -> TrainingResult:
+    def run(flag: threading.Event) -> Any:
         stop = flag.is_set if as_callable else flag
         return train(TREE, rows, rows[:, 0], settings=settings(batch_size), stop=stop)
 

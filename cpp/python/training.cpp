@@ -610,7 +610,7 @@ void bind_training(nb::module_& m) {
             nb::sig("def history(self) -> numpy.typing.NDArray[numpy.float64]"))
         .def_ro("seconds", &Result::seconds);
     m.def("train", &train, "jobs"_a, "n_expected"_a, "data"_a, "validation"_a.none(), "n_threads"_a,
-          "on_epoch"_a.none(), "on_job"_a.none(), "stop"_a.none(),
+          "on_epoch"_a.none(), "on_job"_a.none(), "stop"_a = nb::none(),
           "Train trees; return the results and what was raised meanwhile, or None.\n\n"
           "Jobs are taken from an iterable when a thread is about to become free; `n_expected` "
           "says how many there will be. `stop` is asked several times a second whether to end.",
@@ -618,7 +618,7 @@ void bind_training(nb::module_& m) {
                   "validation: Data | None, n_threads: int, "
                   "on_epoch: collections.abc.Callable[..., bool] | None, "
                   "on_job: collections.abc.Callable[[int, Result], bool] | None, "
-                  "stop: collections.abc.Callable[[], bool] | None) -> "
+                  "stop: collections.abc.Callable[[], bool] | None = None) -> "
                   "tuple[list[Result], BaseException | None]"));
     m.def(
         "untouched", [](const Job& job) { return job.untouched(); }, "job"_a,

@@ -150,7 +150,7 @@ class Result:
     @property
     def seconds(self) -> float: ...
 
-def train(jobs: Iterable[Job], n_expected: int, data: Data, validation: Data | None, n_threads: int, on_epoch: Callable[..., bool] | None, on_job: Callable[[int, Result], bool] | None, stop: Callable[[], bool] | None) -> tuple[list[Result], BaseException | None]:
+def train(jobs: Iterable[Job], n_expected: int, data: Data, validation: Data | None, n_threads: int, on_epoch: Callable[..., bool] | None, on_job: Callable[[int, Result], bool] | None, stop: Callable[[], bool] | None = None) -> tuple[list[Result], BaseException | None]:
     """
     Train trees; return the results and what was raised meanwhile, or None.
 

@@ -211,8 +211,8 @@ def class_weights(class_weight: Any, classes: Array, rows: Rows) -> Array:
         per_class = compute_class_weight(class_weight, classes=classes, y=classes)
     if not per_class.any() or (per_class < 0).any() or not np.isfinite(per_class).all():
         raise ValueError(
-            f"class_weight={class_weight!r}: weights must be finite, not negative, and not all "
-            "zero."
+            f"class_weight={class_weight!r}: weights must not be negative, NaN or infinite, and "
+            "not all zero."
         )
     factor: Array = per_class[rows.y]
     with np.errstate(over="ignore"):
