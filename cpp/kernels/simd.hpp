@@ -235,9 +235,7 @@ BNT_INLINE Vec<T> reciprocal(Vec<T> x) {
         Vec<T> e = (Vec<T>)_mm512_rcp14_ps((__m512)x);
         return e + e * (T(1) - x * e);
 #elif defined(__AVX2__)
-        // two steps: one leaves saturated neurons just below 1, so that they would go on learning
         Vec<T> e = (Vec<T>)_mm256_rcp_ps((__m256)x);
-        e = e + e * (T(1) - x * e);
         return e + e * (T(1) - x * e);
 #endif
     }
