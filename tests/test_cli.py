@@ -1,6 +1,7 @@
 """The program: files, processes, exit codes and messages."""
 
 import csv
+import io
 import json
 import os
 import signal
@@ -14,7 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from bneuralt import load_model
+from bneuralt import BNeuralTClassifier, load_model
 from bneuralt.cli.program import main
 
 ENVIRONMENT = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
@@ -459,6 +460,69 @@ def test_predict_overwrites_its_own_files(flowers, tmp_path, run_here):
         done = run_here("predict", model_file, table, "--out", out, *options)
         assert done.returncode == 0 and out.read_text() != before
     assert run_here("predict", model_file, table, "--out", os.devnull).returncode == 0
+
+
+def test_labels_do_not_become_formulas(tmp_path, run_here):
+    labels = ["=1+1", "+cmd", "-x", "@sum", "-1", "+2.5", "plain", "a=b"]
+    table, out = tmp_path / "t.csv", tmp_path / "m.json"
+    rows = [(i % 8, labels[i % 8]) for i in range(80)]
+    table.write_text("x,label\n" + "".join(f"{x},{label}\n" for x, label in rows))
+    done = run_here("train", table, "--target", "label", "--out", out, "--cv", 0)
+    assert done.returncode == 0
+
+    def predictions(*options):
+        text = run_here("predict", out, table, *options).stdout
+        return {row[1] for row in list(csv.reader(text.splitlines()))[1:]}
+
+    raw = predictions("--raw")
+    assert {"=1+1", "+cmd", "-x", "@sum"} & raw and raw <= set(labels)
+    assert predictions() == {f"'{x}" if x in ("=1+1", "+cmd", "-x", "@sum") else x for x in raw}
+
+
+@pytest.mark.parametrize("label", ["\tx", "\rx", "=x"])
+def test_labels_of_models_saved_in_python_do_not_become_formulas(tmp_path, run_here, label):
+    table, out = tmp_path / "t.csv", tmp_path / "m.json"
+    X = np.repeat([[0.0], [1.0]], 20, axis=0)
+    y = np.repeat(["a", label], 20).astype(object)
+    BNeuralTClassifier(random_state=0).fit(X, y).save(out)
+    table.write_text("0\n1\n")
+    done = run_here("predict", out, table, "--json")
+    assert json.loads(done.stdout)["prediction"] == ["a", label]
+    done = run_here("predict", out, table)
+    assert list(csv.reader(io.StringIO(done.stdout, newline="")))[2] == ["2", f"'{label}"]
+
+
+def test_control_characters_do_not_reach_the_terminal(tmp_path, run_here):
+    table, out = tmp_path / "t.csv", tmp_path / "m.json"
+    evil = "\x1b[2J\x07\x9b31m\u202e"
+    lines = [f"{i},{i % 3},{evil}{'abc'[i % 3]}\n" for i in range(60)]
+    table.write_text(f'"{evil}\nlength",{evil}width,{evil}kind\n' + "".join(lines), "utf-8")
+    without = tmp_path / "other.csv"
+    without.write_text(f"{evil}\n1\n2\n", "utf-8")
+    for arguments, code in (
+        (("train", table, "--target", f"{evil}kind", "--out", out), 0),
+        (("train", table, "--target", f"{evil}", "--out", out), 3),
+        (("draw", out), 0),
+        (("predict", out, table, "--json"), 0),
+        (("predict", out, without), 3),
+        (("predict", tmp_path / f"{evil}.json", table), 4),
+    ):
+        done = run_here(*arguments)
+        assert done.returncode == code
+        shown = done.stdout + done.stderr
+        assert shown and not set(shown) & set(evil.replace("[2J", "").replace("31m", ""))
+
+
+def test_a_target_with_decimal_commas(tmp_path, run_here):
+    table, out = tmp_path / "t.csv", tmp_path / "m.json"
+    numbers = [i / 4 for i in range(60)]
+    lines = [f"{x};{2 * x + 0.25}\n".replace(".", ",") for x in numbers]
+    table.write_text("size;price\n" + "".join(lines))
+    options = ("--decimal", ",")
+    done = run_here("train", table, "--target", "price", "--out", out, "--json", *options)
+    assert done.returncode == 0 and json.loads(done.stdout)["task"] == "regression"
+    done = run_here("predict", out, table, "--json", *options)
+    assert json.loads(done.stdout)["scores"]["r2"] > 0.9
 
 
 def test_a_terminal_without_umlauts(tmp_path):

@@ -149,7 +149,12 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize(
-    ("column", "value"), [(column, value) for column, values in DAMAGE.items() for value in values]
+    ("column", "value"),
+    [
+        pytest.param(column, value, id=f"{column}-{i}")
+        for column, values in DAMAGE.items()
+        for i, value in enumerate(values)
+    ],
 )
 def test_a_damaged_record_is_named(path, column, value, capsys, tmp_path) -> None:
     with Store(path) as store:

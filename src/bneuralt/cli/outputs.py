@@ -3,13 +3,46 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
 
 from bneuralt.cli.errors import CANNOT_WRITE, CommandError
 
-__all__ = ["StatusLine", "check_output", "terminal_width"]
+__all__ = ["StatusLine", "check_output", "escape_control", "terminal_width"]
+
+#: Control characters, line separators, and characters that change the direction of writing.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def escape_control(text: str, keep: str = "") -> str:
+    r"""Return a text with control characters written as escape sequences.
+
+    Names and labels come from files; terminals would obey the control characters in them.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    keep : str
+        Characters to leave as they are, such as line ends.
+
+    Returns
+    -------
+    str
+        The text that is safe to print.
+
+    Examples
+    --------
+    >>> print(escape_control("\033[2Jwidth"))
+    \x1b[2Jwidth
+    """
+    return _CONTROL.sub(lambda found: _escape(found.group(), keep), text)
+
+
+def _escape(character: str, keep: str) -> str:
+    return character if character in keep else character.encode("unicode_escape").decode()
 
 
 def check_output(path: str, *, inputs: tuple[str, ...] = ()) -> None:
@@ -76,6 +109,7 @@ class StatusLine:
 
     def __call__(self, text: str = "") -> None:
         """Show a text; the empty text clears the line."""
+        text = escape_control(text)
         if self._verbose and text:
             print(text, file=sys.stderr, flush=True)
         elif self._is_live:

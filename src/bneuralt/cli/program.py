@@ -22,8 +22,11 @@ from bneuralt.cli.errors import (
     OK,
     CommandError,
 )
+from bneuralt.cli.outputs import escape_control
 
 __all__ = ["build_parser", "main"]
+
+_LAYOUT = "\n\t"  # control characters that messages may contain
 
 # Each command is a module of bneuralt.cli.commands.
 COMMANDS = (
@@ -119,11 +122,11 @@ def _exit_code(error: Exception) -> int | None:
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Print the message of a warning without the place in the code."""
-    print(f"bneuralt: note: {message}", file=sys.stderr)
+    print(f"bneuralt: note: {escape_control(str(message), keep=_LAYOUT)}", file=sys.stderr)
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"bneuralt: {message}", file=sys.stderr)
+    print(f"bneuralt: {escape_control(message, keep=_LAYOUT)}", file=sys.stderr)
     return code
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from bneuralt.cli.outputs import terminal_width
+from bneuralt.cli.outputs import escape_control, terminal_width
 
 __all__ = ["score_text", "train_report"]
 
@@ -31,21 +31,21 @@ def train_report(report: dict[str, Any]) -> str:
     if held_out and "confusion" in held_out:
         parts.append(_confusion_lines(held_out["confusion"]))
     parts.append(_feature_lines(report))
-    file = report["model"]["file"]
+    file = escape_control(report["model"]["file"])
     parts.append(f"Model written to {file}. To use it: bneuralt predict {file} DATA.csv")
     return "\n\n".join(parts)
 
 
 def _training_lines(report: dict[str, Any]) -> str:
     data, model, training = report["data"], report["model"], report["training"]
-    target = f"target {data['target']!r}"
+    file, target = escape_control(data["file"]), f"target {data['target']!r}"
     if data["classes"]:
-        counts = [f"{label} {count}" for label, count in data["classes"].items()]
+        counts = [f"{escape_control(label)} {count}" for label, count in data["classes"].items()]
         shown = ", ".join(counts[:10]) + (", ..." if len(counts) > 10 else "")
         target += f" with {len(counts)} classes ({shown})"
     kind = "One tree" if model["kind"] == "tree" else f"A forest of {model['trees']} trees"
     return (
-        f"{data['file']}: {data['rows']:,} rows, {data['features']} features, {target}\n"
+        f"{file}: {data['rows']:,} rows, {data['features']} features, {target}\n"
         f"{kind}, trained on {training['rows']:,} rows in {_format_seconds(training['seconds'])}: "
         f"{model['weights']:,} weights, {model['nodes']:,} nodes, depth {model['depth']}"
     )
@@ -78,7 +78,7 @@ def _format_answer(answer: str | int | float) -> str:
 
 
 def _confusion_lines(confusion: dict[str, Any]) -> str:
-    labels = [str(label) for label in confusion["labels"]]
+    labels = [escape_control(str(label)) for label in confusion["labels"]]
     counts = confusion["counts"]
     cells = [[str(n) for n in row] for row in counts]
     width = max(len(text) for text in [*labels, *(c for row in cells for c in row)])
@@ -111,11 +111,12 @@ def _worst_confusions(labels: list[str], counts: list[list[int]]) -> str:
 def _feature_lines(report: dict[str, Any]) -> str:
     score = "accuracy" if report["task"] == "classification" else "r2"
     shown = report["features"][:_TOP_FEATURES]
-    width = max(len(entry["feature"]) for entry in shown)
+    names = [escape_control(entry["feature"]) for entry in shown]
+    width = max(map(len, names))
     lines = [f"Most important features (drop of {score} when shuffled; number of leaves)"]
     lines += [
-        f"  {entry['feature']:<{width}}  {entry['importance']:7.4f}  {entry['leaves']:5d}"
-        for entry in shown
+        f"  {name:<{width}}  {entry['importance']:7.4f}  {entry['leaves']:5d}"
+        for name, entry in zip(names, shown, strict=True)
     ]
     hidden = len(report["features"]) - len(shown)
     return "\n".join(lines + ([f"  and {hidden} more"] if hidden else []))

@@ -41,6 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="predict only the rows that were held out in training",
     )
+    parser.add_argument(
+        "--raw",
+        action="store_true",
+        help="write labels unchanged, also those that spreadsheets take for formulas",
+    )
     parser.add_argument("--json", action="store_true", help="print predictions and scores as JSON")
     add_table_arguments(parser)
 
@@ -49,7 +54,7 @@ def run(args: argparse.Namespace) -> None:
     """Predict, write the predictions, and print the scores."""
     import numpy as np
 
-    from bneuralt.cli.outputs import check_output
+    from bneuralt.cli.outputs import check_output, escape_control
     from bneuralt.cli.trained_models import (
         held_out_rows,
         load_trained_model,
@@ -79,16 +84,17 @@ def run(args: argparse.Namespace) -> None:
     if args.json:
         text = _as_json(model, summary, rows, predicted, probabilities)
     else:
-        text = _as_csv(model, rows, predicted, probabilities)
+        text = _as_csv(model, rows, predicted, probabilities, args.raw)
     if args.out:
         write_atomically(args.out, text)
     else:
         sys.stdout.write(text)
-    print(_summary_text(summary, args), file=sys.stdout if args.out else sys.stderr)
+    summary_text = escape_control(_summary_text(summary, args), keep="\n")
+    print(summary_text, file=sys.stdout if args.out else sys.stderr)
 
 
-#: The first line of a file that `predict` wrote, as CSV or as JSON.
-_FIRST_LINE = re.compile(rb'row,prediction(,"?p\(.*)?|\{"rows": \d+, "scores": .*"prediction": .*')
+#: How a file begins that `predict` wrote, as CSV or as JSON.
+_BEGINNING = re.compile(rb'row,prediction(\r?\n|,"?p\()|\{"rows": \d+, "scores": ')
 
 
 def _check_replaces_predictions(path: str) -> None:
@@ -97,10 +103,10 @@ def _check_replaces_predictions(path: str) -> None:
         return
     try:
         with open(path, "rb") as file:
-            line = file.readline()
+            beginning = file.read(100)
     except OSError:
-        line = b"?"
-    if line and not _FIRST_LINE.fullmatch(line.rstrip(b"\r\n")):
+        beginning = b"?"
+    if beginning and not _BEGINNING.match(beginning):
         raise CommandError(
             f"--out {path}: the file exists and was not written by predict, so it is not "
             "overwritten; choose another name, or use --force.",
@@ -155,15 +161,39 @@ def _summary_text(summary: dict[str, Any], args: argparse.Namespace) -> str:
     return text
 
 
-def _as_csv(model: Any, rows: IntArray, predicted: Array, probabilities: Array | None) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+def _as_csv(
+    model: Any, rows: IntArray, predicted: Array, probabilities: Array | None, raw: bool
+) -> str:
+    out = _Lines()
+    writer = csv.writer(out, lineterminator=_LINE_END)
     titles = [] if probabilities is None else [f"p({label})" for label in model.classes_]
     writer.writerow(["row", "prediction", *titles])
-    for row in rows:
+    for row, label in zip(rows, predicted[rows].tolist(), strict=True):
         more = [] if probabilities is None else probabilities[row].tolist()
-        writer.writerow([row + 1, predicted[row].item(), *more])
+        writer.writerow([row + 1, label if raw else _as_cell(label), *more])
     return out.getvalue()
+
+
+_LINE_END = "\r\n"  # csv.writer quotes cells that contain a character of it
+
+
+class _Lines(io.StringIO):
+    """The lines of a CSV file, which end in a line feed only."""
+
+    def write(self, line: str) -> int:
+        return super().write(line.removesuffix(_LINE_END) + "\n")
+
+
+#: How cells begin that spreadsheets take for formulas.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def _as_cell(label: Any) -> Any:
+    """Return a label such that spreadsheets show it as text and do not run it as a formula."""
+    from bneuralt.tables.reading import to_number
+
+    is_formula = isinstance(label, str) and label.startswith(_FORMULA) and to_number(label) is None
+    return f"'{label}" if is_formula else label
 
 
 def _as_json(

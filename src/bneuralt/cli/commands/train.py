@@ -110,7 +110,8 @@ def run(args: argparse.Namespace) -> None:
         max_categories=args.max_categories,
         decimal=args.decimal,
     )
-    X, y = encoding.features(table, decimal=args.decimal), encoding.labels(table)
+    X = encoding.features(table, decimal=args.decimal)
+    y = encoding.labels(table, decimal=args.decimal)
     assert y is not None
     model = make_model(
         encoding.task,
