@@ -5,11 +5,13 @@ Every result is compared with that of the same call made alone, bit for bit.
 
 from __future__ import annotations
 
+import resource
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -92,8 +94,9 @@ def soak(seconds: float, n_threads: int = N_THREADS) -> tuple[int, list[str]]:
 
 
 def _memory() -> int:
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * 4096
+    """Return the size of this process in bytes, 0 where it cannot be told."""
+    sizes = Path("/proc/self/statm")
+    return int(sizes.read_text().split()[1]) * resource.getpagesize() if sizes.exists() else 0
 
 
 def main() -> int:
