@@ -12,11 +12,14 @@ CXX_FILES := $(shell find cpp benchmarks -name '*.hpp' -o -name '*.cpp')
 
 CORE_TESTS := $(wildcard tests/test_engine.py tests/test_registry.py tests/test_train_many.py tests/test_losses.py)
 
-.PHONY: help demo test coverage bench lint format stub docs sanitize paper-quick clean
+.PHONY: help demo test fuzz soak mutants coverage bench lint format stub docs sanitize paper-quick clean
 
 help:
 	@echo "make demo         compare small trees with scikit-learn models; no download needed"
 	@echo "make test         run all tests (JOBS=2 processes)"
+	@echo "make fuzz         read damaged files and call the core with wrong arguments (FILES=, CALLS=)"
+	@echo "make soak         fit and predict in threads for a while (SECONDS=600)"
+	@echo "make mutants      change a module bit by bit, list what no test notices (MODULE=, TESTS=)"
 	@echo "make coverage     run all tests and report which Python lines they execute"
 	@echo "make bench        measure the speed of the core and compare it with the hardware limit"
 	@echo "make lint         check with ruff, mypy, import-linter and clang-format"
@@ -48,6 +51,23 @@ demo: $(VENV)/.core
 TEST_ENV := $(VENV)/.with-test $(VENV)/.with-paper $(VENV)/.with-dask
 test: $(TEST_ENV)
 	$(BIN)/python -m pytest -n $(JOBS)
+
+# Every case is made from its number, which a complaint names: `python -m tests.fuzz_core 1 NUMBER`
+# repeats it.
+FILES ?= 2000
+CALLS ?= 10000
+fuzz: $(TEST_ENV)
+	$(BIN)/python -m tests.fuzz_core $(CALLS)
+	$(BIN)/python -m tests.fuzz_files $(FILES)
+
+SECONDS ?= 600
+soak: $(TEST_ENV)
+	$(BIN)/python -m tests.soak $(SECONDS)
+
+MODULE ?= src/bneuralt/estimators/rows.py
+TESTS  ?= tests/test_rows.py
+mutants: $(TEST_ENV)
+	$(BIN)/python -m tests.mutants $(MODULE) $(TESTS)
 
 coverage: $(TEST_ENV)
 	mkdir -p build/coverage

@@ -21,8 +21,11 @@ MEMORY, SECONDS = 500 * 2**20, 5
 
 
 def limit_memory() -> None:
-    """Let this process grow by no more than `MEMORY`."""
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    """Let this process grow by no more than `MEMORY`, where its size can be told."""
+    sizes = Path("/proc/self/statm")
+    if not sizes.exists():
+        return
+    pages = int(sizes.read_text().split()[0])
     most = pages * resource.getpagesize() + MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 

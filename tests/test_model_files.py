@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from limits import complaints
 from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
@@ -368,3 +369,7 @@ while True:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert load_model(path).predict(IRIS[0]).shape == (150,)
+
+
+def test_damaged_files_are_refused_or_predict():
+    assert complaints("fuzz_files", 0, 300) == []
