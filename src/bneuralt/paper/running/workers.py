@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import multiprocessing
 import os
+import signal
 import threading
 import time
 import traceback
@@ -28,7 +29,7 @@ class WorkerError(RuntimeError):
 
 def attempt(task: Task) -> tuple[Task, list[Outcome], str | None]:
     """Compute a task in a worker; an error is returned as text, so that other tasks continue."""
-    _exit_with_parent()
+    _follow_parent()
     try:
         return task, execute(task), None
     except Exception:
@@ -36,13 +37,16 @@ def attempt(task: Task) -> tuple[Task, list[Outcome], str | None]:
 
 
 @cache
-def _exit_with_parent() -> None:
-    """Make a worker process of joblib exit when its parent process has ended.
+def _follow_parent() -> None:
+    """Leave Ctrl-C to the parent of a worker process of joblib, and exit when it has ended.
 
-    Otherwise it would continue after a ``kill -9`` of the parent, and slow down its successor.
+    A terminal sends Ctrl-C to the workers too, which would print tracebacks; the parent stops them.
+    After a ``kill -9`` of the parent, workers would continue and slow down its successor.
     """
     if type(multiprocessing.current_process()).__name__ != "LokyProcess":
         return
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = os.getppid()
 
     def watch() -> None:
