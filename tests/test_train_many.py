@@ -385,7 +385,8 @@ def test_ctrl_c_gives_what_is_done(n_threads, kind, monkeypatch):
     results = caught.value.results
     assert caught.value.result is results[0] and len(results) == n_jobs
     done = [i for i, result in enumerate(results) if result.status == "completed"]
-    assert 0 < len(done) < n_jobs
+    # a slow machine may not finish a single long job in time
+    assert (0 if kind == "long" else 1) <= len(done) < n_jobs
     for i in [*done[:2], *done[-2:]]:
         assert_same(results[i], train(jobs[i].tree, X, y, settings=jobs[i].settings, seed=i))
     assert {result.status for result in results} <= {"completed", "interrupted", "callback"}
