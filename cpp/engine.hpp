@@ -109,14 +109,22 @@ struct Settings {
     Monitor monitor = Monitor::loss;
     int patience = 0;  // 0: never stop early
     bool repeat_first_row = false;
+    int leaf_moves = 0;  // how often leaves move, all in the first half of the updates
+    double moving_share = 0.3;  // of the leaves move the first time, falling to none
     bool score_all_rows = false;  // never give up scoring: only to test that giving up is exact
 };
 
 struct EpochReport {
     int epoch;
     double train_loss, train_error, val_loss, val_error, learning_rate;
-    const void* theta;  // the weights as they are now, valid during the call only
-    int n_parameters;
+    const void* theta;  // the weights and inputs of leaves as they are now, valid during the call only
+    const int32_t* leaf_input;
+    int n_parameters, n_leaves;
+};
+
+// A leaf that got another input.
+struct LeafMove {
+    int epoch, leaf, from, to;
 };
 
 // The caller's side of a long call.
@@ -124,6 +132,7 @@ struct Hooks {
     void* context = nullptr;
     bool (*interrupted)(void*) = nullptr;  // asked several times a second
     bool (*epoch_done)(void*, const EpochReport&) = nullptr;  // true: stop
+    void (*leaf_moved)(void*, const LeafMove&) = nullptr;
 };
 
 struct Outcome {
@@ -132,7 +141,8 @@ struct Outcome {
     int best_epoch = -1;  // -1: nothing was selected
 };
 
-// One tree to be trained. theta and state hold the start on entry and the result on return.
+// One tree to be trained. theta, state and leaf_input hold the start on entry and the result on
+// return.
 template <class T>
 struct TrainingTask {
     const Tree* tree;
@@ -142,6 +152,8 @@ struct TrainingTask {
     const Sample* training;
     const Sample* validation;  // n = 0: none
     const Settings* settings;
+    int32_t* leaf_input;  // [n_leaves], as theta
+    const uint8_t* may_move_to;  // [n_inputs], or null: any input
     uint64_t seed;
     int n_threads;
 };

@@ -35,4 +35,17 @@ void most_costly_first(const double* cost, int64_t n, int32_t* rows) {
     std::stable_sort(rows, rows + n, [&](int32_t a, int32_t b) { return cost[a] > cost[b]; });
 }
 
+void lowest_first(const double* value, int n, int k, int32_t* positions) {
+    for (int i = 0; i < n; ++i) positions[i] = i;
+    std::partial_sort(positions, positions + k, positions + n, [&](int32_t a, int32_t b) {
+        return value[a] < value[b] || (value[a] == value[b] && a < b);
+    });
+}
+
+double uniform(uint64_t seed, uint64_t i) {
+    SplitMix64 mixer{seed};
+    SplitMix64 random{mixer.next() + i * 0xd1342543de82ef95ull};
+    return double(random.next() >> 11) * 0x1p-53;
+}
+
 }  // namespace bnt

@@ -178,6 +178,11 @@ class Optimizer {
             layout_.unpack(state_[i].get(), plain + size_t(i) * n_parameters);
     }
 
+    // Makes the state of one parameter that of the start.
+    void forget(int i) {
+        for (int s = 0; s < n_state_; ++s) state_[s][i] = 0;
+    }
+
     // Nesterov takes its gradient where the momentum is about to carry the weights.
     bool looks_ahead() const { return looks_ahead_; }
 

@@ -5,6 +5,7 @@
 
 #include "../order.hpp"
 #include "backward.hpp"
+#include "moves.hpp"
 #include "online.hpp"
 #include "optimizers.hpp"
 #include "permuted.hpp"
@@ -28,6 +29,8 @@ class BatchGradient {
           room_(size_t(n_columns_ + t.n_nodes * (t.keeps_sums ? 2 : 1) + t.n_outputs) * R),
           memory_(size_t(team.size()) * room_), gradients_(size_t(n_chunks_) * layout.size),
           scores_(n_chunks_) {}
+
+    void leaves_moved() {}
 
     // How many pieces of a batch can be worked on at once.
     static int chunks(int64_t n) { return std::min(blocks(n), kMaxChunks); }
@@ -96,17 +99,20 @@ class RowGradient {
   public:
     RowGradient(const Tree& t, const Layout& layout, const SampleView<T>& sample,
                 const LossRule<T>& rule)
-        : t_(t), layout_(layout), sample_(sample), rule_(rule), one_(t),
+        : t_(t), layout_(layout), sample_(sample), rule_(rule), one_(std::in_place, t),
           slopes_(t.n_outputs + Simd<T>::lanes) {}
+
+    // To be called when leaves have other inputs than before.
+    void leaves_moved() { one_.emplace(t_); }
 
     Score compute(const T* theta, const int32_t* positions, int64_t, T* gradient) {
         const Weights<const T> w = layout_.of(t_, theta);
-        load_row(sample_.table(), sample_.row(positions[0]), one_.x());
-        one_.forward(w);
+        load_row(sample_.table(), sample_.row(positions[0]), one_->x());
+        one_->forward(w);
         const OutputBlock<T, 1> out{t_.n_outputs, sample_.targets(), positions, 1};
-        const Score score = rule_.template score<1>(out, one_.outputs());
-        rule_.template slopes<1>(out, one_.outputs(), T(1), slopes_.get());
-        one_.backward(w, slopes_.get(), layout_.of(gradient));
+        const Score score = rule_.template score<1>(out, one_->outputs());
+        rule_.template slopes<1>(out, one_->outputs(), T(1), slopes_.get());
+        one_->backward(w, slopes_.get(), layout_.of(gradient));
         return score;
     }
 
@@ -115,7 +121,7 @@ class RowGradient {
     const Layout& layout_;
     const SampleView<T>& sample_;
     const LossRule<T>& rule_;
-    Row one_;
+    std::optional<Row> one_;
     Buffer<T> slopes_;
 };
 
@@ -134,7 +140,8 @@ class Trainer {
 
   public:
     Trainer(const TrainingTask<T>& task, const Hooks& hooks)
-        : task_(task), t_(*task.tree), settings_(*task.settings), hooks_(hooks),
+        : task_(task), t_(*task.tree), leaf_input_(t_.n_leaves), best_leaf_input_(t_.n_leaves),
+          settings_(*task.settings), hooks_(hooks),
           sample_(*task.training), validation_(*task.validation),
           rule_(settings_.loss, t_.n_outputs), layout_(Layout::padded<T>(t_)),
           batch_size_(settings_.batch_size > 0 && settings_.batch_size < sample_.size()
@@ -142,7 +149,11 @@ class Trainer {
                           : sample_.size()),
           team_(useful_threads(task, batch_size_)), pulse_(hooks), optimizer_(settings_, layout_),
           theta_(layout_.size), plain_(layout_.size), ahead_(layout_.size), gradient_(layout_.size),
-          best_(layout_.size), order_(sample_.size()) {}
+          best_(layout_.size), order_(sample_.size()),
+          mover_(t_, layout_, sample_, rule_, team_, task.may_move_to) {
+        t_.leaf_input = leaf_input_.get();
+        copy_inputs(leaf_input_.get(), task.leaf_input);
+    }
 
     Outcome run() {
         FlushDenormals flush;
@@ -154,6 +165,7 @@ class Trainer {
         else if (batch_size_ <= 16) batch_epochs<16>();
         else batch_epochs<32>();
         layout_.unpack(theta_.get(), task_.theta);
+        copy_inputs(task_.leaf_input, leaf_input_.get());
         optimizer_.save_state(task_.state, n_parameters(t_));
         *task_.step = optimizer_.step_count;
         return outcome_;
@@ -186,6 +198,7 @@ class Trainer {
         const int64_t per_epoch =
             (sample_.size() + batch_size_ - 1) / batch_size_ + (settings_.repeat_first_row ? 1 : 0);
         total_updates_ = per_epoch * settings_.max_epochs;
+        next_move_ = time_of_move(1);
         for (int epoch = 0; epoch < settings_.max_epochs; ++epoch) {
             epoch_ = epoch;
             const Score score = one_epoch(gradient, scorer ? &*scorer : nullptr);
@@ -208,6 +221,7 @@ class Trainer {
             const int64_t n = std::min(batch_size_, sample_.size() - first);
             score.add(update(gradient, order_.get() + first, n));
             if (scorer) select_after_update(*scorer);
+            if (updates_ == next_move_) move_leaves(gradient);
             if (--until_pulse < 0) {  // the clock costs as much as a tenth of a small update
                 until_pulse = batch_size_ == 1 ? 31 : 0;
                 if (pulse_.interrupted()) return score;
@@ -236,6 +250,41 @@ class Trainer {
         return score;
     }
 
+    // -- leaves that move ---------------------------------------------------------------------
+
+    static constexpr int64_t kRowsToJudge = 4096;
+
+    // After how many updates leaves move for the m-th time; never, if they do not.
+    int64_t time_of_move(int m) const {
+        if (m > settings_.leaf_moves) return -1;
+        return std::max<int64_t>(1, total_updates_ * m / (2 * settings_.leaf_moves));
+    }
+
+    template <class Gradient>
+    void move_leaves(Gradient& gradient) {
+        while (updates_ == next_move_) next_move_ = time_of_move(++n_moves_ + 1);
+        const double share = settings_.moving_share * 0.5 *
+                             (1 + std::cos(3.14159265358979323846 * double(n_moves_ - 1) /
+                                           double(settings_.leaf_moves)));
+        const int n = int(std::lround(share * t_.n_leaves));
+        if (n == 0) return;
+        const uint64_t seed = task_.seed + uint64_t(n_moves_) * 0x9e3779b97f4a7c15ull;
+        mover_.run(theta_.get(), order_.get(), std::min(sample_.size(), kRowsToJudge), n, seed,
+                   [&](int leaf, int input) {
+                       if (hooks_.leaf_moved)
+                           hooks_.leaf_moved(hooks_.context,
+                                             {epoch_, leaf, leaf_input_[leaf], input});
+                       leaf_input_[leaf] = input;
+                       theta_[layout_.leaf + leaf] = 0;
+                       optimizer_.forget(layout_.leaf + leaf);
+                   });
+        gradient.leaves_moved();
+    }
+
+    void copy_inputs(int32_t* to, const int32_t* from) const {
+        std::memcpy(to, from, sizeof(int32_t) * t_.n_leaves);
+    }
+
     double rate() const {
         if (settings_.schedule == Schedule::constant) return settings_.learning_rate;
         const double pi = 3.14159265358979323846;
@@ -262,7 +311,7 @@ class Trainer {
     bool end_of_epoch(const Score& train) {
         EpochReport report{
             epoch_,       train.loss / train.weight, train.error / train.weight, NAN, NAN, rate(),
-            plain_.get(), n_parameters(t_)};
+            plain_.get(), leaf_input_.get(), n_parameters(t_), t_.n_leaves};
         layout_.unpack(theta_.get(), plain_.get());
         if (validation_.size() > 0) {
             const Score val = score_sample<T, 32>(t_, weights(), validation_, rule_, team_);
@@ -291,7 +340,10 @@ class Trainer {
         keep_best();
     }
 
-    void keep_best() { std::memcpy(best_.get(), theta_.get(), sizeof(T) * layout_.size); }
+    void keep_best() {
+        std::memcpy(best_.get(), theta_.get(), sizeof(T) * layout_.size);
+        copy_inputs(best_leaf_input_.get(), leaf_input_.get());
+    }
 
     // The weights that are given back: the selected ones; without selection the last, unless
     // they are not finite any more.
@@ -301,13 +353,16 @@ class Trainer {
         outcome_.status = no_score && status != Status::interrupted ? Status::diverged : status;
         const bool last_is_best =
             !selecting() && status != Status::diverged && all_finite(theta_.get(), layout_.size);
-        if (!last_is_best) std::memcpy(theta_.get(), best_.get(), sizeof(T) * layout_.size);
+        if (last_is_best) return;
+        std::memcpy(theta_.get(), best_.get(), sizeof(T) * layout_.size);
+        copy_inputs(leaf_input_.get(), best_leaf_input_.get());
     }
 
     Weights<const T> weights() const { return layout_.of(t_, theta_.get()); }
 
     const TrainingTask<T>& task_;
-    const Tree& t_;
+    Tree t_;  // its leaves look up their inputs in leaf_input_
+    Buffer<int32_t> leaf_input_, best_leaf_input_;
     const Settings& settings_;
     const Hooks& hooks_;
     SampleView<T> sample_, validation_;
@@ -319,6 +374,9 @@ class Trainer {
     Optimizer<T> optimizer_;
     Buffer<T> theta_, plain_, ahead_, gradient_, best_;
     Buffer<int32_t> order_;
+    LeafMover<T> mover_;
+    int64_t next_move_ = -1;
+    int n_moves_ = 0;
     int64_t updates_ = 0, total_updates_ = 1;
     int epoch_ = 0;
     double best_value_ = INFINITY;

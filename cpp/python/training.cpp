@@ -90,6 +90,8 @@ Settings as_settings(const nb::dict& given) {
         else if (name == "monitor") s.monitor = one_of<Monitor>(value, name, {"loss", "error"});
         else if (name == "patience") s.patience = int(as_whole(value, name, 0, most));
         else if (name == "repeat_first_row") s.repeat_first_row = as_bool(value, name);
+        else if (name == "leaf_moves") s.leaf_moves = int(as_whole(value, name, 0, most));
+        else if (name == "moving_share") s.moving_share = as_number(value, name);
         else if (name == "score_all_rows") s.score_all_rows = as_bool(value, name);
         else fail("unknown setting '" + name + "'");
     }
@@ -231,6 +233,7 @@ nb::object as_numpy(const Vector& vector, nb::handle owner) {
 // What came of a job. Arrays are views of what this object owns.
 struct Result {
     Vector parameters, state;
+    std::vector<int32_t> leaf_input, moves;  // moves: epoch, leaf, from, to of each
     int64_t step = 0;
     Outcome outcome;
     std::vector<double> history;  // kFigures numbers for each epoch
@@ -251,7 +254,7 @@ class Job {
     Job(nb::handle start, nb::handle settings, nb::handle seed, nb::handle rows, nb::handle weights,
         nb::handle val_rows, nb::handle val_weights, nb::handle input_offset,
         nb::handle input_factor, nb::handle target_offset, nb::handle target_factor,
-        nb::handle state, nb::handle step)
+        nb::handle state, nb::handle step, nb::handle may_move_to)
         : weighted_(nb::borrow(start)), settings_(nb::borrow(settings)), rows_(nb::borrow(rows)),
           weights_(nb::borrow(weights)), val_rows_(nb::borrow(val_rows)),
           val_weights_(nb::borrow(val_weights)), seed_(as_seed(seed)),
@@ -271,6 +274,7 @@ class Job {
             as_optional_array<double>(input_factor, "the factors of the inputs", n_inputs);
         if (input_offset_.is_valid() != input_factor_.is_valid())
             fail("input scaling needs offsets and factors");
+        may_move_to_ = as_optional_array<uint8_t>(may_move_to, "may_move_to", n_inputs);
         if (!target_offset.is_none()) {
             target_offset_ = as_array<double>(target_offset, "the offsets of the targets");
             target_factor_ = as_array<double>(target_factor, "the factors of the targets",
@@ -316,16 +320,24 @@ class Job {
     // Trains; runs without the GIL, on any thread.
     void run(int n_threads, const Hooks& hooks, Result& result) const {
         const auto started = std::chrono::steady_clock::now();
-        Recorder recorder{hooks, result.history};
+        Recorder recorder{hooks, result.history, result.moves};
         const Hooks own{&recorder, hooks.interrupted ? &Recorder::interrupted : nullptr,
-                        &Recorder::epoch_done};
+                        &Recorder::epoch_done, &Recorder::leaf_moved};
         std::visit(
             [&](auto& theta) {
                 using T = typename std::decay_t<decltype(theta)>::value_type;
                 const TrainingTask<T> task{
-                    tree_,          theta.data(), std::get<std::vector<T>>(result.state).data(),
-                    &result.step,   &training_,   &validation_,
-                    settings_used_, seed_,        n_threads};
+                    tree_,
+                    theta.data(),
+                    std::get<std::vector<T>>(result.state).data(),
+                    &result.step,
+                    &training_,
+                    &validation_,
+                    settings_used_,
+                    result.leaf_input.data(),
+                    may_move_to_.is_valid() ? may_move_to_.data() : nullptr,
+                    seed_,
+                    n_threads};
                 result.outcome = engine().kernels<T>().train(task, own);
             },
             result.parameters);
@@ -346,6 +358,8 @@ class Job {
         if (weighted.is_single()) start_in(float{});
         else start_in(double{});
         result.step = step_;
+        const Tree& t = weighted.tree();
+        result.leaf_input.assign(t.leaf_input, t.leaf_input + t.n_leaves);
         result.outcome.status = Status::interrupted;
         return result;
     }
@@ -357,7 +371,12 @@ class Job {
     struct Recorder {
         const Hooks& outer;
         std::vector<double>& history;
+        std::vector<int32_t>& moves;
 
+        static void leaf_moved(void* context, const LeafMove& m) {
+            auto& moves = static_cast<Recorder*>(context)->moves;
+            moves.insert(moves.end(), {m.epoch, m.leaf, m.from, m.to});
+        }
         static bool interrupted(void* context) {
             const Hooks& outer = static_cast<Recorder*>(context)->outer;
             return outer.interrupted(outer.context);
@@ -376,6 +395,7 @@ class Job {
     size_t n_parameters_ = 0, n_state_ = 0;
     std::optional<Vector> state_;  // none: zeros
     In<double> input_offset_, input_factor_, target_offset_, target_factor_;
+    In<uint8_t> may_move_to_;
     RowChoice training_rows_, validation_rows_;  // the arrays that the samples point to
     Sample training_, validation_;
     const Tree* tree_ = nullptr;
@@ -433,7 +453,8 @@ class PythonListener : public JobListener {
                                      ? new_array(static_cast<const float*>(r.theta), {n})
                                      : new_array(static_cast<const double*>(r.theta), {n});
             return as_bool(on_epoch_(number, r.epoch, r.train_loss, r.train_error, r.val_loss,
-                                     r.val_error, r.learning_rate, weights),
+                                     r.val_error, r.learning_rate, weights,
+                                     new_array(r.leaf_input, {size_t(r.n_leaves)})),
                            "what a callback returns");
         });
     }
@@ -563,17 +584,18 @@ void bind_training(nb::module_& m) {
             [](Job* self, nb::handle tree, nb::handle settings, nb::handle seed, nb::handle rows,
                nb::handle weights, nb::handle val_rows, nb::handle val_weights,
                nb::handle input_offset, nb::handle input_factor, nb::handle target_offset,
-               nb::handle target_factor, nb::handle state, nb::handle step) {
+               nb::handle target_factor, nb::handle state, nb::handle step,
+               nb::handle may_move_to) {
                 as_instance<WeightedTree>(tree, "tree", "WeightedTree");
                 as_instance<Settings>(settings, "settings", "Settings");
                 new (self)
                     Job(tree, settings, seed, rows, weights, val_rows, val_weights, input_offset,
-                        input_factor, target_offset, target_factor, state, step);
+                        input_factor, target_offset, target_factor, state, step, may_move_to);
             },
             "tree"_a, "settings"_a, "seed"_a, "rows"_a.none(), "weights"_a.none(),
             "val_rows"_a.none(), "val_weights"_a.none(), "input_offset"_a.none(),
             "input_factor"_a.none(), "target_offset"_a.none(), "target_factor"_a.none(),
-            "state"_a.none(), "step"_a,
+            "state"_a.none(), "step"_a, "may_move_to"_a.none() = nb::none(),
             nb::sig("def __init__(self, tree: WeightedTree, settings: Settings, seed: int, rows: "
                     "numpy.typing.NDArray[typing.Any] | None, "
                     "weights: numpy.typing.NDArray[typing.Any] | None, "
@@ -583,7 +605,8 @@ void bind_training(nb::module_& m) {
                     "input_factor: numpy.typing.NDArray[typing.Any] | None, "
                     "target_offset: numpy.typing.NDArray[typing.Any] | None, "
                     "target_factor: numpy.typing.NDArray[typing.Any] | None, "
-                    "state: numpy.typing.NDArray[typing.Any] | None, step: int) -> None"));
+                    "state: numpy.typing.NDArray[typing.Any] | None, step: int, "
+                    "may_move_to: numpy.typing.NDArray[typing.Any] | None = None) -> None"));
     nb::class_<Result>(m, "Result", "What came of a job.")
         .def_prop_ro(
             "parameters",
@@ -596,6 +619,21 @@ void bind_training(nb::module_& m) {
             [](nb::handle self) { return as_numpy(nb::cast<const Result&>(self).state, self); },
             nb::sig("def state(self) -> numpy.typing.NDArray[typing.Any]"))
         .def_ro("step", &Result::step)
+        .def_prop_ro(
+            "leaf_input",
+            [](nb::handle self) {
+                const auto& v = nb::cast<const Result&>(self).leaf_input;
+                return nb::cast(nb::ndarray<nb::numpy, const int32_t>(v.data(), {v.size()}, self));
+            },
+            nb::sig("def leaf_input(self) -> numpy.typing.NDArray[numpy.int32]"))
+        .def_prop_ro(
+            "moves",
+            [](nb::handle self) {
+                const auto& v = nb::cast<const Result&>(self).moves;
+                return nb::cast(
+                    nb::ndarray<nb::numpy, const int32_t>(v.data(), {v.size() / 4, 4}, self));
+            },
+            nb::sig("def moves(self) -> numpy.typing.NDArray[numpy.int32]"))
         .def_prop_ro("status", [](const Result& r) { return std::string(r.status()); })
         .def_prop_ro("n_epochs", [](const Result& r) { return r.outcome.n_epochs; })
         .def_prop_ro("best_epoch", [](const Result& r) { return r.outcome.best_epoch; })

@@ -56,6 +56,7 @@ class TreeFit:
     input_scaling: Scaling | None
     target_scaling: Scaling | None
     optimizer_state: OptimizerState | None = None
+    may_move_to: Any = None
     results: list[Any] = field(default_factory=list)  # None until a start has been trained
 
     @property
@@ -74,6 +75,7 @@ class TreeFit:
                 input_scaling=self.input_scaling,
                 target_scaling=self.target_scaling,
                 optimizer_state=self.optimizer_state,
+                may_move_to=self.may_move_to,
             )
             for start in self.starts
         ]

@@ -66,6 +66,8 @@ class TreeParameters:
     learning_rate: float = 0.02
     schedule: str = "cosine"
     weight_decay: float = 0.15
+    leaf_moves: int = 10
+    moving_share: float = 0.3
     clip_norm: float | None = None
     batch_size: int | str | None = "auto"
     max_epochs: int | None = None
@@ -146,6 +148,7 @@ PAPER_SETTINGS: Mapping[str, Any] = MappingProxyType(
         "learning_rate": 0.1,
         "schedule": "constant",
         "weight_decay": 0.0,
+        "leaf_moves": 0,
         "batch_size": 1,
         "max_epochs": 500,
         "select": "update",
@@ -268,6 +271,18 @@ PARAMETERS: dict[str, Parameter] = {
         [_real(0, None, "left")],
         "float",
         "Each update shrinks all weights, biases excepted, by this share of the rate.",
+    ),
+    "leaf_moves": Parameter(
+        [_whole(0)],
+        "int",
+        "How often leaves move during the first half of the training: those of the smallest "
+        "weights are given the features that their nodes have most use for. 0: every leaf keeps "
+        "the feature that was drawn for it.",
+    ),
+    "moving_share": Parameter(
+        [_real(0, 1, "both")],
+        "float in [0, 1]",
+        "Share of the leaves that move the first time; it falls to 0 along a cosine.",
     ),
     "clip_norm": Parameter(
         [_real(0, None, "neither"), None],

@@ -195,6 +195,8 @@ class SingleTree(NeuralTreeEstimator):
             learning_rate=self.learning_rate,
             schedule=self.schedule,
             weight_decay=self.weight_decay,
+            leaf_moves=self.leaf_moves,
+            moving_share=self.moving_share,
             clip_norm=self.clip_norm,
             batch_size=self._batch_size(rows),
             max_epochs=self._n_epochs(rows),
@@ -280,7 +282,12 @@ class SingleTree(NeuralTreeEstimator):
             tree, state = self._last_tree(), self._optimizer_state
             n_before, earlier = self.n_iter_, self.history_
         settings = replace(
-            self._settings(rows), max_epochs=1, schedule="constant", select=None, patience=None
+            self._settings(rows),
+            max_epochs=1,
+            schedule="constant",
+            select=None,
+            patience=None,
+            leaf_moves=0,
         )
         fit = self._new_fit([tree], rows.one_epoch(), None, settings, seed + n_before, state)
         self._train(fit, None)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bneuralt import _core
-from bneuralt._typing import FloatArray
+from bneuralt._typing import FloatArray, IntArray
 from bneuralt.tree.neural_tree import NeuralTree
 
 __all__ = [
@@ -92,7 +92,12 @@ class TrainingResult:
     @cached_property
     def tree(self) -> NeuralTree:
         """The trained tree."""
-        return self._start.with_parameters(self._result.parameters)
+        return self._start.with_leaf_inputs(self._result.leaf_input, self._result.parameters)
+
+    @property
+    def moves(self) -> IntArray:
+        """The leaves that moved: rows of (epoch, leaf, input before, input after)."""
+        return self._result.moves
 
     @cached_property
     def history(self) -> dict[str, FloatArray]:
@@ -126,7 +131,8 @@ class TrainingResult:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return numbers and arrays in place of the core's object, which cannot be pickled."""
-        names = ("parameters", "state", "step", "status", "n_epochs", "best_epoch", "history")
+        names = ("parameters", "state", "step", "status", "n_epochs", "best_epoch", "history",
+                 "leaf_input", "moves")
         plain = {name: getattr(self._result, name) for name in (*names, "seconds")}
         return {"_start": self._start, "_result": SimpleNamespace(**plain)}
 

@@ -45,6 +45,11 @@ class TrainingSettings:
         With ``select="epoch"``: stop after this many epochs without a new best.
     repeat_first_row : bool
         One more update, on row 0, at the end of every epoch, as the paper's program made.
+    leaf_moves : int
+        How often leaves move during the first half of the updates: those of the smallest weights
+        are given the inputs that their nodes have most use for. 0: leaves stay where they are.
+    moving_share : float
+        Share of the leaves that move the first time; it falls to 0 along a cosine.
 
     Examples
     --------
@@ -65,6 +70,8 @@ class TrainingSettings:
     monitor: str = "loss"
     patience: int | None = None
     repeat_first_row: bool = False
+    leaf_moves: int = 0
+    moving_share: float = 0.3
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "loss", get_loss(self.loss))
@@ -130,6 +137,8 @@ class TrainingSettings:
                 "monitor": self.monitor,
                 "patience": self.patience or 0,
                 "repeat_first_row": self.repeat_first_row,
+                "leaf_moves": self.leaf_moves,
+                "moving_share": self.moving_share,
             }
         )
 

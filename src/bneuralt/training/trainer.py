@@ -64,6 +64,8 @@ class TrainingJob:
         The outputs learn `(y - offset) * factor`.
     optimizer_state : OptimizerState, optional
         Continue where an earlier training ended.
+    may_move_to : bool array of shape (n_inputs,), optional
+        The inputs that leaves may move to, where they move; all by default.
     """
 
     tree: NeuralTree
@@ -76,6 +78,7 @@ class TrainingJob:
     input_scaling: OffsetAndFactor | None = None
     target_scaling: OffsetAndFactor | None = None
     optimizer_state: OptimizerState | None = None
+    may_move_to: ArrayLike | None = None
 
 
 def train(
@@ -273,9 +276,9 @@ def train_many(
 
     def on_epoch(i: int, epoch: int, *told: Any) -> bool:
         assert callback is not None
-        *figures, parameters = told
+        *figures, parameters, leaf_input = told
         state = EpochState(
-            lambda: taken[i].tree.with_parameters(parameters),
+            lambda: taken[i].tree.with_leaf_inputs(leaf_input, parameters),
             epoch,
             taken[i].settings.max_epochs,
             **dict(zip(HISTORY, figures, strict=True)),
@@ -499,6 +502,7 @@ def _prepare(
         target_factor,
         None if state is None else state.values,
         0 if state is None else state.step,
+        None if job.may_move_to is None else np.asarray(job.may_move_to, dtype=np.uint8),
     )
 
 

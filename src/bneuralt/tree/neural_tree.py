@@ -9,7 +9,7 @@ Numbered like this, the children of a node are neighbours, and so are the nodes 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -257,6 +257,19 @@ class NeuralTree:
         tree.__dict__.update({name: self.__dict__[name] for name in _STRUCTURE})
         tree._set_parameters(parameters)
         return tree
+
+    def with_leaf_inputs(self, leaf_input: ArrayLike, parameters: ArrayLike) -> NeuralTree:
+        """Return a tree of the same shape whose leaves have other inputs, and other weights.
+
+        Parameters
+        ----------
+        leaf_input : int array of shape (n_leaves,)
+        parameters : float array of shape (n_parameters,)
+            In the order of `NeuralTree.parameters`.
+        """
+        if np.array_equal(leaf_input, self.leaf_input):
+            return self.with_parameters(parameters)
+        return replace(self, leaf_input=leaf_input, parameters=parameters)
 
     def astype(self, dtype: DTypeLike) -> NeuralTree:
         """Return the tree with its weights as float64 or float32."""

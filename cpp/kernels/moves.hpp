@@ -1,0 +1,186 @@
+// Leaves that move: those of little weight get another input, which their node has more use for.
+#pragma once
+
+#include <cmath>
+
+#include "../order.hpp"
+#include "../threads.hpp"
+#include "backward.hpp"
+#include "forward.hpp"
+#include "sample.hpp"
+
+namespace bnt::BNT_ISA {
+
+// Chooses which leaves move, and where to.
+//
+// A leaf is worth what its weight times the deviation of its input is. A new input is drawn with a
+// probability in proportion to the square of the gradient that its weight would have at that node
+// if it were there with weight 0, and its values had deviation 1.
+template <class T>
+class LeafMover {
+    static constexpr int R = 32, kBlocks = 8, W = Simd<T>::lanes;
+
+  public:
+    LeafMover(const Tree& t, const Layout& layout, const SampleView<T>& sample,
+              const LossRule<T>& rule, ThreadTeam& team, const uint8_t* may_move_to)
+        : t_(t), layout_(layout), sample_(sample), rule_(rule), team_(team),
+          may_move_to_(may_move_to), n_columns_(sample.table().n_columns),
+          mean_(n_columns_), deviation_(n_columns_), worth_(t.n_leaves), slot_(t.n_nodes),
+          which_(t.n_leaves), x_(size_t(kBlocks) * n_columns_ * R) {}
+
+    // Chooses n_moving leaves, judged by the rows at these positions, and calls
+    // moved(leaf, new input) for each that moves.
+    template <class F>
+    void run(const T* theta, const int32_t* positions, int64_t n, int n_moving, uint64_t seed,
+             F&& moved) {
+        if (!known_) learn_columns(positions, n);
+        const Weights<const T> w = layout_.of(t_, theta);
+        for (int l = 0; l < t_.n_leaves; ++l)
+            worth_[l] = std::abs(double(w.leaf[l])) * deviation_[t_.leaf_input[l]];
+        lowest_first(worth_.get(), t_.n_leaves, n_moving, which_.get());
+        const int n_nodes = number_nodes(n_moving);
+        sum_products(w, positions, n, n_nodes);
+        draw(n_moving, seed, moved);
+    }
+
+  private:
+    // Gives each node that loses a leaf a row in the table of products.
+    int number_nodes(int n_moving) {
+        int n = 0;
+        for (int j = 0; j < t_.n_nodes; ++j) slot_[j] = -1;
+        for (int i = 0; i < n_moving; ++i) slot_[t_.leaf_parent[which_[i]]] = 0;
+        for (int j = 0; j < t_.n_nodes; ++j)
+            if (slot_[j] == 0) slot_[j] = n++;
+        return n;
+    }
+
+    void learn_columns(const int32_t* positions, int64_t n) {
+        Buffer<double> square(n_columns_);
+        for (int64_t first = 0; first < n; first += R) {
+            const int count = int(std::min<int64_t>(R, n - first));
+            sample_.template load<R>(positions + first, count, x_.get());
+            for (int c = 0; c < n_columns_; ++c)
+                for (int r = 0; r < count; ++r) {
+                    const double x = double(x_[size_t(c) * R + r]);
+                    mean_[c] += x / double(n);
+                    square[c] += x * x / double(n);
+                }
+        }
+        for (int c = 0; c < n_columns_; ++c) {
+            const double variance = square[c] - mean_[c] * mean_[c];
+            deviation_[c] = variance > 1e-6 * square[c] ? std::sqrt(variance) : 0.0;
+        }
+        known_ = true;
+    }
+
+    // products_[node][column]: the sum of delta * x over the rows; delta_sum_[node]: of delta.
+    // Rows are taken in panels of kBlocks blocks. Each product is summed by one thread, in the
+    // order of the rows, so their number changes nothing.
+    void sum_products(Weights<const T> w, const int32_t* positions, int64_t n, int n_nodes) {
+        products_ = Buffer<T>(size_t(n_nodes) * n_columns_);
+        delta_sum_ = Buffer<double>(n_nodes);
+        const int room = t_.n_nodes * (t_.keeps_sums ? 2 : 1) + t_.n_outputs;
+        Buffer<T> scratch(size_t(layout_.size + room * R) * team_.size());
+        Buffer<T> deltas(size_t(kBlocks) * n_nodes * R);
+        const int stride = layout_.size + room * R;
+        for (int64_t first = 0; first < n; first += kBlocks * R) {
+            const int64_t left = std::min<int64_t>(kBlocks * R, n - first);
+            const int n_blocks = int((left + R - 1) / R);
+            team_.each(n_blocks, [&](int b, int thread) {
+                FlushDenormals flush;
+                T* g = scratch.get() + size_t(thread) * stride;
+                T* slopes = g + layout_.size;
+                T* h = slopes + size_t(t_.n_outputs) * R;
+                T* sums = t_.keeps_sums ? h + size_t(t_.n_nodes) * R : nullptr;
+                T* x = x_.get() + size_t(b) * n_columns_ * R;
+                const int32_t* own = positions + first + b * R;
+                const int count = int(std::min<int64_t>(R, left - b * R));
+                sample_.template load<R>(own, count, x);
+                forward_block<T, R>(t_, w, x, h, sums);
+                const OutputBlock<T, R> out{t_.n_outputs, sample_.targets(), own, count};
+                rule_.template slopes<R>(out, h, T(1) / T(n), slopes);
+                BackwardBlock<T, R, false>::run(t_, w, x, slopes, h, sums, layout_.of(g));
+                for (int j = 0; j < t_.n_nodes; ++j)
+                    if (slot_[j] >= 0)
+                        std::memcpy(deltas.get() + (size_t(b) * n_nodes + slot_[j]) * R,
+                                    h + size_t(j) * R, sizeof(T) * R);
+            });
+            team_.each((n_nodes + 3) / 4, [&](int four, int) {
+                FlushDenormals flush;
+                for (int c = 0; c < n_columns_; c += 4)
+                    add_tile(deltas.get(), n_nodes, four * 4, c, n_blocks);
+                for (int i = four * 4; i < std::min(n_nodes, four * 4 + 4); ++i)
+                    for (int b = 0; b < n_blocks; ++b)
+                        for (int r = 0; r < R; ++r)
+                            delta_sum_[i] += double(deltas[(size_t(b) * n_nodes + i) * R + r]);
+            });
+        }
+    }
+
+    // Adds the products of four nodes and four columns over the rows of a panel.
+    void add_tile(const T* deltas, int n_nodes, int node, int column, int n_blocks) {
+        const T *delta[4], *x[4];
+        for (int i = 0; i < 4; ++i) {  // beyond the end: the last one again, and not written
+            delta[i] = deltas + size_t(std::min(node + i, n_nodes - 1)) * R;
+            x[i] = x_.get() + size_t(std::min(column + i, n_columns_ - 1)) * R;
+        }
+        Vec<T> sum[4][4] = {};
+        for (int b = 0; b < n_blocks; ++b)
+            for (int v = 0; v < R; v += W) {
+                const size_t d = size_t(b) * n_nodes * R + v, c = size_t(b) * n_columns_ * R + v;
+                const Vec<T> column_values[4] = {load(x[0] + c), load(x[1] + c), load(x[2] + c),
+                                                 load(x[3] + c)};
+                for (int i = 0; i < 4; ++i) {
+                    const Vec<T> own = load(delta[i] + d);
+                    for (int k = 0; k < 4; ++k) sum[i][k] += own * column_values[k];
+                }
+            }
+        for (int i = 0; i < std::min(4, n_nodes - node); ++i) {
+            T total[4];
+            sum_each_of_four<T>(sum[i], total);
+            T* to = products_.get() + size_t(node + i) * n_columns_ + column;
+            for (int k = 0; k < std::min(4, n_columns_ - column); ++k) to[k] += total[k];
+        }
+    }
+
+    template <class F>
+    void draw(int n_moving, uint64_t seed, F&& moved) {
+        Buffer<double> below(n_columns_);
+        for (int i = 0; i < n_moving; ++i) {
+            const int leaf = which_[i], node = t_.leaf_parent[leaf], slot = slot_[node];
+            double total = 0;
+            for (int c = 0; c < n_columns_; ++c) {
+                double chance = 0;
+                if (deviation_[c] > 0 && (!may_move_to_ || may_move_to_[c])) {
+                    const T* product = products_.get() + size_t(slot) * n_columns_;
+                    const double slope =
+                        (double(product[c]) - mean_[c] * delta_sum_[slot]) / deviation_[c];
+                    chance = slope * slope;
+                }
+                for (int l = t_.leaf_start[node]; l < t_.leaf_start[node + 1]; ++l)
+                    if (t_.leaf_input[l] == c) chance = 0;  // it is there already
+                below[c] = total += chance;
+            }
+            if (!(total > 0) || !std::isfinite(total)) continue;
+            const double at = uniform(seed, uint64_t(i)) * total;
+            int chosen = 0;
+            while (chosen + 1 < n_columns_ && !(at < below[chosen])) ++chosen;
+            moved(leaf, chosen);
+        }
+    }
+
+    const Tree& t_;
+    const Layout& layout_;
+    const SampleView<T>& sample_;
+    const LossRule<T>& rule_;
+    ThreadTeam& team_;
+    const uint8_t* may_move_to_;
+    int n_columns_;
+    bool known_ = false;
+    Buffer<double> mean_, deviation_, worth_;
+    Buffer<int32_t> slot_, which_;
+    Buffer<T> x_, products_;
+    Buffer<double> delta_sum_;
+};
+
+}  // namespace bnt::BNT_ISA
