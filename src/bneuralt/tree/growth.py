@@ -7,6 +7,7 @@ array operations per level however large the tree is.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from heapq import heapify, heappop, heappush
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -16,17 +17,12 @@ from bneuralt._typing import FloatArray, IntArray
 from bneuralt.tree.activations import Activation, get_activation, get_activation_mixture
 from bneuralt.tree.checks import checked_count
 from bneuralt.tree.layout import TreeArrays
-from bneuralt.tree.layout import n_weights as weight_count
-from bneuralt.tree.walk import outputs_above
 
 __all__ = ["GrowthRule", "LeafSampler", "draw_tree_arrays"]
 
 #: No tree grows larger than this, and redrawing gives up after as many nodes in all.
 LARGEST_SIZE = 20_000_000
 MAX_TRIES = 1000
-
-#: A tree of a wanted number of weights may have this share fewer.
-WEIGHTS_TOLERANCE = 0.03
 
 
 class LeafSampler(Protocol):
@@ -112,31 +108,6 @@ class GrowthRule:
         """Mean number of weights: every node has a bias, and every child a weight."""
         return self.expected_nodes() * (1.0 + self.mean_children)
 
-    def for_weights(self, n_weights: int) -> GrowthRule:
-        """Return the rule with the leaf probability that gives so many weights on average.
-
-        Examples
-        --------
-        >>> rule = GrowthRule(n_outputs=10, max_depth=4, max_children=12).for_weights(20_000)
-        >>> round(rule.leaf_probability, 3), round(rule.expected_weights())
-        (0.154, 20000)
-        """
-        fewest, most = (replace(self, leaf_probability=p).expected_weights() for p in (1.0, 0.0))
-        if not fewest <= n_weights <= most:
-            raise ValueError(
-                f"n_weights={n_weights} is out of reach: with n_outputs={self.n_outputs}, "
-                f"max_depth={self.max_depth} and max_children={self.max_children}, trees have "
-                f"{fewest:.6g} to {most:.6g} weights on average; change max_depth or max_children"
-            )
-
-        from scipy.optimize import brentq  # here, so that importing trees does not import SciPy
-
-        def log_excess(p: float) -> float:  # trees of many levels would overflow
-            weights = replace(self, leaf_probability=p).expected_weights()
-            return float(np.log(min(weights, 1e300)) - np.log(n_weights))
-
-        return replace(self, leaf_probability=brentq(log_excess, 0.0, 1.0))
-
     def draw(
         self, rng: np.random.Generator, largest_size: int = LARGEST_SIZE
     ) -> tuple[IntArray, IntArray] | None:
@@ -195,7 +166,7 @@ def draw_tree_arrays(
     if n_weights is not None:
         if (min_size, max_size) != (None, None):
             raise ValueError("n_weights cannot be combined with min_size or max_size")
-        parent, leaf_parent = _draw_with_weights(growth, rng, n_weights)
+        parent, leaf_parent = _grow_to(growth, rng, n_weights)
     else:
         parent, leaf_parent = _draw_between(growth, rng, min_size, max_size)
     leaf_input = sampler(rng, leaf_parent, parent, n_inputs)
@@ -268,37 +239,77 @@ def _draw_between(
     )
 
 
-def _draw_with_weights(
+def _grow_to(
     growth: GrowthRule, rng: np.random.Generator, n_weights: int
 ) -> tuple[IntArray, IntArray]:
-    """Draw structures until one has the wanted number of weights, or slightly fewer.
+    """Grow a structure until it has the wanted number of weights, or slightly fewer.
 
-    Every output gets a share of them: some draws of 24,000 weights leave a class with two leaves,
-    and so with nothing to be recognised by.
+    Every output starts with leaves only. Then the output with the fewest weights turns one of its
+    leaves, drawn at random, into a node with leaves of its own, and so on: so all outputs get the
+    same share. Where `max_depth` leaves no room, trees get deeper.
     """
+    k, low, high = growth.n_outputs, growth.min_children, growth.most_children
     checked_count("n_weights", n_weights, 3)
-    fitting = growth.for_weights(n_weights)
-    least = min(n_weights - 1, int(np.ceil(n_weights * (1.0 - WEIGHTS_TOLERANCE))))
-    found: list[int] = []
-    while len(found) < MAX_TRIES:
-        drawn = fitting.draw(rng, n_weights)  # a tree has more weights than nodes
-        if drawn is None:
-            found.append(n_weights + 1)
-            continue
-        parent, leaf_parent = drawn
-        found.append(weight_count(parent.size, growth.n_outputs, leaf_parent.size))
-        if least <= found[-1] <= n_weights and not _is_starved(parent, leaf_parent):
-            return drawn
-    raise ValueError(
-        f"no tree of {least} to {n_weights} weights in {len(found)} draws; change n_weights, "
-        "max_depth or max_children"
-    )
+    least = k * (1 + low)
+    if n_weights < least:
+        raise ValueError(
+            f"n_weights={n_weights} is too few: with n_outputs={k} and min_children={low}, a tree "
+            f"has {least} weights or more"
+        )
+    high = min(high, n_weights // k - 1)
+    parent, depth = [-1] * k, [growth.top_depth] * k
+    leaves: list[list[int]] = []  # for each output, the parents of the leaves that may grow
+    stuck: list[int] = []  # the parents of those that are as deep as they may be
+    total = 0
+    for output in range(k):
+        n_children = int(rng.integers(low, high + 1))
+        leaves.append([output] * n_children)
+        total += 1 + n_children
+    waiting = [(len(own), output) for output, own in enumerate(leaves)]
+    heapify(waiting)
+    while True:
+        n_children = int(rng.integers(low, high + 1))
+        if total + 1 + n_children > n_weights:
+            n_children = n_weights - total - 1
+            if n_children < low:
+                break
+        weights, output = heappop(waiting)
+        own = leaves[output]
+        i = int(rng.integers(len(own)))
+        above = own[i]
+        own[i] = own[-1]
+        own.pop()
+        node = len(parent)
+        parent.append(above)
+        depth.append(depth[above] + 1)
+        if depth[node] < growth.max_depth: own.extend([node] * n_children)
+        else: stuck.extend([node] * n_children)
+        total += 1 + n_children
+        if own:
+            heappush(waiting, (weights + 1 + n_children, output))
+        elif not waiting:
+            return _grow_to(replace(growth, max_depth=growth.max_depth + 1), rng, n_weights)
+    leaf_parent = [node for own in leaves for node in own] + stuck
+    return _breadth_first(np.array(parent), np.array(depth), np.array(leaf_parent))
 
 
-def _is_starved(parent: IntArray, leaf_parent: IntArray) -> bool:
-    """Return whether some output has less than a tenth of its fair share of the leaves."""
-    n_leaves = np.bincount(outputs_above(parent)[leaf_parent], minlength=int((parent < 0).sum()))
-    return bool(n_leaves.min() < 0.1 * n_leaves.mean())
+def _breadth_first(
+    parent: IntArray, depth: IntArray, leaf_parent: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Number nodes so that those of a level, and the children of a node, are neighbours."""
+    place = np.zeros(parent.size, dtype=np.int64)  # of the nodes that have been numbered
+    order: list[IntArray] = []
+    n_before = 0
+    for level in range(int(depth.min()), int(depth.max()) + 1):
+        own = np.flatnonzero(depth == level)
+        above = parent[own]
+        own = own[np.argsort(np.where(above < 0, -1, place[above]), kind="stable")]
+        place[own] = n_before + np.arange(own.size)
+        n_before += own.size
+        order.append(own)
+    old = np.concatenate(order)
+    above = parent[old]
+    return np.where(above < 0, -1, place[above]), np.sort(place[leaf_parent])
 
 
 def _leaf_sampler(feature_sampling: Any, n_inputs: int) -> LeafSampler:
