@@ -23,23 +23,10 @@ from bneuralt._typing import Array
 
 __all__ = ["TABLES", "Table", "half_of", "load_table", "size_class"]
 
-KEEL = (
-    "banana bands breast bupa chess contraceptive german hayes-roth housevotes led7digit letter "
-    "magic mammographic marketing monk-2 movement_libras mushroom optdigits penbased phoneme ring "
-    "saheart satimage segment sonar spambase splice tae texture tic-tac-toe titanic twonorm vowel "
-    "wisconsin"
-).split()
-BINARY = "ada appendicitis cm1 haberman hepatitis hypothyroid kc1 lymphography pc1 spectf sylva".split()
-MULTICLASS = (
-    "abalone automobile balance car dermatology ecoli flare kr_vs_k newthyroid nursery "
-    "page_blocks yeast"
-).split()
-REGRESSION = (
-    "airfoil boom_bikes ccpp compactiv concrete cpu_performance excitation_current forestfires "
-    "laser maternal_health_risk medical_cost mortgage plastic puma32h qsar_aquatic_toxicity "
-    "qsar_fish_toxicity real_estate_valuation residential_building servo slump_test treasury "
-    "wankara winequality_red winequality_white wizmir wsn_ale yacht_hydrodynamics"
-).split()
+KEEL = ["banana", "bands", "breast", "bupa", "chess", "contraceptive", "german", "hayes-roth", "housevotes", "led7digit", "letter", "magic", "mammographic", "marketing", "monk-2", "movement_libras", "mushroom", "optdigits", "penbased", "phoneme", "ring", "saheart", "satimage", "segment", "sonar", "spambase", "splice", "tae", "texture", "tic-tac-toe", "titanic", "twonorm", "vowel", "wisconsin"]
+BINARY = ["ada", "appendicitis", "cm1", "haberman", "hepatitis", "hypothyroid", "kc1", "lymphography", "pc1", "spectf", "sylva"]
+MULTICLASS = ["abalone", "automobile", "balance", "car", "dermatology", "ecoli", "flare", "kr_vs_k", "newthyroid", "nursery", "page_blocks", "yeast"]
+REGRESSION = ["airfoil", "boom_bikes", "ccpp", "compactiv", "concrete", "cpu_performance", "excitation_current", "forestfires", "laser", "maternal_health_risk", "medical_cost", "mortgage", "plastic", "puma32h", "qsar_aquatic_toxicity", "qsar_fish_toxicity", "real_estate_valuation", "residential_building", "servo", "slump_test", "treasury", "wankara", "winequality_red", "winequality_white", "wizmir", "wsn_ale", "yacht_hydrodynamics"]
 
 #: Name and task of every table.
 TABLES = {

@@ -1,6 +1,7 @@
 // Leaves that move: those of little weight get another input, which their node has more use for.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "../order.hpp"
@@ -14,8 +15,10 @@ namespace bnt::BNT_ISA {
 // Chooses which leaves move, and where to.
 //
 // A leaf is worth what its weight times the deviation of its input is. A new input is drawn with a
-// probability in proportion to the square of the gradient that its weight would have at that node
-// if it were there with weight 0, and its values had deviation 1.
+// probability in proportion to the fourth power of the gradient that its weight would have at that
+// node if it were there with weight 0, and its values had deviation 1. (With the square, the many
+// small gradients of inputs that are noise add up to more than the large one of an input that is
+// not.)
 template <class T>
 class LeafMover {
     static constexpr int R = 32, kBlocks = 8, W = Simd<T>::lanes;
@@ -27,6 +30,11 @@ class LeafMover {
           may_move_to_(may_move_to), n_columns_(sample.table().n_columns),
           mean_(n_columns_), deviation_(n_columns_), worth_(t.n_leaves), slot_(t.n_nodes),
           which_(t.n_leaves), x_(size_t(kBlocks) * n_columns_ * R) {}
+
+    // How many rows are enough to judge so many inputs.
+    static int64_t rows_needed(int n_inputs) {
+        return std::clamp<int64_t>(32 * int64_t(n_inputs), 1024, 16384);
+    }
 
     // Chooses n_moving leaves, judged by the rows at these positions, and calls
     // moved(leaf, new input) for each that moves.
@@ -155,7 +163,7 @@ class LeafMover {
                     const T* product = products_.get() + size_t(slot) * n_columns_;
                     const double slope =
                         (double(product[c]) - mean_[c] * delta_sum_[slot]) / deviation_[c];
-                    chance = slope * slope;
+                    chance = slope * slope * slope * slope;
                 }
                 for (int l = t_.leaf_start[node]; l < t_.leaf_start[node + 1]; ++l)
                     if (t_.leaf_input[l] == c) chance = 0;  // it is there already

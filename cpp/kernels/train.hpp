@@ -252,8 +252,6 @@ class Trainer {
 
     // -- leaves that move ---------------------------------------------------------------------
 
-    static constexpr int64_t kRowsToJudge = 4096;
-
     // After how many updates leaves move for the m-th time; never, if they do not.
     int64_t time_of_move(int m) const {
         if (m > settings_.leaf_moves) return -1;
@@ -269,7 +267,7 @@ class Trainer {
         const int n = int(std::lround(share * t_.n_leaves));
         if (n == 0) return;
         const uint64_t seed = task_.seed + uint64_t(n_moves_) * 0x9e3779b97f4a7c15ull;
-        mover_.run(theta_.get(), order_.get(), std::min(sample_.size(), kRowsToJudge), n, seed,
+        mover_.run(theta_.get(), order_.get(), std::min(sample_.size(), LeafMover<T>::rows_needed(t_.n_inputs)), n, seed,
                    [&](int leaf, int input) {
                        if (hooks_.leaf_moved)
                            hooks_.leaf_moved(hooks_.context,

@@ -672,6 +672,13 @@ void bind_training(nb::module_& m) {
           nb::sig("def epoch_order(seed: int, epoch: int, n_rows: int) -> "
                   "numpy.typing.NDArray[numpy.int32]"));
     m.def(
+        "uniform",
+        [](nb::handle seed, nb::handle i) {
+            return uniform(as_seed(seed), uint64_t(as_whole(i, "i", 0, INT64_MAX)));
+        },
+        "seed"_a, "i"_a, "Return the number in [0, 1) that decides the i-th move of a leaf.",
+        nb::sig("def uniform(seed: int, i: int) -> float"));
+    m.def(
         "first_not_finite", &first_not_finite, "X"_a,
         "Return (row, column) of the first value that is not finite, or None.",
         nb::sig(

@@ -121,7 +121,7 @@ class Data:
 class Job:
     """One tree to be trained."""
 
-    def __init__(self, tree: WeightedTree, settings: Settings, seed: int, rows: numpy.typing.NDArray[Any] | None, weights: numpy.typing.NDArray[Any] | None, val_rows: numpy.typing.NDArray[Any] | None, val_weights: numpy.typing.NDArray[Any] | None, input_offset: numpy.typing.NDArray[Any] | None, input_factor: numpy.typing.NDArray[Any] | None, target_offset: numpy.typing.NDArray[Any] | None, target_factor: numpy.typing.NDArray[Any] | None, state: numpy.typing.NDArray[Any] | None, step: int) -> None: ...
+    def __init__(self, tree: WeightedTree, settings: Settings, seed: int, rows: numpy.typing.NDArray[Any] | None, weights: numpy.typing.NDArray[Any] | None, val_rows: numpy.typing.NDArray[Any] | None, val_weights: numpy.typing.NDArray[Any] | None, input_offset: numpy.typing.NDArray[Any] | None, input_factor: numpy.typing.NDArray[Any] | None, target_offset: numpy.typing.NDArray[Any] | None, target_factor: numpy.typing.NDArray[Any] | None, state: numpy.typing.NDArray[Any] | None, step: int, may_move_to: numpy.typing.NDArray[Any] | None = None) -> None: ...
 
 class Result:
     """What came of a job."""
@@ -134,6 +134,12 @@ class Result:
 
     @property
     def step(self) -> int: ...
+
+    @property
+    def leaf_input(self) -> numpy.typing.NDArray[numpy.int32]: ...
+
+    @property
+    def moves(self) -> numpy.typing.NDArray[numpy.int32]: ...
 
     @property
     def status(self) -> str: ...
@@ -165,6 +171,9 @@ def gradient(tree: WeightedTree, data: Data, weights: numpy.typing.NDArray[Any] 
 
 def epoch_order(seed: int, epoch: int, n_rows: int) -> numpy.typing.NDArray[numpy.int32]:
     """Return the order in which training takes the rows in an epoch."""
+
+def uniform(seed: int, i: int) -> float:
+    """Return the number in [0, 1) that decides the i-th move of a leaf."""
 
 def first_not_finite(X: numpy.typing.NDArray[Any]) -> tuple[int, int] | None:
     """Return (row, column) of the first value that is not finite, or None."""

@@ -28,13 +28,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bneuralt import _core
 from bneuralt._typing import Array, FloatArray
 from bneuralt.training.losses import Loss, get_loss
 from bneuralt.training.optimizers import Optimizer, get_optimizer
 from bneuralt.tree.activations import NAMES
 from bneuralt.tree.neural_tree import NeuralTree
 
-__all__ = ["Node", "batch_gradient", "batch_loss", "build", "forward", "gradient", "train"]
+__all__ = [
+    "LeafMover",
+    "Node",
+    "batch_gradient",
+    "batch_loss",
+    "build",
+    "forward",
+    "gradient",
+    "train",
+]
 
 # -- the tree -----------------------------------------------------------------------------
 
@@ -549,6 +559,10 @@ def train(
     sample_weight: ArrayLike | None = None,
     weight_decay: float = 0.0,
     clip_norm: float | None = None,
+    leaf_moves: int = 0,
+    moving_share: float = 0.3,
+    seed: int = 0,
+    may_move_to: ArrayLike | None = None,
 ) -> NeuralTree:
     """Train a tree by backpropagation.
 
@@ -578,6 +592,8 @@ def train(
         Weights are multiplied by `1 - rate * weight_decay` before each step.
     clip_norm : float, optional
         Largest norm of a gradient; longer ones are scaled down to it.
+    leaf_moves, moving_share, seed, may_move_to
+        Whether and how leaves move; see `LeafMover`.
 
     Returns
     -------
@@ -603,13 +619,92 @@ def train(
     position = np.arange(theta.size)  # edges and leaves shrink, biases and the rest do not
     decays = (position >= tree.bias.size) & (position < tree.structure.n_weights)
     memory = Memory(np.zeros_like(theta), np.zeros_like(theta))
-    for batch, eta in zip(batches, rates, strict=True):
+    times = [max(1, len(batches) * m // (2 * leaf_moves)) for m in range(1, leaf_moves + 1)]
+    mover = LeafMover(tree, X, y, loss, sample_weight, may_move_to)
+    epochs = [epoch for epoch in order for _ in _batches(epoch, batch_size)]
+    for done, (batch, eta) in enumerate(zip(batches, rates, strict=True), start=1):
         memory.t += 1
         g = mean_gradient(outputs, viewpoint(optimizer, theta, memory), batch, loss)
         g = clipped(g, clip_norm)
         theta = np.where(decays, theta * (1 - eta * weight_decay), theta)
         theta = RULE[optimizer.name](theta, g, eta, memory, *optimizer.numbers)
+        if done in times:
+            m = max(i for i, time in enumerate(times, start=1) if time == done)
+            share = moving_share * (1 + math.cos(math.pi * (m - 1) / leaf_moves)) / 2
+            n_moving = math.floor(share * tree.n_leaves + 0.5)
+            moving_seed = (seed + m * 0x9E3779B97F4A7C15) % 2**64
+            moved = mover.move(tree.with_parameters(theta), epochs[done - 1], n_moving, moving_seed)
+            tree, outputs = moved.tree, build(moved.tree)
+            theta = moved.tree.parameters.copy()
+            for part in (memory.m, memory.v):
+                part[moved.places] = 0.0
     return tree.with_parameters(theta)
+
+
+class Moved(NamedTuple):
+    """A tree some of whose leaves have moved, and the places of their weights in theta."""
+
+    tree: NeuralTree
+    places: list[int]
+
+
+class LeafMover:
+    """Gives leaves of little weight other inputs.
+
+    The leaves that move are those whose weight times the deviation of their input is smallest. A
+    new input is one that the node has not got yet, drawn with a probability in proportion to the
+    fourth power of the gradient that a weight of 0 would have there, the input having deviation 1.
+    """
+
+    def __init__(
+        self,
+        tree: NeuralTree,
+        X: ArrayLike,
+        y: ArrayLike,
+        loss: Loss,
+        sample_weight: ArrayLike | None = None,
+        may_move_to: ArrayLike | None = None,
+    ) -> None:
+        self.X, self.y, self.loss = np.asarray(X, dtype=np.float64), np.asarray(y), loss
+        self.weight = np.ones(len(self.X)) if sample_weight is None else np.asarray(sample_weight)
+        allowed = np.ones(tree.n_inputs) if may_move_to is None else may_move_to
+        self.allowed = np.asarray(allowed, dtype=bool)
+        self.deviation: FloatArray | None = None  # learnt when leaves move for the first time
+
+    def move(
+        self, tree: NeuralTree, order: Sequence[int], n_moving: int, seed: int
+    ) -> Moved:
+        """Move `n_moving` leaves, judged by the first rows of an epoch."""
+        rows = list(order)[: min(max(32 * tree.n_inputs, 1024), 16384)]
+        X = self.X[rows]
+        if self.deviation is None:
+            self.mean, self.deviation = X.mean(axis=0), X.std(axis=0)
+        theta = tree.parameters.copy()
+        first = theta.size - tree.n_leaves
+        if tree.trains_activations:
+            first -= tree.activation_parameters.size
+        worth = np.abs(tree.leaf_weight) * self.deviation[tree.leaf_input]
+        moving = np.lexsort((np.arange(tree.n_leaves), worth))[:n_moving]
+        deltas = np.array(
+            [
+                self.weight[i] * gradient(tree, self.X[i], self.y[i], self.loss)[: tree.bias.size]
+                for i in rows
+            ]
+        )
+        slopes = deltas.T @ (X - self.mean) / len(rows) / np.where(self.deviation, self.deviation, 1)
+        leaf_input, places = tree.leaf_input.copy(), []
+        for i, leaf in enumerate(moving.tolist()):
+            node = tree.leaf_parent[leaf]
+            chance = np.where(self.allowed & (self.deviation > 0), slopes[node] ** 4, 0.0)
+            chance[leaf_input[tree.leaf_parent == node]] = 0.0  # it is there already
+            if chance.sum() > 0:
+                below = np.cumsum(chance)
+                leaf_input[leaf] = np.searchsorted(
+                    below, _core.uniform(seed, i) * below[-1], side="right"
+                )
+                theta[first + leaf] = 0.0
+                places.append(first + leaf)
+        return Moved(tree.with_leaf_inputs(leaf_input, theta), places)
 
 
 def _batches(epoch: Sequence[int], size: int | None) -> Iterator[Sequence[int]]:

@@ -17,6 +17,7 @@ import numpy as np
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.estimators.base import ClassifierTask, NeuralTreeEstimator, RegressorTask
 from bneuralt.estimators.callbacks import ForestState, Report, Step, describe_forest
+from bneuralt.estimators.capacity import IN_FOREST
 from bneuralt.estimators.fitting import TreeFit, train_fits
 from bneuralt.estimators.parameters import (
     ForestClassifierParameters,
@@ -74,6 +75,7 @@ class Forest(NeuralTreeEstimator, ForestParameters):
         parameters = {name: getattr(self, name) for name in names}
         own = {"random_state": seed, "warm_start": False, "n_jobs": None, "verbose": 0}
         member = self._tree_type(**{**parameters, **own})
+        member._capacity = IN_FOREST
         for name in ("n_features_in_", "feature_names_in_", "classes_"):
             if hasattr(self, name):
                 setattr(member, name, getattr(self, name))

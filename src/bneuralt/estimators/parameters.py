@@ -18,6 +18,12 @@ from numpy.typing import ArrayLike
 
 from bneuralt._sklearn import Interval, RealNotInt, StrOptions
 from bneuralt._typing import Array
+from bneuralt.estimators.capacity import (
+    BATCH_SIZES,
+    FEWEST_EPOCHS,
+    FEWEST_EXAMPLES,
+    MOST_EXAMPLES,
+)
 from bneuralt.training.losses import LOSSES, Loss
 from bneuralt.training.optimizers import OPTIMIZERS, Optimizer
 from bneuralt.tree.activations import ACTIVATIONS, Activation
@@ -36,11 +42,8 @@ RandomState = int | np.random.RandomState | None
 OUTPUT_ACTIVATIONS = ("linear", "sigmoid")
 ESTIMATOR_LOSSES = ("cross_entropy", "squared_error")
 
-#: What `max_epochs=None` and `batch_size="auto"` stand for; see also `_fewest_epochs`.
-FEWEST_EXAMPLES = 30_000
-SMALL_BATCH = 16
-LARGE_BATCH = 32
-ROWS_FOR_LARGE_BATCH = 1000
+#: What `leaf_probability=None` stands for where it matters.
+LEAF_PROBABILITY = 0.35
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -50,10 +53,10 @@ class TreeParameters:
     max_depth: int = 5
     max_children: int = 4
     min_children: int = 2
-    leaf_probability: float = 0.35
+    leaf_probability: float | None = None
     min_size: int | float | None = 0.8
     max_size: int | None = None
-    n_weights: int | None = None
+    n_weights: int | str | None = "auto"
     n_init: int = 1
     feature_sampling: ArrayLike | Callable[..., Array] | None = None
     activation: Any = "tanh"
@@ -65,8 +68,8 @@ class TreeParameters:
     optimizer: str | Optimizer = "adam"
     learning_rate: float = 0.02
     schedule: str = "cosine"
-    weight_decay: float = 0.15
-    leaf_moves: int = 10
+    weight_decay: float | str = "auto"
+    leaf_moves: int = 20
     moving_share: float = 0.3
     clip_norm: float | None = None
     batch_size: int | str | None = "auto"
@@ -92,17 +95,14 @@ class ClassifierParameters(TreeParameters):
     label_smoothing: float = 0.0
     class_weight: Mapping[Any, float] | str | None = None
 
-    _fewest_epochs: ClassVar[int] = 30
+    _fewest_epochs: ClassVar[int] = FEWEST_EPOCHS["classifier"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RegressorParameters(TreeParameters):
     """Parameters of `BNeuralTRegressor`."""
 
-    leaf_probability: float = 0.4
-    n_init: int = 4
-
-    _fewest_epochs: ClassVar[int] = 60
+    _fewest_epochs: ClassVar[int] = FEWEST_EPOCHS["regressor"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -113,21 +113,17 @@ class ForestParameters(TreeParameters):
     max_samples: int | float | None = None
     bootstrap: bool = False
     max_features: int | float | None = None
+    moving_share: float = 0.15  # trees that choose the same features err alike
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ForestClassifierParameters(ClassifierParameters, ForestParameters):
     """Parameters of `BNeuralForestClassifier`."""
 
-    leaf_probability: float = 0.3
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ForestRegressorParameters(RegressorParameters, ForestParameters):
     """Parameters of `BNeuralForestRegressor`."""
-
-    leaf_probability: float = 0.2
-    n_init: int = 1
 
 
 #: The settings of the paper, for classifiers and regressors alike. It says that nodes have up to
@@ -139,6 +135,7 @@ PAPER_SETTINGS: Mapping[str, Any] = MappingProxyType(
         "max_children": 4,
         "leaf_probability": 0.4,
         "min_size": None,
+        "n_weights": None,
         "n_init": 1,
         "activation": "sigmoid",
         "output_activation": "sigmoid",
@@ -189,10 +186,10 @@ PARAMETERS: dict[str, Parameter] = {
         "equally likely.",
     ),
     "leaf_probability": Parameter(
-        [_real(0, 1, "both")],
-        "float in [0, 1]",
+        [_real(0, 1, "both"), None],
+        "float in [0, 1] or None",
         "Probability of a child to be a leaf rather than a function node. The smaller, the larger "
-        "the tree.",
+        f"the tree. None: {LEAF_PROBABILITY} where `n_weights` does not decide the size.",
     ),
     "min_size": Parameter(
         [_whole(1), Interval(RealNotInt, 0, 1, closed="both"), None],
@@ -204,10 +201,12 @@ PARAMETERS: dict[str, Parameter] = {
         [_whole(1), None], "int or None", "Trees with more nodes than this are drawn again."
     ),
     "n_weights": Parameter(
-        [_whole(3), None],
-        "int or None",
-        "Draw a tree of at most so many weights, and at most 3 % fewer. `leaf_probability` is then "
-        "chosen to fit, and not used.",
+        [_whole(3), StrOptions({"auto"}), None],
+        "int, 'auto' or None",
+        "Grow a tree of so many weights, or slightly fewer; deeper than `max_depth` if that takes "
+        "it. 'auto': the more, the more rows and classes there are (see the settings page), unless "
+        "`leaf_probability`, `max_size` or a number for `min_size` is given. None: the size follows "
+        "from these.",
     ),
     "n_init": Parameter(
         [_whole(1)],
@@ -268,9 +267,10 @@ PARAMETERS: dict[str, Parameter] = {
         "How the rate changes: down to 0 along a cosine within `max_epochs`, or not at all.",
     ),
     "weight_decay": Parameter(
-        [_real(0, None, "left")],
-        "float",
-        "Each update shrinks all weights, biases excepted, by this share of the rate.",
+        [_real(0, None, "left"), StrOptions({"auto"})],
+        "float or 'auto'",
+        "Each update shrinks all weights, biases excepted, by this share of the rate. 'auto': the "
+        "less, the more rows there are (see the settings page).",
     ),
     "leaf_moves": Parameter(
         [_whole(0)],
@@ -292,15 +292,17 @@ PARAMETERS: dict[str, Parameter] = {
     "batch_size": Parameter(
         [_whole(1), StrOptions({"auto"}), None],
         "int, 'auto' or None",
-        f"Rows per update; None takes all rows at once. 'auto': {SMALL_BATCH}, and {LARGE_BATCH} "
-        f"from {ROWS_FOR_LARGE_BATCH:,} rows on.",
+        "Rows per update; None takes all rows at once. 'auto': "
+        + ", ".join(f"{size} from {rows:,} rows on" for rows, size in BATCH_SIZES)
+        + ".",
     ),
     "max_epochs": Parameter(
         [_whole(1), None],
         "int or None",
         f"Passes over the training rows, at most. None: as many as make for {FEWEST_EXAMPLES:,} "
-        f"examples, and not fewer than {ClassifierParameters._fewest_epochs} for classifiers, "
-        f"{RegressorParameters._fewest_epochs} for regressors.",
+        f"examples, and not fewer than {FEWEST_EPOCHS['classifier']} for classifiers, "
+        f"{FEWEST_EPOCHS['regressor']} for regressors, unless that makes for more than "
+        f"{MOST_EXAMPLES:,} examples.",
     ),
     "early_stopping": Parameter(
         [StrOptions({"refit"}), "boolean"],

@@ -23,13 +23,11 @@ from bneuralt.estimators.base import (
     scores_of_outputs,
 )
 from bneuralt.estimators.callbacks import Report, Step, describe_epoch
+from bneuralt.estimators.capacity import SINGLE_TREE, Capacity, batch_size, n_epochs
 from bneuralt.estimators.fitting import TreeFit, train_fits
 from bneuralt.estimators.parameters import (
-    FEWEST_EXAMPLES,
-    LARGE_BATCH,
+    LEAF_PROBABILITY,
     PAPER_SETTINGS,
-    ROWS_FOR_LARGE_BATCH,
-    SMALL_BATCH,
     ClassifierParameters,
     RegressorParameters,
     declared,
@@ -54,6 +52,7 @@ class SingleTree(NeuralTreeEstimator):
     _trained_tree: NeuralTree  # as it came out of training: for scaled features
     _optimizer_state: OptimizerState | None
     _fewest_epochs: ClassVar[int]
+    _capacity: Capacity = SINGLE_TREE
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "tree_")
@@ -181,11 +180,11 @@ class SingleTree(NeuralTreeEstimator):
         """Return `max_epochs`; by default, few rows are gone over more often."""
         if self.max_epochs is not None:
             return self.max_epochs
-        return max(self._fewest_epochs, round(FEWEST_EXAMPLES / rows.n_examples))
+        return n_epochs(rows.n_examples, self._fewest_epochs)
 
     def _batch_size(self, rows: Rows) -> int | None:
         if isinstance(self.batch_size, str):  # "auto"
-            return LARGE_BATCH if rows.n_examples >= ROWS_FOR_LARGE_BATCH else SMALL_BATCH
+            return batch_size(rows.n_examples)
         return self.batch_size
 
     def _settings(self, rows: Rows) -> TrainingSettings:
@@ -194,8 +193,12 @@ class SingleTree(NeuralTreeEstimator):
             optimizer=self.optimizer,
             learning_rate=self.learning_rate,
             schedule=self.schedule,
-            weight_decay=self.weight_decay,
-            leaf_moves=self.leaf_moves,
+            weight_decay=(
+                self._capacity.weight_decay(rows.n_examples)
+                if isinstance(self.weight_decay, str)
+                else self.weight_decay
+            ),
+            leaf_moves=0 if self._is_warm_start() else self.leaf_moves,
             moving_share=self.moving_share,
             clip_norm=self.clip_norm,
             batch_size=self._batch_size(rows),
@@ -212,11 +215,11 @@ class SingleTree(NeuralTreeEstimator):
             self._n_outputs(),
             self.max_depth,
             self.max_children,
-            self.leaf_probability,
+            LEAF_PROBABILITY if self.leaf_probability is None else self.leaf_probability,
             min_children=self.min_children,
-            min_size=self._least_size(),
+            min_size=self._least_size(rows),
             max_size=self.max_size,
-            n_weights=self.n_weights,
+            n_weights=self._n_weights(rows),
             init=self.init,
             init_scale=self.init_scale,
             activation=self.activation,
@@ -227,10 +230,19 @@ class SingleTree(NeuralTreeEstimator):
             random_state=rng,
         )
 
-    def _least_size(self) -> int | float | None:
+    def _least_size(self, rows: Rows) -> int | float | None:
         """Return `min_size`; a share of the usual size says nothing where the size is given."""
-        has_limit = self.max_size is not None or self.n_weights is not None
+        has_limit = self.max_size is not None or self._n_weights(rows) is not None
         return None if has_limit and isinstance(self.min_size, float) else self.min_size
+
+    def _n_weights(self, rows: Rows) -> int | None:
+        """Return the number of weights to grow to, None where other limits decide the size."""
+        if not isinstance(self.n_weights, str):
+            return self.n_weights
+        limits = self.leaf_probability, self.max_size
+        if limits != (None, None) or isinstance(self.min_size, int):
+            return None
+        return self._capacity.n_weights(rows.n_examples, self._n_outputs())
 
     def _learn_scaling(self, rows: Rows, constant: float = 0.0) -> None:
         key = self.scale, self.output_activation, constant

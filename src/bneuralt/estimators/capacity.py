@@ -1,0 +1,113 @@
+"""What "auto" stands for: size, decay, epochs and batches as functions of the training rows.
+
+More rows can carry more weights, need less decay, and need to be gone over less often. The
+experiments that chose the numbers are in `docs/quality.md`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["IN_FOREST", "SINGLE_TREE", "Capacity", "batch_size", "n_epochs"]
+
+#: Few rows are gone over more often, many less often.
+FEWEST_EXAMPLES = 30_000
+MOST_EXAMPLES = 1_200_000
+FEWEST_EPOCHS = {"classifier": 50, "regressor": 100}
+
+#: (rows, batch size from there on)
+BATCH_SIZES = ((0, 16), (1_000, 32), (50_000, 64))
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """How the size and the decay of a tree follow from the rows that it is trained on.
+
+    Trees have `fewest` weights for few rows, more for many classes, and `per_row` weights for each
+    row up to `most`. From `most_rows` on they get smaller again, so that a fit does not take longer
+    and longer. The decay falls with the rows, from `decay_rows` on.
+    """
+
+    fewest: int
+    per_class: int
+    per_row: float
+    most: int
+    most_rows: int
+    decay: float
+    decay_rows: int
+    decay_power: float
+    small: tuple[int, int] | None = None  # (rows, weights): up to so many rows, not more weights
+
+    def n_weights(self, n_rows: int, n_outputs: int) -> int:
+        """Return the number of weights of a tree.
+
+        Examples
+        --------
+        >>> [SINGLE_TREE.n_weights(n, 2) for n in (100, 1_000, 3_000, 100_000)]
+        [300, 400, 1200, 2000]
+        """
+        wanted = max(self.fewest, 100 + self.per_class * n_outputs, self.per_row * n_rows)
+        most = float(self.most)
+        if self.small is not None and n_rows <= self.small[0]:
+            most = self.small[1]
+        if n_rows > self.most_rows:
+            most *= (self.most_rows / n_rows) ** 0.6
+        return max(int(min(wanted, most)), 5 * n_outputs)
+
+    def weight_decay(self, n_rows: int) -> float:
+        """Return the weight decay.
+
+        Examples
+        --------
+        >>> [round(SINGLE_TREE.weight_decay(n), 3) for n in (100, 1_000, 10_000)]
+        [0.15, 0.11, 0.028]
+        """
+        return float(self.decay * min(1.0, self.decay_rows / n_rows) ** self.decay_power)
+
+
+#: A tree that stands alone has to be small, and nothing averages out its errors.
+SINGLE_TREE = Capacity(
+    fewest=300,
+    per_class=30,
+    per_row=0.4,
+    most=2_000,
+    most_rows=200_000,
+    decay=0.15,
+    decay_rows=600,
+    decay_power=0.6,
+    small=(1_000, 400),
+)
+
+#: The trees of a forest may err in ways of their own.
+IN_FOREST = Capacity(
+    fewest=400,
+    per_class=30,
+    per_row=0.8,
+    most=4_000,
+    most_rows=40_000,
+    decay=0.15,
+    decay_rows=300,
+    decay_power=0.7,
+)
+
+
+def n_epochs(n_rows: int, fewest: int) -> int:
+    """Return the number of epochs, `fewest` for a usual number of rows.
+
+    Examples
+    --------
+    >>> [n_epochs(n, fewest=50) for n in (100, 1_000, 24_000, 400_000)]
+    [300, 50, 50, 3]
+    """
+    return max(round(FEWEST_EXAMPLES / n_rows), min(fewest, max(3, round(MOST_EXAMPLES / n_rows))))
+
+
+def batch_size(n_rows: int) -> int:
+    """Return the number of rows per update.
+
+    Examples
+    --------
+    >>> [batch_size(n) for n in (100, 1_000, 400_000)]
+    [16, 32, 64]
+    """
+    return next(size for rows, size in reversed(BATCH_SIZES) if n_rows >= rows)

@@ -1,0 +1,109 @@
+"""Leaves that move: the compiled loop against the reference, and what moving is for."""
+
+import numpy as np
+import pytest
+
+from bneuralt import (
+    BNeuralForestClassifier,
+    BNeuralTClassifier,
+    NeuralTree,
+    TrainingSettings,
+    reference,
+)
+from bneuralt.training import TrainingJob, epoch_order, train, train_many
+from bneuralt.training.optimizers import OPTIMIZERS
+
+
+def table(n_rows, n_inputs, seed=0, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, n_inputs)).astype(dtype)
+    return X, (X[:, 0] * X[:, 1] + X[:, 2] > 0).astype(int)
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("batch_size", [1, 7, None])
+def test_moves_are_those_of_the_reference(optimizer, batch_size):
+    X, y = table(24, 6)
+    tree = NeuralTree.random(6, 2, 3, output_activation="linear", random_state=1)
+    common = dict(
+        optimizer=optimizer, learning_rate=0.01, batch_size=batch_size, weight_decay=0.1,
+        leaf_moves=3, moving_share=0.6, schedule="cosine",
+    )  # fmt: skip
+    settings = TrainingSettings(loss="cross_entropy", max_epochs=4, **common)
+    result = train(tree, X, y, settings=settings, seed=5)
+    order = [epoch_order(5, epoch, len(X)) for epoch in range(4)]
+    expected = reference.train(tree, X, y, order=order, loss="cross_entropy", seed=5, **common)
+    assert len(result.moves) > 0
+    np.testing.assert_array_equal(result.tree.leaf_input, expected.leaf_input)
+    np.testing.assert_allclose(result.tree.parameters, expected.parameters, rtol=1e-6, atol=1e-9)
+
+
+def test_moves_of_raw_weighted_rows_and_forbidden_inputs():
+    X, y = table(40, 5, dtype=np.float32)
+    X = X * [1, 10, 0.1, 3, 0] + [5, -3, 0, 1, 2]  # the last one never varies
+    weight = np.random.default_rng(2).random(40)
+    tree = NeuralTree.random(5, 1, 3, random_state=3)
+    common = dict(optimizer="adam", learning_rate=0.02, batch_size=8, leaf_moves=2,
+                  moving_share=1.0)  # fmt: skip
+    allowed = np.array([1, 1, 1, 0, 1], dtype=bool)
+    settings = TrainingSettings(loss="squared_error", max_epochs=6, schedule="constant", **common)
+    job = TrainingJob(tree, settings, 4, sample_weight=weight, may_move_to=allowed)
+    (result,) = train_many([job], X, y.astype(float))
+    expected = reference.train(
+        tree, X, y, order=[epoch_order(4, epoch, 40) for epoch in range(6)], seed=4,
+        loss="squared_error", sample_weight=weight, may_move_to=allowed, **common,
+    )  # fmt: skip
+    np.testing.assert_array_equal(result.tree.leaf_input, expected.leaf_input)
+    assert not set(result.moves[:, 3].tolist()) & {3, 4}
+
+
+def test_moves_tell_where_each_leaf_went():
+    X, y = table(300, 12)
+    tree = NeuralTree.random(12, 2, n_weights=80, output_activation="linear", random_state=0)
+    settings = TrainingSettings(leaf_moves=6, max_epochs=12)
+    result = train(tree, X, y, settings=settings)
+    leaf_input = tree.leaf_input.copy()
+    for epoch, leaf, before, after in result.moves:
+        assert leaf_input[leaf] == before != after
+        assert epoch <= 6  # the first half
+        leaf_input[leaf] = after
+    np.testing.assert_array_equal(leaf_input, result.tree.leaf_input)
+    assert result.tree.n_parameters == tree.n_parameters
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
+def test_threads_change_no_move(dtype):
+    X, y = table(2000, 30)
+    X = (X * 20 + 100).clip(0, 255).astype(dtype)
+    tree = NeuralTree.random(
+        30, 2, n_weights=300, output_activation="linear", dtype=np.float32, random_state=0
+    )
+    settings = TrainingSettings(leaf_moves=5, max_epochs=4, batch_size=256)
+    scaling = np.full(30, 100.0), np.full(30, 0.05)
+    one, four = (
+        train(tree, X, y, settings=settings, input_scaling=scaling, n_threads=n) for n in (1, 4)
+    )
+    np.testing.assert_array_equal(one.moves, four.moves)
+    np.testing.assert_array_equal(one.tree.parameters, four.tree.parameters)
+
+
+def test_selected_weights_come_with_their_inputs():
+    X, y = table(400, 20)
+    tree = NeuralTree.random(20, 2, n_weights=100, output_activation="linear", random_state=0)
+    seen = []
+    settings = TrainingSettings(leaf_moves=8, max_epochs=10, select="epoch", learning_rate=0.05)
+    result = train(
+        tree, X[:300], y[:300], settings=settings, validation=(X[300:], y[300:]),
+        callback=lambda state: seen.append(state.tree),
+    )  # fmt: skip
+    best = seen[result.best_epoch]
+    np.testing.assert_array_equal(result.tree.leaf_input, best.leaf_input)
+    np.testing.assert_array_equal(result.tree.parameters, best.parameters)
+
+
+def test_a_tree_finds_an_interaction_among_noise():
+    X, y = table(20_000, 48, dtype=np.float32)
+    X_test, y_test = table(4000, 48, seed=1, dtype=np.float32)
+    forest = BNeuralForestClassifier(n_estimators=3, random_state=0)
+    for model in (BNeuralTClassifier(random_state=0), forest):
+        assert model.fit(X, y).score(X_test, y_test) > 0.97
