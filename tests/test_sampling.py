@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, NeuralTree, load_model
-from bneuralt.tree.generate import GrowthRule, outputs_above
+from bneuralt.tree.generate import outputs_above
 from bneuralt.tree.sampling import ReceptiveFields, VarianceSampling, sampler_from_dict
 
 SAMPLERS = [
@@ -204,7 +204,8 @@ def test_trees_of_a_wanted_number_of_weights(
             784, n_outputs, max_depth, max_children,
             min_children=min_children, n_weights=n_weights, random_state=seed,
         )  # fmt: skip
-        assert min(0.97 * n_weights, n_weights - 1) <= tree.n_parameters <= n_weights
+        least = min(0.97 * n_weights, n_weights - min_children)
+        assert least <= tree.n_parameters <= n_weights
         assert tree.depth <= max_depth
 
 
@@ -217,25 +218,35 @@ def test_no_output_is_starved_of_weights():
 
 @given(
     n_outputs=st.integers(1, 10),
-    max_depth=st.integers(1, 30),
+    max_depth=st.integers(1, 6),
     min_children=st.integers(1, 5),
-    more=st.integers(1, 10),
-    share=st.floats(0, 1),
+    more=st.integers(0, 10),
+    spare=st.integers(0, 2000),
+    seed=st.integers(0, 2**32 - 1),
 )
-def test_the_leaf_probability_fits_the_number(n_outputs, max_depth, min_children, more, share):
-    rule = GrowthRule(n_outputs, max_depth, min_children + more, min_children=min_children)
-    fewest, most = (
-        GrowthRule(n_outputs, max_depth, min_children + more, p, min_children=min_children)
-        .expected_weights() for p in (1.0, 0.0)
+def test_any_number_of_weights_can_be_had(n_outputs, max_depth, min_children, more, spare, seed):
+    wanted = max(3, n_outputs * (1 + min_children) + spare)
+    tree = NeuralTree.random(
+        5, n_outputs, max_depth, max(2, min_children + more), min_children=min_children,
+        n_weights=wanted, random_state=seed,
     )  # fmt: skip
-    wanted = int(np.ceil(fewest + share * (min(most, 1e6) - fewest)))
-    if wanted <= most:
-        assert rule.for_weights(wanted).expected_weights() == pytest.approx(wanted, rel=1e-6)
+    assert min(0.97 * wanted, wanted - min_children) <= tree.n_parameters <= wanted
 
 
-def test_a_number_of_weights_out_of_reach_says_what_is_in_reach():
-    with pytest.raises(ValueError, match=r"n_weights=12000 is out of reach: .* 95 to 7766"):
-        NeuralTree.random(784, 10, 3, 15, n_weights=12_000)
+def test_outputs_have_the_same_share_of_the_weights():
+    tree = NeuralTree.random(784, 10, 5, 9, n_weights=24_000, random_state=0)
+    owner = outputs_above(tree.parent)
+    weights = np.bincount(owner, minlength=10) * 2 + np.bincount(owner[tree.leaf_parent])
+    assert np.ptp(weights) <= 10
+
+
+def test_a_tree_gets_deeper_where_its_weights_need_it():
+    assert NeuralTree.random(784, 10, 3, 15, n_weights=12_000, random_state=0).depth > 3
+
+
+def test_too_few_weights_are_refused():
+    with pytest.raises(ValueError, match=r"n_weights=29 is too few: .* has 30 weights or more"):
+        NeuralTree.random(784, 10, n_weights=29)
     with pytest.raises(ValueError, match="cannot be combined"):
         NeuralTree.random(784, 10, n_weights=12_000, min_size=3)
 

@@ -75,7 +75,6 @@ class Forest(NeuralTreeEstimator, ForestParameters):
         parameters = {name: getattr(self, name) for name in names}
         own = {"random_state": seed, "warm_start": False, "n_jobs": None, "verbose": 0}
         member = self._tree_type(**{**parameters, **own})
-        member._capacity = IN_FOREST
         for name in ("n_features_in_", "feature_names_in_", "classes_"):
             if hasattr(self, name):
                 setattr(member, name, getattr(self, name))
@@ -97,6 +96,8 @@ class Forest(NeuralTreeEstimator, ForestParameters):
             for member in members:
                 samples.append(self._sample(rows, member.random_state))
                 member.feature_sampling = self._draw_features(member.random_state)
+                member.n_weights = member._n_weights(samples[-1], IN_FOREST)
+                member.weight_decay = member._weight_decay(samples[-1], IN_FOREST)
                 fits.append(member._plan(samples[-1], validation))
                 yield fits[-1]
 

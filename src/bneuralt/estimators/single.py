@@ -52,7 +52,6 @@ class SingleTree(NeuralTreeEstimator):
     _trained_tree: NeuralTree  # as it came out of training: for scaled features
     _optimizer_state: OptimizerState | None
     _fewest_epochs: ClassVar[int]
-    _capacity: Capacity = SINGLE_TREE
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "tree_")
@@ -129,6 +128,7 @@ class SingleTree(NeuralTreeEstimator):
             self._input_scaling,
             self._target_scaling,
             optimizer_state,
+            self._may_move_to(rows),
         )
 
     def _train(self, fit: TreeFit, report: Report | None) -> None:
@@ -193,11 +193,7 @@ class SingleTree(NeuralTreeEstimator):
             optimizer=self.optimizer,
             learning_rate=self.learning_rate,
             schedule=self.schedule,
-            weight_decay=(
-                self._capacity.weight_decay(rows.n_examples)
-                if isinstance(self.weight_decay, str)
-                else self.weight_decay
-            ),
+            weight_decay=self._weight_decay(rows),
             leaf_moves=0 if self._is_warm_start() else self.leaf_moves,
             moving_share=self.moving_share,
             clip_norm=self.clip_norm,
@@ -235,14 +231,19 @@ class SingleTree(NeuralTreeEstimator):
         has_limit = self.max_size is not None or self._n_weights(rows) is not None
         return None if has_limit and isinstance(self.min_size, float) else self.min_size
 
-    def _n_weights(self, rows: Rows) -> int | None:
+    def _weight_decay(self, rows: Rows, capacity: Capacity = SINGLE_TREE) -> float:
+        if isinstance(self.weight_decay, str):  # "auto"
+            return capacity.weight_decay(rows.n_examples)
+        return self.weight_decay
+
+    def _n_weights(self, rows: Rows, capacity: Capacity = SINGLE_TREE) -> int | None:
         """Return the number of weights to grow to, None where other limits decide the size."""
         if not isinstance(self.n_weights, str):
             return self.n_weights
         limits = self.leaf_probability, self.max_size
         if limits != (None, None) or isinstance(self.min_size, int):
             return None
-        return self._capacity.n_weights(rows.n_examples, self._n_outputs())
+        return capacity.n_weights(rows.n_examples, self._n_outputs())
 
     def _learn_scaling(self, rows: Rows, constant: float = 0.0) -> None:
         key = self.scale, self.output_activation, constant
@@ -264,6 +265,12 @@ class SingleTree(NeuralTreeEstimator):
             return chances  # to be refused
         varying = chances * (self._input_scaling.factor != 0.0)
         return varying if varying.any() else chances
+
+    def _may_move_to(self, rows: Rows) -> Array | None:
+        """Return which features leaves may move to: those that could have been drawn."""
+        if self.feature_sampling is None or callable(self.feature_sampling):
+            return None
+        return np.asarray(self._leaf_probabilities(rows)) > 0
 
     def _attributes_at(self, state: Any) -> dict[str, Any] | None:
         """Return what makes a copy of this estimator one that is fitted up to `state`."""

@@ -24,6 +24,9 @@ __all__ = ["GrowthRule", "LeafSampler", "draw_tree_arrays"]
 LARGEST_SIZE = 20_000_000
 MAX_TRIES = 1000
 
+#: A tree that has this share of the weights wanted need not get deeper for the rest.
+ENOUGH_WEIGHTS = 0.97
+
 
 class LeafSampler(Protocol):
     """Decides which input each leaf carries: any callable of this form.
@@ -258,38 +261,36 @@ def _grow_to(
         )
     high = min(high, n_weights // k - 1)
     parent, depth = [-1] * k, [growth.top_depth] * k
-    leaves: list[list[int]] = []  # for each output, the parents of the leaves that may grow
-    stuck: list[int] = []  # the parents of those that are as deep as they may be
+    leaves: list[list[int]] = [[] for _ in range(k)]  # parents of the leaves that may grow
+    too_deep: list[int] = []  # parents of those that may not
+    weights = [(0, output) for output in range(k)]  # a heap: the smallest comes first
     total = 0
+
+    def add_leaves(node: int, output: int, n: int) -> None:
+        nonlocal total
+        (leaves[output] if depth[node] < growth.max_depth else too_deep).extend([node] * n)
+        total += 1 + n
+
     for output in range(k):
         n_children = int(rng.integers(low, high + 1))
-        leaves.append([output] * n_children)
-        total += 1 + n_children
-    waiting = [(len(own), output) for output, own in enumerate(leaves)]
-    heapify(waiting)
-    while True:
-        n_children = int(rng.integers(low, high + 1))
-        if total + 1 + n_children > n_weights:
-            n_children = n_weights - total - 1
-            if n_children < low:
-                break
-        weights, output = heappop(waiting)
+        add_leaves(output, output, n_children)
+        weights[output] = (1 + n_children, output)
+    heapify(weights)
+    while weights and total + 1 + low <= n_weights:
+        before, output = heappop(weights)
         own = leaves[output]
+        if not own:  # all leaves of this output are as deep as they may be
+            continue
         i = int(rng.integers(len(own)))
-        above = own[i]
-        own[i] = own[-1]
-        own.pop()
-        node = len(parent)
-        parent.append(above)
-        depth.append(depth[above] + 1)
-        if depth[node] < growth.max_depth: own.extend([node] * n_children)
-        else: stuck.extend([node] * n_children)
-        total += 1 + n_children
-        if own:
-            heappush(waiting, (weights + 1 + n_children, output))
-        elif not waiting:
-            return _grow_to(replace(growth, max_depth=growth.max_depth + 1), rng, n_weights)
-    leaf_parent = [node for own in leaves for node in own] + stuck
+        own[i], own[-1] = own[-1], own[i]
+        parent.append(own.pop())
+        depth.append(depth[parent[-1]] + 1)
+        n_children = min(int(rng.integers(low, high + 1)), n_weights - total - 1)
+        add_leaves(len(parent) - 1, output, n_children)
+        heappush(weights, (before + 1 + n_children, output))
+    if total + 1 + low <= n_weights and total < ENOUGH_WEIGHTS * n_weights:
+        return _grow_to(replace(growth, max_depth=growth.max_depth + 1), rng, n_weights)
+    leaf_parent = [node for own in leaves for node in own] + too_deep
     return _breadth_first(np.array(parent), np.array(depth), np.array(leaf_parent))
 
 
