@@ -25,10 +25,10 @@ def table(n_rows, n_inputs, seed=0, dtype=np.float64):
 def test_moves_are_those_of_the_reference(optimizer, batch_size):
     X, y = table(24, 6)
     tree = NeuralTree.random(6, 2, 3, output_activation="linear", random_state=1)
-    common = dict(
-        optimizer=optimizer, learning_rate=0.01, batch_size=batch_size, weight_decay=0.1,
-        leaf_moves=3, moving_share=0.6, schedule="cosine",
-    )  # fmt: skip
+    common = {
+        "optimizer": optimizer, "learning_rate": 0.01, "batch_size": batch_size,
+        "weight_decay": 0.1, "leaf_moves": 3, "moving_share": 0.6, "schedule": "cosine",
+    }  # fmt: skip
     settings = TrainingSettings(loss="cross_entropy", max_epochs=4, **common)
     result = train(tree, X, y, settings=settings, seed=5)
     order = [epoch_order(5, epoch, len(X)) for epoch in range(4)]
@@ -43,8 +43,10 @@ def test_moves_of_raw_weighted_rows_and_forbidden_inputs():
     X = X * [1, 10, 0.1, 3, 0] + [5, -3, 0, 1, 2]  # the last one never varies
     weight = np.random.default_rng(2).random(40)
     tree = NeuralTree.random(5, 1, 3, random_state=3)
-    common = dict(optimizer="adam", learning_rate=0.02, batch_size=8, leaf_moves=2,
-                  moving_share=1.0)  # fmt: skip
+    common = {
+        "optimizer": "adam", "learning_rate": 0.02, "batch_size": 8, "leaf_moves": 2,
+        "moving_share": 1.0,
+    }  # fmt: skip
     allowed = np.array([1, 1, 1, 0, 1], dtype=bool)
     settings = TrainingSettings(loss="squared_error", max_epochs=6, schedule="constant", **common)
     job = TrainingJob(tree, settings, 4, sample_weight=weight, may_move_to=allowed)

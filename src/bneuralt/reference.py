@@ -671,9 +671,7 @@ class LeafMover:
         self.allowed = np.asarray(allowed, dtype=bool)
         self.deviation: FloatArray | None = None  # learnt when leaves move for the first time
 
-    def move(
-        self, tree: NeuralTree, order: Sequence[int], n_moving: int, seed: int
-    ) -> Moved:
+    def move(self, tree: NeuralTree, order: Sequence[int], n_moving: int, seed: int) -> Moved:
         """Move `n_moving` leaves, judged by the first rows of an epoch."""
         rows = list(order)[: min(max(32 * tree.n_inputs, 1024), 16384)]
         X = self.X[rows]
@@ -691,7 +689,9 @@ class LeafMover:
                 for i in rows
             ]
         )
-        slopes = deltas.T @ (X - self.mean) / len(rows) / np.where(self.deviation, self.deviation, 1)
+        slopes = (
+            deltas.T @ (X - self.mean) / len(rows) / np.where(self.deviation, self.deviation, 1)
+        )
         leaf_input, places = tree.leaf_input.copy(), []
         for i, leaf in enumerate(moving.tolist()):
             node = tree.leaf_parent[leaf]

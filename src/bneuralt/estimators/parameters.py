@@ -42,7 +42,8 @@ RandomState = int | np.random.RandomState | None
 OUTPUT_ACTIVATIONS = ("linear", "sigmoid")
 ESTIMATOR_LOSSES = ("cross_entropy", "squared_error")
 
-#: What `leaf_probability=None` stands for where it matters.
+#: What `max_depth=None` and, where it matters, `leaf_probability=None` stand for.
+MAX_DEPTH = 5
 LEAF_PROBABILITY = 0.35
 
 
@@ -50,7 +51,7 @@ LEAF_PROBABILITY = 0.35
 class TreeParameters:
     """Parameters of every estimator, with the defaults that do not depend on the task."""
 
-    max_depth: int = 5
+    max_depth: int | None = None
     max_children: int = 4
     min_children: int = 2
     leaf_probability: float | None = None
@@ -173,10 +174,10 @@ def _real(low: float, high: float | None, closed: str) -> Interval:
 
 PARAMETERS: dict[str, Parameter] = {
     "max_depth": Parameter(
-        [_whole(0)],
-        "int",
+        [_whole(0), None],
+        "int or None",
         "Edges from the root down to the deepest possible function node; classifiers need 1 or "
-        "more.",
+        f"more. None: {MAX_DEPTH}, or what the number of weights needs.",
     ),
     "max_children": Parameter([_whole(2)], "int", "Most children that a function node can have."),
     "min_children": Parameter(
@@ -203,10 +204,10 @@ PARAMETERS: dict[str, Parameter] = {
     "n_weights": Parameter(
         [_whole(3), StrOptions({"auto"}), None],
         "int, 'auto' or None",
-        "Grow a tree of so many weights, or slightly fewer; deeper than `max_depth` if that takes "
-        "it. 'auto': the more, the more rows and classes there are (see the settings page), unless "
-        "`leaf_probability`, `max_size` or a number for `min_size` is given. None: the size follows "
-        "from these.",
+        "Grow a tree of so many weights, or slightly fewer; a given `max_depth` stays the limit. "
+        "'auto': the more, the more rows and classes there are (see the settings page), unless "
+        "`leaf_probability`, `max_size` or a number for `min_size` is given. None: the size "
+        "follows from these.",
     ),
     "n_init": Parameter(
         [_whole(1)],

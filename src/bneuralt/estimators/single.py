@@ -27,6 +27,7 @@ from bneuralt.estimators.capacity import SINGLE_TREE, Capacity, batch_size, n_ep
 from bneuralt.estimators.fitting import TreeFit, train_fits
 from bneuralt.estimators.parameters import (
     LEAF_PROBABILITY,
+    MAX_DEPTH,
     PAPER_SETTINGS,
     ClassifierParameters,
     RegressorParameters,
@@ -194,7 +195,7 @@ class SingleTree(NeuralTreeEstimator):
             learning_rate=self.learning_rate,
             schedule=self.schedule,
             weight_decay=self._weight_decay(rows),
-            leaf_moves=0 if self._is_warm_start() else self.leaf_moves,
+            leaf_moves=self.leaf_moves if self._leaves_may_move() else 0,
             moving_share=self.moving_share,
             clip_norm=self.clip_norm,
             batch_size=self._batch_size(rows),
@@ -209,13 +210,14 @@ class SingleTree(NeuralTreeEstimator):
         return NeuralTree.random(
             self.n_features_in_,
             self._n_outputs(),
-            self.max_depth,
+            MAX_DEPTH if self.max_depth is None else self.max_depth,
             self.max_children,
             LEAF_PROBABILITY if self.leaf_probability is None else self.leaf_probability,
             min_children=self.min_children,
             min_size=self._least_size(rows),
             max_size=self.max_size,
             n_weights=self._n_weights(rows),
+            deepen=self.max_depth is None,
             init=self.init,
             init_scale=self.init_scale,
             activation=self.activation,
@@ -265,6 +267,12 @@ class SingleTree(NeuralTreeEstimator):
             return chances  # to be refused
         varying = chances * (self._input_scaling.factor != 0.0)
         return varying if varying.any() else chances
+
+    def _leaves_may_move(self) -> bool:
+        """Return whether leaves may leave the features that they have got."""
+        has_own_sampler = callable(self.feature_sampling)
+        is_known = isinstance(self.feature_sampling, FeatureSampler)
+        return not self._is_warm_start() and (is_known or not has_own_sampler)
 
     def _may_move_to(self, rows: Rows) -> Array | None:
         """Return which features leaves may move to: those that could have been drawn."""

@@ -131,8 +131,17 @@ class TrainingResult:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return numbers and arrays in place of the core's object, which cannot be pickled."""
-        names = ("parameters", "state", "step", "status", "n_epochs", "best_epoch", "history",
-                 "leaf_input", "moves")
+        names = (
+            "parameters",
+            "state",
+            "step",
+            "status",
+            "n_epochs",
+            "best_epoch",
+            "history",
+            "leaf_input",
+            "moves",
+        )
         plain = {name: getattr(self._result, name) for name in (*names, "seconds")}
         return {"_start": self._start, "_result": SimpleNamespace(**plain)}
 

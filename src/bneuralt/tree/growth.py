@@ -149,6 +149,7 @@ def draw_tree_arrays(
     min_size: int | float | None = None,
     max_size: int | None = None,
     n_weights: int | None = None,
+    deepen: bool = True,
     init: str = "normal",
     init_scale: float = 1.5,
     activation: Any = "sigmoid",
@@ -169,7 +170,7 @@ def draw_tree_arrays(
     if n_weights is not None:
         if (min_size, max_size) != (None, None):
             raise ValueError("n_weights cannot be combined with min_size or max_size")
-        parent, leaf_parent = _grow_to(growth, rng, n_weights)
+        parent, leaf_parent = _grow_to(growth, rng, n_weights, deepen)
     else:
         parent, leaf_parent = _draw_between(growth, rng, min_size, max_size)
     leaf_input = sampler(rng, leaf_parent, parent, n_inputs)
@@ -243,13 +244,13 @@ def _draw_between(
 
 
 def _grow_to(
-    growth: GrowthRule, rng: np.random.Generator, n_weights: int
+    growth: GrowthRule, rng: np.random.Generator, n_weights: int, deepen: bool
 ) -> tuple[IntArray, IntArray]:
     """Grow a structure until it has the wanted number of weights, or slightly fewer.
 
     Every output starts with leaves only. Then the output with the fewest weights turns one of its
     leaves, drawn at random, into a node with leaves of its own, and so on: so all outputs get the
-    same share. Where `max_depth` leaves no room, trees get deeper.
+    same share. Where `max_depth` leaves no room, trees get deeper if they may.
     """
     k, low, high = growth.n_outputs, growth.min_children, growth.most_children
     checked_count("n_weights", n_weights, 3)
@@ -288,8 +289,8 @@ def _grow_to(
         n_children = min(int(rng.integers(low, high + 1)), n_weights - total - 1)
         add_leaves(len(parent) - 1, output, n_children)
         heappush(weights, (before + 1 + n_children, output))
-    if total + 1 + low <= n_weights and total < ENOUGH_WEIGHTS * n_weights:
-        return _grow_to(replace(growth, max_depth=growth.max_depth + 1), rng, n_weights)
+    if deepen and total + 1 + low <= n_weights and total < ENOUGH_WEIGHTS * n_weights:
+        return _grow_to(replace(growth, max_depth=growth.max_depth + 1), rng, n_weights, True)
     leaf_parent = [node for own in leaves for node in own] + too_deep
     return _breadth_first(np.array(parent), np.array(depth), np.array(leaf_parent))
 

@@ -151,6 +151,7 @@ class NeuralTree:
         min_size: int | float | None = None,
         max_size: int | None = None,
         n_weights: int | None = None,
+        deepen: bool = True,
         init: str = "normal",
         init_scale: float = 1.5,
         activation: Any = "sigmoid",
@@ -189,8 +190,10 @@ class NeuralTree:
         max_size : int, optional
             Larger trees are drawn again.
         n_weights : int, optional
-            Number of weights wanted: the tree has at most so many, and at most 3 % fewer.
-            `leaf_probability` is then not used but chosen to fit `max_depth` and `max_children`.
+            Grow a tree of so many weights, or slightly fewer, all outputs having the same share.
+            `leaf_probability` is then not used.
+        deepen : bool
+            Whether a tree gets deeper than `max_depth` if `n_weights` needs it.
         init : {"normal", "uniform"}
             "normal": weights from a normal distribution with standard deviation
             `init_scale / sqrt(number of children of the parent)`, biases 0. "uniform": weights
@@ -234,6 +237,7 @@ class NeuralTree:
                 min_size=min_size,
                 max_size=max_size,
                 n_weights=n_weights,
+                deepen=deepen,
                 init=init,
                 init_scale=init_scale,
                 activation=activation,
