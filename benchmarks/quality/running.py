@@ -30,7 +30,9 @@ def run(
     for n_done, (cell, checksum, result) in enumerate(measured, start=1):
         store.add([_finished(suite, cell, checksum, result)])
         if n_done % 20 == 0 or n_done == len(wanted):
-            print(f"{n_done} of {len(wanted)} measured, last {' / '.join(map(str, cell))}", flush=True)
+            print(
+                f"{n_done} of {len(wanted)} measured, last {' / '.join(map(str, cell))}", flush=True
+            )
 
 
 def measure_cell(
