@@ -40,7 +40,7 @@ def main() -> None:
     add("--data-home", help=f"folder of the data sets, or of the tables ({TABLES_HOME})")
     add("--jobs", type=int, default=1, help="processes, of one thread each (%(default)s)")
     add("--out", type=Path, default=Path("quality"), help="folder for the report (%(default)s)")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
 
     suite = make_suite(arguments.suite, arguments.half)
     models = _chosen(parser, "--models", arguments.models, suite.models)

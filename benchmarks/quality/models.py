@@ -132,10 +132,7 @@ MODELS = {
 
 def make_model(name: str, task: str, seed: int, n_classes: int = 0) -> Any:
     """Return an unfitted model; those of other libraries with standardised features and target."""
-    if task == "classification":
-        model = MODELS[name].classifier(seed, max(n_classes, 1))
-    else:
-        model = MODELS[name].regressor(seed, 0)
+    model = _bare_model(name, task, seed, n_classes)
     if type(model).__module__.startswith("bneuralt."):
         return model
     model = make_pipeline(StandardScaler(), model)
@@ -144,13 +141,19 @@ def make_model(name: str, task: str, seed: int, n_classes: int = 0) -> Any:
     return model
 
 
+def _bare_model(name: str, task: str, seed: int, n_classes: int) -> Any:
+    if task == "regression":
+        return MODELS[name].regressor(seed, 0)
+    return MODELS[name].classifier(seed, max(n_classes, 1))
+
+
 def settings_of(name: str, task: str) -> dict[str, str]:
-    """Return what decides a run: the parameters, and the version of an other library."""
-    parameters = make_model(name, task, 0).get_params()
-    settings = {key: repr(value) for key, value in parameters.items() if "random_state" not in key}
-    if package := MODELS[name].package:
-        settings["library"] = f"{package} {_version(package)}"
-    return settings
+    """Return what decides a run: the parameters, and the version of another library."""
+    package = MODELS[name].package
+    model = _bare_model(name, task, 0, 0) if package else make_model(name, task, 0)
+    own = {key: value for key, value in model.get_params().items() if "random_state" not in key}
+    settings = {key: repr(value) for key, value in own.items()}
+    return settings | {"library": f"{package} {_version(package)}"} if package else settings
 
 
 def _version(package: str) -> str:

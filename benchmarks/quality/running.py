@@ -22,10 +22,12 @@ __all__ = ["add_records", "forget", "missing", "run"]
 def run(
     store: Store, suite: Suite, cells: Iterable[Cell], data_home: str | None, n_jobs: int
 ) -> None:
-    """Measure the cells that the store lacks."""
+    """Measure the cells that the store lacks, those left out that are added meanwhile."""
     wanted = missing(store, suite, cells)
     measured = Parallel(n_jobs, return_as="generator_unordered")(
-        delayed(measure_cell)(cell, suite.read, data_home) for cell in wanted
+        delayed(measure_cell)(cell, suite.read, data_home)
+        for cell in wanted
+        if Key(suite.protocol, *cell) not in store.finished()
     )
     for n_done, (cell, checksum, result) in enumerate(measured, start=1):
         store.add([_finished(suite, cell, checksum, result)])
