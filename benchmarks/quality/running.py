@@ -22,7 +22,10 @@ __all__ = ["add_records", "forget", "missing", "run"]
 def run(
     store: Store, suite: Suite, cells: Iterable[Cell], data_home: str | None, n_jobs: int
 ) -> None:
-    """Measure the cells that the store lacks, those left out that are added meanwhile."""
+    """Measure the cells that the store lacks, those left out that are added meanwhile.
+
+    A model that fails on a table is named, and the others are measured.
+    """
     wanted = missing(store, suite, cells)
     measured = Parallel(n_jobs, return_as="generator_unordered")(
         delayed(measure_cell)(cell, suite.read, data_home)
@@ -30,7 +33,10 @@ def run(
         if Key(suite.protocol, *cell) not in store.finished()
     )
     for n_done, (cell, checksum, result) in enumerate(measured, start=1):
-        store.add([_finished(suite, cell, checksum, result)])
+        if isinstance(result, Exception):
+            print(f"{' / '.join(map(str, cell))} failed: {result!r}", flush=True)
+        else:
+            store.add([_finished(suite, cell, checksum, result)])
         if n_done % 20 == 0 or n_done == len(wanted):
             print(
                 f"{n_done} of {len(wanted)} measured, last {' / '.join(map(str, cell))}", flush=True
@@ -39,11 +45,15 @@ def run(
 
 def measure_cell(
     cell: Cell, read: Callable[[str, str | None], Table], data_home: str | None
-) -> tuple[Cell, str, Measured]:
-    """Read a table and measure a model on one split of it."""
+) -> tuple[Cell, str, Measured | Exception]:
+    """Read a table and measure a model on one split of it; return what the model raises."""
     model, table, split = cell
     data = read(table, data_home)
-    return cell, data.checksum, measure(model, data.task, data.X, data.y, **seeds_of(split))
+    try:
+        result = measure(model, data.task, data.X, data.y, **seeds_of(split))
+    except Exception as error:
+        return cell, data.checksum, error
+    return cell, data.checksum, result
 
 
 def seeds_of(split: int) -> dict[str, int]:
