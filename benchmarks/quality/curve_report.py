@@ -13,7 +13,7 @@ from benchmarks.quality.suites import Suite
 from benchmarks.quality.summaries import SCORE_NAMES, mean_scores, read_means, to_markdown
 from benchmarks.tables import SIZE_CLASSES
 from bneuralt.files import write_atomically
-from bneuralt.paper.reporting.figure_files import STYLE
+from bneuralt.paper.reporting.figure_files import INK, STYLE
 from bneuralt.paper.running.store import Store
 
 __all__ = ["curve", "write"]
@@ -44,7 +44,7 @@ def curve(means: pd.DataFrame, suite: Suite) -> pd.DataFrame:
         own = [name for name in scores if suite.tables[name].size_class == size]
         for name, column in mean_scores(scores[own], suite).items():
             if column.notna().all():
-                table[f"{name}, {size}"] = column
+                table[f"{name}, {size.removeprefix('of ')}"] = column
     by_model = means.groupby("model")
     table["weights"] = by_model["weights"].mean()
     table["median fit, s"] = by_model["fit_seconds"].median()
@@ -58,7 +58,7 @@ def picture(table: pd.DataFrame) -> Figure:
         for ax, name in zip(figure.subplots(1, 2), SCORE_NAMES.values(), strict=True):
             for column in table:
                 if column == name:
-                    ax.plot(table.index, table[column], "k-o", markersize=4, label="all tables")
+                    ax.plot(table.index, table[column], "-o", color=INK, label="all tables")
                 elif column.startswith(f"{name}, "):
                     label = column.removeprefix(f"{name}, ")
                     ax.plot(table.index, table[column], "--", linewidth=1, label=label)
