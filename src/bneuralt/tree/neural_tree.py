@@ -273,7 +273,7 @@ class NeuralTree:
         """
         if np.array_equal(leaf_input, self.leaf_input):
             return self.with_parameters(parameters)
-        return replace(self, leaf_input=leaf_input, parameters=parameters)
+        return replace(self, leaf_input=np.asarray(leaf_input), parameters=np.asarray(parameters))
 
     def astype(self, dtype: DTypeLike) -> NeuralTree:
         """Return the tree with its weights as float64 or float32."""
