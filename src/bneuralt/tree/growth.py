@@ -298,7 +298,7 @@ def _grow_to(
 def _breadth_first(
     parent: IntArray, depth: IntArray, leaf_parent: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Number nodes so that those of a level, and the children of a node, are neighbours."""
+    """Give nodes numbers so that those of a level, and the children of a node, are neighbours."""
     place = np.zeros(parent.size, dtype=np.int64)  # of the nodes that have been numbered
     order: list[IntArray] = []
     n_before = 0

@@ -4,8 +4,8 @@
     Random trees, squared error, RMSprop with a rate of 0.01, initial weights uniform on [0, 1].
 "modern"
     Shallow trees: a class node has as many children as each of them has leaves, and the leaves of a
-    child are pixels of one region of the image, until they move. The recipe was found with the last 10,000 training
-    rows as validation rows.
+    child are pixels of one region of the image, until they move. The recipe was found with the last
+    10,000 training rows as validation rows.
 """
 
 from __future__ import annotations
