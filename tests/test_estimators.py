@@ -180,6 +180,15 @@ def test_many_rows_of_few_kinds_are_many_rows():
     assert log_loss(y, clf.predict_proba(X)) < best + 0.005
 
 
+def test_numbers_of_jobs_that_make_no_sense():
+    X, y = IRIS
+    with pytest.raises(ValueError, match="The 'n_jobs' parameter"):
+        classifier(n_jobs=0).fit(X, y)
+    expected = classifier().fit(X, y).predict(X)
+    for n_jobs in (10**30, -(10**30)):
+        np.testing.assert_array_equal(classifier(n_jobs=n_jobs).fit(X, y).predict(X), expected)
+
+
 @pytest.mark.parametrize(("make", "data"), [(classifier, IRIS), (regressor, DIABETES)])
 def test_neither_order_nor_threads_matter(make, data):
     X, y = data

@@ -209,7 +209,7 @@ class Trainer {
             score.add(update(gradient, order_.get() + first, n));
             if (scorer) select_after_update(*scorer);
             if (--until_pulse < 0) {  // the clock costs as much as a tenth of a small update
-                until_pulse = batch_size_ == 1 ? 31 : 0;
+                until_pulse = batch_size_ == 1 && !scorer ? 31 : 0;
                 if (pulse_.interrupted()) return score;
             }
         }
@@ -265,7 +265,8 @@ class Trainer {
             plain_.get(), n_parameters(t_)};
         layout_.unpack(theta_.get(), plain_.get());
         if (validation_.size() > 0) {
-            const Score val = score_sample<T, 32>(t_, weights(), validation_, rule_, team_);
+            const Score val = score_sample<T, 32>(t_, weights(), validation_, rule_, team_, pulse_);
+            if (pulse_.stopped()) return interrupted_while_scoring();
             report.val_loss = val.loss / val.weight;
             report.val_error = val.error / val.weight;
             if (settings_.select == Select::epoch) {
@@ -281,6 +282,13 @@ class Trainer {
                            epoch_ - std::max(outcome_.best_epoch, 0) >= settings_.patience;
         if (!stop && stale) finish(Status::early_stopped);
         return stop || stale;
+    }
+
+    // Without its score, an epoch does not count as done.
+    bool interrupted_while_scoring() {
+        outcome_.n_epochs = epoch_;
+        finish(Status::interrupted);
+        return true;
     }
 
     bool is_interrupted() const { return hooks_.interrupted && hooks_.interrupted(hooks_.context); }

@@ -118,6 +118,12 @@ class Data:
 
     def __init__(self, X: numpy.typing.NDArray[Any], y: numpy.typing.NDArray[Any]) -> None: ...
 
+def epoch_order(seed: int, epoch: int, n_rows: int) -> numpy.typing.NDArray[numpy.int32]:
+    """Return the order in which training takes the rows in an epoch."""
+
+def first_not_finite(X: numpy.typing.NDArray[Any]) -> tuple[int, int] | None:
+    """Return (row, column) of the first value that is not finite, or None."""
+
 class Job:
     """One tree to be trained."""
 
@@ -150,6 +156,9 @@ class Result:
     @property
     def seconds(self) -> float: ...
 
+def untouched(job: Job) -> Result:
+    """Return what a job gives if it is never run."""
+
 def train(jobs: Iterable[Job], n_expected: int, data: Data, validation: Data | None, n_threads: int, on_epoch: Callable[..., bool] | None, on_job: Callable[[int, Result], bool] | None, stop: Callable[[], bool] | None = None) -> tuple[list[Result], BaseException | None]:
     """
     Train trees; return the results and what was raised meanwhile, or None.
@@ -157,17 +166,8 @@ def train(jobs: Iterable[Job], n_expected: int, data: Data, validation: Data | N
     Jobs are taken from an iterable when a thread is about to become free; `n_expected` says how many there will be. `stop` is asked several times a second whether to end.
     """
 
-def untouched(job: Job) -> Result:
-    """Return what a job gives if it is never run."""
-
 def gradient(tree: WeightedTree, data: Data, weights: numpy.typing.NDArray[Any] | None, loss: str, loss_parameters: list[float], n_threads: int) -> tuple[float, numpy.typing.NDArray[Any]]:
     """Return the mean loss of all rows and its gradient."""
-
-def epoch_order(seed: int, epoch: int, n_rows: int) -> numpy.typing.NDArray[numpy.int32]:
-    """Return the order in which training takes the rows in an epoch."""
-
-def first_not_finite(X: numpy.typing.NDArray[Any]) -> tuple[int, int] | None:
-    """Return (row, column) of the first value that is not finite, or None."""
 
 def engine() -> str:
     """Return the instruction set in use."""

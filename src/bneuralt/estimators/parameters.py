@@ -345,7 +345,9 @@ PARAMETERS: dict[str, Parameter] = {
         "any order of the rows.",
     ),
     "n_jobs": Parameter(
-        [Integral, None], "int or None", "Number of threads, -1 for all; None means 1."
+        [_whole(1), Interval(Integral, None, -1, closed="right"), None],
+        "int or None",
+        "Number of threads, -1 for all; None means 1.",
     ),
     "verbose": Parameter(["verbose"], "int", "1 shows the progress of training."),
     "n_estimators": Parameter([_whole(1)], "int", "Number of trees."),

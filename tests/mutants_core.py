@@ -1,0 +1,196 @@
+"""Change the kernels bit by bit and see whether tests notice: `python -m tests.mutants_core`.
+
+Each change is made in a copy of the project, which compiles the baseline only. Prints the changes
+that survive, and how many were noticed in each file. A change that crashes the process, or makes
+it hang, is noticed. The program needs python3 with NumPy, SciPy, scikit-learn, nanobind, pytest
+and hypothesis, and CMake, Ninja and a compiler; the package need not be installed.
+
+Options
+-------
+FILE...      the headers of cpp/kernels to change (default: those of training)
+--limit N    make N of the changes of each file, drawn at random (default: all)
+--seed N     draw others
+--jobs N     work in N copies side by side
+--folder F   keep the copies there, so that the next run need not compile everything again
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import queue
+import random
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.mutants import ROOT, Copy, mutants
+
+KERNELS = "cpp/kernels"
+FILES = ("losses", "optimizers", "backward", "scoring", "online", "train")
+
+#: The tests, the quick ones and those that notice most first.
+TESTS = ("tests/test_kernels.py", "tests/test_registry.py", "tests/test_mutants.py",
+         "tests/test_losses.py", "tests/test_engine.py", "tests/test_numbers.py",
+         "tests/test_train_many.py")  # fmt: skip
+#: Tests of what no kernel has a part in.
+LEFT_OUT = "not importing and not other_threads and not objects_are_values and not pickled"
+MEMORY = 8 * 2**30
+
+#: Changes that change no behaviour: (file, line, changed line) and why.
+EQUIVALENT: dict[tuple[str, str, str], str] = {}
+
+
+class Change(NamedTuple):
+    """A line of a file, and what becomes of it."""
+
+    file: str
+    number: int
+    line: str
+    changed: str
+
+    def __str__(self) -> str:
+        place = f"{KERNELS}/{self.file}.hpp:{self.number + 1}"
+        return f"{place}\n  - {self.line.strip()}\n  + {self.changed.strip()}"
+
+    @property
+    def is_equivalent(self) -> bool:
+        """Whether it is known to change nothing."""
+        return (self.file, self.line.strip(), self.changed.strip()) in EQUIVALENT
+
+
+def changes(file: str) -> list[Change]:
+    """All changes of a file that may matter: none of texts, none that is listed above."""
+    text = (ROOT / KERNELS / f"{file}.hpp").read_text()
+    found = [Change(file, *mutant) for mutant in mutants(text, is_python=False)]
+    without_texts = [(c, *(re.sub(r'"[^"]*"', "", line) for line in c[2:])) for c in found]
+    return [c for c, old, new in without_texts if old != new and not c.is_equivalent]
+
+
+class CoreCopy(Copy):
+    """A copy of the project with a core of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root, self.build = folder / "project", folder / "build"
+        self.package = self.root / "src" / "bneuralt"
+        skipped = shutil.ignore_patterns(".git", ".venv", "build", "__pycache__", "docs", "*.so")
+        shutil.rmtree(self.root, ignore_errors=True)
+        shutil.copytree(ROOT, self.root, ignore=skipped)
+        shutil.copytree(ROOT / "docs", self.root / "docs", ignore=skipped)
+        (self.root / "pytest.ini").write_text("[pytest]\n")  # plugins may be missing
+        self.seconds = 600.0
+
+    def compile(self) -> bool:
+        """Compile the baseline, quickly."""
+        make = [
+            "cmake", "-S", self.root, "-B", self.build, "-G", "Ninja",
+            "-DCMAKE_BUILD_TYPE=Release", "-DBNEURALT_SETS=baseline",
+            "-DBNEURALT_KERNEL_OPTIMIZATION=-O1", f"-DPython_EXECUTABLE={sys.executable}",
+        ]  # fmt: skip
+        steps = [] if (self.build / "build.ninja").exists() else [make]
+        for command in (*steps, ["cmake", "--build", self.build, "-j", "1"]):
+            if subprocess.run(command, capture_output=True).returncode:
+                return False
+        for core in self.build.glob("_core*.so"):
+            shutil.copy(core, self.package)
+        return True
+
+    def passes(self, tests: list[str]) -> bool:
+        """Whether the tests pass here."""
+        start = "import sys; sys.meta_path[:] = [f for f in sys.meta_path "
+        start += "if 'editable' not in type(f).__module__ + type(f).__name__.lower()]; "
+        start += "sys.path.insert(0, 'src'); import bneuralt, pytest; "
+        start += "assert 'project/src' in bneuralt.__file__, bneuralt.__file__; "
+        start += "sys.exit(pytest.main(sys.argv[1:]))"
+        command = [sys.executable, "-B", "-c", start, "-q", "-x", "-p", "no:cacheprovider",
+                   "--hypothesis-seed=0", "-k", LEFT_OUT, *tests]  # fmt: skip
+        begun = time.monotonic()
+        try:
+            done = subprocess.run(
+                command, cwd=self.root, capture_output=True, timeout=self.seconds,
+                preexec_fn=_limit_memory, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return False
+        if self.seconds == 600.0:
+            self.seconds = 60 + 5 * (time.monotonic() - begun)
+            if done.returncode:
+                print(done.stdout.decode(errors="replace")[-3000:])
+        return done.returncode == 0
+
+    def survives(self, change: Change, tests: list[str]) -> bool | None:
+        """Whether no test notices a change; None if it does not compile."""
+        path = self.root / KERNELS / f"{change.file}.hpp"
+        original = path.read_text()
+        lines = original.splitlines(keepends=True)
+        lines[change.number] = change.changed
+        path.write_text("".join(lines))
+        try:
+            return self.passes(tests) if self.compile() else None
+        finally:
+            path.write_text(original)
+
+
+def _limit_memory() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def run(drawn: list[Change], tests: list[str], folder: Path, n_jobs: int) -> dict[Change, bool]:
+    """Make the changes; return for each that compiles whether it survives."""
+    copies: queue.Queue[CoreCopy] = queue.Queue()
+    outcome: dict[Change, bool] = {}
+
+    def prepare(number: int) -> bool:
+        copy = CoreCopy(folder / f"copy{number}")
+        copies.put(copy)
+        return copy.compile() and copy.passes(tests)
+
+    def try_out(change: Change) -> None:
+        copy = copies.get()
+        survives = copy.survives(change, tests)
+        copies.put(copy)
+        if survives is not None:
+            outcome[change] = survives
+        if survives:
+            print(change, flush=True)
+
+    with ThreadPoolExecutor(n_jobs) as pool:
+        if not all(pool.map(prepare, range(n_jobs))):
+            raise SystemExit("the tests fail without any change, or the core does not compile")
+        list(pool.map(try_out, drawn))
+    return outcome
+
+
+def main() -> int:
+    """The program."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("files", nargs="*", default=FILES)
+    parser.add_argument("--tests", nargs="+", default=list(TESTS))
+    parser.add_argument("--limit", type=int)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--folder", type=Path)
+    options = parser.parse_args()
+    drawn: list[Change] = []
+    for file in options.files:
+        found = changes(file)
+        n = len(found) if options.limit is None else min(options.limit, len(found))
+        drawn += random.Random(options.seed).sample(found, n)
+    with tempfile.TemporaryDirectory() as temporary:
+        outcome = run(drawn, options.tests, options.folder or Path(temporary), options.jobs)
+    for file in options.files:
+        made = [survives for change, survives in outcome.items() if change.file == file]
+        print(f"{file}: {made.count(False)} of {len(made)} changes noticed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
