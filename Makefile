@@ -10,9 +10,10 @@ PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := CMakeLists.txt $(shell find cpp -type f)
 CXX_FILES := $(shell find cpp benchmarks -name '*.hpp' -o -name '*.cpp')
 
-CORE_TESTS := $(wildcard tests/test_engine.py tests/test_registry.py tests/test_train_many.py tests/test_losses.py)
+CORE_TESTS := $(addprefix tests/test_,kernels.py engine.py registry.py train_many.py losses.py border.py)
+THREAD_TESTS := $(addprefix tests/test_,threads.py soak.py train_many.py border.py)
 
-.PHONY: help demo test fuzz soak mutants coverage bench lint format stub docs sanitize paper-quick clean
+.PHONY: help demo test fuzz soak mutants coverage bench lint format stub docs sanitize sanitize-threads paper-quick clean
 
 help:
 	@echo "make demo         compare small trees with scikit-learn models; no download needed"
@@ -27,6 +28,7 @@ help:
 	@echo "make stub         write the type stub of the core anew"
 	@echo "make docs         build the documentation in docs/_build/html"
 	@echo "make sanitize     run the tests of the core under AddressSanitizer and UBSan"
+	@echo "make sanitize-threads  train and predict in threads under ThreadSanitizer"
 	@echo "make paper-quick  reproduce a small part of the paper's tables"
 	@echo "make clean        remove everything make has created, including the environment"
 
@@ -100,19 +102,30 @@ docs: $(VENV)/.with-docs
 # The instrumented package is installed in a separate folder. The tests run with the base
 # interpreter and the environment's packages on PYTHONPATH, because inside the environment the
 # editable install would take precedence. libstdc++ is preloaded so that the sanitizer intercepts
-# C++ exceptions.
+# C++ exceptions. The tests of the kernels run all instruction sets of the processor.
 SAN := build/sanitize
+PRELOAD = $$($${CXX:-c++} -print-file-name=lib$(1).so) $$($${CXX:-c++} -print-file-name=libstdc++.so)
+define INSTRUMENTED
+rm -rf $(SAN)/$(1)-site
+$(PIP) --no-deps --target $(SAN)/$(1)-site . \
+    --config-settings=build-dir=$(SAN)/$(1)-cmake \
+    --config-settings=cmake.define.BNEURALT_SANITIZE=$(1) \
+    --config-settings=install.strip=false
+endef
+RUN_INSTRUMENTED = PYTHONPATH="$(SAN)/$(1)-site:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
+	"$$($(BIN)/python -c 'import sys; print(sys._base_executable)')" -s
+
 sanitize: $(VENV)/.with-test
-	rm -rf $(SAN)/site
-	$(PIP) --no-deps --target $(SAN)/site . \
-	    --config-settings=build-dir=$(SAN)/cmake \
-	    --config-settings=cmake.define.BNEURALT_SANITIZE=ON \
-	    --config-settings=install.strip=false
-	LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libstdc++.so)" \
-	ASAN_OPTIONS=detect_leaks=0 \
-	PYTHONPATH="$(SAN)/site:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
-	"$$($(BIN)/python -c 'import sys; print(sys._base_executable)')" -s \
+	$(call INSTRUMENTED,address)
+	LD_PRELOAD="$(call PRELOAD,asan)" ASAN_OPTIONS=detect_leaks=0 $(call RUN_INSTRUMENTED,address) \
 	    -m pytest -q -p no:cacheprovider $(CORE_TESTS)
+
+# CPython and NumPy are not instrumented; what is not ours is listed in tests/tsan.txt.
+sanitize-threads: $(VENV)/.with-test
+	$(call INSTRUMENTED,thread)
+	LD_PRELOAD="$(call PRELOAD,tsan)" \
+	TSAN_OPTIONS="suppressions=tests/tsan.txt:exitcode=66:halt_on_error=0" \
+	$(call RUN_INSTRUMENTED,thread) -m pytest -q -p no:cacheprovider $(THREAD_TESTS)
 
 PAPER := build/paper-quick
 paper-quick: $(VENV)/.with-paper

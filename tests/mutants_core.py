@@ -43,6 +43,8 @@ TESTS = ("tests/test_kernels.py", "tests/test_registry.py", "tests/test_mutants.
 #: Tests of what no kernel has a part in.
 LEFT_OUT = "not importing and not other_threads and not objects_are_values and not pickled"
 MEMORY = 8 * 2**30
+#: Quick to compile, and a place beside an array ends the process.
+FLAGS = "-O1;-fsanitize=bounds;-fsanitize-undefined-trap-on-error"
 
 #: Changes that change no behaviour: (file, line, changed line) and why.
 EQUIVALENT: dict[tuple[str, str, str], str] = {}
@@ -92,7 +94,7 @@ class CoreCopy(Copy):
         make = [
             "cmake", "-S", self.root, "-B", self.build, "-G", "Ninja",
             "-DCMAKE_BUILD_TYPE=Release", "-DBNEURALT_SETS=baseline",
-            "-DBNEURALT_KERNEL_OPTIMIZATION=-O1", f"-DPython_EXECUTABLE={sys.executable}",
+            f"-DBNEURALT_KERNEL_OPTIMIZATION={FLAGS}", f"-DPython_EXECUTABLE={sys.executable}",
         ]  # fmt: skip
         steps = [] if (self.build / "build.ninja").exists() else [make]
         for command in (*steps, ["cmake", "--build", self.build, "-j", "1"]):
