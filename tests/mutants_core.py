@@ -152,6 +152,7 @@ class CoreCopy(Copy):
         shutil.copytree(ROOT / "docs", self.root / "docs", ignore=skipped)
         (self.root / "pytest.ini").write_text("[pytest]\n")  # plugins may be missing
         self.seconds = 600.0
+        self.configured: set[Path] = set()
 
     def compile(self, sanitize: bool = False) -> bool:
         """Compile the baseline, quickly."""
@@ -162,7 +163,8 @@ class CoreCopy(Copy):
             "-DCMAKE_BUILD_TYPE=Release", "-DBNEURALT_SETS=baseline",
             f"-DBNEURALT_KERNEL_OPTIMIZATION={FLAGS}", f"-DPython_EXECUTABLE={sys.executable}",
         ]  # fmt: skip
-        steps = [] if (build / "build.ninja").exists() else [make]
+        steps = [] if build in self.configured else [make]
+        self.configured.add(build)
         for command in (*steps, ["cmake", "--build", build, "-j", "1"]):
             if subprocess.run(command, capture_output=True).returncode:
                 return False
