@@ -6,17 +6,18 @@ VENV   ?= .venv
 JOBS   ?= 2
 
 BIN     := $(VENV)/bin
-PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_OPTIONS)
 SOURCES := CMakeLists.txt $(shell find cpp -type f)
 CXX_FILES := $(shell find cpp benchmarks -name '*.hpp' -o -name '*.cpp')
 
 CORE_TESTS := $(wildcard tests/test_engine.py tests/test_registry.py tests/test_train_many.py tests/test_losses.py)
 
-.PHONY: help demo test fuzz soak mutants coverage bench lint format stub docs sanitize paper-quick clean
+.PHONY: help demo test test-oldest fuzz soak mutants coverage bench lint format stub docs sanitize paper-quick clean
 
 help:
 	@echo "make demo         compare small trees with scikit-learn models; no download needed"
 	@echo "make test         run all tests (JOBS=2 processes)"
+	@echo "make test-oldest  run all tests with the oldest supported NumPy, SciPy and scikit-learn"
 	@echo "make fuzz         read damaged files and call the core with wrong arguments (FILES=, CALLS=)"
 	@echo "make soak         fit and predict in threads for a while (SECONDS=600)"
 	@echo "make mutants      change a module bit by bit, list what no test notices (MODULE=, TESTS=)"
@@ -51,6 +52,16 @@ demo: $(VENV)/.core
 TEST_ENV := $(VENV)/.with-test $(VENV)/.with-paper $(VENV)/.with-dask
 test: $(TEST_ENV)
 	$(BIN)/python -m pytest -n $(JOBS)
+
+# The same in an environment of its own, with the lower bounds of the dependencies in pyproject.toml.
+# pip finds releases of the other packages that go with them.
+OLDEST := build/oldest
+BOUNDS  = import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+          print(*(bound.replace(">=", "==") for bound in project["dependencies"]), sep="\n")
+test-oldest:
+	mkdir -p $(OLDEST)
+	$(PYTHON) -c '$(BOUNDS)' > $(OLDEST)/constraints.txt
+	$(MAKE) test VENV=$(OLDEST) PIP_OPTIONS='--constraint $(OLDEST)/constraints.txt'
 
 # Every case is made from its number, which a complaint names: `python -m tests.fuzz_core 1 NUMBER`
 # repeats it.
