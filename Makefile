@@ -20,7 +20,7 @@ help:
 	@echo "make test-oldest  run all tests with the oldest supported NumPy, SciPy and scikit-learn"
 	@echo "make fuzz         read damaged files and call the core with wrong arguments (FILES=, CALLS=)"
 	@echo "make soak         fit and predict in threads for a while (SECONDS=600)"
-	@echo "make mutants      change a module bit by bit, list what no test notices (MODULE=, TESTS=)"
+	@echo "make mutants      change modules bit by bit, list what no test notices (MODULE=, TESTS=)"
 	@echo "make coverage     run all tests and report which Python lines they execute"
 	@echo "make bench        measure the speed of the core and compare it with the hardware limit"
 	@echo "make lint         check with ruff, mypy, import-linter and clang-format"
@@ -75,10 +75,9 @@ SECONDS ?= 600
 soak: $(TEST_ENV)
 	$(BIN)/python -m tests.soak $(SECONDS)
 
-MODULE ?= src/bneuralt/estimators/rows.py
-TESTS  ?= tests/test_rows.py
+# Without MODULE, the table in tests/mutants.py; without TESTS, the tests that it has for MODULE.
 mutants: $(TEST_ENV)
-	$(BIN)/python -m tests.mutants $(MODULE) $(TESTS)
+	$(BIN)/python -m tests.mutants $(MODULE) $(TESTS) --jobs $(JOBS)
 
 coverage: $(TEST_ENV)
 	mkdir -p build/coverage

@@ -1,18 +1,24 @@
-"""Change a file bit by bit and see whether tests notice: `python -m tests.mutants FILE TESTS...`.
+"""Change files bit by bit and see whether tests notice: `python -m tests.mutants [FILE TESTS...]`.
 
-FILE is a Python module of the package or a file of the core. Each change is made in a copy of the
-project, never here; a change of the core is compiled there. Prints the changes that survive.
+FILE is a Python module of the package or a file of the core; without one, all modules of `MODULES`
+are changed. Each change is made in a copy of the project, never here; a change of the core is
+compiled there. Prints the changes that survive, and for each file how many were noticed. Of the
+tests, only those run that execute the changed line.
 
 Options
 -------
---limit N    make N of the changes, drawn at random (default: 40)
+--limit N    make N of the changes of a file, drawn at random (default: 30)
 --seed N     draw others
+--jobs N     work in N copies side by side (default: 2)
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import io
 import os
+import queue
 import random
 import re
 import shutil
@@ -20,10 +26,47 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
+import tokenize
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
+
+from tests.unnoticeable import UNNOTICEABLE
 
 ROOT = Path(__file__).parents[1]
+
+_TRAINING = "train_many mutants trajectories numbers losses registry"
+_ESTIMATORS = "mutants forest rows numbers losses estimators"
+_FILES = "files persistence mutants model_files"
+
+#: The modules that matter, in `src/bneuralt`, and the tests that are to notice their changes.
+MODULES: dict[str, str] = {
+    "training/losses.py": _TRAINING,
+    "training/optimizers.py": _TRAINING,
+    "training/results.py": _TRAINING,
+    "training/settings.py": _TRAINING,
+    "training/trainer.py": _TRAINING,
+    "estimators/base.py": _ESTIMATORS,
+    "estimators/callbacks.py": _ESTIMATORS,
+    "estimators/fitting.py": _ESTIMATORS,
+    "estimators/forest.py": _ESTIMATORS,
+    "estimators/model_file.py": _FILES,
+    "estimators/model_loading.py": _FILES,
+    "estimators/parameters.py": _ESTIMATORS,
+    "estimators/rows.py": _ESTIMATORS,
+    "estimators/scaling.py": _ESTIMATORS,
+    "estimators/single.py": _ESTIMATORS,
+    "tree/growth.py": "generate tree",
+    "tree/sampling.py": "sampling",
+    "files/atomic.py": _FILES,
+    "files/json_text.py": _FILES,
+    "files/text_files.py": _FILES,
+    "tables/encoding.py": "tables persistence",
+    "paper/experiments/protocols.py": "paper/protocols",
+    "paper/reporting/statistics.py": "statistics",
+}
 
 #: What is replaced by what: comparisons, signs, conditions, constants.
 CHANGES: tuple[tuple[str, str], ...] = (
@@ -56,29 +99,66 @@ CHANGES: tuple[tuple[str, str], ...] = (
 )
 
 
-def mutants(text: str, is_python: bool) -> Iterator[tuple[int, str, str]]:
-    """Give (line number, line, changed line) for all changes of a text; comments stay."""
-    comment = "#" if is_python else "//"
-    in_docstring = False
-    for number, line in enumerate(text.splitlines(keepends=True)):
-        quotes = line.count('"""')
-        if is_python and (in_docstring or quotes):
-            in_docstring ^= quotes % 2 == 1
-            continue
-        code = line.split(comment)[0]
-        if code.lstrip().startswith(("import ", "from ", "#", "using ", "template")):
+class Change(NamedTuple):
+    """A line of a file, counted from 0, and what becomes of it."""
+
+    number: int
+    line: str
+    changed: str
+
+
+def changes_of(text: str, is_python: bool) -> list[Change]:
+    """Return all changes of a file. Comments stay as they are, and texts in Python."""
+    lines = text.splitlines(keepends=True)
+    code = code_of(text) if is_python else [line.split("//")[0] for line in lines]
+    found = list(removed_statements(text, lines)) if is_python else []
+    for number, line in enumerate(lines):
+        if code[number].lstrip().startswith(("import ", "from ", "#", "using ", "template")):
             continue
         for pattern, new in CHANGES:
-            for found in re.finditer(pattern, code):
-                yield number, line, line[: found.start()] + new + line[found.end() :]
+            for place in re.finditer(pattern, code[number]):
+                changed = line[: place.start()] + new + line[place.end() :]
+                found.append(Change(number, line, changed))
+    return sorted(set(found))
+
+
+def code_of(text: str) -> list[str]:
+    """Return the lines of a Python module with texts and comments blackened."""
+    lines = text.splitlines(keepends=True)
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in (tokenize.STRING, tokenize.COMMENT):
+            continue
+        (first, start), (last, end) = token.start, token.end
+        for i in range(first - 1, last):
+            line = lines[i]
+            a, b = (start if i == first - 1 else 0), (end if i == last - 1 else len(line))
+            lines[i] = line[:a] + "\0" * (b - a) + line[b:]
+    return lines
+
+
+def removed_statements(text: str, lines: list[str]) -> Iterator[Change]:
+    """Leave out calls whose result is not used, and changes of attributes and entries."""
+    for node in ast.walk(ast.parse(text)):
+        is_call = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+        is_change = isinstance(node, ast.AugAssign) or (
+            isinstance(node, ast.Assign) and not isinstance(node.targets[0], ast.Name | ast.Tuple)
+        )
+        if (is_call or is_change) and node.lineno == node.end_lineno:
+            line = lines[node.lineno - 1]
+            changed = line[: node.col_offset] + "pass" + line[node.end_col_offset :]
+            yield Change(node.lineno - 1, line, changed)
+
+
+#: The tests that execute each line of each file.
+Executed = dict[str, dict[int, list[str]]]
 
 
 class Copy:
     """A copy of the project, with a core of its own where the core is changed."""
 
-    def __init__(self, folder: Path, changes_core: bool) -> None:
+    def __init__(self, folder: Path) -> None:
         self.root = folder / "project"
-        self.build = folder / "build" if changes_core else None
+        self.build = folder / "build"
         skipped = shutil.ignore_patterns(".git", ".venv", "build", "__pycache__", "_build")
         shutil.copytree(ROOT, self.root, ignore=skipped)
         self.package = self.root / "src" / "bneuralt"
@@ -89,7 +169,6 @@ class Copy:
 
     def compile(self) -> bool:
         """Compile the core; False if the change does not compile."""
-        assert self.build is not None
         make = ["cmake", "-S", self.root, "-B", self.build, "-G", "Ninja",
                 "-DCMAKE_BUILD_TYPE=Release", f"-DPython_EXECUTABLE={sys.executable}"]  # fmt: skip
         for command in (make, ["cmake", "--build", self.build]):
@@ -99,53 +178,143 @@ class Copy:
             shutil.copy(core, self.package)
         return True
 
-    def passes(self, tests: list[str]) -> bool:
-        """Whether the tests pass here; the copy comes first, whatever is installed."""
+    def run(self, tests: list[str], *options: str, seconds: float = 3600) -> int:
+        """Run tests and return pytest's exit code; the copy comes first, whatever is installed."""
         start = "import sys; sys.meta_path[:] = [f for f in sys.meta_path "
         start += "if 'editable' not in type(f).__module__ + type(f).__name__.lower()]; "
         start += f"sys.path.insert(0, {str(self.root / 'src')!r}); "
         start += "import bneuralt; "
         start += f"assert bneuralt.__file__.startswith({str(self.root)!r}), bneuralt.__file__; "
         start += "import pytest; sys.exit(pytest.main(sys.argv[1:]))"
-        done = subprocess.run(
-            [sys.executable, "-B", "-c", start, "-q", "-x", "-p", "no:cacheprovider",
-             "-p", "no:xdist", "--timeout=120", *tests],
-            cwd=self.root, capture_output=True,
-            env={**os.environ, "PATH": sysconfig.get_path("scripts") + ":" + os.environ["PATH"]},
-        )  # fmt: skip
-        return done.returncode == 0
+        environment = {"BNEURALT_SHARED": str(ROOT.parent / "shared"), **os.environ}
+        environment["PATH"] = sysconfig.get_path("scripts") + ":" + os.environ["PATH"]
+        try:
+            return subprocess.run(
+                [sys.executable, "-B", "-c", start, "-q", "-x", "-p", "no:cacheprovider",
+                 "-p", "no:xdist", "--timeout=120", "--hypothesis-seed=0", *options, *tests],
+                cwd=self.root, capture_output=True, env=environment, timeout=seconds,
+            ).returncode  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return 1
+
+    def executed_lines(self, tests: list[str]) -> Executed | None:
+        """Return for each module the tests that execute each line, None if some test fails."""
+        from coverage import CoverageData
+
+        if self.run(tests, "--cov=bneuralt", "--cov-context=test", "--cov-report="):
+            return None
+        data = CoverageData(str(self.root / "build" / "coverage" / "data"))
+        data.read()
+        executed: Executed = {}
+        for file in data.measured_files():
+            lines = executed[str(Path(file).relative_to(self.root))] = {}
+            for line, contexts in data.contexts_by_lineno(file).items():
+                if "" not in contexts:  # what runs at import concerns all tests
+                    lines[line - 1] = sorted({name.rpartition("|")[0] for name in contexts})
+        return executed
+
+
+class Tester:
+    """Makes changes in copies of the project, several at a time."""
+
+    def __init__(self, folder: Path, n_jobs: int) -> None:
+        self.copies: queue.SimpleQueue[Copy] = queue.SimpleQueue()
+        self.n_jobs = n_jobs
+        self.known: dict[tuple[str, ...], tuple[Executed, float]] = {}
+        for i in range(n_jobs):
+            self.copies.put(Copy(folder / str(i)))
+
+    def _without_changes(self, file: str, tests: list[str]) -> tuple[Executed, float]:
+        """Return which tests execute what, and a generous time for all of them."""
+        key = *tests, Path(file).suffix
+        if key not in self.known:
+            copy = self.copies.get()
+            started = time.perf_counter()
+            executed: Executed | None = {}
+            if file.endswith(".py"):
+                executed = copy.executed_lines(tests)
+            elif not copy.compile() or copy.run(tests):
+                executed = None
+            if executed is None:
+                raise SystemExit(f"{file}: the tests fail without any change")
+            self.known[key] = executed, 60 + 3 * (time.perf_counter() - started)
+            self.copies.put(copy)
+        return self.known[key]
+
+    def test(self, file: str, tests: list[str], limit: int, seed: int) -> tuple[int, int]:
+        """Print the changes that survive; return how many were noticed, and of how many."""
+        is_python = file.endswith(".py")
+        text = (ROOT / file).read_text()
+        changes = changes_of(text, is_python)
+        drawn = sorted(random.Random(seed).sample(changes, min(limit, len(changes))))
+        reasons = {line: why for name, line, why in UNNOTICEABLE if file.endswith(name)}
+        matter = [change for change in drawn if change.changed.strip() not in reasons]
+        executed, seconds = self._without_changes(file, tests)
+
+        def is_noticed(change: Change) -> bool | None:
+            copy = self.copies.get()
+            lines = text.splitlines(keepends=True)
+            lines[change.number] = change.changed
+            try:
+                (copy.root / file).write_text("".join(lines))
+                if not is_python and not copy.compile():
+                    return None
+                chosen = executed.get(file, {}).get(change.number, tests)
+                found = copy.run(chosen, seconds=seconds)
+                if found == 4:  # a test of this name is not there any more
+                    found = copy.run(tests, seconds=seconds)
+                return found != 0
+            finally:
+                (copy.root / file).write_text(text)
+                self.copies.put(copy)
+
+        with ThreadPoolExecutor(self.n_jobs) as pool:
+            noticed = list(pool.map(is_noticed, matter))
+        for change, seen in zip(matter, noticed, strict=True):
+            if seen is False:
+                place = f"{file}:{change.number + 1}"
+                print(f"{place}\n  - {change.line.strip()}\n  + {change.changed.strip()}")
+        n_noticed, n_made = noticed.count(True), len(noticed) - noticed.count(None)
+        n_others = len(drawn) - len(matter)
+        others = f", {n_others} cannot be noticed" if n_others else ""
+        print(f"{file}: noticed {n_noticed} of {n_made}{others}", flush=True)
+        return n_noticed, n_made
+
+
+def test_file(name: str) -> str:
+    """Return the file of tests with this name in the table."""
+    *folder, last = name.split("/")
+    return "/".join(["tests", *folder, f"test_{last}.py"])
 
 
 def main() -> int:
     """The program."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("file")
-    parser.add_argument("tests", nargs="+")
-    parser.add_argument("--limit", type=int, default=40)
+    parser.add_argument("file", nargs="?", help="may be the end of a name in the table")
+    parser.add_argument("tests", nargs="*")
+    parser.add_argument("--limit", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    is_python = options.file.endswith(".py")
-    text = (ROOT / options.file).read_text()
-    lines = text.splitlines(keepends=True)
-    found = list(mutants(text, is_python))
-    drawn = random.Random(options.seed).sample(found, min(options.limit, len(found)))
-    n_survived = n_made = 0
+    if options.tests:
+        table = {options.file: options.tests}
+    else:
+        table = {
+            f"src/bneuralt/{name}": [test_file(test) for test in tests.split()]
+            for name, tests in MODULES.items()
+            if options.file is None or options.file in name
+        }
+    counts = []
     with tempfile.TemporaryDirectory() as folder:
-        copy = Copy(Path(folder), changes_core=not is_python)
-        if not (is_python or copy.compile()) or not copy.passes(options.tests):
-            print("the tests fail without any change")
-            return 2
-        for number, line, changed in sorted(drawn):
-            new = [*lines[:number], changed, *lines[number + 1 :]]
-            (copy.root / options.file).write_text("".join(new))
-            if not is_python and not copy.compile():
-                continue
-            n_made += 1
-            if copy.passes(options.tests):
-                n_survived += 1
-                print(f"{options.file}:{number + 1}\n  - {line.strip()}\n  + {changed.strip()}")
-                sys.stdout.flush()
-    print(f"{n_survived} of {n_made} changes survive")
+        tester = Tester(Path(folder), options.jobs)
+        for file, tests in table.items():
+            counts.append(tester.test(file, tests, options.limit, options.seed))
+    noticed, made = map(sum, zip(*counts, strict=True))
+    print(f"noticed {noticed} of {made} changes ({noticed / max(made, 1):.0%})")
+    print("changes that cannot be noticed:")
+    for name, line, why in UNNOTICEABLE:
+        if any(file.endswith(name) for file in table):
+            print(f"  {name}: {line}\n    {why}")
     return 0
 
 
