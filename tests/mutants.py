@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import ast
 import io
+import json
 import os
 import queue
 import random
@@ -37,14 +38,14 @@ from tests.unnoticeable import UNNOTICEABLE
 
 ROOT = Path(__file__).parents[1]
 
-_TRAINING = "train_many mutants trajectories numbers losses registry"
+_TRAINING = "mutants train_many losses numbers"
 _ESTIMATORS = "mutants forest rows numbers losses estimators"
-_FILES = "files persistence mutants model_files"
+_FILES = "mutants persistence model_files"
 
 #: The modules that matter, in `src/bneuralt`, and the tests that are to notice their changes.
 MODULES: dict[str, str] = {
-    "training/losses.py": _TRAINING,
-    "training/optimizers.py": _TRAINING,
+    "training/losses.py": "losses registry",
+    "training/optimizers.py": "losses registry",
     "training/results.py": _TRAINING,
     "training/settings.py": _TRAINING,
     "training/trainer.py": _TRAINING,
@@ -87,7 +88,7 @@ CHANGES: tuple[tuple[str, str], ...] = (
     (r" is None", " is not None"),
     (r" is not None", " is None"),
     (r"\bnot ", ""),
-    (r"\bTrue\b", "False"),
+    (r"(?<!strict=)\bTrue\b", "False"),  # zip(strict=True) is an assertion
     (r"\bFalse\b", "True"),
     (r"\btrue\b", "false"),
     (r"\bfalse\b", "true"),
@@ -149,6 +150,30 @@ def removed_statements(text: str, lines: list[str]) -> Iterator[Change]:
             yield Change(node.lineno - 1, line, changed)
 
 
+#: Runs tests of a copy, each time in a fork of a process that has imported the large packages. The
+#: copy comes first, whatever is installed.
+RUNNER = """
+import json, os, signal, sys
+import hypothesis, numpy, pandas, pytest, scipy.stats, sklearn.model_selection
+sys.meta_path[:] = [
+    finder for finder in sys.meta_path
+    if "editable" not in type(finder).__module__ + type(finder).__name__.lower()
+]
+sys.path.insert(0, sys.argv[1])
+for line in sys.stdin:
+    seconds, arguments = json.loads(line)
+    child = os.fork()
+    if child == 0:
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for stream in range(3):
+            os.dup2(nowhere, stream)
+        signal.alarm(seconds)
+        import bneuralt
+        assert bneuralt.__file__.startswith(sys.argv[1]), bneuralt.__file__
+        os._exit(pytest.main(arguments))
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
 #: The tests that execute each line of each file.
 Executed = dict[str, dict[int, list[str]]]
 
@@ -166,6 +191,14 @@ class Copy:
             import bneuralt._core
 
             shutil.copy(str(bneuralt._core.__file__), self.package)
+        environment = {"BNEURALT_SHARED": str(ROOT.parent / "shared"), **os.environ}
+        environment |= {"SCIPY_ARRAY_API": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        environment["PATH"] = sysconfig.get_path("scripts") + ":" + os.environ["PATH"]
+        self.runner = subprocess.Popen(
+            [sys.executable, "-c", RUNNER, str(self.package.parent)],
+            cwd=self.root, env=environment, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
 
     def compile(self) -> bool:
         """Compile the core; False if the change does not compile."""
@@ -178,24 +211,15 @@ class Copy:
             shutil.copy(core, self.package)
         return True
 
-    def run(self, tests: list[str], *options: str, seconds: float = 3600) -> int:
-        """Run tests and return pytest's exit code; the copy comes first, whatever is installed."""
-        start = "import sys; sys.meta_path[:] = [f for f in sys.meta_path "
-        start += "if 'editable' not in type(f).__module__ + type(f).__name__.lower()]; "
-        start += f"sys.path.insert(0, {str(self.root / 'src')!r}); "
-        start += "import bneuralt; "
-        start += f"assert bneuralt.__file__.startswith({str(self.root)!r}), bneuralt.__file__; "
-        start += "import pytest; sys.exit(pytest.main(sys.argv[1:]))"
-        environment = {"BNEURALT_SHARED": str(ROOT.parent / "shared"), **os.environ}
-        environment["PATH"] = sysconfig.get_path("scripts") + ":" + os.environ["PATH"]
-        try:
-            return subprocess.run(
-                [sys.executable, "-B", "-c", start, "-q", "-x", "-p", "no:cacheprovider",
-                 "-p", "no:xdist", "--timeout=120", "--hypothesis-seed=0", *options, *tests],
-                cwd=self.root, capture_output=True, env=environment, timeout=seconds,
-            ).returncode  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return 1
+    def run(self, tests: list[str], *options: str, seconds: int = 3600) -> int:
+        """Run tests and return pytest's exit code, or that of the signal that ended them."""
+        common = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "--timeout=120",
+                  "--hypothesis-seed=0"]  # fmt: skip
+        assert self.runner.stdin is not None and self.runner.stdout is not None
+        print(
+            json.dumps([seconds, [*common, *options, *tests]]), file=self.runner.stdin, flush=True
+        )
+        return int(self.runner.stdout.readline())
 
     def executed_lines(self, tests: list[str]) -> Executed | None:
         """Return for each module the tests that execute each line, None if some test fails."""
@@ -210,7 +234,8 @@ class Copy:
             lines = executed[str(Path(file).relative_to(self.root))] = {}
             for line, contexts in data.contexts_by_lineno(file).items():
                 if "" not in contexts:  # what runs at import concerns all tests
-                    lines[line - 1] = sorted({name.rpartition("|")[0] for name in contexts})
+                    names = {name.rpartition("|")[0] for name in contexts}
+                    lines[line - 1] = sorted(names, key=lambda name: position(name, tests))
         return executed
 
 
@@ -220,11 +245,11 @@ class Tester:
     def __init__(self, folder: Path, n_jobs: int) -> None:
         self.copies: queue.SimpleQueue[Copy] = queue.SimpleQueue()
         self.n_jobs = n_jobs
-        self.known: dict[tuple[str, ...], tuple[Executed, float]] = {}
+        self.known: dict[tuple[str, ...], tuple[Executed, int]] = {}
         for i in range(n_jobs):
             self.copies.put(Copy(folder / str(i)))
 
-    def _without_changes(self, file: str, tests: list[str]) -> tuple[Executed, float]:
+    def _without_changes(self, file: str, tests: list[str]) -> tuple[Executed, int]:
         """Return which tests execute what, and a generous time for all of them."""
         key = *tests, Path(file).suffix
         if key not in self.known:
@@ -237,7 +262,7 @@ class Tester:
                 executed = None
             if executed is None:
                 raise SystemExit(f"{file}: the tests fail without any change")
-            self.known[key] = executed, 60 + 3 * (time.perf_counter() - started)
+            self.known[key] = executed, 60 + 3 * round(time.perf_counter() - started)
             self.copies.put(copy)
         return self.known[key]
 
@@ -268,17 +293,25 @@ class Tester:
                 (copy.root / file).write_text(text)
                 self.copies.put(copy)
 
+        def report(change: Change) -> bool | None:
+            noticed = is_noticed(change)
+            if noticed is False:
+                lines = f"  - {change.line.strip()}\n  + {change.changed.strip()}"
+                print(f"{file}:{change.number + 1}\n{lines}", flush=True)
+            return noticed
+
         with ThreadPoolExecutor(self.n_jobs) as pool:
-            noticed = list(pool.map(is_noticed, matter))
-        for change, seen in zip(matter, noticed, strict=True):
-            if seen is False:
-                place = f"{file}:{change.number + 1}"
-                print(f"{place}\n  - {change.line.strip()}\n  + {change.changed.strip()}")
+            noticed = list(pool.map(report, matter))
         n_noticed, n_made = noticed.count(True), len(noticed) - noticed.count(None)
         n_others = len(drawn) - len(matter)
         others = f", {n_others} cannot be noticed" if n_others else ""
         print(f"{file}: noticed {n_noticed} of {n_made}{others}", flush=True)
         return n_noticed, n_made
+
+
+def position(test: str, files: list[str]) -> int:
+    """Return where the file of a test is in a list: those that notice most come first."""
+    return files.index(test.partition("::")[0])
 
 
 def test_file(name: str) -> str:

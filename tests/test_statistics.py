@@ -180,3 +180,39 @@ def test_cliques_are_maximal(ranks, cd):
     for i in range(len(ordered) - 1):
         close = ordered[i + 1] - ordered[i] <= cd
         assert close == any(first <= i < last for first, last in groups)
+
+
+def test_critical_differences_are_those_of_the_tables():
+    # Demsar (2006), Table 5: q = 1.960 and 2.569 at 0.05, 1.645 at 0.10
+    for k, alpha, q in ((2, 0.05, 1.960), (4, 0.05, 2.569), (2, 0.10, 1.645)):
+        for n in (1, 14):
+            expected = q * math.sqrt(k * (k + 1) / (6 * n))
+            found = s.nemenyi_critical_difference(k, n, alpha)
+            assert found == pytest.approx(expected, rel=1e-3)
+    for k, n, alpha in ((1, 5, 0.05), (3, 0, 0.05), (3, 5, 0.0), (3, 5, 1.0)):
+        with pytest.raises(ValueError, match="must be at least 2"):
+            s.nemenyi_critical_difference(k, n, alpha)
+
+
+def test_algorithms_exactly_a_critical_difference_apart_are_connected():
+    assert s.cliques([1.0, 2.0, 3.5], 1.0) == [(0, 1)]
+    assert s.cliques([1.0, 2.0, 3.0], 2.0) == [(0, 2)]
+    assert s.cliques([1.0, 3.0, 5.0], 1.0) == []
+    assert s.cliques([3.0, 1.0, 2.0], 1.0) == [(0, 1), (1, 2)]
+
+
+def test_samples_of_two_are_enough():
+    for run in s.TESTS.values():
+        assert not math.isnan(run([1.0, 2.0], [3.0, 5.0]).p_value)
+        assert run([1.0, 2.0], [3.0, 5.0]).n == 2
+    assert s.independent_t([1, 1], [2, 2])[:2] == (-math.inf, 0.0)
+    assert s.independent_t([1, 1, 1], [2, 2]).n == 2
+    assert s.friedman({"a": [3, 3], "b": [2, 2], "c": [1, 1]}).names == ("a", "b", "c")
+
+
+def test_the_number_of_comparisons_may_be_larger_or_the_same():
+    assert s.bonferroni([0.1, 0.2], 2).tolist() == [0.2, 0.4]
+    assert s.bonferroni([0.1, 0.2], 4).tolist() == [0.4, 0.8]
+    compared = s.compare_with_reference([1, 2, 3, 4], {"a": [5, 6, 7, 8]}, "ks", n_comparisons=3)
+    assert compared["a"].corrected == pytest.approx(3 * compared["a"].p_value)
+    assert compared["a"].n == 4
