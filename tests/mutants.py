@@ -38,7 +38,7 @@ from tests.unnoticeable import UNNOTICEABLE
 
 ROOT = Path(__file__).parents[1]
 
-_TRAINING = "mutants train_many losses numbers"
+_TRAINING = "settings mutants train_many losses numbers"
 _ESTIMATORS = "mutants forest rows numbers losses estimators"
 _FILES = "mutants persistence model_files"
 
