@@ -199,6 +199,21 @@ def test_weights_that_are_none_are_refused(weight, message):
         train(TREE, X, Y, settings=ONCE, validation=(X, Y, weight))
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_targets_may_be_the_largest_numbers(dtype):
+    tree = draw_tree(np.random.default_rng(1), 1, n_inputs=3).astype(dtype)
+    largest = float(np.finfo(dtype).max)
+    y = np.r_[largest, np.zeros(19)]
+    _, found = gradient(tree, X, y, loss="absolute_error")
+    expected = reference.batch_gradient(tree.astype(np.float64), X, y, "absolute_error")
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    with pytest.raises(
+        ValueError, match=rf"y\[0\] is .*, which is not finite in {np.dtype(dtype)}"
+    ):
+        gradient(tree, X, np.r_[largest * 1.0001 if dtype == np.float32 else np.inf, y[1:]],
+                 loss="absolute_error")  # fmt: skip
+
+
 def test_a_weight_of_zero_is_allowed():
     weight = np.r_[np.zeros(5), np.ones(15)]
     found, part = (
