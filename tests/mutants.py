@@ -225,6 +225,13 @@ class Copy:
         )
         return int(self.runner.stdout.readline())
 
+    def fails(self, tests: list[str], seconds: int) -> bool:
+        """Return whether one of these tests of a file fails."""
+        result = self.run(tests, seconds=seconds)
+        if result == 4:  # a test of this name is not there any more
+            result = self.run([tests[0].partition("::")[0]], seconds=seconds)
+        return result != 0
+
     def executed_lines(self, tests: list[str]) -> Executed | None:
         """Return for each module the tests that execute each line, None if some test fails."""
         from coverage import CoverageData
@@ -239,7 +246,7 @@ class Copy:
             for line, contexts in data.contexts_by_lineno(file).items():
                 if "" not in contexts:  # what runs at import concerns all tests
                     names = {name.rpartition("|")[0] for name in contexts}
-                    lines[line - 1] = sorted(names, key=lambda name: position(name, tests))
+                    lines[line - 1] = sorted(names)
         return executed
 
 
@@ -289,10 +296,7 @@ class Tester:
                 if not is_python and not copy.compile():
                     return None
                 chosen = executed.get(file, {}).get(change.number, tests)
-                found = copy.run(chosen, seconds=seconds)
-                if found == 4:  # a test of this name is not there any more
-                    found = copy.run(tests, seconds=seconds)
-                return found != 0
+                return any(copy.fails(part, seconds) for part in by_file(chosen, tests))
             finally:
                 (copy.root / file).write_text(text)
                 self.copies.put(copy)
@@ -313,9 +317,10 @@ class Tester:
         return n_noticed, n_made
 
 
-def position(test: str, files: list[str]) -> int:
-    """Return where the file of a test is in a list: those that notice most come first."""
-    return files.index(test.partition("::")[0])
+def by_file(chosen: list[str], files: list[str]) -> list[list[str]]:
+    """Group tests by their files, in the order of these: those that notice most come first."""
+    groups = [[test for test in chosen if test.partition("::")[0] == file] for file in files]
+    return [group for group in groups if group]
 
 
 def test_file(name: str) -> str:

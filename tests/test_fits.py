@@ -231,6 +231,25 @@ def test_history_has_the_scores_of_the_model(output):
         "train_loss", "train_score", "learning_rate"}  # fmt: skip
 
 
+def test_the_score_of_a_constant_target_is_one_less_the_error():
+    X, _ = blob(40)
+    reg = BNeuralTRegressor(max_depth=2, max_epochs=3, n_init=1, random_state=0)
+    history = reg.fit(X, np.full(40, 7.0)).history_
+    np.testing.assert_allclose(history["train_score"], 1 - 2 * history["train_loss"])
+
+
+@pytest.mark.parametrize("output", ["linear", "sigmoid"])
+def test_probabilities_of_a_forest_are_means(output):
+    forest = BNeuralForestClassifier(n_estimators=3, output_activation=output,
+                                     loss="squared_error", **SMALL).fit(*IRIS)  # fmt: skip
+    members = [member.predict_proba(IRIS[0]) for member in forest.estimators_]
+    np.testing.assert_allclose(forest.predict_proba(IRIS[0]), np.mean(members, axis=0), rtol=1e-5)
+    np.testing.assert_allclose(forest.predict_proba(IRIS[0]).sum(axis=1), 1, rtol=1e-6)
+    np.testing.assert_allclose(
+        np.exp(forest.predict_log_proba(IRIS[0])), forest.predict_proba(IRIS[0]), rtol=1e-5
+    )
+
+
 def test_scores_in_callbacks_lines_are_those_of_history(capsys):
     reg = BNeuralTRegressor(max_epochs=3, n_init=1, verbose=1, random_state=0)
     X, _ = blob(80)

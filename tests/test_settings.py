@@ -207,9 +207,7 @@ def test_targets_may_be_the_largest_numbers(dtype):
     _, found = gradient(tree, X, y, loss="absolute_error")
     expected = reference.batch_gradient(tree.astype(np.float64), X, y, "absolute_error")
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
-    with pytest.raises(
-        ValueError, match=rf"y\[0\] is .*, which is not finite in {np.dtype(dtype)}"
-    ):
+    with pytest.raises(ValueError, match=rf"y\[0\] is .*not finite in {np.dtype(dtype)}"):
         gradient(tree, X, np.r_[largest * 1.0001 if dtype == np.float32 else np.inf, y[1:]],
                  loss="absolute_error")  # fmt: skip
 
