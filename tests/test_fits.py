@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 
 from bneuralt import (
     BNeuralForestClassifier,
@@ -394,6 +395,15 @@ def test_a_refit_of_a_forest_keeps_the_history_of_the_search():
         np.testing.assert_array_equal(member.history_["val_loss"], searched.history_["val_loss"])
         assert member.n_iter_ == member.best_epoch_ + 1
         assert member.tree_ != searched.tree_
+
+
+def test_a_model_that_is_not_fitted_is_not_saved(tmp_path):
+    for model in (BNeuralTClassifier(), BNeuralForestRegressor()):
+        with pytest.raises(NotFittedError):
+            model.save(tmp_path / "model.json")
+        with pytest.raises(NotFittedError):
+            model.predict([[1.0]])
+    assert not list(tmp_path.iterdir())
 
 
 # -- what is reported ------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Which rows are used for training, selection and scores; baselines under both protocols."""
 
 import time
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,7 +17,13 @@ from bneuralt.paper.experiments.baselines import (
     run_baseline,
 )
 from bneuralt.paper.experiments.definitions import parse_experiment
-from bneuralt.paper.experiments.protocols import PROTOCOLS, Problem, derive_seed, get_protocol
+from bneuralt.paper.experiments.protocols import (
+    PROTOCOLS,
+    Outcome,
+    Problem,
+    derive_seed,
+    get_protocol,
+)
 
 PAPER, HONEST = PROTOCOLS["paper"], PROTOCOLS["honest"]
 
@@ -228,3 +234,15 @@ def test_seeds_of_trees_differ_by_data_set() -> None:
 
 def test_only_the_paper_follows_the_authors_program() -> None:
     assert PAPER.follows_authors_program and not HONEST.follows_authors_program
+
+
+def test_problems_and_results_do_not_change() -> None:
+    problem = numbered(20)
+    scores = PAPER.partition(problem, 0).score(lambda X: np.zeros(len(X)), False)
+    for value in (problem, scores, Outcome(0, scores, 1.0)):
+        with pytest.raises(FrozenInstanceError):
+            value.seed = None
+    # a problem is itself only: tables are not compared
+    assert problem == problem and problem != numbered(20) and len({problem, numbered(20)}) == 2
+    partition = PAPER.partition(problem, 0)
+    assert partition == partition and partition != PAPER.partition(problem, 0)
