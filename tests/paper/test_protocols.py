@@ -246,3 +246,13 @@ def test_problems_and_results_do_not_change() -> None:
     assert problem == problem and problem != numbered(20) and len({problem, numbered(20)}) == 2
     partition = PAPER.partition(problem, 0)
     assert partition == partition and partition != PAPER.partition(problem, 0)
+
+
+def test_columns_that_are_constant_in_the_training_rows_keep_their_unit() -> None:
+    problem = numbered(50)
+    _, test = np.split(np.random.default_rng(derive_seed(0, "split")).permutation(50), [40])
+    problem.X[test[0], 2] = 8.0  # 3 elsewhere
+    seen = []
+    partition = HONEST.partition(problem, 0)
+    partition.score(lambda X: seen.append(X) or np.zeros(len(X)), False)
+    assert seen[0][0, 2] == 5.0 and not partition.training_rows(False)[0][:, 2].any()
