@@ -1,9 +1,10 @@
 """Change files bit by bit and see whether tests notice: `python -m tests.mutants [FILE TESTS...]`.
 
-FILE is a Python module of the package or a file of the core; without one, all modules of `MODULES`
-are changed. Each change is made in a copy of the project, never here; a change of the core is
-compiled there. Prints the changes that survive, and for each file how many were noticed. Of the
-tests, only those run that execute the changed line.
+FILE is a Python module of the package or a file of the core. Without TESTS, it is a part of the
+names in `MODULES`, and without FILE all of these are changed. Each change is made in a copy of the
+project, never here; a change of the core is compiled there. Prints the changes that survive, and
+for each file how many were noticed. Of the tests of a Python module, only those are run that
+execute the changed line.
 
 Options
 -------
@@ -220,9 +221,8 @@ class Copy:
         common = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "--timeout=120",
                   "--hypothesis-seed=0"]  # fmt: skip
         assert self.runner.stdin is not None and self.runner.stdout is not None
-        print(
-            json.dumps([seconds, [*common, *options, *tests]]), file=self.runner.stdin, flush=True
-        )
+        task = json.dumps([seconds, [*common, *options, *tests]])
+        print(task, file=self.runner.stdin, flush=True)
         return int(self.runner.stdout.readline())
 
     def fails(self, tests: list[str], seconds: int) -> bool:
@@ -236,9 +236,12 @@ class Copy:
         """Return for each module the tests that execute each line, None if some test fails."""
         from coverage import CoverageData
 
-        if self.run(tests, "--cov=bneuralt", "--cov-context=test", "--cov-report="):
+        recorded = self.root / "build" / "coverage" / "data"
+        recorded.unlink(missing_ok=True)
+        options = ("--cov=bneuralt", "--cov-context=test", "--cov-report=", "--cov-append")
+        if any(self.run([file], *options) for file in tests):  # one by one, as they are run later
             return None
-        data = CoverageData(str(self.root / "build" / "coverage" / "data"))
+        data = CoverageData(str(recorded))
         data.read()
         executed: Executed = {}
         for file in data.measured_files():
@@ -269,7 +272,7 @@ class Tester:
             executed: Executed | None = {}
             if file.endswith(".py"):
                 executed = copy.executed_lines(tests)
-            elif not copy.compile() or copy.run(tests):
+            elif not copy.compile() or any(copy.fails([test], 3600) for test in tests):
                 executed = None
             if executed is None:
                 raise SystemExit(f"{file}: the tests fail without any change")
@@ -332,7 +335,7 @@ def test_file(name: str) -> str:
 def main() -> int:
     """The program."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("file", nargs="?", help="may be the end of a name in the table")
+    parser.add_argument("file", nargs="?", help="a file, or a part of names in MODULES")
     parser.add_argument("tests", nargs="*")
     parser.add_argument("--limit", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0)
