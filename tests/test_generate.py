@@ -300,3 +300,17 @@ def test_an_input_of_probability_zero_is_never_drawn():
     assert set(tree.leaf_input.tolist()) == {1, 2}
     with pytest.raises(ValueError, match="adds up to inf"), np.errstate(over="ignore"):
         NeuralTree.random(3, feature_sampling=[1e308] * 3)
+
+
+def test_a_small_number_of_weights_may_be_missed_by_one():
+    found = {
+        NeuralTree.random(3, n_weights=20, max_children=4, random_state=seed).n_parameters
+        for seed in range(100)
+    }
+    assert found == {19, 20}
+
+
+def test_a_generator_gives_the_same_trees_in_all_releases():
+    rng = np.random.default_rng(0)
+    sizes = [NeuralTree.random(4, 3, random_state=rng).size for _ in range(6)]
+    assert sizes == [592, 318, 200, 229, 199, 444]

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
@@ -317,7 +318,10 @@ def numbered(n_rows, n_labels, label="{}"):
 
 def test_twenty_whole_numbers_are_classes_and_one_more_is_not():
     assert learn_encoding(numbered(100, 20), "2").task == "classification"
-    assert learn_encoding(numbered(100, 21), "2").task == "regression"
+    for task in ("auto", "regression"):
+        encoding = learn_encoding(numbered(100, 21), "2", task=task)
+        assert encoding.task == "regression" and encoding.whole_numbers is False
+    assert learn_encoding(numbered(100, 20), "2").whole_numbers is True
     assert learn_encoding(numbered(100, 2), "2").task == "classification"
 
 
@@ -411,3 +415,10 @@ def test_a_nameless_column_with_values_is_a_feature():
     # an empty column that has a name is an error, not dropped
     with pytest.raises(TableError, match="2 values are missing"):
         learn_encoding(parse_csv(b"x,target,named\n1,a,\n2,b,\n"), "target")
+
+
+def test_an_encoding_does_not_change():
+    encoding = learn_encoding(people("1,f,a\n2,m,b\n"), "target")
+    for value in (encoding, encoding.columns[0]):
+        with pytest.raises(FrozenInstanceError):
+            value.name = "other"
