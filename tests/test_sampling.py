@@ -300,3 +300,21 @@ def test_distances_are_those_of_a_normal_density():
         differences.append(np.diff(chosen))
     inner = np.concatenate(differences)
     assert np.var(inner) == pytest.approx(18, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("parent", "groups"),
+    [
+        ([-1, 0, 0], [None, 0, 1]),  # a regression: the root is at depth 0, its children at 1
+        ([-1, -1, 0], [0, 1, 0]),  # two classes, which are at depth 1 themselves
+    ],
+)
+def test_fields_start_at_their_depth(parent, groups):
+    fields = ReceptiveFields((1000,), spread=1e-3, depth=1)
+    leaf_parent = np.repeat(np.arange(3), 50)
+    chosen = fields(np.random.default_rng(0), leaf_parent, np.array(parent), 1000)
+    pixels = {}
+    for node, group in enumerate(groups):
+        pixels.setdefault(group, set()).update(chosen[leaf_parent == node].tolist())
+    assert len(pixels[0]) == len(pixels[1]) == 1 and pixels[0] != pixels[1]
+    assert None not in pixels or len(pixels[None]) > 10

@@ -55,4 +55,40 @@ UNNOTICEABLE: tuple[tuple[str, str, str, str], ...] = (
         "min_size = max(2, int(min_size * min(growth.expected_size(), LARGEST_SIZE)))",
         "no tree is smaller than 2",
     ),
+    (
+        "tree/growth.py",
+        'least = 1 if min_size is None else checked_count("min_size", min_size, 1)',
+        'least = 2 if min_size is None else checked_count("min_size", min_size, 1)',
+        "no tree is smaller than 2",
+    ),
+    (
+        "tree/sampling.py",
+        "n_rows = max(1, 1_000_000 // X.shape[1])  # never a float64 copy of the whole table",
+        "n_rows = max(2, 1_000_000 // X.shape[1])  # never a float64 copy of the whole table",
+        "changes how much is read at a time",
+    ),
+    (
+        "tree/sampling.py",
+        "for start in range(0, len(X), n_rows):",
+        "for start in range(1, len(X), n_rows):",
+        "the first row is the origin of the differences, and adds nothing",
+    ),
+    (
+        "estimators/scaling.py",
+        "n_rows = max(1, 100_000 // X.shape[1])  # never a float64 copy of the whole table",
+        "n_rows = max(2, 100_000 // X.shape[1])  # never a float64 copy of the whole table",
+        "changes how much is read at a time",
+    ),
+    (
+        "estimators/rows.py",
+        "n_rows = max(1, 100_000 // max(1, n_words))  # as many as stay in the cache",
+        "n_rows = max(2, 100_000 // max(1, n_words))  # as many as stay in the cache",
+        "changes how much is read at a time",
+    ),
+    (
+        "estimators/rows.py",
+        "n_rows = max(1, 100_000 // max(1, n_words))  # as many as stay in the cache",
+        "n_rows = max(1, 100_000 // max(2, n_words))  # as many as stay in the cache",
+        "changes how much is read at a time",
+    ),
 )
