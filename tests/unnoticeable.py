@@ -91,4 +91,10 @@ UNNOTICEABLE: tuple[tuple[str, str, str, str], ...] = (
         "n_rows = max(1, 100_000 // max(2, n_words))  # as many as stay in the cache",
         "changes how much is read at a time",
     ),
+    (
+        "files/atomic.py",
+        'with open(path, "wb", buffering=0) as device:',
+        'with open(path, "wb", buffering=1) as device:',
+        "os.write goes past the buffer",
+    ),
 )
