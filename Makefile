@@ -6,7 +6,7 @@ VENV   ?= .venv
 JOBS   ?= 2
 
 BIN     := $(VENV)/bin
-PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_OPTIONS)
 SOURCES := CMakeLists.txt $(shell find cpp -type f)
 CXX_FILES := $(shell find cpp benchmarks -name '*.hpp' -o -name '*.cpp')
 
@@ -15,14 +15,16 @@ CORE_TESTS := $(addprefix tests/test_,kernels.py engine.py registry.py train_man
 THREAD_TESTS := $(addprefix tests/test_,soak.py threads.py train_many.py border.py engine.py) \
     -k "(soak or threads or many or border) and not flag_ends and not no_call and not ctrl_c and not processors"
 
-.PHONY: help demo test fuzz soak mutants mutants-core coverage bench lint format stub docs sanitize sanitize-threads paper-quick clean
+.PHONY: help demo test test-oldest fuzz soak mutants mutants-core coverage bench lint format stub docs \
+    sanitize sanitize-threads paper-quick clean
 
 help:
 	@echo "make demo         compare small trees with scikit-learn models; no download needed"
 	@echo "make test         run all tests (JOBS=2 processes)"
+	@echo "make test-oldest  run all tests with the oldest supported NumPy, SciPy and scikit-learn"
 	@echo "make fuzz         read damaged files and call the core with wrong arguments (FILES=, CALLS=)"
 	@echo "make soak         fit and predict in threads for a while (SECONDS=600)"
-	@echo "make mutants      change a module bit by bit, list what no test notices (MODULE=, TESTS=)"
+	@echo "make mutants      change modules bit by bit, list what no test notices (MODULE=, TESTS=)"
 	@echo "make coverage     run all tests and report which Python lines they execute"
 	@echo "make bench        measure the speed of the core and compare it with the hardware limit"
 	@echo "make lint         check with ruff, mypy, import-linter and clang-format"
@@ -57,6 +59,16 @@ TEST_ENV := $(VENV)/.with-test $(VENV)/.with-paper $(VENV)/.with-dask
 test: $(TEST_ENV)
 	$(BIN)/python -m pytest -n $(JOBS)
 
+# The same in an environment of its own, with the lower bounds of the dependencies in pyproject.toml.
+# pip finds releases of the other packages that go with them.
+OLDEST := build/oldest
+BOUNDS  = import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+          print(*(bound.replace(">=", "==") for bound in project["dependencies"]), sep="\n")
+test-oldest:
+	mkdir -p $(OLDEST)
+	$(PYTHON) -c '$(BOUNDS)' > $(OLDEST)/constraints.txt
+	$(MAKE) test VENV=$(OLDEST) PIP_OPTIONS='--constraint $(OLDEST)/constraints.txt'
+
 # Every case is made from its number, which a complaint names: `python -m tests.fuzz_core 1 NUMBER`
 # repeats it.
 FILES ?= 2000
@@ -69,10 +81,9 @@ SECONDS ?= 600
 soak: $(TEST_ENV)
 	$(BIN)/python -m tests.soak $(SECONDS)
 
-MODULE ?= src/bneuralt/estimators/rows.py
-TESTS  ?= tests/test_rows.py
+# Without MODULE, the table in tests/mutants.py; without TESTS, the tests that it has for MODULE.
 mutants: $(TEST_ENV)
-	$(BIN)/python -m tests.mutants $(MODULE) $(TESTS)
+	$(BIN)/python -m tests.mutants $(MODULE) $(TESTS) --jobs $(JOBS)
 
 KERNELS ?= losses optimizers backward scoring online train
 mutants-core: $(TEST_ENV)

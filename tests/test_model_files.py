@@ -262,6 +262,7 @@ def load_text(text, folder):
         ({"classes": {"dtype": "int64", "labels": [0, 1, 2**64]}}, "labels of one type"),
         ({"classes": {"dtype": "int64", "labels": [0, 1, 1.5]}}, "labels of one type"),
         ({"classes": {"dtype": "float32", "labels": [0, 1, 1e300]}}, "labels of one type"),
+        ({"classes": {"dtype": "float64", "labels": [0, 1, 10**400]}}, "labels of one type"),
         ({"classes": {"dtype": "float32", "labels": [0, 1, 1 + 1e-12]}}, "different labels"),
         ({"classes": {"dtype": "object", "labels": [["a"], ["b"], ["c"]]}}, "labels of one type"),
         ({"n_features": 10**8}, "has 4 inputs, the model needs 100000000"),
