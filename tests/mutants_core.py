@@ -35,7 +35,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.mutants import ROOT, Copy, mutants
+from tests.mutants import ROOT, changes_of
 
 KERNELS = "cpp/kernels"
 FILES = ("losses", "optimizers", "backward", "scoring", "online", "train")
@@ -131,7 +131,7 @@ class Change(NamedTuple):
 def changes(file: str) -> list[Change]:
     """All changes of a file that may matter: none of texts, none that is listed above."""
     text = (ROOT / KERNELS / f"{file}.hpp").read_text()
-    found = [Change(file, *mutant) for mutant in mutants(text, is_python=False)]
+    found = [Change(file, *change) for change in changes_of(text, is_python=False)]
     for parts in EQUIVALENT[file].values():
         for part in parts:
             assert any(part in c.changed and part not in c.line for c in found), part
@@ -139,7 +139,7 @@ def changes(file: str) -> list[Change]:
     return [c for c, old, new in without_texts if old != new and not c.is_equivalent]
 
 
-class CoreCopy(Copy):
+class CoreCopy:
     """A copy of the project with a core of its own."""
 
     def __init__(self, folder: Path) -> None:

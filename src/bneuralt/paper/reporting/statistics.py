@@ -117,9 +117,9 @@ def wilcoxon_signed_rank(a: ArrayLike, b: ArrayLike) -> TwoSampleTest:
 def _exact_wilcoxon(differences: FloatArray) -> TwoSampleTest:
     """Perform the exact test for differences, with or without ties.
 
-    SciPy enumerates all 2^n signs where there are ties. Here the distribution of the rank sum is computed rank by rank,
-    which gives the same p-value a thousand times faster. Ranks are doubled, because tied ranks may
-    be multiples of 1/2.
+    SciPy enumerates all 2^n signs where there are ties. Here the distribution of the rank sum is
+    computed rank by rank, which gives the same p-value a thousand times faster. Ranks are doubled,
+    because tied ranks may be multiples of 1/2.
     """
     nonzero = differences[differences != 0]
     ranks = np.rint(2 * stats.rankdata(np.abs(nonzero))).astype(int)
