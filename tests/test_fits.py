@@ -18,7 +18,7 @@ from bneuralt import (
     BNeuralTRegressor,
     NeuralTree,
 )
-from bneuralt.estimators.callbacks import ForestState, describe_epoch, describe_forest
+from bneuralt.estimators.callbacks import ForestState, TrainingData, describe_epoch, describe_forest
 from bneuralt.estimators.forest import _number
 from bneuralt.estimators.rows import Rows, TinyDataWarning, canonical_rows, class_weights, hold_out
 from bneuralt.estimators.scaling import Scaling, fold, learn_scaling
@@ -448,6 +448,21 @@ def test_lines_are_counted_over_all_starts_and_the_refit(capsys):
     forest.set_params(n_estimators=25).fit(X, y)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 5 and lines[-1].startswith("tree 5/5")
+
+
+def test_lines_are_seen_at_once(monkeypatch):
+    written = io.BytesIO()
+    monkeypatch.setattr("sys.stderr", io.TextIOWrapper(io.BufferedWriter(written)))
+    seen = []
+    clf = BNeuralTClassifier(max_depth=2, max_epochs=4, verbose=1, random_state=0)
+    clf.fit(*IRIS, callback=lambda state: seen.append(written.getvalue().count(b"epoch")))
+    assert seen == [0, 1, 2, 3]
+
+
+def test_callbacks_of_scikit_learn_are_given_the_data():
+    assert TrainingData(1, 2).arguments == {"X": 1, "y": 2, "metadata": None}
+    weighted = TrainingData(1, 2, [3.0]).arguments
+    assert weighted == {"X": 1, "y": 2, "metadata": {"sample_weight": [3.0]}}
 
 
 def test_callback_and_lines_go_together(capsys):
