@@ -90,7 +90,7 @@ CHANGES: tuple[tuple[str, str], ...] = (
     (r" is not None", " is None"),
     (r"\bnot ", ""),
     (r"(?<!strict=)\bTrue\b", "False"),  # zip(strict=True) is an assertion
-    (r"\bFalse\b", "True"),
+    (r"(?<!strict=)\bFalse\b", "True"),
     (r"\btrue\b", "false"),
     (r"\bfalse\b", "true"),
     (r"\bmin\(", "max("),
