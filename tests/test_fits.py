@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
@@ -395,6 +396,20 @@ def test_a_refit_of_a_forest_keeps_the_history_of_the_search():
         np.testing.assert_array_equal(member.history_["val_loss"], searched.history_["val_loss"])
         assert member.n_iter_ == member.best_epoch_ + 1
         assert member.tree_ != searched.tree_
+
+
+@pytest.mark.parametrize(
+    "model_type",
+    [BNeuralTClassifier, BNeuralTRegressor, BNeuralForestClassifier, BNeuralForestRegressor],
+)
+def test_estimators_are_objects_as_those_of_scikit_learn(model_type):
+    model = model_type(max_depth=3)
+    assert repr(model) == f"{model_type.__name__}(max_depth=3)"
+    twin = clone(model)
+    assert model != twin and len({model, twin}) == 2
+    assert twin.get_params() == model.get_params()
+    with pytest.raises(TypeError, match="positional"):
+        model_type(3)
 
 
 def test_a_model_that_is_not_fitted_is_not_saved(tmp_path):

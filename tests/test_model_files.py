@@ -310,6 +310,15 @@ def test_numbers_of_trees_that_are_not_right(saved, key, value, tmp_path):
         load_text(json.dumps(data), tmp_path)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64"])
+def test_labels_at_the_ends_of_their_dtype(saved, dtype, tmp_path):
+    ends = np.iinfo(dtype)
+    labels = [int(ends.min), 1, int(ends.max)]
+    data = {**json.loads(saved), "classes": {"dtype": dtype, "labels": labels}}
+    model = load_text(json.dumps(data), tmp_path)
+    assert model.classes_.tolist() == labels and model.classes_.dtype == dtype
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [("n_iter", 0), ("n_iter", 2**63 - 1), ("best_epoch", None), ("best_epoch", 0),
