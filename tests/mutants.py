@@ -40,7 +40,7 @@ from tests.unnoticeable import UNNOTICEABLE
 ROOT = Path(__file__).parents[1]
 
 _TRAINING = "settings mutants train_many losses numbers"
-_ESTIMATORS = "fits settings mutants forest rows numbers losses estimators"
+_ESTIMATORS = "fits parameters settings mutants forest rows numbers losses estimators"
 _FILES = "mutants persistence model_files"
 
 #: The modules that matter, in `src/bneuralt`, and the tests that are to notice their changes.
