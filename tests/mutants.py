@@ -40,7 +40,7 @@ from tests.unnoticeable import UNNOTICEABLE
 ROOT = Path(__file__).parents[1]
 
 _TRAINING = "settings mutants train_many losses numbers"
-_ESTIMATORS = "fits mutants forest rows numbers losses estimators"
+_ESTIMATORS = "fits parameters settings mutants forest rows numbers losses estimators"
 _FILES = "mutants persistence model_files"
 
 #: The modules that matter, in `src/bneuralt`, and the tests that are to notice their changes.
@@ -90,7 +90,7 @@ CHANGES: tuple[tuple[str, str], ...] = (
     (r" is not None", " is None"),
     (r"\bnot ", ""),
     (r"(?<!strict=)\bTrue\b", "False"),  # zip(strict=True) is an assertion
-    (r"\bFalse\b", "True"),
+    (r"(?<!strict=)\bFalse\b", "True"),
     (r"\btrue\b", "false"),
     (r"\bfalse\b", "true"),
     (r"\bmin\(", "max("),

@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
@@ -18,7 +19,7 @@ from bneuralt import (
     BNeuralTRegressor,
     NeuralTree,
 )
-from bneuralt.estimators.callbacks import ForestState, describe_epoch, describe_forest
+from bneuralt.estimators.callbacks import ForestState, TrainingData, describe_epoch, describe_forest
 from bneuralt.estimators.forest import _number
 from bneuralt.estimators.rows import Rows, TinyDataWarning, canonical_rows, class_weights, hold_out
 from bneuralt.estimators.scaling import Scaling, fold, learn_scaling
@@ -397,6 +398,20 @@ def test_a_refit_of_a_forest_keeps_the_history_of_the_search():
         assert member.tree_ != searched.tree_
 
 
+@pytest.mark.parametrize(
+    "model_type",
+    [BNeuralTClassifier, BNeuralTRegressor, BNeuralForestClassifier, BNeuralForestRegressor],
+)
+def test_estimators_are_objects_as_those_of_scikit_learn(model_type):
+    model = model_type(max_depth=3)
+    assert repr(model) == f"{model_type.__name__}(max_depth=3)"
+    twin = clone(model)
+    assert model != twin and len({model, twin}) == 2
+    assert twin.get_params() == model.get_params()
+    with pytest.raises(TypeError, match="positional"):
+        model_type(3)
+
+
 def test_a_model_that_is_not_fitted_is_not_saved(tmp_path):
     for model in (BNeuralTClassifier(), BNeuralForestRegressor()):
         with pytest.raises(NotFittedError):
@@ -448,6 +463,21 @@ def test_lines_are_counted_over_all_starts_and_the_refit(capsys):
     forest.set_params(n_estimators=25).fit(X, y)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 5 and lines[-1].startswith("tree 5/5")
+
+
+def test_lines_are_seen_at_once(monkeypatch):
+    written = io.BytesIO()
+    monkeypatch.setattr("sys.stderr", io.TextIOWrapper(io.BufferedWriter(written)))
+    seen = []
+    clf = BNeuralTClassifier(max_depth=2, max_epochs=4, verbose=1, random_state=0)
+    clf.fit(*IRIS, callback=lambda state: seen.append(written.getvalue().count(b"epoch")))
+    assert seen == [0, 1, 2, 3]
+
+
+def test_callbacks_of_scikit_learn_are_given_the_data():
+    assert TrainingData(1, 2).arguments == {"X": 1, "y": 2, "metadata": None}
+    weighted = TrainingData(1, 2, [3.0]).arguments
+    assert weighted == {"X": 1, "y": 2, "metadata": {"sample_weight": [3.0]}}
 
 
 def test_callback_and_lines_go_together(capsys):

@@ -149,6 +149,19 @@ def test_a_start_that_diverged_is_ranked_last():
     assert fit_of(outcome([0.9, 0.8]), diverged, select=None).best == 0
 
 
+def test_starts_of_a_single_epoch_are_compared():
+    assert fit_of(outcome([0.9]), outcome([0.1]), select=None).best == 1
+    assert fit_of(outcome([]), outcome([0.1]), select=None).best == 1  # stopped before the first
+
+
+def test_a_tree_is_done_when_all_its_starts_are():
+    done, cut_short = outcome([0.1]), outcome([0.1], status="interrupted")
+    assert fit_of(done, done).is_done
+    assert not fit_of(done, cut_short).is_done
+    assert not fit_of(done, None).is_done
+    assert not fit_of().is_done
+
+
 def worse_with_every_epoch(n_outputs=2):
     """A training whose first epoch is the best: it unlearns what it starts with."""
     rng = np.random.default_rng(0)

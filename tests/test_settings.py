@@ -12,6 +12,7 @@ import pytest
 from strategies import draw_rows, draw_tree
 
 from bneuralt import NeuralTree, TrainingSettings, reference, train
+from bneuralt.estimators.callbacks import ForestState, Step, TrainingData
 from bneuralt.estimators.rows import Rows
 from bneuralt.training import (
     EpochState,
@@ -120,6 +121,9 @@ def test_settings_can_be_pickled_before_and_after_use():
         GrowthRule(),
         VarianceSampling(),
         ReceptiveFields((2, 2)),
+        ForestState(1, 2, 3.0),
+        Step("epoch", 3, str),
+        TrainingData(X, Y),
     ],
     ids=lambda value: type(value).__name__,
 )

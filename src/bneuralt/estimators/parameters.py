@@ -43,7 +43,7 @@ LARGE_BATCH = 32
 ROWS_FOR_LARGE_BATCH = 1000
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False)
 class TreeParameters:
     """Parameters of every estimator, with the defaults that do not depend on the task."""
 
@@ -82,7 +82,7 @@ class TreeParameters:
     verbose: int = 0
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False)
 class ClassifierParameters(TreeParameters):
     """Parameters of `BNeuralTClassifier`."""
 
@@ -93,7 +93,7 @@ class ClassifierParameters(TreeParameters):
     _fewest_epochs: ClassVar[int] = 30
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False)
 class RegressorParameters(TreeParameters):
     """Parameters of `BNeuralTRegressor`."""
 
@@ -103,7 +103,7 @@ class RegressorParameters(TreeParameters):
     _fewest_epochs: ClassVar[int] = 60
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False)
 class ForestParameters(TreeParameters):
     """Parameters that forests have and single trees do not."""
 
@@ -113,14 +113,14 @@ class ForestParameters(TreeParameters):
     max_features: int | float | None = None
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False)
 class ForestClassifierParameters(ClassifierParameters, ForestParameters):
     """Parameters of `BNeuralForestClassifier`."""
 
     leaf_probability: float = 0.3
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False)
 class ForestRegressorParameters(RegressorParameters, ForestParameters):
     """Parameters of `BNeuralForestRegressor`."""
 
