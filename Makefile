@@ -6,20 +6,25 @@ VENV   ?= .venv
 JOBS   ?= 2
 
 BIN     := $(VENV)/bin
-PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_OPTIONS)
 SOURCES := CMakeLists.txt $(shell find cpp -type f)
 CXX_FILES := $(shell find cpp benchmarks -name '*.hpp' -o -name '*.cpp')
 
-CORE_TESTS := $(wildcard tests/test_engine.py tests/test_registry.py tests/test_train_many.py tests/test_losses.py)
+CORE_TESTS := $(addprefix tests/test_,kernels.py engine.py registry.py train_many.py losses.py border.py)
+# Without those that limit their time or memory, of which ThreadSanitizer needs a lot.
+THREAD_TESTS := $(addprefix tests/test_,soak.py threads.py train_many.py border.py engine.py) \
+    -k "(soak or threads or many or border) and not flag_ends and not no_call and not ctrl_c and not processors"
 
-.PHONY: help demo test fuzz soak mutants coverage bench tables quality lint format stub docs sanitize paper-quick clean
+.PHONY: help demo test test-oldest fuzz soak mutants mutants-core coverage bench tables quality lint format stub docs \
+    sanitize sanitize-threads paper-quick clean
 
 help:
 	@echo "make demo         compare small trees with scikit-learn models; no download needed"
 	@echo "make test         run all tests (JOBS=2 processes)"
+	@echo "make test-oldest  run all tests with the oldest supported NumPy, SciPy and scikit-learn"
 	@echo "make fuzz         read damaged files and call the core with wrong arguments (FILES=, CALLS=)"
 	@echo "make soak         fit and predict in threads for a while (SECONDS=600)"
-	@echo "make mutants      change a module bit by bit, list what no test notices (MODULE=, TESTS=)"
+	@echo "make mutants      change modules bit by bit, list what no test notices (MODULE=, TESTS=)"
 	@echo "make coverage     run all tests and report which Python lines they execute"
 	@echo "make bench        measure the speed of the core and compare it with the hardware limit"
 	@echo "make tables       write the tables of the quality benchmark to build/tables"
@@ -29,6 +34,8 @@ help:
 	@echo "make stub         write the type stub of the core anew"
 	@echo "make docs         build the documentation in docs/_build/html"
 	@echo "make sanitize     run the tests of the core under AddressSanitizer and UBSan"
+	@echo "make sanitize-threads  train and predict in threads under ThreadSanitizer"
+	@echo "make mutants-core change the kernels bit by bit, list what no test notices (JOBS=, KERNELS=)"
 	@echo "make paper-quick  reproduce a small part of the paper's tables"
 	@echo "make clean        remove everything make has created, including the environment"
 
@@ -54,6 +61,16 @@ TEST_ENV := $(VENV)/.with-test $(VENV)/.with-paper $(VENV)/.with-dask
 test: $(TEST_ENV)
 	$(BIN)/python -m pytest -n $(JOBS)
 
+# The same in an environment of its own, with the lower bounds of the dependencies in pyproject.toml.
+# pip finds releases of the other packages that go with them.
+OLDEST := build/oldest
+BOUNDS  = import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+          print(*(bound.replace(">=", "==") for bound in project["dependencies"]), sep="\n")
+test-oldest:
+	mkdir -p $(OLDEST)
+	$(PYTHON) -c '$(BOUNDS)' > $(OLDEST)/constraints.txt
+	$(MAKE) test VENV=$(OLDEST) PIP_OPTIONS='--constraint $(OLDEST)/constraints.txt'
+
 # Every case is made from its number, which a complaint names: `python -m tests.fuzz_core 1 NUMBER`
 # repeats it.
 FILES ?= 2000
@@ -66,10 +83,13 @@ SECONDS ?= 600
 soak: $(TEST_ENV)
 	$(BIN)/python -m tests.soak $(SECONDS)
 
-MODULE ?= src/bneuralt/estimators/rows.py
-TESTS  ?= tests/test_rows.py
+# Without MODULE, the table in tests/mutants.py; without TESTS, the tests that it has for MODULE.
 mutants: $(TEST_ENV)
-	$(BIN)/python -m tests.mutants $(MODULE) $(TESTS)
+	$(BIN)/python -m tests.mutants $(MODULE) $(TESTS) --jobs $(JOBS)
+
+KERNELS ?= losses optimizers backward scoring online train
+mutants-core: $(TEST_ENV)
+	$(BIN)/python -m tests.mutants_core $(KERNELS) --jobs $(JOBS)
 
 coverage: $(TEST_ENV)
 	mkdir -p build/coverage
@@ -121,19 +141,29 @@ docs: $(VENV)/.with-docs
 # The instrumented package is installed in a separate folder. The tests run with the base
 # interpreter and the environment's packages on PYTHONPATH, because inside the environment the
 # editable install would take precedence. libstdc++ is preloaded so that the sanitizer intercepts
-# C++ exceptions.
+# C++ exceptions. The tests of the kernels run all instruction sets of the processor.
 SAN := build/sanitize
+PRELOAD = $$($${CXX:-c++} -print-file-name=lib$(1).so) $$($${CXX:-c++} -print-file-name=libstdc++.so)
+define INSTRUMENTED
+rm -rf $(SAN)/$(1)-site
+$(PIP) --no-deps --target $(SAN)/$(1)-site . \
+    --config-settings=build-dir=$(SAN)/$(1)-cmake \
+    --config-settings=cmake.define.BNEURALT_SANITIZE=$(1) \
+    --config-settings=install.strip=false
+endef
+RUN_INSTRUMENTED = PYTHONPATH="$(SAN)/$(1)-site:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
+	"$$($(BIN)/python -c 'import sys; print(sys._base_executable)')" -s
+
 sanitize: $(VENV)/.with-test
-	rm -rf $(SAN)/site
-	$(PIP) --no-deps --target $(SAN)/site . \
-	    --config-settings=build-dir=$(SAN)/cmake \
-	    --config-settings=cmake.define.BNEURALT_SANITIZE=ON \
-	    --config-settings=install.strip=false
-	LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libstdc++.so)" \
-	ASAN_OPTIONS=detect_leaks=0 \
-	PYTHONPATH="$(SAN)/site:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
-	"$$($(BIN)/python -c 'import sys; print(sys._base_executable)')" -s \
+	$(call INSTRUMENTED,address)
+	LD_PRELOAD="$(call PRELOAD,asan)" ASAN_OPTIONS=detect_leaks=0 $(call RUN_INSTRUMENTED,address) \
 	    -m pytest -q -p no:cacheprovider $(CORE_TESTS)
+
+# CPython and NumPy are not instrumented: races inside of them are not looked for.
+sanitize-threads: $(VENV)/.with-test
+	$(call INSTRUMENTED,thread)
+	LD_PRELOAD="$(call PRELOAD,tsan)" TSAN_OPTIONS=exitcode=66 \
+	$(call RUN_INSTRUMENTED,thread) -m pytest -q -s -p no:cacheprovider $(THREAD_TESTS)
 
 PAPER := build/paper-quick
 paper-quick: $(VENV)/.with-paper

@@ -117,7 +117,8 @@ struct Settings {
 struct EpochReport {
     int epoch;
     double train_loss, train_error, val_loss, val_error, learning_rate;
-    const void* theta;  // the weights and inputs of leaves as they are now, valid during the call only
+    const void*
+        theta;  // the weights and inputs of leaves as they are now, valid during the call only
     const int32_t* leaf_input;
     int n_parameters, n_leaves;
 };

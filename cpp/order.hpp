@@ -13,8 +13,8 @@ void epoch_order(uint64_t seed, uint64_t epoch, int64_t n, int32_t* order);
 // NaN.
 void most_costly_first(const double* cost, int64_t n, int32_t* rows);
 
-// Writes the k positions of the lowest values, the lowest first; of equal ones the earlier. No value
-// is NaN.
+// Writes the k positions of the lowest values, the lowest first; of equal ones the earlier. No
+// value is NaN.
 void lowest_first(const double* value, int n, int k, int32_t* positions);
 
 // A number in [0, 1) that depends on (seed, i) and on nothing else.

@@ -166,6 +166,7 @@ def read(content: bytes) -> str | None:
 
 def _use(model: Any) -> str | None:
     from bneuralt import NeuralTree
+    from bneuralt.tree.neural_tree import OutputOverflow
 
     if isinstance(model, NeuralTree):
         X = np.zeros((3, model.n_inputs))
@@ -178,7 +179,7 @@ def _use(model: Any) -> str | None:
     try:
         predicted = model.predict(X)
     except ValueError as error:
-        if "finite" in str(error) or "overflow" in str(error):
+        if isinstance(error, OutputOverflow) or "finite" in str(error):
             return None  # weights that are too large, said in a sentence
         raise
     if predicted.shape[0] != 3:

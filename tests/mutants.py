@@ -1,18 +1,26 @@
-"""Change a file bit by bit and see whether tests notice: `python -m tests.mutants FILE TESTS...`.
+"""Change files bit by bit and see whether tests notice: `python -m tests.mutants [FILE TESTS...]`.
 
-FILE is a Python module of the package or a file of the core. Each change is made in a copy of the
-project, never here; a change of the core is compiled there. Prints the changes that survive.
+FILE is a Python module of the package or a file of the core. Without TESTS, it is a part of the
+names in `MODULES`, and without FILE all of these are changed. Each change is made in a copy of the
+project, never here; a change of the core is compiled there. Prints the changes that survive, and
+for each file how many were noticed. Of the tests of a Python module, only those are run that
+execute the changed line.
 
 Options
 -------
---limit N    make N of the changes, drawn at random (default: 40)
+--limit N    make N of the changes of a file, drawn at random (default: 30)
 --seed N     draw others
+--jobs N     work in N copies side by side (default: 2)
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import io
+import json
 import os
+import queue
 import random
 import re
 import shutil
@@ -20,10 +28,47 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
+import tokenize
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
+
+from tests.unnoticeable import UNNOTICEABLE
 
 ROOT = Path(__file__).parents[1]
+
+_TRAINING = "settings mutants train_many losses numbers"
+_ESTIMATORS = "fits parameters settings mutants forest rows numbers losses estimators"
+_FILES = "mutants persistence model_files"
+
+#: The modules that matter, in `src/bneuralt`, and the tests that are to notice their changes.
+MODULES: dict[str, str] = {
+    "training/losses.py": "losses registry",
+    "training/optimizers.py": "losses registry",
+    "training/results.py": _TRAINING,
+    "training/settings.py": _TRAINING,
+    "training/trainer.py": _TRAINING,
+    "estimators/base.py": _ESTIMATORS,
+    "estimators/callbacks.py": _ESTIMATORS,
+    "estimators/fitting.py": _ESTIMATORS,
+    "estimators/forest.py": _ESTIMATORS,
+    "estimators/model_file.py": _FILES,
+    "estimators/model_loading.py": _FILES,
+    "estimators/parameters.py": _ESTIMATORS,
+    "estimators/rows.py": _ESTIMATORS,
+    "estimators/scaling.py": _ESTIMATORS,
+    "estimators/single.py": _ESTIMATORS,
+    "tree/growth.py": "generate tree",
+    "tree/sampling.py": "sampling",
+    "files/atomic.py": _FILES,
+    "files/json_text.py": _FILES,
+    "files/text_files.py": _FILES,
+    "tables/encoding.py": "tables persistence",
+    "paper/experiments/protocols.py": "paper/protocols",
+    "paper/reporting/statistics.py": "statistics",
+}
 
 #: What is replaced by what: comparisons, signs, conditions, constants.
 CHANGES: tuple[tuple[str, str], ...] = (
@@ -44,8 +89,8 @@ CHANGES: tuple[tuple[str, str], ...] = (
     (r" is None", " is not None"),
     (r" is not None", " is None"),
     (r"\bnot ", ""),
-    (r"\bTrue\b", "False"),
-    (r"\bFalse\b", "True"),
+    (r"(?<!strict=)\bTrue\b", "False"),  # zip(strict=True) is an assertion
+    (r"(?<!strict=)\bFalse\b", "True"),
     (r"\btrue\b", "false"),
     (r"\bfalse\b", "true"),
     (r"\bmin\(", "max("),
@@ -56,29 +101,94 @@ CHANGES: tuple[tuple[str, str], ...] = (
 )
 
 
-def mutants(text: str, is_python: bool) -> Iterator[tuple[int, str, str]]:
-    """Give (line number, line, changed line) for all changes of a text; comments stay."""
-    comment = "#" if is_python else "//"
-    in_docstring = False
-    for number, line in enumerate(text.splitlines(keepends=True)):
-        quotes = line.count('"""')
-        if is_python and (in_docstring or quotes):
-            in_docstring ^= quotes % 2 == 1
-            continue
-        code = line.split(comment)[0]
-        if code.lstrip().startswith(("import ", "from ", "#", "using ", "template")):
+#: Lines that stay: they do nothing, or tell a type checker something.
+UNCHANGED = ("import ", "from ", "#", "using ", "template", "assert ", "static_assert")
+
+
+class Change(NamedTuple):
+    """A line of a file, counted from 0, and what becomes of it."""
+
+    number: int
+    line: str
+    changed: str
+
+
+def changes_of(text: str, is_python: bool) -> list[Change]:
+    """Return all changes of a file. Comments stay as they are, and texts in Python."""
+    lines = text.splitlines(keepends=True)
+    code = code_of(text) if is_python else [line.split("//")[0] for line in lines]
+    found = list(removed_statements(text, lines)) if is_python else []
+    for number, line in enumerate(lines):
+        if code[number].lstrip().startswith(UNCHANGED):
             continue
         for pattern, new in CHANGES:
-            for found in re.finditer(pattern, code):
-                yield number, line, line[: found.start()] + new + line[found.end() :]
+            for place in re.finditer(pattern, code[number]):
+                changed = line[: place.start()] + new + line[place.end() :]
+                found.append(Change(number, line, changed))
+    return sorted(set(found))
+
+
+def code_of(text: str) -> list[str]:
+    """Return the lines of a Python module with texts and comments blackened."""
+    lines = text.splitlines(keepends=True)
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in (tokenize.STRING, tokenize.COMMENT):
+            continue
+        (first, start), (last, end) = token.start, token.end
+        for i in range(first - 1, last):
+            line = lines[i]
+            a, b = (start if i == first - 1 else 0), (end if i == last - 1 else len(line))
+            lines[i] = line[:a] + "\0" * (b - a) + line[b:]
+    return lines
+
+
+def removed_statements(text: str, lines: list[str]) -> Iterator[Change]:
+    """Leave out calls whose result is not used, and changes of attributes and entries."""
+    for node in ast.walk(ast.parse(text)):
+        is_call = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+        is_change = isinstance(node, ast.AugAssign) or (
+            isinstance(node, ast.Assign) and not isinstance(node.targets[0], ast.Name | ast.Tuple)
+        )
+        if (is_call or is_change) and node.lineno == node.end_lineno:
+            line = lines[node.lineno - 1]
+            changed = line[: node.col_offset] + "pass" + line[node.end_col_offset :]
+            yield Change(node.lineno - 1, line, changed)
+
+
+#: Runs tests of a copy, each time in a fork of a process that has imported the large packages. The
+#: copy comes first, whatever is installed.
+RUNNER = """
+import json, os, signal, sys
+import hypothesis, numpy, pandas, pytest, scipy.stats, sklearn.model_selection
+sys.meta_path[:] = [
+    finder for finder in sys.meta_path
+    if "editable" not in type(finder).__module__ + type(finder).__name__.lower()
+]
+sys.path.insert(0, sys.argv[1])
+for line in sys.stdin:
+    seconds, arguments = json.loads(line)
+    child = os.fork()
+    if child == 0:
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for stream in range(3):
+            os.dup2(nowhere, stream)
+        signal.alarm(seconds)
+        import bneuralt
+        assert bneuralt.__file__.startswith(sys.argv[1]), bneuralt.__file__
+        os._exit(pytest.main(arguments))
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+#: The tests that execute each line of each file.
+Executed = dict[str, dict[int, list[str]]]
 
 
 class Copy:
     """A copy of the project, with a core of its own where the core is changed."""
 
-    def __init__(self, folder: Path, changes_core: bool) -> None:
+    def __init__(self, folder: Path) -> None:
         self.root = folder / "project"
-        self.build = folder / "build" if changes_core else None
+        self.build = folder / "build"
         skipped = shutil.ignore_patterns(".git", ".venv", "build", "__pycache__", "_build")
         shutil.copytree(ROOT, self.root, ignore=skipped)
         self.package = self.root / "src" / "bneuralt"
@@ -86,10 +196,17 @@ class Copy:
             import bneuralt._core
 
             shutil.copy(str(bneuralt._core.__file__), self.package)
+        environment = {"BNEURALT_SHARED": str(ROOT.parent / "shared"), **os.environ}
+        environment |= {"SCIPY_ARRAY_API": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        environment["PATH"] = sysconfig.get_path("scripts") + ":" + os.environ["PATH"]
+        self.runner = subprocess.Popen(
+            [sys.executable, "-c", RUNNER, str(self.package.parent)],
+            cwd=self.root, env=environment, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
 
     def compile(self) -> bool:
         """Compile the core; False if the change does not compile."""
-        assert self.build is not None
         make = ["cmake", "-S", self.root, "-B", self.build, "-G", "Ninja",
                 "-DCMAKE_BUILD_TYPE=Release", f"-DPython_EXECUTABLE={sys.executable}"]  # fmt: skip
         for command in (make, ["cmake", "--build", self.build]):
@@ -99,53 +216,150 @@ class Copy:
             shutil.copy(core, self.package)
         return True
 
-    def passes(self, tests: list[str]) -> bool:
-        """Whether the tests pass here; the copy comes first, whatever is installed."""
-        start = "import sys; sys.meta_path[:] = [f for f in sys.meta_path "
-        start += "if 'editable' not in type(f).__module__ + type(f).__name__.lower()]; "
-        start += f"sys.path.insert(0, {str(self.root / 'src')!r}); "
-        start += "import bneuralt; "
-        start += f"assert bneuralt.__file__.startswith({str(self.root)!r}), bneuralt.__file__; "
-        start += "import pytest; sys.exit(pytest.main(sys.argv[1:]))"
-        done = subprocess.run(
-            [sys.executable, "-B", "-c", start, "-q", "-x", "-p", "no:cacheprovider",
-             "-p", "no:xdist", "--timeout=120", *tests],
-            cwd=self.root, capture_output=True,
-            env={**os.environ, "PATH": sysconfig.get_path("scripts") + ":" + os.environ["PATH"]},
-        )  # fmt: skip
-        return done.returncode == 0
+    def run(self, tests: list[str], *options: str, seconds: int = 3600) -> int:
+        """Run tests and return pytest's exit code, or that of the signal that ended them."""
+        common = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "--timeout=120",
+                  "--hypothesis-seed=0"]  # fmt: skip
+        assert self.runner.stdin is not None and self.runner.stdout is not None
+        task = json.dumps([seconds, [*common, *options, *tests]])
+        print(task, file=self.runner.stdin, flush=True)
+        return int(self.runner.stdout.readline())
+
+    def fails(self, tests: list[str], seconds: int) -> bool:
+        """Return whether one of these tests of a file fails."""
+        result = self.run(tests, seconds=seconds)
+        if result == 4:  # a test of this name is not there any more
+            result = self.run([tests[0].partition("::")[0]], seconds=seconds)
+        return result != 0
+
+    def executed_lines(self, tests: list[str]) -> Executed | None:
+        """Return for each module the tests that execute each line, None if some test fails."""
+        from coverage import CoverageData
+
+        recorded = self.root / "build" / "coverage" / "data"
+        recorded.unlink(missing_ok=True)
+        options = ("--cov=bneuralt", "--cov-context=test", "--cov-report=", "--cov-append")
+        if any(self.run([file], *options) for file in tests):  # one by one, as they are run later
+            return None
+        data = CoverageData(str(recorded))
+        data.read()
+        executed: Executed = {}
+        for file in data.measured_files():
+            lines = executed[str(Path(file).relative_to(self.root))] = {}
+            for line, contexts in data.contexts_by_lineno(file).items():
+                if "" not in contexts:  # what runs at import concerns all tests
+                    names = {name.rpartition("|")[0] for name in contexts}
+                    lines[line - 1] = sorted(names)
+        return executed
+
+
+class Tester:
+    """Makes changes in copies of the project, several at a time."""
+
+    def __init__(self, folder: Path, n_jobs: int) -> None:
+        self.copies: queue.SimpleQueue[Copy] = queue.SimpleQueue()
+        self.n_jobs = n_jobs
+        self.known: dict[tuple[str, ...], tuple[Executed, int]] = {}
+        for i in range(n_jobs):
+            self.copies.put(Copy(folder / str(i)))
+
+    def _without_changes(self, file: str, tests: list[str]) -> tuple[Executed, int]:
+        """Return which tests execute what, and a generous time for all of them."""
+        key = *tests, Path(file).suffix
+        if key not in self.known:
+            copy = self.copies.get()
+            started = time.perf_counter()
+            executed: Executed | None = {}
+            if file.endswith(".py"):
+                executed = copy.executed_lines(tests)
+            elif not copy.compile() or any(copy.fails([test], 3600) for test in tests):
+                executed = None
+            if executed is None:
+                raise SystemExit(f"{file}: the tests fail without any change")
+            self.known[key] = executed, 60 + 3 * round(time.perf_counter() - started)
+            self.copies.put(copy)
+        return self.known[key]
+
+    def test(self, file: str, tests: list[str], limit: int, seed: int) -> tuple[int, int]:
+        """Print the changes that survive; return how many were noticed, and of how many."""
+        is_python = file.endswith(".py")
+        text = (ROOT / file).read_text()
+        changes = changes_of(text, is_python)
+        drawn = sorted(random.Random(seed).sample(changes, min(limit, len(changes))))
+        known = {(old, new) for name, old, new, _ in UNNOTICEABLE if file.endswith(name)}
+        matter = [c for c in drawn if (c.line.strip(), c.changed.strip()) not in known]
+        executed, seconds = self._without_changes(file, tests)
+
+        def is_noticed(change: Change) -> bool | None:
+            copy = self.copies.get()
+            lines = text.splitlines(keepends=True)
+            lines[change.number] = change.changed
+            try:
+                (copy.root / file).write_text("".join(lines))
+                if not is_python and not copy.compile():
+                    return None
+                chosen = executed.get(file, {}).get(change.number, tests)
+                return any(copy.fails(part, seconds) for part in by_file(chosen, tests))
+            finally:
+                (copy.root / file).write_text(text)
+                self.copies.put(copy)
+
+        def report(change: Change) -> bool | None:
+            noticed = is_noticed(change)
+            if noticed is False:
+                lines = f"  - {change.line.strip()}\n  + {change.changed.strip()}"
+                print(f"{file}:{change.number + 1}\n{lines}", flush=True)
+            return noticed
+
+        with ThreadPoolExecutor(self.n_jobs) as pool:
+            noticed = list(pool.map(report, matter))
+        n_noticed, n_made = noticed.count(True), len(noticed) - noticed.count(None)
+        n_others = len(drawn) - len(matter)
+        others = f", {n_others} cannot be noticed" if n_others else ""
+        print(f"{file}: noticed {n_noticed} of {n_made}{others}", flush=True)
+        return n_noticed, n_made
+
+
+def by_file(chosen: list[str], files: list[str]) -> list[list[str]]:
+    """Group tests by their files, in the order of these: those that notice most come first."""
+    groups = [[test for test in chosen if test.partition("::")[0] == file] for file in files]
+    return [group for group in groups if group]
+
+
+def test_file(name: str) -> str:
+    """Return the file of tests with this name in the table."""
+    *folder, last = name.split("/")
+    return "/".join(["tests", *folder, f"test_{last}.py"])
 
 
 def main() -> int:
     """The program."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("file")
-    parser.add_argument("tests", nargs="+")
-    parser.add_argument("--limit", type=int, default=40)
+    parser.add_argument("file", nargs="?", help="a file, or a part of names in MODULES")
+    parser.add_argument("tests", nargs="*")
+    parser.add_argument("--limit", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    is_python = options.file.endswith(".py")
-    text = (ROOT / options.file).read_text()
-    lines = text.splitlines(keepends=True)
-    found = list(mutants(text, is_python))
-    drawn = random.Random(options.seed).sample(found, min(options.limit, len(found)))
-    n_survived = n_made = 0
+    if options.tests:
+        table = {options.file: options.tests}
+    else:
+        table = {
+            f"src/bneuralt/{name}": [test_file(test) for test in tests.split()]
+            for name, tests in MODULES.items()
+            if options.file is None or options.file in name
+        }
+    counts = []
     with tempfile.TemporaryDirectory() as folder:
-        copy = Copy(Path(folder), changes_core=not is_python)
-        if not (is_python or copy.compile()) or not copy.passes(options.tests):
-            print("the tests fail without any change")
-            return 2
-        for number, line, changed in sorted(drawn):
-            new = [*lines[:number], changed, *lines[number + 1 :]]
-            (copy.root / options.file).write_text("".join(new))
-            if not is_python and not copy.compile():
-                continue
-            n_made += 1
-            if copy.passes(options.tests):
-                n_survived += 1
-                print(f"{options.file}:{number + 1}\n  - {line.strip()}\n  + {changed.strip()}")
-                sys.stdout.flush()
-    print(f"{n_survived} of {n_made} changes survive")
+        tester = Tester(Path(folder), options.jobs)
+        for file, tests in table.items():
+            counts.append(tester.test(file, tests, options.limit, options.seed))
+    noticed, made = map(sum, zip(*counts, strict=True))
+    print(f"noticed {noticed} of {made} changes ({noticed / max(made, 1):.0%})")
+    print("changes that cannot be noticed:")
+    for name, old, new, why in UNNOTICEABLE:
+        if any(file.endswith(name) for file in table):
+            print(f"{name}: {why}\n  - {old}\n  + {new}")
     return 0
 
 

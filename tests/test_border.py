@@ -1,6 +1,7 @@
 """The border between Python and the compiled core: nothing that crosses it crashes the process."""
 
 import gc
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -27,8 +28,8 @@ def job_of(tree, **given):
         ("rows", "weights", "val_rows", "val_weights", "input_offset", "input_factor",
          "target_offset", "target_factor", "state")
     )  # fmt: skip
-    settings = _core.Settings(SETTINGS)
-    return _core.Job(tree=tree, settings=settings, seed=0, step=0, **{**arguments, **given})
+    arguments["settings"] = _core.Settings(SETTINGS)
+    return _core.Job(tree=tree, seed=0, step=0, **{**arguments, **given})
 
 
 def test_no_call_crashes_hangs_or_fills_the_memory():
@@ -68,3 +69,44 @@ def test_target_scaling_must_fit_the_validation_rows_too():
     job = job_of(tree_of(3), target_offset=np.zeros(1), target_factor=np.ones(1))
     with pytest.raises(ValueError, match="one offset and one factor for each target"):
         _core.train([job], 1, _core.Data(X, labels), _core.Data(X, values), 1, None, None)
+
+
+@pytest.mark.parametrize("batch_size", [1, 64])
+def test_indices_that_change_after_their_check_are_those_that_were_checked(batch_size):
+    rng = np.random.default_rng(0)
+    X, labels = rng.normal(size=(300, 2)), rng.integers(0, 3, 300).astype(np.int32)
+    rows, val_rows = np.arange(200, dtype=np.int32), np.arange(200, 300, dtype=np.int32)
+    how = {"loss": "cross_entropy", "loss_parameters": [0.0], "optimizer": "gd",
+           "max_epochs": 3, "batch_size": batch_size, "select": "update"}  # fmt: skip
+
+    def trained(spoil):
+        own = [array.copy() for array in (labels, rows, val_rows)]
+        job = job_of(tree_of(3), settings=_core.Settings(how), rows=own[1], val_rows=own[2])
+
+        def on_epoch(*_):
+            for array in own if spoil else []:
+                array[:] = 2**30
+            return False
+
+        (result,), error = _core.train([job], 1, _core.Data(X, own[0]), None, 1, on_epoch, None)
+        assert error is None
+        return result.parameters
+
+    np.testing.assert_array_equal(trained(spoil=True), trained(spoil=False))
+
+
+def test_calls_side_by_side_may_share_a_job():
+    rng = np.random.default_rng(0)
+    tables = [_core.Data(rng.normal(size=(n, 2)), rng.normal(size=n)) for n in (100, 20_000)]
+    job = job_of(tree_of(1))
+
+    def trained(data):
+        (result,), error = _core.train([job], 1, data, None, 1, None, None)
+        assert error is None
+        return result.parameters.copy()
+
+    alone = [trained(data) for data in tables]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(trained, tables * 100))
+    for one, expected in zip(found, alone * 100, strict=True):
+        np.testing.assert_array_equal(one, expected)

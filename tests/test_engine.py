@@ -550,18 +550,6 @@ def test_cross_entropy_needs_linear_outputs():
         gradient(tree, np.ones((2, 4)), [0, 1])
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("loss", "hinge"), ("schedule", "step"), ("select", "never"), ("monitor", "r2"),
-     ("optimizer", "sgdd"), ("learning_rate", 0.0), ("learning_rate", float("nan")),
-     ("weight_decay", -1.0), ("clip_norm", 0.0), ("batch_size", 0),
-     ("max_epochs", -1), ("patience", 0)],
-)  # fmt: skip
-def test_settings_out_of_range_are_named(name, value):
-    with pytest.raises((ValueError, TypeError), match=name):
-        TrainingSettings(**{name: value})
-
-
 def test_unknown_instruction_set():
     with pytest.raises(ValueError, match="no instruction set 'mmx'"):
         _core.use_engine("mmx")

@@ -126,6 +126,8 @@ def test_many_classes():
 def test_tables_with_names(make_table):
     X, y = IRIS
     table = make_table({name: X[:, i] for i, name in enumerate("abcd")})
+    if not hasattr(StandardScaler().fit(table), "feature_names_in_"):
+        pytest.skip("this scikit-learn does not find the names of columns in such tables")
     clf = classifier().fit(table, make_table({"y": y})["y"])
     assert clf.feature_names_in_.tolist() == list("abcd")
     np.testing.assert_array_equal(clf.predict_proba(table), classifier().fit(X, y).predict_proba(X))
@@ -178,6 +180,15 @@ def test_many_rows_of_few_kinds_are_many_rows():
     best = log_loss(y, LogisticRegression().fit(X, y).predict_proba(X))
     clf = BNeuralTClassifier(random_state=0).fit(X, y)
     assert log_loss(y, clf.predict_proba(X)) < best + 0.005
+
+
+def test_numbers_of_jobs_that_make_no_sense():
+    X, y = IRIS
+    with pytest.raises(ValueError, match="The 'n_jobs' parameter"):
+        classifier(n_jobs=0).fit(X, y)
+    expected = classifier().fit(X, y).predict(X)
+    for n_jobs in (10**30, -(10**30)):
+        np.testing.assert_array_equal(classifier(n_jobs=n_jobs).fit(X, y).predict(X), expected)
 
 
 @pytest.mark.parametrize(("make", "data"), [(classifier, IRIS), (regressor, DIABETES)])

@@ -218,3 +218,99 @@ def test_wrong_settings_are_refused(change, message):
 def test_counts_must_be_whole(name):
     with pytest.raises(TypeError, match=f"{name} must be an int, not float"):
         NeuralTree.random(**{"n_inputs": 3, name: 2.5})
+
+
+def full(n_outputs=1, max_depth=1):
+    """The rule that draws one tree only: every node has two children, down to `max_depth`."""
+    return GrowthRule(n_outputs, max_depth, max_children=2, leaf_probability=0.0)
+
+
+def test_expected_numbers_of_a_full_tree_are_its_numbers():
+    # three nodes with two children each
+    assert full().expected_nodes() == 3
+    assert full().expected_size() == 7
+    assert full().expected_weights() == 3 + 6
+    # four class nodes with their children, and the root above them
+    assert full(4).expected_size() == 1 + 4 + 8
+    # on average each node has one child that is a node: one node per level
+    critical = GrowthRule(1, 3, max_children=3, leaf_probability=0.5, min_children=1)
+    assert critical.expected_nodes() == 4
+    assert GrowthRule(2, 3, 3, 0.5, min_children=1).expected_nodes() == 2 * 3
+
+
+def test_the_least_and_the_most_that_rules_allow():
+    assert GrowthRule(1, max_depth=0).expected_nodes() == 1
+    assert GrowthRule(2, max_depth=1).expected_nodes() == 2
+    assert GrowthRule(max_children=3, rule="paper").most_children == 2
+    one_child = GrowthRule(1, 2, max_children=1, leaf_probability=0.0, min_children=1)
+    assert one_child.expected_size() == 4
+    with pytest.raises(ValueError, match="min_children=0"):
+        GrowthRule(min_children=0)
+
+
+@pytest.mark.parametrize(("n_outputs", "size"), [(1, 7), (4, 13)])
+def test_a_tree_may_be_as_large_as_allowed_and_no_larger(n_outputs, size):
+    rng = np.random.default_rng(0)
+    rule = full(n_outputs)
+    assert rule.draw(rng, size) is not None and rule.draw(rng, size - 1) is None
+    common = {"n_outputs": n_outputs, "max_depth": 1, "max_children": 2, "leaf_probability": 0.0}
+    assert NeuralTree.random(3, **common, min_size=size, max_size=size).size == size
+    with pytest.raises(ValueError, match=f"no tree of size {size + 1} to"):
+        NeuralTree.random(3, **common, min_size=size + 1)
+    with pytest.raises(ValueError, match=f"in 1000 draws: .* was above {size - 1}"):
+        NeuralTree.random(3, **common, max_size=size - 1)
+
+
+def test_a_share_of_the_mean_size_may_be_nothing_or_all():
+    common = {"max_depth": 1, "max_children": 2, "leaf_probability": 0.0}
+    assert NeuralTree.random(3, **common, min_size=1.0).size == 7
+    assert NeuralTree.random(3, **common, min_size=0.0).size == 7
+    assert NeuralTree.random(3, max_depth=0, min_size=1, random_state=0).size > 1
+
+
+def test_every_reachable_number_of_weights_is_accepted():
+    rule = GrowthRule(1, 1, max_children=2, leaf_probability=0.3)
+    assert rule.for_weights(3).leaf_probability == pytest.approx(1.0)
+    assert rule.for_weights(9).leaf_probability == pytest.approx(0.0, abs=1e-6)
+    for n_weights in (2, 10):
+        with pytest.raises(ValueError, match=f"n_weights={n_weights} is out of reach"):
+            rule.for_weights(n_weights)
+    tree = NeuralTree.random(3, max_depth=1, max_children=2, n_weights=3, random_state=0)
+    assert tree.n_parameters == 3
+    with pytest.raises(ValueError, match="n_weights=2 must be 3 or more"):
+        NeuralTree.random(3, max_depth=1, max_children=2, n_weights=2)
+    for limit in ({"min_size": 3}, {"max_size": 30}):
+        with pytest.raises(ValueError, match="cannot be combined"):
+            NeuralTree.random(3, n_weights=30, **limit)
+
+
+def test_a_scale_of_zero_makes_weights_of_zero():
+    assert not NeuralTree.random(3, init_scale=0.0, random_state=0).parameters.any()
+    with pytest.raises(ValueError, match="init_scale=inf"):
+        NeuralTree.random(3, init_scale=np.inf)
+
+
+def test_a_mixture_of_one_activation_is_that_activation():
+    alone = NeuralTree.random(4, 2, activation="tanh", random_state=5)
+    assert NeuralTree.random(4, 2, activation=["tanh"], random_state=5) == alone
+
+
+def test_an_input_of_probability_zero_is_never_drawn():
+    tree = NeuralTree.random(3, feature_sampling=[0, 1, 1], random_state=0)
+    assert set(tree.leaf_input.tolist()) == {1, 2}
+    with pytest.raises(ValueError, match="adds up to inf"), np.errstate(over="ignore"):
+        NeuralTree.random(3, feature_sampling=[1e308] * 3)
+
+
+def test_a_small_number_of_weights_may_be_missed_by_one():
+    found = {
+        NeuralTree.random(3, n_weights=20, max_children=4, random_state=seed).n_parameters
+        for seed in range(100)
+    }
+    assert found == {19, 20}
+
+
+def test_a_generator_gives_the_same_trees_in_all_releases():
+    rng = np.random.default_rng(0)
+    sizes = [NeuralTree.random(4, 3, random_state=rng).size for _ in range(6)]
+    assert sizes == [592, 318, 200, 229, 199, 444]

@@ -262,10 +262,12 @@ def load_text(text, folder):
         ({"classes": {"dtype": "int64", "labels": [0, 1, 2**64]}}, "labels of one type"),
         ({"classes": {"dtype": "int64", "labels": [0, 1, 1.5]}}, "labels of one type"),
         ({"classes": {"dtype": "float32", "labels": [0, 1, 1e300]}}, "labels of one type"),
+        ({"classes": {"dtype": "float64", "labels": [0, 1, 10**400]}}, "labels of one type"),
         ({"classes": {"dtype": "float32", "labels": [0, 1, 1 + 1e-12]}}, "different labels"),
         ({"classes": {"dtype": "object", "labels": [["a"], ["b"], ["c"]]}}, "labels of one type"),
         ({"n_features": 10**8}, "has 4 inputs, the model needs 100000000"),
         ({"settings": {"n_jobs": "x"}}, '"settings" cannot be read: .*n_jobs'),
+        ({"settings": {"n_jobs": 0}}, '"settings" cannot be read: .*n_jobs'),
         ({"settings": {"max_depth": None}}, '"settings" cannot be read: .*max_depth'),
         ({"settings": {"max_epochs": [1]}}, '"settings" cannot be read: .*max_epochs'),
         ({"settings": {"class_weight": [[0, "x"]]}}, '"settings" cannot be read: .*weight'),
@@ -299,13 +301,35 @@ def test_contents_that_are_not_right(saved, change, message, tmp_path):
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("n_iter", None), ("n_iter", -1), ("n_iter", True), ("best_epoch", "1"), ("random_state", -1)],
-)
+    [("n_iter", None), ("n_iter", -1), ("n_iter", True), ("best_epoch", "1"), ("random_state", -1),
+     ("n_iter", 2**63), ("best_epoch", 2**63), ("random_state", 2**32)],
+)  # fmt: skip
 def test_numbers_of_trees_that_are_not_right(saved, key, value, tmp_path):
     data = json.loads(saved)
     data["trees"][1][key] = value
     with pytest.raises(ModelFileError, match=rf'"{key}" of "trees"\[1\] is'):
         load_text(json.dumps(data), tmp_path)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64"])
+def test_labels_at_the_ends_of_their_dtype(saved, dtype, tmp_path):
+    ends = np.iinfo(dtype)
+    labels = [int(ends.min), 1, int(ends.max)]
+    data = {**json.loads(saved), "classes": {"dtype": dtype, "labels": labels}}
+    model = load_text(json.dumps(data), tmp_path)
+    assert model.classes_.tolist() == labels and model.classes_.dtype == dtype
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("n_iter", 0), ("n_iter", 2**63 - 1), ("best_epoch", None), ("best_epoch", 0),
+     ("best_epoch", 2**63 - 1), ("random_state", None), ("random_state", 2**32 - 1)],
+)  # fmt: skip
+def test_numbers_of_trees_at_the_ends_of_their_ranges(saved, key, value, tmp_path):
+    data = json.loads(saved)
+    data["trees"][1][key] = value
+    member = load_text(json.dumps(data), tmp_path).estimators_[1]
+    assert getattr(member, key if key == "random_state" else f"{key}_") == value
 
 
 def test_settings_unknown_to_this_release_are_ignored(saved, tmp_path):

@@ -20,7 +20,7 @@ from bneuralt import (
 from bneuralt.estimators import fitting
 from bneuralt.estimators.fitting import TreeFit
 from bneuralt.estimators.rows import canonical_rows
-from bneuralt.files.atomic import write_atomically
+from bneuralt.files import ModelFileError, parse_json, write_atomically
 from bneuralt.training import TrainingJob, train_many
 from bneuralt.training.losses import CrossEntropy
 from bneuralt.training.trainer import TrainingDiverged, epoch_order, gradient
@@ -147,6 +147,19 @@ def test_a_start_that_diverged_is_ranked_last():
     diverged = outcome([0.1, 0.01], status="diverged")
     assert fit_of(diverged, outcome([0.9, 0.8]), select=None).best == 1
     assert fit_of(outcome([0.9, 0.8]), diverged, select=None).best == 0
+
+
+def test_starts_of_a_single_epoch_are_compared():
+    assert fit_of(outcome([0.9]), outcome([0.1]), select=None).best == 1
+    assert fit_of(outcome([]), outcome([0.1]), select=None).best == 1  # stopped before the first
+
+
+def test_a_tree_is_done_when_all_its_starts_are():
+    done, cut_short = outcome([0.1]), outcome([0.1], status="interrupted")
+    assert fit_of(done, done).is_done
+    assert not fit_of(done, cut_short).is_done
+    assert not fit_of(done, None).is_done
+    assert not fit_of().is_done
 
 
 def worse_with_every_epoch(n_outputs=2):
@@ -352,3 +365,25 @@ def test_files_are_on_the_disk_before_they_replace_others(tmp_path, monkeypatch)
     write_atomically(tmp_path / "file", "content")
     assert calls[:2] == [("fsync", 7), ("replace", 0)]
     assert (tmp_path / "file").read_text() == "content"
+
+
+def test_no_file_stays_open(tmp_path):
+    folder = "/proc/self/fd"
+    if not os.path.isdir(folder):
+        pytest.skip("needs /proc")
+    write_atomically(tmp_path / "file", "content")
+    before = len(os.listdir(folder))
+    for _ in range(5):
+        write_atomically(tmp_path / "file", "content")
+    assert len(os.listdir(folder)) == before
+
+
+def test_nesting_is_counted_from_where_brackets_open():
+    for n_levels in (20, 21):
+        inner = n_levels - 1
+        text = "[" + "[], {}, " * 30 + "[" * inner + "]" * inner + "]"
+        if n_levels == 20:
+            assert len(parse_json(text)) == 61
+        else:
+            with pytest.raises(ModelFileError, match="nested more than 20 levels"):
+                parse_json(text)

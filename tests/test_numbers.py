@@ -150,18 +150,21 @@ def test_overflowing_runs_end_alike_with_every_instruction_set(
     assert set(ends.values()) == {"diverged"}, ends
 
 
-def test_neurons_that_are_off_do_not_overflow_with_any_instruction_set() -> None:
+@pytest.mark.parametrize("n_rows", [1, 2, 40])
+def test_neurons_that_are_off_do_not_overflow_with_any_instruction_set(n_rows: int) -> None:
     relu = activation_code("relu")
     parameters = np.array([0.0, -1.0, 3e38, 0.0], dtype="float32")  # the child is off
     tree = NeuralTree(1, 1, [-1, 0], [0, relu], [1], [0], parameters)
     settings = TrainingSettings(
-        loss="squared_error", optimizer="gd", learning_rate=0.1, batch_size=1, max_epochs=2
+        loss="squared_error", optimizer="gd", learning_rate=0.1, batch_size=n_rows, max_epochs=2
     )
     used, ends = _core.engine(), {}
     try:
         for name in _core.engines():
             _core.use_engine(name)
-            (result,) = train_many([TrainingJob(tree, settings)], np.ones((1, 1)), [100.0])
+            (result,) = train_many(
+                [TrainingJob(tree, settings)], np.ones((n_rows, 1)), [100.0] * n_rows
+            )
             ends[name] = result.status
     finally:
         _core.use_engine(used)

@@ -254,3 +254,78 @@ def test_too_few_weights_are_refused():
 def test_estimators_take_a_number_of_weights(digits):
     model = BNeuralTClassifier(n_weights=2000, max_epochs=1, random_state=0).fit(*digits)
     assert 1940 <= model.n_parameters_ <= 2000
+
+
+# -- at the ends of what is allowed -------------------------------------------------------
+
+
+def test_settings_at_the_ends_of_their_ranges():
+    assert ReceptiveFields((1,), spread=(2, 2), depth=1).spread == (2.0, 2.0)
+    assert ReceptiveFields((2, 1), spread=1).spread == 1
+    assert VarianceSampling(0).power == 0
+    for bad in (np.inf, (1, np.inf), (0, 1)):
+        with pytest.raises(ValueError, match="spread="):
+            ReceptiveFields((3,), spread=bad)
+    with pytest.raises(ValueError, match="power=inf"):
+        VarianceSampling(np.inf)
+
+
+def test_with_power_zero_all_inputs_that_vary_are_equally_likely():
+    X = np.array([[0, 0, 5], [0, 1, 9], [0, 0, 1]])
+    assert VarianceSampling(0.0).learn(X).tolist() == [0, 1, 1]
+
+
+def test_variances_of_tables_that_are_read_in_parts():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 256, (7, 400_001), dtype=np.uint8)  # two rows at a time
+    weight = rng.integers(1, 4, 7)
+    expected = np.repeat(X, weight, axis=0).var(axis=0, dtype=np.float64)
+    np.testing.assert_allclose(VarianceSampling().learn(X, weight), expected, rtol=1e-9)
+
+
+def test_pixels_that_do_not_vary_are_never_drawn():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 256, (20, 64))
+    X[:, ::2] = 7
+    fields = ReceptiveFields((8, 8), spread=2.0)
+    tree = NeuralTree.random(64, 3, feature_sampling=fields.learn(X), random_state=0)
+    assert set((tree.leaf_input % 2).tolist()) == {1}
+    nothing_varies = fields.learn(np.ones((5, 64)))
+    tree = NeuralTree.random(64, 3, feature_sampling=nothing_varies, random_state=0)
+    assert set((tree.leaf_input % 2).tolist()) == {0, 1}
+
+
+@pytest.mark.parametrize("n_inputs", [0, 63, 65, 32])
+def test_inputs_must_be_a_multiple_of_the_pixels(n_inputs):
+    with pytest.raises(ValueError, match=f"64 pixels, and the {n_inputs} inputs"):
+        ReceptiveFields((8, 8)).learn(np.ones((3, n_inputs)))
+
+
+def test_distances_are_those_of_a_normal_density():
+    # one field, a spread of 3 pixels in a line of 201: the variance of two leaves' difference is 18
+    rng = np.random.default_rng(0)
+    leaf_parent, parent = np.zeros(2000, dtype=np.int64), np.array([-1, -1])
+    differences = []
+    for _ in range(40):
+        chosen = ReceptiveFields((201,), spread=3.0, depth=1)(rng, leaf_parent, parent, 201)
+        differences.append(np.diff(chosen))
+    inner = np.concatenate(differences)
+    assert np.var(inner) == pytest.approx(18, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("parent", "groups"),
+    [
+        ([-1, 0, 0], [None, 0, 1]),  # a regression: the root is at depth 0, its children at 1
+        ([-1, -1, 0], [0, 1, 0]),  # two classes, which are at depth 1 themselves
+    ],
+)
+def test_fields_start_at_their_depth(parent, groups):
+    fields = ReceptiveFields((1000,), spread=1e-3, depth=1)
+    leaf_parent = np.repeat(np.arange(3), 50)
+    chosen = fields(np.random.default_rng(0), leaf_parent, np.array(parent), 1000)
+    pixels = {}
+    for node, group in enumerate(groups):
+        pixels.setdefault(group, set()).update(chosen[leaf_parent == node].tolist())
+    assert len(pixels[0]) == len(pixels[1]) == 1 and pixels[0] != pixels[1]
+    assert None not in pixels or len(pixels[None]) > 10

@@ -32,19 +32,41 @@ def test_two_samples_against_scipy(a, b):
         assert t.p_value == (1.0 if a[0] == b[0] else 0.0)
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(2, 9) | st.integers(14, 40))
-def test_paired_samples_against_scipy(seed, n):
+def all_signs(differences):
+    """The p-value of the signed-rank test by going through all signs."""
+    nonzero = differences[differences != 0]
+    ranks = stats.rankdata(np.abs(nonzero))
+    signs = np.array(list(itertools.product([0, 1], repeat=len(ranks))))
+    half = ranks.sum() / 2
+    found = abs(ranks[nonzero > 0].sum() - half)
+    return np.mean(np.abs(signs @ ranks - half) >= found - 1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(2, 9) | st.integers(13, 15) | st.integers(49, 52),
+    st.sampled_from([1, 9]),
+)
+def test_paired_samples_against_scipy(seed, n, n_digits):
     rng = np.random.default_rng(seed)
-    a, b = rng.normal(size=(2, n)).round(1)
+    a, b = rng.normal(size=(2, n)).round(n_digits)
     result = s.wilcoxon_signed_rank(a, b)
+    assert result.n == n
     if (a == b).all():
         assert result == (0, 1, n)
+        return
+    # the methods are named, because SciPy's own choice depends on its release
+    differences = np.round(a - b, 12)
+    has_ties = len(np.unique(np.abs(differences))) < n or not differences.all()
+    method = "approx" if n > 50 or (has_ties and n > 13) else "exact"
+    expected = stats.wilcoxon(differences, method="approx" if has_ties else method)
+    assert result.statistic == expected.statistic
+    if method == "exact" and has_ties:
+        assert result.p_value == pytest.approx(all_signs(differences))
     else:
-        expected = stats.wilcoxon(np.round(a - b, 12))
-        assert result.statistic == expected.statistic
         assert result.p_value == pytest.approx(expected.pvalue, rel=1e-9)
-        assert s.wilcoxon_signed_rank(b, a).p_value == pytest.approx(result.p_value)
+    assert s.wilcoxon_signed_rank(b, a).p_value == pytest.approx(result.p_value)
 
 
 @settings(max_examples=30, deadline=None)
@@ -157,3 +179,39 @@ def test_cliques_are_maximal(ranks, cd):
     for i in range(len(ordered) - 1):
         close = ordered[i + 1] - ordered[i] <= cd
         assert close == any(first <= i < last for first, last in groups)
+
+
+def test_critical_differences_are_those_of_the_tables():
+    # Demsar (2006), Table 5: q = 1.960 and 2.569 at 0.05, 1.645 at 0.10
+    for k, alpha, q in ((2, 0.05, 1.960), (4, 0.05, 2.569), (2, 0.10, 1.645)):
+        for n in (1, 14):
+            expected = q * math.sqrt(k * (k + 1) / (6 * n))
+            found = s.nemenyi_critical_difference(k, n, alpha)
+            assert found == pytest.approx(expected, rel=1e-3)
+    for k, n, alpha in ((1, 5, 0.05), (3, 0, 0.05), (3, 5, 0.0), (3, 5, 1.0)):
+        with pytest.raises(ValueError, match="must be at least 2"):
+            s.nemenyi_critical_difference(k, n, alpha)
+
+
+def test_algorithms_exactly_a_critical_difference_apart_are_connected():
+    assert s.cliques([1.0, 2.0, 3.5], 1.0) == [(0, 1)]
+    assert s.cliques([1.0, 2.0, 3.0], 2.0) == [(0, 2)]
+    assert s.cliques([1.0, 3.0, 5.0], 1.0) == []
+    assert s.cliques([3.0, 1.0, 2.0], 1.0) == [(0, 1), (1, 2)]
+
+
+def test_samples_of_two_are_enough():
+    for run in s.TESTS.values():
+        assert not math.isnan(run([1.0, 2.0], [3.0, 5.0]).p_value)
+        assert run([1.0, 2.0], [3.0, 5.0]).n == 2
+    assert s.independent_t([1, 1], [2, 2])[:2] == (-math.inf, 0.0)
+    assert s.independent_t([1, 1, 1], [2, 2]).n == 2
+    assert s.friedman({"a": [3, 3], "b": [2, 2], "c": [1, 1]}).names == ("a", "b", "c")
+
+
+def test_the_number_of_comparisons_may_be_larger_or_the_same():
+    assert s.bonferroni([0.1, 0.2], 2).tolist() == [0.2, 0.4]
+    assert s.bonferroni([0.1, 0.2], 4).tolist() == [0.4, 0.8]
+    compared = s.compare_with_reference([1, 2, 3, 4], {"a": [5, 6, 7, 8]}, "ks", n_comparisons=3)
+    assert compared["a"].corrected == pytest.approx(3 * compared["a"].p_value)
+    assert compared["a"].n == 4

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
@@ -309,3 +310,115 @@ def test_the_papers_tables_can_be_encoded(shared):
         encoding = learn_encoding(table, "target")
         X = encoding.features(table)
         assert X.shape[0] == len(encoding.labels(table)) and np.isfinite(X).all()
+
+
+def numbered(n_rows, n_labels, label="{}"):
+    return parse_csv("".join(f"{i},{label.format(i % n_labels)}\n" for i in range(n_rows)).encode())
+
+
+def test_twenty_whole_numbers_are_classes_and_one_more_is_not():
+    assert learn_encoding(numbered(100, 20), "2").task == "classification"
+    for task in ("auto", "regression"):
+        encoding = learn_encoding(numbered(100, 21), "2", task=task)
+        assert encoding.task == "regression" and encoding.whole_numbers is False
+    assert learn_encoding(numbered(100, 20), "2").whole_numbers is True
+    assert learn_encoding(numbered(100, 2), "2").task == "classification"
+
+
+def test_classes_must_repeat_only_if_there_are_many():
+    assert learn_encoding(numbered(20, 20, "name{}"), "2").task == "classification"
+    assert learn_encoding(numbered(42, 21, "name{}"), "2").task == "classification"
+    with pytest.raises(TableError, match="21 distinct values in 41 rows, too many for classes"):
+        learn_encoding(numbered(41, 21, "name{}"), "2")
+
+
+def test_as_many_categories_as_allowed():
+    table = people("1,f,a\n2,m,b\n3,x,a\n")
+    assert len(learn_encoding(table, "target", max_categories=3).columns[1].categories) == 3
+    with pytest.raises(TableError, match=r"3 distinct texts.*increase --max-categories \(now 2\)"):
+        learn_encoding(table, "target", max_categories=2)
+
+
+def test_messages_on_missing_values_list_the_first_and_say_if_there_are_more():
+    def message(rows):
+        with pytest.raises(TableError) as found:
+            learn_encoding(people(rows), "target")
+        return str(found.value)
+
+    # at most three of a column, and five in all
+    assert message("?,f,a\n?,f,a\n1,m,b\n").count("column") == 2 + 1  # and "drop the column"
+    assert "..." not in message("?,f,a\n?,f,a\n?,m,b\n")
+    four = message("?,f,a\n?,f,a\n?,m,b\n?,m,b\n")
+    assert "4 values are missing" in four and "; ..." in four and "row 4" not in four
+    six = message("?,?,a\n?,?,a\n?,?,b\n1,m,b\n")
+    assert "6 values are missing" in six and "; ..." in six
+    assert six.count("'age'") == 3 and six.count("'sex'") == 2
+    with pytest.raises(TableError) as later:
+        learn_encoding(people("1,f,a\n2,m,b\n"), "target").features(people("?,f,a\n"))
+    assert "1 value is missing" in str(later.value) and "--drop" not in str(later.value)
+
+
+def test_the_rarer_kind_of_cell_is_the_odd_one_and_text_among_equals():
+    with pytest.raises(TableError, match=r"row 2 .* contains 'x', but most .* is numbers"):
+        learn_encoding(people("1,f,a\nx,m,b\n2,f,a\ny,m,b\n"), "target")
+    with pytest.raises(TableError, match=r"row 1 .* contains '1', but most .* is text"):
+        learn_encoding(people("1,f,a\nx,m,b\ny,f,a\n"), "target")
+
+
+def test_one_unknown_category_is_not_counted():
+    encoding = learn_encoding(people("1,f,a\n2,m,b\n"), "target")
+    with pytest.raises(TableError) as found:
+        encoding.features(parse_csv(b"age,sex\n1,x\n2,f\n"))
+    assert "such rows" not in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_columns": 2}, "a position is not in 0 to 1"),
+        ({"target_position": -1}, "a position is not in 0 to 2"),
+        ({"target_position": 3}, "a position is not in 0 to 2"),
+        ({"target_position": 0}, "same name or position"),
+        ({"target": "age"}, "same name or position"),
+        ({"task": "clustering"}, "entry 'task' is 'clustering'"),
+        ({"columns": [{"name": "age"}]}, "entry 'position' is missing"),
+        ({"columns": [3]}, "entry 'name' is missing"),
+        ({"columns": [{"name": "a", "position": 0, "categories": []}]}, "list of texts"),
+        ({"columns": [{"name": "a", "position": 0, "categories": [1]}]}, "list of texts"),
+        ({"columns": [{"name": "a", "position": 0, "categories": ["x", "x"]}]}, "text twice"),
+    ],
+)
+def test_entries_of_an_encoding_must_fit_each_other(change, message):
+    good = learn_encoding(people("1,f,a\n2,m,b\n"), "target").to_dict()
+    assert TableEncoding.from_dict(good).to_dict() == good
+    with pytest.raises(ValueError, match=message):
+        TableEncoding.from_dict({**good, **change})
+
+
+def test_labels_of_later_tables_may_be_others():
+    encoding = learn_encoding(people("1,f,1\n2,m,2\n"), "target")
+    assert encoding.labels(people("1,f,7\n")).tolist() == [7]
+    assert encoding.labels(people("1,f,7\n1,f,x\n")).tolist() == ["7", "x"]
+    as_text = learn_encoding(people("1,f,1\n2,m,b\n"), "target")
+    assert as_text.labels(people("1,f,7\n")).tolist() == ["7"]
+    assert encoding.labels(parse_csv(b"age,sex\n1,f\n")) is None
+
+
+def test_columns_after_the_target_move_up_where_it_is_missing():
+    encoding = learn_encoding(parse_csv(b"1,2,a,4\n5,6,b,8\n"), "3")
+    assert encoding.features(parse_csv(b"1,2,4\n")).tolist() == [[1, 2, 4]]
+
+
+def test_a_nameless_column_with_values_is_a_feature():
+    encoding = learn_encoding(parse_csv(b"x,target,\n1,a,5\n2,b,6\n"), "target")
+    assert encoding.feature_names == ["x", "column3"]
+    # an empty column that has a name is an error, not dropped
+    with pytest.raises(TableError, match="2 values are missing"):
+        learn_encoding(parse_csv(b"x,target,named\n1,a,\n2,b,\n"), "target")
+
+
+def test_an_encoding_does_not_change():
+    encoding = learn_encoding(people("1,f,a\n2,m,b\n"), "target")
+    for value in (encoding, encoding.columns[0]):
+        with pytest.raises(FrozenInstanceError):
+            value.name = "other"

@@ -92,6 +92,28 @@ def test_a_flag_ends_a_long_epoch_in_a_worker_thread(
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("select", ["epoch", "update"])
+def test_a_flag_ends_the_scoring_of_many_validation_rows(n_threads: int, select: str) -> None:
+    # scores take much longer than the three updates of an epoch
+    rows = np.tile(X, (40, 1)) if select == "epoch" else X
+    how = TrainingSettings(
+        loss="squared_error", batch_size=1, max_epochs=10**6, select=select, monitor="error"
+    )
+
+    def run(flag: threading.Event) -> Any:
+        few, validation = X[:3], (rows, rows[:, 0])
+        return train(
+            TREE, few, few[:, 0], settings=how, validation=validation, n_threads=n_threads,
+            stop=flag,
+        )  # fmt: skip
+
+    result, seconds = in_worker(run)
+    assert result.status == "interrupted"
+    assert result.n_epochs == len(result.history["val_loss"])
+    assert seconds < 1.0
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
 def test_a_flag_ends_all_jobs(n_threads: int) -> None:
     jobs = [TrainingJob(TREE, settings(16), seed=seed) for seed in range(3)]
     results, seconds = in_worker(

@@ -67,13 +67,17 @@ class BackwardBlock {
                 const Vec<T> delta_above = load(above + v * W), value = load(own + v * W);
                 const Vec<T> z = A::keeps_sum ? load(sum + v * W) : Vec<T>{};
                 const Vec<T> by_value = weight * delta_above;
-                const Vec<T> delta = A::template slope<T>(z, value, phi) * by_value;
+                const Vec<T> slope = A::template slope<T>(z, value, phi);
+                // Where a ReLU is off, the product cannot overflow in this order; where it is
+                // on, slope * weight is exact.
+                const Vec<T> delta =
+                    std::is_same_v<A, Relu> ? slope * weight * delta_above : slope * by_value;
                 by_edge += delta_above * value;
                 by_bias += delta;
                 if constexpr (A::parameters.size() > 0) {
-                    const Phi<T> slope = A::template parameter_slopes<T>(z, value, phi);
-                    by_phi.a += slope.a * by_value;
-                    by_phi.b += slope.b * by_value;
+                    const Phi<T> slopes = A::template parameter_slopes<T>(z, value, phi);
+                    by_phi.a += slopes.a * by_value;
+                    by_phi.b += slopes.b * by_value;
                 }
                 store(own + v * W, delta);
             }

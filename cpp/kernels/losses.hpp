@@ -101,14 +101,20 @@ void largest(const T* out, int n_outputs, T (&top)[R], int (&best)[R]) {
         }
 }
 
+// Whether a prediction counts as an error; NaN is never right.
+template <class T>
+BNT_INLINE bool is_wrong(T top, int best, int label) {
+    return (best != label) | !(top == top);
+}
+
 // error: 1 where the first largest output is not the label.
 template <class T, int R>
 void count_wrong(const OutputBlock<T, R>& block, const T* out, double (&error)[R]) {
     T top[R];
     int best[R];
     largest<T, R>(out, block.n_outputs, top, best);
-    for (int r = 0; r < block.count; ++r)  // NaN is never right
-        error[r] = indicator<T, R>((best[r] != block.label(r)) | !(top[r] == top[r]));
+    for (int r = 0; r < block.count; ++r)
+        error[r] = indicator<T, R>(is_wrong(top[r], best[r], block.label(r)));
 }
 
 // Losses that compare each output with its own target. Own has
@@ -213,7 +219,7 @@ struct CrossEntropy {
                 const double own = out[block.label(r) * R + r] - top[r];
                 loss[r] = std::log(double(sum[r])) - (1 - smoothing) * own -
                           double(other) * double(linear[r]);
-                error[r] = indicator<T, R>(best[r] != block.label(r));
+                error[r] = indicator<T, R>(is_wrong(top[r], best[r], block.label(r)));
             }
         }
 

@@ -27,9 +27,9 @@ class LeafMover {
     LeafMover(const Tree& t, const Layout& layout, const SampleView<T>& sample,
               const LossRule<T>& rule, ThreadTeam& team, const uint8_t* may_move_to)
         : t_(t), layout_(layout), sample_(sample), rule_(rule), team_(team),
-          may_move_to_(may_move_to), n_columns_(sample.table().n_columns),
-          mean_(n_columns_), deviation_(n_columns_), worth_(t.n_leaves), slot_(t.n_nodes),
-          which_(t.n_leaves), x_(size_t(kBlocks) * n_columns_ * R) {}
+          may_move_to_(may_move_to), n_columns_(sample.table().n_columns), mean_(n_columns_),
+          deviation_(n_columns_), worth_(t.n_leaves), slot_(t.n_nodes), which_(t.n_leaves),
+          x_(size_t(kBlocks) * n_columns_ * R) {}
 
     // How many rows are enough to judge so many inputs.
     static int64_t rows_needed(int n_inputs) {

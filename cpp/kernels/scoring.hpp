@@ -7,19 +7,23 @@
 #include "../order.hpp"
 #include "../threads.hpp"
 #include "forward.hpp"
+#include "pulse.hpp"
 #include "sample.hpp"
 
 namespace bnt::BNT_ISA {
 
-// Scores all rows of a sample, in parallel; the sums are taken in the order of the rows.
+// Scores all rows of a sample, in parallel; the sums are taken in the order of the rows. If
+// `pulse` stops, the score is that of a part of them.
 template <class T, int R>
 Score score_sample(const Tree& t, Weights<const T> w, const SampleView<T>& sample,
-                   const LossRule<T>& rule, ThreadTeam& team) {
+                   const LossRule<T>& rule, ThreadTeam& team, Pulse& pulse) {
     const int n_columns = sample.table().n_columns;
     const int n_blocks = int((sample.size() + R - 1) / R);
     Buffer<Score> scores(n_blocks);
     Buffer<T> x(size_t(team.size()) * n_columns * R), h(size_t(team.size()) * t.n_nodes * R);
     team.each(n_blocks, [&](int block, int thread) {
+        // one thread looks, and takes all that is left as soon as it has seen the end
+        if (thread == 0 && pulse.interrupted()) return;
         FlushDenormals flush;
         T* own_x = x.get() + size_t(thread) * n_columns * R;
         T* own_h = h.get() + size_t(thread) * t.n_nodes * R;

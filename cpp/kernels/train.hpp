@@ -141,9 +141,9 @@ class Trainer {
   public:
     Trainer(const TrainingTask<T>& task, const Hooks& hooks)
         : task_(task), t_(*task.tree), leaf_input_(t_.n_leaves), best_leaf_input_(t_.n_leaves),
-          settings_(*task.settings), hooks_(hooks),
-          sample_(*task.training), validation_(*task.validation),
-          rule_(settings_.loss, t_.n_outputs), layout_(Layout::padded<T>(t_)),
+          settings_(*task.settings), hooks_(hooks), sample_(*task.training),
+          validation_(*task.validation), rule_(settings_.loss, t_.n_outputs),
+          layout_(Layout::padded<T>(t_)),
           batch_size_(settings_.batch_size > 0 && settings_.batch_size < sample_.size()
                           ? settings_.batch_size
                           : sample_.size()),
@@ -223,7 +223,7 @@ class Trainer {
             if (scorer) select_after_update(*scorer);
             if (updates_ == next_move_) move_leaves(gradient);
             if (--until_pulse < 0) {  // the clock costs as much as a tenth of a small update
-                until_pulse = batch_size_ == 1 ? 31 : 0;
+                until_pulse = batch_size_ == 1 && !scorer ? 31 : 0;
                 if (pulse_.interrupted()) return score;
             }
         }
@@ -267,7 +267,8 @@ class Trainer {
         const int n = int(std::lround(share * t_.n_leaves));
         if (n == 0) return;
         const uint64_t seed = task_.seed + uint64_t(n_moves_) * 0x9e3779b97f4a7c15ull;
-        mover_.run(theta_.get(), order_.get(), std::min(sample_.size(), LeafMover<T>::rows_needed(t_.n_inputs)), n, seed,
+        mover_.run(theta_.get(), order_.get(),
+                   std::min(sample_.size(), LeafMover<T>::rows_needed(t_.n_inputs)), n, seed,
                    [&](int leaf, int input) {
                        if (hooks_.leaf_moved)
                            hooks_.leaf_moved(hooks_.context,
@@ -307,12 +308,20 @@ class Trainer {
 
     // Reports the epoch, selects and stops; true when training is over.
     bool end_of_epoch(const Score& train) {
-        EpochReport report{
-            epoch_,       train.loss / train.weight, train.error / train.weight, NAN, NAN, rate(),
-            plain_.get(), leaf_input_.get(), n_parameters(t_), t_.n_leaves};
+        EpochReport report{epoch_,
+                           train.loss / train.weight,
+                           train.error / train.weight,
+                           NAN,
+                           NAN,
+                           rate(),
+                           plain_.get(),
+                           leaf_input_.get(),
+                           n_parameters(t_),
+                           t_.n_leaves};
         layout_.unpack(theta_.get(), plain_.get());
         if (validation_.size() > 0) {
-            const Score val = score_sample<T, 32>(t_, weights(), validation_, rule_, team_);
+            const Score val = score_sample<T, 32>(t_, weights(), validation_, rule_, team_, pulse_);
+            if (pulse_.stopped()) return interrupted_while_scoring();
             report.val_loss = val.loss / val.weight;
             report.val_error = val.error / val.weight;
             if (settings_.select == Select::epoch) {
@@ -328,6 +337,13 @@ class Trainer {
                            epoch_ - std::max(outcome_.best_epoch, 0) >= settings_.patience;
         if (!stop && stale) finish(Status::early_stopped);
         return stop || stale;
+    }
+
+    // Without its score, an epoch does not count as done.
+    bool interrupted_while_scoring() {
+        outcome_.n_epochs = epoch_;
+        finish(Status::interrupted);
+        return true;
     }
 
     bool is_interrupted() const { return hooks_.interrupted && hooks_.interrupted(hooks_.context); }

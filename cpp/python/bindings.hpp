@@ -8,6 +8,9 @@ namespace bnt {
 void bind_registry(nanobind::module_& m);
 void bind_structure(nanobind::module_& m);
 void bind_forward(nanobind::module_& m);
+void bind_settings(nanobind::module_& m);
+void bind_data(nanobind::module_& m);
+void bind_job(nanobind::module_& m);
 void bind_training(nanobind::module_& m);
 
 }  // namespace bnt

@@ -1,6 +1,7 @@
 """Which rows are used for training, selection and scores; baselines under both protocols."""
 
-from dataclasses import replace
+import time
+from dataclasses import FrozenInstanceError, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,7 +17,13 @@ from bneuralt.paper.experiments.baselines import (
     run_baseline,
 )
 from bneuralt.paper.experiments.definitions import parse_experiment
-from bneuralt.paper.experiments.protocols import PROTOCOLS, Problem, derive_seed, get_protocol
+from bneuralt.paper.experiments.protocols import (
+    PROTOCOLS,
+    Outcome,
+    Problem,
+    derive_seed,
+    get_protocol,
+)
 
 PAPER, HONEST = PROTOCOLS["paper"], PROTOCOLS["honest"]
 
@@ -145,3 +152,107 @@ def test_baselines_run_under_both_protocols(name: str) -> None:
             assert least < outcome.scores.test <= 1
             assert outcome.scores.test == again.scores.test
             assert (outcome.size is not None) == (name in ("DT", "RF"))
+
+
+@pytest.mark.parametrize("n", [20, 101])
+def test_shares_of_the_rows(n: int) -> None:
+    n_training = int(0.8 * n)
+    for protocol, n_fit in ((PAPER, n_training), (HONEST, int(0.8 * n_training))):
+        selects = row_numbers(numbered(n), protocol, 1, selects=True)
+        assert len(selects["training"]) == n_fit
+        assert len(selects["test"]) == n - n_training
+        if protocol is HONEST:
+            assert len(selects["monitored"]) == n_training - n_fit
+            # the rows to fit are the first of the training rows
+            all_rows = protocol.partition(numbered(n), 1).training_rows(False)[0]
+            part = protocol.partition(numbered(n), 1).training_rows(True)[0]
+            np.testing.assert_array_equal(part, all_rows[:n_fit])
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_each_score_is_that_of_its_rows(task: str) -> None:
+    problem = numbered(70, task)
+
+    def predict(X):
+        return (X[:, 1] > 0.4).astype(int) if task == "classification" else X[:, 1]
+
+    def score(rows) -> float:
+        X, y = rows
+        if task == "classification":
+            return float(np.mean(predict(X) == y))
+        return float(1 - np.sum((predict(X) - y) ** 2) / np.sum((y - y.mean()) ** 2))
+
+    for protocol in PROTOCOLS.values():
+        for selects in (False, True):
+            partition = protocol.partition(problem, 2)
+            found = partition.score(predict, selects)
+            assert found.train == pytest.approx(score(partition.training_rows(selects)))
+            if protocol is PAPER:
+                assert found.validation is None
+                assert found.test == pytest.approx(score(partition.monitored_rows(selects)))
+            elif selects:
+                assert found.validation == pytest.approx(score(partition.monitored_rows(True)))
+            else:
+                assert found.validation is None
+
+
+def test_paper_test_rows_can_be_used_again() -> None:
+    partition = PAPER.partition(numbered(50), 0)
+    first, second = (partition.score(lambda X: np.zeros(len(X)), True) for _ in range(2))
+    assert first.test == second.test
+
+
+def test_the_time_of_a_prediction_is_the_shortest_of_several_for_one_row() -> None:
+    pauses = iter([0.3, 0.0, 0.3])
+
+    def predict(X):
+        time.sleep(next(pauses, 0.0))
+        return np.zeros(len(X))
+
+    partition = PAPER.partition(numbered(500), 0)
+    assert 0 < partition.score(predict, False).predict_seconds < 0.3 / 100
+
+
+def test_r2_of_a_constant_target_is_undefined() -> None:
+    rows = np.arange(20.0)[:, np.newaxis]
+    problem = Problem("constant", "regression", rows, np.full(20, 7.0), 0)
+    scores = PAPER.partition(problem, 0).score(lambda X: np.zeros(len(X)), False)
+    assert np.isnan([scores.train, scores.test]).all()
+
+
+def test_targets_of_a_regression_stay_numbers() -> None:
+    record = SimpleNamespace(name="x", task="regression", X=[[1], [2]], y=[3, 4], checksum="0")
+    problem = Problem.from_dataset(record)
+    assert problem.y.dtype == np.float64 and problem.y.tolist() == [3, 4]
+    assert problem.n_classes == 0 and problem.checksum == "0"
+
+
+def test_seeds_of_trees_differ_by_data_set() -> None:
+    assert derive_seed(1, "structure", "iris") != derive_seed(1, "structure", "wine")
+    assert derive_seed(1, "split") != derive_seed(2, "split")
+
+
+def test_only_the_paper_follows_the_authors_program() -> None:
+    assert PAPER.follows_authors_program and not HONEST.follows_authors_program
+
+
+def test_problems_and_results_do_not_change() -> None:
+    problem = numbered(20)
+    scores = PAPER.partition(problem, 0).score(lambda X: np.zeros(len(X)), False)
+    for value in (problem, scores, Outcome(0, scores, 1.0)):
+        with pytest.raises(FrozenInstanceError):
+            value.seed = None
+    # a problem is itself only: tables are not compared
+    assert problem == problem and problem != numbered(20) and len({problem, numbered(20)}) == 2
+    partition = PAPER.partition(problem, 0)
+    assert partition == partition and partition != PAPER.partition(problem, 0)
+
+
+def test_columns_that_are_constant_in_the_training_rows_keep_their_unit() -> None:
+    problem = numbered(50)
+    _, test = np.split(np.random.default_rng(derive_seed(0, "split")).permutation(50), [40])
+    problem.X[test[0], 2] = 8.0  # 3 elsewhere
+    seen = []
+    partition = HONEST.partition(problem, 0)
+    partition.score(lambda X: seen.append(X) or np.zeros(len(X)), False)
+    assert seen[0][0, 2] == 5.0 and not partition.training_rows(False)[0][:, 2].any()

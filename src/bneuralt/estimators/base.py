@@ -128,7 +128,8 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _n_threads(self) -> int:
-        return effective_n_jobs(self.n_jobs)
+        # the core uses one thread for each processor at most
+        return min(effective_n_jobs(self.n_jobs), 2**31 - 1)
 
     def save(self, path: str | PathLike[str], extra: dict[str, Any] | None = None) -> None:
         """Write the model to a JSON file; `bneuralt.load_model` reads it.

@@ -89,8 +89,8 @@ def _progress_line(step: Step, stream: TextIO | None = None) -> Iterator[Report]
     """Show one live line in a terminal, and some ten plain lines elsewhere."""
     out = sys.stderr if stream is None else stream
     live = out.isatty()
-    every = 1 if live else max(1, step.n_steps // 10)
-    n_done, last_shown = 0, -1.0
+    every = max(1, step.n_steps // 10)
+    n_done, last_shown = 0, -math.inf
 
     def show(state: Any, score: float, fitted: Attributes) -> bool:
         nonlocal n_done, last_shown

@@ -154,10 +154,14 @@ def _classes_from_dict(data: Any) -> Array:
     if name == "str" and len(labels) * max(map(len, labels), default=0) > _MOST_CHARACTERS:
         # NumPy gives each label the room of the longest one.
         raise ModelFileError('"classes" has labels that are too long')
+    if "int" in name:
+        range_ = np.iinfo(name)  # NumPy 1 would make 44 of 300 as int8
+        if not all(range_.min <= label <= range_.max for label in labels):
+            raise _labels_error(name, labels)
     try:
         with np.errstate(over="ignore"):  # found below
             classes = np.array(labels, dtype=name)
-    except (ValueError, OverflowError):  # for example 300 as int8
+    except OverflowError:  # for example 10**400 as float64
         raise _labels_error(name, labels) from None
     if classes.dtype.kind == "f" and not np.isfinite(classes).all():
         raise _labels_error(name, labels)

@@ -47,7 +47,7 @@ MAX_DEPTH = 5
 LEAF_PROBABILITY = 0.35
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False)
 class TreeParameters:
     """Parameters of every estimator, with the defaults that do not depend on the task."""
 
@@ -88,7 +88,7 @@ class TreeParameters:
     verbose: int = 0
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False)
 class ClassifierParameters(TreeParameters):
     """Parameters of `BNeuralTClassifier`."""
 
@@ -99,14 +99,14 @@ class ClassifierParameters(TreeParameters):
     _fewest_epochs: ClassVar[int] = FEWEST_EPOCHS["classifier"]
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False)
 class RegressorParameters(TreeParameters):
     """Parameters of `BNeuralTRegressor`."""
 
     _fewest_epochs: ClassVar[int] = FEWEST_EPOCHS["regressor"]
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False)
 class ForestParameters(TreeParameters):
     """Parameters that forests have and single trees do not."""
 
@@ -117,12 +117,12 @@ class ForestParameters(TreeParameters):
     moving_share: float = 0.15  # trees that choose the same features err alike
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False)
 class ForestClassifierParameters(ClassifierParameters, ForestParameters):
     """Parameters of `BNeuralForestClassifier`."""
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False)
 class ForestRegressorParameters(RegressorParameters, ForestParameters):
     """Parameters of `BNeuralForestRegressor`."""
 
@@ -363,7 +363,9 @@ PARAMETERS: dict[str, Parameter] = {
         "any order of the rows.",
     ),
     "n_jobs": Parameter(
-        [Integral, None], "int or None", "Number of threads, -1 for all; None means 1."
+        [_whole(1), Interval(Integral, None, -1, closed="right"), None],
+        "int or None",
+        "Number of threads, -1 for all; None means 1.",
     ),
     "verbose": Parameter(["verbose"], "int", "1 shows the progress of training."),
     "n_estimators": Parameter([_whole(1)], "int", "Number of trees."),

@@ -246,12 +246,12 @@ def _draw(rng: np.random.Generator, weights: Array, size: int) -> Array:
 
 def _variances(X: Array, sample_weight: Array | None) -> Array:
     weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight)
-    mean = np.average(X[:1], axis=0).astype(np.float64)  # any row near the others: less cancelling
+    origin = X[0].astype(np.float64)  # any row near the others: less cancelling
     total, square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     n_rows = max(1, 1_000_000 // X.shape[1])  # never a float64 copy of the whole table
     for start in range(0, len(X), n_rows):
         block = slice(start, start + n_rows)
-        centred = X[block] - mean
+        centred = X[block] - origin
         total += weight[block] @ centred
         square += weight[block] @ np.square(centred)
     variance: FloatArray = np.maximum(square / weight.sum() - np.square(total / weight.sum()), 0.0)

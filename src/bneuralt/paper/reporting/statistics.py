@@ -46,7 +46,8 @@ __all__ = [
 ]
 
 
-_EXACT = 13  # the largest number of pairs for which SciPy uses the exact test with ties
+# The largest numbers of pairs for the exact test, as in current releases of SciPy.
+_EXACT, _EXACT_WITHOUT_TIES = 13, 50
 
 
 class TwoSampleTest(NamedTuple):
@@ -104,18 +105,21 @@ def wilcoxon_signed_rank(a: ArrayLike, b: ArrayLike) -> TwoSampleTest:
     differences = np.round(x - y, 12)
     if not differences.any():
         return TwoSampleTest(0.0, 1.0, len(x))
-    if len(x) <= _EXACT and len(np.unique(np.abs(differences))) < len(x):
+    if len(x) <= _EXACT:
         return _exact_wilcoxon(differences)
-    result = stats.wilcoxon(differences)
+    # Releases of SciPy differ in the method that they choose, and older ones ignore ties.
+    has_ties = len(np.unique(np.abs(differences))) < len(x) or not differences.all()
+    method = "approx" if has_ties or len(x) > _EXACT_WITHOUT_TIES else "exact"
+    result = stats.wilcoxon(differences, method=method)
     return TwoSampleTest(float(result.statistic), float(result.pvalue), len(x))
 
 
 def _exact_wilcoxon(differences: FloatArray) -> TwoSampleTest:
-    """Perform the exact test for differences with ties.
+    """Perform the exact test for differences, with or without ties.
 
-    SciPy enumerates all 2^n signs. Here the distribution of the rank sum is computed rank by rank,
-    which gives the same p-value a thousand times faster. Ranks are doubled, because tied ranks may
-    be multiples of 1/2.
+    SciPy enumerates all 2^n signs where there are ties. Here the distribution of the rank sum is
+    computed rank by rank, which gives the same p-value a thousand times faster. Ranks are doubled,
+    because tied ranks may be multiples of 1/2.
     """
     nonzero = differences[differences != 0]
     ranks = np.rint(2 * stats.rankdata(np.abs(nonzero))).astype(int)

@@ -1,0 +1,12 @@
+// Settings and losses as Python gives them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "../engine.hpp"
+
+namespace bnt {
+
+LossSettings as_loss(nanobind::handle name, nanobind::handle parameters);
+
+}  // namespace bnt

@@ -1,0 +1,106 @@
+"""Changes that no test of behaviour can notice, with the reason; see `tests.mutants`."""
+
+_EXTENSION = "concerns entries added to the core: noticed by test_extension.py, which compiles one"
+_STREAM = "other random numbers, as good as these"
+
+#: The end of the file's name, the line before the change, the line after it, and why it cannot
+#: matter.
+UNNOTICEABLE: tuple[tuple[str, str, str, str], ...] = (
+    (
+        "training/losses.py",
+        "globals().update({cls.__name__: cls for cls in LOSSES.values()})",
+        "pass",
+        _EXTENSION,
+    ),
+    (
+        "training/optimizers.py",
+        "globals().update({cls.__name__: cls for cls in OPTIMIZERS.values()})",
+        "pass",
+        _EXTENSION,
+    ),
+    (
+        "estimators/forest.py",
+        "rng = np.random.default_rng([1, seed])",
+        "rng = np.random.default_rng([2, seed])",
+        _STREAM,
+    ),
+    (
+        "training/trainer.py",
+        "n_expected = len(jobs) if isinstance(jobs, Sequence) else n_jobs or 2**31 - 1",
+        "n_expected = len(jobs) if isinstance(jobs, Sequence) else n_jobs or 2**31 - 2",
+        "stands for very many jobs",
+    ),
+    (
+        "training/trainer.py",
+        "n_threads: int = 1,",
+        "n_threads: int = 2,",
+        "threads never change a result",
+    ),
+    ("training/trainer.py", "fitting.add(kind)", "pass", "saves checks that were made before"),
+    (
+        "experiments/protocols.py",
+        "return int(state.generate_state(1)[0])",
+        "return int(state.generate_state(2)[0])",
+        "the first of two numbers is the same",
+    ),
+    (
+        "estimators/forest.py",
+        "new = [self._new_member(int(seed.generate_state(1)[0])) for seed in seeds[len(kept) :]]",
+        "new = [self._new_member(int(seed.generate_state(2)[0])) for seed in seeds[len(kept) :]]",
+        "the first of two numbers is the same",
+    ),
+    (
+        "tree/growth.py",
+        "min_size = max(1, int(min_size * min(growth.expected_size(), LARGEST_SIZE)))",
+        "min_size = max(2, int(min_size * min(growth.expected_size(), LARGEST_SIZE)))",
+        "no tree is smaller than 2",
+    ),
+    (
+        "tree/growth.py",
+        'least = 1 if min_size is None else checked_count("min_size", min_size, 1)',
+        'least = 2 if min_size is None else checked_count("min_size", min_size, 1)',
+        "no tree is smaller than 2",
+    ),
+    (
+        "tree/sampling.py",
+        "n_rows = max(1, 1_000_000 // X.shape[1])  # never a float64 copy of the whole table",
+        "n_rows = max(2, 1_000_000 // X.shape[1])  # never a float64 copy of the whole table",
+        "changes how much is read at a time",
+    ),
+    (
+        "tree/sampling.py",
+        "for start in range(0, len(X), n_rows):",
+        "for start in range(1, len(X), n_rows):",
+        "the first row is the origin of the differences, and adds nothing",
+    ),
+    (
+        "estimators/scaling.py",
+        "n_rows = max(1, 100_000 // X.shape[1])  # never a float64 copy of the whole table",
+        "n_rows = max(2, 100_000 // X.shape[1])  # never a float64 copy of the whole table",
+        "changes how much is read at a time",
+    ),
+    (
+        "estimators/rows.py",
+        "n_rows = max(1, 100_000 // max(1, n_words))  # as many as stay in the cache",
+        "n_rows = max(2, 100_000 // max(1, n_words))  # as many as stay in the cache",
+        "changes how much is read at a time",
+    ),
+    (
+        "estimators/rows.py",
+        "n_rows = max(1, 100_000 // max(1, n_words))  # as many as stay in the cache",
+        "n_rows = max(1, 100_000 // max(2, n_words))  # as many as stay in the cache",
+        "changes how much is read at a time",
+    ),
+    (
+        "files/atomic.py",
+        'with open(path, "wb", buffering=0) as device:',
+        'with open(path, "wb", buffering=1) as device:',
+        "os.write goes past the buffer",
+    ),
+    (
+        "estimators/model_loading.py",
+        'if name == "str" and len(labels) * max(map(len, labels), default=0) > _MOST_CHARACTERS:',
+        'if name == "str" and len(labels) * max(map(len, labels), default=1) > _MOST_CHARACTERS:',
+        "times 0 labels",
+    ),
+)
