@@ -10,6 +10,7 @@
 #include "permuted.hpp"
 #include "pulse.hpp"
 #include "scoring.hpp"
+#include "signs.hpp"
 
 namespace bnt::BNT_ISA {
 
@@ -141,12 +142,13 @@ class Trainer {
                           ? settings_.batch_size
                           : sample_.size()),
           team_(useful_threads(task, batch_size_)), pulse_(hooks), optimizer_(settings_, layout_),
-          theta_(layout_.size), plain_(layout_.size), ahead_(layout_.size), gradient_(layout_.size),
+          signs_(t_, layout_, task.signs), theta_(layout_.size), plain_(layout_.size), ahead_(layout_.size), gradient_(layout_.size),
           best_(layout_.size), order_(sample_.size()) {}
 
     Outcome run() {
         FlushDenormals flush;
         layout_.pack(task_.theta, theta_.get());
+        signs_.project(theta_.get());
         optimizer_.load_state(task_.state, n_parameters(t_));
         optimizer_.step_count = *task_.step;
         keep_best();
@@ -232,6 +234,7 @@ class Trainer {
         if (pulse_.stopped()) return score;  // the gradient may be that of a part of the rows
         if (settings_.clip_norm > 0) clip();
         optimizer_.step(theta_.get(), gradient_.get(), rate());
+        signs_.project(theta_.get());
         updates_ += 1;
         return score;
     }
@@ -317,6 +320,7 @@ class Trainer {
     ThreadTeam team_;
     Pulse pulse_;
     Optimizer<T> optimizer_;
+    SignProjection<T> signs_;
     Buffer<T> theta_, plain_, ahead_, gradient_, best_;
     Buffer<int32_t> order_;
     int64_t updates_ = 0, total_updates_ = 1;

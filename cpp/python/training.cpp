@@ -251,7 +251,7 @@ class Job {
     Job(nb::handle start, nb::handle settings, nb::handle seed, nb::handle rows, nb::handle weights,
         nb::handle val_rows, nb::handle val_weights, nb::handle input_offset,
         nb::handle input_factor, nb::handle target_offset, nb::handle target_factor,
-        nb::handle state, nb::handle step)
+        nb::handle state, nb::handle step, nb::handle node_sign, nb::handle input_sign)
         : weighted_(nb::borrow(start)), settings_(nb::borrow(settings)), rows_(nb::borrow(rows)),
           weights_(nb::borrow(weights)), val_rows_(nb::borrow(val_rows)),
           val_weights_(nb::borrow(val_weights)), seed_(as_seed(seed)),
@@ -275,6 +275,17 @@ class Job {
             target_offset_ = as_array<double>(target_offset, "the offsets of the targets");
             target_factor_ = as_array<double>(target_factor, "the factors of the targets",
                                               target_offset_.size());
+        }
+        node_sign_ = as_optional_array<int8_t>(node_sign, "the signs of the nodes",
+                                               size_t(tree().n_nodes));
+        input_sign_ =
+            as_optional_array<int8_t>(input_sign, "the signs of the inputs", n_inputs);
+        if (node_sign_.is_valid() != input_sign_.is_valid())
+            fail("signs are needed for the nodes and for the inputs");
+        if (node_sign_.is_valid()) {
+            require_signs(node_sign_);
+            require_signs(input_sign_);
+            signs_ = {node_sign_.data(), input_sign_.data()};
         }
     }
 
@@ -325,7 +336,7 @@ class Job {
                 const TrainingTask<T> task{
                     tree_,          theta.data(), std::get<std::vector<T>>(result.state).data(),
                     &result.step,   &training_,   &validation_,
-                    settings_used_, seed_,        n_threads};
+                    settings_used_, seed_,        n_threads,      signs_};
                 result.outcome = engine().kernels<T>().train(task, own);
             },
             result.parameters);
@@ -353,6 +364,11 @@ class Job {
     bool single_precision() const { return nb::cast<const WeightedTree&>(weighted_).is_single(); }
 
   private:
+    static void require_signs(const In<int8_t>& signs) {
+        for (size_t i = 0; i < signs.size(); ++i)
+            if (signs.data()[i] < -1 || signs.data()[i] > 1) fail("signs must be -1, 0 or 1");
+    }
+
     // Writes down what each epoch gave, and passes it on.
     struct Recorder {
         const Hooks& outer;
@@ -376,6 +392,8 @@ class Job {
     size_t n_parameters_ = 0, n_state_ = 0;
     std::optional<Vector> state_;  // none: zeros
     In<double> input_offset_, input_factor_, target_offset_, target_factor_;
+    In<int8_t> node_sign_, input_sign_;
+    Signs signs_;
     RowChoice training_rows_, validation_rows_;  // the arrays that the samples point to
     Sample training_, validation_;
     const Tree* tree_ = nullptr;
@@ -563,17 +581,20 @@ void bind_training(nb::module_& m) {
             [](Job* self, nb::handle tree, nb::handle settings, nb::handle seed, nb::handle rows,
                nb::handle weights, nb::handle val_rows, nb::handle val_weights,
                nb::handle input_offset, nb::handle input_factor, nb::handle target_offset,
-               nb::handle target_factor, nb::handle state, nb::handle step) {
+               nb::handle target_factor, nb::handle state, nb::handle step,
+               nb::handle node_sign, nb::handle input_sign) {
                 as_instance<WeightedTree>(tree, "tree", "WeightedTree");
                 as_instance<Settings>(settings, "settings", "Settings");
                 new (self)
                     Job(tree, settings, seed, rows, weights, val_rows, val_weights, input_offset,
-                        input_factor, target_offset, target_factor, state, step);
+                        input_factor, target_offset, target_factor, state, step, node_sign,
+                        input_sign);
             },
             "tree"_a, "settings"_a, "seed"_a, "rows"_a.none(), "weights"_a.none(),
             "val_rows"_a.none(), "val_weights"_a.none(), "input_offset"_a.none(),
             "input_factor"_a.none(), "target_offset"_a.none(), "target_factor"_a.none(),
-            "state"_a.none(), "step"_a,
+            "state"_a.none(), "step"_a, "node_sign"_a = nb::none(),
+            "input_sign"_a = nb::none(),
             nb::sig("def __init__(self, tree: WeightedTree, settings: Settings, seed: int, rows: "
                     "numpy.typing.NDArray[typing.Any] | None, "
                     "weights: numpy.typing.NDArray[typing.Any] | None, "
@@ -583,7 +604,9 @@ void bind_training(nb::module_& m) {
                     "input_factor: numpy.typing.NDArray[typing.Any] | None, "
                     "target_offset: numpy.typing.NDArray[typing.Any] | None, "
                     "target_factor: numpy.typing.NDArray[typing.Any] | None, "
-                    "state: numpy.typing.NDArray[typing.Any] | None, step: int) -> None"));
+                    "state: numpy.typing.NDArray[typing.Any] | None, step: int, "
+                    "node_sign: numpy.typing.NDArray[typing.Any] | None = None, "
+                    "input_sign: numpy.typing.NDArray[typing.Any] | None = None) -> None"));
     nb::class_<Result>(m, "Result", "What came of a job.")
         .def_prop_ro(
             "parameters",

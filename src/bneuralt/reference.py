@@ -32,6 +32,7 @@ from bneuralt._typing import Array, FloatArray
 from bneuralt.training.losses import Loss, get_loss
 from bneuralt.training.optimizers import Optimizer, get_optimizer
 from bneuralt.tree.activations import NAMES
+from bneuralt.tree.monotonic import Signs
 from bneuralt.tree.neural_tree import NeuralTree
 
 __all__ = ["Node", "batch_gradient", "batch_loss", "build", "forward", "gradient", "train"]
@@ -211,6 +212,12 @@ def _poisson(o: float, t: float) -> float:
     return math.exp(o) - t + (t * (math.log(t) - o) if t > 0 else 0.0)
 
 
+def _label_cost(o: float, t: float, smoothing: float) -> float:
+    """Return -log of the probability of a label; t is 1 where the row has it, else 0."""
+    share = (1 - smoothing) * t + smoothing / 2
+    return max(o, 0.0) + math.log1p(math.exp(-abs(o))) - share * o
+
+
 def _sign(d: float) -> float:
     return float(d > 0) - float(d < 0)
 
@@ -232,6 +239,9 @@ LOSS: dict[str, Callable[..., float]] = {
         for q, (a, b) in zip(quantiles, _pairs(o, t), strict=True)
     ),
     "poisson": lambda o, t: sum(_poisson(a, b) for a, b in _pairs(o, t)),
+    "binary_cross_entropy": lambda o, t, smoothing: sum(
+        _label_cost(a, b, smoothing) for a, b in _pairs(o, t)
+    ),
 }
 
 #: dE/d(outputs)
@@ -247,6 +257,9 @@ LOSS_GRADIENT: dict[str, Callable[..., list[float]]] = {
         for q, (a, b) in zip(quantiles, _pairs(o, t), strict=True)
     ],
     "poisson": lambda o, t: [math.exp(a) - b for a, b in _pairs(o, t)],
+    "binary_cross_entropy": lambda o, t, smoothing: [
+        _sigmoid(a) - ((1 - smoothing) * b + smoothing / 2) for a, b in _pairs(o, t)
+    ],
 }
 
 
@@ -549,6 +562,7 @@ def train(
     sample_weight: ArrayLike | None = None,
     weight_decay: float = 0.0,
     clip_norm: float | None = None,
+    signs: Signs | None = None,
 ) -> NeuralTree:
     """Train a tree by backpropagation.
 
@@ -578,6 +592,8 @@ def train(
         Weights are multiplied by `1 - rate * weight_decay` before each step.
     clip_norm : float, optional
         Largest norm of a gradient; longer ones are scaled down to it.
+    signs : Signs, optional
+        Signs that weights must have: those on the other side of 0 become 0 after each update.
 
     Returns
     -------
@@ -603,13 +619,40 @@ def train(
     position = np.arange(theta.size)  # edges and leaves shrink, biases and the rest do not
     decays = (position >= tree.bias.size) & (position < tree.structure.n_weights)
     memory = Memory(np.zeros_like(theta), np.zeros_like(theta))
+    wanted = np.zeros(theta.size)  # the sign that each weight must have, 0 for any
+    if signs is not None:
+        for k, output in enumerate(outputs):
+            require_signs(output, int(signs.node[k]), signs, wanted)
+        theta = np.where(theta * wanted < 0, 0.0, theta)
     for batch, eta in zip(batches, rates, strict=True):
         memory.t += 1
         g = mean_gradient(outputs, viewpoint(optimizer, theta, memory), batch, loss)
         g = clipped(g, clip_norm)
         theta = np.where(decays, theta * (1 - eta * weight_decay), theta)
         theta = RULE[optimizer.name](theta, g, eta, memory, *optimizer.numbers)
+        theta = np.where(theta * wanted < 0, 0.0, theta)
     return tree.with_parameters(theta)
+
+
+def require_signs(node: Node, effect: int, signs: Signs, wanted: FloatArray) -> None:
+    """Write down the signs of the weights below a neuron whose effect on the prediction is known.
+
+    Parameters
+    ----------
+    node : Node
+    effect : int
+        The product of the signs from the prediction down to this neuron.
+    signs : Signs
+    wanted : array
+        Where the sign of each weight is written.
+    """
+    for child in node.children:
+        if child.is_leaf:
+            wanted[child.weight_at] = effect * signs.input[child.input]
+        else:
+            own = int(signs.node[child.bias_at])
+            wanted[child.weight_at] = own
+            require_signs(child, effect * own, signs, wanted)
 
 
 def _batches(epoch: Sequence[int], size: int | None) -> Iterator[Sequence[int]]:

@@ -25,6 +25,7 @@ from bneuralt.training import (
     train_many,
 )
 from bneuralt.tree import NeuralTree
+from bneuralt.tree.monotonic import Signs
 
 __all__ = ["TreeFit", "train_fits"]
 
@@ -46,6 +47,8 @@ class TreeFit:
     input_scaling, target_scaling : Scaling or None
     optimizer_state : OptimizerState, optional
         Continue from here.
+    signs : list of Signs, optional
+        Signs that each start has to keep.
     """
 
     starts: list[NeuralTree]
@@ -56,6 +59,7 @@ class TreeFit:
     input_scaling: Scaling | None
     target_scaling: Scaling | None
     optimizer_state: OptimizerState | None = None
+    signs: list[Signs] | None = None
     results: list[Any] = field(default_factory=list)  # None until a start has been trained
 
     @property
@@ -74,8 +78,9 @@ class TreeFit:
                 input_scaling=self.input_scaling,
                 target_scaling=self.target_scaling,
                 optimizer_state=self.optimizer_state,
+                signs=None if self.signs is None else self.signs[i],
             )
-            for start in self.starts
+            for i, start in enumerate(self.starts)
         ]
 
     @property

@@ -30,6 +30,7 @@ from bneuralt.training.results import (
     TrainingResult,
 )
 from bneuralt.training.settings import TrainingSettings
+from bneuralt.tree.monotonic import Signs
 from bneuralt.tree.neural_tree import NeuralTree
 
 __all__ = ["TrainingJob", "epoch_order", "gradient", "train", "train_many"]
@@ -64,6 +65,9 @@ class TrainingJob:
         The outputs learn `(y - offset) * factor`.
     optimizer_state : OptimizerState, optional
         Continue where an earlier training ended.
+    signs : Signs, optional
+        Signs that weights must have (`bneuralt.tree.monotonic`): a weight that an update takes to
+        the other side of 0 becomes 0.
     """
 
     tree: NeuralTree
@@ -76,6 +80,7 @@ class TrainingJob:
     input_scaling: OffsetAndFactor | None = None
     target_scaling: OffsetAndFactor | None = None
     optimizer_state: OptimizerState | None = None
+    signs: Signs | None = None
 
 
 def train(
@@ -418,10 +423,13 @@ def _as_targets(y: ArrayLike, name: str, task: _Task) -> Array:
     if target.ndim not in (1, 2):
         raise ValueError(f"{name} must have one dimension, or two, it has {target.ndim}")
     numbers = _as_numbers(target, name, task.target_dtypes)
-    if task.loss.entry.needs_nonnegative_targets and numbers.size and numbers.min() < 0:
+    low, high = task.loss.entry.lowest_target, task.loss.entry.highest_target
+    outside = (numbers < low) | (numbers > high)
+    if outside.any():
+        wanted = "that are not negative" if np.isinf(high) else f"from {low:g} to {high:g}"
         raise ValueError(
-            f"{name} has the value {numbers.min():g}: loss={task.loss.name!r} needs targets that "
-            "are not negative"
+            f"{name} has the value {numbers[outside][0]:g}: loss={task.loss.name!r} needs targets "
+            f"{wanted}"
         )
     return numbers
 
@@ -499,6 +507,8 @@ def _prepare(
         target_factor,
         None if state is None else state.values,
         0 if state is None else state.step,
+        None if job.signs is None else job.signs.node,
+        None if job.signs is None else job.signs.input,
     )
 
 
