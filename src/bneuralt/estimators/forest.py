@@ -317,6 +317,7 @@ class BNeuralForestRegressor(RegressorTask, Forest, ForestRegressorParameters):
 
     def _use_out_of_bag(self, votes: FloatArray, rows: Rows) -> None:
         values = self._values_of(votes)
-        self.oob_score_ = self._score_of(values, rows.y, rows.weight)
+        if len(rows) > 1:  # r2 of a single row is not defined
+            self.oob_score_ = self._score_of(values, rows.y, rows.weight)
         if self.conformal is None:
             self._set_calibration(values, rows)

@@ -40,20 +40,16 @@ class Calibration(NamedTuple):
     weight: FloatArray
 
 
-def hold_out_for_calibration(rows: Rows, share: float | int) -> tuple[Rows, Rows]:
-    """Split rows into those to train on and those to calibrate intervals with.
-
-    Rows are sorted by a hash of their content, so that the last ones are as good as drawn at
-    random, and are the same in every fit: warm starts never train on them.
-    """
+def hold_out_for_calibration(rows: Rows, share: float | int, seed: int) -> tuple[Rows, Rows]:
+    """Split rows at random into those to train on and those to calibrate intervals with."""
     n_held = round(share * len(rows)) if isinstance(share, float) else int(share)
     if not 1 <= n_held < len(rows):
         raise ValueError(
             f"conformal={share!r} leaves {len(rows) - n_held} of {len(rows)} different rows for "
             f"training and {n_held} for calibration: both need at least one"
         )
-    at = len(rows) - n_held
-    return rows.take(np.arange(at)), rows.take(np.arange(at, len(rows)))
+    order = np.random.default_rng([2, seed]).permutation(len(rows))
+    return rows.take(np.sort(order[n_held:])), rows.take(np.sort(order[:n_held]))
 
 
 def calibrated_interval(

@@ -5,6 +5,7 @@ Every version that was ever written stays readable; `tests/models` has files of 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,9 @@ def model_from_dict(data: Any) -> Any:
     members = [model._new_member(None) if is_forest else model for _ in data["trees"]]
     for i, (member, entry) in enumerate(zip(members, data["trees"], strict=True)):
         _set_tree(member, entry, f'"trees"[{i}]')
+    _check_settings(model, data)
+    if data["calibration"] is not None:
+        model.calibration_ = _calibration_from_dict(data, model._n_outputs())
     if is_forest:
         model.estimators_ = members
     model.extra_ = data["extra"]
@@ -124,16 +128,23 @@ def _set_targets(model: Any, data: dict[str, Any]) -> None:
         model.classes_ = _classes_from_dict(data["classes"])
     else:
         model.n_outputs_ = n_columns
-    try:  # what depends on several settings
-        model._loss()
-        model._feature_signs()
-        n_outputs = model._n_outputs()
-    except ValueError as error:
-        raise ModelFileError(f'"settings" cannot be read: {error!s:.500}') from None
-    if data["calibration"] is not None:
-        model.calibration_ = _calibration_from_dict(data, n_outputs)
-    elif not data["kind"].endswith("Classifier"):
         model.calibration_ = None
+    _checked_setting(model._n_outputs)
+
+
+def _check_settings(model: Any, data: dict[str, Any]) -> None:
+    """Check what goes together: the settings among themselves, and with the targets."""
+    if data["version"] >= 3 and "loss" not in data["settings"]:
+        raise ModelFileError('"settings" lacks the key "loss", which predictions depend on')
+    _checked_setting(model._loss)
+    _checked_setting(model._feature_signs)
+
+
+def _checked_setting(read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(f'"settings" cannot be read: {error!s:.500}') from None
 
 
 def _calibration_from_dict(data: dict[str, Any], n_outputs: int) -> Calibration:
@@ -243,8 +254,6 @@ def _check_type(data: dict[str, Any], key: str, wanted: type) -> None:
 def _set_settings(model: Any, data: dict[str, Any]) -> None:
     """Set the settings that this release knows."""
     _check_type(data, "settings", dict)
-    if data["version"] >= 3 and "loss" not in data["settings"]:
-        raise ModelFileError('"settings" lacks the key "loss", which predictions depend on')
     known = model.get_params()
     settings = {name: value for name, value in data["settings"].items() if name in known}
     try:
@@ -257,6 +266,8 @@ def _set_settings(model: Any, data: dict[str, Any]) -> None:
             settings["monotonic_cst"] = dict(settings["monotonic_cst"])
         if isinstance(settings.get("activation"), list):
             settings["activation"] = _read_mixture(settings["activation"])
+        if isinstance(settings.get("quantiles"), list):
+            settings["quantiles"] = tuple(settings["quantiles"])
         model.set_params(**settings)
         model._validate_params()
     except (KeyError, TypeError, ValueError, OverflowError) as error:

@@ -34,6 +34,7 @@ class RegressorTask(RegressorMixin):
     n_outputs_: int
     calibration_: Calibration | None
     _target_scaling: Scaling | None
+    _calibration_seed: int | None = None  # warm starts hold out the same rows
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -209,7 +210,9 @@ class RegressorTask(RegressorMixin):
         self.calibration_ = None
         if self.conformal is None:
             return rows, None
-        return hold_out_for_calibration(rows, self.conformal)
+        if not self._is_warm_start() or self._calibration_seed is None:
+            self._calibration_seed = self._draw_seed()
+        return hold_out_for_calibration(rows, self.conformal, self._calibration_seed)
 
     def _calibrate(self, rows: Rows | None) -> None:
         if rows is not None:
