@@ -4,8 +4,8 @@
     python -m benchmarks.targets intervals --data-home ../shared
     python -m benchmarks.targets monotone --data-home ../shared
 
-Each command prints a table for docs/quality.md. All splits are 80 % training and 20 % test rows, the
-same for all models; split number i is that of run i of the paper's experiments.
+Each command prints a table for docs/quality.md. All splits are 80 % training and 20 % test rows,
+the same for all models; split number i is that of run i of the paper's experiments.
 """
 
 from __future__ import annotations
@@ -154,7 +154,9 @@ def intervals(data_home: str | None, n_splits: int, coverage: float = 0.9) -> No
 # -- monotone effects ---------------------------------------------------------------------
 
 
-def monotone_tables(data_home: str | None) -> Iterator[tuple[str, np.ndarray, np.ndarray, list[int]]]:
+def monotone_tables(
+    data_home: str | None,
+) -> Iterator[tuple[str, np.ndarray, np.ndarray, list[int]]]:
     """Return tables with effects that are known to be monotone, and their directions."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, (800, 5))
@@ -199,8 +201,8 @@ def monotone(data_home: str | None, n_splits: int) -> None:
             row += [float(free.mean()), float(bound.mean())]
             row += [f"{float((bound - free).mean()):+.4f} ± {error:.4f}"]
         rows.append(row)
-    header = ["data", *(f"{k}{c}" for k in ("tree", "forest") for c in ("", ", constrained", ": difference"))]
-    print_table(header, rows)
+    columns = ("", ", constrained", ": difference")
+    print_table(["data", *(kind + c for kind in ("tree", "forest") for c in columns)], rows)
     for kind, at in (("tree", 3), ("forest", 6)):
         print(f"mean difference, {kind}: {np.mean([float(r[at].split()[0]) for r in rows]):+.4f}")
 

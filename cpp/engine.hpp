@@ -137,7 +137,7 @@ struct Outcome {
 // prediction has the sign of the input: the sign of a leaf is the product along its path. Null
 // where nothing is constrained.
 struct Signs {
-    const int8_t* node = nullptr;   // [n_nodes]
+    const int8_t* node = nullptr;  // [n_nodes]
     const int8_t* input = nullptr;  // [n_inputs]
 };
 

@@ -131,9 +131,7 @@ def test_constrained_training_is_that_of_the_twin(optimizer, batch_size):
             tree, X[:13], targets, **how, batch_size=batch_size, weight_decay=0.1, signs=signs,
             order=[epoch_order(7, epoch, 13).tolist() for epoch in range(2)],
         )  # fmt: skip
-        np.testing.assert_allclose(
-            found.tree.parameters, expected.parameters, rtol=1e-7, atol=1e-9
-        )
+        np.testing.assert_allclose(found.tree.parameters, expected.parameters, rtol=1e-7, atol=1e-9)
         n_stopped += np.sum(found.tree.leaf_weight == 0)
     assert n_stopped > 0
 

@@ -196,9 +196,7 @@ def test_quantiles_are_quantiles():
     shares = (target[:, np.newaxis] <= model.predict(table)).mean(axis=0)
     np.testing.assert_allclose(shares, [0.1, 0.5, 0.9], atol=0.03)
     assert 0 < model.score(table, target) < 1
-    assert model.history_["train_score"][-1] == pytest.approx(
-        model.score(table, target), abs=0.03
-    )
+    assert model.history_["train_score"][-1] == pytest.approx(model.score(table, target), abs=0.03)
 
 
 @pytest.mark.parametrize("quantiles", [0.3, [0.3], np.array([0.3])])
@@ -208,7 +206,9 @@ def test_one_quantile_is_one_number(quantiles):
     assert (y <= model.predict(X)).mean() == pytest.approx(0.3, abs=0.05)
 
 
-@pytest.mark.parametrize("quantiles", [1.5, 0, (0.1, 1.0), [], [[0.5]], "half", [np.nan], [0.5] * 65])
+@pytest.mark.parametrize(
+    "quantiles", [1.5, 0, (0.1, 1.0), [], [[0.5]], "half", [np.nan], [0.5] * 65]
+)
 def test_quantiles_that_are_none(quantiles):
     with pytest.raises(ValueError, match="quantiles"):
         tree(loss="quantile", quantiles=quantiles).fit(X, y)
@@ -272,7 +272,7 @@ def test_intervals_of_several_targets():
     model = tree(conformal=0.3).fit(X, Y)
     ends = model.predict_interval(X)
     assert ends.shape == (len(y), 2, 3)
-    inside = ((ends[:, 0] <= Y) & (Y <= ends[:, 1])).mean(axis=0)
+    inside = ((ends[:, 0] <= Y) & (ends[:, 1] >= Y)).mean(axis=0)
     assert (inside > 0.8).all()
 
 
@@ -320,7 +320,7 @@ def test_intervals_that_cannot_be_had():
     with pytest.raises(ValueError, match=r"fit it with conformal=0.2.*bootstrap=True"):
         tree().fit(X, y).predict_interval(X)
     model = tree(conformal=20).fit(X, y)
-    with pytest.raises(ValueError, match="coverage=0.99 needs 99 rows to calibrate on, there are 20"):
+    with pytest.raises(ValueError, match=r"coverage=0.99 needs 99 rows to calibrate on, .* 20"):
         model.predict_interval(X, 0.99)
     for coverage in (0, 1, -0.5, 90):
         with pytest.raises(ValueError, match="coverage must be between 0 and 1"):

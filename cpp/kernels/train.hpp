@@ -142,8 +142,9 @@ class Trainer {
                           ? settings_.batch_size
                           : sample_.size()),
           team_(useful_threads(task, batch_size_)), pulse_(hooks), optimizer_(settings_, layout_),
-          signs_(t_, layout_, task.signs), theta_(layout_.size), plain_(layout_.size), ahead_(layout_.size), gradient_(layout_.size),
-          best_(layout_.size), order_(sample_.size()) {}
+          signs_(t_, layout_, task.signs), theta_(layout_.size), plain_(layout_.size),
+          ahead_(layout_.size), gradient_(layout_.size), best_(layout_.size),
+          order_(sample_.size()) {}
 
     Outcome run() {
         FlushDenormals flush;

@@ -276,10 +276,9 @@ class Job {
             target_factor_ = as_array<double>(target_factor, "the factors of the targets",
                                               target_offset_.size());
         }
-        node_sign_ = as_optional_array<int8_t>(node_sign, "the signs of the nodes",
-                                               size_t(tree().n_nodes));
-        input_sign_ =
-            as_optional_array<int8_t>(input_sign, "the signs of the inputs", n_inputs);
+        node_sign_ =
+            as_optional_array<int8_t>(node_sign, "the signs of the nodes", size_t(tree().n_nodes));
+        input_sign_ = as_optional_array<int8_t>(input_sign, "the signs of the inputs", n_inputs);
         if (node_sign_.is_valid() != input_sign_.is_valid())
             fail("signs are needed for the nodes and for the inputs");
         if (node_sign_.is_valid()) {
@@ -336,7 +335,8 @@ class Job {
                 const TrainingTask<T> task{
                     tree_,          theta.data(), std::get<std::vector<T>>(result.state).data(),
                     &result.step,   &training_,   &validation_,
-                    settings_used_, seed_,        n_threads,      signs_};
+                    settings_used_, seed_,        n_threads,
+                    signs_};
                 result.outcome = engine().kernels<T>().train(task, own);
             },
             result.parameters);
@@ -581,20 +581,18 @@ void bind_training(nb::module_& m) {
             [](Job* self, nb::handle tree, nb::handle settings, nb::handle seed, nb::handle rows,
                nb::handle weights, nb::handle val_rows, nb::handle val_weights,
                nb::handle input_offset, nb::handle input_factor, nb::handle target_offset,
-               nb::handle target_factor, nb::handle state, nb::handle step,
-               nb::handle node_sign, nb::handle input_sign) {
+               nb::handle target_factor, nb::handle state, nb::handle step, nb::handle node_sign,
+               nb::handle input_sign) {
                 as_instance<WeightedTree>(tree, "tree", "WeightedTree");
                 as_instance<Settings>(settings, "settings", "Settings");
-                new (self)
-                    Job(tree, settings, seed, rows, weights, val_rows, val_weights, input_offset,
-                        input_factor, target_offset, target_factor, state, step, node_sign,
-                        input_sign);
+                new (self) Job(tree, settings, seed, rows, weights, val_rows, val_weights,
+                               input_offset, input_factor, target_offset, target_factor, state,
+                               step, node_sign, input_sign);
             },
             "tree"_a, "settings"_a, "seed"_a, "rows"_a.none(), "weights"_a.none(),
             "val_rows"_a.none(), "val_weights"_a.none(), "input_offset"_a.none(),
             "input_factor"_a.none(), "target_offset"_a.none(), "target_factor"_a.none(),
-            "state"_a.none(), "step"_a, "node_sign"_a = nb::none(),
-            "input_sign"_a = nb::none(),
+            "state"_a.none(), "step"_a, "node_sign"_a = nb::none(), "input_sign"_a = nb::none(),
             nb::sig("def __init__(self, tree: WeightedTree, settings: Settings, seed: int, rows: "
                     "numpy.typing.NDArray[typing.Any] | None, "
                     "weights: numpy.typing.NDArray[typing.Any] | None, "

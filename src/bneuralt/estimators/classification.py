@@ -32,7 +32,7 @@ class ClassifierTask(ClassifierMixin):
     multilabel_: bool
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
 

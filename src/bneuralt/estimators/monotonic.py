@@ -90,9 +90,8 @@ class FeatureEffect:
                 yield Path(t, leaf, tuple(nodes), tuple(weights), known)
 
     def __str__(self) -> str:
-        signs = np.concatenate(
-            [e[t.leaf_input == self.feature] for t, e in zip(self._trees, self._effects, strict=True)]
-        )
+        pairs = zip(self._trees, self._effects, strict=True)
+        signs = np.concatenate([effects[t.leaf_input == self.feature] for t, effects in pairs])
         counted = {"positive": 1, "negative": -1, "zero": 0, "unknown": UNKNOWN}
         counts = [f"{np.sum(signs == s)} {word}" for word, s in counted.items() if s in signs]
         found = f"{_WORDS[self.direction]} ({', '.join(counts) or 'no'} paths)"

@@ -37,7 +37,7 @@ class RegressorTask(RegressorMixin):
     _calibration_seed: int | None = None  # warm starts hold out the same rows
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
 
@@ -260,7 +260,8 @@ class RegressorTask(RegressorMixin):
         True
         """
         table = self._read_features(X)
-        if getattr(self, "calibration_", None) is None:
+        calibration: Calibration | None = getattr(self, "calibration_", None)
+        if calibration is None:
             raise ValueError(
                 f"predict_interval needs rows that were not trained on, and this "
                 f"{type(self).__name__} has none: fit it with conformal=0.2, which holds out a "
@@ -268,9 +269,7 @@ class RegressorTask(RegressorMixin):
             )
         values = self._values(table)
         quantiles = self._quantiles() if self._is_quantile() else None
-        ends = calibrated_interval(
-            values, self._spread(values), self.calibration_, coverage, quantiles
-        )
+        ends = calibrated_interval(values, self._spread(values), calibration, coverage, quantiles)
         if self._is_poisson():
             ends = np.maximum(ends, 0.0)
         return ends[:, :, 0] if ends.shape[2] == 1 else ends

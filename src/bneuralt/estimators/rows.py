@@ -352,7 +352,8 @@ def hold_out(rows: Rows, fraction: float, rng: np.random.Generator) -> tuple[Row
     """Split rows into training rows and validation rows.
 
     Every class, or every range of a numeric target, gives its share; with several targets, rows are
-    drawn at random. Each class keeps at least one training row. Where that makes no sense, a `TinyDataWarning` says what is done instead.
+    drawn at random. Each class keeps at least one training row. Where that makes no sense, a
+    `TinyDataWarning` says what is done instead.
     """
     n_rows = len(rows)
     if n_rows < FEWEST_ROWS_TO_SPLIT:

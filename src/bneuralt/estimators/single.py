@@ -137,9 +137,7 @@ class SingleTree(NeuralTreeEstimator):
             signs,
         )
 
-    def _constrained(
-        self, starts: list[NeuralTree]
-    ) -> tuple[list[NeuralTree], list[Signs] | None]:
+    def _constrained(self, starts: list[NeuralTree]) -> tuple[list[NeuralTree], list[Signs] | None]:
         """Return starts that meet `monotonic_cst`, and the signs that they have to keep.
 
         The edges keep the signs they were drawn with, which decide those of the leaves. A tree that
