@@ -142,6 +142,15 @@ struct Outcome {
     int best_epoch = -1;  // -1: nothing was selected
 };
 
+// Directions in which a tree must go: +1, -1, or 0 for free. What each node adds to its parent has
+// the sign of the node (what an output adds is the prediction), and what each input does to the
+// prediction has the sign of the input: the sign of a leaf is the product along its path. Null
+// where nothing is constrained.
+struct Signs {
+    const int8_t* node = nullptr;  // [n_nodes]
+    const int8_t* input = nullptr;  // [n_inputs]
+};
+
 // One tree to be trained. theta, state and leaf_input hold the start on entry and the result on
 // return.
 template <class T>
@@ -157,6 +166,7 @@ struct TrainingTask {
     const uint8_t* may_move_to;  // [n_inputs], or null: any input
     uint64_t seed;
     int n_threads;
+    Signs signs = {};
 };
 
 struct Position {

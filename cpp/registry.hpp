@@ -12,6 +12,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <vector>
 
@@ -54,7 +55,7 @@ struct Entry {
     std::vector<Parameter> parameters;
     Compares compares = Compares::values;  // losses
     bool needs_linear_outputs = false;     // losses
-    bool needs_nonnegative_targets = false;  // losses, where they say so
+    double lowest_target = -INFINITY, highest_target = INFINITY;  // losses, where they say so
     int n_state = 0;                       // optimizers: numbers remembered per weight
 };
 

@@ -77,6 +77,10 @@ def draw_targets(rng, loss, n_outputs, n_rows):
     compares = get_loss(loss).compares
     if compares == "labels" or (compares == "either" and n_outputs > 1 and rng.integers(2)):
         return rng.integers(0, n_outputs, n_rows)
-    counts = get_loss(loss).name == "poisson"
+    name = get_loss(loss).name
     shape = (n_rows,) if compares == "shared" or n_outputs == 1 else (n_rows, n_outputs)
-    return rng.poisson(1.5, shape).astype(np.float64) if counts else rng.normal(size=shape)
+    if name == "poisson":
+        return rng.poisson(1.5, shape).astype(np.float64)
+    if name == "binary_cross_entropy":
+        return rng.integers(0, 2, shape).astype(np.float64)
+    return rng.normal(size=shape)

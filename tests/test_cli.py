@@ -585,3 +585,12 @@ def test_a_killed_training_leaves_no_half_written_model(sign, previous, flowers,
 def test_no_other_file_is_left_beside_the_model(flowers):
     folder = Path(flowers[1]).parent
     assert sorted(path.name for path in folder.iterdir()) == ["flowers.csv", "m.json"]
+
+
+def test_the_program_predicts_one_number_a_row(tmp_path, run_here):
+    table = tmp_path / "t.csv"
+    table.write_text("a,b\n" + "".join(f"{i},{i * 1.5}\n" for i in range(40)))
+    options = ("--target", "b", "--out", tmp_path / "m.json", "--cv", 0, "--set", "loss=quantile")
+    done = run_here("train", table, *options)
+    assert done.returncode == 2 and "name one, for example with --set quantiles=0.9" in done.stderr
+    assert run_here("train", table, *options, "--set", "quantiles=0.9").returncode == 0

@@ -12,6 +12,7 @@ from bneuralt import (
 )
 from bneuralt.training import TrainingJob, epoch_order, train, train_many
 from bneuralt.training.optimizers import OPTIMIZERS
+from bneuralt.tree.monotonic import Signs, node_signs
 
 
 def table(n_rows, n_inputs, seed=0, dtype=np.float64):
@@ -109,3 +110,22 @@ def test_a_tree_finds_an_interaction_among_noise():
     forest = BNeuralForestClassifier(n_estimators=3, random_state=0)
     for model in (BNeuralTClassifier(random_state=0), forest):
         assert model.fit(X, y).score(X_test, y_test) > 0.97
+
+
+def test_signs_hold_where_leaves_move():
+    X, y = table(60, 6)
+    tree = NeuralTree.random(6, 1, 3, activation="tanh", output_activation="linear", random_state=2)
+    signs = Signs(node_signs(tree, [1]), np.array([1, -1, 0, 1, 0, -1], dtype=np.int8))
+    common = {
+        "optimizer": "adam", "learning_rate": 0.05, "batch_size": 10, "leaf_moves": 4,
+        "moving_share": 0.8,
+    }  # fmt: skip
+    settings = TrainingSettings(loss="squared_error", max_epochs=6, schedule="constant", **common)
+    (result,) = train_many([TrainingJob(tree, settings, 1, signs=signs)], X, y.astype(float))
+    expected = reference.train(
+        tree, X, y, order=[epoch_order(1, epoch, 60) for epoch in range(6)], seed=1,
+        loss="squared_error", signs=signs, **common,
+    )  # fmt: skip
+    assert len(result.moves) > 0
+    np.testing.assert_array_equal(result.tree.leaf_input, expected.leaf_input)
+    np.testing.assert_allclose(result.tree.parameters, expected.parameters, rtol=1e-6, atol=1e-9)

@@ -27,6 +27,7 @@ LOSSES = [
     (Huber(delta=0.4), (1, 3), ("linear", "gaussian")),
     (Pinball([0.2, 0.9]), (2,), ("linear",)),
     ("poisson", (1, 2), ("linear",)),
+    ("binary_cross_entropy", (1, 3), ("linear",)),
 ]
 
 

@@ -312,7 +312,7 @@ struct Poisson {
     static constexpr auto parameters = kNoParameters;
     static constexpr Compares compares = Compares::values;
     static constexpr bool needs_linear_outputs = true;
-    static constexpr bool needs_nonnegative_targets = true;
+    static constexpr double lowest_target = 0;
 
     template <class T>
     struct For : ElementwiseLoss<For<T>, T> {
@@ -330,7 +330,37 @@ struct Poisson {
     };
 };
 
-using Losses = TypeList<SquaredError, CrossEntropy, AbsoluteError, Huber, Pinball, Poisson>;
+struct BinaryCrossEntropy {
+    static constexpr const char* name = "binary_cross_entropy";
+    static constexpr const char* title = "BinaryCrossEntropy";
+    static constexpr const char* about =
+        "-log of the probability of each label, which is the sigmoid of its own output";
+    static constexpr std::array<Parameter, 1> parameters{
+        {{"label_smoothing", 0.0, Range::fraction}}};
+    static constexpr Compares compares = Compares::values;
+    static constexpr bool needs_linear_outputs = true;
+    static constexpr double lowest_target = 0, highest_target = 1;
+
+    template <class T>
+    struct For : ElementwiseLoss<For<T>, T> {
+        T smoothing;
+        explicit For(const LossSettings& s, int) : smoothing(T(s.parameters[0])) {}
+        T smoothed(T t) const { return (1 - smoothing) * t + smoothing / 2; }
+        double value(T o, T t, int) const {  // log(1 + exp(o)) - t o, where exp cannot overflow
+            const double output = o;
+            return std::log1p(std::exp(-std::fabs(output))) + std::fmax(output, 0.0) -
+                   double(smoothed(t)) * output;
+        }
+        T slope(T o, T t, int) const {
+            const double e = std::exp(-std::fabs(double(o)));
+            return T((o < 0 ? e : 1) / (1 + e)) - smoothed(t);
+        }
+        static double error(T o, T t, int) { return (o > 0) == (t > T(0.5)) ? 0.0 : 1.0; }
+    };
+};
+
+using Losses = TypeList<SquaredError, CrossEntropy, AbsoluteError, Huber, Pinball, Poisson,
+                        BinaryCrossEntropy>;
 
 // -- what training asks a loss --------------------------------------------------------------
 

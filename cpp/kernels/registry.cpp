@@ -25,8 +25,10 @@ Registry read_lists() {
         all.losses.push_back(entry<L>());
         all.losses.back().compares = L::compares;
         all.losses.back().needs_linear_outputs = L::needs_linear_outputs;
-        if constexpr (requires { L::needs_nonnegative_targets; })
-            all.losses.back().needs_nonnegative_targets = L::needs_nonnegative_targets;
+        if constexpr (requires { L::lowest_target; })
+            all.losses.back().lowest_target = L::lowest_target;
+        if constexpr (requires { L::highest_target; })
+            all.losses.back().highest_target = L::highest_target;
     });
     Optimizers::each([&](auto tag) {
         using O = typename decltype(tag)::type;

@@ -11,6 +11,7 @@
 #include "permuted.hpp"
 #include "pulse.hpp"
 #include "scoring.hpp"
+#include "signs.hpp"
 
 namespace bnt::BNT_ISA {
 
@@ -148,9 +149,9 @@ class Trainer {
                           ? settings_.batch_size
                           : sample_.size()),
           team_(useful_threads(task, batch_size_)), pulse_(hooks), optimizer_(settings_, layout_),
-          theta_(layout_.size), plain_(layout_.size), ahead_(layout_.size), gradient_(layout_.size),
-          best_(layout_.size), order_(sample_.size()),
-          mover_(t_, layout_, sample_, rule_, team_, task.may_move_to) {
+          signs_(t_, layout_, task.signs), theta_(layout_.size), plain_(layout_.size),
+          ahead_(layout_.size), gradient_(layout_.size), best_(layout_.size),
+          order_(sample_.size()), mover_(t_, layout_, sample_, rule_, team_, task.may_move_to) {
         t_.leaf_input = leaf_input_.get();
         copy_inputs(leaf_input_.get(), task.leaf_input);
     }
@@ -158,6 +159,7 @@ class Trainer {
     Outcome run() {
         FlushDenormals flush;
         layout_.pack(task_.theta, theta_.get());
+        signs_.project(theta_.get());
         optimizer_.load_state(task_.state, n_parameters(t_));
         optimizer_.step_count = *task_.step;
         keep_best();
@@ -246,6 +248,7 @@ class Trainer {
         if (pulse_.stopped()) return score;  // the gradient may be that of a part of the rows
         if (settings_.clip_norm > 0) clip();
         optimizer_.step(theta_.get(), gradient_.get(), rate());
+        signs_.project(theta_.get());
         updates_ += 1;
         return score;
     }
@@ -278,6 +281,7 @@ class Trainer {
                        optimizer_.forget(layout_.leaf + leaf);
                    });
         gradient.leaves_moved();
+        signs_ = SignProjection<T>(t_, layout_, task_.signs);
     }
 
     void copy_inputs(int32_t* to, const int32_t* from) const {
@@ -386,6 +390,7 @@ class Trainer {
     ThreadTeam team_;
     Pulse pulse_;
     Optimizer<T> optimizer_;
+    SignProjection<T> signs_;
     Buffer<T> theta_, plain_, ahead_, gradient_, best_;
     Buffer<int32_t> order_;
     LeafMover<T> mover_;

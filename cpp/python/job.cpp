@@ -27,18 +27,19 @@ void bind_job(nb::module_& m) {
             [](Job* self, nb::handle tree, nb::handle settings, nb::handle seed, nb::handle rows,
                nb::handle weights, nb::handle val_rows, nb::handle val_weights,
                nb::handle input_offset, nb::handle input_factor, nb::handle target_offset,
-               nb::handle target_factor, nb::handle state, nb::handle step,
-               nb::handle may_move_to) {
+               nb::handle target_factor, nb::handle state, nb::handle step, nb::handle may_move_to,
+               nb::handle node_sign, nb::handle input_sign) {
                 as_instance<WeightedTree>(tree, "tree", "WeightedTree");
                 as_instance<Settings>(settings, "settings", "Settings");
-                new (self)
-                    Job(tree, settings, seed, rows, weights, val_rows, val_weights, input_offset,
-                        input_factor, target_offset, target_factor, state, step, may_move_to);
+                new (self) Job(tree, settings, seed, rows, weights, val_rows, val_weights,
+                               input_offset, input_factor, target_offset, target_factor, state,
+                               step, may_move_to, node_sign, input_sign);
             },
             "tree"_a, "settings"_a, "seed"_a, "rows"_a.none(), "weights"_a.none(),
             "val_rows"_a.none(), "val_weights"_a.none(), "input_offset"_a.none(),
             "input_factor"_a.none(), "target_offset"_a.none(), "target_factor"_a.none(),
-            "state"_a.none(), "step"_a, "may_move_to"_a.none() = nb::none(),
+            "state"_a.none(), "step"_a, "may_move_to"_a = nb::none(), "node_sign"_a = nb::none(),
+            "input_sign"_a = nb::none(),
             nb::sig("def __init__(self, tree: WeightedTree, settings: Settings, seed: int, rows: "
                     "numpy.typing.NDArray[typing.Any] | None, "
                     "weights: numpy.typing.NDArray[typing.Any] | None, "
@@ -49,7 +50,9 @@ void bind_job(nb::module_& m) {
                     "target_offset: numpy.typing.NDArray[typing.Any] | None, "
                     "target_factor: numpy.typing.NDArray[typing.Any] | None, "
                     "state: numpy.typing.NDArray[typing.Any] | None, step: int, "
-                    "may_move_to: numpy.typing.NDArray[typing.Any] | None = None) -> None"));
+                    "may_move_to: numpy.typing.NDArray[typing.Any] | None = None, "
+                    "node_sign: numpy.typing.NDArray[typing.Any] | None = None, "
+                    "input_sign: numpy.typing.NDArray[typing.Any] | None = None) -> None"));
     nb::class_<Result>(m, "Result", "What came of a job.")
         .def_prop_ro(
             "parameters",

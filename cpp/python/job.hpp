@@ -49,7 +49,8 @@ class Job {
     Job(nb::handle start, nb::handle settings, nb::handle seed, nb::handle rows, nb::handle weights,
         nb::handle val_rows, nb::handle val_weights, nb::handle input_offset,
         nb::handle input_factor, nb::handle target_offset, nb::handle target_factor,
-        nb::handle state, nb::handle step, nb::handle may_move_to)
+        nb::handle state, nb::handle step, nb::handle may_move_to, nb::handle node_sign,
+        nb::handle input_sign)
         : weighted_(nb::borrow(start)), settings_(nb::borrow(settings)), rows_(nb::borrow(rows)),
           weights_(nb::borrow(weights)), val_rows_(nb::borrow(val_rows)),
           val_weights_(nb::borrow(val_weights)), seed_(as_seed(seed)),
@@ -70,6 +71,16 @@ class Job {
         if (input_offset_.is_valid() != input_factor_.is_valid())
             fail("input scaling needs offsets and factors");
         may_move_to_ = as_optional_array<uint8_t>(may_move_to, "may_move_to", n_inputs);
+        node_sign_ =
+            as_optional_array<int8_t>(node_sign, "the signs of the nodes", size_t(tree().n_nodes));
+        input_sign_ = as_optional_array<int8_t>(input_sign, "the signs of the inputs", n_inputs);
+        if (node_sign_.is_valid() != input_sign_.is_valid())
+            fail("signs are needed for the nodes and for the inputs");
+        if (node_sign_.is_valid()) {
+            require_signs(node_sign_);
+            require_signs(input_sign_);
+            signs_ = {node_sign_.data(), input_sign_.data()};
+        }
         if (!target_offset.is_none()) {
             target_offset_ = as_array<double>(target_offset, "the offsets of the targets");
             target_factor_ = as_array<double>(target_factor, "the factors of the targets",
@@ -139,7 +150,8 @@ class Job {
                                            result.leaf_input.data(),
                                            may_move_to_.is_valid() ? may_move_to_.data() : nullptr,
                                            seed_,
-                                           n_threads};
+                                           n_threads,
+                                           signs_};
                 result.outcome = engine().kernels<T>().train(task, own);
             },
             result.parameters);
@@ -169,6 +181,11 @@ class Job {
     bool single_precision() const { return nb::cast<const WeightedTree&>(weighted_).is_single(); }
 
   private:
+    static void require_signs(const In<int8_t>& signs) {
+        for (size_t i = 0; i < signs.size(); ++i)
+            if (signs.data()[i] < -1 || signs.data()[i] > 1) fail("signs must be -1, 0 or 1");
+    }
+
     // Writes down what each epoch gave, and passes it on.
     struct Recorder {
         const Hooks& outer;
@@ -198,6 +215,8 @@ class Job {
     std::optional<Vector> state_;  // none: zeros
     In<double> input_offset_, input_factor_, target_offset_, target_factor_;
     In<uint8_t> may_move_to_;
+    In<int8_t> node_sign_, input_sign_;
+    Signs signs_;
 };
 
 }  // namespace bnt

@@ -35,7 +35,8 @@ void bind_registry(nb::module_& m) {
         .def_ro("parameters", &Entry::parameters)
         .def_prop_ro("compares", [](const Entry& e) { return std::string(text_of(e.compares)); })
         .def_ro("needs_linear_outputs", &Entry::needs_linear_outputs)
-        .def_ro("needs_nonnegative_targets", &Entry::needs_nonnegative_targets)
+        .def_ro("lowest_target", &Entry::lowest_target)
+        .def_ro("highest_target", &Entry::highest_target)
         .def_ro("n_state", &Entry::n_state);
     m.def(
         "activations", [] { return registry().activations; },

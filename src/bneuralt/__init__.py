@@ -24,6 +24,7 @@ _WHERE = {
     "BNeuralForestClassifier": "estimators",
     "BNeuralForestRegressor": "estimators",
     "load_model": "estimators",
+    "check_monotonic": "estimators",
     "load_dataset": "datasets",
     "show_config": "installation",
     "TrainingSettings": "training",

@@ -8,15 +8,19 @@ from typing import Any
 import numpy
 import numpy.typing
 
+
 class Parameter:
     """A parameter of an activation, loss or optimizer."""
 
     @property
     def name(self) -> str: ...
+
     @property
     def default(self) -> float: ...
+
     @property
     def range(self) -> str: ...
+
     @property
     def is_list(self) -> bool: ...
 
@@ -25,18 +29,28 @@ class Entry:
 
     @property
     def name(self) -> str: ...
+
     @property
     def title(self) -> str: ...
+
     @property
     def about(self) -> str: ...
+
     @property
     def parameters(self) -> list[Parameter]: ...
+
     @property
     def compares(self) -> str: ...
+
     @property
     def needs_linear_outputs(self) -> bool: ...
+
     @property
-    def needs_nonnegative_targets(self) -> bool: ...
+    def lowest_target(self) -> float: ...
+
+    @property
+    def highest_target(self) -> float: ...
+
     @property
     def n_state(self) -> int: ...
 
@@ -52,19 +66,11 @@ def optimizers() -> list[Entry]:
 class Structure:
     """The checked structure of a tree, shared by all trees that have it."""
 
-    def __init__(
-        self,
-        n_inputs: int,
-        n_outputs: int,
-        parent: numpy.typing.NDArray[Any],
-        activation: numpy.typing.NDArray[Any],
-        leaf_parent: numpy.typing.NDArray[Any],
-        leaf_input: numpy.typing.NDArray[Any],
-        activation_parameters: numpy.typing.NDArray[Any],
-        trains_activations: bool,
-    ) -> None: ...
+    def __init__(self, n_inputs: int, n_outputs: int, parent: numpy.typing.NDArray[Any], activation: numpy.typing.NDArray[Any], leaf_parent: numpy.typing.NDArray[Any], leaf_input: numpy.typing.NDArray[Any], activation_parameters: numpy.typing.NDArray[Any], trains_activations: bool) -> None: ...
+
     @property
     def n_parameters(self) -> int: ...
+
     @property
     def output_activation(self) -> int:
         """Code of the activation that all outputs have, or -1."""
@@ -75,12 +81,16 @@ class Structure:
 
     @property
     def n_weights(self) -> int: ...
+
     @property
     def child_start(self) -> numpy.typing.NDArray[numpy.int32]: ...
+
     @property
     def leaf_start(self) -> numpy.typing.NDArray[numpy.int32]: ...
+
     @property
     def level_start(self) -> numpy.typing.NDArray[numpy.int32]: ...
+
     @property
     def activation_parameter_start(self) -> numpy.typing.NDArray[numpy.int32]: ...
 
@@ -89,16 +99,12 @@ class WeightedTree:
 
     def __init__(self, structure: Structure, parameters: numpy.typing.NDArray[Any]) -> None: ...
 
-def forward_tree(
-    tree: WeightedTree, X: object, n_threads: int, softmax: bool
-) -> numpy.typing.NDArray[Any] | tuple[str, int, int]:
+def forward_tree(tree: WeightedTree, X: object, n_threads: int, softmax: bool) -> numpy.typing.NDArray[Any] | tuple[str, int, int]:
     """
     Return the outputs of one tree for a table or a row, or (what, row, column) of an input that is not finite.
     """
 
-def forward(
-    trees: list[WeightedTree], X: object, n_threads: int, softmax: bool, mean: bool
-) -> tuple[numpy.typing.NDArray[Any], tuple[str, int, int] | None]:
+def forward(trees: list[WeightedTree], X: object, n_threads: int, softmax: bool, mean: bool) -> tuple[numpy.typing.NDArray[Any], tuple[str, int, int] | None]:
     """
     Return the outputs of trees for all rows and (what, row, column) of a number that is not finite, or None.
 
@@ -127,75 +133,52 @@ def first_not_finite(X: numpy.typing.NDArray[Any]) -> tuple[int, int] | None:
 class Job:
     """One tree to be trained."""
 
-    def __init__(
-        self,
-        tree: WeightedTree,
-        settings: Settings,
-        seed: int,
-        rows: numpy.typing.NDArray[Any] | None,
-        weights: numpy.typing.NDArray[Any] | None,
-        val_rows: numpy.typing.NDArray[Any] | None,
-        val_weights: numpy.typing.NDArray[Any] | None,
-        input_offset: numpy.typing.NDArray[Any] | None,
-        input_factor: numpy.typing.NDArray[Any] | None,
-        target_offset: numpy.typing.NDArray[Any] | None,
-        target_factor: numpy.typing.NDArray[Any] | None,
-        state: numpy.typing.NDArray[Any] | None,
-        step: int,
-        may_move_to: numpy.typing.NDArray[Any] | None = None,
-    ) -> None: ...
+    def __init__(self, tree: WeightedTree, settings: Settings, seed: int, rows: numpy.typing.NDArray[Any] | None, weights: numpy.typing.NDArray[Any] | None, val_rows: numpy.typing.NDArray[Any] | None, val_weights: numpy.typing.NDArray[Any] | None, input_offset: numpy.typing.NDArray[Any] | None, input_factor: numpy.typing.NDArray[Any] | None, target_offset: numpy.typing.NDArray[Any] | None, target_factor: numpy.typing.NDArray[Any] | None, state: numpy.typing.NDArray[Any] | None, step: int, may_move_to: numpy.typing.NDArray[Any] | None = None, node_sign: numpy.typing.NDArray[Any] | None = None, input_sign: numpy.typing.NDArray[Any] | None = None) -> None: ...
 
 class Result:
     """What came of a job."""
 
     @property
     def parameters(self) -> numpy.typing.NDArray[Any]: ...
+
     @property
     def state(self) -> numpy.typing.NDArray[Any]: ...
+
     @property
     def step(self) -> int: ...
+
     @property
     def leaf_input(self) -> numpy.typing.NDArray[numpy.int32]: ...
+
     @property
     def moves(self) -> numpy.typing.NDArray[numpy.int32]: ...
+
     @property
     def status(self) -> str: ...
+
     @property
     def n_epochs(self) -> int: ...
+
     @property
     def best_epoch(self) -> int: ...
+
     @property
     def history(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
     @property
     def seconds(self) -> float: ...
 
 def untouched(job: Job) -> Result:
     """Return what a job gives if it is never run."""
 
-def train(
-    jobs: Iterable[Job],
-    n_expected: int,
-    data: Data,
-    validation: Data | None,
-    n_threads: int,
-    on_epoch: Callable[..., bool] | None,
-    on_job: Callable[[int, Result], bool] | None,
-    stop: Callable[[], bool] | None = None,
-) -> tuple[list[Result], BaseException | None]:
+def train(jobs: Iterable[Job], n_expected: int, data: Data, validation: Data | None, n_threads: int, on_epoch: Callable[..., bool] | None, on_job: Callable[[int, Result], bool] | None, stop: Callable[[], bool] | None = None) -> tuple[list[Result], BaseException | None]:
     """
     Train trees; return the results and what was raised meanwhile, or None.
 
     Jobs are taken from an iterable when a thread is about to become free; `n_expected` says how many there will be. `stop` is asked several times a second whether to end.
     """
 
-def gradient(
-    tree: WeightedTree,
-    data: Data,
-    weights: numpy.typing.NDArray[Any] | None,
-    loss: str,
-    loss_parameters: list[float],
-    n_threads: int,
-) -> tuple[float, numpy.typing.NDArray[Any]]:
+def gradient(tree: WeightedTree, data: Data, weights: numpy.typing.NDArray[Any] | None, loss: str, loss_parameters: list[float], n_threads: int) -> tuple[float, numpy.typing.NDArray[Any]]:
     """Return the mean loss of all rows and its gradient."""
 
 def engine() -> str:

@@ -33,6 +33,7 @@ from bneuralt._typing import Array, FloatArray
 from bneuralt.training.losses import Loss, get_loss
 from bneuralt.training.optimizers import Optimizer, get_optimizer
 from bneuralt.tree.activations import NAMES
+from bneuralt.tree.monotonic import Signs
 from bneuralt.tree.neural_tree import NeuralTree
 
 __all__ = [
@@ -221,6 +222,12 @@ def _poisson(o: float, t: float) -> float:
     return math.exp(o) - t + (t * (math.log(t) - o) if t > 0 else 0.0)
 
 
+def _label_cost(o: float, t: float, smoothing: float) -> float:
+    """Return -log of the probability of a label; t is 1 where the row has it, else 0."""
+    share = (1 - smoothing) * t + smoothing / 2
+    return max(o, 0.0) + math.log1p(math.exp(-abs(o))) - share * o
+
+
 def _sign(d: float) -> float:
     return float(d > 0) - float(d < 0)
 
@@ -242,6 +249,9 @@ LOSS: dict[str, Callable[..., float]] = {
         for q, (a, b) in zip(quantiles, _pairs(o, t), strict=True)
     ),
     "poisson": lambda o, t: sum(_poisson(a, b) for a, b in _pairs(o, t)),
+    "binary_cross_entropy": lambda o, t, smoothing: sum(
+        _label_cost(a, b, smoothing) for a, b in _pairs(o, t)
+    ),
 }
 
 #: dE/d(outputs)
@@ -257,6 +267,9 @@ LOSS_GRADIENT: dict[str, Callable[..., list[float]]] = {
         for q, (a, b) in zip(quantiles, _pairs(o, t), strict=True)
     ],
     "poisson": lambda o, t: [math.exp(a) - b for a, b in _pairs(o, t)],
+    "binary_cross_entropy": lambda o, t, smoothing: [
+        _sigmoid(a) - ((1 - smoothing) * b + smoothing / 2) for a, b in _pairs(o, t)
+    ],
 }
 
 
@@ -563,6 +576,7 @@ def train(
     moving_share: float = 0.3,
     seed: int = 0,
     may_move_to: ArrayLike | None = None,
+    signs: Signs | None = None,
 ) -> NeuralTree:
     """Train a tree by backpropagation.
 
@@ -594,6 +608,8 @@ def train(
         Largest norm of a gradient; longer ones are scaled down to it.
     leaf_moves, moving_share, seed, may_move_to
         Whether and how leaves move; see `LeafMover`.
+    signs : Signs, optional
+        Signs that weights must have: those on the other side of 0 become 0 after each update.
 
     Returns
     -------
@@ -619,6 +635,8 @@ def train(
     position = np.arange(theta.size)  # edges and leaves shrink, biases and the rest do not
     decays = (position >= tree.bias.size) & (position < tree.structure.n_weights)
     memory = Memory(np.zeros_like(theta), np.zeros_like(theta))
+    wanted = wanted_signs(outputs, theta.size, signs)
+    theta = np.where(theta * wanted < 0, 0.0, theta)
     times = [max(1, len(batches) * m // (2 * leaf_moves)) for m in range(1, leaf_moves + 1)]
     mover = LeafMover(tree, X, y, loss, sample_weight, may_move_to)
     epochs = [epoch for epoch in order for _ in _batches(epoch, batch_size)]
@@ -628,6 +646,7 @@ def train(
         g = clipped(g, clip_norm)
         theta = np.where(decays, theta * (1 - eta * weight_decay), theta)
         theta = RULE[optimizer.name](theta, g, eta, memory, *optimizer.numbers)
+        theta = np.where(theta * wanted < 0, 0.0, theta)
         if done in times:
             m = max(i for i, time in enumerate(times, start=1) if time == done)
             share = moving_share * (1 + math.cos(math.pi * (m - 1) / leaf_moves)) / 2
@@ -636,6 +655,7 @@ def train(
             moved = mover.move(tree.with_parameters(theta), epochs[done - 1], n_moving, moving_seed)
             tree, outputs = moved.tree, build(moved.tree)
             theta = moved.tree.parameters.copy()
+            wanted = wanted_signs(outputs, theta.size, signs)
             for part in (memory.m, memory.v):
                 part[moved.places] = 0.0
     return tree.with_parameters(theta)
@@ -705,6 +725,36 @@ class LeafMover:
                 theta[first + leaf] = 0.0
                 places.append(first + leaf)
         return Moved(tree.with_leaf_inputs(leaf_input, theta), places)
+
+
+def wanted_signs(outputs: list[Node], n_parameters: int, signs: Signs | None) -> FloatArray:
+    """Return the sign that each weight must have, 0 for any."""
+    wanted = np.zeros(n_parameters)
+    if signs is not None:
+        for k, output in enumerate(outputs):
+            require_signs(output, int(signs.node[k]), signs, wanted)
+    return wanted
+
+
+def require_signs(node: Node, effect: int, signs: Signs, wanted: FloatArray) -> None:
+    """Write down the signs of the weights below a neuron whose effect on the prediction is known.
+
+    Parameters
+    ----------
+    node : Node
+    effect : int
+        The product of the signs from the prediction down to this neuron.
+    signs : Signs
+    wanted : array
+        Where the sign of each weight is written.
+    """
+    for child in node.children:
+        if child.is_leaf:
+            wanted[child.weight_at] = effect * signs.input[child.input]
+        else:
+            own = int(signs.node[child.bias_at])
+            wanted[child.weight_at] = own
+            require_signs(child, effect * own, signs, wanted)
 
 
 def _batches(epoch: Sequence[int], size: int | None) -> Iterator[Sequence[int]]:

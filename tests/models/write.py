@@ -19,7 +19,7 @@ from bneuralt import (
     NeuralTree,
 )
 from bneuralt.estimators.model_file import MODEL_VERSION
-from bneuralt.training.losses import CrossEntropy
+from bneuralt.training.losses import CrossEntropy, Huber
 from bneuralt.training.optimizers import Adam
 from bneuralt.tree.activations import NAMES, Gaussian, LeakyReLU, get_activation
 
@@ -52,6 +52,18 @@ def main() -> None:
         "trained_regressor": BNeuralTRegressor(
             **small, activation=["linear_tanh", "bipolar"], train_activations=True
         ).fit(diabetes.data, diabetes.target),
+        "multilabel_classifier": BNeuralTClassifier(**small).fit(
+            iris.data.to_numpy(), np.eye(3, dtype=int)[iris.target]
+        ),
+        "quantile_regressor": BNeuralForestRegressor(
+            **small, n_estimators=2, loss="quantile", conformal=20
+        ).fit(diabetes.data, diabetes.target),
+        "poisson_regressor": BNeuralTRegressor(
+            **small, loss="poisson", monotonic_cst=[0, 0, 1, 1, 0, 0, 0, 0, 1, 0]
+        ).fit(diabetes.data, diabetes.target),
+        "several_regressor": BNeuralTRegressor(**small, loss=Huber(delta=0.5)).fit(
+            diabetes.data, np.c_[diabetes.target, diabetes.data[:, :2]]
+        ),
     }
     for name, model in models.items():
         model.save(folder / f"{name}.json", extra={"name": name})

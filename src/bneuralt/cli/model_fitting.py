@@ -160,6 +160,7 @@ def fit_and_score(
         The fitted model and its report.
     """
     task = encoding.task
+    _check_single_prediction(model)
     train, test = evaluation.split_rows(task, y, test_fraction, seed)
     _check_training_rows(task, y[train], source, test_fraction)
     status(f"training on {len(train)} rows")
@@ -187,6 +188,15 @@ def fit_and_score(
         "features": features,
     }
     return FittedModel(model, test, report)
+
+
+def _check_single_prediction(model: Any) -> None:
+    if getattr(model, "loss", None) == "quantile" and np.size(model.quantiles) > 1:
+        raise CommandError(
+            "loss=quantile predicts several quantiles; name one, for example with --set "
+            "quantiles=0.9",
+            USAGE,
+        )
 
 
 def _timed_fit(model: Any, X: Array, y: Array, error_code: int) -> float:

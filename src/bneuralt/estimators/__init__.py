@@ -2,6 +2,7 @@
 
 from bneuralt.estimators.forest import BNeuralForestClassifier, BNeuralForestRegressor
 from bneuralt.estimators.model_loading import load_model
+from bneuralt.estimators.monotonic import check_monotonic
 from bneuralt.estimators.parameters import PAPER_SETTINGS
 from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor
 
@@ -11,5 +12,6 @@ __all__ = [
     "BNeuralForestRegressor",
     "BNeuralTClassifier",
     "BNeuralTRegressor",
+    "check_monotonic",
     "load_model",
 ]

@@ -1,8 +1,8 @@
-"""What all estimators share: reading input, the two tasks, and predicting.
+"""What all estimators share: reading input and asking trees.
 
 `NeuralTreeEstimator` reads what `fit` is given and makes rows of it; what is done with the rows is
-left to the classes of `estimators` and `forest`. `ClassifierTask` and `RegressorTask` say how
-targets become what a tree can learn, and what predictions are made of its outputs.
+left to the classes of `single` and `forest`. `classification` and `regression` say how targets
+become what a tree can learn, and what predictions are made of its outputs.
 """
 
 from __future__ import annotations
@@ -13,13 +13,11 @@ from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from scipy.special import log_softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from bneuralt._sklearn import CallbackSupportMixin, fit_context
+from bneuralt._sklearn import CallbackSupportMixin, check_monotonic_cst, fit_context
 from bneuralt._typing import Array, FloatArray
 from bneuralt.arrays import NotFiniteError
 from bneuralt.estimators.callbacks import TrainingData, reporting
@@ -28,22 +26,14 @@ from bneuralt.estimators.parameters import TreeParameters
 from bneuralt.estimators.rows import (
     Rows,
     canonical_rows,
-    class_weights,
     read_features,
     read_training,
     read_weights,
     refuse_not_finite,
 )
-from bneuralt.estimators.scaling import Scaling, learn_scaling
-from bneuralt.training.losses import CrossEntropy, Loss, get_loss
 from bneuralt.tree import NeuralTree, mean_forward
 
-__all__ = [
-    "ClassifierTask",
-    "NeuralTreeEstimator",
-    "RegressorTask",
-    "scores_of_outputs",
-]
+__all__ = ["NeuralTreeEstimator"]
 
 
 class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
@@ -65,8 +55,10 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
         ----------
         X : array-like of shape (n_rows, n_features)
             Numbers, none of them missing. float64, float32 and uint8 tables are used as they are.
-        y : array-like of shape (n_rows,)
-            The target of each row: a label for classifiers, a number for regressors.
+        y : array-like of shape (n_rows,) or (n_rows, n_outputs)
+            The target of each row: a label for classifiers, a number for regressors. With several
+            columns: for classifiers 1 where a row has a label and 0 elsewhere (multilabel), for
+            regressors several numbers to predict.
         sample_weight : array-like of shape (n_rows,), optional
             How much each row counts. A row of weight 2 is exactly two equal rows.
         X_val, y_val : array-like, optional
@@ -83,8 +75,10 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
         rows = self._read_rows(X, y, sample_weight, reset=not self._is_warm_start())
         validation = self._read_validation_rows(X_val, y_val)
         data = TrainingData(X, y, sample_weight)
+        rows, calibration = self._set_aside(rows)
         with reporting(self, self._step(rows), data, callback) as report:
             self._fit_rows(rows, validation, report)
+        self._calibrate(calibration)
         return self
 
     def _is_warm_start(self) -> bool:
@@ -97,8 +91,21 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
         X, y = read_training(self, X, y, reset)
         weight = read_weights(sample_weight, X)
         if reset:
-            self._learn_classes(y[weight > 0] if classes is None else classes)
+            self._learn_target(y[weight > 0], classes)
+            self._feature_signs()
         return self._weigh(canonical_rows(X, self._encode(y, weight), weight))
+
+    def _feature_signs(self) -> Array | None:
+        """Return the constraint of each feature, -1, 0 or 1; None if there are none."""
+        if self.monotonic_cst is None:
+            return None
+        signs: Array = check_monotonic_cst(self, self.monotonic_cst)
+        if signs.ndim != 1:
+            raise ValueError(f"monotonic_cst must have one dimension, it has {signs.ndim}")
+        if not signs.any():
+            return None
+        self._output_signs()  # refuses targets without a direction
+        return signs
 
     def _read_validation_rows(self, X_val: Any, y_val: Any) -> Rows | None:
         if X_val is None and y_val is None:
@@ -145,179 +152,3 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
         """
         check_is_fitted(self)
         save_model(self, path, extra)
-
-
-class ClassifierTask(ClassifierMixin):
-    """Targets are labels; predictions come from one score for each class."""
-
-    _score_name = "accuracy"
-
-    def _learn_classes(self, y: Any) -> None:
-        try:
-            check_classification_targets(y)
-            classes = np.unique(y)
-        except TypeError as error:
-            kinds = ", ".join(sorted({type(label).__name__ for label in y}))
-            raise TypeError(
-                f"the labels in y, of type {kinds}, cannot be used: {error}. Make them all "
-                "numbers or all text, for instance with y.astype(str)"
-            ) from None
-        if classes.size < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs rows of at least 2 classes, and y has only one "
-                f"class: {classes.tolist()[0]!r}"
-            )
-        self.classes_ = classes
-
-    def _encode(self, y: Array, weight: Array, name: str = "y") -> Array:
-        """Return the class of each row as a position in `classes_`; rows of weight 0 may err."""
-        index = np.searchsorted(self.classes_, y).clip(max=self.classes_.size - 1)
-        unknown = (self.classes_[index] != y) & (weight > 0)
-        if unknown.any():
-            raise ValueError(
-                f"{name} has a label that is not among the classes: {y[unknown].tolist()[0]!r}; "
-                f"they are {', '.join(map(repr, self.classes_.tolist()))}"
-            )
-        return index.astype(np.int32)
-
-    def _weigh(self, rows: Rows) -> Rows:
-        if self.class_weight is None:
-            return rows
-        return rows.weighed(class_weights(self.class_weight, self.classes_, rows))
-
-    def _n_outputs(self) -> int:
-        return self.classes_.size
-
-    def _learn_target_scaling(self, rows: Rows, constant: float) -> Scaling | None:
-        return None
-
-    def _error_unit(self, target: Array, weight: FloatArray) -> float:
-        return 1.0
-
-    def _loss(self) -> Loss:
-        loss = get_loss(self.loss)
-        if self.label_smoothing and loss.name != "cross_entropy":
-            raise ValueError(
-                f"label_smoothing={self.label_smoothing!r} goes with loss='cross_entropy' only, "
-                f"not with loss={loss.name!r}: use 0"
-            )
-        return CrossEntropy(self.label_smoothing) if self.label_smoothing else loss
-
-    def _mean_probabilities(self, trees: Sequence[NeuralTree], X: Array) -> FloatArray:
-        """Return the mean of the probabilities that trees give to each class."""
-        if all(tree.output_activation == "linear" for tree in trees):
-            return self._mean_outputs(trees, X, softmax=True)
-        total = np.zeros((len(X), self._n_outputs()))
-        for tree in trees:
-            shares = np.maximum(self._mean_outputs([tree], X), np.finfo(tree.dtype).tiny)
-            total += shares / shares.sum(axis=1, keepdims=True)
-        return total / len(trees)
-
-    def predict(self, X: Any) -> Array:
-        """Predict the label of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-
-        Returns
-        -------
-        array of shape (n_rows,)
-            Labels, out of `classes_`.
-        """
-        best = self._scores(self._read_features(X)).argmax(axis=1)
-        return self.classes_[best]
-
-    def predict_proba(self, X: Any) -> Array:
-        """Predict the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-
-        Returns
-        -------
-        array of shape (n_rows, n_classes)
-            Columns in the order of `classes_`.
-        """
-        return self._probabilities(self._read_features(X))
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """Predict the logarithm of the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-
-        Returns
-        -------
-        array of shape (n_rows, n_classes)
-            Columns in the order of `classes_`.
-        """
-        log_probabilities: FloatArray = log_softmax(self._scores(self._read_features(X)), axis=1)
-        return log_probabilities
-
-    def decision_function(self, X: Any) -> Array:
-        """Return the scores whose softmax is `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-
-        Returns
-        -------
-        array of shape (n_rows, n_classes), or (n_rows,) if there are two classes
-            With two classes, the score of the second less that of the first.
-        """
-        scores = self._scores(self._read_features(X))
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-
-class RegressorTask(RegressorMixin):
-    """Targets are numbers, scaled while the tree is trained."""
-
-    _score_name = "r2"
-
-    def _learn_classes(self, y: Any) -> None:
-        """Regression has none."""
-
-    def _encode(self, y: Array, weight: Array, name: str = "y") -> Array:
-        return np.asarray(y, dtype=np.float64)
-
-    def _weigh(self, rows: Rows) -> Rows:
-        return rows
-
-    def _n_outputs(self) -> int:
-        return 1
-
-    def _learn_target_scaling(self, rows: Rows, constant: float) -> Scaling | None:
-        kind = "standard" if self.output_activation == "linear" else "minmax"
-        return learn_scaling(kind, rows.y[:, np.newaxis], rows.weight, constant, "y")
-
-    def _error_unit(self, target: Array, weight: FloatArray) -> float:
-        """Return the error of always predicting the mean: what r2 compares errors with."""
-        mean = np.average(target, weights=weight)
-        return float(np.average(np.square(target - mean), weights=weight)) or 1.0
-
-    def _loss(self) -> Loss:
-        return get_loss(self.loss)
-
-    def predict(self, X: Any) -> Array:
-        """Predict the target of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-
-        Returns
-        -------
-        array of shape (n_rows,)
-        """
-        return self._values(self._read_features(X))
-
-
-def scores_of_outputs(outputs: FloatArray, tree: NeuralTree) -> FloatArray:
-    """Return a score for each class; the softmax of the scores are the probabilities."""
-    if tree.output_activation == "linear":
-        return outputs
-    return np.log(np.maximum(outputs, np.finfo(tree.dtype).tiny))  # softmax undoes the log

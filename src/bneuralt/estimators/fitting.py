@@ -25,6 +25,7 @@ from bneuralt.training import (
     train_many,
 )
 from bneuralt.tree import NeuralTree
+from bneuralt.tree.monotonic import Signs
 
 __all__ = ["TreeFit", "train_fits"]
 
@@ -46,6 +47,8 @@ class TreeFit:
     input_scaling, target_scaling : Scaling or None
     optimizer_state : OptimizerState, optional
         Continue from here.
+    signs : list of Signs, optional
+        Signs that each start has to keep.
     """
 
     starts: list[NeuralTree]
@@ -57,6 +60,7 @@ class TreeFit:
     target_scaling: Scaling | None
     optimizer_state: OptimizerState | None = None
     may_move_to: Any = None
+    signs: list[Signs] | None = None
     results: list[Any] = field(default_factory=list)  # None until a start has been trained
 
     @property
@@ -76,8 +80,9 @@ class TreeFit:
                 target_scaling=self.target_scaling,
                 optimizer_state=self.optimizer_state,
                 may_move_to=self.may_move_to,
+                signs=None if self.signs is None else self.signs[i],
             )
-            for start in self.starts
+            for i, start in enumerate(self.starts)
         ]
 
     @property

@@ -7,7 +7,7 @@ the number of threads nor the order in which trees get done changes anything.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from math import nan
 from typing import Any, ClassVar
@@ -15,9 +15,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bneuralt._typing import Array, FloatArray, IntArray
-from bneuralt.estimators.base import ClassifierTask, NeuralTreeEstimator, RegressorTask
+from bneuralt.estimators.base import NeuralTreeEstimator
 from bneuralt.estimators.callbacks import ForestState, Report, Step, describe_forest
 from bneuralt.estimators.capacity import IN_FOREST
+from bneuralt.estimators.classification import ClassifierTask
 from bneuralt.estimators.fitting import TreeFit, train_fits
 from bneuralt.estimators.parameters import (
     ForestClassifierParameters,
@@ -25,6 +26,7 @@ from bneuralt.estimators.parameters import (
     ForestRegressorParameters,
     declared,
 )
+from bneuralt.estimators.regression import RegressorTask
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor, SingleTree
 from bneuralt.tree import NeuralTree
@@ -67,7 +69,7 @@ class Forest(NeuralTreeEstimator, ForestParameters):
             if done := kept + _trained(new):
                 self.estimators_ = done
         if self._draws_rows(len(rows)):
-            self.oob_score_ = self._out_of_bag_score(rows)
+            self._judge_out_of_bag(rows)
 
     def _new_member(self, seed: int | None) -> Any:
         """Return a tree to be trained, with the parameters and the features of the forest."""
@@ -75,7 +77,7 @@ class Forest(NeuralTreeEstimator, ForestParameters):
         parameters = {name: getattr(self, name) for name in names}
         own = {"random_state": seed, "warm_start": False, "n_jobs": None, "verbose": 0}
         member = self._tree_type(**{**parameters, **own})
-        for name in ("n_features_in_", "feature_names_in_", "classes_"):
+        for name in _LEARNT_FROM_INPUT:
             if hasattr(self, name):
                 setattr(member, name, getattr(self, name))
         return member
@@ -184,23 +186,30 @@ class Forest(NeuralTreeEstimator, ForestParameters):
     def _trees(self) -> list[NeuralTree]:
         return [member.tree_ for member in self.estimators_]
 
-    def _out_of_bag_score(self, rows: Rows) -> float:
-        """Return the score of what, for each row, the trees predict that were trained without."""
+    def _judge_out_of_bag(self, rows: Rows) -> None:
+        """Judge what, for each row, the trees predict that were trained without it."""
         total, n_votes = np.zeros((len(rows), self._n_outputs())), np.zeros(len(rows))
         for member in self.estimators_:
             times = self._draw_rows(len(rows), member.random_state)
             assert times is not None
             unseen = np.flatnonzero(times == 0)
             if unseen.size:
-                total[unseen] += self._votes([member.tree_], rows.take(unseen).X)
+                total[unseen] += self._vote(member.tree_, rows.take(unseen).X)
             n_votes[unseen] += 1
         judged = np.flatnonzero(n_votes)
-        if judged.size == 0:
-            return nan
-        rows = rows.take(judged)
-        error = self._errors(total[judged] / n_votes[judged, np.newaxis], rows.y)
-        unit = self._error_unit(rows.y, rows.weight)
-        return float(1.0 - np.average(error, weights=rows.weight) / unit)
+        self.oob_score_ = nan
+        if judged.size:
+            self._use_out_of_bag(total[judged] / n_votes[judged, np.newaxis], rows.take(judged))
+
+
+#: What members have from the input of the forest's fit.
+_LEARNT_FROM_INPUT = (
+    "n_features_in_",
+    "feature_names_in_",
+    "classes_",
+    "multilabel_",
+    "n_outputs_",
+)
 
 
 def _trained(members: list[SingleTree]) -> list[SingleTree]:
@@ -229,7 +238,9 @@ class BNeuralForestClassifier(ClassifierTask, Forest, ForestClassifierParameters
     estimators_ : list of BNeuralTClassifier
         The trees.
     classes_ : array of shape (n_classes,)
-        The labels.
+        The labels; 0, 1, ... if y had several columns.
+    multilabel_ : bool
+        Whether y had several columns, each a label of its own.
     n_parameters_ : int
         Number of trainable weights of all trees together.
     n_features_in_ : int
@@ -256,14 +267,13 @@ class BNeuralForestClassifier(ClassifierTask, Forest, ForestClassifierParameters
         return self._mean_probabilities(self._trees, X)
 
     def _scores(self, X: Array) -> FloatArray:
-        return np.log(np.maximum(self._probabilities(X), np.finfo(np.float64).tiny))
+        return self._scores_of_shares(self._probabilities(X))
 
-    def _votes(self, trees: Sequence[NeuralTree], X: Array) -> FloatArray:
-        return self._mean_probabilities(trees, X)
+    def _vote(self, tree: NeuralTree, X: Array) -> FloatArray:
+        return self._mean_probabilities([tree], X)
 
-    @staticmethod
-    def _errors(votes: Array, y: Array) -> Array:
-        return votes.argmax(axis=1) != y
+    def _use_out_of_bag(self, votes: FloatArray, rows: Rows) -> None:
+        self.oob_score_ = self._accuracy(votes, rows)
 
 
 @declared
@@ -284,6 +294,11 @@ class BNeuralForestRegressor(RegressorTask, Forest, ForestRegressorParameters):
         Number of features.
     feature_names_in_ : array of shape (n_features,)
         Names of the features, if X had names that are all strings.
+    n_outputs_ : int
+        Number of columns of y.
+    calibration_ : Calibration or None
+        Residuals of the rows that were held out by `conformal`; without it, of all rows, if trees
+        are trained on a part of the rows.
     oob_score_ : float
         r2 of the predictions that, for each training row, come from the trees trained without it.
         Only if trees are trained on a part of the rows (`max_samples`, `bootstrap`).
@@ -300,12 +315,12 @@ class BNeuralForestRegressor(RegressorTask, Forest, ForestRegressorParameters):
 
     _tree_type = BNeuralTRegressor
 
-    def _values(self, X: Array) -> FloatArray:
-        return self._mean_outputs(self._trees, X)[:, 0]
+    def _vote(self, tree: NeuralTree, X: Array) -> FloatArray:
+        return self._mean_outputs([tree], X)
 
-    def _votes(self, trees: Sequence[NeuralTree], X: Array) -> FloatArray:
-        return self._mean_outputs(trees, X)
-
-    @staticmethod
-    def _errors(votes: Array, y: Array) -> Array:
-        return np.square(votes[:, 0] - y)
+    def _use_out_of_bag(self, votes: FloatArray, rows: Rows) -> None:
+        values = self._values_of(votes)
+        if len(rows) > 1:  # r2 of a single row is not defined
+            self.oob_score_ = self._score_of(values, rows.y, rows.weight)
+        if self.conformal is None:
+            self._set_calibration(values, rows)

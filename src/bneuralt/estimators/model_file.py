@@ -19,7 +19,7 @@ from bneuralt.tree.sampling import FeatureSampler
 __all__ = ["KINDS", "MODEL_FORMAT", "MODEL_VERSION", "save_model"]
 
 MODEL_FORMAT = "bneuralt-model"
-MODEL_VERSION = 2
+MODEL_VERSION = 3
 
 KINDS = (
     "BNeuralTClassifier",
@@ -50,6 +50,11 @@ def save_model(model: Any, path: str | PathLike[str], extra: dict[str, Any] | No
         "n_features": int(model.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
         "classes": _classes_to_dict(model.classes_) if hasattr(model, "classes_") else None,
+        "targets": {
+            "n_columns": int(getattr(model, "n_outputs_", 1)),
+            "multilabel": bool(getattr(model, "multilabel_", False)),
+        },
+        "calibration": _calibration_to_dict(getattr(model, "calibration_", None)),
         "trees": [_member_to_dict(member) for member in getattr(model, "estimators_", [model])],
         "extra": extra or {},
     }
@@ -65,6 +70,15 @@ def _member_to_dict(member: Any) -> dict[str, Any]:
         "n_iter": int(member.n_iter_),
         "best_epoch": None if member.best_epoch_ is None else int(member.best_epoch_),
         "tree": member.tree_.to_dict(),
+    }
+
+
+def _calibration_to_dict(calibration: Any) -> dict[str, Any] | None:
+    if calibration is None:
+        return None
+    return {
+        "residuals": calibration.residuals.tolist(),
+        "weight": calibration.weight.tolist(),
     }
 
 

@@ -5,6 +5,7 @@ Every version that was ever written stays readable; `tests/models` has files of 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 
 from bneuralt._typing import Array
 from bneuralt.estimators.forest import BNeuralForestClassifier, BNeuralForestRegressor
+from bneuralt.estimators.intervals import Calibration
 from bneuralt.estimators.model_file import KINDS, MODEL_FORMAT, MODEL_VERSION
 from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor
 from bneuralt.files import ModelFileError, check_format, check_keys, parse_json
@@ -37,6 +39,11 @@ _MODEL_KEYS = (
     *("format", "version", "bneuralt", "kind", "settings"),
     *("n_features", "feature_names", "classes", "trees", "extra"),
 )
+#: The keys of version 3, as models of earlier versions would have them.
+_NEW_IN_3: dict[str, Any] = {
+    "targets": {"n_columns": 1, "multilabel": False},
+    "calibration": None,
+}
 _MEMBER_NUMBERS = {"random_state": 2**32 - 1, "n_iter": 2**63 - 1, "best_epoch": 2**63 - 1}
 _MEMBER_KEYS = (*_MEMBER_NUMBERS, "tree")
 
@@ -82,8 +89,10 @@ def load_model(path: str | PathLike[str]) -> Any:
 
 def model_from_dict(data: Any) -> Any:
     """Return the model of a parsed file, trusting nothing."""
-    check_format(data, MODEL_FORMAT, MODEL_VERSION)
-    check_keys(data, _MODEL_KEYS, "the model")
+    version = check_format(data, MODEL_FORMAT, MODEL_VERSION)
+    check_keys(data, (*_MODEL_KEYS, *(_NEW_IN_3 if version >= 3 else ())), "the model")
+    if version < 3:
+        data = {**data, **_NEW_IN_3}
     if data["kind"] not in KINDS:
         raise ModelFileError(f'"kind" is {data["kind"]!r}, known are {", ".join(KINDS)}')
     _check_type(data, "extra", dict)
@@ -95,15 +104,67 @@ def model_from_dict(data: Any) -> Any:
     model = _CLASSES[data["kind"]]()
     _set_settings(model, data)
     _set_features(model, data)
-    if data["kind"].endswith("Classifier"):
-        model.classes_ = _classes_from_dict(data["classes"])
+    _set_targets(model, data)
     members = [model._new_member(None) if is_forest else model for _ in data["trees"]]
     for i, (member, entry) in enumerate(zip(members, data["trees"], strict=True)):
         _set_tree(member, entry, f'"trees"[{i}]')
+    _check_settings(model, data)
+    if data["calibration"] is not None:
+        model.calibration_ = _calibration_from_dict(data, model._n_outputs())
     if is_forest:
         model.estimators_ = members
     model.extra_ = data["extra"]
     return model
+
+
+def _set_targets(model: Any, data: dict[str, Any]) -> None:
+    _check_type(data, "targets", dict)
+    check_keys(data["targets"], ("n_columns", "multilabel"), '"targets"')
+    n_columns, multilabel = data["targets"]["n_columns"], data["targets"]["multilabel"]
+    if type(n_columns) is not int or n_columns < 1 or type(multilabel) is not bool:
+        raise ModelFileError(f'"targets" is {data["targets"]!r:.100}, which is not valid')
+    if data["kind"].endswith("Classifier"):
+        model.multilabel_ = multilabel
+        model.classes_ = _classes_from_dict(data["classes"])
+    else:
+        model.n_outputs_ = n_columns
+        model.calibration_ = None
+    _checked_setting(model._n_outputs)
+
+
+def _check_settings(model: Any, data: dict[str, Any]) -> None:
+    """Check what goes together: the settings among themselves, and with the targets."""
+    if data["version"] >= 3 and "loss" not in data["settings"]:
+        raise ModelFileError('"settings" lacks the key "loss", which predictions depend on')
+    _checked_setting(model._loss)
+    _checked_setting(model._feature_signs)
+
+
+def _checked_setting(read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(f'"settings" cannot be read: {error!s:.500}') from None
+
+
+def _calibration_from_dict(data: dict[str, Any], n_outputs: int) -> Calibration:
+    _check_type(data, "calibration", dict)
+    check_keys(data["calibration"], Calibration._fields, '"calibration"')
+    parts = []
+    for key, n_dimensions in (("residuals", 2), ("weight", 1)):
+        try:
+            part = np.array(data["calibration"][key], dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            part = np.array(np.nan)
+        if part.ndim != n_dimensions or part.size == 0 or not np.isfinite(part).all():
+            raise ModelFileError(f'"{key}" of "calibration" is not a list of finite numbers')
+        parts.append(part)
+    residuals, weight = parts
+    if residuals.shape != (weight.size, n_outputs) or (weight <= 0).any():
+        raise ModelFileError(
+            f'"calibration" must have {n_outputs} residuals and a positive weight for each row'
+        )
+    return Calibration(residuals, weight)
 
 
 def _set_tree(member: Any, entry: Any, where: str) -> None:
@@ -195,7 +256,7 @@ def _check_type(data: dict[str, Any], key: str, wanted: type) -> None:
 
 
 def _set_settings(model: Any, data: dict[str, Any]) -> None:
-    """Set the settings that this release knows; predictions depend on none of them."""
+    """Set the settings that this release knows."""
     _check_type(data, "settings", dict)
     known = model.get_params()
     settings = {name: value for name, value in data["settings"].items() if name in known}
@@ -205,8 +266,12 @@ def _set_settings(model: Any, data: dict[str, Any]) -> None:
                 settings[name] = read(settings[name])
         if isinstance(settings.get("class_weight"), list):
             settings["class_weight"] = _read_class_weight(settings["class_weight"])
+        if _is_list_of_pairs(settings.get("monotonic_cst")):
+            settings["monotonic_cst"] = dict(settings["monotonic_cst"])
         if isinstance(settings.get("activation"), list):
             settings["activation"] = _read_mixture(settings["activation"])
+        if isinstance(settings.get("quantiles"), list):
+            settings["quantiles"] = tuple(settings["quantiles"])
         model.set_params(**settings)
         model._validate_params()
     except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -222,6 +287,11 @@ _READERS: dict[str, Any] = {
 }
 
 
+def _is_list_of_pairs(value: Any) -> bool:
+    """Return whether this is how files hold a dict."""
+    return isinstance(value, list) and all(isinstance(e, list) and len(e) == 2 for e in value)
+
+
 def _read_mixture(entries: list[Any]) -> Any:
     """Return a list of activations, or a dict of activations with their probabilities."""
 
@@ -229,7 +299,7 @@ def _read_mixture(entries: list[Any]) -> Any:
         return get_activation(entry) if isinstance(entry, dict) else entry
 
     mixture: Any = [read(entry) for entry in entries]
-    if all(isinstance(entry, list) and len(entry) == 2 for entry in entries):
+    if _is_list_of_pairs(entries):
         mixture = {read(name): chance for name, chance in entries}
     get_activation_mixture(mixture)  # raises an error if a name or a probability is not valid
     return mixture

@@ -40,7 +40,9 @@ RandomState = int | np.random.RandomState | None
 
 #: What estimators know how to scale targets for.
 OUTPUT_ACTIVATIONS = ("linear", "sigmoid")
-ESTIMATOR_LOSSES = ("cross_entropy", "squared_error")
+#: All that some estimator takes by name; "quantile" is the pinball loss of `quantiles`.
+LOSS_OBJECTS = ("cross_entropy", "squared_error", "absolute_error", "huber", "poisson")
+LOSS_NAMES = (*LOSS_OBJECTS, "quantile")
 
 #: What `max_depth=None` and, where it matters, `leaf_probability=None` stand for.
 MAX_DEPTH = 5
@@ -66,6 +68,7 @@ class TreeParameters:
     init: str = "normal"
     init_scale: float = 2.0
     loss: str | Loss = "squared_error"
+    monotonic_cst: ArrayLike | Mapping[str, int] | None = None
     optimizer: str | Optimizer = "adam"
     learning_rate: float = 0.02
     schedule: str = "cosine"
@@ -102,6 +105,9 @@ class ClassifierParameters(TreeParameters):
 @dataclass(kw_only=True, eq=False)
 class RegressorParameters(TreeParameters):
     """Parameters of `BNeuralTRegressor`."""
+
+    quantiles: ArrayLike = (0.05, 0.5, 0.95)
+    conformal: int | float | None = None
 
     _fewest_epochs: ClassVar[int] = FEWEST_EPOCHS["regressor"]
 
@@ -246,9 +252,33 @@ PARAMETERS: dict[str, Parameter] = {
     ),
     "init_scale": Parameter([_real(0, None, "left")], "float", "See `init`."),
     "loss": Parameter(
-        [StrOptions(set(ESTIMATOR_LOSSES)), *(LOSSES[name] for name in ESTIMATOR_LOSSES)],
-        "{'cross_entropy', 'squared_error'}",
-        "What training minimises. 'cross_entropy' is for classifiers only.",
+        [StrOptions(set(LOSS_NAMES)), *(LOSSES[name] for name in LOSS_OBJECTS)],
+        "str or Loss",
+        "What training minimises. Classifiers: 'cross_entropy' or 'squared_error'; for several "
+        "labels, the former is that of each label by itself. Regressors: 'squared_error', "
+        "'absolute_error' (the median), 'huber' (less sensitive to outliers; "
+        "`bneuralt.training.losses.Huber(delta=0.5)` to choose where it becomes linear, in "
+        "standard deviations of the target), 'poisson' (counts and other numbers that are not "
+        "negative: the logarithm of the mean is learnt) or 'quantile' (see `quantiles`).",
+    ),
+    "quantiles": Parameter(
+        ["array-like", _real(0, 1, "neither")],
+        "float or sequence of float in (0, 1)",
+        "Quantiles to predict with `loss='quantile'`, all by one tree.",
+    ),
+    "conformal": Parameter(
+        [_whole(1), Interval(RealNotInt, 0, 1, closed="neither"), None],
+        "int, float in (0, 1) or None",
+        "Rows to hold out of training and to calibrate `predict_interval` on: their number, or "
+        "their share of the training rows. None: all rows are trained on.",
+    ),
+    "monotonic_cst": Parameter(
+        ["array-like", dict, None],
+        "array of shape (n_features,), dict or None",
+        "Features whose effect on the prediction (with two classes: on the probability of the "
+        "second one) must not decrease (1), must not increase (-1), or is free (0): one number for "
+        "each feature, or a dict of names of features. Guaranteed by the signs of the weights; "
+        "`bneuralt.check_monotonic` returns the proof.",
     ),
     "label_smoothing": Parameter(
         [_real(0, 1, "left")],

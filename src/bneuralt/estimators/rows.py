@@ -16,6 +16,7 @@ from functools import cached_property, partial
 from typing import Any, cast
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import is_regressor
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import validate_data
@@ -62,7 +63,7 @@ class Rows:
     ----------
     table : float64, float32 or uint8 array of shape (n, n_features), C-contiguous
         Of finite numbers. Rows that come from one another share it.
-    target : int32 array of class indices, or float64 array
+    target : int32 array of class indices, or float64 array of one or two dimensions
         Of all rows of the table.
     weight : float64 array of positive numbers
         Of these rows.
@@ -161,11 +162,18 @@ def read_training(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Array, A
 
     With `reset`, their number and names are what the estimator expects from then on.
     """
-    _refuse_many_targets(estimator, y)
     _refuse_duplicated(getattr(X, "columns", ()))
     numeric = is_regressor(estimator)
     try:
-        table, target = validate_data(estimator, X, y, reset=reset, y_numeric=numeric, **_TABLE)
+        table, target = validate_data(
+            estimator,
+            X,
+            y,
+            reset=reset,
+            y_numeric=numeric,
+            multi_output=_has_several_columns(y),
+            **_TABLE,
+        )
     except ValueError as error:
         if "could not convert string" in str(error):
             raise ValueError(
@@ -173,6 +181,8 @@ def read_training(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Array, A
                 "sklearn.preprocessing.OneHotEncoder as a step of a pipeline."
             ) from None
         raise
+    if issparse(target):
+        target = target.toarray()
     return checked_table(table, refuse=partial(refuse_not_finite, estimator)).X, target
 
 
@@ -225,15 +235,11 @@ def class_weights(class_weight: Any, classes: Array, rows: Rows) -> Array:
     return factor
 
 
-def _refuse_many_targets(estimator: Any, y: Any) -> None:
-    shape: tuple[int, ...] = np.shape(y) if isinstance(y, list) else getattr(y, "shape", ())
-    if len(shape) == 2 and shape[1] > 1:
-        name = type(estimator).__name__
-        wrapper = f"MultiOutput{'Regressor' if is_regressor(estimator) else 'Classifier'}"
-        raise ValueError(
-            f"y has {shape[1]} columns, and {name} predicts a single target: use "
-            f"sklearn.multioutput.{wrapper}({name}()), which fits one model for each column."
-        )
+def _has_several_columns(y: Any) -> bool:
+    """Return whether y is a table; one of a single column is read as a plain target."""
+    is_sequence = isinstance(y, (list, tuple)) and len(y) > 0 and np.ndim(y[0]) == 1
+    shape: tuple[int, ...] = (len(y), len(y[0])) if is_sequence else getattr(y, "shape", ())
+    return len(shape) == 2 and shape[1] > 1
 
 
 def refuse_not_finite(estimator: Any, X: Array, row: int, column: int) -> ValueError:
@@ -306,8 +312,13 @@ def _hash_rows(X: Array, y: Array) -> Array:
 
     rest = np.zeros((len(X), 16), dtype=np.uint8)  # what is left of the row, and the target
     rest[:, :n_rest] = content[:, 8 * n_words :]
-    rest[:, 8 : 8 + y.itemsize] = y.view(np.uint8).reshape(len(y), -1)
+    first = np.ascontiguousarray(y.reshape(len(y), -1)[:, 0])
+    rest[:, 8 : 8 + y.itemsize] = first.view(np.uint8).reshape(len(y), -1)
     hashes = _folded(rest.view(np.uint64)) @ keys[n_words:]
+    if y.ndim == 2:  # the other targets
+        others = np.ascontiguousarray(y[:, 1:]).view(np.uint64)
+        more_keys = _mixed(np.arange(others.shape[1], dtype=np.uint64) + keys[-1]) | np.uint64(1)
+        hashes += _folded(others) @ more_keys
 
     n_rows = max(1, 100_000 // max(1, n_words))  # as many as stay in the cache
     for start in range(0, len(X), n_rows):
@@ -340,8 +351,9 @@ def _rank_by_content(X: Array, y: Array) -> Array:
 def hold_out(rows: Rows, fraction: float, rng: np.random.Generator) -> tuple[Rows, Rows | None]:
     """Split rows into training rows and validation rows.
 
-    Every class, or every range of a numeric target, gives its share. Each class keeps at least
-    one training row. Where that makes no sense, a `TinyDataWarning` says what is done instead.
+    Every class, or every range of a numeric target, gives its share; with several targets, rows are
+    drawn at random. Each class keeps at least one training row. Where that makes no sense, a
+    `TinyDataWarning` says what is done instead.
     """
     n_rows = len(rows)
     if n_rows < FEWEST_ROWS_TO_SPLIT:
@@ -354,7 +366,8 @@ def hold_out(rows: Rows, fraction: float, rng: np.random.Generator) -> tuple[Row
         )
         return rows, None
     # Sorted by target, at random among equals, every k-th row is held out.
-    by_target = np.lexsort((rng.random(n_rows), rows.y))
+    key = rows.y if rows.y.ndim == 1 else np.zeros(n_rows)
+    by_target = np.lexsort((rng.random(n_rows), key))
     n_held = min(max(1, round(fraction * n_rows)), n_rows - 1)
     held = np.zeros(n_rows, dtype=bool)
     held[by_target[((np.arange(n_held) + rng.random()) * n_rows / n_held).astype(np.intp)]] = True

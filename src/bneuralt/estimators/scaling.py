@@ -111,8 +111,8 @@ def fold(tree: NeuralTree, inputs: Scaling | None, target: Scaling | None) -> Ne
     inputs : Scaling or None
         How the features were scaled.
     target : Scaling or None
-        How the target of a regression was scaled. A linear output takes it up; above any other
-        one goes a new root, which is linear.
+        How the targets of a regression were scaled, one for all outputs or one for each. A linear
+        output takes it up; above any other one goes a new root, which is linear.
     """
     folded = tree.astype(np.float64)
     if inputs is not None:
@@ -120,8 +120,9 @@ def fold(tree: NeuralTree, inputs: Scaling | None, target: Scaling | None) -> Ne
     if target is not None:
         if folded.output_activation != "linear":
             folded = _with_linear_root(folded)
-        (offset,), (factor,) = target
-        folded = folded.with_output_scaling(offset, 1.0 / factor if factor else 0.0)
+        varies = target.factor != 0.0
+        factor = np.where(varies, 1.0 / np.where(varies, target.factor, 1.0), 0.0)
+        folded = folded.with_output_scaling(target.offset, factor)
     fits = all(scaling.fits_float32 for scaling in (inputs, target) if scaling is not None)
     if target is not None and not target.factor.all():
         fits = fits and _is_float32(target.offset)  # a constant is predicted as it was given
@@ -135,22 +136,18 @@ def _is_float32(values: FloatArray) -> bool:
 
 
 def _with_linear_root(tree: NeuralTree) -> NeuralTree:
-    """Put a linear root above the root of a regression tree, which becomes its only child."""
+    """Put a linear root above each output of a tree, which becomes its only child."""
+    k = tree.n_outputs
     return NeuralTree(
         tree.n_inputs,
-        1,
-        parent=np.concatenate([[-1], tree.parent + 1]),
-        activation=np.concatenate([[activation_code("linear")], tree.activation]),
-        leaf_parent=tree.leaf_parent + 1,
+        k,
+        parent=np.concatenate([np.full(k, -1), np.arange(k), tree.parent[k:] + k]),
+        activation=np.concatenate([np.full(k, activation_code("linear")), tree.activation]),
+        leaf_parent=tree.leaf_parent + k,
         leaf_input=tree.leaf_input,
         parameters=np.concatenate(
-            [
-                [0.0],
-                tree.bias,
-                [1.0],
-                tree.parameters[tree.bias.size :],
-            ]  # the root's edge comes first
-        ),
+            [np.zeros(k), tree.bias, np.ones(k), tree.parameters[tree.bias.size :]]
+        ),  # the edges of the roots come first
         activation_parameters=tree.activation_parameters,
         trains_activations=tree.trains_activations,
     )

@@ -16,14 +16,10 @@ import numpy as np
 
 from bneuralt._sklearn import fit_context
 from bneuralt._typing import Array, FloatArray
-from bneuralt.estimators.base import (
-    ClassifierTask,
-    NeuralTreeEstimator,
-    RegressorTask,
-    scores_of_outputs,
-)
+from bneuralt.estimators.base import NeuralTreeEstimator
 from bneuralt.estimators.callbacks import Report, Step, describe_epoch
 from bneuralt.estimators.capacity import SINGLE_TREE, Capacity, batch_size, n_epochs
+from bneuralt.estimators.classification import ClassifierTask
 from bneuralt.estimators.fitting import TreeFit, train_fits
 from bneuralt.estimators.parameters import (
     LEAF_PROBABILITY,
@@ -33,11 +29,13 @@ from bneuralt.estimators.parameters import (
     RegressorParameters,
     declared,
 )
+from bneuralt.estimators.regression import RegressorTask
 from bneuralt.estimators.rows import Rows, hold_out
 from bneuralt.estimators.scaling import fold, learn_scaling
 from bneuralt.training import EpochState, OptimizerState, TrainingSettings
 from bneuralt.training.losses import check_loss
 from bneuralt.tree import NeuralTree
+from bneuralt.tree.monotonic import Signs, node_signs, reflected
 from bneuralt.tree.sampling import FeatureSampler
 
 __all__ = ["PAPER_SETTINGS", "BNeuralTClassifier", "BNeuralTRegressor"]
@@ -52,6 +50,7 @@ class SingleTree(NeuralTreeEstimator):
     history_: dict[str, FloatArray]
     _trained_tree: NeuralTree  # as it came out of training: for scaled features
     _optimizer_state: OptimizerState | None
+    _node_signs: Array | None = None  # of the trained tree, where effects are constrained
     _fewest_epochs: ClassVar[int]
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -61,6 +60,10 @@ class SingleTree(NeuralTreeEstimator):
     def n_parameters_(self) -> int:
         """Number of trainable weights of the tree."""
         return self.tree_.n_parameters
+
+    @property
+    def _trees(self) -> list[NeuralTree]:
+        return [self.tree_]
 
     def _step(self, rows: Rows) -> Step:
         n_times = (1 if self._is_warm_start() else self.n_init) + (self.early_stopping == "refit")
@@ -120,6 +123,7 @@ class SingleTree(NeuralTreeEstimator):
         seed: int,
         optimizer_state: OptimizerState | None = None,
     ) -> TreeFit:
+        starts, signs = self._constrained(starts)
         return TreeFit(
             starts,
             rows,
@@ -130,7 +134,25 @@ class SingleTree(NeuralTreeEstimator):
             self._target_scaling,
             optimizer_state,
             self._may_move_to(rows),
+            signs,
         )
+
+    def _constrained(self, starts: list[NeuralTree]) -> tuple[list[NeuralTree], list[Signs] | None]:
+        """Return starts that meet `monotonic_cst`, and the signs that they have to keep.
+
+        The edges keep the signs they were drawn with, which decide those of the leaves. A tree that
+        is trained further keeps the signs it had.
+        """
+        features = self._feature_signs()
+        if features is None:
+            return starts, None
+        outputs = self._output_signs()
+        if self.__sklearn_is_fitted__() and starts[0] is getattr(self, "_trained_tree", None):
+            known = self._node_signs
+            nodes = node_signs(starts[0], outputs) if known is None else known
+            return starts, [Signs(nodes, features)]
+        signs = [Signs(node_signs(tree, outputs), features) for tree in starts]
+        return [reflected(*pair) for pair in zip(starts, signs, strict=True)], signs
 
     def _train(self, fit: TreeFit, report: Report | None) -> None:
         """Train one tree and keep it, also if Ctrl-C cuts it short."""
@@ -165,6 +187,7 @@ class SingleTree(NeuralTreeEstimator):
         """Make the best result what this estimator is from now on."""
         result = fit.result
         self._trained_tree = result.tree
+        self._node_signs = None if fit.signs is None else fit.signs[fit.best].node
         self._optimizer_state = None
         self.tree_ = self._fold(result.tree)
         self.n_iter_ = result.n_epochs
@@ -286,7 +309,7 @@ class SingleTree(NeuralTreeEstimator):
         return None if tree is None else {"tree_": self._fold(tree)}
 
     def _fold(self, tree: NeuralTree) -> NeuralTree:
-        return fold(tree, self._input_scaling, self._target_scaling)
+        return fold(tree, self._input_scaling, self._output_scaling())
 
     def _last_tree(self) -> NeuralTree:
         if not hasattr(self, "_trained_tree"):
@@ -298,6 +321,11 @@ class SingleTree(NeuralTreeEstimator):
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
         """Train for one epoch with the scaling of the first call, at a constant rate."""
+        if getattr(self, "conformal", None) is not None:
+            raise ValueError(
+                f"conformal={self.conformal!r} holds out rows of a whole table, partial_fit does "
+                "not see one: use fit, or conformal=None"
+            )
         is_first = not self.__sklearn_is_fitted__()
         rows = self._read_rows(X, y, sample_weight, is_first, classes)
         seed, n_before, earlier, state = self._draw_seed(), 0, {}, None
@@ -340,7 +368,9 @@ class BNeuralTClassifier(ClassifierTask, SingleTree, ClassifierParameters):
         The trained tree; it works on raw features. `tree_.forward(X)` gives the scores of the
         classes without any checks or conversions by scikit-learn.
     classes_ : array of shape (n_classes,)
-        The labels.
+        The labels; 0, 1, ... if y had several columns.
+    multilabel_ : bool
+        Whether y had several columns, each a label of its own.
     n_parameters_ : int
         Number of trainable weights.
     n_features_in_ : int
@@ -407,8 +437,7 @@ class BNeuralTClassifier(ClassifierTask, SingleTree, ClassifierParameters):
         return self._partial_fit(X, y, sample_weight, classes)
 
     def _scores(self, X: Array) -> FloatArray:
-        outputs = self._mean_outputs([self.tree_], X)
-        return scores_of_outputs(outputs, self.tree_)
+        return self._scores_of(self._mean_outputs([self.tree_], X), self.tree_)
 
     def _probabilities(self, X: Array) -> FloatArray:
         return self._mean_probabilities([self.tree_], X)
@@ -427,7 +456,12 @@ class BNeuralTRegressor(RegressorTask, SingleTree, RegressorParameters):
     ----------
     tree_ : NeuralTree
         The trained tree, from raw features to the target in its own units. `tree_.forward(X)`
-        predicts without any checks or conversions by scikit-learn.
+        predicts without any checks or conversions by scikit-learn; with ``loss="poisson"`` its
+        outputs are logarithms, with ``loss="quantile"`` they are not sorted.
+    n_outputs_ : int
+        Number of columns of y.
+    calibration_ : Calibration or None
+        Residuals of the rows that were held out by `conformal`.
     n_parameters_ : int
         Number of trainable weights.
     n_features_in_ : int
@@ -463,7 +497,7 @@ class BNeuralTRegressor(RegressorTask, SingleTree, RegressorParameters):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
+        y : array-like of shape (n_rows,) or (n_rows, n_outputs)
         sample_weight : array-like of shape (n_rows,), optional
 
         Returns
@@ -471,6 +505,3 @@ class BNeuralTRegressor(RegressorTask, SingleTree, RegressorParameters):
         self
         """
         return self._partial_fit(X, y, sample_weight)
-
-    def _values(self, X: Array) -> FloatArray:
-        return self._mean_outputs([self.tree_], X)[:, 0]

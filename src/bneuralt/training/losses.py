@@ -17,6 +17,7 @@ __all__ = [
     "LOSSES",
     "NAMES",
     "AbsoluteError",
+    "BinaryCrossEntropy",
     "CrossEntropy",
     "Huber",
     "Loss",
@@ -58,6 +59,7 @@ AbsoluteError = LOSSES["absolute_error"]
 Huber = LOSSES["huber"]
 Pinball = LOSSES["pinball"]
 Poisson = LOSSES["poisson"]
+BinaryCrossEntropy = LOSSES["binary_cross_entropy"]
 
 NAMES: tuple[str, ...] = tuple(LOSSES)
 

@@ -30,6 +30,7 @@ from bneuralt.training.results import (
     TrainingResult,
 )
 from bneuralt.training.settings import TrainingSettings
+from bneuralt.tree.monotonic import Signs
 from bneuralt.tree.neural_tree import NeuralTree
 
 __all__ = ["TrainingJob", "epoch_order", "gradient", "train", "train_many"]
@@ -66,6 +67,9 @@ class TrainingJob:
         Continue where an earlier training ended.
     may_move_to : bool array of shape (n_inputs,), optional
         The inputs that leaves may move to, where they move; all by default.
+    signs : Signs, optional
+        Signs that weights must have (`bneuralt.tree.monotonic`): a weight that an update takes to
+        the other side of 0 becomes 0.
     """
 
     tree: NeuralTree
@@ -79,6 +83,7 @@ class TrainingJob:
     target_scaling: OffsetAndFactor | None = None
     optimizer_state: OptimizerState | None = None
     may_move_to: ArrayLike | None = None
+    signs: Signs | None = None
 
 
 def train(
@@ -421,10 +426,13 @@ def _as_targets(y: ArrayLike, name: str, task: _Task) -> Array:
     if target.ndim not in (1, 2):
         raise ValueError(f"{name} must have one dimension, or two, it has {target.ndim}")
     numbers = _as_numbers(target, name, task.target_dtypes)
-    if task.loss.entry.needs_nonnegative_targets and numbers.size and numbers.min() < 0:
+    low, high = task.loss.entry.lowest_target, task.loss.entry.highest_target
+    outside = (numbers < low) | (numbers > high)
+    if outside.any():
+        wanted = "that are not negative" if np.isinf(high) else f"from {low:g} to {high:g}"
         raise ValueError(
-            f"{name} has the value {numbers.min():g}: loss={task.loss.name!r} needs targets that "
-            "are not negative"
+            f"{name} has the value {numbers[outside][0]:g}: loss={task.loss.name!r} needs targets "
+            f"{wanted}"
         )
     return numbers
 
@@ -503,6 +511,8 @@ def _prepare(
         None if state is None else state.values,
         0 if state is None else state.step,
         None if job.may_move_to is None else np.asarray(job.may_move_to, dtype=np.uint8),
+        None if job.signs is None else job.signs.node,
+        None if job.signs is None else job.signs.input,
     )
 
 

@@ -1,0 +1,272 @@
+"""Classification: labels as what a tree can learn, and predictions from its outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, log_expit, log_softmax, logit
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+from bneuralt._typing import Array, FloatArray
+from bneuralt.estimators.rows import Rows, class_weights
+from bneuralt.estimators.scaling import Scaling
+from bneuralt.training.losses import BinaryCrossEntropy, CrossEntropy, Loss, get_loss
+from bneuralt.tree import NeuralTree
+
+__all__ = ["ClassifierTask"]
+
+CLASSIFICATION_LOSSES = ("cross_entropy", "squared_error")
+
+
+class ClassifierTask(ClassifierMixin):
+    """Targets are labels; predictions come from one score for each class.
+
+    With several columns, each is a label of its own that a row has (1) or has not (0), and gets a
+    probability of its own.
+    """
+
+    _score_name = "accuracy"
+    multilabel_: bool
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def _learn_target(self, y: Any, classes: Any = None) -> None:
+        self.multilabel_ = y.ndim == 2
+        if self.multilabel_:
+            self._learn_labels(y, classes)
+        else:
+            self._learn_classes(y if classes is None else classes)
+
+    def _learn_labels(self, y: Array, classes: Any) -> None:
+        if type_of_target(y, "y") != "multilabel-indicator":
+            name = type(self).__name__
+            raise ValueError(
+                f"y has {y.shape[1]} columns that are not all 0 and 1: for several columns of "
+                f"classes, use sklearn.multioutput.MultiOutputClassifier({name}()), which fits one "
+                "model for each column"
+            )
+        self.classes_ = np.arange(y.shape[1])
+        if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(
+                f"classes={np.unique(classes).tolist()!r} do not go with the {y.shape[1]} columns "
+                f"of y: use classes=range({y.shape[1]})"
+            )
+        if self.class_weight is not None:
+            raise ValueError(
+                f"class_weight={self.class_weight!r} is for rows of one class each, and y has "
+                f"{y.shape[1]} columns: use sample_weight"
+            )
+
+    def _learn_classes(self, y: Any) -> None:
+        try:
+            check_classification_targets(y)
+            classes = np.unique(y)
+        except TypeError as error:
+            kinds = ", ".join(sorted({type(label).__name__ for label in y}))
+            raise TypeError(
+                f"the labels in y, of type {kinds}, cannot be used: {error}. Make them all "
+                "numbers or all text, for instance with y.astype(str)"
+            ) from None
+        if classes.size < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs rows of at least 2 classes, and y has only one "
+                f"class: {classes.tolist()[0]!r}"
+            )
+        self.classes_ = classes
+
+    def _encode(self, y: Array, weight: Array, name: str = "y") -> Array:
+        """Return the class of each row as a position in `classes_`; rows of weight 0 may err.
+
+        With several labels: a number for each label, 0 or 1.
+        """
+        if y.ndim == 2 or self.multilabel_:
+            n_columns, n_labels = y.shape[1:] or (1,), (self._n_outputs(),)
+            if not self.multilabel_ or n_columns != n_labels:
+                needed = n_labels[0] if self.multilabel_ else 1
+                raise ValueError(
+                    f"{name} has {n_columns[0]} columns, the model was trained with {needed}"
+                )
+            if not np.isin(y, (0, 1)).all():
+                raise ValueError(f"{name} must be 0 or 1 in all its {n_columns[0]} columns")
+            return np.ascontiguousarray(y, dtype=np.float64)
+        index = np.searchsorted(self.classes_, y).clip(max=self.classes_.size - 1)
+        unknown = (self.classes_[index] != y) & (weight > 0)
+        if unknown.any():
+            raise ValueError(
+                f"{name} has a label that is not among the classes: {y[unknown].tolist()[0]!r}; "
+                f"they are {', '.join(map(repr, self.classes_.tolist()))}"
+            )
+        return index.astype(np.int32)
+
+    def _weigh(self, rows: Rows) -> Rows:
+        if self.class_weight is None:
+            return rows
+        return rows.weighed(class_weights(self.class_weight, self.classes_, rows))
+
+    def _n_outputs(self) -> int:
+        return self.classes_.size
+
+    def _output_signs(self) -> tuple[int, ...]:
+        """Return whether the probability of the second class rises or falls with each output."""
+        if self.multilabel_ or self.classes_.size > 2:
+            raise ValueError(
+                f"monotonic_cst needs two classes, y has {self.classes_.size} "
+                f"{'columns' if self.multilabel_ else 'classes'}: constraints are on the "
+                "probability of the second class"
+            )
+        return (-1, 1)
+
+    def _learn_target_scaling(self, rows: Rows, constant: float) -> Scaling | None:
+        return None
+
+    def _output_scaling(self) -> Scaling | None:
+        return None
+
+    def _set_aside(self, rows: Rows) -> tuple[Rows, Rows | None]:
+        return rows, None
+
+    def _calibrate(self, rows: Rows | None) -> None:
+        """Probabilities need no calibration rows."""
+
+    def _error_unit(self, target: Array, weight: FloatArray) -> float:
+        return 1.0
+
+    def _loss(self) -> Loss:
+        loss = get_loss(self.loss)
+        if loss.name not in CLASSIFICATION_LOSSES:
+            raise ValueError(
+                f"loss={self.loss!r} is for regressors: {type(self).__name__} takes "
+                f"{' or '.join(map(repr, CLASSIFICATION_LOSSES))}"
+            )
+        if self.label_smoothing and loss.name != "cross_entropy":
+            raise ValueError(
+                f"label_smoothing={self.label_smoothing!r} goes with loss='cross_entropy' only, "
+                f"not with loss={loss.name!r}: use 0"
+            )
+        if self.label_smoothing:
+            loss = CrossEntropy(self.label_smoothing)
+        if not self.multilabel_:
+            return loss
+        if loss.name == "cross_entropy":
+            return BinaryCrossEntropy(*loss.values)
+        if self.output_activation != "sigmoid":
+            raise ValueError(
+                "loss='squared_error' with several labels needs output_activation='sigmoid', not "
+                f"{self.output_activation!r}: outputs must be probabilities"
+            )
+        return loss
+
+    def _mean_probabilities(self, trees: Sequence[NeuralTree], X: Array) -> FloatArray:
+        """Return the mean of the probabilities that trees give to each class."""
+        if self.multilabel_:
+            total = np.zeros((len(X), self._n_outputs()))
+            for tree in trees:
+                total += expit(self._scores_of(self._mean_outputs([tree], X), tree))
+            return total / len(trees)
+        if all(tree.output_activation == "linear" for tree in trees):
+            return self._mean_outputs(trees, X, softmax=True)
+        total = np.zeros((len(X), self._n_outputs()))
+        for tree in trees:
+            shares = np.maximum(self._mean_outputs([tree], X), np.finfo(tree.dtype).tiny)
+            total += shares / shares.sum(axis=1, keepdims=True)
+        return total / len(trees)
+
+    def _scores_of(self, outputs: FloatArray, tree: NeuralTree) -> FloatArray:
+        """Return a score for each class, whose softmax are the probabilities.
+
+        With several labels, the sigmoid of each score is the probability of the label.
+        """
+        if tree.output_activation == "linear":
+            return outputs
+        if self.multilabel_:
+            return self._scores_of_shares(outputs)
+        return np.log(np.maximum(outputs, np.finfo(tree.dtype).tiny))  # softmax undoes the log
+
+    def _scores_of_shares(self, shares: FloatArray) -> FloatArray:
+        """Return the scores that these probabilities come from."""
+        if self.multilabel_:
+            low, high = np.finfo(np.float64).tiny, 1 - np.finfo(np.float64).epsneg
+            scores: FloatArray = logit(np.clip(shares, low, high))
+            return scores
+        return np.log(np.maximum(shares, np.finfo(np.float64).tiny))
+
+    def _accuracy(self, shares: FloatArray, rows: Rows) -> float:
+        """Return the share of labels that are right if the probabilities are these."""
+        if self.multilabel_:
+            right = np.mean((shares > 0.5) == (rows.y > 0.5), axis=1)
+        else:
+            right = shares.argmax(axis=1) == rows.y
+        return float(np.average(right, weights=rows.weight))
+
+    def predict(self, X: Any) -> Array:
+        """Predict the label of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        array of shape (n_rows,), or (n_rows, n_labels) if y had several columns
+            Labels, out of `classes_`; or 1 for each label that the row has, 0 elsewhere.
+        """
+        scores = self._scores(self._read_features(X))
+        if self.multilabel_:
+            return (scores > 0).astype(np.int64)
+        return self.classes_[scores.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> Array:
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Columns in the order of `classes_`. If y had several columns: the probability of each
+            label, independent of the others.
+        """
+        return self._probabilities(self._read_features(X))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Predict the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Columns in the order of `classes_`.
+        """
+        scores = self._scores(self._read_features(X))
+        log_probabilities: FloatArray = (
+            log_expit(scores) if self.multilabel_ else log_softmax(scores, axis=1)
+        )
+        return log_probabilities
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the scores whose softmax (with several labels: sigmoid) is `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes), or (n_rows,) if there are two classes
+            With two classes, the score of the second less that of the first.
+        """
+        scores = self._scores(self._read_features(X))
+        if self.multilabel_ or scores.shape[1] != 2:
+            return scores
+        return scores[:, 1] - scores[:, 0]

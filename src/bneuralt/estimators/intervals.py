@@ -1,0 +1,139 @@
+"""Conformal prediction intervals: how far predictions were off on rows that were not trained on.
+
+If n such rows and a new row are drawn alike, the error of the new row is among the k smallest of
+the n + 1 errors with probability k / (n + 1). So an interval that reaches as far as the k-th
+smallest error of the n rows, k = ceil((n + 1) * coverage), has that coverage, whatever the model
+(Vovk et al., 2005). With quantiles, the error is how far the target is outside of two of them
+(Romano, Patterson and Candes, 2019).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bneuralt._typing import Array, FloatArray
+from bneuralt.estimators.rows import Rows
+
+__all__ = [
+    "Calibration",
+    "calibrated_interval",
+    "hold_out_for_calibration",
+    "pinball",
+    "weighted_quantile",
+]
+
+
+class Calibration(NamedTuple):
+    """Residuals of predictions on rows that were not trained on.
+
+    Attributes
+    ----------
+    residuals : array of shape (n_rows, n_outputs)
+        Target less prediction.
+    weight : array of shape (n_rows,)
+        How many rows each of them stands for.
+    """
+
+    residuals: FloatArray
+    weight: FloatArray
+
+
+def hold_out_for_calibration(rows: Rows, share: float | int, seed: int) -> tuple[Rows, Rows]:
+    """Split rows at random into those to train on and those to calibrate intervals with."""
+    n_held = round(share * len(rows)) if isinstance(share, float) else int(share)
+    if not 1 <= n_held < len(rows):
+        raise ValueError(
+            f"conformal={share!r} leaves {len(rows) - n_held} of {len(rows)} different rows for "
+            f"training and {n_held} for calibration: both need at least one"
+        )
+    order = np.random.default_rng([2, seed]).permutation(len(rows))
+    return rows.take(np.sort(order[n_held:])), rows.take(np.sort(order[:n_held]))
+
+
+def calibrated_interval(
+    values: FloatArray,
+    spread: FloatArray,
+    calibration: Calibration,
+    coverage: float,
+    quantiles: FloatArray | None = None,
+) -> FloatArray:
+    """Return lower and upper ends, an array of shape (n_rows, 2, n_targets).
+
+    Parameters
+    ----------
+    values : array of shape (n_rows, n_outputs)
+        Predictions.
+    spread : array of shape (n_rows, n_outputs)
+        What residuals are in proportion to; those of the calibration are divided by it already.
+    calibration : Calibration
+    coverage : float
+    quantiles : array of shape (n_outputs,), optional
+        The outputs are these quantiles of one target.
+
+    Examples
+    --------
+    >>> calibration = Calibration(np.array([[-1.0], [3.0], [2.0]]), np.ones(3))
+    >>> values = np.array([[10.0]])
+    >>> calibrated_interval(values, np.ones((1, 1)), calibration, 0.5)[:, :, 0]
+    array([[ 8., 12.]])
+    """
+    if isinstance(coverage, bool) or not isinstance(coverage, (int, float, np.number)):
+        raise TypeError(f"coverage must be a number between 0 and 1, got {coverage!r}")
+    if not 0 < coverage < 1:
+        raise ValueError(f"coverage must be between 0 and 1, got {coverage!r}")
+    residuals, weight = calibration
+    low = high = np.arange(values.shape[1])
+    if quantiles is not None:
+        low = np.array([np.abs(quantiles - (1 - coverage) / 2).argmin()])
+        high = np.array([np.abs(quantiles - (1 + coverage) / 2).argmin()])
+    errors = np.maximum(-residuals[:, low], residuals[:, high])
+    reach = np.array([_reach(column, weight, coverage) for column in errors.T])
+    ends = np.stack(
+        [values[:, low] - reach * spread[:, low], values[:, high] + reach * spread[:, high]], axis=1
+    )
+    # Where quantiles are moved towards each other by more than their distance, a point is left.
+    crossed = ends[:, 0] > ends[:, 1]
+    return np.where(crossed[:, np.newaxis], ends.mean(axis=1, keepdims=True), ends)
+
+
+def _reach(errors: FloatArray, weight: FloatArray, coverage: float) -> float:
+    """Return the error that a new row stays below with the given probability."""
+    total = weight.sum()
+    needed = coverage * (total + 1)
+    if needed > total * (1 + 1e-12):
+        least = int(np.ceil(coverage / (1 - coverage) - 1e-9))
+        raise ValueError(
+            f"coverage={coverage!r} needs {least} rows to calibrate on, there are {total:g}: hold "
+            "out more rows in fit, or ask for less"
+        )
+    order = errors.argsort()
+    place = np.searchsorted(weight[order].cumsum(), needed * (1 - 1e-12))
+    return float(errors[order[min(place, errors.size - 1)]])
+
+
+def weighted_quantile(values: FloatArray, weight: FloatArray, quantile: float) -> float:
+    """Return the smallest value that this share of the weight is at or below.
+
+    Examples
+    --------
+    >>> weighted_quantile(np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 2.0]), 0.5)
+    2.0
+    """
+    order = values.argsort()
+    total = weight[order].cumsum()
+    place = np.searchsorted(total, quantile * total[-1])
+    return float(values[order[min(place, values.size - 1)]])
+
+
+def pinball(target: Array, predicted: FloatArray, quantiles: FloatArray) -> FloatArray:
+    """Return the pinball loss of each row and quantile.
+
+    Examples
+    --------
+    >>> pinball(np.array([1.0]), np.array([[0.0, 3.0]]), np.array([0.1, 0.9]))
+    array([[0.1, 0.2]])
+    """
+    difference = target[:, np.newaxis] - predicted
+    return np.maximum(quantiles * difference, (quantiles - 1) * difference)

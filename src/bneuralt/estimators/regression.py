@@ -1,0 +1,275 @@
+"""Regression: numbers as what a tree can learn, and predictions from its outputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from bneuralt._typing import Array, FloatArray
+from bneuralt.estimators.intervals import (
+    Calibration,
+    calibrated_interval,
+    hold_out_for_calibration,
+    pinball,
+    weighted_quantile,
+)
+from bneuralt.estimators.rows import Rows
+from bneuralt.estimators.scaling import Scaling, learn_scaling
+from bneuralt.training.losses import Loss, Pinball, get_loss
+
+__all__ = ["RegressorTask"]
+
+REGRESSION_LOSSES = ("squared_error", "absolute_error", "huber", "poisson", "quantile")
+MOST_QUANTILES = 64
+
+
+class RegressorTask(RegressorMixin):
+    """Targets are numbers, scaled while the tree is trained."""
+
+    _score_name = "r2"
+    n_outputs_: int
+    calibration_: Calibration | None
+    _target_scaling: Scaling | None
+    _calibration_seed: int | None = None  # warm starts hold out the same rows
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    # -- targets -------------------------------------------------------------------------
+
+    def _learn_target(self, y: Array, classes: Any = None) -> None:
+        self.n_outputs_ = y.shape[1] if y.ndim == 2 else 1
+        if self._is_quantile() and self.n_outputs_ > 1:
+            raise ValueError(
+                f"loss='quantile' takes a single target, y has {self.n_outputs_} columns: use "
+                "sklearn.multioutput.MultiOutputRegressor, or another loss"
+            )
+
+    def _encode(self, y: Array, weight: Array, name: str = "y") -> Array:
+        n_columns = y.shape[1] if y.ndim == 2 else 1
+        if n_columns != self.n_outputs_:
+            raise ValueError(
+                f"{name} has {n_columns} columns, the model was trained with {self.n_outputs_}"
+            )
+        target = np.ascontiguousarray(y, dtype=np.float64)
+        if self._is_poisson() and target.min() < 0:
+            raise ValueError(
+                f"{name} has the value {target.min():g}: loss='poisson' needs targets that are not "
+                "negative"
+            )
+        return target
+
+    def _weigh(self, rows: Rows) -> Rows:
+        return rows
+
+    def _n_outputs(self) -> int:
+        return self._quantiles().size if self._is_quantile() else self.n_outputs_
+
+    def _output_signs(self) -> tuple[int, ...]:
+        """Return whether the prediction rises or falls with each output."""
+        if self.n_outputs_ > 1:
+            raise ValueError(
+                f"monotonic_cst needs a single target, y has {self.n_outputs_} columns: use "
+                "sklearn.multioutput.MultiOutputRegressor"
+            )
+        return (1,) * self._n_outputs()
+
+    def _learn_target_scaling(self, rows: Rows, constant: float) -> Scaling | None:
+        target = rows.y.reshape(len(rows), -1)
+        if self._is_poisson():
+            mean = np.average(target, axis=0, weights=rows.weight)
+            if not mean.all():
+                raise ValueError("y is 0 in all rows: loss='poisson' needs some that are positive")
+            return Scaling(np.zeros(mean.size), 1.0 / mean)
+        kind = "standard" if self.output_activation == "linear" else "minmax"
+        return learn_scaling(kind, target, rows.weight, constant, "y")
+
+    def _output_scaling(self) -> Scaling | None:
+        """Return the scaling that is folded into the outputs of the tree."""
+        if self._target_scaling is None or not self._is_poisson():
+            return self._target_scaling
+        factor = self._target_scaling.factor  # the outputs are logarithms: factors are added
+        return Scaling(-np.log(factor), np.ones(factor.size))
+
+    # -- losses --------------------------------------------------------------------------
+
+    def _is_quantile(self) -> bool:
+        return isinstance(self.loss, str) and self.loss == "quantile"
+
+    def _is_poisson(self) -> bool:
+        return not self._is_quantile() and get_loss(self.loss).name == "poisson"
+
+    def _loss(self) -> Loss:
+        if self._is_quantile():
+            return Pinball(self._quantiles().tolist())
+        loss = get_loss(self.loss)
+        if loss.name not in REGRESSION_LOSSES:
+            raise ValueError(
+                f"loss={self.loss!r} is for classifiers: {type(self).__name__} takes one of "
+                f"{', '.join(map(repr, REGRESSION_LOSSES))}"
+            )
+        return loss
+
+    def _quantiles(self) -> FloatArray:
+        try:
+            quantiles = np.atleast_1d(np.asarray(self.quantiles, dtype=np.float64))
+        except (TypeError, ValueError):
+            quantiles = np.array([np.nan])
+        inside = (quantiles > 0) & (quantiles < 1)
+        if quantiles.ndim != 1 or not 1 <= quantiles.size <= MOST_QUANTILES or not inside.all():
+            raise ValueError(
+                f"quantiles={self.quantiles!r} must be 1 to {MOST_QUANTILES} numbers between 0 and "
+                "1, such as (0.05, 0.5, 0.95)"
+            )
+        return quantiles
+
+    def _error_unit(self, target: Array, weight: FloatArray) -> float:
+        """Return the error of the best constant: what scores compare errors with."""
+        if self._is_quantile():
+            quantiles = self._quantiles()
+            best = [weighted_quantile(target, weight, q) for q in quantiles]
+            cost = pinball(target, np.array(best), quantiles).mean(axis=1)
+            return float(np.average(cost, weights=weight)) or 1.0
+        mean = np.average(target, axis=0, weights=weight)
+        error = np.square(target - mean).reshape(len(target), -1).mean(axis=1)
+        return float(np.average(error, weights=weight)) or 1.0
+
+    # -- predictions ---------------------------------------------------------------------
+
+    def _values_of(self, outputs: FloatArray) -> FloatArray:
+        """Return predictions as a table, one column for each output.
+
+        Quantiles are sorted row by row. Where those of the trees cross, this can only lower the
+        pinball loss (Chernozhukov, Fernandez-Val and Galichon, 2010).
+        """
+        if self._is_poisson():
+            return np.exp(outputs)
+        if self._is_quantile():
+            place = self._quantiles().argsort(kind="stable").argsort(kind="stable")
+            return np.sort(outputs, axis=1)[:, place]
+        return outputs
+
+    def _values(self, X: Array) -> FloatArray:
+        return self._values_of(self._mean_outputs(self._trees, X))
+
+    def predict(self, X: Any) -> Array:
+        """Predict the target of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        array of shape (n_rows,), or (n_rows, n_columns) if y had several columns
+            With ``loss="quantile"``, one column for each of several `quantiles`, in their order; a
+            higher quantile is never below a lower one.
+        """
+        values = self._values(self._read_features(X))
+        return values[:, 0] if values.shape[1] == 1 else values
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return r2 or, with ``loss="quantile"``, the share of the pinball loss that is explained.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,) or (n_rows, n_columns)
+        sample_weight : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        float
+            1 is the best score, 0 that of the best constant. For several columns of y, the mean
+            over them; for several quantiles, of the sum of their losses.
+        """
+        values = self._values(self._read_features(X))
+        check_consistent_length(values, y, sample_weight)
+        target = np.asarray(y, dtype=np.float64)
+        if self._is_quantile() or values.shape[1] == 1:
+            target = column_or_1d(target)
+        weight = np.ones(len(target)) if sample_weight is None else np.asarray(sample_weight)
+        return self._score_of(values, target, weight)
+
+    def _score_of(self, values: FloatArray, target: Array, weight: FloatArray) -> float:
+        if not self._is_quantile():
+            return float(r2_score(target, values, sample_weight=weight))
+        cost = pinball(target, values, self._quantiles()).mean(axis=1)
+        return float(1.0 - np.average(cost, weights=weight) / self._error_unit(target, weight))
+
+    # -- intervals -----------------------------------------------------------------------
+
+    def _set_aside(self, rows: Rows) -> tuple[Rows, Rows | None]:
+        """Hold out the rows that prediction intervals are calibrated on, if they are wanted."""
+        self.calibration_ = None
+        if self.conformal is None:
+            return rows, None
+        if not self._is_warm_start() or self._calibration_seed is None:
+            self._calibration_seed = self._draw_seed()
+        return hold_out_for_calibration(rows, self.conformal, self._calibration_seed)
+
+    def _calibrate(self, rows: Rows | None) -> None:
+        if rows is not None:
+            self._set_calibration(self._values(rows.X), rows)
+
+    def _set_calibration(self, values: FloatArray, rows: Rows) -> None:
+        residuals = (rows.y.reshape(len(rows), -1) - values) / self._spread(values)
+        self.calibration_ = Calibration(residuals, rows.weight)
+
+    def _spread(self, values: FloatArray) -> FloatArray:
+        """Return what residuals are in proportion to: for counts, the root of the mean."""
+        if self._is_poisson():
+            return np.sqrt(np.maximum(values, np.finfo(np.float64).tiny))
+        return np.ones_like(values)
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
+        """Predict an interval that holds the target with a given probability.
+
+        The intervals are those of split conformal prediction: they are as wide as it takes to cover
+        that share of the rows that were held out by ``conformal``. A forest whose trees are trained
+        on a part of the rows each (`bootstrap`, `max_samples`) needs no held-out rows: each row is
+        judged by the trees that were trained without it. With ``loss="quantile"``, the two
+        quantiles that are closest to the ends of the interval are moved (conformalised quantile
+        regression), so that its width depends on the row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        coverage : float in (0, 1)
+            Share of new rows, like those of the training table, whose target is in the interval.
+
+        Returns
+        -------
+        array of shape (n_rows, 2), or (n_rows, 2, n_columns) if y had several columns
+            Lower and upper ends. For several columns, the coverage is that of each of them.
+
+        Examples
+        --------
+        >>> from bneuralt import BNeuralTRegressor
+        >>> from sklearn.datasets import load_diabetes
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> reg = BNeuralTRegressor(conformal=0.3, random_state=0).fit(X[:300], y[:300])
+        >>> low, high = reg.predict_interval(X[300:], coverage=0.8).T
+        >>> bool(0.7 < ((low <= y[300:]) & (y[300:] <= high)).mean() < 0.9)
+        True
+        """
+        table = self._read_features(X)
+        calibration: Calibration | None = getattr(self, "calibration_", None)
+        if calibration is None:
+            raise ValueError(
+                f"predict_interval needs rows that were not trained on, and this "
+                f"{type(self).__name__} has none: fit it with conformal=0.2, which holds out a "
+                "fifth of the rows (or fit a forest with bootstrap=True)"
+            )
+        values = self._values(table)
+        quantiles = self._quantiles() if self._is_quantile() else None
+        ends = calibrated_interval(values, self._spread(values), calibration, coverage, quantiles)
+        if self._is_poisson():
+            ends = np.maximum(ends, 0.0)
+        return ends[:, :, 0] if ends.shape[2] == 1 else ends

@@ -1,0 +1,145 @@
+"""Monotone effects of inputs, as a matter of signs.
+
+If no activation ever decreases, the effect of a leaf on an output has the sign of the product of
+all weights on its path: the leaf's own and those of the edges above it. An input whose paths all
+have the same sign has a monotone effect, for all values of all inputs. So an effect can be
+prescribed by prescribing signs of weights (`Signs`), and it can be proven by reading them
+(`leaf_effects`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bneuralt._typing import Array, IntArray
+from bneuralt.tree.activations import NAMES
+from bneuralt.tree.neural_tree import NeuralTree
+
+__all__ = ["UNKNOWN", "Signs", "is_increasing", "leaf_effects", "node_signs", "reflected"]
+
+#: The effect of a leaf below an activation that may decrease.
+UNKNOWN = 2
+
+_INCREASING = {"linear", "sigmoid", "tanh", "relu", "bipolar", "unipolar"}
+#: Do not decrease as long as their first parameter is not negative.
+_INCREASING_IF_NONNEGATIVE = {"leaky_relu", "linear_sigmoid", "linear_tanh"}
+
+
+class Signs(NamedTuple):
+    """Signs that training must not change: +1, -1, or 0 for free.
+
+    The sign of a leaf's weight is the product of the sign of its input and those of the nodes on
+    its path.
+
+    Attributes
+    ----------
+    node : int8 array of shape (n_nodes,)
+        Sign of the edge above each function node. For an output: whether the prediction rises or
+        falls with it.
+    input : int8 array of shape (n_inputs,)
+        Sign of the effect of each input on the prediction.
+    """
+
+    node: Array
+    input: Array
+
+
+def is_increasing(tree: NeuralTree) -> Array:
+    """Return for each function node whether its activation never decreases.
+
+    Examples
+    --------
+    >>> tree = NeuralTree.random(2, activation="gaussian", output_activation="linear")
+    >>> bool(is_increasing(tree)[0]), bool(is_increasing(tree)[1])
+    (True, False)
+    """
+    names = np.array(NAMES)[tree.activation]
+    always = np.isin(names, list(_INCREASING))
+    depends = np.flatnonzero(np.isin(names, list(_INCREASING_IF_NONNEGATIVE)))
+    first = np.asarray(tree.activation_parameters)[tree.activation_parameter_start[depends]]
+    always[depends] = first >= 0
+    return always
+
+
+def node_signs(tree: NeuralTree, output_sign: ArrayLike = 1) -> Array:
+    """Return the `Signs.node` that a tree has already; an edge of weight 0 counts as positive.
+
+    Parameters
+    ----------
+    tree : NeuralTree
+    output_sign : int, or array of shape (n_outputs,)
+
+    Raises
+    ------
+    ValueError
+        If a node of the tree has an activation that may decrease, now or after training.
+    """
+    named = np.array(NAMES)[tree.activation]
+    refused = ~is_increasing(tree)
+    if tree.trains_activations:
+        refused |= np.isin(named, list(_INCREASING_IF_NONNEGATIVE))
+    if refused.any():
+        name = str(named[refused][0])
+        what = "may decrease"
+        if name in _INCREASING_IF_NONNEGATIVE:
+            what += " where its first parameter is negative"
+            what += ", as train_activations=True allows" if tree.trains_activations else ""
+        known = ", ".join(n for n in NAMES if n in _INCREASING)
+        raise ValueError(
+            f"monotone effects need activations that never decrease, and activation={name!r} "
+            f"{what}: use one of {known}"
+        )
+    signs = np.where(np.concatenate([np.ones(tree.n_outputs), tree.edge]) < 0, -1, 1)
+    signs[: tree.n_outputs] = output_sign
+    return signs.astype(np.int8)
+
+
+def reflected(tree: NeuralTree, signs: Signs) -> NeuralTree:
+    """Return the tree with leaf weights of the prescribed signs and of their own sizes.
+
+    Examples
+    --------
+    >>> tree = NeuralTree(2, 1, [-1], [0], [0, 0], [0, 1], [0.5, 2.0, -1.0])
+    >>> signs = Signs(node_signs(tree), np.array([-1, 0], dtype=np.int8))
+    >>> reflected(tree, signs).leaf_weight
+    array([-2., -1.])
+    """
+    wanted = _products(tree, signs.node)[tree.leaf_parent] * signs.input[tree.leaf_input]
+    leaf = np.where(wanted == 0, tree.leaf_weight, wanted * np.abs(tree.leaf_weight))
+    parameters = tree.parameters.copy()
+    start = tree.bias.size + tree.edge.size
+    parameters[start : start + leaf.size] = leaf
+    return tree.with_parameters(parameters)
+
+
+def leaf_effects(tree: NeuralTree, output_sign: ArrayLike = 1) -> IntArray:
+    """Return the sign of what each leaf does to the prediction: +1, -1, 0 or `UNKNOWN`.
+
+    Parameters
+    ----------
+    tree : NeuralTree
+    output_sign : int, or array of shape (n_outputs,)
+        Whether the prediction rises (1) or falls (-1) with each output.
+
+    Examples
+    --------
+    >>> tree = NeuralTree(2, 1, [-1], [0], [0, 0], [0, 1], [0.5, 2.0, -1.0])
+    >>> leaf_effects(tree)
+    array([ 1, -1])
+    """
+    sign = np.concatenate([np.ones(tree.n_outputs), np.sign(tree.edge)]).astype(np.int64)
+    sign[: tree.n_outputs] *= np.asarray(output_sign)
+    effect = _products(tree, sign)[tree.leaf_parent] * np.sign(tree.leaf_weight).astype(np.int64)
+    passes = _products(tree, is_increasing(tree).astype(np.int64))[tree.leaf_parent]
+    return np.where((passes == 0) & (effect != 0), UNKNOWN, effect)
+
+
+def _products(tree: NeuralTree, values: Array) -> IntArray:
+    """Return the product of the values of each node and of all nodes above it."""
+    product: IntArray = np.asarray(values).astype(np.int64)
+    for start, stop in zip(tree.level_start[1:-1], tree.level_start[2:], strict=True):
+        product[start:stop] *= product[tree.parent[start:stop]]
+    return product
