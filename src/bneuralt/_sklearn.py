@@ -5,6 +5,7 @@ from __future__ import annotations
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+from sklearn.utils.validation import _check_y as check_y
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -20,5 +21,6 @@ __all__ = [
     "RealNotInt",
     "StrOptions",
     "check_sample_weight",
+    "check_y",
     "fit_context",
 ]

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
+from scipy.sparse import issparse
 from scipy.special import log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
@@ -27,14 +28,19 @@ from bneuralt.estimators.model_file import save_model
 from bneuralt.estimators.parameters import TreeParameters
 from bneuralt.estimators.rows import (
     Rows,
+    blocks,
     canonical_rows,
+    check_inputs,
     class_weights,
+    encode,
+    learn_table_encoder,
     read_features,
     read_training,
     read_weights,
     refuse_not_finite,
 )
 from bneuralt.estimators.scaling import Scaling, learn_scaling
+from bneuralt.tables.encoder import TableEncoder
 from bneuralt.training.losses import CrossEntropy, Loss, get_loss
 from bneuralt.tree import NeuralTree, mean_forward
 
@@ -48,6 +54,8 @@ __all__ = [
 
 class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
     """Reads the input of a fit, and leaves the rest to `_fit_rows`."""
+
+    encoder_: TableEncoder | None
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -64,7 +72,9 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            Numbers, none of them missing. float64, float32 and uint8 tables are used as they are.
+            A data frame (pandas, polars, Arrow), an array or a sparse matrix. Text, dates and
+            missing values are encoded; see `categorical_features`. float64, float32 and uint8
+            arrays without missing values are used as they are.
         y : array-like of shape (n_rows,)
             The target of each row: a label for classifiers, a number for regressors.
         sample_weight : array-like of shape (n_rows,), optional
@@ -98,7 +108,15 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
         weight = read_weights(sample_weight, X)
         if reset:
             self._learn_classes(y[weight > 0] if classes is None else classes)
-        return self._weigh(canonical_rows(X, self._encode(y, weight), weight))
+            self.encoder_ = learn_table_encoder(self, X, weight)
+        return self._weigh(canonical_rows(self._inputs(X), self._encode(y, weight), weight))
+
+    def _inputs(self, table: Any) -> Array:
+        """Return the inputs of the trees, without gaps."""
+        X = encode(self, table)
+        if self.encoder_ is not None and self.encoder_.is_plain:
+            X = self.encoder_.encode(X)
+        return check_inputs(self, X)
 
     def _read_validation_rows(self, X_val: Any, y_val: Any) -> Rows | None:
         if X_val is None and y_val is None:
@@ -108,21 +126,33 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
             raise ValueError(f"{missing} is missing: validation rows need both X_val and y_val")
         X, y = read_training(self, X_val, y_val, reset=False)
         weight = np.ones(len(y))
-        return Rows(X, self._encode(y, weight, "y_val"), weight)
+        return Rows(self._inputs(X), self._encode(y, weight, "y_val"), weight)
 
-    def _read_features(self, X: Any) -> Array:
+    def _read_features(self, X: Any) -> Any:
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
         return read_features(self, X)
 
     def _mean_outputs(
-        self, trees: Sequence[NeuralTree], X: Array, softmax: bool = False
+        self, trees: Sequence[NeuralTree], X: Any, softmax: bool = False
     ) -> FloatArray:
         """Return the mean of what trees say of each row; refuse rows that they cannot take."""
+        if issparse(X):
+            parts = (self._mean_outputs(trees, encode(self, b), softmax) for b in blocks(X))
+            return np.concatenate(list(parts))
         try:
             return mean_forward(trees, X, self._n_threads(), softmax)
         except NotFiniteError as error:
-            raise refuse_not_finite(self, X, error.row, error.column) from None
+            if self.encoder_ is None or not np.isnan(X[error.row, error.column]):
+                raise refuse_not_finite(self, X, error.row, error.column) from None
+        return self._mean_outputs(trees, self.encoder_.encode(X), softmax)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.sparse = True
+        return tags
 
     def _draw_seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
@@ -206,6 +236,7 @@ class ClassifierTask(ClassifierMixin):
         """Return the mean of the probabilities that trees give to each class."""
         if all(tree.output_activation == "linear" for tree in trees):
             return self._mean_outputs(trees, X, softmax=True)
+        X = self._inputs(X)  # once for all trees
         total = np.zeros((len(X), self._n_outputs()))
         for tree in trees:
             shares = np.maximum(self._mean_outputs([tree], X), np.finfo(tree.dtype).tiny)

@@ -74,7 +74,7 @@ class Forest(NeuralTreeEstimator, ForestParameters):
         parameters = {name: getattr(self, name) for name in names}
         own = {"random_state": seed, "warm_start": False, "n_jobs": None, "verbose": 0}
         member = self._tree_type(**{**parameters, **own})
-        for name in ("n_features_in_", "feature_names_in_", "classes_"):
+        for name in ("n_features_in_", "feature_names_in_", "classes_", "encoder_"):
             if hasattr(self, name):
                 setattr(member, name, getattr(self, name))
         return member

@@ -206,7 +206,7 @@ class SingleTree(NeuralTreeEstimator):
     def _draw_tree(self, rows: Rows, rng: np.random.Generator) -> NeuralTree:
         """Draw a tree that uses the features that vary."""
         return NeuralTree.random(
-            self.n_features_in_,
+            rows.table.shape[1],
             self._n_outputs(),
             self.max_depth,
             self.max_children,
@@ -221,6 +221,7 @@ class SingleTree(NeuralTreeEstimator):
             output_activation=self.output_activation,
             train_activations=self.train_activations,
             feature_sampling=self._leaf_probabilities(rows),
+            groups=None if self.encoder_ is None else self.encoder_.groups,
             dtype=self.dtype,
             random_state=rng,
         )
@@ -239,16 +240,26 @@ class SingleTree(NeuralTreeEstimator):
 
     def _leaf_probabilities(self, rows: Rows) -> Any:
         """Return `feature_sampling`, with no chance for features that do not vary."""
+        groups = None if self.encoder_ is None else self.encoder_.groups
         if isinstance(self.feature_sampling, FeatureSampler):
-            return self.feature_sampling.learn(rows.X, rows.weight)
-        if callable(self.feature_sampling) or self._input_scaling is None:
+            X = rows.X
+            if groups is not None:  # the first input of a feature stands for all of them
+                X = X[:, np.searchsorted(groups, np.arange(groups[-1] + 1)).clip(max=X.shape[1] - 1)]
+            return self.feature_sampling.learn(X, rows.weight)
+        if callable(self.feature_sampling) or (self._input_scaling is None and groups is None):
             return self.feature_sampling
         chances = np.ones(self.n_features_in_)
         if self.feature_sampling is not None:
             chances = np.asarray(self.feature_sampling, dtype=np.float64)
         if chances.shape != (self.n_features_in_,):
             return chances  # to be refused
-        varying = chances * (self._input_scaling.factor != 0.0)
+        varies = np.ones(rows.table.shape[1], dtype=bool)
+        if self._input_scaling is not None:
+            varies = self._input_scaling.factor != 0.0
+        if groups is not None:  # a feature varies if one of its inputs does
+            varies = np.bincount(groups, varies) > 0
+            chances = chances[: varies.size]
+        varying = chances * varies
         return varying if varying.any() else chances
 
     def _attributes_at(self, state: Any) -> dict[str, Any] | None:

@@ -53,6 +53,8 @@ class GrowthRule:
     ----------
     n_outputs, max_depth, max_children, leaf_probability, rule, min_children
         See `random_tree`.
+    leaf_weights : float
+        Mean number of weights of a leaf: more than 1 if features are groups of inputs.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class GrowthRule:
     leaf_probability: float = 0.4
     rule: str = "inclusive"
     min_children: int = 2
+    leaf_weights: float = 1.0
 
     def __post_init__(self) -> None:
         checked_count("n_outputs", self.n_outputs, 1)
@@ -110,7 +113,9 @@ class GrowthRule:
 
     def expected_weights(self) -> float:
         """Mean number of weights: every node has a bias, and every child a weight."""
-        return self.expected_nodes() * (1.0 + self.mean_children)
+        n_nodes = self.expected_nodes()
+        n_leaves = n_nodes * (self.mean_children - 1.0) + self.n_outputs
+        return n_nodes * (1.0 + self.mean_children) + n_leaves * (self.leaf_weights - 1.0)
 
     def for_weights(self, n_weights: int) -> GrowthRule:
         """Return the rule with the leaf probability that gives so many weights on average.
@@ -181,6 +186,7 @@ def draw_tree_arrays(
     output_activation: Any = "sigmoid",
     train_activations: bool = False,
     feature_sampling: ArrayLike | LeafSampler | None = None,
+    groups: ArrayLike | None = None,
     dtype: DTypeLike = np.float64,
     random_state: int | np.random.Generator | None = None,
 ) -> TreeArrays:
@@ -189,17 +195,34 @@ def draw_tree_arrays(
     inner, chances = get_activation_mixture(activation)
     top = get_activation(output_activation, "output_activation")
     growth = GrowthRule(n_outputs, max_depth, max_children, leaf_probability, rule, min_children)
-    sampler = _leaf_sampler(feature_sampling, n_inputs)
+    features = None if groups is None else FeatureGroups(groups, n_inputs)
+    n_features = n_inputs if features is None else features.n_features
+    sampler = _leaf_sampler(feature_sampling, n_features)
     rng = np.random.default_rng(random_state)
 
-    if n_weights is not None:
-        if (min_size, max_size) != (None, None):
-            raise ValueError("n_weights cannot be combined with min_size or max_size")
-        parent, leaf_parent = _draw_with_weights(growth, rng, n_weights)
+    if n_weights is not None and (min_size, max_size) != (None, None):
+        raise ValueError("n_weights cannot be combined with min_size or max_size")
+    if n_weights is not None and features is not None:
+        parent, leaf_parent, leaf_input = _draw_groups_with_weights(
+            replace(growth, leaf_weights=features.mean_size(feature_sampling)),
+            rng,
+            n_weights,
+            features,
+            sampler,
+        )
     else:
-        parent, leaf_parent = _draw_between(growth, rng, min_size, max_size)
-    leaf_input = sampler(rng, leaf_parent, parent, n_inputs)
-    weights = _initial_weights(init, init_scale, rng, parent, leaf_parent, n_outputs)
+        if n_weights is not None:
+            parent, leaf_parent = _draw_with_weights(growth, rng, n_weights)
+        else:
+            parent, leaf_parent = _draw_between(growth, rng, min_size, max_size)
+        leaf_input = sampler(rng, leaf_parent, parent, n_features)
+    share = np.ones(leaf_parent.size)
+    n_children = np.bincount(np.concatenate([parent[n_outputs:], leaf_parent]))
+    if features is not None:
+        leaf_parent, leaf_input, share = features.expand(leaf_parent, leaf_input)
+    weights = _initial_weights(
+        init, init_scale, rng, parent, leaf_parent, n_outputs, n_children, share
+    )
     codes, phi = _draw_activations(rng, parent.size, n_outputs, top, inner, chances)
     if train_activations:
         weights = np.concatenate([weights, phi])
@@ -286,13 +309,40 @@ def _draw_with_weights(
             found.append(n_weights + 1)
             continue
         parent, leaf_parent = drawn
-        found.append(weight_count(parent.size, growth.n_outputs, leaf_parent.size))
+        n_edges = round(leaf_parent.size * growth.leaf_weights)
+        found.append(weight_count(parent.size, growth.n_outputs, n_edges))
         if least <= found[-1] <= n_weights and not _is_starved(parent, leaf_parent):
             return drawn
     raise ValueError(
         f"no tree of {least} to {n_weights} weights in {len(found)} draws; change n_weights, "
         "max_depth or max_children"
     )
+
+
+def _draw_groups_with_weights(
+    growth: GrowthRule,
+    rng: np.random.Generator,
+    n_weights: int,
+    features: FeatureGroups,
+    sampler: LeafSampler,
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Draw structures and features; of some draws the one nearest to the wanted number is kept."""
+    best, most = None, 0
+    for _ in range(64):
+        parent, leaf_parent = _draw_with_weights(growth, rng, n_weights)
+        leaf_feature = sampler(rng, leaf_parent, parent, features.n_features)
+        n_edges = int(features.size[leaf_feature].sum())
+        found = weight_count(parent.size, growth.n_outputs, n_edges)
+        if most < found <= n_weights:
+            best, most = (parent, leaf_parent, leaf_feature), found
+        if best is not None and most >= n_weights * (1.0 - WEIGHTS_TOLERANCE):
+            break
+    if best is None:
+        raise ValueError(
+            f"no tree of at most n_weights={n_weights} in 64 draws: a leaf has up to "
+            f"{features.size.max()} weights, one for each input of its feature; increase n_weights"
+        )
+    return best
 
 
 def _is_starved(parent: IntArray, leaf_parent: IntArray) -> bool:
@@ -323,6 +373,47 @@ def _leaf_sampler(feature_sampling: Any, n_inputs: int) -> LeafSampler:
     return lambda rng, leaf_parent, parent, n: rng.choice(n, size=leaf_parent.size, p=p)
 
 
+class FeatureGroups:
+    """Features that are groups of inputs: a leaf of a feature is an edge to each of them.
+
+    Parameters
+    ----------
+    groups : array of shape (n_inputs,)
+        The feature of each input, in ascending order.
+    n_inputs : int
+    """
+
+    def __init__(self, groups: ArrayLike, n_inputs: int) -> None:
+        self.feature = np.asarray(groups)
+        valid = self.feature.shape == (n_inputs,) and self.feature.dtype.kind in "iu"
+        if not valid or self.feature[0] < 0 or np.any(np.diff(self.feature) < 0):
+            raise ValueError(
+                f"groups must be the number of the feature of each of the {n_inputs} inputs, in "
+                f"ascending order, not {groups!r:.100}"
+            )
+        self.n_features = int(self.feature[-1]) + 1
+        self.size = np.bincount(self.feature)
+        self.first = np.cumsum(self.size) - self.size
+
+    def mean_size(self, feature_sampling: Any) -> float:
+        """Return the mean number of inputs of the features drawn."""
+        is_array = feature_sampling is not None and not callable(feature_sampling)
+        weights = np.asarray(feature_sampling, dtype=np.float64) if is_array else None
+        return max(1.0, float(np.average(self.size, weights=weights)))
+
+    def expand(
+        self, leaf_parent: IntArray, leaf_feature: IntArray
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return parent and input of each edge, and the share it has in the weight of its leaf."""
+        # A feature without inputs, which is constant, is replaced by its neighbour.
+        usable = np.flatnonzero(self.size)
+        leaf_feature = usable[np.searchsorted(usable, leaf_feature).clip(max=usable.size - 1)]
+        size = self.size[leaf_feature]
+        within = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
+        leaf_input = np.repeat(self.first[leaf_feature], size) + within
+        return np.repeat(leaf_parent, size), leaf_input, np.repeat(1.0 / np.sqrt(size), size)
+
+
 def _initial_weights(
     init: str,
     scale: float,
@@ -330,8 +421,13 @@ def _initial_weights(
     parent: IntArray,
     leaf_parent: IntArray,
     n_outputs: int,
+    n_children: IntArray,
+    share: FloatArray,
 ) -> FloatArray:
-    """Draw biases, edges and leaf weights, in the order of `NeuralTree.parameters`."""
+    """Draw biases, edges and leaf weights, in the order of `NeuralTree.parameters`.
+
+    The edges of a feature that is a group of inputs vary together as much as one edge would.
+    """
     above = np.concatenate([parent[n_outputs:], leaf_parent])  # the parent of each weight
     if init == "uniform":
         return rng.random(parent.size + above.size)
@@ -339,5 +435,7 @@ def _initial_weights(
         raise ValueError(f"init={init!r} is not known: choose 'normal' or 'uniform'")
     if not 0.0 <= scale < np.inf:
         raise ValueError(f"init_scale={scale!r} must be finite and not negative")
-    spread = scale / np.sqrt(np.bincount(above, minlength=parent.size))
-    return np.concatenate([np.zeros(parent.size), rng.normal(size=above.size) * spread[above]])
+    spread = scale / np.sqrt(n_children)
+    drawn = rng.normal(size=above.size) * spread[above]
+    drawn[drawn.size - share.size :] *= share
+    return np.concatenate([np.zeros(parent.size), drawn])
