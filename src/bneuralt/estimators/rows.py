@@ -262,6 +262,8 @@ def read_training(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, Arr
     table = _read_table(estimator, X, reset)
     try:
         target = check_y(y, y_numeric=numeric, estimator=estimator)
+        if numeric and target.dtype.kind in "US":
+            target = target.astype(np.float64)
     except ValueError as error:
         if numeric and "could not convert string" in str(error):
             name = type(estimator).__name__

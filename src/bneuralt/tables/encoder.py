@@ -28,6 +28,7 @@ from bneuralt.tables.features import (
 
 __all__ = [
     "MissingValuesWarning",
+    "RareValuesWarning",
     "TableEncoder",
     "UnseenValuesWarning",
     "categorical_mask",
@@ -37,6 +38,10 @@ __all__ = [
 
 class UnseenValuesWarning(UserWarning):
     """A column of categories has values that did not occur in training."""
+
+
+class RareValuesWarning(UserWarning):
+    """All values of a column of categories are rare."""
 
 
 class MissingValuesWarning(UserWarning):
@@ -320,6 +325,14 @@ def learn_encoder(
             if column.is_missing[weight > 0].all():
                 empty.append(j)
     encoder = TableEncoder(tuple(features), None if names is None else tuple(names))
+    for j, feature in enumerate(features):
+        if type(feature) is CategoryFeature and feature.has_other and not feature.categories:
+            warnings.warn(
+                f"all values of {encoder._place(j)} are rare, which identifies rows rather than "
+                "categories: they share one weight; drop the column.",
+                RareValuesWarning,
+                stacklevel=4,
+            )
     if encoder.n_inputs == 0:
         raise ValueError("no column of X varies in the training rows: there is nothing to learn")
     if empty:

@@ -23,9 +23,9 @@ __all__ = ["MOST_CATEGORIES", "CategoryFeature", "DateFeature", "Feature", "Numb
 #: A category has at most this many entries, including those for rare and for missing values.
 MOST_CATEGORIES = 255
 
-#: Values in fewer rows than this, or in less than this share of the rows, are rare.
-FEWEST_ROWS = 2
+#: Values in less than this share of the rows are rare, as far as that is 2 to 20 rows.
 SMALLEST_SHARE = 0.002
+FEWEST_ROWS, ENOUGH_ROWS = 2, 20
 
 #: More rare values than this are not listed; unseen values cannot be told from them then.
 MOST_RARE_VALUES = 255
@@ -167,7 +167,7 @@ class CategoryFeature:
         n_missing, counts = float(counts[0]), counts[1:]
         by_count = sorted(range(len(counts)), key=lambda i: (-counts[i], text.texts[i]))
         present = [i for i in by_count if counts[i] > 0]
-        least = max(FEWEST_ROWS, SMALLEST_SHARE * total)
+        least = max(FEWEST_ROWS, min(SMALLEST_SHARE * total, ENOUGH_ROWS))
         frequent = [i for i in present if counts[i] >= least]
         if len(present) - len(frequent) or len(frequent) > MOST_CATEGORIES - (n_missing > 0):
             frequent = frequent[: MOST_CATEGORIES - 1 - (n_missing > 0)]
