@@ -1,41 +1,41 @@
-"""Encode the cells of a table as features and targets.
+"""From the cells of a CSV file to the columns and the target that a model is trained on.
 
-`learn_encoding` decides from the training table which columns are numbers and which are categories.
-The resulting `TableEncoding` is stored in the model file and encodes later tables in the same way.
-
-Nothing is guessed: missing values, columns that mix numbers and text, and categories that the
-training table does not contain are errors, reported with row and column.
+`learn_encoding` decides from the training table which columns are used, and which are numbers. The
+resulting `TableEncoding` is stored in the model file and reads later tables in the same way. What
+texts, dates and missing values become is decided by the model's own `TableEncoder`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from bneuralt._typing import Array, FloatArray
-from bneuralt.tables.reading import Table, TableError, quoted, to_number
+from bneuralt._typing import Array, FloatArray, IntArray
+from bneuralt.tables.columns import Column, Frame, label_of, parse_dates, stands_for_missing
+from bneuralt.tables.encoder import TableEncoder
+from bneuralt.tables.features import CategoryFeature, NumberFeature
+from bneuralt.tables.numbers import has_thousands, to_number
+from bneuralt.tables.reading import Table, TableError, quoted
 
 __all__ = ["FeatureColumn", "TableEncoding", "learn_encoding"]
-
-#: Cells that stand for a missing value, in lower case.
-MISSING = frozenset({"", "?", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null"})
 
 #: Integer targets with at most this many distinct values are classes by default.
 MAX_INTEGER_CLASSES = 20
 
+#: Fewer rows than this say nothing about whether a column identifies them.
+FEWEST_ROWS_WITH_IDS = 5
 
-def _label(cell: str) -> str:
-    """Return the name of a class or category; '3.0' and '3' are the same."""
-    return re.sub(r"(?<=\d)\.0*$", "", cell) if re.fullmatch(r"[+-]?\d+\.0*", cell) else cell
+_WORDS = {"true": 1.0, "false": 0.0}
+_ID_NAME = re.compile(r"(.*[ _.-])?(id|uuid|guid|index|key|rownum|rowid|row)|.*[a-z](Id|ID)", re.I)
 
 
 @dataclass(frozen=True)
 class FeatureColumn:
-    """A column of a table that is used as a number or as a set of categories.
+    """A column of a table that a model uses.
 
     Attributes
     ----------
@@ -43,27 +43,21 @@ class FeatureColumn:
         Name of the column.
     position : int
         Its index in the training table.
+    kind : {"number", "text", "category"}
+        How its cells are read. "category" is for numbers that are categories.
     categories : tuple of str or None
-        The categories of the training table, sorted; None for numbers.
+        The categories, in files of earlier releases, whose models have no encoder of their own.
     """
 
     name: str
     position: int
+    kind: str = "number"
     categories: tuple[str, ...] | None = None
-
-    @property
-    def feature_names(self) -> list[str]:
-        """Names of the features of this column: its name, or one indicator per category."""
-        if self.categories is None:
-            return [self.name]
-        # Two categories need one indicator only; a single category is constant.
-        shown = self.categories[1:] if len(self.categories) <= 2 else self.categories
-        return [f"{self.name}={category}" for category in shown]
 
 
 @dataclass(frozen=True)
 class TableEncoding:
-    """How the columns of a table are converted to features and targets.
+    """Which columns of a table are features, which one is the target, and how they are read.
 
     `learn_encoding` creates it. Model files store it with `to_dict` and restore it with
     `from_dict`.
@@ -84,6 +78,8 @@ class TableEncoding:
         Number of columns of the training table, including unused ones.
     has_header : bool
         Whether columns are identified by name; otherwise by position.
+    notes : tuple of str
+        What was left out of the training table, and why; not stored.
     """
 
     columns: tuple[FeatureColumn, ...]
@@ -93,19 +89,15 @@ class TableEncoding:
     whole_numbers: bool
     n_columns: int
     has_header: bool
-
-    @property
-    def feature_names(self) -> list[str]:
-        """Names of the features; ``name=category`` for indicators."""
-        return [name for column in self.columns for name in column.feature_names]
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def column_names(self) -> list[str]:
         """Names of the columns used as features."""
         return [column.name for column in self.columns]
 
-    def features(self, table: Table, *, decimal: str = ".") -> FloatArray:
-        """Return the features of a table.
+    def frame(self, table: Table, *, decimal: str = ".") -> Frame:
+        """Return the features of a table, as estimators read them.
 
         Parameters
         ----------
@@ -116,26 +108,19 @@ class TableEncoding:
 
         Returns
         -------
-        float64 array of shape (n_rows, n_features)
-            The features, in the order of `feature_names`.
+        Frame
+            The columns, in the order of `column_names`.
 
         Raises
         ------
         TableError
-            A column or a value is missing, a value is not a number, or a category is not in the
-            training table.
+            A column is missing, or a value is not a number.
         """
-        used = self._find(table)
-        _check_no_missing(table, used)
-        matrix = np.empty((table.n_rows, len(self.feature_names)))
-        at = 0
-        for column, j in zip(self.columns, used, strict=True):
-            if column.categories is None:
-                matrix[:, at] = _numbers(table, j, decimal)
-            else:
-                matrix[:, at : at + len(column.feature_names)] = _indicators(table, j, column)
-            at += len(column.feature_names)
-        return matrix
+        columns = [
+            _numbers(table, j, decimal) if column.kind == "number" else _texts(table, j, column)
+            for column, j in zip(self.columns, self._find(table), strict=True)
+        ]
+        return Frame(columns, self.column_names)
 
     def labels(self, table: Table, *, decimal: str = ".") -> Array | None:
         """Return the target of a table.
@@ -150,19 +135,58 @@ class TableEncoding:
         Returns
         -------
         array of shape (n_rows,) or None
-            Numbers or class labels; None if the table has no target column.
+            Numbers, with NaN where they are missing, or class labels, with None where they are
+            missing; None if the table has no target column, or an empty one.
         """
         j = self._find_target(table)
-        if j is None:
+        if j is None or all(stands_for_missing(cell) for cell in table.distinct(j)):
             return None
-        _check_no_missing(table, [j])
         if self.task == "regression":
-            return _numbers(table, j, decimal)
-        labels = [_label(cell) for cell in table.columns[j]]
+            return _numbers(table, j, decimal).values
+        is_known = {cell: not stands_for_missing(cell) for cell in table.distinct(j)}
+        known = [label_of(cell) for cell, used in is_known.items() if used]
         # Labels of a later table need not be in the training table; predictions then differ.
-        if self.whole_numbers and all(re.fullmatch(r"[+-]?\d+", label) for label in labels):
-            return np.array([int(label) for label in labels])
-        return np.array(labels)
+        whole = self.whole_numbers and all(re.fullmatch(r"[+-]?\d+", text) for text in known)
+        values = {
+            cell: (int(label_of(cell)) if whole else label_of(cell)) if used else None
+            for cell, used in is_known.items()
+        }
+        labels = [values[cell] for cell in table.columns[j]]
+        return np.array(labels, dtype=None if all(is_known.values()) else object)
+
+    def rows_with_gaps(self, table: Table) -> Array:
+        """Return for each row whether a feature is missing."""
+        gaps = np.zeros(table.n_rows, dtype=bool)
+        for j in self._find(table):
+            gaps |= _is_missing(table, j)
+        return gaps
+
+    def check_no_missing(self, table: Table) -> None:
+        """Raise an error that says where values are missing, if some are."""
+        target = self._find_target(table)
+        _check_no_missing(table, [*self._find(table), *([] if target is None else [target])])
+
+    def check_known(self, table: Table, encoder: TableEncoder) -> None:
+        """Raise an error that says where a category did not occur in training, if one did not."""
+        for column, feature, j in zip(
+            self.columns, encoder.features, self._find(table), strict=True
+        ):
+            if not isinstance(feature, CategoryFeature) or feature.rare is None:
+                continue
+            known = {*feature.categories, *feature.rare}
+            unseen = {
+                cell
+                for cell in table.distinct(j)
+                if not stands_for_missing(cell) and label_of(cell) not in known
+            }
+            if unseen:
+                rows = [i for i, cell in enumerate(table.columns[j]) if cell in unseen]
+                others = f" There are {len(rows)} such rows." if len(rows) > 1 else ""
+                raise table.error(
+                    f"{table.place(rows[0], j)} contains {table.columns[j][rows[0]]!r}, which is "
+                    f"not in the training table.{others} Known categories: "
+                    f"{quoted(feature.categories)}. Correct it, or use --unknown other."
+                )
 
     def _by_name(self, table: Table) -> bool:
         return self.has_header and table.has_header
@@ -172,8 +196,8 @@ class TableEncoding:
             absent = [name for name in self.column_names if name not in table.names]
             if absent:
                 raise table.error(
-                    f"has no column {quoted(absent)}, which the model needs. "
-                    f"Its columns are: {quoted(table.names)}."
+                    f"has no column {quoted(absent)}, which the model needs."
+                    f"{near(absent[0], table.names)} Its columns are: {quoted(table.names)}."
                 )
             return [table.names.index(name) for name in self.column_names]
         width = len(table.names)
@@ -196,7 +220,9 @@ class TableEncoding:
         columns = []
         for column in self.columns:
             entry: dict[str, Any] = {"name": column.name, "position": column.position}
-            if column.categories is not None:
+            if column.categories is None:
+                entry["kind"] = column.kind
+            elif column.categories:
                 entry["categories"] = list(column.categories)
             columns.append(entry)
         return {
@@ -229,16 +255,8 @@ class TableEncoding:
             An entry is missing or of the wrong type.
         """
         try:
-            columns = tuple(
-                FeatureColumn(
-                    _expect(entry, "name", str),
-                    _expect(entry, "position", int),
-                    _stored_categories(entry) if "categories" in entry else None,
-                )
-                for entry in _expect(data, "columns", list)
-            )
             encoding = cls(
-                columns,
+                tuple(_stored_column(entry) for entry in _expect(data, "columns", list)),
                 _expect(data, "target", str),
                 _expect(data, "target_position", int),
                 _expect(data, "task", str),
@@ -262,6 +280,33 @@ class TableEncoding:
         if len(set(positions)) < len(positions) or len(set(names)) < len(names):
             raise ValueError("two columns have the same name or position")
 
+    def earlier_encoder(self) -> TableEncoder | None:
+        """Return the encoder of a model of an earlier release; None for later ones.
+
+        Earlier releases refused missing and unseen values, so nothing is known about their means.
+        """
+        if all(column.categories is None for column in self.columns):
+            return None
+        features = [
+            CategoryFeature(column.categories, (1.0 / len(column.categories),) * len(column.categories))
+            if column.categories
+            else NumberFeature(None)
+            for column in self.columns
+        ]
+        return TableEncoder(tuple(features), tuple(self.column_names))
+
+
+def _stored_column(entry: dict[str, Any]) -> FeatureColumn:
+    name, position = _expect(entry, "name", str), _expect(entry, "position", int)
+    if "kind" in entry:
+        kind = _expect(entry, "kind", str)
+        if kind not in ("number", "text", "category"):
+            raise ValueError(f"entry 'kind' is {kind!r:.50}")
+        return FeatureColumn(name, position, kind)
+    # Of an earlier release: an empty tuple marks its numbers.
+    categories = _stored_categories(entry) if "categories" in entry else ()
+    return FeatureColumn(name, position, "category" if categories else "number", categories)
+
 
 def _stored_categories(entry: dict[str, Any]) -> tuple[str, ...]:
     categories = _expect(entry, "categories", list)
@@ -280,6 +325,9 @@ def _expect(entry: dict[str, Any], key: str, kind: type) -> Any:
     return entry[key]
 
 
+# -- learning -----------------------------------------------------------------------------
+
+
 def learn_encoding(
     table: Table,
     target: str,
@@ -287,10 +335,14 @@ def learn_encoding(
     task: str = "auto",
     categorical: Collection[str] = (),
     drop: Collection[str] = (),
-    max_categories: int = 50,
+    keep_ids: bool = False,
+    max_categories: int | None = None,
     decimal: str = ".",
 ) -> TableEncoding:
-    r"""Decide how the columns of a table are converted to features.
+    r"""Decide which columns of a table are used, and how they are read.
+
+    Columns that identify rows (running numbers, unique texts, unique whole numbers with a name such
+    as `id`) and columns without values are left out; `TableEncoding.notes` says which.
 
     Parameters
     ----------
@@ -304,9 +356,11 @@ def learn_encoding(
         Columns of numbers to treat as categories.
     drop : collection of str
         Columns to ignore.
-    max_categories : int
-        Largest number of categories of a text column. Columns with more are errors, since they
-        probably are names or identifiers.
+    keep_ids : bool
+        Whether to use columns that identify rows.
+    max_categories : int, optional
+        Largest number of distinct values of a text column; more are an error. By default there is
+        no limit.
     decimal : str
         The decimal point, "." or ",".
 
@@ -318,19 +372,15 @@ def learn_encoding(
     Raises
     ------
     TableError
-        The table cannot be encoded.
+        The table cannot be used.
 
     Examples
     --------
     >>> from bneuralt.tables.reading import parse_csv
-    >>> table = parse_csv(b"cm,sex,hair,kg\n170,f,red,60\n180,m,grey,80.5\n160,f,fair,55\n")
+    >>> table = parse_csv(b"cm,sex,hair,kg\n170,f,red,60\n180,m,grey,80.5\n160,f,,55\n")
     >>> encoding = learn_encoding(table, "kg")
-    >>> encoding.task, encoding.feature_names
-    ('regression', ['cm', 'sex=m', 'hair=fair', 'hair=grey', 'hair=red'])
-    >>> encoding.features(table)
-    array([[170.,   0.,   0.,   0.,   1.],
-           [180.,   1.,   0.,   1.,   0.],
-           [160.,   0.,   1.,   0.,   0.]])
+    >>> encoding.task, [column.kind for column in encoding.columns]
+    ('regression', ['number', 'text', 'text'])
     """
     target_at = table.position(target)
     dropped = {table.position(name) for name in drop} | _nameless_and_empty(table)
@@ -338,90 +388,117 @@ def learn_encoding(
     for at, what in ((declared, "categorical"), (dropped, "dropped")):
         if target_at in at:
             raise table.error(f"the target {table.names[target_at]!r} cannot be {what}.")
-    used = [j for j in range(len(table.names)) if j != target_at and j not in dropped]
-    _check_no_missing(table, [*used, target_at], can_drop=True)
-    columns = tuple(
-        FeatureColumn(
-            table.names[j], j, _categories(table, j, j in declared, max_categories, decimal)
+    columns, notes = [], []
+    for j, name in enumerate(table.names):
+        if j == target_at or j in dropped:
+            continue
+        distinct = [cell for cell in table.distinct(j) if not stands_for_missing(cell)]
+        why = None if distinct else "it has no values"
+        if distinct and not keep_ids and j not in declared:
+            why = _why_id(table, j, distinct)
+        if why:
+            advice = "; use --keep-ids to keep it" if distinct else ""
+            notes.append(f"column {name!r} is left out, because {why}{advice}.")
+            continue
+        kind = "category" if j in declared else _kind(table, j, distinct, decimal)
+        if kind == "text" and max_categories is not None and len(distinct) > max_categories:
+            raise table.error(
+                f"column {name!r} has {len(distinct)} distinct texts, such as "
+                f"{quoted(sorted(distinct), 3)}. If it identifies the rows, drop it "
+                f"(--drop {name!r}); otherwise increase --max-categories (now {max_categories})."
+            )
+        columns.append(FeatureColumn(name, j, kind))
+    if not columns:
+        raise table.error(
+            f"no column is left to predict from; drop fewer columns{', or use --keep-ids' * bool(notes)}."
         )
-        for j in used
-    )
     task, whole_numbers = _task(table, target_at, task, decimal)
-    encoding = TableEncoding(
-        columns,
+    return TableEncoding(
+        tuple(columns),
         table.names[target_at],
         target_at,
         task,
         whole_numbers,
         len(table.names),
         table.has_header,
+        tuple(notes),
     )
-    if not encoding.feature_names:
-        raise table.error("no column is left to predict from; drop fewer columns.")
-    return encoding
 
 
 def _nameless_and_empty(table: Table) -> set[int]:
     """Return the columns without name and values, which trailing delimiters create."""
     return {
-        j
-        for j, column in enumerate(table.columns)
-        if table.names[j] == f"column{j + 1}" and not any(column)
+        j for j, name in enumerate(table.names) if name == f"column{j + 1}" and not any(table.distinct(j))
     }
 
 
-def _check_no_missing(table: Table, used: Iterable[int], can_drop: bool = False) -> None:
-    places: list[str] = []
-    count = 0
-    for j in used:
-        absent = {cell for cell in set(table.columns[j]) if cell.casefold() in MISSING}
-        if absent:
-            rows = [i for i, cell in enumerate(table.columns[j]) if cell in absent]
-            count += len(rows)
-            places += [f"{table.place(i, j)} ({table.columns[j][i] or 'empty'})" for i in rows[:3]]
-    if places:
-        shown = "; ".join(places[:5]) + ("; ..." if count > len(places[:5]) else "")
-        noun = "value is" if count == 1 else "values are"
-        remedies = "Fill them in, or remove those rows"
-        if can_drop:
-            remedies = "Fill them in, remove those rows, or drop the column (--drop COLUMN)"
-        raise table.error(f"{count} {noun} missing: {shown}. {remedies}.")
+def _why_id(table: Table, j: int, distinct: list[str]) -> str | None:
+    """Return why a column identifies the rows rather than describing them; None if it does not."""
+    n_rows, name = table.n_rows, table.names[j]
+    if len(distinct) < n_rows or n_rows < FEWEST_ROWS_WITH_IDS:
+        return None
+    if all(re.fullmatch(r"\d{1,15}", cell) for cell in distinct):
+        numbers = np.array(distinct, dtype=np.int64)
+        is_first = j == 0 and table.has_header
+        nameless = is_first and (name == "column1" or name.startswith("Unnamed"))
+        steps = np.diff(numbers)
+        # A feature may well count from 0 or 1 in some table: a name speaks for it.
+        if np.all(steps == 1) and numbers[0] in (0, 1) and (j == 0 or _ID_NAME.fullmatch(name)):
+            return "it numbers the rows"
+        if nameless or _ID_NAME.fullmatch(name):
+            return "its values are all different and its name is that of an identifier"
+        return None
+    is_text = any(to_number(cell) is None and to_number(cell, ",") is None for cell in distinct)
+    if is_text and n_rows >= 20 and parse_dates(distinct) is None and not has_thousands(distinct):
+        return "its values are texts that are all different"
+    return None
 
 
-def _categories(
-    table: Table, j: int, declared: bool, max_categories: int, decimal: str
-) -> tuple[str, ...] | None:
-    """Return the categories of a column of text, or None for a column of numbers."""
-    cells = table.columns[j]
-    distinct = set(cells)
-    if not declared:
-        texts = {cell for cell in distinct if to_number(cell, decimal) is None}
-        if not texts:
-            return None
-        if len(texts) < len(distinct):
-            raise _mixture_error(table, j, texts)
-    found = {_label(cell) for cell in distinct}
-    name = table.names[j]
-    if len(found) > max_categories:
-        comma = decimal == "." and all(to_number(cell, ",") is not None for cell in distinct)
-        hint = (
-            "Its cells look like numbers with a decimal comma; if so, use --decimal ','."
-            if comma
-            else f"If it identifies the rows, drop it (--drop {name!r}); if these are categories, "
-            f"increase --max-categories (now {max_categories})."
-        )
-        raise table.error(
-            f"column {name!r} has {len(found)} distinct texts, "
-            f"such as {quoted(sorted(found), 3)}. {hint}"
-        )
-    return tuple(sorted(found))
+def _kind(table: Table, j: int, distinct: list[str], decimal: str) -> str:
+    """Return whether a column is read as numbers or as text."""
+    if all(cell.casefold() in _WORDS for cell in distinct):
+        return "number"
+    if all(cell.isdigit() for cell in distinct) and any(
+        len(cell) > 1 and cell[0] == "0" for cell in distinct
+    ):
+        return "text"  # codes such as 00501
+    texts = {cell for cell in distinct if to_number(cell, decimal) is None}
+    if not texts:
+        return "number"
+    if decimal == "." and all("," in cell or to_number(cell) is not None for cell in distinct):
+        if has_thousands(distinct) and not _has_decimal_commas(table):
+            return "number"
+        if all(to_number(cell, ",") is not None for cell in distinct):
+            raise table.error(
+                f"column {table.names[j]!r} has numbers such as {min(texts)!r}, whose comma looks "
+                "like a decimal comma; if so, use --decimal ','. If these are texts, declare the "
+                f"column as categories (--categorical {table.names[j]!r})."
+            )
+    if len(texts) < len(distinct):
+        raise _mixture_error(table, j, texts)
+    return "text"
+
+
+def _has_decimal_commas(table: Table) -> bool:
+    """Return whether a column has numbers that only a decimal comma explains, such as 2,5."""
+    for j in range(len(table.names)):
+        cells = [cell for cell in table.distinct(j) if not stands_for_missing(cell)]
+        is_comma = any("," in cell for cell in cells)
+        if is_comma and all(to_number(cell, ",") is not None for cell in cells):
+            if not has_thousands(cells):
+                return True
+    return False
 
 
 def _mixture_error(table: Table, j: int, texts: set[str]) -> TableError:
     cells = table.columns[j]
     n_texts = sum(cell in texts for cell in cells)
     odd_is_text = n_texts * 2 <= len(cells)
-    row = next(i for i, cell in enumerate(cells) if (cell in texts) == odd_is_text)
+    row = next(
+        i
+        for i, cell in enumerate(cells)
+        if (cell in texts) == odd_is_text and not stands_for_missing(cell)
+    )
     most = "numbers" if odd_is_text else "text"
     return table.error(
         f"{table.place(row, j)} contains {cells[row]!r}, but most of the column is {most}. "
@@ -433,17 +510,25 @@ def _task(table: Table, j: int, task: str, decimal: str) -> tuple[str, bool]:
     """Return the task, and whether all class labels are whole numbers."""
     if task not in ("auto", "classification", "regression"):
         raise TableError(f"task={task!r}: must be 'auto', 'classification' or 'regression'.")
-    cells = table.columns[j]
-    distinct = set(cells)
+    distinct = [cell for cell in table.distinct(j) if not stands_for_missing(cell)]
+    if not distinct:
+        raise table.error(f"the target {table.names[j]!r} has no values.")
     if task == "regression":
         _numbers(table, j, decimal)  # raises an error if a cell is not a number
         return task, False
-    numeric = all(to_number(cell, decimal) is not None for cell in distinct)
-    labels = {_label(cell) for cell in distinct}
+    numeric = all(to_number(cell, decimal) is not None for cell in distinct) or (
+        decimal == "." and has_thousands(distinct)
+    )
+    labels = {label_of(cell) for cell in distinct}
     whole = all(re.fullmatch(r"[+-]?\d+", label) for label in labels)
     if task == "auto" and numeric and not (whole and len(labels) <= MAX_INTEGER_CLASSES):
         return "regression", False
-    _check_labels_repeat(table, j, cells, len(labels))
+    n_rows = table.n_rows - int(_is_missing(table, j).sum())
+    if len(labels) > MAX_INTEGER_CLASSES and len(labels) > n_rows / 2:
+        raise table.error(
+            f"the target {table.names[j]!r} has {len(labels)} distinct values in {n_rows} rows, "
+            "too many for classes. Check the column; to predict numbers, use --task regression."
+        )
     if len(labels) < 2:
         raise table.error(
             f"the target {table.names[j]!r} is {next(iter(labels))!r} in every row; "
@@ -452,35 +537,61 @@ def _task(table: Table, j: int, task: str, decimal: str) -> tuple[str, bool]:
     return "classification", whole
 
 
-def _check_labels_repeat(table: Table, j: int, cells: list[str], n_labels: int) -> None:
-    if n_labels > MAX_INTEGER_CLASSES and n_labels > len(cells) / 2:
+# -- cells --------------------------------------------------------------------------------
+
+
+def _is_missing(table: Table, j: int) -> Array:
+    absent = {cell for cell in table.distinct(j) if stands_for_missing(cell)}
+    if not absent:
+        return np.zeros(table.n_rows, dtype=bool)
+    return np.fromiter((cell in absent for cell in table.columns[j]), bool, table.n_rows)
+
+
+def _check_no_missing(table: Table, used: Iterable[int]) -> None:
+    places: list[str] = []
+    count = 0
+    for j in used:
+        rows: IntArray = np.flatnonzero(_is_missing(table, j))
+        count += len(rows)
+        places += [f"{table.place(i, j)} ({table.columns[j][i] or 'empty'})" for i in rows[:3]]
+    if places:
+        shown = "; ".join(places[:5]) + ("; ..." if count > len(places[:5]) else "")
+        noun = "value is" if count == 1 else "values are"
         raise table.error(
-            f"the target {table.names[j]!r} has {n_labels} distinct values in {len(cells)} rows, "
-            "too many for classes. Check the column; to predict numbers, use --task regression."
+            f"{count} {noun} missing: {shown}. Fill them in, or use --missing learn."
         )
 
 
-def _numbers(table: Table, j: int, decimal: str) -> FloatArray:
+def _numbers(table: Table, j: int, decimal: str) -> Column:
+    """Return a column of numbers, or raise an error that says where there is none."""
     cells = table.columns[j]
-    values = {cell: to_number(cell, decimal) for cell in set(cells)}
+    values: dict[str, float | None] = {}
+    thousands = ""
+    distinct = table.distinct(j)
+    known = [cell for cell in distinct if not stands_for_missing(cell)]
+    if decimal == "." and any("," in cell for cell in known):
+        thousands = ","
+    for cell in distinct:
+        word = _WORDS.get(cell.casefold())
+        values[cell] = to_number(cell, decimal, thousands) if word is None else word
+        if values[cell] is None and stands_for_missing(cell):
+            values[cell] = np.nan
     if None in values.values():
         row = next(i for i, cell in enumerate(cells) if values[cell] is None)
         raise table.error(
             f"{table.place(row, j)} contains {cells[row]!r}, but a finite number is needed."
         )
-    return np.array([values[cell] for cell in cells], dtype=np.float64)
+    numbers: FloatArray = np.array([values[cell] for cell in cells], dtype=np.float64)
+    return Column("number", numbers)
 
 
-def _indicators(table: Table, j: int, column: FeatureColumn) -> FloatArray:
-    assert column.categories is not None
-    codes = {category: i for i, category in enumerate(column.categories)}
-    cells = [_label(cell) for cell in table.columns[j]]
-    unseen = [i for i, cell in enumerate(cells) if cell not in codes]
-    if unseen:
-        others = f" There are {len(unseen)} such rows." if len(unseen) > 1 else ""
-        raise table.error(
-            f"{table.place(unseen[0], j)} contains {cells[unseen[0]]!r}, which is not in the "
-            f"training table.{others} Known categories: {quoted(column.categories)}."
-        )
-    one_hot = np.eye(len(codes))[[codes[cell] for cell in cells]]
-    return one_hot[:, -len(column.feature_names) :] if column.feature_names else one_hot[:, :0]
+def _texts(table: Table, j: int, column: FeatureColumn) -> Column:
+    position: dict[str, int] = {}
+    code = {
+        cell: -1
+        if stands_for_missing(cell)
+        else position.setdefault(label_of(cell), len(position))
+        for cell in table.distinct(j)
+    }
+    codes = np.fromiter((code[cell] for cell in table.columns[j]), np.int32, table.n_rows)
+    return Column("text", codes, tuple(position), column.kind == "category")

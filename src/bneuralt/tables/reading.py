@@ -10,17 +10,19 @@ import csv
 import difflib
 import hashlib
 import io
-import math
 import re
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-__all__ = ["DELIMITERS", "Table", "TableError", "parse_csv", "quoted", "read_csv", "to_number"]
+from bneuralt.tables.numbers import to_number
+
+__all__ = ["DELIMITERS", "Table", "TableError", "near", "near_file", "parse_csv", "quoted", "read_csv"]
 
 #: Delimiters to try, in order of preference. A comma often is the decimal point in files whose
 #: delimiter is one of the first three, rarely the other way round. Blanks occur in any text.
@@ -63,6 +65,16 @@ class Table:
         """Number of rows, not counting the header."""
         return len(self.lines)
 
+    @cached_property
+    def _distinct(self) -> dict[int, list[str]]:
+        return {}
+
+    def distinct(self, column: int) -> list[str]:
+        """Return the different cells of a column, in the order in which they occur."""
+        if column not in self._distinct:
+            self._distinct[column] = list(dict.fromkeys(self.columns[column]))
+        return self._distinct[column]
+
     def position(self, column: str) -> int:
         r"""Return the index of a column.
 
@@ -94,8 +106,7 @@ class Table:
             number = int(column)
             if 1 <= abs(number) <= len(self.names):
                 return number - 1 if number > 0 else len(self.names) + number
-        close = difflib.get_close_matches(column, self.names, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        hint = near(column, self.names)
         if not self.has_header:
             hint = " The first line was read as data; if it contains the names, use --header."
         raise self.error(
@@ -133,7 +144,7 @@ def read_csv(
         all names in `expect`, or if none of its cells is a number.
     encoding : str, optional
         By default UTF-8 (with or without a byte order mark), UTF-16 with a byte order mark, or
-        Latin-1 if the file is not valid UTF-8.
+        Windows-1252 or Latin-1 if the file is not valid UTF-8.
     expect : collection of str
         Names of columns that the caller needs.
 
@@ -151,7 +162,7 @@ def read_csv(
     try:
         data = sys.stdin.buffer.read() if str(path) == "-" else Path(path).read_bytes()
     except FileNotFoundError:
-        raise TableError(f"{source}: no such file.") from None
+        raise TableError(f"{source}: no such file.{near_file(Path(path))}") from None
     except IsADirectoryError:
         raise TableError(f"{source}: is a folder, not a CSV file.") from None
     except OSError as error:
@@ -228,7 +239,7 @@ def _decode(data: bytes, source: str, encoding: str | None) -> str:
             try:
                 data.decode(encoding)
             except UnicodeDecodeError:
-                encoding = "latin-1"
+                encoding = "cp1252" if _is_windows(data) else "latin-1"
     try:
         # A byte order mark may also precede text whose encoding the caller named.
         text = data.decode(encoding).removeprefix("\ufeff")
@@ -245,6 +256,15 @@ def _decode(data: bytes, source: str, encoding: str | None) -> str:
     if "\0" in text:
         raise TableError(f"{source}: is not a text file; save the table as CSV first.")
     return text
+
+
+def _is_windows(data: bytes) -> bool:
+    """Return whether bytes are Windows-1252: Latin-1 has control characters at 0x80 to 0x9f."""
+    try:
+        data.decode("cp1252")
+    except UnicodeDecodeError:
+        return False
+    return re.search(rb"[\x80-\x9f]", data) is not None
 
 
 def _guess_delimiter(text: str, n_lines: int = 50) -> str:
@@ -322,21 +342,31 @@ def _by_column(
     return columns, lines[:last_filled]
 
 
-def to_number(cell: str, decimal: str = ".") -> float | None:
-    """Return the number in a cell, or None if it is not a finite number.
+def near(name: str, names: Iterable[str]) -> str:
+    """Return the hint "Did you mean ...?" if a name is close to one of others, else nothing.
 
     Examples
     --------
-    >>> to_number("1,5", decimal=","), to_number("old"), to_number("nan")
-    (1.5, None, None)
+    >>> near("tagret", ["target", "size"])
+    " Did you mean 'target'?"
     """
-    if decimal != "." and decimal in cell:
-        cell = cell.replace(decimal, ".") if "." not in cell else ""
+    names = list(names)
+    close = difflib.get_close_matches(name, names, n=1)
+    same = [other for other in names if other.casefold() == name.casefold()]
+    found = same or close
+    return f" Did you mean {found[0]!r}?" if found else ""
+
+
+def near_file(path: Path) -> str:
+    """Return a hint at a file with a similar name, or at the first folder that is not there."""
+    for folder in reversed(path.parents):
+        if not folder.exists():
+            return f" The folder {str(folder)!r} does not exist."
     try:
-        value = float(cell)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) and "_" not in cell else None
+        names = [entry.name for entry in path.parent.iterdir() if entry.is_file()]
+    except OSError:
+        return ""
+    return near(path.name, names)
 
 
 def quoted(values: Iterable[Any], limit: int = 10) -> str:
