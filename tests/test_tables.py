@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bneuralt.tables.encoder import learn_encoder
 from bneuralt.tables.encoding import TableEncoding, learn_encoding
 from bneuralt.tables.reading import TableError, parse_csv, read_csv
 
@@ -63,7 +64,7 @@ def test_a_decimal_comma_is_not_mistaken_for_a_delimiter():
     table = parse_csv(b"a;b;target\n1,5;2,5;x\n1,0;3,5;y\n")
     assert table.names == ("a", "b", "target")
     encoding = learn_encoding(table, "target", decimal=",")
-    assert encoding.features(table, decimal=",").tolist() == [[1.5, 2.5], [1.0, 3.5]]
+    assert values(encoding, table, "a", decimal=",") == [1.5, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -139,34 +140,95 @@ def test_unreadable_files_are_rejected(tmp_path):
 # ------------------------------------------------------------------------------- encoding
 
 
-def test_categories_become_indicators_and_are_stored():
+def kinds(encoding):
+    return {column.name: column.kind for column in encoding.columns}
+
+
+def values(encoding, table, name, **options):
+    """Return the values of a column as estimators see them."""
+    frame = encoding.frame(table, **options)
+    column = frame.columns[frame.names.index(name)]
+    if column.kind == "number":
+        return column.values.tolist()
+    return [None if code < 0 else column.texts[code] for code in column.values]
+
+
+def test_columns_are_read_as_numbers_or_texts_and_the_decision_is_stored():
     table = parse_csv(PEOPLE.encode())
     encoding = learn_encoding(table, "target")
-    assert encoding.feature_names == ["height", "sex=m", "city=Köln", "city=Paris", "city=Rome"]
-    expected = [[1.7, 0, 1, 0, 0], [1.8, 1, 0, 0, 1], [1.6, 0, 0, 1, 0]]
-    assert encoding.features(table).tolist() == expected
+    assert kinds(encoding) == {"height": "number", "sex": "text", "city": "text"}
+    assert values(encoding, table, "city") == ["Köln", "Rome", "Paris"]
     assert encoding.labels(table).tolist() == [60, 80.5, 55]
     again = TableEncoding.from_dict(json.loads(json.dumps(encoding.to_dict())))
     assert again == encoding
     later = parse_csv(b"city,height,sex\nRome,2,f\n")
-    assert again.features(later).tolist() == [[2, 0, 0, 0, 1]]
+    assert values(again, later, "height") == [2] and values(again, later, "city") == ["Rome"]
     assert again.labels(later) is None
 
 
 def test_numbers_may_be_declared_categories():
     table = parse_csv(b"code,x,target\n1,1,a\n2,2,b\n3.0,3,a\n")
     encoding = learn_encoding(table, "target", categorical=["code"])
-    assert encoding.feature_names == ["code=1", "code=2", "code=3", "x"]
-    assert encoding.features(parse_csv(b"code,x\n2.0,1\n")).tolist() == [[0, 1, 0, 1]]
+    assert kinds(encoding) == {"code": "category", "x": "number"}
+    assert values(encoding, parse_csv(b"code,x\n2.0,1\n"), "code") == ["2"]
 
 
-def test_constant_text_gives_no_feature_but_is_still_checked():
-    table = parse_csv(b"unit,x,target\ncm,1,a\ncm,2,b\n")
+@pytest.mark.parametrize(
+    ("cells", "kind", "expected"),
+    [
+        (["00501", "10001", "00501"], "text", ["00501", "10001", "00501"]),
+        (["1,017", "950", "12,300"], "number", [1017, 950, 12300]),
+        (["True", "false", ""], "number", [1, 0, None]),
+        (["2024-01-31", "", "2024-02-01"], "text", ["2024-01-31", None, "2024-02-01"]),
+        (["1.5", "?", "-2e3"], "number", [1.5, None, -2000]),
+        (["none", "None", "a"], "text", ["none", None, "a"]),
+    ],
+)
+def test_cells_of_every_kind(cells, kind, expected):
+    rows = "".join(f"{cell};{'ab'[i % 2]}\n" for i, cell in enumerate(cells))
+    table = parse_csv(f"x;target\n{rows}".encode())
     encoding = learn_encoding(table, "target")
-    assert encoding.feature_names == ["x"]
-    assert encoding.features(table).tolist() == [[1], [2]]
-    with pytest.raises(TableError, match="'mm'"):
-        encoding.features(parse_csv(b"unit,x\nmm,1\n"))
+    assert kinds(encoding) == {"x": kind}
+    found = values(encoding, table, "x")
+    assert [None if value != value else value for value in found] == expected
+
+
+def id_table(name, cells):
+    rows = "".join(f"{cell},{i % 7},{'ab'[i % 2]}\n" for i, cell in enumerate(cells))
+    return parse_csv(f"{name},x,target\n{rows}".encode())
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "why"),
+    [
+        ("", range(40), "numbers the rows"),
+        ("number", range(1, 41), "numbers the rows"),
+        ("customer_id", range(1000, 3000, 50), "identifier"),
+        ("name", [f"name {i}" for i in range(40)], "texts that are all different"),
+        ("note", [""] * 40, "no values"),
+    ],
+)
+def test_columns_that_identify_rows_are_left_out(name, cells, why):
+    table = id_table(name, cells)
+    encoding = learn_encoding(table, "target")
+    assert encoding.column_names == ["x"]
+    assert len(encoding.notes) == 1 and why in encoding.notes[0]
+    if any(map(str, cells)):
+        kept = learn_encoding(table, "target", keep_ids=True)
+        assert len(kept.columns) == 2 and not kept.notes
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [
+        ("population", range(1000, 3000, 50)),
+        ("width", [i / 7 for i in range(40)]),
+        ("day", [f"2024-{1 + i // 20:02}-{1 + i % 20:02}" for i in range(40)]),
+        ("id", [i // 2 for i in range(40)]),
+    ],
+)
+def test_columns_that_describe_rows_are_kept(name, cells):
+    assert learn_encoding(id_table(name, cells), "target").column_names == [name, "x"]
 
 
 @given(
@@ -175,8 +237,8 @@ def test_constant_text_gives_no_feature_but_is_still_checked():
 def test_numbers_are_read_exactly(values):
     rows = "".join(f"{value!r},{i % 2}\n" for i, value in enumerate(values))
     table = parse_csv(f"x,target\n{rows}".encode())
-    encoding = learn_encoding(table, "target")
-    assert encoding.features(table)[:, 0].tolist() == values
+    encoding = learn_encoding(table, "target", keep_ids=True)
+    assert encoding.frame(table).columns[0].values.tolist() == values
 
 
 @pytest.mark.parametrize(
@@ -210,26 +272,31 @@ def test_many_whole_numbers_are_a_regression_unless_the_task_is_given():
 def test_without_a_header_columns_are_identified_by_position():
     table = parse_csv(b"1,a,10\n2,b,20\n3,a,30\n")
     encoding = learn_encoding(table, "2")
-    assert encoding.feature_names == ["column1", "column3"]
-    assert encoding.features(parse_csv(b"7,70\n")).tolist() == [[7, 70]]
-    assert encoding.features(parse_csv(b"7,a,70\n")).tolist() == [[7, 70]]
-    assert encoding.features(parse_csv(b"first,second\n7,70\n")).tolist() == [[7, 70]]
+    assert encoding.column_names == ["column1", "column3"]
+    for text in (b"7,70\n", b"7,a,70\n", b"first,second\n7,70\n"):
+        assert values(encoding, parse_csv(text), "column3") == [70]
     with pytest.raises(TableError, match=r"has 4 columns and no header.*3 columns"):
-        encoding.features(parse_csv(b"7,8,9,10\n"))
+        encoding.frame(parse_csv(b"7,8,9,10\n"))
 
 
 def test_a_table_without_header_is_matched_to_a_named_model_by_position():
     table = parse_csv(b"a,b,target\n1,2,x\n3,4,y\n")
     encoding = learn_encoding(table, "target")
-    assert encoding.features(parse_csv(b"5,6\n")).tolist() == [[5, 6]]
+    assert values(encoding, parse_csv(b"5,6\n"), "b") == [6]
     assert encoding.labels(parse_csv(b"5,6\n")) is None
     assert encoding.labels(parse_csv(b"5,6,x\n")).tolist() == ["x"]
+
+
+def test_targets_may_be_blank():
+    encoding = learn_encoding(parse_csv(b"a,target\n1,x\n3,y\n"), "target")
+    assert encoding.labels(parse_csv(b"a,target\n1,\n3,\n")) is None
+    assert encoding.labels(parse_csv(b"a,target\n1,\n3,y\n")).tolist() == [None, "y"]
 
 
 def test_empty_nameless_columns_and_dropped_ones_are_ignored():
     table = parse_csv(b"id,x,target,,\nk1,1,a,,\n?,2,b,,\n")
     encoding = learn_encoding(table, "target", drop=["id"])
-    assert encoding.feature_names == ["x"]
+    assert encoding.column_names == ["x"]
 
 
 def people(rows):
@@ -239,9 +306,7 @@ def people(rows):
 @pytest.mark.parametrize(
     ("rows", "options", "message"),
     [
-        ("1,f,a\n,m,b\n", {}, r"people.csv: 1 value is missing: row 2 \(line 3\), column 'age'"),
-        ("1,f,a\nNaN,m,b\n2,?,\n", {}, r"3 values are missing.*\(NaN\).*'sex' \(\?\).*'target'"),
-        ("?,f,a\n?,m,b\n", {}, r"2 values are missing: row 1 .*--drop COLUMN"),
+        ("1,f,\n2,m,\n", {}, "the target 'target' has no values"),
         ("1,f,a\n2,m,b\nold,f,a\n", {}, r"row 3 \(line 4\), column 'age' contains 'old'.*numbers"),
         ("x,f,a\ny,m,b\n3,f,a\n", {}, r"row 3 \(line 4\), column 'age' contains '3'.*text"),
         ("1,f,a\n2,m,b\ninf,f,a\n", {}, r"column 'age' contains 'inf'"),
@@ -262,9 +327,36 @@ def test_tables_that_cannot_be_learnt_from_are_rejected(rows, options, message):
 
 
 def test_a_decimal_comma_is_recognised_in_the_message():
-    rows = "".join(f"{i}\t1,{i:03d}\t{'ab'[i % 2]}\n" for i in range(60))
+    rows = "".join(f"{i}\t1,{i:02d}\t{'ab'[i % 2]}\n" for i in range(60))
     with pytest.raises(TableError, match="--decimal ','"):
         learn_encoding(parse_csv(rows.encode()), "-1")
+
+
+def test_thousands_are_not_advised_to_be_decimals():
+    rows = "".join(f"{i % 7}\t{i},017\t{'ab'[i % 2]}\n" for i in range(1, 60))
+    table = parse_csv(rows.encode())
+    encoding = learn_encoding(table, "-1")
+    assert values(encoding, table, "column2")[0] == 1017
+    beside = "".join(f"{i % 7},5\t{i},017\t{'ab'[i % 2]}\n" for i in range(1, 60))
+    with pytest.raises(TableError, match="--decimal ','"):
+        learn_encoding(parse_csv(beside.encode()), "-1")
+
+
+def test_files_of_windows_are_read_as_such():
+    table = parse_csv("price,shop\n1,Müller’s €-Shop\n2,b\n".encode("cp1252"))
+    assert table.columns[1][0] == "Müller’s €-Shop"
+
+
+def test_missing_values_are_named():
+    encoding = learn_encoding(people("1,f,a\n2,m,b\n"), "target")
+    for rows, message in (
+        ("1,f,a\n,m,b\n", r"people.csv: 1 value is missing: row 2 \(line 3\), column 'age'"),
+        ("1,f,a\nNaN,m,b\n2,?,\n", r"3 values are missing.*\(NaN\).*'sex' \(\?\).*'target'"),
+    ):
+        with pytest.raises(TableError, match=message):
+            encoding.check_no_missing(people(rows))
+    encoding.check_no_missing(people("1,f,a\n"))
+    assert encoding.rows_with_gaps(people("1,f,\n,m,b\n")).tolist() == [False, True]
 
 
 def test_labels_that_are_all_distinct_are_not_classes():
@@ -273,25 +365,25 @@ def test_labels_that_are_all_distinct_are_not_classes():
         learn_encoding(parse_csv(rows.encode()), "2")
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
+def test_later_tables_that_do_not_fit_are_rejected():
+    table = people("1,f,a\n2,m,b\n3,f,a\n2,m,b\n")
+    encoding = learn_encoding(table, "target")
+    encoder = learn_encoder(encoding.frame(table), names=encoding.column_names)
+    for rows, message in (
         ("1,x\n", r"row 1 \(line 2\), column 'sex' contains 'x'.*Known categories: 'f', 'm'"),
         ("1,x\n2,y\n", r"There are 2 such rows"),
         ("old,f\n", r"row 1 \(line 2\), column 'age' contains 'old', but a finite number"),
-        ("1,f\n,m\n", r"1 value is missing: row 2"),
-    ],
-)
-def test_later_tables_that_do_not_fit_are_rejected(rows, message):
-    encoding = learn_encoding(people("1,f,a\n2,m,b\n"), "target")
-    with pytest.raises(TableError, match=message):
-        encoding.features(parse_csv(("age,sex\n" + rows).encode()))
+    ):
+        later = parse_csv(("age,sex\n" + rows).encode())
+        with pytest.raises(TableError, match=message):
+            encoding.check_known(later, encoder)
+            encoding.frame(later)
 
 
 def test_an_absent_column_is_named():
     encoding = learn_encoding(people("1,f,a\n2,m,b\n"), "target")
     with pytest.raises(TableError, match=r"has no column 'sex'.*'age', 'shoe'"):
-        encoding.features(parse_csv(b"age,shoe\n1,2\n"))
+        encoding.frame(parse_csv(b"age,shoe\n1,2\n"))
 
 
 def test_a_damaged_encoding_is_rejected():
@@ -307,5 +399,6 @@ def test_the_papers_tables_can_be_encoded(shared):
     for path in sorted((shared / "data").glob("*.csv")):
         table = read_csv(path, expect=["target"])
         encoding = learn_encoding(table, "target")
-        X = encoding.features(table)
-        assert X.shape[0] == len(encoding.labels(table)) and np.isfinite(X).all()
+        frame = encoding.frame(table)
+        assert len(frame) == len(encoding.labels(table)) and not encoding.notes
+        assert all(column.kind == "number" for column in frame.columns)

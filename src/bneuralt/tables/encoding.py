@@ -19,7 +19,7 @@ from bneuralt.tables.columns import Column, Frame, label_of, parse_dates, stands
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.features import CategoryFeature, NumberFeature
 from bneuralt.tables.numbers import has_thousands, to_number
-from bneuralt.tables.reading import Table, TableError, quoted
+from bneuralt.tables.reading import Table, TableError, near, quoted
 
 __all__ = ["FeatureColumn", "TableEncoding", "learn_encoding"]
 
@@ -408,10 +408,19 @@ def learn_encoding(
                 f"(--drop {name!r}); otherwise increase --max-categories (now {max_categories})."
             )
         columns.append(FeatureColumn(name, j, kind))
-    if not columns:
-        raise table.error(
-            f"no column is left to predict from; drop fewer columns{', or use --keep-ids' * bool(notes)}."
+    if not columns and not keep_ids:  # a single column may well count its rows
+        return learn_encoding(
+            table,
+            target,
+            task=task,
+            categorical=categorical,
+            drop=drop,
+            keep_ids=True,
+            max_categories=max_categories,
+            decimal=decimal,
         )
+    if not columns:
+        raise table.error("no column is left to predict from; drop fewer columns.")
     task, whole_numbers = _task(table, target_at, task, decimal)
     return TableEncoding(
         tuple(columns),
