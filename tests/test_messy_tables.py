@@ -262,13 +262,40 @@ def test_one_row_is_one_row(run_here):
     assert "1 row predicted" in done.stderr
 
 
-def test_pandas_is_not_loaded(run_here):
-    base().to_csv("t.csv", index=False)
+def test_the_report_of_the_paper_says_what_to_install():
     code = (
-        "import sys\n"
+        "import sys; sys.modules['matplotlib'] = None\n"
         "from bneuralt.cli.program import main\n"
-        "main(['train', 't.csv', '--target', 'kind', '--out', 'm.json', '--cv', '0'])\n"
-        "assert not {'pandas', 'polars'} & sys.modules.keys()"
+        "sys.exit(main(['paper', 'report', '--store', 'no.sqlite', '--out', 'page']))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert 'needs matplotlib: run pip install "bneuralt[paper]"' in done.stderr
+
+
+def test_progress_says_which_tree_is_trained(run_here):
+    frame = base().assign(kind=np.arange(160) * 1.5 + 0.25)
+    options = ("--verbose", "--set", "n_init=3", "--set", "max_epochs=10")
+    done = train(run_here, frame, *options)
+    assert "tree 1/3  epoch" in done.stderr and "tree 3/3  epoch 10/10" in done.stderr
+
+
+def test_one_divergence_gives_one_warning(run_here):
+    frame = base().assign(kind=np.arange(160) * 1.5 + 0.25)
+    options = ("--set", "learning_rate=1e30", "--set", "optimizer=momentum", "--cv", 3)
+    done = train(run_here, frame, *options)
+    assert done.returncode == 0 and done.stderr.count("overflowed") == 1
+
+
+def test_the_demo_says_what_it_shows():
+    from bneuralt.cli.comparison import conclusion
+
+    def result(name, *scores):
+        models = ("neural tree", "neural forest", "SVM (rbf)")
+        entries = zip(models, scores, (100, 1000, 5000), strict=True)
+        rows = [{"model": m, "score": s, "weights": w, "fit_seconds": 1} for m, s, w in entries]
+        return {"data": name, "task": "classification", "models": rows}
+
+    text = conclusion([result("iris", 0.9, 0.95, 0.97), result("wine", 0.99, 0.98, 0.97)])
+    assert "best on 1 of 2 data sets" in text and "loses most on iris" in text
+    assert "SVM (rbf) is ahead by 0.070" in text and "one thread" in text

@@ -16,6 +16,7 @@ from bneuralt._typing import Array, IntArray
 from bneuralt.cli.trained_models import trees_of
 from bneuralt.tables.columns import Frame
 from bneuralt.tables.encoder import MissingValuesWarning, UnseenValuesWarning
+from bneuralt.training import TrainingDiverged
 
 __all__ = [
     "baseline",
@@ -214,6 +215,7 @@ def cross_validate(
         with warnings.catch_warnings():  # about values that only some folds have
             warnings.simplefilter("ignore", UnseenValuesWarning)
             warnings.simplefilter("ignore", MissingValuesWarning)
+            warnings.simplefilter("ignore", TrainingDiverged)  # the first fit has said so
             fitted = clone(model).fit(X.take(train), y[train])
             found.append(model_scores(fitted, task, X.take(test), y[test]))
     each = {name: [fold[name] for fold in found] for name in found[0]}

@@ -64,9 +64,10 @@ class SingleTree(NeuralTreeEstimator):
         return self.tree_.n_parameters
 
     def _step(self, rows: Rows) -> Step:
-        n_times = (1 if self._is_warm_start() else self.n_init) + (self.early_stopping == "refit")
-        n_epochs = self._n_epochs(rows) * n_times
-        return Step("epoch", n_epochs, partial(describe_epoch, score_name=self._score_name))
+        n_trees = 1 if self._is_warm_start() else self.n_init
+        n_epochs = self._n_epochs(rows) * (n_trees + (self.early_stopping == "refit"))
+        describe = partial(describe_epoch, score_name=self._score_name, n_trees=n_trees)
+        return Step("epoch", n_epochs, describe)
 
     def _fit_rows(self, rows: Rows, validation: Rows | None, report: Report | None) -> None:
         fit = self._plan(rows, validation)
