@@ -9,5 +9,6 @@ void bind_registry(nanobind::module_& m);
 void bind_structure(nanobind::module_& m);
 void bind_forward(nanobind::module_& m);
 void bind_training(nanobind::module_& m);
+void bind_csv(nanobind::module_& m);
 
 }  // namespace bnt

@@ -16,6 +16,7 @@ NB_MODULE(_core, m) {
     bnt::bind_structure(m);
     bnt::bind_forward(m);
     bnt::bind_training(m);
+    bnt::bind_csv(m);
     m.def(
         "engine", [] { return std::string(bnt::engine().name); },
         "Return the instruction set in use.");
