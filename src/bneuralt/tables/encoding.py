@@ -19,6 +19,7 @@ from bneuralt.tables.columns import Column, Frame, label_of, parse_dates, stands
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.features import CategoryFeature, NumberFeature
 from bneuralt.tables.numbers import has_thousands, to_number
+from bneuralt.tables.plain import NumberCells
 from bneuralt.tables.reading import Table, TableError, near, quoted
 
 __all__ = ["FeatureColumn", "TableEncoding", "learn_encoding"]
@@ -139,7 +140,7 @@ class TableEncoding:
             missing; None if the table has no target column, or an empty one.
         """
         j = self._find_target(table)
-        if j is None or all(stands_for_missing(cell) for cell in table.distinct(j)):
+        if j is None or _is_missing(table, j).all():
             return None
         if self.task == "regression":
             return _numbers(table, j, decimal).values
@@ -392,13 +393,20 @@ def learn_encoding(
     for j, name in enumerate(table.names):
         if j == target_at or j in dropped:
             continue
+        numbers = table.numbers(j, decimal)
+        if numbers is not None and j not in declared and not np.isnan(numbers.values).all():
+            why = None if keep_ids else _why_id_of(table, j, numbers)
+            if why:
+                notes.append(_left_out(name, why))
+            else:
+                columns.append(FeatureColumn(name, j, "text" if numbers.is_code else "number"))
+            continue
         distinct = [cell for cell in table.distinct(j) if not stands_for_missing(cell)]
         why = None if distinct else "it has no values"
         if distinct and not keep_ids and j not in declared:
             why = _why_id(table, j, distinct)
         if why:
-            advice = "; use --keep-ids to keep it" if distinct else ""
-            notes.append(f"column {name!r} is left out, because {why}{advice}.")
+            notes.append(_left_out(name, why, bool(distinct)))
             continue
         kind = "category" if j in declared else _kind(table, j, distinct, decimal)
         if kind == "text" and max_categories is not None and len(distinct) > max_categories:
@@ -434,32 +442,55 @@ def learn_encoding(
     )
 
 
+def _left_out(name: str, why: str, is_id: bool = True) -> str:
+    advice = "; use --keep-ids to keep it" if is_id else ""
+    return f"column {name!r} is left out, because {why}{advice}."
+
+
 def _nameless_and_empty(table: Table) -> set[int]:
     """Return the columns without name and values, which trailing delimiters create."""
-    return {
-        j for j, name in enumerate(table.names) if name == f"column{j + 1}" and not any(table.distinct(j))
-    }
+
+    def is_empty(j: int) -> bool:
+        numbers = table.numbers(j)
+        if numbers is not None and not np.isnan(numbers.values).all():
+            return False
+        return not any(table.distinct(j))
+
+    return {j for j, name in enumerate(table.names) if name == f"column{j + 1}" and is_empty(j)}
+
+
+def _why_id_of(table: Table, j: int, numbers: NumberCells) -> str | None:
+    """Return why a column of numbers identifies the rows; None if it does not."""
+    values = numbers.values
+    if not numbers.all_digits or np.isnan(values).any() or values.max() > 1e15:
+        return None
+    n_distinct = np.unique(values).size
+    return _why_numbered(table, j, values) if n_distinct == values.size else None
 
 
 def _why_id(table: Table, j: int, distinct: list[str]) -> str | None:
     """Return why a column identifies the rows rather than describing them; None if it does not."""
-    n_rows, name = table.n_rows, table.names[j]
+    n_rows = table.n_rows
     if len(distinct) < n_rows or n_rows < FEWEST_ROWS_WITH_IDS:
         return None
     if all(re.fullmatch(r"\d{1,15}", cell) for cell in distinct):
-        numbers = np.array(distinct, dtype=np.int64)
-        is_first = j == 0 and table.has_header
-        nameless = is_first and (name == "column1" or name.startswith("Unnamed"))
-        steps = np.diff(numbers)
-        # A feature may well count from 0 or 1 in some table: a name speaks for it.
-        if np.all(steps == 1) and numbers[0] in (0, 1) and (j == 0 or _ID_NAME.fullmatch(name)):
-            return "it numbers the rows"
-        if nameless or _ID_NAME.fullmatch(name):
-            return "its values are all different and its name is that of an identifier"
-        return None
+        return _why_numbered(table, j, np.array(distinct, dtype=np.int64))
     is_text = any(to_number(cell) is None and to_number(cell, ",") is None for cell in distinct)
     if is_text and n_rows >= 20 and parse_dates(distinct) is None and not has_thousands(distinct):
         return "its values are texts that are all different"
+    return None
+
+
+def _why_numbered(table: Table, j: int, values: Array) -> str | None:
+    """Return why whole numbers that are all different identify the rows; None if they do not."""
+    name = table.names[j]
+    is_nameless = j == 0 and table.has_header and (name == "column1" or name.startswith("Unnamed"))
+    is_id = _ID_NAME.fullmatch(name) is not None
+    is_running = values[0] in (0, 1) and bool(np.all(np.diff(values) == 1))
+    if is_running and (j == 0 or is_id):
+        return "it numbers the rows"
+    if is_nameless or is_id:
+        return "its values are all different and its name is that of an identifier"
     return None
 
 
@@ -519,6 +550,12 @@ def _task(table: Table, j: int, task: str, decimal: str) -> tuple[str, bool]:
     """Return the task, and whether all class labels are whole numbers."""
     if task not in ("auto", "classification", "regression"):
         raise TableError(f"task={task!r}: must be 'auto', 'classification' or 'regression'.")
+    numbers = table.numbers(j, decimal)
+    if numbers is not None and task != "classification":
+        known = np.unique(numbers.values[~np.isnan(numbers.values)])
+        few = known.size <= MAX_INTEGER_CLASSES and bool(np.all(known == np.round(known)))
+        if known.size and (task == "regression" or not few):
+            return "regression", False
     distinct = [cell for cell in table.distinct(j) if not stands_for_missing(cell)]
     if not distinct:
         raise table.error(f"the target {table.names[j]!r} has no values.")
@@ -550,6 +587,9 @@ def _task(table: Table, j: int, task: str, decimal: str) -> tuple[str, bool]:
 
 
 def _is_missing(table: Table, j: int) -> Array:
+    numbers = table.numbers(j)
+    if numbers is not None:
+        return np.isnan(numbers.values)
     absent = {cell for cell in table.distinct(j) if stands_for_missing(cell)}
     if not absent:
         return np.zeros(table.n_rows, dtype=bool)
@@ -573,6 +613,9 @@ def _check_no_missing(table: Table, used: Iterable[int]) -> None:
 
 def _numbers(table: Table, j: int, decimal: str) -> Column:
     """Return a column of numbers, or raise an error that says where there is none."""
+    known_numbers = table.numbers(j, decimal)
+    if known_numbers is not None:
+        return Column("number", known_numbers.values)
     cells = table.columns[j]
     values: dict[str, float | None] = {}
     thousands = ""

@@ -21,12 +21,20 @@ from pathlib import Path
 from typing import Any
 
 from bneuralt.tables.numbers import to_number
+from bneuralt.tables.plain import NumberCells, PlainColumns, scan
 
 __all__ = ["DELIMITERS", "Table", "TableError", "near", "near_file", "parse_csv", "quoted", "read_csv"]
 
 #: Delimiters to try, in order of preference. A comma often is the decimal point in files whose
 #: delimiter is one of the first three, rarely the other way round. Blanks occur in any text.
 DELIMITERS = ("\t", ";", "|", ",", " ")
+
+
+#: Files of at least this many bytes are decoded only where it is necessary.
+LARGE = 1_000_000
+
+#: Characters from which the delimiter is guessed.
+SAMPLE = 200_000
 
 
 class TableError(ValueError):
@@ -43,9 +51,9 @@ class Table:
         Name of the file, for messages.
     names : tuple of str
         Names of the columns; ``column1``, ``column2``, ... if the file has none.
-    columns : tuple of list of str
+    columns : sequence of list of str
         The cells, column by column.
-    lines : list of int
+    lines : sequence of int
         Line of the file on which each row ends.
     has_header : bool
         Whether the names come from the file.
@@ -55,8 +63,8 @@ class Table:
 
     source: str
     names: tuple[str, ...]
-    columns: tuple[list[str], ...]
-    lines: list[int]
+    columns: Sequence[list[str]]
+    lines: Any
     has_header: bool
     sha256: str
 
@@ -74,6 +82,15 @@ class Table:
         if column not in self._distinct:
             self._distinct[column] = list(dict.fromkeys(self.columns[column]))
         return self._distinct[column]
+
+    def numbers(self, column: int, decimal: str = ".") -> NumberCells | None:
+        """Return the numbers of a column of a large table, if it has nothing else.
+
+        Small tables return None; so do columns with a cell that is neither a number nor missing.
+        """
+        if isinstance(self.columns, PlainColumns):
+            return self.columns.numbers(column, decimal)
+        return None
 
     def position(self, column: str) -> int:
         r"""Return the index of a column.
@@ -180,6 +197,7 @@ def parse_csv(
     header: bool | None = None,
     encoding: str | None = None,
     expect: Collection[str] = (),
+    large: int = LARGE,
 ) -> Table:
     r"""Parse the bytes of a CSV file.
 
@@ -191,6 +209,8 @@ def parse_csv(
         Name of the file, for messages.
     delimiter, header, encoding, expect
         See `read_csv`.
+    large : int
+        From this number of bytes on, cells are decoded only when they are needed.
 
     Returns
     -------
@@ -203,13 +223,17 @@ def parse_csv(
     >>> table.names, table.columns
     (('height', 'sex'), (['1.7', '1.8'], ['f', 'm']))
     """
-    text = _decode(data, source, encoding)
-    if delimiter is None:
-        delimiter = _guess_delimiter(text)
-    elif len(delimiter) != 1 or delimiter in '"\r\n':
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise TableError(
             f"delimiter={delimiter!r}: must be one character other than a quote or a line end."
         )
+    if len(data) >= large:
+        table = _parse_large(data, source, delimiter, header, encoding, expect)
+        if table is not None:
+            return table
+    text = _decode(data, source, encoding)
+    if delimiter is None:
+        delimiter = _guess_delimiter(text[:SAMPLE])
     records = _records(text, source, delimiter)
     first = next(records, None)
     if first is None:
@@ -226,6 +250,53 @@ def parse_csv(
     return Table(source, names, columns, lines, header, digest)
 
 
+def _parse_large(
+    data: bytes,
+    source: str,
+    delimiter: str | None,
+    header: bool | None,
+    encoding: str | None,
+    expect: Collection[str],
+) -> Table | None:
+    """Parse a large file; None if it is not plain."""
+    content = data.removeprefix(codecs.BOM_UTF8)
+    encoding = _encoding_of(content) if encoding is None else encoding.lower()
+    if encoding not in ("ascii", "utf-8", "cp1252", "latin-1"):
+        return None
+    if delimiter is None:
+        delimiter = _guess_delimiter(content[:SAMPLE].decode(encoding, errors="replace"))
+    try:
+        if encoding != "latin-1" and not content.isascii():
+            content.decode(encoding)
+        found = scan(content, delimiter, encoding)
+    except UnicodeDecodeError:
+        return None
+    if found is None:
+        return None
+    columns, lines = found
+    first = columns.row(0)
+    if header is None:
+        known = bool(expect) and set(expect) <= set(first)
+        header = known or _looks_like_header(first)
+    names = _column_names(first if header else [""] * len(first), source)
+    columns = columns.below(int(header))
+    if not columns.n_rows:
+        return None
+    lines = lines[int(header) : int(header) + columns.n_rows]
+    return Table(source, names, columns, lines, header, hashlib.sha256(data).hexdigest())
+
+
+def _encoding_of(data: bytes) -> str:
+    """Return the encoding of a file without a byte order mark."""
+    if data.isascii():
+        return "ascii"
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return "cp1252" if _is_windows(data) else "latin-1"
+    return "utf-8"
+
+
 def _decode(data: bytes, source: str, encoding: str | None) -> str:
     if data[:4] == b"PK\x03\x04":
         raise TableError(f"{source}: is a zip file or a workbook; save the sheet as CSV first.")
@@ -235,11 +306,7 @@ def _decode(data: bytes, source: str, encoding: str | None) -> str:
         if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             encoding = "utf-16"
         else:
-            encoding = "utf-8-sig"
-            try:
-                data.decode(encoding)
-            except UnicodeDecodeError:
-                encoding = "cp1252" if _is_windows(data) else "latin-1"
+            encoding = _encoding_of(data)
     try:
         # A byte order mark may also precede text whose encoding the caller named.
         text = data.decode(encoding).removeprefix("\ufeff")
