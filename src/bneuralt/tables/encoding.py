@@ -590,10 +590,9 @@ def _is_missing(table: Table, j: int) -> Array:
     numbers = table.numbers(j)
     if numbers is not None:
         return np.isnan(numbers.values)
-    absent = {cell for cell in table.distinct(j) if stands_for_missing(cell)}
-    if not absent:
-        return np.zeros(table.n_rows, dtype=bool)
-    return np.fromiter((cell in absent for cell in table.columns[j]), bool, table.n_rows)
+    codes, distinct = table.coded(j)
+    absent: Array = np.array([stands_for_missing(cell) for cell in distinct], dtype=bool)[codes]
+    return absent
 
 
 def _check_no_missing(table: Table, used: Iterable[int]) -> None:
@@ -616,34 +615,32 @@ def _numbers(table: Table, j: int, decimal: str) -> Column:
     known_numbers = table.numbers(j, decimal)
     if known_numbers is not None:
         return Column("number", known_numbers.values)
-    cells = table.columns[j]
-    values: dict[str, float | None] = {}
+    codes, distinct = table.coded(j)
+    values: list[float | None] = []
     thousands = ""
-    distinct = table.distinct(j)
     known = [cell for cell in distinct if not stands_for_missing(cell)]
     if decimal == "." and any("," in cell for cell in known):
         thousands = ","
     for cell in distinct:
         word = _WORDS.get(cell.casefold())
-        values[cell] = to_number(cell, decimal, thousands) if word is None else word
-        if values[cell] is None and stands_for_missing(cell):
-            values[cell] = np.nan
-    if None in values.values():
-        row = next(i for i, cell in enumerate(cells) if values[cell] is None)
+        value = to_number(cell, decimal, thousands) if word is None else word
+        values.append(np.nan if value is None and stands_for_missing(cell) else value)
+    if None in values:
+        row = int(np.argmax(np.isin(codes, [i for i, v in enumerate(values) if v is None])))
         raise table.error(
-            f"{table.place(row, j)} contains {cells[row]!r}, but a finite number is needed."
+            f"{table.place(row, j)} contains {distinct[codes[row]]!r}, but a finite number is "
+            "needed."
         )
-    numbers: FloatArray = np.array([values[cell] for cell in cells], dtype=np.float64)
+    numbers: FloatArray = np.array(values, dtype=np.float64)[codes]
     return Column("number", numbers)
 
 
 def _texts(table: Table, j: int, column: FeatureColumn) -> Column:
     position: dict[str, int] = {}
-    code = {
-        cell: -1
-        if stands_for_missing(cell)
-        else position.setdefault(label_of(cell), len(position))
-        for cell in table.distinct(j)
-    }
-    codes = np.fromiter((code[cell] for cell in table.columns[j]), np.int32, table.n_rows)
-    return Column("text", codes, tuple(position), column.kind == "category")
+    codes, distinct = table.coded(j)
+    code = [
+        -1 if stands_for_missing(cell) else position.setdefault(label_of(cell), len(position))
+        for cell in distinct
+    ]
+    values = np.array(code, dtype=np.int32)[codes]
+    return Column("text", values, tuple(position), column.kind == "category")

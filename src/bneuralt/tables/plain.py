@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bneuralt import _core
-from bneuralt._typing import Array, FloatArray, IntArray
+from bneuralt._typing import FloatArray, IntArray
 from bneuralt.tables.columns import stands_for_missing
 
 __all__ = ["NumberCells", "PlainColumns", "scan"]
@@ -43,33 +43,43 @@ class PlainColumns(Sequence[list[str]]):
 
     Parameters
     ----------
-    data : uint8 array
+    data : bytes
         The file.
     starts, ends : int32 arrays of shape (n_rows, n_columns)
         The places of the cells.
     encoding : str
     """
 
-    def __init__(self, data: Array, starts: IntArray, ends: IntArray, encoding: str) -> None:
-        self._data, self._encoding = data, encoding
+    def __init__(self, data: bytes, starts: IntArray, ends: IntArray, encoding: str) -> None:
+        self._bytes, self._encoding = data, encoding
+        self._data = np.frombuffer(data, dtype=np.uint8)
         self._starts, self._ends = starts, ends
-        self._texts: dict[int, list[str]] = {}
+        self._texts: dict[int, tuple[IntArray, list[str]]] = {}
         self._numbers: dict[tuple[int, str], NumberCells | None] = {}
 
     def __len__(self) -> int:
         return self._starts.shape[1]
 
     def __getitem__(self, column: Any) -> Any:
+        codes, texts = self.coded(column)
+        return [texts[code] for code in codes.tolist()]
+
+    def coded(self, column: int) -> tuple[IntArray, list[str]]:
+        """Return the different texts of a column, and the position of each cell among them."""
         if column not in self._texts:
-            cells = zip(
+            data = self._bytes
+            places = zip(
                 self._starts[:, column].tolist(), self._ends[:, column].tolist(), strict=True
             )
-            content = memoryview(self._data)
-            known: dict[bytes, str] = {}  # equal cells share one text
-            self._texts[column] = [
-                known[cell] if cell in known else known.setdefault(cell, self._decode(cell))
-                for cell in (bytes(content[start:end]) for start, end in cells)
-            ]
+            known: dict[bytes, int] = {}
+            codes = np.fromiter(
+                (known.setdefault(data[start:end], len(known)) for start, end in places),
+                dtype=np.int32,
+                count=self.n_rows,
+            )
+            texts: dict[str, int] = {}  # different bytes may be the same text without blanks
+            merged = [texts.setdefault(self._decode(cell), len(texts)) for cell in known]
+            self._texts[column] = np.array(merged, dtype=np.int32)[codes], list(texts)
         return self._texts[column]
 
     def _decode(self, cell: bytes) -> str:
@@ -78,14 +88,14 @@ class PlainColumns(Sequence[list[str]]):
     def row(self, i: int) -> list[str]:
         """Return the cells of a row."""
         places = zip(self._starts[i].tolist(), self._ends[i].tolist(), strict=True)
-        return [self._decode(self._data[start:end].tobytes()) for start, end in places]
+        return [self._decode(self._bytes[start:end]) for start, end in places]
 
     def below(self, n_header: int) -> PlainColumns:
         """Return the columns without the header and without empty rows at the end."""
         filled = (self._ends > self._starts).any(axis=1)
         last = len(filled) - int(np.argmax(filled[::-1])) if filled.any() else 0
         rows = slice(n_header, max(last, n_header))
-        return PlainColumns(self._data, self._starts[rows], self._ends[rows], self._encoding)
+        return PlainColumns(self._bytes, self._starts[rows], self._ends[rows], self._encoding)
 
     @property
     def n_rows(self) -> int:
@@ -106,7 +116,7 @@ class PlainColumns(Sequence[list[str]]):
             values, odd, all_digits, has_zero = _core.parse_numbers(
                 self._data, starts[part], ends[part], ord(decimal)
             )
-            cells = {self._data[starts[i] : ends[i]].tobytes() for i in odd.tolist()}
+            cells = {self._bytes[starts[i] : ends[i]] for i in odd.tolist()}
             if not all(stands_for_missing(self._decode(cell)) for cell in cells):
                 return None
         all_digits = all_digits and not odd.size
@@ -125,9 +135,8 @@ def scan(data: bytes, delimiter: str, encoding: str) -> tuple[PlainColumns, IntA
     """
     if not delimiter.isascii() or delimiter == " ":
         return None
-    content = np.frombuffer(data, dtype=np.uint8)
-    found = _core.scan_csv(content, ord(delimiter))
+    found = _core.scan_csv(np.frombuffer(data, dtype=np.uint8), ord(delimiter))
     if found is None:
         return None
     starts, ends, lines = found
-    return PlainColumns(content, starts, ends, encoding), lines
+    return PlainColumns(data, starts, ends, encoding), lines

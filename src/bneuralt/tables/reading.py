@@ -20,6 +20,9 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from bneuralt._typing import IntArray
 from bneuralt.tables.numbers import to_number
 from bneuralt.tables.plain import NumberCells, PlainColumns, scan
 
@@ -74,14 +77,22 @@ class Table:
         return len(self.lines)
 
     @cached_property
-    def _distinct(self) -> dict[int, list[str]]:
+    def _coded(self) -> dict[int, tuple[IntArray, list[str]]]:
         return {}
+
+    def coded(self, column: int) -> tuple[IntArray, list[str]]:
+        """Return the position of each cell among the different ones, and these."""
+        if isinstance(self.columns, PlainColumns):
+            return self.columns.coded(column)
+        if column not in self._coded:
+            known: dict[str, int] = {}
+            codes = [known.setdefault(cell, len(known)) for cell in self.columns[column]]
+            self._coded[column] = np.array(codes, dtype=np.int32), list(known)
+        return self._coded[column]
 
     def distinct(self, column: int) -> list[str]:
         """Return the different cells of a column, in the order in which they occur."""
-        if column not in self._distinct:
-            self._distinct[column] = list(dict.fromkeys(self.columns[column]))
-        return self._distinct[column]
+        return self.coded(column)[1]
 
     def numbers(self, column: int, decimal: str = ".") -> NumberCells | None:
         """Return the numbers of a column of a large table, if it has nothing else.
