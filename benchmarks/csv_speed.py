@@ -66,7 +66,8 @@ def main() -> None:
                 done = subprocess.run(command, check=True, capture_output=True, text=True)
                 runs.append([float(figure) for figure in done.stdout.split()])
             seconds, memory = np.median(runs, axis=0)
-            print(f"{name:<10} {seconds:6.2f} s  {memory:6.0f} MiB  ({memory / size:.1f} x the file)")
+            times = f"{memory / size:.1f} times the file"
+            print(f"{name:<10} {seconds:6.2f} s  {memory:6.0f} MiB  ({times})")
 
 
 if __name__ == "__main__":

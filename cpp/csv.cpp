@@ -58,7 +58,8 @@ bool scan_csv(const uint8_t* text, size_t n, uint8_t delimiter, CsvCells& cells)
                     return false;
                 while (start < end && is_blank(text[start])) ++start;
             } else {
-                while (at < n && text[at] != delimiter && text[at] != '\n' && text[at] != '\r') ++at;
+                while (at < n && text[at] != delimiter && text[at] != '\n' && text[at] != '\r')
+                    ++at;
                 end = at;
             }
             while (end > start && is_blank(text[end - 1])) --end;

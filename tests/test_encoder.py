@@ -55,7 +55,8 @@ def people(n=200, seed=0):
 
 def encoder_of(X, **options):
     frame = as_frame(X)
-    return learn_encoder(X if frame is None else frame, names=getattr(frame, "names", None), **options)
+    names = getattr(frame, "names", None)
+    return learn_encoder(X if frame is None else frame, names=names, **options)
 
 
 def test_columns_of_every_kind_become_inputs():
@@ -84,7 +85,8 @@ def test_pandas_polars_and_arrays_of_objects_are_read_alike():
     frame = frame.drop(columns="stay")
     expected = encoder_of(frame).encode(as_frame(frame))
     plain = {name: [None if pd.isna(v) else v for v in frame[name]] for name in frame}
-    for other in (pl.DataFrame(plain, strict=False), np.array(list(zip(*plain.values())), object)):
+    rows = list(zip(*plain.values(), strict=True))
+    for other in (pl.DataFrame(plain, strict=False), np.array(rows, dtype=object)):
         encoder = encoder_of(other)
         np.testing.assert_array_equal(encoder.encode(as_frame(other)), expected)
 
@@ -284,7 +286,7 @@ def test_columns_that_change_their_kind_are_named():
     frame, y = people()
     clf = BNeuralTClassifier(**SMALL).fit(frame, y)
     for change, message in (
-        ({"height": "tall"}, "column 'height' of X had numbers in training and has the text 'tall'"),
+        ({"height": "tall"}, "'height' of X had numbers in training and has the text 'tall'"),
         ({"colour": 5}, "column 'colour' of X had categories in training, such as 'blue', and has"),
         ({"when": 5.0}, "column 'when' of X had dates in training and has numbers now"),
         ({"when": "soon"}, "column 'when' of X had dates in training and has the text 'soon'"),

@@ -4,6 +4,7 @@ import io
 import json
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -196,7 +197,8 @@ def test_the_target_may_be_blank_or_absent_and_ids_are_carried_along(run_here):
     frame.drop(columns="kind").to_csv("absent.csv", index=False)
     frame.assign(kind="").to_csv("blank.csv", index=False)
     options = ("--id", "customer_id", "--id", "city")
-    absent, blank = (run_here("predict", "m.json", f, *options) for f in ("absent.csv", "blank.csv"))
+    absent = run_here("predict", "m.json", "absent.csv", *options)
+    blank = run_here("predict", "m.json", "blank.csv", *options)
     assert absent.returncode == blank.returncode == 0
     assert absent.stdout == blank.stdout and "accuracy" not in absent.stderr
     found = pd.read_csv(io.StringIO(absent.stdout))
@@ -224,8 +226,8 @@ def test_classes_that_dominate_or_are_too_small_are_noted(run_here):
     frame.loc[0, "kind"] = "c"
     report = json.loads(train(run_here, frame, "--json").stdout)
     assert any("class 'c' has only 1 row," in note for note in report["notes"])
-    counts = dict(zip(report["held_out"]["confusion"]["labels"],
-                      np.sum(report["held_out"]["confusion"]["counts"], axis=1), strict=True))  # fmt: skip
+    confusion = report["held_out"]["confusion"]
+    counts = dict(zip(confusion["labels"], np.sum(confusion["counts"], axis=1), strict=True))
     assert counts["b"] == 4 and "c" not in counts  # the others are stratified
 
 
@@ -236,7 +238,7 @@ def test_a_model_file_holds_no_list_of_rows(run_here):
     done = run_here("train", "t.csv", "--target", "kind", "--out", "m.json", "--cv", 0,
                     "--set", "max_epochs=1", "--set", "max_depth=2")  # fmt: skip
     assert done.returncode == 0
-    content = json.loads(open("m.json").read())
+    content = json.loads(Path("m.json").read_text())
     assert content["extra"]["split"] == {"seed": 0, "fraction": 0.2, "missing": "learn"}
     assert len(json.dumps(content)) < 20_000
     done = run_here("predict", "m.json", "t.csv", "--held-out", "--json")

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from bneuralt import _core
 from bneuralt.tables.encoder import learn_encoder
-from bneuralt.tables.encoding import TableEncoding, learn_encoding
+from bneuralt.tables.encoding import TableEncoding
+from bneuralt.tables.learning import learn_encoding
+from bneuralt.tables.numbers import to_number
 from bneuralt.tables.reading import TableError, parse_csv, read_csv
 
 PEOPLE = "height,sex,city,target\n1.7,f,Köln,60\n1.8,m,Rome,80.5\n1.6,f,Paris,55\n"
@@ -443,8 +445,6 @@ def test_large_files_are_read_as_small_ones(rows, end, encoding):
         numbers = large.numbers(j)
         if numbers is None:
             continue
-        from bneuralt.tables.numbers import to_number
-
         for cell, value in zip(small.columns[j], numbers.values.tolist(), strict=True):
             expected = to_number(cell)
             assert value == expected or (expected is None and value != value)
@@ -456,7 +456,8 @@ def test_large_files_are_learnt_from_as_small_ones():
     lines = ["id,code,x,word,day,y"]
     for i in range(300):
         x = "" if i % 7 == 0 else repr(rng.normal())
-        lines.append(f"{i},{i % 5:03},{x},{'NA' if i % 11 == 0 else 'ab'[i % 2]},2024-01-{1 + i % 28},{i / 3}")
+        word = "NA" if i % 11 == 0 else "ab"[i % 2]
+        lines.append(f"{i},{i % 5:03},{x},{word},2024-01-{1 + i % 28},{i / 3}")
     small, large = same_tables("\n".join(lines).encode())
     expected, found = learn_encoding(small, "y"), learn_encoding(large, "y")
     assert found == expected and found.notes == expected.notes

@@ -169,6 +169,16 @@ def epoch_order(seed: int, epoch: int, n_rows: int) -> numpy.typing.NDArray[nump
 def first_not_finite(X: numpy.typing.NDArray[Any]) -> tuple[int, int] | None:
     """Return (row, column) of the first value that is not finite, or None."""
 
+def scan_csv(data: numpy.typing.NDArray[numpy.uint8], delimiter: int) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]] | None:
+    """
+    Return start, end (rows by columns) and line of the cells of a plain CSV file, or None.
+    """
+
+def parse_numbers(data: numpy.typing.NDArray[numpy.uint8], starts: numpy.typing.NDArray[numpy.int32], ends: numpy.typing.NDArray[numpy.int32], decimal: int) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int32], bool, bool]:
+    """
+    Return the numbers of cells, the cells that have none, whether all cells are digits, and whether one has a leading zero.
+    """
+
 def engine() -> str:
     """Return the instruction set in use."""
 

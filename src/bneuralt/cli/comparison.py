@@ -15,7 +15,15 @@ from bneuralt.cli.contenders import Contender, contenders
 from bneuralt.drawing.terminal import draw_tree
 from bneuralt.estimators import BNeuralTClassifier
 
-__all__ = ["Sample", "compare", "conclusion", "result_table", "samples", "small_tree", "summary_table"]
+__all__ = [
+    "Sample",
+    "compare",
+    "conclusion",
+    "result_table",
+    "samples",
+    "small_tree",
+    "summary_table",
+]
 
 PREDICTED_ROWS = 1000
 

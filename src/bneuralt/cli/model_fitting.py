@@ -257,8 +257,8 @@ def _describe_model(model: Any) -> dict[str, Any]:
 def _check_training_rows(task: str, y: Array, source: str, test_fraction: float) -> None:
     if len(y) < 2:
         raise CommandError(
-            f"{source}: {count(len(y), 'row')} remain for training if a fraction of {test_fraction} is held "
-            "out; at least 2 are needed. Add rows or reduce --test-fraction.",
+            f"{source}: {count(len(y), 'row')} left for training if a fraction of {test_fraction} "
+            "is held out; at least 2 are needed. Add rows or reduce --test-fraction.",
             BAD_DATA,
         )
     if task == "classification" and len(np.unique(y)) < 2:

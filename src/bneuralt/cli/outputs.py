@@ -78,7 +78,8 @@ def check_output(path: str, *, inputs: tuple[str, ...] = ()) -> None:
         )
     if not os.access(folder, os.W_OK):
         raise CommandError(
-            f"--out {path}: the folder {str(folder)!r} is not writable; choose another one.", CANNOT_WRITE
+            f"--out {path}: the folder {str(folder)!r} is not writable; choose another one.",
+            CANNOT_WRITE,
         )
     for source in inputs:
         if source != "-" and target.resolve() == Path(source).resolve():

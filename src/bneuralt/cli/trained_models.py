@@ -163,7 +163,10 @@ def _numeric_encoding(model: Any) -> TableEncoding:
     features = [] if model.encoder_ is None else model.encoder_.features
     kinds = [_READ_AS[feature.kind] for feature in features] or ["number"] * n
     return TableEncoding(
-        columns=tuple(FeatureColumn(*column) for column in zip(columns, range(n), kinds)),
+        columns=tuple(
+            FeatureColumn(name, i, kind)
+            for i, (name, kind) in enumerate(zip(columns, kinds, strict=True))
+        ),
         target="target",
         target_position=n,
         task=task,

@@ -328,7 +328,8 @@ PARAMETERS: dict[str, Parameter] = {
         "categorical type. A list of names or indices, or a mask: these columns, and those with "
         "text. None: no column; text is refused then. A leaf of a categorical feature has a weight "
         "for each category. Values in less than 0.2 % of the rows (but not more than 20 rows, and "
-        "always those in a single row) share one weight, and there are at most 255. Texts that are all dates are taken for dates.",
+        "always those in a single row) share one weight, and there are at most 255. Texts that are "
+        "all dates are taken for dates.",
     ),
     "class_weight": Parameter(
         [dict, StrOptions({"balanced"}), None],

@@ -245,7 +245,7 @@ class SingleTree(NeuralTreeEstimator):
         if isinstance(self.feature_sampling, FeatureSampler):
             X = rows.X
             if groups is not None:  # the first input of a feature stands for all of them
-                X = X[:, np.searchsorted(groups, np.arange(groups[-1] + 1)).clip(max=X.shape[1] - 1)]
+                X = X[:, np.searchsorted(groups, np.arange(groups[-1] + 1))]
             return self.feature_sampling.learn(X, rows.weight)
         if callable(self.feature_sampling) or (self._input_scaling is None and groups is None):
             return self.feature_sampling

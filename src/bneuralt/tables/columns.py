@@ -253,8 +253,8 @@ def _is_missing(value: Any) -> bool:
 
 def _read_objects(values: list[Any], place: str, is_category: bool = False) -> Column:
     """Read values of any type: all numbers, all dates, or else texts."""
-    missing = [_is_missing(value) for value in values]
-    types = {type(value) for value, absent in zip(values, missing, strict=True) if not absent}
+    values = [None if _is_missing(value) else value for value in values]
+    types = {type(value) for value in values if value is not None}
     for kind in types:
         if issubclass(kind, complex):
             raise ValueError(f"Complex data not supported: {place} of X has complex numbers")
@@ -265,20 +265,16 @@ def _read_objects(values: list[Any], place: str, is_category: bool = False) -> C
                 "number, a date or a duration"
             )
     if types and all(issubclass(kind, _DATES) for kind in types):
-        dates = [None if absent else _plain_date(v) for v, absent in zip(values, missing)]
+        dates = [None if value is None else _plain_date(value) for value in values]
         return Column("date", np.array(dates, dtype="datetime64[s]"))
     if types and all(issubclass(kind, _DURATIONS) for kind in types):
-        spans = [None if absent else np.timedelta64(v) for v, absent in zip(values, missing)]
+        spans = [None if value is None else np.timedelta64(value) for value in values]
         return Column("number", _seconds(np.array(spans, dtype="timedelta64[ns]")))
     if all(issubclass(kind, (Real, Decimal, np.bool_)) for kind in types):
-        numbers = [np.nan if absent else float(v) for v, absent in zip(values, missing)]
-        column = Column("number", np.array(numbers, dtype=np.float64), is_category=is_category)
-        return column
+        numbers = [np.nan if value is None else float(value) for value in values]
+        return Column("number", np.array(numbers, dtype=np.float64), is_category=is_category)
     codes: dict[Any, int] = {}
-    index = [
-        -1 if absent else codes.setdefault(value, len(codes))
-        for value, absent in zip(values, missing)
-    ]
+    index = [-1 if value is None else codes.setdefault(value, len(codes)) for value in values]
     texts = tuple(label_of(_decoded(value)) for value in codes)
     return _of_texts(np.array(index, dtype=np.int32), texts, is_category)
 

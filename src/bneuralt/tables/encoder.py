@@ -318,10 +318,10 @@ def learn_encoder(
         for j in range(X.shape[1]):
             column = X.columns[j] if isinstance(X, Frame) else _number_column(X, j)
             place = f"column {j} of X" if names is None else f"column {names[j]!r} of X"
-            is_category = listed[j] or (
-                column.is_category and isinstance(categorical_features, str)
-            )
-            features.append(_learn_feature(column, weight, is_category, place, categorical_features))
+            if listed[j] or (column.is_category and isinstance(categorical_features, str)):
+                features.append(CategoryFeature.learn(column, weight))
+            else:
+                features.append(_learn_feature(column, weight, place, categorical_features))
             if column.is_missing[weight > 0].all():
                 empty.append(j)
     encoder = TableEncoder(tuple(features), None if names is None else tuple(names))
@@ -345,11 +345,7 @@ def learn_encoder(
     return encoder
 
 
-def _learn_feature(
-    column: Column, weight: FloatArray, is_category: bool, place: str, wanted: Any
-) -> Feature:
-    if is_category:
-        return CategoryFeature.learn(column, weight)
+def _learn_feature(column: Column, weight: FloatArray, place: str, wanted: Any) -> Feature:
     if column.kind == "date":
         return DateFeature.learn(column, weight)
     if column.kind == "number":

@@ -343,8 +343,7 @@ class DateFeature:
             if found is None:
                 odd = (text for text in column.texts if parse_dates([text], self.day_first) is None)
                 raise ColumnError(
-                    "had dates in training and has the text "
-                    f"{next(odd, column.texts[0])!r:.50} now"
+                    f"had dates in training and has the text {next(odd, column.texts[0])!r:.50} now"
                 )
             dates[:-1] = found[0]
         codes = column.values if column.kind == "text" else np.full(len(column), -1)

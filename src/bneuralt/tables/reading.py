@@ -26,7 +26,16 @@ from bneuralt._typing import IntArray
 from bneuralt.tables.numbers import to_number
 from bneuralt.tables.plain import NumberCells, PlainColumns, scan
 
-__all__ = ["DELIMITERS", "Table", "TableError", "near", "near_file", "parse_csv", "quoted", "read_csv"]
+__all__ = [
+    "DELIMITERS",
+    "Table",
+    "TableError",
+    "near",
+    "near_file",
+    "parse_csv",
+    "quoted",
+    "read_csv",
+]
 
 #: Delimiters to try, in order of preference. A comma often is the decimal point in files whose
 #: delimiter is one of the first three, rarely the other way round. Blanks occur in any text.

@@ -202,7 +202,8 @@ def _summary_text(summary: dict[str, Any], args: argparse.Namespace) -> str:
     if held_out:
         same = held_out["scores"] == held_out["reported"]
         verdict = "as train reported" if same else f"but train reported {held_out['reported']}"
-        text += f"\n{count(held_out['rows'], 'held-out row')}: {score_text(held_out['scores'])}, {verdict}"
+        rows = count(held_out["rows"], "held-out row")
+        text += f"\n{rows}: {score_text(held_out['scores'])}, {verdict}"
     return text
 
 

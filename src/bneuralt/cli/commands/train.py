@@ -105,7 +105,7 @@ def run(args: argparse.Namespace) -> None:
     from bneuralt.cli.outputs import StatusLine, count
     from bneuralt.cli.summary import train_report
     from bneuralt.cli.trained_models import check_model_output, save_trained_model, usable_rows
-    from bneuralt.tables.encoding import learn_encoding
+    from bneuralt.tables.learning import learn_encoding
 
     check_model_output(args.out, inputs=(args.data,))
     names = [] if args.target.lstrip("-").isdigit() else [args.target]
