@@ -261,7 +261,7 @@ def task_of(model: Any) -> str:
 def feature_names(model: Any) -> list[str] | None:
     """Return the names of the model's inputs, for drawings; None if the file has no names."""
     if model.encoder_ is not None and not model.encoder_.is_plain:
-        return model.encoder_.input_names
+        return list(model.encoder_.input_names)
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
 

@@ -197,7 +197,7 @@ def _is_plain(column: Any) -> bool:
 
 def _read(column: Any, name: Any) -> Column:
     """Read a column of a data frame."""
-    dtype = getattr(column, "dtype", None)
+    dtype: Any = getattr(column, "dtype", None)
     place = f"column {str(name)!r}"
     if isinstance(dtype, np.dtype):
         return _read_array(column.to_numpy(), place)
@@ -363,4 +363,5 @@ def _iso_date(text: str) -> dt.datetime:
 def _local_date(match: re.Match[str], day_first: bool) -> dt.datetime:
     first, second, year, *time = match.groups()
     day, month = (first, second) if day_first else (second, first)
-    return dt.datetime(int(year), int(month), int(day), *(int(part or 0) for part in time))
+    hour, minute, second = (int(part or 0) for part in time)
+    return dt.datetime(int(year), int(month), int(day), hour, minute, second)

@@ -113,8 +113,9 @@ class TableEncoder:
         UnseenValuesWarning, MissingValuesWarning
             Some values become the mean of the training rows, since training had none of the kind.
         """
+        dtype: type[np.floating[Any]] = np.float64
         if isinstance(X, Frame):
-            columns, dtype = X.columns, np.float64
+            columns = X.columns
         elif self.is_plain and not _may_have_gaps(X):
             return X
         else:

@@ -319,3 +319,12 @@ def _expect(entry: dict[str, Any], key: str, kind: type) -> Any:
     if type(entry[key]) is not kind:
         raise TypeError(f"entry {key!r} must be of type {kind.__name__}, not {entry[key]!r:.50}")
     return entry[key]
+
+
+def __getattr__(name: str) -> Any:
+    """Return `learn_encoding`, which was in this module in earlier releases."""
+    if name == "learn_encoding":
+        from bneuralt.tables.learning import learn_encoding
+
+        return learn_encoding
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

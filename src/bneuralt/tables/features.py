@@ -84,11 +84,13 @@ class NumberFeature:
             values = np.append(numbers, np.nan)[column.values]
         gaps = np.isnan(values)
         n_gaps = int(np.count_nonzero(gaps))
+        out[:, 0] = values
         if n_gaps and self.mean is None:
             raise ColumnError(f"has {n_gaps} missing values, and its mean in training is not known")
         if n_gaps and not self.has_gaps:
             report("missing", n_gaps, "")
-        out[:, 0] = np.where(gaps, self.mean, values) if n_gaps else values
+        if n_gaps:
+            out[gaps, 0] = self.mean
         if self.has_gaps:
             out[:, 1] = gaps
 
@@ -132,7 +134,8 @@ def rounded_means(X: FloatArray, weight: FloatArray) -> FloatArray:
         # Dividing by a power of ten rounds better than multiplying by a negative power.
         fine = np.round(mean / step) / np.round(1 / step)
         rounded = np.where(step >= 1, np.round(mean / step) * step, fine)
-    return np.where(usable, np.where(np.isfinite(rounded), rounded, mean), low)
+    means: FloatArray = np.where(usable, np.where(np.isfinite(rounded), rounded, mean), low)
+    return means
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bneuralt import _core
-from bneuralt._typing import FloatArray, IntArray
+from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.tables.columns import stands_for_missing
 
 __all__ = ["NumberCells", "PlainColumns", "scan"]
@@ -58,7 +58,7 @@ class PlainColumns(Sequence[list[str]]):
         self._numbers: dict[tuple[int, str], NumberCells | None] = {}
 
     def __len__(self) -> int:
-        return self._starts.shape[1]
+        return int(self._starts.shape[1])
 
     def __getitem__(self, column: Any) -> Any:
         codes, texts = self.coded(column)
@@ -92,7 +92,7 @@ class PlainColumns(Sequence[list[str]]):
 
     def below(self, n_header: int) -> PlainColumns:
         """Return the columns without the header and without empty rows at the end."""
-        filled = (self._ends > self._starts).any(axis=1)
+        filled: Array = np.any(self._ends > self._starts, axis=1)
         last = len(filled) - int(np.argmax(filled[::-1])) if filled.any() else 0
         rows = slice(n_header, max(last, n_header))
         return PlainColumns(self._bytes, self._starts[rows], self._ends[rows], self._encoding)
@@ -110,7 +110,8 @@ class PlainColumns(Sequence[list[str]]):
         return self._numbers[key]
 
     def _parse(self, column: int, decimal: str) -> NumberCells | None:
-        starts, ends = (np.ascontiguousarray(a[:, column]) for a in (self._starts, self._ends))
+        places = self._starts, self._ends
+        starts, ends = (np.ascontiguousarray(a[:, column], dtype=np.int32) for a in places)
         sample = slice(0, 1000)  # most columns of text are recognised here
         for part in (sample, slice(None)):
             values, odd, all_digits, has_zero = _core.parse_numbers(

@@ -216,7 +216,7 @@ def draw_tree_arrays(
         else:
             parent, leaf_parent = _draw_between(growth, rng, min_size, max_size)
         leaf_input = sampler(rng, leaf_parent, parent, n_features)
-    share = np.ones(leaf_parent.size)
+    share: FloatArray = np.ones(leaf_parent.size)
     n_children = np.bincount(np.concatenate([parent[n_outputs:], leaf_parent]))
     if features is not None:
         leaf_parent, leaf_input, share = features.expand(leaf_parent, leaf_input)
