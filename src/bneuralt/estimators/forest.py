@@ -230,7 +230,9 @@ class BNeuralForestClassifier(ClassifierTask, Forest, ForestClassifierParameters
     n_parameters_ : int
         Number of trainable weights of all trees together.
     n_features_in_ : int
-        Number of features.
+        Number of features: columns of X.
+    encoder_ : TableEncoder
+        How columns become inputs of trees; `encoder_.input_names` lists them.
     feature_names_in_ : array of shape (n_features,)
         Names of the features, if X had names that are all strings.
     oob_score_ : float
@@ -278,7 +280,9 @@ class BNeuralForestRegressor(RegressorTask, Forest, ForestRegressorParameters):
     n_parameters_ : int
         Number of trainable weights of all trees together.
     n_features_in_ : int
-        Number of features.
+        Number of features: columns of X.
+    encoder_ : TableEncoder
+        How columns become inputs of trees; `encoder_.input_names` lists them.
     feature_names_in_ : array of shape (n_features,)
         Names of the features, if X had names that are all strings.
     oob_score_ : float

@@ -315,14 +315,16 @@ class BNeuralTClassifier(ClassifierTask, SingleTree, ClassifierParameters):
     Attributes
     ----------
     tree_ : NeuralTree
-        The trained tree; it works on raw features. `tree_.forward(X)` gives the scores of the
+        The trained tree; it works on unscaled inputs. `tree_.forward(X)` gives the scores of the
         classes without any checks or conversions by scikit-learn.
     classes_ : array of shape (n_classes,)
         The labels.
     n_parameters_ : int
         Number of trainable weights.
     n_features_in_ : int
-        Number of features.
+        Number of features: columns of X.
+    encoder_ : TableEncoder
+        How columns become inputs of trees; `encoder_.input_names` lists them.
     feature_names_in_ : array of shape (n_features,)
         Names of the features, if X had names that are all strings.
     n_iter_ : int
@@ -409,7 +411,9 @@ class BNeuralTRegressor(RegressorTask, SingleTree, RegressorParameters):
     n_parameters_ : int
         Number of trainable weights.
     n_features_in_ : int
-        Number of features.
+        Number of features: columns of X.
+    encoder_ : TableEncoder
+        How columns become inputs of trees; `encoder_.input_names` lists them.
     feature_names_in_ : array of shape (n_features,)
         Names of the features, if X had names that are all strings.
     n_iter_ : int
