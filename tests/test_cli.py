@@ -141,9 +141,7 @@ def test_report_of_a_classification(flowers, tmp_path):
     assert report["cross_validation"]["accuracy"]["mean"] > 0.8
     assert np.sum(report["held_out"]["confusion"]["counts"]) == 24
     assert report["model"]["weights"] == load_model(model_file).n_parameters_
-    assert {entry["feature"] for entry in report["features"]} == {
-        "length", "width", "colour=blue", "colour=red", "colour=white",
-    }  # fmt: skip
+    assert {entry["feature"] for entry in report["features"]} == {"length", "width", "colour"}
     done = bneuralt("train", table, "--target", "kind", "--out", tmp_path / "m.json")
     assert done.returncode == 0 and done.stderr == ""
     for words in ("24 held-out rows", "5-fold", "predicted class", "weights", "length", "m.json"):
@@ -291,7 +289,11 @@ def test_predict_repeats_the_score_on_vehicle(shared, tmp_path):
         (("train", "no.csv", "--target", "kind", "--out", "m.json"), 3, "no.csv: no such file"),
         (("train", ".", "--target", "kind", "--out", "m.json"), 3, "is a folder"),
         (("train", "t.csv", "--target", "kin", "--out", "m.json"), 3, "Did you mean 'kind'"),
-        (("train", "gap.csv", "--target", "b", "--out", "m.json"), 3, "row 2 (line 3), column 'a'"),
+        (("train", "gap.csv", "--target", "b", "--out", "m.json", "--missing", "error"), 3,
+         "row 2 (line 3), column 'a'"),
+        (("train", "T.csv", "--target", "kind", "--out", "m.json"), 3, "Did you mean 't.csv'"),
+        (("train", "sub/t.csv", "--target", "kind", "--out", "m.json"), 3,
+         "The folder 'sub' does not exist"),
         (("train", "t.csv", "--target", "kind", "--out", "no/m.json"), 5, "does not exist"),
         (("train", "t.csv", "--target", "kind", "--out", "."), 5, "is a folder"),
         (("train", "t.csv", "--target", "kind", "--out", "t.csv"), 5, "overwrite the input file"),
@@ -349,7 +351,10 @@ def test_tables_that_do_not_fit_the_model(flowers, tmp_path, run_here):
         ("length,width,colour\n1,,red\n", "1 value is missing"),
     ]:
         table.write_text(text)
-        done = run_here("predict", model_file, table, "--out", tmp_path / "p.csv")
+        done = run_here(
+            "predict", model_file, table, "--out", tmp_path / "p.csv",
+            "--unknown", "error", "--missing", "error",
+        )  # fmt: skip
         assert done.returncode == 3 and message in done.stderr
         assert not (tmp_path / "p.csv").exists()
     table.write_text("length,width,colour\n1,2,red\n")
@@ -379,8 +384,9 @@ def test_what_train_stored_is_checked(flowers, tmp_path, run_here):
     for key, value, code, message in [
         ("held_out_rows", [100_000], 4, "list of held-out rows is damaged"),
         ("held_out_rows", "all", 4, "list of held-out rows is damaged"),
+        ("split", "all", 4, "description of the held-out rows is damaged"),
+        ("split", {"seed": -1, "fraction": 0.2, "missing": "learn"}, 4, "is damaged"),
         ("table", {"columns": []}, 4, "entry 'target' is missing"),
-        ("table", None, 3, "4 columns and no header"),
     ]:
         content = json.loads(model_file.read_text())
         content["extra"][key] = value
@@ -399,8 +405,8 @@ def test_what_train_stored_is_checked(flowers, tmp_path, run_here):
         lambda table: table["columns"][0].update(position=1000),
         lambda table: table["columns"][0].update(position=table["columns"][1]["position"]),
         lambda table: table["columns"][0].update(name=table["columns"][1]["name"]),
-        lambda table: table["columns"][2].update(categories=["red", "red", "white"]),
-        lambda table: table["columns"][2].update(categories=[1, 2, 3]),
+        lambda table: table["columns"][2].update(kind="colour"),
+        lambda table: table["columns"].pop(),
         lambda table: table["columns"].reverse() or table["columns"].append("x"),
     ],
 )
@@ -421,7 +427,7 @@ def test_a_damaged_table_encoding_is_found_when_the_model_is_loaded(
 def test_a_file_that_states_many_features_takes_no_memory_for_them(flowers, tmp_path, run_here):
     table, model_file, _ = flowers
     content = json.loads(model_file.read_text())
-    content.update(n_features=5_000_000, feature_names=None, extra={})
+    content.update(n_features=5_000_000, feature_names=None, encoder=None, extra={})
     content["trees"][0]["tree"]["n_inputs"] = 5_000_000
     many = tmp_path / "many.json"
     many.write_text(json.dumps(content))

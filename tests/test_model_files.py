@@ -100,6 +100,16 @@ def test_trees_of_all_versions_load(path):
     np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol)
 
 
+CATEGORY = {
+    "kind": "category",
+    "categories": ["a", "b"],
+    "shares": [0.5, 0.5],
+    "rare": [],
+    "has_gaps": False,
+}
+DATE = {"kind": "date", "parts": ["year"], "means": [1.0], "has_gaps": False, "day_first": False}
+
+
 def _named(model, rows):
     names = getattr(model, "feature_names_in_", None)
     return rows if names is None else pd.DataFrame(rows, columns=names)
@@ -140,8 +150,10 @@ def test_feature_names_are_kept(tmp_path):
     BNeuralTClassifier(**SMALL).fit(table, IRIS[1]).save(tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json")
     loaded.predict(table)
-    with pytest.raises(ValueError, match="same order"):
-        loaded.predict(table[["größe", "a", "b", "c"]])
+    reordered = table[["größe", "a", "b", "c"]].assign(more="x")
+    np.testing.assert_array_equal(loaded.predict(reordered), loaded.predict(table))
+    with pytest.raises(ValueError, match=r"no column 'b', which the model needs"):
+        loaded.predict(table.drop(columns="b"))
 
 
 @pytest.mark.parametrize("optimizer", [*OPTIMIZERS, Momentum(gamma=0.5)])
@@ -248,7 +260,28 @@ def load_text(text, folder):
         ({"trees": {}}, '"trees" is not a list'),
         ({"trees": [3]}, r'"trees"\[0\] must be an object, not int'),
         ({"trees": [{}]}, r'"trees"\[0\] lacks the key'),
-        ({"n_features": 5}, "has 4 inputs, the model needs 5"),
+        ({"n_features": 5}, '"encoder" has 4 columns, the model has 5'),
+        ({"n_features": 5, "encoder": None}, "has 4 inputs, the model needs 5"),
+        ({"encoder": {}}, '"encoder" cannot be read: it is not a list'),
+        *(
+            ({"encoder": [0.5, 0.5, 0.5, entry]}, f'"encoder" cannot be read: column 3.*{problem}')
+            for entry, problem in (
+                ("x", "not a finite number"),
+                ({"kind": "word"}, "unknown kind 'word'"),
+                ({"kind": []}, "unknown kind"),
+                ({"kind": "number"}, "keys must be kind, mean"),
+                ({"kind": "number", "mean": None}, "not a finite number"),
+                ({**CATEGORY, "shares": [0.5]}, "2 are needed"),
+                ({**CATEGORY, "categories": ["a", 1]}, "list of texts"),
+                ({**CATEGORY, "categories": ["a", "NA"]}, "stands for a missing value"),
+                ({**CATEGORY, "rare": ["a"]}, "occurs twice"),
+                ({**CATEGORY, "has_gaps": 1}, "wrong type"),
+                ({**DATE, "parts": ["minute"]}, "parts"),
+                ({**DATE, "means": []}, "a number for each part"),
+                ({**DATE, "day_first": None}, "true or false"),
+            )
+        ),
+        ({"encoder": [0.5, 0.5, 0.5, CATEGORY, 1.0]}, "has 5 columns, the model has 4"),
         ({"n_features": "4"}, "\"n_features\" is '4'"),
         ({"feature_names": ["a"]}, '"feature_names" must be a list of 4 texts'),
         ({"classes": None}, '"classes" must be an object'),
@@ -269,7 +302,7 @@ def load_text(text, folder):
         ({"classes": {"dtype": "float64", "labels": [0, 1, 10**400]}}, "labels of one type"),
         ({"classes": {"dtype": "float32", "labels": [0, 1, 1 + 1e-12]}}, "different labels"),
         ({"classes": {"dtype": "object", "labels": [["a"], ["b"], ["c"]]}}, "labels of one type"),
-        ({"n_features": 10**8}, "has 4 inputs, the model needs 100000000"),
+        ({"n_features": 10**8, "encoder": None}, "has 4 inputs, the model needs 100000000"),
         ({"settings": {"n_jobs": "x"}}, '"settings" cannot be read: .*n_jobs'),
         ({"settings": {"n_jobs": 0}}, '"settings" cannot be read: .*n_jobs'),
         ({"settings": {"max_depth": None}}, '"settings" cannot be read: .*max_depth'),

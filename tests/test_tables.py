@@ -10,7 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bneuralt.tables.encoding import TableEncoding, learn_encoding
+from bneuralt import _core
+from bneuralt.tables.encoder import learn_encoder
+from bneuralt.tables.encoding import TableEncoding
+from bneuralt.tables.learning import learn_encoding
+from bneuralt.tables.numbers import to_number
 from bneuralt.tables.reading import TableError, parse_csv, read_csv
 
 PEOPLE = "height,sex,city,target\n1.7,f,Köln,60\n1.8,m,Rome,80.5\n1.6,f,Paris,55\n"
@@ -64,7 +68,7 @@ def test_a_decimal_comma_is_not_mistaken_for_a_delimiter():
     table = parse_csv(b"a;b;target\n1,5;2,5;x\n1,0;3,5;y\n")
     assert table.names == ("a", "b", "target")
     encoding = learn_encoding(table, "target", decimal=",")
-    assert encoding.features(table, decimal=",").tolist() == [[1.5, 2.5], [1.0, 3.5]]
+    assert values(encoding, table, "a", decimal=",") == [1.5, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -140,34 +144,95 @@ def test_unreadable_files_are_rejected(tmp_path):
 # ------------------------------------------------------------------------------- encoding
 
 
-def test_categories_become_indicators_and_are_stored():
+def kinds(encoding):
+    return {column.name: column.kind for column in encoding.columns}
+
+
+def values(encoding, table, name, **options):
+    """Return the values of a column as estimators see them."""
+    frame = encoding.frame(table, **options)
+    column = frame.columns[frame.names.index(name)]
+    if column.kind == "number":
+        return column.values.tolist()
+    return [None if code < 0 else column.texts[code] for code in column.values]
+
+
+def test_columns_are_read_as_numbers_or_texts_and_the_decision_is_stored():
     table = parse_csv(PEOPLE.encode())
     encoding = learn_encoding(table, "target")
-    assert encoding.feature_names == ["height", "sex=m", "city=Köln", "city=Paris", "city=Rome"]
-    expected = [[1.7, 0, 1, 0, 0], [1.8, 1, 0, 0, 1], [1.6, 0, 0, 1, 0]]
-    assert encoding.features(table).tolist() == expected
+    assert kinds(encoding) == {"height": "number", "sex": "text", "city": "text"}
+    assert values(encoding, table, "city") == ["Köln", "Rome", "Paris"]
     assert encoding.labels(table).tolist() == [60, 80.5, 55]
     again = TableEncoding.from_dict(json.loads(json.dumps(encoding.to_dict())))
     assert again == encoding
     later = parse_csv(b"city,height,sex\nRome,2,f\n")
-    assert again.features(later).tolist() == [[2, 0, 0, 0, 1]]
+    assert values(again, later, "height") == [2] and values(again, later, "city") == ["Rome"]
     assert again.labels(later) is None
 
 
 def test_numbers_may_be_declared_categories():
     table = parse_csv(b"code,x,target\n1,1,a\n2,2,b\n3.0,3,a\n")
     encoding = learn_encoding(table, "target", categorical=["code"])
-    assert encoding.feature_names == ["code=1", "code=2", "code=3", "x"]
-    assert encoding.features(parse_csv(b"code,x\n2.0,1\n")).tolist() == [[0, 1, 0, 1]]
+    assert kinds(encoding) == {"code": "category", "x": "number"}
+    assert values(encoding, parse_csv(b"code,x\n2.0,1\n"), "code") == ["2"]
 
 
-def test_constant_text_gives_no_feature_but_is_still_checked():
-    table = parse_csv(b"unit,x,target\ncm,1,a\ncm,2,b\n")
+@pytest.mark.parametrize(
+    ("cells", "kind", "expected"),
+    [
+        (["00501", "10001", "00501"], "text", ["00501", "10001", "00501"]),
+        (["1,017", "950", "12,300"], "number", [1017, 950, 12300]),
+        (["True", "false", ""], "number", [1, 0, None]),
+        (["2024-01-31", "", "2024-02-01"], "text", ["2024-01-31", None, "2024-02-01"]),
+        (["1.5", "?", "-2e3"], "number", [1.5, None, -2000]),
+        (["none", "None", "a"], "text", ["none", None, "a"]),
+    ],
+)
+def test_cells_of_every_kind(cells, kind, expected):
+    rows = "".join(f"{cell};{'ab'[i % 2]}\n" for i, cell in enumerate(cells))
+    table = parse_csv(f"x;target\n{rows}".encode())
     encoding = learn_encoding(table, "target")
-    assert encoding.feature_names == ["x"]
-    assert encoding.features(table).tolist() == [[1], [2]]
-    with pytest.raises(TableError, match="'mm'"):
-        encoding.features(parse_csv(b"unit,x\nmm,1\n"))
+    assert kinds(encoding) == {"x": kind}
+    found = values(encoding, table, "x")
+    assert [None if value != value else value for value in found] == expected
+
+
+def id_table(name, cells):
+    rows = "".join(f"{cell},{i % 7},{'ab'[i % 2]}\n" for i, cell in enumerate(cells))
+    return parse_csv(f"{name},x,target\n{rows}".encode())
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "why"),
+    [
+        ("", range(40), "numbers the rows"),
+        ("number", range(1, 41), "numbers the rows"),
+        ("customer_id", range(1000, 3000, 50), "identifier"),
+        ("name", [f"name {i}" for i in range(40)], "texts that are all different"),
+        ("note", [""] * 40, "no values"),
+    ],
+)
+def test_columns_that_identify_rows_are_left_out(name, cells, why):
+    table = id_table(name, cells)
+    encoding = learn_encoding(table, "target")
+    assert encoding.column_names == ["x"]
+    assert len(encoding.notes) == 1 and why in encoding.notes[0]
+    if any(map(str, cells)):
+        kept = learn_encoding(table, "target", keep_ids=True)
+        assert len(kept.columns) == 2 and not kept.notes
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [
+        ("population", range(1000, 3000, 50)),
+        ("width", [i / 7 for i in range(40)]),
+        ("day", [f"2024-{1 + i // 20:02}-{1 + i % 20:02}" for i in range(40)]),
+        ("id", [i // 2 for i in range(40)]),
+    ],
+)
+def test_columns_that_describe_rows_are_kept(name, cells):
+    assert learn_encoding(id_table(name, cells), "target").column_names == [name, "x"]
 
 
 @given(
@@ -176,8 +241,8 @@ def test_constant_text_gives_no_feature_but_is_still_checked():
 def test_numbers_are_read_exactly(values):
     rows = "".join(f"{value!r},{i % 2}\n" for i, value in enumerate(values))
     table = parse_csv(f"x,target\n{rows}".encode())
-    encoding = learn_encoding(table, "target")
-    assert encoding.features(table)[:, 0].tolist() == values
+    encoding = learn_encoding(table, "target", keep_ids=True)
+    assert encoding.frame(table).columns[0].values.tolist() == values
 
 
 @pytest.mark.parametrize(
@@ -211,26 +276,31 @@ def test_many_whole_numbers_are_a_regression_unless_the_task_is_given():
 def test_without_a_header_columns_are_identified_by_position():
     table = parse_csv(b"1,a,10\n2,b,20\n3,a,30\n")
     encoding = learn_encoding(table, "2")
-    assert encoding.feature_names == ["column1", "column3"]
-    assert encoding.features(parse_csv(b"7,70\n")).tolist() == [[7, 70]]
-    assert encoding.features(parse_csv(b"7,a,70\n")).tolist() == [[7, 70]]
-    assert encoding.features(parse_csv(b"first,second\n7,70\n")).tolist() == [[7, 70]]
+    assert encoding.column_names == ["column1", "column3"]
+    for text in (b"7,70\n", b"7,a,70\n", b"first,second\n7,70\n"):
+        assert values(encoding, parse_csv(text), "column3") == [70]
     with pytest.raises(TableError, match=r"has 4 columns and no header.*3 columns"):
-        encoding.features(parse_csv(b"7,8,9,10\n"))
+        encoding.frame(parse_csv(b"7,8,9,10\n"))
 
 
 def test_a_table_without_header_is_matched_to_a_named_model_by_position():
     table = parse_csv(b"a,b,target\n1,2,x\n3,4,y\n")
     encoding = learn_encoding(table, "target")
-    assert encoding.features(parse_csv(b"5,6\n")).tolist() == [[5, 6]]
+    assert values(encoding, parse_csv(b"5,6\n"), "b") == [6]
     assert encoding.labels(parse_csv(b"5,6\n")) is None
     assert encoding.labels(parse_csv(b"5,6,x\n")).tolist() == ["x"]
+
+
+def test_targets_may_be_blank():
+    encoding = learn_encoding(parse_csv(b"a,target\n1,x\n3,y\n"), "target")
+    assert encoding.labels(parse_csv(b"a,target\n1,\n3,\n")) is None
+    assert encoding.labels(parse_csv(b"a,target\n1,\n3,y\n")).tolist() == [None, "y"]
 
 
 def test_empty_nameless_columns_and_dropped_ones_are_ignored():
     table = parse_csv(b"id,x,target,,\nk1,1,a,,\n?,2,b,,\n")
     encoding = learn_encoding(table, "target", drop=["id"])
-    assert encoding.feature_names == ["x"]
+    assert encoding.column_names == ["x"]
 
 
 def people(rows):
@@ -240,9 +310,7 @@ def people(rows):
 @pytest.mark.parametrize(
     ("rows", "options", "message"),
     [
-        ("1,f,a\n,m,b\n", {}, r"people.csv: 1 value is missing: row 2 \(line 3\), column 'age'"),
-        ("1,f,a\nNaN,m,b\n2,?,\n", {}, r"3 values are missing.*\(NaN\).*'sex' \(\?\).*'target'"),
-        ("?,f,a\n?,m,b\n", {}, r"2 values are missing: row 1 .*--drop COLUMN"),
+        ("1,f,\n2,m,\n", {}, "the target 'target' has no values"),
         ("1,f,a\n2,m,b\nold,f,a\n", {}, r"row 3 \(line 4\), column 'age' contains 'old'.*numbers"),
         ("x,f,a\ny,m,b\n3,f,a\n", {}, r"row 3 \(line 4\), column 'age' contains '3'.*text"),
         ("1,f,a\n2,m,b\ninf,f,a\n", {}, r"column 'age' contains 'inf'"),
@@ -263,9 +331,36 @@ def test_tables_that_cannot_be_learnt_from_are_rejected(rows, options, message):
 
 
 def test_a_decimal_comma_is_recognised_in_the_message():
-    rows = "".join(f"{i}\t1,{i:03d}\t{'ab'[i % 2]}\n" for i in range(60))
+    rows = "".join(f"{i}\t1,{i:02d}\t{'ab'[i % 2]}\n" for i in range(60))
     with pytest.raises(TableError, match="--decimal ','"):
         learn_encoding(parse_csv(rows.encode()), "-1")
+
+
+def test_thousands_are_not_advised_to_be_decimals():
+    rows = "".join(f"{i % 7}\t{i},017\t{'ab'[i % 2]}\n" for i in range(1, 60))
+    table = parse_csv(rows.encode())
+    encoding = learn_encoding(table, "-1")
+    assert values(encoding, table, "column2")[0] == 1017
+    beside = "".join(f"{i % 7},5\t{i},017\t{'ab'[i % 2]}\n" for i in range(1, 60))
+    with pytest.raises(TableError, match="--decimal ','"):
+        learn_encoding(parse_csv(beside.encode()), "-1")
+
+
+def test_files_of_windows_are_read_as_such():
+    table = parse_csv("price,shop\n1,Müller’s €-Shop\n2,b\n".encode("cp1252"))
+    assert table.columns[1][0] == "Müller’s €-Shop"
+
+
+def test_missing_values_are_named():
+    encoding = learn_encoding(people("1,f,a\n2,m,b\n"), "target")
+    for rows, message in (
+        ("1,f,a\n,m,b\n", r"people.csv: 1 value is missing: row 2 \(line 3\), column 'age'"),
+        ("1,f,a\nNaN,m,b\n2,?,\n", r"3 values are missing.*\(NaN\).*'sex' \(\?\).*'target'"),
+    ):
+        with pytest.raises(TableError, match=message):
+            encoding.check_no_missing(people(rows))
+    encoding.check_no_missing(people("1,f,a\n"))
+    assert encoding.rows_with_gaps(people("1,f,\n,m,b\n")).tolist() == [False, True]
 
 
 def test_labels_that_are_all_distinct_are_not_classes():
@@ -274,25 +369,25 @@ def test_labels_that_are_all_distinct_are_not_classes():
         learn_encoding(parse_csv(rows.encode()), "2")
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
+def test_later_tables_that_do_not_fit_are_rejected():
+    table = people("1,f,a\n2,m,b\n3,f,a\n2,m,b\n")
+    encoding = learn_encoding(table, "target")
+    encoder = learn_encoder(encoding.frame(table), names=encoding.column_names)
+    for rows, message in (
         ("1,x\n", r"row 1 \(line 2\), column 'sex' contains 'x'.*Known categories: 'f', 'm'"),
         ("1,x\n2,y\n", r"There are 2 such rows"),
         ("old,f\n", r"row 1 \(line 2\), column 'age' contains 'old', but a finite number"),
-        ("1,f\n,m\n", r"1 value is missing: row 2"),
-    ],
-)
-def test_later_tables_that_do_not_fit_are_rejected(rows, message):
-    encoding = learn_encoding(people("1,f,a\n2,m,b\n"), "target")
-    with pytest.raises(TableError, match=message):
-        encoding.features(parse_csv(("age,sex\n" + rows).encode()))
+    ):
+        later = parse_csv(("age,sex\n" + rows).encode())
+        with pytest.raises(TableError, match=message):
+            encoding.check_known(later, encoder)
+            encoding.frame(later)
 
 
 def test_an_absent_column_is_named():
     encoding = learn_encoding(people("1,f,a\n2,m,b\n"), "target")
     with pytest.raises(TableError, match=r"has no column 'sex'.*'age', 'shoe'"):
-        encoding.features(parse_csv(b"age,shoe\n1,2\n"))
+        encoding.frame(parse_csv(b"age,shoe\n1,2\n"))
 
 
 def test_a_damaged_encoding_is_rejected():
@@ -308,8 +403,9 @@ def test_the_papers_tables_can_be_encoded(shared):
     for path in sorted((shared / "data").glob("*.csv")):
         table = read_csv(path, expect=["target"])
         encoding = learn_encoding(table, "target")
-        X = encoding.features(table)
-        assert X.shape[0] == len(encoding.labels(table)) and np.isfinite(X).all()
+        frame = encoding.frame(table)
+        assert len(frame) == len(encoding.labels(table)) and not encoding.notes
+        assert all(column.kind == "number" for column in frame.columns)
 
 
 def numbered(n_rows, n_labels, label="{}"):
@@ -334,28 +430,28 @@ def test_classes_must_repeat_only_if_there_are_many():
 
 def test_as_many_categories_as_allowed():
     table = people("1,f,a\n2,m,b\n3,x,a\n")
-    assert len(learn_encoding(table, "target", max_categories=3).columns[1].categories) == 3
+    assert learn_encoding(table, "target", max_categories=3).columns[1].kind == "text"
     with pytest.raises(TableError, match=r"3 distinct texts.*increase --max-categories \(now 2\)"):
         learn_encoding(table, "target", max_categories=2)
 
 
 def test_messages_on_missing_values_list_the_first_and_say_if_there_are_more():
+    encoding = learn_encoding(people("1,f,a\n2,m,b\n"), "target")
+
     def message(rows):
         with pytest.raises(TableError) as found:
-            learn_encoding(people(rows), "target")
+            encoding.check_no_missing(people(rows))
         return str(found.value)
 
     # at most three of a column, and five in all
-    assert message("?,f,a\n?,f,a\n1,m,b\n").count("column") == 2 + 1  # and "drop the column"
+    assert message("?,f,a\n?,f,a\n1,m,b\n").count("column") == 2
     assert "..." not in message("?,f,a\n?,f,a\n?,m,b\n")
     four = message("?,f,a\n?,f,a\n?,m,b\n?,m,b\n")
     assert "4 values are missing" in four and "; ..." in four and "row 4" not in four
     six = message("?,?,a\n?,?,a\n?,?,b\n1,m,b\n")
     assert "6 values are missing" in six and "; ..." in six
     assert six.count("'age'") == 3 and six.count("'sex'") == 2
-    with pytest.raises(TableError) as later:
-        learn_encoding(people("1,f,a\n2,m,b\n"), "target").features(people("?,f,a\n"))
-    assert "1 value is missing" in str(later.value) and "--drop" not in str(later.value)
+    assert "1 value is missing" in message("?,f,a\n")
 
 
 def test_the_rarer_kind_of_cell_is_the_odd_one_and_text_among_equals():
@@ -366,9 +462,11 @@ def test_the_rarer_kind_of_cell_is_the_odd_one_and_text_among_equals():
 
 
 def test_one_unknown_category_is_not_counted():
-    encoding = learn_encoding(people("1,f,a\n2,m,b\n"), "target")
+    table = people("1,f,a\n2,m,b\n3,f,a\n2,m,b\n")
+    encoding = learn_encoding(table, "target")
+    encoder = learn_encoder(encoding.frame(table), names=encoding.column_names)
     with pytest.raises(TableError) as found:
-        encoding.features(parse_csv(b"age,sex\n1,x\n2,f\n"))
+        encoding.check_known(parse_csv(b"age,sex\n1,x\n2,f\n"), encoder)
     assert "such rows" not in str(found.value)
 
 
@@ -406,15 +504,17 @@ def test_labels_of_later_tables_may_be_others():
 
 def test_columns_after_the_target_move_up_where_it_is_missing():
     encoding = learn_encoding(parse_csv(b"1,2,a,4\n5,6,b,8\n"), "3")
-    assert encoding.features(parse_csv(b"1,2,4\n")).tolist() == [[1, 2, 4]]
+    frame = encoding.frame(parse_csv(b"1,2,4\n"))
+    assert [column.values.tolist() for column in frame.columns] == [[1], [2], [4]]
 
 
 def test_a_nameless_column_with_values_is_a_feature():
     encoding = learn_encoding(parse_csv(b"x,target,\n1,a,5\n2,b,6\n"), "target")
-    assert encoding.feature_names == ["x", "column3"]
-    # an empty column that has a name is an error, not dropped
-    with pytest.raises(TableError, match="2 values are missing"):
-        learn_encoding(parse_csv(b"x,target,named\n1,a,\n2,b,\n"), "target")
+    assert encoding.column_names == ["x", "column3"]
+    # an empty column is left out, with a note if it has a name
+    encoding = learn_encoding(parse_csv(b"x,target,named,\n1,a,,\n2,b,,\n"), "target")
+    assert encoding.column_names == ["x"]
+    assert encoding.notes == ("column 'named' is left out, because it has no values.",)
 
 
 def test_an_encoding_does_not_change():
@@ -422,3 +522,73 @@ def test_an_encoding_does_not_change():
     for value in (encoding, encoding.columns[0]):
         with pytest.raises(FrozenInstanceError):
             value.name = "other"
+
+
+# ------------------------------------------------------------------------------- large files
+
+
+def same_tables(data, **options):
+    """Parse a file as a small one and as a large one, and compare everything."""
+    small = parse_csv(data, **options)
+    large = parse_csv(data, **options, large=0)
+    assert (small.names, small.has_header, small.sha256) == (
+        large.names, large.has_header, large.sha256,
+    )  # fmt: skip
+    assert [list(c) for c in small.columns] == [list(c) for c in large.columns]
+    assert list(small.lines) == list(large.lines)
+    return small, large
+
+
+@given(
+    rows=st.lists(
+        st.lists(
+            st.sampled_from(
+                ["1", "-2.5", "", " x ", '"q"', '"a,b"', "é", "NA", "+3", "1e5", "007", "+-1",
+                 "1_0", "inf", "0x10", ".5", "5.", '" 7 "', '"a""b"', '"l\nm"', 'i"n', "\xa07"]
+            ),
+            min_size=3,
+            max_size=3,
+        ),
+        min_size=1,
+        max_size=8,
+    ),
+    end=st.sampled_from(["\n", "\r\n", "\n\n", ""]),
+    encoding=st.sampled_from(["utf-8", "utf-8-sig", "latin-1"]),
+)  # fmt: skip
+def test_large_files_are_read_as_small_ones(rows, end, encoding):
+    text = "\n".join(",".join(row) for row in [["a", "b", "c"], *rows, ["9", "9", "9"]]) + end
+    small, large = same_tables(text.encode(encoding))
+    for j in range(3):
+        numbers = large.numbers(j)
+        if numbers is None:
+            continue
+        for cell, value in zip(small.columns[j], numbers.values.tolist(), strict=True):
+            expected = to_number(cell)
+            assert value == expected or (expected is None and value != value)
+        assert numbers.all_digits == all(c.isdigit() or not c for c in small.columns[j])
+
+
+def test_large_files_are_learnt_from_as_small_ones():
+    rng = np.random.default_rng(0)
+    lines = ["id,code,x,word,day,y"]
+    for i in range(300):
+        x = "" if i % 7 == 0 else repr(rng.normal())
+        word = "NA" if i % 11 == 0 else "ab"[i % 2]
+        lines.append(f"{i},{i % 5:03},{x},{word},2024-01-{1 + i % 28},{i / 3}")
+    small, large = same_tables("\n".join(lines).encode())
+    expected, found = learn_encoding(small, "y"), learn_encoding(large, "y")
+    assert found == expected and found.notes == expected.notes
+    for a, b in zip(expected.frame(small).columns, found.frame(large).columns, strict=True):
+        np.testing.assert_array_equal(a.values, b.values)
+        assert (a.kind, a.texts) == (b.kind, b.texts)
+    np.testing.assert_array_equal(expected.labels(small), found.labels(large))
+    np.testing.assert_array_equal(expected.rows_with_gaps(small), found.rows_with_gaps(large))
+
+
+def test_the_core_refuses_places_outside_of_the_file():
+    data = np.frombuffer(b"1,2\n", dtype=np.uint8)
+    for start, end in ((-1, 1), (0, 5), (2, 1)):
+        with pytest.raises(ValueError, match="places in data"):
+            _core.parse_numbers(data, np.int32([start]), np.int32([end]), ord("."))
+    with pytest.raises(ValueError, match="delimiter"):
+        _core.scan_csv(data, ord('"'))

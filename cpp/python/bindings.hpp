@@ -12,5 +12,6 @@ void bind_settings(nanobind::module_& m);
 void bind_data(nanobind::module_& m);
 void bind_job(nanobind::module_& m);
 void bind_training(nanobind::module_& m);
+void bind_csv(nanobind::module_& m);
 
 }  // namespace bnt

@@ -19,6 +19,7 @@ NB_MODULE(_core, m) {
     bnt::bind_data(m);
     bnt::bind_job(m);
     bnt::bind_training(m);
+    bnt::bind_csv(m);
     m.def(
         "engine", [] { return std::string(bnt::engine().name); },
         "Return the instruction set in use.");

@@ -181,6 +181,16 @@ def train(jobs: Iterable[Job], n_expected: int, data: Data, validation: Data | N
 def gradient(tree: WeightedTree, data: Data, weights: numpy.typing.NDArray[Any] | None, loss: str, loss_parameters: list[float], n_threads: int) -> tuple[float, numpy.typing.NDArray[Any]]:
     """Return the mean loss of all rows and its gradient."""
 
+def scan_csv(data: numpy.typing.NDArray[numpy.uint8], delimiter: int) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]] | None:
+    """
+    Return start, end (rows by columns) and line of the cells of a plain CSV file, or None.
+    """
+
+def parse_numbers(data: numpy.typing.NDArray[numpy.uint8], starts: numpy.typing.NDArray[numpy.int32], ends: numpy.typing.NDArray[numpy.int32], decimal: int) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int32], bool, bool]:
+    """
+    Return the numbers of cells, the cells that have none, whether all cells are digits, and whether one has a leading zero.
+    """
+
 def engine() -> str:
     """Return the instruction set in use."""
 

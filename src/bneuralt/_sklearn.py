@@ -6,6 +6,7 @@ from sklearn.base import _fit_context as fit_context
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import _check_monotonic_cst as check_monotonic_cst
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+from sklearn.utils.validation import _check_y as check_y
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -22,5 +23,6 @@ __all__ = [
     "StrOptions",
     "check_monotonic_cst",
     "check_sample_weight",
+    "check_y",
     "fit_context",
 ]

@@ -15,7 +15,15 @@ from bneuralt.cli.contenders import Contender, contenders
 from bneuralt.drawing.terminal import draw_tree
 from bneuralt.estimators import BNeuralTClassifier
 
-__all__ = ["Sample", "compare", "result_table", "samples", "small_tree", "summary_table"]
+__all__ = [
+    "Sample",
+    "compare",
+    "conclusion",
+    "result_table",
+    "samples",
+    "small_tree",
+    "summary_table",
+]
 
 PREDICTED_ROWS = 1000
 
@@ -142,6 +150,29 @@ def summary_table(results: list[dict[str, Any]]) -> str:
         }
         lines.append(_model_row({**mean, "model": entry["model"]}, f"{mean['score']:.3f}        "))
     return "\n".join(lines) + "\n"
+
+
+def conclusion(results: list[dict[str, Any]]) -> str:
+    """Return in words what the tables show, also where the neural tree loses."""
+    behind = []
+    for result in results:
+        tree, *others = result["models"]
+        best = max(others, key=lambda entry: entry["score"])
+        behind.append((best["score"] - tree["score"], result["data"], best["model"]))
+    n_best = sum(gap <= 0 for gap, _, _ in behind)
+    sizes = [
+        np.median([entry["weights"] / result["models"][0]["weights"] for entry in others])
+        for result in results
+        for others in [result["models"][1:]]
+    ]
+    gap, data, model = max(behind)
+    text = (
+        f"The neural tree is best on {n_best} of {len(results)} data sets; the median of the other "
+        f"models has {np.median(sizes):.1f} times its numbers."
+    )
+    if gap > 0:
+        text += f"\nIt loses most on {data}, where {model} is ahead by {gap:.3f}."
+    return text + "\nAll models were fitted and used with one thread (BLAS included).\n"
 
 
 def _header(score: str) -> str:

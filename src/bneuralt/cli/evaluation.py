@@ -9,17 +9,34 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.inspection import permutation_importance
+from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 
 from bneuralt._typing import Array, IntArray
 from bneuralt.cli.trained_models import trees_of
+from bneuralt.tables.columns import Frame
+from bneuralt.tables.encoder import MissingValuesWarning, UnseenValuesWarning
+from bneuralt.training import TrainingDiverged
 
-__all__ = ["baseline", "confusion", "cross_validate", "feature_usage", "scores", "split_rows"]
+__all__ = [
+    "baseline",
+    "confusion",
+    "cross_validate",
+    "feature_usage",
+    "model_scores",
+    "scores",
+    "split_rows",
+]
 
 
-def scores(task: str, y: Array, predicted: Array) -> dict[str, float | None]:
-    """Return the accuracy, or r2 and RMSE.
+def scores(
+    task: str,
+    y: Array,
+    predicted: Array,
+    probabilities: Array | None = None,
+    classes: Array | None = None,
+) -> dict[str, float | None]:
+    """Return the scores of predictions.
 
     Parameters
     ----------
@@ -29,45 +46,83 @@ def scores(task: str, y: Array, predicted: Array) -> dict[str, float | None]:
         True labels or numbers.
     predicted : array of shape (n_rows,)
         Predictions.
+    probabilities : array of shape (n_rows, n_classes), optional
+        Predicted probabilities of `classes`.
+    classes : array of shape (n_classes,), optional
+        The labels that the model knows.
 
     Returns
     -------
     dict of float
-        Scores by name. r2 is None if all true values are equal.
+        Scores by name; None where they are not defined, as r2 if all true values are equal.
 
     Examples
     --------
-    >>> scores("classification", np.array(["a", "b"]), np.array(["a", "a"]))
-    {'accuracy': 0.5}
+    >>> scores("classification", np.array(["a", "b", "b"]), np.array(["a", "a", "b"]))
+    {'accuracy': 0.6666666666666666, 'balanced_accuracy': 0.75, 'f1': 0.6666666666666666}
     >>> scores("regression", np.array([1.0, 3.0]), np.array([1.0, 2.0]))
-    {'r2': 0.5, 'rmse': 0.7071067811865476}
+    {'r2': 0.5, 'rmse': 0.7071067811865476, 'mae': 0.5}
     """
     if task == "classification":
         if y.dtype.kind != predicted.dtype.kind:
             # Labels of a later table may be of another type; as text they can be compared.
             y, predicted = y.astype(str), predicted.astype(str)
-        return {"accuracy": float(np.mean(y == predicted))}
+            classes = None if classes is None else classes.astype(str)
+        return _class_scores(y, predicted, probabilities, classes)
     squares = float(np.sum((y - predicted) ** 2))
     spread = float(np.sum((y - y.mean()) ** 2))
     r2 = 1 - squares / spread if spread > 0 else None
-    return {"r2": r2, "rmse": math.sqrt(squares / len(y))}
+    mae = float(np.mean(np.abs(y - predicted)))
+    return {"r2": r2, "rmse": math.sqrt(squares / len(y)), "mae": mae}
+
+
+def _class_scores(
+    y: Array, predicted: Array, probabilities: Array | None, classes: Array | None
+) -> dict[str, float | None]:
+    found: dict[str, float | None] = {"accuracy": float(np.mean(y == predicted))}
+    present = np.unique(y)
+    recalls = [float(np.mean(predicted[y == label] == label)) for label in present]
+    found["balanced_accuracy"] = float(np.mean(recalls))
+    labels = np.unique(np.concatenate([present, predicted]))
+    found["f1"] = float(f1_score(y, predicted, labels=labels, average="macro", zero_division=0))
+    if probabilities is None or classes is None:
+        return found
+    known = np.isin(y, classes)
+    found["auc"] = _auc(y[known], probabilities[known], classes)
+    found["log_loss"] = None
+    if known.all():
+        own = probabilities[np.arange(len(y)), np.searchsorted(classes, y)]
+        found["log_loss"] = float(-np.mean(np.log(np.maximum(own, 1e-15))))
+    return found
+
+
+def _auc(y: Array, probabilities: Array, classes: Array) -> float | None:
+    """Return the area under the ROC curve, the mean over classes of one against the rest."""
+    present = [i for i, label in enumerate(classes) if 0 < np.sum(y == label) < len(y)]
+    if len(classes) == 2:
+        present = present[-1:]
+    areas = [roc_auc_score(y == classes[i], probabilities[:, i]) for i in present]
+    return float(np.mean(areas)) if areas else None
 
 
 def baseline(task: str, y_train: Array, y_test: Array) -> dict[str, Any]:
     """Return the best constant prediction (the most frequent class or the mean) and its scores."""
-    if task == "classification":
+    if task == "regression":
+        answer = y_train.mean()
+        found = scores(task, y_test, np.full(len(y_test), answer))
+    else:
         labels, counts = np.unique(y_train, return_counts=True)
         answer = labels[np.argmax(counts)]
-    else:
-        answer = y_train.mean()
-    constant = np.full(len(y_test), answer)
-    return {"answer": answer.item(), "scores": scores(task, y_test, constant)}
+        shares = np.tile(counts / counts.sum(), (len(y_test), 1))
+        found = scores(task, y_test, np.full(len(y_test), answer), shares, labels)
+    return {"answer": answer.item(), "scores": found}
 
 
 def split_rows(task: str, y: Array, test_fraction: float, seed: int) -> tuple[IntArray, IntArray]:
     """Choose the rows to train on and the rows to hold out.
 
-    Classes have the same proportions in both parts if each class has enough rows.
+    Classes have the same proportions in both parts. The rows of a class that has a single row are
+    trained on.
 
     Parameters
     ----------
@@ -89,19 +144,28 @@ def split_rows(task: str, y: Array, test_fraction: float, seed: int) -> tuple[In
     n_test = round(test_fraction * len(y))
     if n_test == 0:
         return rows, rows[:0]
-    strata = None
+    strata, kept = None, rows[:0]
     if task == "classification":
-        _, counts = np.unique(y, return_counts=True)
-        if counts.min() >= 2 and min(n_test, len(y) - n_test) >= len(counts):
-            strata = y
+        _, inverse, counts = np.unique(y, return_inverse=True, return_counts=True)
+        single = counts[inverse] < 2
+        n_rest, n_classes = int(np.sum(~single)), int(np.sum(counts >= 2))
+        if n_classes and min(n_test, n_rest - n_test) >= n_classes:
+            rows, kept, strata = rows[~single], rows[single], y[~single]
     train, test = train_test_split(rows, test_size=n_test, random_state=seed, stratify=strata)
-    return np.sort(train), np.sort(test)
+    return np.sort(np.concatenate([train, kept])), np.sort(test)
+
+
+def model_scores(model: Any, task: str, X: Frame, y: Array) -> dict[str, float | None]:
+    """Return the scores of a model on some rows."""
+    if task == "regression":
+        return scores(task, y, model.predict(X))
+    return scores(task, y, model.predict(X), model.predict_proba(X), model.classes_)
 
 
 def cross_validate(
     model: Any,
     task: str,
-    X: Array,
+    X: Frame,
     y: Array,
     folds: int,
     seed: int,
@@ -115,8 +179,10 @@ def cross_validate(
         Its settings are used; it is not changed.
     task : {"classification", "regression"}
         The task.
-    X, y : arrays
-        Features and target.
+    X : Frame
+        Features.
+    y : array
+        Target.
     folds : int
         Number of folds; fewer are used if there are not enough rows.
     seed : int
@@ -141,13 +207,17 @@ def cross_validate(
     found: list[dict[str, float | None]] = []
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The least populated class")
-        splits = list(splitter.split(X, y))
+        splits = list(splitter.split(y, y))
     for i, (train, test) in enumerate(splits):
         status(f"cross-validation, fold {i + 1} of {folds}")
         if task == "classification" and len(np.unique(y[train])) < 2:
             return None
-        fitted = clone(model).fit(X[train], y[train])
-        found.append(scores(task, y[test], fitted.predict(X[test])))
+        with warnings.catch_warnings():  # about values that only some folds have
+            warnings.simplefilter("ignore", UnseenValuesWarning)
+            warnings.simplefilter("ignore", MissingValuesWarning)
+            warnings.simplefilter("ignore", TrainingDiverged)  # the first fit has said so
+            fitted = clone(model).fit(X.take(train), y[train])
+            found.append(model_scores(fitted, task, X.take(test), y[test]))
     each = {name: [fold[name] for fold in found] for name in found[0]}
     summary = {name: _mean_and_sd([v for v in each[name] if v is not None]) for name in each}
     return {"folds": folds, **summary}
@@ -174,7 +244,7 @@ def confusion(y: Array, predicted: Array) -> dict[str, Any]:
 
 
 def feature_usage(
-    model: Any, X: Array, y: Array, names: list[str], seed: int, most_rows: int = 1000
+    model: Any, X: Frame, y: Array, seed: int, most_rows: int = 1000
 ) -> list[dict[str, Any]]:
     """Return how important each feature is and how many leaves use it.
 
@@ -182,10 +252,10 @@ def feature_usage(
     ----------
     model : estimator
         A fitted tree or forest.
-    X, y : arrays
+    X : Frame
         Rows to compute the importance on.
-    names : list of str
-        Names of the features.
+    y : array
+        Their target.
     seed : int
         Seed of the permutations.
     most_rows : int
@@ -197,15 +267,26 @@ def feature_usage(
         The most important feature first. ``importance`` is the drop of the score (accuracy or r2)
         when the values of the feature are shuffled.
     """
-    if len(y) < 2:
-        drop = np.zeros(len(names))
-    else:
-        rows = np.random.default_rng(seed).permutation(len(y))[:most_rows]
-        repeats = 5 if len(names) <= 100 else 1  # each repeat predicts all rows once per feature
-        drop = permutation_importance(
-            model, X[rows], y[rows], n_repeats=repeats, random_state=seed
-        ).importances_mean
-    leaves = np.sum([tree.input_counts for tree in trees_of(model)], axis=0)
+    names = X.names or []
+    rng = np.random.default_rng(seed)
+    drop = np.zeros(len(names))
+    rows = rng.permutation(len(y))[:most_rows]
+    X, y = X.take(rows), y[rows]
+    repeats = 5 if len(names) <= 100 else 1  # each repeat predicts all rows once per feature
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for j in range(len(names) if len(y) > 1 else 0):
+            for _ in range(repeats):
+                columns = list(X.columns)
+                columns[j] = columns[j].take(rng.permutation(len(y)))
+                drop[j] -= model.score(Frame(columns, X.names), y) / repeats
+        if len(y) > 1:
+            drop += model.score(X, y)
+    inputs = np.sum([tree.input_counts for tree in trees_of(model)], axis=0)
+    leaves = inputs
+    if model.encoder_.groups is not None:  # a leaf has an edge to each input of its feature
+        leaves = np.zeros(len(names), dtype=int)
+        np.maximum.at(leaves, model.encoder_.groups, inputs)
     order = np.lexsort((-leaves, -drop))
     return [
         {"feature": names[i], "importance": float(drop[i]), "leaves": int(leaves[i])} for i in order

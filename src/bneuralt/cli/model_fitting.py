@@ -14,6 +14,7 @@ from bneuralt import __version__
 from bneuralt._typing import Array, IntArray
 from bneuralt.cli import evaluation
 from bneuralt.cli.errors import BAD_DATA, USAGE, CommandError
+from bneuralt.cli.outputs import count
 from bneuralt.cli.trained_models import trees_of
 from bneuralt.estimators import (
     BNeuralForestClassifier,
@@ -21,6 +22,7 @@ from bneuralt.estimators import (
     BNeuralTClassifier,
     BNeuralTRegressor,
 )
+from bneuralt.tables.columns import Frame
 from bneuralt.tables.encoding import TableEncoding
 
 __all__ = ["FittedModel", "fit_and_score", "make_model"]
@@ -121,7 +123,7 @@ def _parse_value(text: str) -> Any:
 def fit_and_score(
     model: Any,
     encoding: TableEncoding,
-    X: Array,
+    X: Frame,
     y: Array,
     *,
     source: str,
@@ -139,8 +141,10 @@ def fit_and_score(
         From `make_model`.
     encoding : TableEncoding
         Names of the features and the target, and the task.
-    X, y : arrays
-        Features and target.
+    X : Frame
+        Features.
+    y : array
+        Target.
     source : str
         Name of the table, for messages.
     test_fraction : float
@@ -163,15 +167,18 @@ def fit_and_score(
     _check_single_prediction(model)
     train, test = evaluation.split_rows(task, y, test_fraction, seed)
     _check_training_rows(task, y[train], source, test_fraction)
-    status(f"training on {len(train)} rows")
-    seconds = _timed_fit(model, X[train], y[train], USAGE if has_settings else BAD_DATA)
-    held_out = _score_held_out(model, task, X[test], y[test], y[train]) if len(test) else None
+    status(f"training on {count(len(train), 'row')}")
+    known = X.take(train)
+    seconds = _timed_fit(model, known, y[train], USAGE if has_settings else BAD_DATA)
+    held_out = None
+    if len(test):
+        held_out = _score_held_out(model, task, X.take(test), y[test], y[train])
     cv = None
     if folds:
-        cv = evaluation.cross_validate(model, task, X[train], y[train], folds, seed, status)
+        cv = evaluation.cross_validate(model, task, known, y[train], folds, seed, status)
     status("computing feature importances")
     rows = test if len(test) else train
-    features = evaluation.feature_usage(model, X[rows], y[rows], encoding.feature_names, seed)
+    features = evaluation.feature_usage(model, X.take(rows), y[rows], seed)
     report = {
         "bneuralt": __version__,
         "task": task,
@@ -186,6 +193,7 @@ def fit_and_score(
         "held_out": held_out,
         "cross_validation": cv,
         "features": features,
+        "notes": _notes(task, y, model),
     }
     return FittedModel(model, test, report)
 
@@ -199,7 +207,31 @@ def _check_single_prediction(model: Any) -> None:
         )
 
 
-def _timed_fit(model: Any, X: Array, y: Array, error_code: int) -> float:
+#: A class with this share of the rows dominates; one with fewer rows than this cannot be judged.
+_DOMINANT_SHARE = 0.8
+_FEW_ROWS = 5
+
+
+def _notes(task: str, y: Array, model: Any) -> list[str]:
+    """Return what a user should know about the classes."""
+    if task == "regression":
+        return []
+    labels, counts = np.unique(y, return_counts=True)
+    notes = [
+        f"class {label!r} has only {count(int(n), 'row')}, too few to learn or to judge it."
+        for label, n in zip(labels.tolist(), counts, strict=True)
+        if n < _FEW_ROWS
+    ]
+    share = counts.max() / counts.sum()
+    if share >= _DOMINANT_SHARE and model.class_weight is None:
+        notes.append(
+            f"{share:.0%} of the rows have the class {labels[counts.argmax()].item()!r}; look at "
+            "the balanced accuracy, and try --set class_weight=balanced."
+        )
+    return notes
+
+
+def _timed_fit(model: Any, X: Frame, y: Array, error_code: int) -> float:
     started = time.perf_counter()
     try:
         model.fit(X, y)
@@ -209,11 +241,11 @@ def _timed_fit(model: Any, X: Array, y: Array, error_code: int) -> float:
     return time.perf_counter() - started
 
 
-def _score_held_out(model: Any, task: str, X: Array, y: Array, y_train: Array) -> dict[str, Any]:
+def _score_held_out(model: Any, task: str, X: Frame, y: Array, y_train: Array) -> dict[str, Any]:
     predicted = model.predict(X)
     held_out = {
         "rows": len(y),
-        "scores": evaluation.scores(task, y, predicted),
+        "scores": evaluation.model_scores(model, task, X, y),
         "always_the_same": evaluation.baseline(task, y_train, y),
     }
     if task == "classification":
@@ -235,8 +267,8 @@ def _describe_model(model: Any) -> dict[str, Any]:
 def _check_training_rows(task: str, y: Array, source: str, test_fraction: float) -> None:
     if len(y) < 2:
         raise CommandError(
-            f"{source}: {len(y)} rows remain for training if a fraction of {test_fraction} is held "
-            "out; at least 2 are needed. Add rows or reduce --test-fraction.",
+            f"{source}: {count(len(y), 'row')} left for training if a fraction of {test_fraction} "
+            "is held out; at least 2 are needed. Add rows or reduce --test-fraction.",
             BAD_DATA,
         )
     if task == "classification" and len(np.unique(y)) < 2:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bneuralt.cli.errors import CANNOT_WRITE, CommandError
 
-__all__ = ["StatusLine", "check_output", "escape_control", "terminal_width"]
+__all__ = ["StatusLine", "check_output", "count", "escape_control", "terminal_width"]
 
 #: Control characters, line separators, and characters that change the direction of writing.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -69,20 +69,34 @@ def check_output(path: str, *, inputs: tuple[str, ...] = ()) -> None:
         if not os.access(target, os.W_OK):
             raise CommandError(f"--out {path}: is not writable; choose another one.", CANNOT_WRITE)
         return
-    folder = target.resolve().parent
+    folder = target.parent  # as the user typed it
     if not folder.is_dir():
+        absent = next(part for part in reversed([folder, *folder.parents]) if not part.is_dir())
         raise CommandError(
-            f"--out {path}: the folder {folder} does not exist; create it first.", CANNOT_WRITE
+            f"--out {path}: the folder {str(absent)!r} does not exist; create it first.",
+            CANNOT_WRITE,
         )
     if not os.access(folder, os.W_OK):
         raise CommandError(
-            f"--out {path}: the folder {folder} is not writable; choose another one.", CANNOT_WRITE
+            f"--out {path}: the folder {str(folder)!r} is not writable; choose another one.",
+            CANNOT_WRITE,
         )
     for source in inputs:
         if source != "-" and target.resolve() == Path(source).resolve():
             raise CommandError(
                 f"--out {path}: would overwrite the input file; choose another name.", CANNOT_WRITE
             )
+
+
+def count(n: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> count(1, "row"), count(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def terminal_width(most: int = 120) -> int:

@@ -5,11 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from bneuralt.cli.outputs import escape_control, terminal_width
+from bneuralt.cli.outputs import count, escape_control, terminal_width
 
 __all__ = ["score_text", "train_report"]
 
-_TITLES = {"accuracy": "Accuracy", "r2": "r2", "rmse": "RMSE"}
+_TITLES = {
+    "accuracy": "Accuracy",
+    "balanced_accuracy": "Balanced accuracy",
+    "f1": "F1 (mean over classes)",
+    "auc": "AUC",
+    "log_loss": "Log-loss",
+    "r2": "r2",
+    "rmse": "RMSE",
+    "mae": "MAE",
+}
+_WORDS = {
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "f1": "F1",
+    "log_loss": "log-loss",
+}
 _TOP_FEATURES = 8
 
 
@@ -31,6 +46,8 @@ def train_report(report: dict[str, Any]) -> str:
     if held_out and "confusion" in held_out:
         parts.append(_confusion_lines(held_out["confusion"]))
     parts.append(_feature_lines(report))
+    if report.get("notes"):
+        parts.append("\n".join(f"Note: {escape_control(note)}" for note in report["notes"]))
     file = escape_control(report["model"]["file"])
     parts.append(f"Model written to {file}. To use it: bneuralt predict {file} DATA.csv")
     return "\n\n".join(parts)
@@ -45,8 +62,9 @@ def _training_lines(report: dict[str, Any]) -> str:
         target += f" with {len(counts)} classes ({shown})"
     kind = "One tree" if model["kind"] == "tree" else f"A forest of {model['trees']} trees"
     return (
-        f"{file}: {data['rows']:,} rows, {data['features']} features, {target}\n"
-        f"{kind}, trained on {training['rows']:,} rows in {_format_seconds(training['seconds'])}: "
+        f"{file}: {count(data['rows'], 'row')}, {count(data['features'], 'feature')}, {target}\n"
+        f"{kind}, trained on {count(training['rows'], 'row')} in "
+        f"{_format_seconds(training['seconds'])}: "
         f"{model['weights']:,} weights, {model['nodes']:,} nodes, depth {model['depth']}"
     )
 
@@ -55,7 +73,7 @@ def _score_lines(report: dict[str, Any]) -> str:
     rows = []
     held_out, cv = report["held_out"], report["cross_validation"]
     if held_out:
-        place = f"on {held_out['rows']:,} held-out rows"
+        place = f"on {count(held_out['rows'], 'held-out row')}"
         trivial = held_out["always_the_same"]
         for name, value in held_out["scores"].items():
             without = trivial["scores"][name]
@@ -131,7 +149,7 @@ def score_text(scores: dict[str, float | None]) -> str:
     'r2 0.7312, RMSE 2.1140'
     """
     return ", ".join(
-        f"{_TITLES[name].replace('Accuracy', 'accuracy')} {_format_score(value)}"
+        f"{_WORDS.get(name, _TITLES[name])} {_format_score(value)}"
         for name, value in scores.items()
     )
 

@@ -14,8 +14,10 @@ __all__ = ["add_table_arguments", "read_table"]
 _ESCAPES = {r"\t": "\t", "tab": "\t", "space": " "}
 
 
-def add_table_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how to read a table."""
+def add_table_arguments(
+    parser: argparse.ArgumentParser, missing: tuple[str, ...] = ("learn", "error")
+) -> None:
+    """Add the options that say how to read a table; `missing` are the values of ``--missing``."""
     group = parser.add_argument_group("reading the table (detected from the file by default)")
     group.add_argument("--delimiter", metavar="C", help="one character, or 'tab' or 'space'")
     group.add_argument(
@@ -25,6 +27,14 @@ def add_table_arguments(parser: argparse.ArgumentParser) -> None:
         help="whether the first line contains the names of the columns",
     )
     group.add_argument("--encoding", metavar="NAME", help="for example utf-8 or latin-1")
+    group.add_argument(
+        "--missing",
+        choices=missing,
+        default="learn",
+        help="missing values: learn what they mean (default), "
+        + ("drop the rows, " if "drop" in missing else "")
+        + "or end with an error",
+    )
     group.add_argument("--decimal", choices=[".", ","], default=".", help="decimal point")
 
 

@@ -7,23 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from bneuralt._typing import IntArray
+from bneuralt._typing import Array, IntArray
 from bneuralt.cli.errors import BAD_MODEL, CANNOT_WRITE, CommandError
 from bneuralt.cli.outputs import check_output
 from bneuralt.estimators import load_model
 from bneuralt.tables.encoding import FeatureColumn, TableEncoding
-from bneuralt.tables.reading import Table
+from bneuralt.tables.reading import Table, near_file
 from bneuralt.tree import NeuralTree
 
 __all__ = [
     "check_model_output",
     "feature_names",
     "held_out_rows",
+    "is_known",
     "load_trained_model",
     "save_trained_model",
     "stored_encoding",
     "task_of",
     "trees_of",
+    "usable_rows",
 ]
 
 
@@ -79,13 +81,20 @@ def load_trained_model(path: str) -> Any:
     try:
         model = load_model(path)
     except FileNotFoundError:
-        raise CommandError(f"{path}: no such file.", BAD_MODEL) from None
+        raise CommandError(f"{path}: no such file.{near_file(Path(path))}", BAD_MODEL) from None
     except OSError as error:
         raise CommandError(
             f"{path}: cannot be read: {error.strerror or error}.", BAD_MODEL
         ) from None
     if model.extra_.get("table") is not None:
-        stored_encoding(model, path)  # raises an error if it is damaged
+        encoding = stored_encoding(model, path)  # raises an error if it is damaged
+        encoder = encoding.earlier_encoder()
+        if encoder is not None:  # of a release in which models had none
+            for part in (model, *getattr(model, "estimators_", ())):
+                part.encoder_ = encoder
+                part.n_features_in_ = len(encoder.features)
+                part.feature_names_in_ = np.array(encoder.names, dtype=object)
+    model.finds_columns_ = True
     return model
 
 
@@ -118,11 +127,15 @@ def stored_encoding(model: Any, path: str) -> TableEncoding:
         encoding = TableEncoding.from_dict(stored)
     except ValueError as error:
         raise CommandError(f"{path}: {error}; train the model again.", BAD_MODEL) from None
-    n = len(encoding.feature_names)
-    if n != model.n_features_in_:
+    earlier = encoding.earlier_encoder()
+    if earlier is None or model.encoder_ is not None:
+        n, what, n_model = len(encoding.columns), "columns", model.n_features_in_
+    else:
+        n, what, n_model = earlier.n_inputs, "features", trees_of(model)[0].n_inputs
+    if n != n_model:
         raise CommandError(
-            f"{path}: the table encoding has {n} features, but the model has "
-            f"{model.n_features_in_}; train the model again.",
+            f"{path}: the table encoding has {n} {what}, but the model has {n_model}; train the "
+            "model again.",
             BAD_MODEL,
         )
     if encoding.task != task_of(model):
@@ -138,13 +151,22 @@ def stored_encoding(model: Any, path: str) -> TableEncoding:
 _MOST_NUMBERED_FEATURES = 1_000_000
 
 
+#: How the cells of a column are read, by the kind of the feature.
+_READ_AS = {"number": "number", "category": "category", "date": "text"}
+
+
 def _numeric_encoding(model: Any) -> TableEncoding:
     names = getattr(model, "feature_names_in_", None)
     n = model.n_features_in_
     columns = [str(name) for name in names] if names is not None else [f"x{i}" for i in range(n)]
     task = task_of(model)
+    features = [] if model.encoder_ is None else model.encoder_.features
+    kinds = [_READ_AS[feature.kind] for feature in features] or ["number"] * n
     return TableEncoding(
-        columns=tuple(FeatureColumn(name, i) for i, name in enumerate(columns)),
+        columns=tuple(
+            FeatureColumn(name, i, kind)
+            for i, (name, kind) in enumerate(zip(columns, kinds, strict=True))
+        ),
         target="target",
         target_position=n,
         task=task,
@@ -154,7 +176,39 @@ def _numeric_encoding(model: Any) -> TableEncoding:
     )
 
 
-def held_out_rows(model: Any, path: str, table: Table) -> IntArray | None:
+def usable_rows(encoding: TableEncoding, table: Table, y: Array, missing: str) -> IntArray:
+    """Return the rows that can be trained on.
+
+    Parameters
+    ----------
+    encoding, table : TableEncoding, Table
+        The training table.
+    y : array
+        Its target, with NaN or None where it is missing.
+    missing : {"learn", "drop", "error"}
+        The value of ``--missing``; with "drop", rows with missing features are left out.
+
+    Returns
+    -------
+    int array
+        Indices of the rows.
+    """
+    usable = is_known(y)
+    if missing == "drop":
+        usable = usable & ~encoding.rows_with_gaps(table)
+    return np.flatnonzero(usable)
+
+
+def is_known(y: Array) -> Array:
+    """Return whether each target is known."""
+    if y.dtype.kind == "f":
+        return ~np.isnan(y)
+    return np.array([label is not None for label in y.tolist()], dtype=bool)
+
+
+def held_out_rows(
+    model: Any, path: str, table: Table, encoding: TableEncoding, y: Array | None
+) -> IntArray | None:
     """Return the rows of a table that `train` held out.
 
     Parameters
@@ -163,22 +217,40 @@ def held_out_rows(model: Any, path: str, table: Table) -> IntArray | None:
         A model from `load_trained_model` and its file, which messages name.
     table : Table
         Any table.
+    encoding : TableEncoding
+        The encoding of the model.
+    y : array or None
+        The target of the table.
 
     Returns
     -------
     int array or None
         Indices of the rows; None if no rows were held out or if this is not the training table.
     """
-    rows = model.extra_.get("held_out_rows")
-    if not rows or model.extra_.get("data_sha256") != table.sha256:
+    from bneuralt.cli.evaluation import split_rows
+
+    rows, split = model.extra_.get("held_out_rows"), model.extra_.get("split")
+    if not (rows or split) or model.extra_.get("data_sha256") != table.sha256 or y is None:
         return None
-    if not isinstance(rows, list) or any(
-        type(row) is not int or not 0 <= row < table.n_rows for row in rows
-    ):
-        raise CommandError(
-            f"{path}: the list of held-out rows is damaged; train the model again.", BAD_MODEL
-        )
-    return np.array(rows)
+    problem = "the list of held-out rows" if rows else "the description of the held-out rows"
+    error = CommandError(f"{path}: {problem} is damaged; train the model again.", BAD_MODEL)
+    if rows:  # of an earlier release
+        if not isinstance(rows, list) or any(
+            type(row) is not int or not 0 <= row < table.n_rows for row in rows
+        ):
+            raise error
+        return np.array(rows)
+    try:
+        seed, fraction, missing = split["seed"], split["fraction"], split["missing"]
+        is_valid = type(seed) is int and 0 <= seed < 2**32 and 0 <= float(fraction) < 1
+    except (KeyError, TypeError, ValueError):
+        raise error from None
+    if not is_valid or missing not in ("learn", "drop", "error"):
+        raise error
+    used = usable_rows(encoding, table, y, missing)
+    targets = np.array(y[used].tolist())
+    test = used[split_rows(encoding.task, targets, fraction, seed)[1]]
+    return test if test.size else None
 
 
 def task_of(model: Any) -> str:
@@ -186,10 +258,10 @@ def task_of(model: Any) -> str:
     return "classification" if hasattr(model, "classes_") else "regression"
 
 
-def feature_names(model: Any, path: str) -> list[str] | None:
+def feature_names(model: Any) -> list[str] | None:
     """Return the names of the model's inputs, for drawings; None if the file has no names."""
-    if model.extra_.get("table") is not None:
-        return stored_encoding(model, path).feature_names
+    if model.encoder_ is not None and not model.encoder_.is_plain:
+        return list(model.encoder_.input_names)
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
 

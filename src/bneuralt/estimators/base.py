@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -25,12 +26,17 @@ from bneuralt.estimators.model_file import save_model
 from bneuralt.estimators.parameters import TreeParameters
 from bneuralt.estimators.rows import (
     Rows,
+    blocks,
     canonical_rows,
+    check_inputs,
+    encode,
+    learn_table_encoder,
     read_features,
     read_training,
     read_weights,
     refuse_not_finite,
 )
+from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tree import NeuralTree, mean_forward
 
 __all__ = ["NeuralTreeEstimator"]
@@ -38,6 +44,8 @@ __all__ = ["NeuralTreeEstimator"]
 
 class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
     """Reads the input of a fit, and leaves the rest to `_fit_rows`."""
+
+    encoder_: TableEncoder | None
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -54,7 +62,9 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            Numbers, none of them missing. float64, float32 and uint8 tables are used as they are.
+            A data frame (pandas, polars, Arrow), an array or a sparse matrix. Text, dates and
+            missing values are encoded; see `categorical_features`. float64, float32 and uint8
+            arrays without missing values are used as they are.
         y : array-like of shape (n_rows,) or (n_rows, n_outputs)
             The target of each row: a label for classifiers, a number for regressors. With several
             columns: for classifiers 1 where a row has a label and 0 elsewhere (multilabel), for
@@ -92,8 +102,21 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
         weight = read_weights(sample_weight, X)
         if reset:
             self._learn_target(y[weight > 0], classes)
+            self.encoder_ = learn_table_encoder(self, X, weight)
             self._feature_signs()
-        return self._weigh(canonical_rows(X, self._encode(y, weight), weight))
+        return self._weigh(canonical_rows(self._inputs(X), self._encode(y, weight), weight))
+
+    def _inputs(self, table: Any) -> Array:
+        """Return the inputs of the trees, without gaps."""
+        return self._filled(encode(self, table))
+
+    def _filled(self, X: Any) -> Array:
+        """Return what `_read_features` returned, without gaps and as an array."""
+        if issparse(X):
+            X = encode(self, X)
+        if self.encoder_ is not None and self.encoder_.is_plain:
+            X = self.encoder_.encode(X)
+        return check_inputs(self, X)
 
     def _feature_signs(self) -> Array | None:
         """Return the constraint of each feature, -1, 0 or 1; None if there are none."""
@@ -105,7 +128,28 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
         if not signs.any():
             return None
         self._output_signs()  # refuses targets without a direction
+        for i, feature in enumerate(self.encoder_.features if self.encoder_ else ()):
+            if signs[i] and feature.kind != "number":
+                assert self.encoder_ is not None
+                raise ValueError(
+                    f"monotonic_cst={self.monotonic_cst!r:.100} constrains the effect of column "
+                    f"{self.encoder_.name(i)!r}, which is a {feature.kind}: only numbers can have "
+                    "a monotone effect; use 0 for this column, or make numbers of it"
+                )
         return signs
+
+    def _input_signs(self) -> Array | None:
+        """Return the constraint of each input of the trees; None if there are none.
+
+        Where values are missing, the input that says so is free.
+        """
+        signs = self._feature_signs()
+        if signs is None or self.encoder_ is None or self.encoder_.groups is None:
+            return signs
+        inputs = np.zeros(self.encoder_.n_inputs, dtype=signs.dtype)
+        for i in np.flatnonzero(signs).tolist():
+            inputs[self.encoder_.inputs_of(i)[0]] = signs[i]
+        return inputs
 
     def _read_validation_rows(self, X_val: Any, y_val: Any) -> Rows | None:
         if X_val is None and y_val is None:
@@ -115,21 +159,33 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
             raise ValueError(f"{missing} is missing: validation rows need both X_val and y_val")
         X, y = read_training(self, X_val, y_val, reset=False)
         weight = np.ones(len(y))
-        return Rows(X, self._encode(y, weight, "y_val"), weight)
+        return Rows(self._inputs(X), self._encode(y, weight, "y_val"), weight)
 
-    def _read_features(self, X: Any) -> Array:
+    def _read_features(self, X: Any) -> Any:
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
         return read_features(self, X)
 
     def _mean_outputs(
-        self, trees: Sequence[NeuralTree], X: Array, softmax: bool = False
+        self, trees: Sequence[NeuralTree], X: Any, softmax: bool = False
     ) -> FloatArray:
         """Return the mean of what trees say of each row; refuse rows that they cannot take."""
+        if issparse(X):
+            parts = (self._mean_outputs(trees, encode(self, b), softmax) for b in blocks(X))
+            return np.concatenate(list(parts))
         try:
             return mean_forward(trees, X, self._n_threads(), softmax)
         except NotFiniteError as error:
-            raise refuse_not_finite(self, X, error.row, error.column) from None
+            if self.encoder_ is None or not np.isnan(X[error.row, error.column]):
+                raise refuse_not_finite(self, X, error.row, error.column) from None
+        return self._mean_outputs(trees, self.encoder_.encode(X), softmax)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.sparse = True
+        return tags
 
     def _draw_seed(self) -> int:
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))

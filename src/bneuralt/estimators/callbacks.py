@@ -142,13 +142,15 @@ def _sklearn_callbacks(estimator: Any, step: Step, data: TrainingData) -> Iterat
     )
 
 
-def describe_epoch(state: Any, score: float, score_name: str) -> str:
-    """Return one line about the epoch that has just ended."""
+def describe_epoch(state: Any, score: float, score_name: str, n_trees: int = 1) -> str:
+    """Return one line about the epoch that has just ended, of one of several trees."""
     width = len(str(state.max_epochs))
-    left = state.seconds / (state.epoch + 1) * (state.max_epochs - state.epoch - 1)
+    n_done = state.job * state.max_epochs + state.epoch + 1
+    left = state.seconds / n_done * max(0, n_trees * state.max_epochs - n_done)
     has_validation = math.isfinite(state.val_loss)
     return "  ".join(
         [
+            *([f"tree {state.job + 1}/{n_trees}"] if n_trees > 1 else []),
             f"epoch {state.epoch + 1:{width}d}/{state.max_epochs}",
             f"loss {state.train_loss:.4f}",
             *([f"validation loss {state.val_loss:.4f}"] if has_validation else []),

@@ -164,13 +164,14 @@ class ClassifierTask(ClassifierMixin):
 
     def _mean_probabilities(self, trees: Sequence[NeuralTree], X: Array) -> FloatArray:
         """Return the mean of the probabilities that trees give to each class."""
+        if not self.multilabel_ and all(tree.output_activation == "linear" for tree in trees):
+            return self._mean_outputs(trees, X, softmax=True)
+        X = self._filled(X)  # once for all trees
         if self.multilabel_:
             total = np.zeros((len(X), self._n_outputs()))
             for tree in trees:
                 total += expit(self._scores_of(self._mean_outputs([tree], X), tree))
             return total / len(trees)
-        if all(tree.output_activation == "linear" for tree in trees):
-            return self._mean_outputs(trees, X, softmax=True)
         total = np.zeros((len(X), self._n_outputs()))
         for tree in trees:
             shares = np.maximum(self._mean_outputs([tree], X), np.finfo(tree.dtype).tiny)

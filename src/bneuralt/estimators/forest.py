@@ -206,6 +206,7 @@ class Forest(NeuralTreeEstimator, ForestParameters):
 _LEARNT_FROM_INPUT = (
     "n_features_in_",
     "feature_names_in_",
+    "encoder_",
     "classes_",
     "multilabel_",
     "n_outputs_",
@@ -244,7 +245,9 @@ class BNeuralForestClassifier(ClassifierTask, Forest, ForestClassifierParameters
     n_parameters_ : int
         Number of trainable weights of all trees together.
     n_features_in_ : int
-        Number of features.
+        Number of features: columns of X.
+    encoder_ : TableEncoder
+        How columns become inputs of trees; `encoder_.input_names` lists them.
     feature_names_in_ : array of shape (n_features,)
         Names of the features, if X had names that are all strings.
     oob_score_ : float
@@ -291,7 +294,9 @@ class BNeuralForestRegressor(RegressorTask, Forest, ForestRegressorParameters):
     n_parameters_ : int
         Number of trainable weights of all trees together.
     n_features_in_ : int
-        Number of features.
+        Number of features: columns of X.
+    encoder_ : TableEncoder
+        How columns become inputs of trees; `encoder_.input_names` lists them.
     feature_names_in_ : array of shape (n_features,)
         Names of the features, if X had names that are all strings.
     n_outputs_ : int

@@ -49,6 +49,7 @@ def save_model(model: Any, path: str | PathLike[str], extra: dict[str, Any] | No
         "settings": {name: _to_plain(value) for name, value in model.get_params().items()},
         "n_features": int(model.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
+        "encoder": None if model.encoder_ is None else model.encoder_.to_plain(),
         "classes": _classes_to_dict(model.classes_) if hasattr(model, "classes_") else None,
         "targets": {
             "n_columns": int(getattr(model, "n_outputs_", 1)),

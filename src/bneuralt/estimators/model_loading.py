@@ -18,6 +18,7 @@ from bneuralt.estimators.intervals import Calibration
 from bneuralt.estimators.model_file import KINDS, MODEL_FORMAT, MODEL_VERSION
 from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor
 from bneuralt.files import ModelFileError, check_format, check_keys, parse_json
+from bneuralt.tables.encoder import TableEncoder
 from bneuralt.training.losses import get_loss
 from bneuralt.training.optimizers import get_optimizer
 from bneuralt.tree import NeuralTree
@@ -41,6 +42,7 @@ _MODEL_KEYS = (
 )
 #: The keys of version 3, as models of earlier versions would have them.
 _NEW_IN_3: dict[str, Any] = {
+    "encoder": None,
     "targets": {"n_columns": 1, "multilabel": False},
     "calibration": None,
 }
@@ -179,7 +181,7 @@ def _set_tree(member: Any, entry: Any, where: str) -> None:
             raise ModelFileError(f'"{key}" of {where} is {value!r:.50}, not a valid whole number')
     tree = NeuralTree.from_dict(entry["tree"])
     for what, found, wanted in (
-        ("inputs", tree.n_inputs, member.n_features_in_),
+        ("inputs", tree.n_inputs, _n_inputs(member)),
         ("outputs", tree.n_outputs, member._n_outputs()),
     ):
         if found != wanted:
@@ -190,17 +192,36 @@ def _set_tree(member: Any, entry: Any, where: str) -> None:
     member.best_epoch_ = entry["best_epoch"]
 
 
+def _n_inputs(model: Any) -> int:
+    return int(model.n_features_in_ if model.encoder_ is None else model.encoder_.n_inputs)
+
+
 def _set_features(model: Any, data: dict[str, Any]) -> None:
     n_features, names = data["n_features"], data["feature_names"]
     if type(n_features) is not int or n_features < 1:
         raise ModelFileError(f'"n_features" is {n_features!r}, it must be a whole number from 1')
     model.n_features_in_ = n_features
-    if names is None:
-        return
-    _check_type(data, "feature_names", list)
-    if len(names) != n_features or not all(isinstance(name, str) for name in names):
-        raise ModelFileError(f'"feature_names" must be a list of {n_features} texts')
-    model.feature_names_in_ = np.array(names, dtype=object)
+    if names is not None:
+        _check_type(data, "feature_names", list)
+        if len(names) != n_features or not all(isinstance(name, str) for name in names):
+            raise ModelFileError(f'"feature_names" must be a list of {n_features} texts')
+        model.feature_names_in_ = np.array(names, dtype=object)
+        model.finds_columns_ = True
+    model.encoder_ = _encoder_from_plain(data["encoder"], n_features, names)
+
+
+def _encoder_from_plain(data: Any, n_features: int, names: Any) -> TableEncoder | None:
+    if data is None:
+        return None
+    try:
+        encoder = TableEncoder.from_plain(data, names)
+    except ValueError as error:
+        raise ModelFileError(f'"encoder" cannot be read: {error}') from None
+    if len(encoder.features) != n_features:
+        raise ModelFileError(
+            f'"encoder" has {len(encoder.features)} columns, the model has {n_features}'
+        )
+    return encoder
 
 
 def _classes_from_dict(data: Any) -> Array:

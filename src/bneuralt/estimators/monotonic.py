@@ -58,13 +58,16 @@ class FeatureEffect:
         -1, 0 or 1: what `monotonic_cst` asks for.
     direction : int or None
         1: the prediction never falls as the feature rises, all else being equal; -1: it never
-        rises; 0: it does not change; None: none of this follows from the signs.
+        rises; 0: it does not change; None: none of this follows from the signs. A category or a
+        date with an effect has no direction; for a number with missing values, the direction is
+        that among the known ones.
     """
 
     feature: int
     name: str
     constraint: int
     direction: int | None
+    _inputs: Sequence[int]
     _trees: Sequence[NeuralTree]
     _effects: Sequence[IntArray]
 
@@ -80,7 +83,7 @@ class FeatureEffect:
 
     def _walk(self) -> Iterator[Path]:
         for t, (tree, effects) in enumerate(zip(self._trees, self._effects, strict=True)):
-            for leaf in np.flatnonzero(tree.leaf_input == self.feature).tolist():
+            for leaf in np.flatnonzero(np.isin(tree.leaf_input, self._inputs)).tolist():
                 nodes, weights = [int(tree.leaf_parent[leaf])], [float(tree.leaf_weight[leaf])]
                 while (parent := int(tree.parent[nodes[-1]])) >= 0:
                     weights.append(float(tree.edge[nodes[-1] - tree.n_outputs]))
@@ -91,7 +94,7 @@ class FeatureEffect:
 
     def __str__(self) -> str:
         pairs = zip(self._trees, self._effects, strict=True)
-        signs = np.concatenate([effects[t.leaf_input == self.feature] for t, effects in pairs])
+        signs = np.concatenate([e[np.isin(t.leaf_input, self._inputs)] for t, e in pairs])
         counted = {"positive": 1, "negative": -1, "zero": 0, "unknown": UNKNOWN}
         counts = [f"{np.sum(signs == s)} {word}" for word, s in counted.items() if s in signs]
         found = f"{_WORDS[self.direction]} ({', '.join(counts) or 'no'} paths)"
@@ -184,23 +187,31 @@ def check_monotonic(model: Any) -> MonotonicProof:
     if constraints is None:
         constraints = np.zeros(n_features, dtype=np.int8)
     names = getattr(model, "feature_names_in_", [f"x{i}" for i in range(n_features)])
-    has = {sign: np.zeros(n_features, dtype=bool) for sign in (-1, 1, UNKNOWN)}
+    has = {sign: np.zeros(trees[0].n_inputs, dtype=bool) for sign in (-1, 1, UNKNOWN)}
     for tree, effect in zip(trees, effects, strict=True):
         for sign, found in has.items():
             found[tree.leaf_input[effect == sign]] = True
-    return MonotonicProof(
-        tuple(
-            FeatureEffect(
-                i,
-                str(names[i]),
-                int(constraints[i]),
-                _direction(*(bool(has[sign][i]) for sign in (-1, 1, UNKNOWN))),
-                trees,
-                effects,
-            )
-            for i in range(n_features)
+    features = []
+    for i in range(n_features):
+        inputs, is_number = _inputs_of(model, i)
+        falls, rises, unknown = (bool(has[sign][inputs].any()) for sign in (-1, 1, UNKNOWN))
+        direction = _direction(falls, rises, unknown or (not is_number and (falls or rises)))
+        features.append(
+            FeatureEffect(i, str(names[i]), int(constraints[i]), direction, inputs, trees, effects)
         )
-    )
+    return MonotonicProof(tuple(features))
+
+
+def _inputs_of(model: Any, i: int) -> tuple[list[int], bool]:
+    """Return the inputs through which a feature has its effect, and whether it is a number.
+
+    The input that says that a number is missing is none of them.
+    """
+    if model.encoder_ is None or model.encoder_.groups is None:
+        return [i], True
+    inputs = list(model.encoder_.inputs_of(i))
+    is_number = model.encoder_.features[i].kind == "number"
+    return (inputs[:1] if is_number else inputs), is_number
 
 
 def _direction(falls: bool, rises: bool, unknown: bool) -> int | None:

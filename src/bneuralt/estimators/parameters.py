@@ -84,6 +84,7 @@ class TreeParameters:
     select: str | None = None
     monitor: str = "loss"
     scale: str | None = "standard"
+    categorical_features: Any = "from_dtype"
     warm_start: bool = False
     dtype: str = "float32"
     random_state: RandomState = None
@@ -367,6 +368,16 @@ PARAMETERS: dict[str, Parameter] = {
         "{'standard', 'minmax'} or None",
         "How features are scaled: to mean 0 and variance 1, to [0, 1], or not. Learnt on the "
         "training rows only, then folded into the weights, so that `tree_` works on raw features.",
+    ),
+    "categorical_features": Parameter(
+        ["array-like", StrOptions({"from_dtype"}), None],
+        "'from_dtype', array-like or None",
+        "Which features are categories. 'from_dtype': columns of a data frame with text or of a "
+        "categorical type. A list of names or indices, or a mask: these columns, and those with "
+        "text. None: no column; text is refused then. A leaf of a categorical feature has a weight "
+        "for each category. Values in less than 0.2 % of the rows (but not more than 20 rows, and "
+        "always those in a single row) share one weight, and there are at most 255. Texts that are "
+        "all dates are taken for dates.",
     ),
     "class_weight": Parameter(
         [dict, StrOptions({"balanced"}), None],

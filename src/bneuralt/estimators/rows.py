@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, cast
@@ -19,18 +19,25 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import is_regressor
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_consistent_length, validate_data
 
-from bneuralt._sklearn import check_sample_weight
+from bneuralt._sklearn import check_sample_weight, check_y
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import TABLE_DTYPES, checked_table
+from bneuralt.tables.columns import Frame, as_frame, is_frame
+from bneuralt.tables.encoder import TableEncoder, learn_encoder
+from bneuralt.tables.features import NumberFeature
 
 __all__ = [
     "Rows",
     "TinyDataWarning",
+    "blocks",
     "canonical_rows",
+    "check_inputs",
     "class_weights",
+    "encode",
     "hold_out",
+    "learn_table_encoder",
     "read_features",
     "read_training",
     "read_weights",
@@ -134,14 +141,52 @@ class Rows:
 # -- reading what a user gives ------------------------------------------------------------
 
 
-def read_features(estimator: Any, X: Any) -> Array:
-    """Return a table of features to predict from, as the core reads it.
+def read_features(estimator: Any, X: Any) -> Any:
+    """Return a table to predict from, as the core reads it; a sparse matrix remains one.
 
     Whether its values are finite is checked on the way through the trees.
     """
     if _is_readable(X, estimator):
-        return cast(Array, X)
-    return cast(Array, validate_data(estimator, X, reset=False, **_TABLE))
+        return X
+    table = _read_table(estimator, X, reset=False)
+    return table if issparse(table) else encode(estimator, table)
+
+
+def encode(estimator: Any, table: Any) -> Array:
+    """Return the inputs of the trees for each row of a table; see `TableEncoder.encode`."""
+    table = dense(table)
+    encoder = estimator.encoder_
+    if encoder is None:  # of a model file that has none
+        if isinstance(table, Frame):
+            encoder = TableEncoder((NumberFeature(None),) * table.shape[1], names_of(estimator))
+        else:
+            return cast(Array, table)
+    elif encoder.is_plain and not isinstance(table, Frame):
+        return cast(Array, table)  # gaps are looked for on the way through the trees
+    return encoder.encode(table)
+
+
+def blocks(X: Any, n_rows: int = 4096) -> Iterator[Any]:
+    """Yield blocks of rows of a sparse matrix."""
+    for start in range(0, X.shape[0], n_rows):
+        yield X[start : start + n_rows]
+
+
+def dense(table: Any) -> Any:
+    """Return a table as it is, and a sparse matrix as an array, filled block by block."""
+    if not issparse(table):
+        return table
+    filled, start = np.empty(table.shape, dtype=table.dtype), 0
+    for block in blocks(table):
+        filled[start : start + block.shape[0]] = block.toarray()
+        start += block.shape[0]
+    return filled
+
+
+def names_of(estimator: Any) -> tuple[str, ...] | None:
+    """Return the names of the columns, None if they have none."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else tuple(str(name) for name in names)
 
 
 def _is_readable(X: Any, estimator: Any) -> bool:
@@ -153,37 +198,100 @@ def _is_readable(X: Any, estimator: Any) -> bool:
         and X.shape[0] > 0
         and X.shape[1] == estimator.n_features_in_
         and X.flags.c_contiguous
+        and (estimator.encoder_ is None or estimator.encoder_.is_plain)
         and not hasattr(estimator, "feature_names_in_")
     )
 
 
-def read_training(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Array, Array]:
-    """Return a table of features and a target, checked.
+def _read_table(estimator: Any, X: Any, reset: bool) -> Any:
+    """Return X as an array of numbers, as a sparse matrix, or as a `Frame`.
+
+    With `reset`, the number and names of the columns are what the estimator expects from then on.
+    """
+    if is_frame(X) and getattr(estimator, "finds_columns_", False) and not reset:
+        X = _select(estimator, X)
+    frame = as_frame(X)
+    if frame is None:
+        return validate_data(estimator, X, reset=reset, accept_sparse="csr", **_TABLE)
+    if len(frame) == 0:
+        raise ValueError("X has no rows: at least one is needed")
+    if isinstance(X, Frame):
+        if reset:
+            estimator.n_features_in_ = X.shape[1]
+            estimator.feature_names_in_ = np.array(X.names, dtype=object)
+    else:
+        shown = X if hasattr(X, "shape") else np.empty(frame.shape)
+        validate_data(estimator, shown, reset=reset, skip_check_array=True)
+    return frame
+
+
+def _select(estimator: Any, X: Any) -> Any:
+    """Return the columns that a model needs, in the order in which it needs them."""
+    names = names_of(estimator)
+    if names is None:
+        return X
+    if isinstance(X, Frame):
+        found = X.names or []
+    else:
+        found = [str(name) for name in getattr(X, "column_names", getattr(X, "columns", ()))]
+    absent = [name for name in names if name not in found]
+    if absent:
+        shown = ", ".join(repr(name) for name in absent[:10])
+        raise ValueError(
+            f"X has no column {shown}, which the model needs; its columns are "
+            f"{', '.join(map(repr, found[:20]))}"
+        )
+    _refuse_duplicated(name for name in found if name in names)
+    if isinstance(X, Frame):
+        return X.select(names)
+    if hasattr(X, "iloc"):
+        return X.iloc[:, [found.index(name) for name in names]]
+    return X.select(list(names))
+
+
+def read_training(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, Array]:
+    """Return a table and a target, checked; `encode` makes inputs of the table.
 
     With `reset`, their number and names are what the estimator expects from then on.
     """
-    _refuse_duplicated(getattr(X, "columns", ()))
+    _refuse_duplicated(getattr(X, "columns", ()) if not isinstance(X, Frame) else X.names or ())
     numeric = is_regressor(estimator)
+    if y is None:  # scikit-learn says what is missing
+        validate_data(estimator, X, y, reset=False, skip_check_array=True)
+    table = _read_table(estimator, X, reset)
     try:
-        table, target = validate_data(
-            estimator,
-            X,
-            y,
-            reset=reset,
-            y_numeric=numeric,
-            multi_output=_has_several_columns(y),
-            **_TABLE,
-        )
+        target = check_y(y, _has_several_columns(y), y_numeric=numeric, estimator=estimator)
+        if numeric and target.dtype.kind in "US":
+            target = target.astype(np.float64)
     except ValueError as error:
-        if "could not convert string" in str(error):
+        if numeric and "could not convert string" in str(error):
+            name = type(estimator).__name__
             raise ValueError(
-                f"{error}. All features must be numbers: make some of text, for instance with "
-                "sklearn.preprocessing.OneHotEncoder as a step of a pipeline."
+                f"y has text ({error}), and {name} predicts numbers: to predict classes, use "
+                f"{name.replace('Regressor', 'Classifier')}"
             ) from None
         raise
     if issparse(target):
         target = target.toarray()
-    return checked_table(table, refuse=partial(refuse_not_finite, estimator)).X, target
+    check_consistent_length(table, target)
+    return table, target
+
+
+def learn_table_encoder(estimator: Any, table: Any, weight: FloatArray) -> TableEncoder:
+    """Return how the columns of the training rows become inputs of trees."""
+    try:
+        return learn_encoder(
+            dense(table), weight, estimator.categorical_features, names_of(estimator)
+        )
+    except MemoryError:
+        raise MemoryError(
+            f"X has {table.shape[0]:,} rows of {table.shape[1]:,} columns, too many for the memory"
+        ) from None
+
+
+def check_inputs(estimator: Any, table: Array) -> Array:
+    """Return a table of finite numbers, or raise an error."""
+    return checked_table(table, refuse=partial(refuse_not_finite, estimator)).X
 
 
 def read_weights(sample_weight: Any, X: Array) -> Array:
@@ -246,6 +354,8 @@ def refuse_not_finite(estimator: Any, X: Array, row: int, column: int) -> ValueE
     """Return the error for a table with values that are not finite, the first of them here."""
     value = X[row, column]
     names = getattr(estimator, "feature_names_in_", None)
+    groups = None if estimator.encoder_ is None else estimator.encoder_.groups
+    column = column if groups is None else int(groups[column])
     place = f"column {column}" if names is None else f"column {names[column]!r}"
     if np.isfinite(value):
         return ValueError(
@@ -253,12 +363,16 @@ def refuse_not_finite(estimator: Any, X: Array, row: int, column: int) -> ValueE
             f"in which this {type(estimator).__name__} computes: it is far beyond those that it "
             "was trained on"
         )
-    what = "NaN" if np.isnan(value) else "infinity"
-    n_bad = np.count_nonzero(~np.isfinite(X))
+    if np.isnan(value):
+        return ValueError(
+            f"Input X contains NaN: row {row}, {place} ({np.count_nonzero(np.isnan(X))} such "
+            f"values in all), and this {type(estimator).__name__} was loaded from a file that does "
+            "not say what to do with missing values: fill them, or train the model again."
+        )
     return ValueError(
-        f"Input X contains {what}: row {row}, {place} ({n_bad} such values in all). "
-        f"{type(estimator).__name__} needs finite numbers (no NaN, no inf): drop these rows, or "
-        "fill the gaps, for instance with sklearn.impute.SimpleImputer as a step of a pipeline."
+        f"Input X contains infinity: row {row}, {place} ({np.count_nonzero(np.isinf(X))} such "
+        "values in all); numbers must be finite: correct them, or make them NaN, which stands for "
+        "missing values."
     )
 
 

@@ -40,6 +40,9 @@ from bneuralt.tree.sampling import FeatureSampler
 
 __all__ = ["PAPER_SETTINGS", "BNeuralTClassifier", "BNeuralTRegressor"]
 
+#: "auto" gives each output weights for so many leaves, where features have several inputs.
+LEAVES_PER_OUTPUT = 10
+
 
 class SingleTree(NeuralTreeEstimator):
     """Draws a tree, trains it, and folds the scaling into it."""
@@ -66,9 +69,10 @@ class SingleTree(NeuralTreeEstimator):
         return [self.tree_]
 
     def _step(self, rows: Rows) -> Step:
-        n_times = (1 if self._is_warm_start() else self.n_init) + (self.early_stopping == "refit")
-        n_epochs = self._n_epochs(rows) * n_times
-        return Step("epoch", n_epochs, partial(describe_epoch, score_name=self._score_name))
+        n_trees = 1 if self._is_warm_start() else self.n_init
+        n_epochs = self._n_epochs(rows) * (n_trees + (self.early_stopping == "refit"))
+        describe = partial(describe_epoch, score_name=self._score_name, n_trees=n_trees)
+        return Step("epoch", n_epochs, describe)
 
     def _fit_rows(self, rows: Rows, validation: Rows | None, report: Report | None) -> None:
         fit = self._plan(rows, validation)
@@ -143,15 +147,15 @@ class SingleTree(NeuralTreeEstimator):
         The edges keep the signs they were drawn with, which decide those of the leaves. A tree that
         is trained further keeps the signs it had.
         """
-        features = self._feature_signs()
-        if features is None:
+        inputs = self._input_signs()
+        if inputs is None:
             return starts, None
         outputs = self._output_signs()
         if self.__sklearn_is_fitted__() and starts[0] is getattr(self, "_trained_tree", None):
             known = self._node_signs
             nodes = node_signs(starts[0], outputs) if known is None else known
-            return starts, [Signs(nodes, features)]
-        signs = [Signs(node_signs(tree, outputs), features) for tree in starts]
+            return starts, [Signs(nodes, inputs)]
+        signs = [Signs(node_signs(tree, outputs), inputs) for tree in starts]
         return [reflected(*pair) for pair in zip(starts, signs, strict=True)], signs
 
     def _train(self, fit: TreeFit, report: Report | None) -> None:
@@ -231,7 +235,7 @@ class SingleTree(NeuralTreeEstimator):
     def _draw_tree(self, rows: Rows, rng: np.random.Generator) -> NeuralTree:
         """Draw a tree that uses the features that vary."""
         return NeuralTree.random(
-            self.n_features_in_,
+            rows.table.shape[1],
             self._n_outputs(),
             MAX_DEPTH if self.max_depth is None else self.max_depth,
             self.max_children,
@@ -247,6 +251,7 @@ class SingleTree(NeuralTreeEstimator):
             output_activation=self.output_activation,
             train_activations=self.train_activations,
             feature_sampling=self._leaf_probabilities(rows),
+            groups=None if self.encoder_ is None else self.encoder_.groups,
             dtype=self.dtype,
             random_state=rng,
         )
@@ -268,7 +273,12 @@ class SingleTree(NeuralTreeEstimator):
         limits = self.leaf_probability, self.max_size
         if limits != (None, None) or isinstance(self.min_size, int):
             return None
-        return capacity.n_weights(rows.n_examples, self._n_outputs())
+        enough = capacity.n_weights(rows.n_examples, self._n_outputs())
+        groups = None if self.encoder_ is None else self.encoder_.groups
+        if groups is None:
+            return enough
+        inputs_per_feature = groups.size / np.unique(groups).size
+        return max(enough, round(LEAVES_PER_OUTPUT * inputs_per_feature * self._n_outputs()))
 
     def _learn_scaling(self, rows: Rows, constant: float = 0.0) -> None:
         key = self.scale, self.output_activation, constant
@@ -279,16 +289,26 @@ class SingleTree(NeuralTreeEstimator):
 
     def _leaf_probabilities(self, rows: Rows) -> Any:
         """Return `feature_sampling`, with no chance for features that do not vary."""
+        groups = None if self.encoder_ is None else self.encoder_.groups
         if isinstance(self.feature_sampling, FeatureSampler):
-            return self.feature_sampling.learn(rows.X, rows.weight)
-        if callable(self.feature_sampling) or self._input_scaling is None:
+            X = rows.X
+            if groups is not None:  # the first input of a feature stands for all of them
+                X = X[:, np.searchsorted(groups, np.arange(groups[-1] + 1))]
+            return self.feature_sampling.learn(X, rows.weight)
+        if callable(self.feature_sampling) or (self._input_scaling is None and groups is None):
             return self.feature_sampling
         chances = np.ones(self.n_features_in_)
         if self.feature_sampling is not None:
             chances = np.asarray(self.feature_sampling, dtype=np.float64)
         if chances.shape != (self.n_features_in_,):
             return chances  # to be refused
-        varying = chances * (self._input_scaling.factor != 0.0)
+        varies = np.ones(rows.table.shape[1], dtype=bool)
+        if self._input_scaling is not None:
+            varies = self._input_scaling.factor != 0.0
+        if groups is not None:  # a feature varies if one of its inputs does
+            varies = np.bincount(groups, varies) > 0
+            chances = chances[: varies.size]
+        varying = chances * varies
         return varying if varying.any() else chances
 
     def _leaves_may_move(self) -> bool:
@@ -298,10 +318,14 @@ class SingleTree(NeuralTreeEstimator):
         return not self._is_warm_start() and (is_known or not has_own_sampler)
 
     def _may_move_to(self, rows: Rows) -> Array | None:
-        """Return which features leaves may move to: those that could have been drawn."""
-        if self.feature_sampling is None or callable(self.feature_sampling):
+        """Return which inputs leaves may move to: those that could have been drawn."""
+        if self.feature_sampling is None or not self._leaves_may_move():
             return None
-        return np.asarray(self._leaf_probabilities(rows)) > 0
+        if callable(self.feature_sampling):
+            return None
+        may = np.asarray(self._leaf_probabilities(rows)) > 0
+        groups = None if self.encoder_ is None else self.encoder_.groups
+        return may if groups is None else may[groups]
 
     def _attributes_at(self, state: Any) -> dict[str, Any] | None:
         """Return what makes a copy of this estimator one that is fitted up to `state`."""
@@ -365,7 +389,7 @@ class BNeuralTClassifier(ClassifierTask, SingleTree, ClassifierParameters):
     Attributes
     ----------
     tree_ : NeuralTree
-        The trained tree; it works on raw features. `tree_.forward(X)` gives the scores of the
+        The trained tree; it works on unscaled inputs. `tree_.forward(X)` gives the scores of the
         classes without any checks or conversions by scikit-learn.
     classes_ : array of shape (n_classes,)
         The labels; 0, 1, ... if y had several columns.
@@ -374,7 +398,9 @@ class BNeuralTClassifier(ClassifierTask, SingleTree, ClassifierParameters):
     n_parameters_ : int
         Number of trainable weights.
     n_features_in_ : int
-        Number of features.
+        Number of features: columns of X.
+    encoder_ : TableEncoder
+        How columns become inputs of trees; `encoder_.input_names` lists them.
     feature_names_in_ : array of shape (n_features,)
         Names of the features, if X had names that are all strings.
     n_iter_ : int
@@ -465,7 +491,9 @@ class BNeuralTRegressor(RegressorTask, SingleTree, RegressorParameters):
     n_parameters_ : int
         Number of trainable weights.
     n_features_in_ : int
-        Number of features.
+        Number of features: columns of X.
+    encoder_ : TableEncoder
+        How columns become inputs of trees; `encoder_.input_names` lists them.
     feature_names_in_ : array of shape (n_features,)
         Names of the features, if X had names that are all strings.
     n_iter_ : int

@@ -1,41 +1,36 @@
-"""Encode the cells of a table as features and targets.
+"""From the cells of a CSV file to the columns and the target that a model is trained on.
 
-`learn_encoding` decides from the training table which columns are numbers and which are categories.
-The resulting `TableEncoding` is stored in the model file and encodes later tables in the same way.
-
-Nothing is guessed: missing values, columns that mix numbers and text, and categories that the
-training table does not contain are errors, reported with row and column.
+A `TableEncoding` says which columns are used, and which of them are numbers. `learning` makes it
+from the training table; it is stored in the model file and reads later tables in the same way. What
+texts, dates and missing values become is decided by the model's own `TableEncoder`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from bneuralt._typing import Array, FloatArray
-from bneuralt.tables.reading import Table, TableError, quoted, to_number
+from bneuralt._typing import Array
+from bneuralt.tables.cells import (
+    check_no_missing_cells,
+    missing_cells,
+    number_column,
+    text_column,
+)
+from bneuralt.tables.columns import Frame, label_of, stands_for_missing
+from bneuralt.tables.encoder import TableEncoder
+from bneuralt.tables.features import CategoryFeature, Feature, NumberFeature
+from bneuralt.tables.reading import Table, near, quoted
 
-__all__ = ["FeatureColumn", "TableEncoding", "learn_encoding"]
-
-#: Cells that stand for a missing value, in lower case.
-MISSING = frozenset({"", "?", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null"})
-
-#: Integer targets with at most this many distinct values are classes by default.
-MAX_INTEGER_CLASSES = 20
-
-
-def _label(cell: str) -> str:
-    """Return the name of a class or category; '3.0' and '3' are the same."""
-    return re.sub(r"(?<=\d)\.0*$", "", cell) if re.fullmatch(r"[+-]?\d+\.0*", cell) else cell
+__all__ = ["FeatureColumn", "TableEncoding"]
 
 
 @dataclass(frozen=True)
 class FeatureColumn:
-    """A column of a table that is used as a number or as a set of categories.
+    """A column of a table that a model uses.
 
     Attributes
     ----------
@@ -43,27 +38,21 @@ class FeatureColumn:
         Name of the column.
     position : int
         Its index in the training table.
+    kind : {"number", "text", "category"}
+        How its cells are read. "category" is for numbers that are categories.
     categories : tuple of str or None
-        The categories of the training table, sorted; None for numbers.
+        The categories, in files of earlier releases, whose models have no encoder of their own.
     """
 
     name: str
     position: int
+    kind: str = "number"
     categories: tuple[str, ...] | None = None
-
-    @property
-    def feature_names(self) -> list[str]:
-        """Names of the features of this column: its name, or one indicator per category."""
-        if self.categories is None:
-            return [self.name]
-        # Two categories need one indicator only; a single category is constant.
-        shown = self.categories[1:] if len(self.categories) <= 2 else self.categories
-        return [f"{self.name}={category}" for category in shown]
 
 
 @dataclass(frozen=True)
 class TableEncoding:
-    """How the columns of a table are converted to features and targets.
+    """Which columns of a table are features, which one is the target, and how they are read.
 
     `learn_encoding` creates it. Model files store it with `to_dict` and restore it with
     `from_dict`.
@@ -84,6 +73,8 @@ class TableEncoding:
         Number of columns of the training table, including unused ones.
     has_header : bool
         Whether columns are identified by name; otherwise by position.
+    notes : tuple of str
+        What was left out of the training table, and why; not stored.
     """
 
     columns: tuple[FeatureColumn, ...]
@@ -93,19 +84,15 @@ class TableEncoding:
     whole_numbers: bool
     n_columns: int
     has_header: bool
-
-    @property
-    def feature_names(self) -> list[str]:
-        """Names of the features; ``name=category`` for indicators."""
-        return [name for column in self.columns for name in column.feature_names]
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def column_names(self) -> list[str]:
         """Names of the columns used as features."""
         return [column.name for column in self.columns]
 
-    def features(self, table: Table, *, decimal: str = ".") -> FloatArray:
-        """Return the features of a table.
+    def frame(self, table: Table, *, decimal: str = ".") -> Frame:
+        """Return the features of a table, as estimators read them.
 
         Parameters
         ----------
@@ -116,26 +103,21 @@ class TableEncoding:
 
         Returns
         -------
-        float64 array of shape (n_rows, n_features)
-            The features, in the order of `feature_names`.
+        Frame
+            The columns, in the order of `column_names`.
 
         Raises
         ------
         TableError
-            A column or a value is missing, a value is not a number, or a category is not in the
-            training table.
+            A column is missing, or a value is not a number.
         """
-        used = self._find(table)
-        _check_no_missing(table, used)
-        matrix = np.empty((table.n_rows, len(self.feature_names)))
-        at = 0
-        for column, j in zip(self.columns, used, strict=True):
-            if column.categories is None:
-                matrix[:, at] = _numbers(table, j, decimal)
-            else:
-                matrix[:, at : at + len(column.feature_names)] = _indicators(table, j, column)
-            at += len(column.feature_names)
-        return matrix
+        columns = [
+            number_column(table, j, decimal)
+            if column.kind == "number"
+            else text_column(table, j, column.kind == "category")
+            for column, j in zip(self.columns, self._find(table), strict=True)
+        ]
+        return Frame(columns, self.column_names)
 
     def labels(self, table: Table, *, decimal: str = ".") -> Array | None:
         """Return the target of a table.
@@ -150,19 +132,56 @@ class TableEncoding:
         Returns
         -------
         array of shape (n_rows,) or None
-            Numbers or class labels; None if the table has no target column.
+            Numbers, with NaN where they are missing, or class labels, with None where they are
+            missing; None if the table has no target column, or an empty one.
         """
         j = self._find_target(table)
-        if j is None:
+        if j is None or missing_cells(table, j).all():
             return None
-        _check_no_missing(table, [j])
         if self.task == "regression":
-            return _numbers(table, j, decimal)
-        labels = [_label(cell) for cell in table.columns[j]]
+            return number_column(table, j, decimal).values
+        is_known = {cell: not stands_for_missing(cell) for cell in table.distinct(j)}
+        known = [label_of(cell) for cell, used in is_known.items() if used]
         # Labels of a later table need not be in the training table; predictions then differ.
-        if self.whole_numbers and all(re.fullmatch(r"[+-]?\d+", label) for label in labels):
-            return np.array([int(label) for label in labels])
-        return np.array(labels)
+        whole = self.whole_numbers and all(re.fullmatch(r"[+-]?\d+", text) for text in known)
+        values = {
+            cell: (int(label_of(cell)) if whole else label_of(cell)) if used else None
+            for cell, used in is_known.items()
+        }
+        labels = [values[cell] for cell in table.columns[j]]
+        return np.array(labels, dtype=None if all(is_known.values()) else object)
+
+    def rows_with_gaps(self, table: Table) -> Array:
+        """Return for each row whether a feature is missing."""
+        gaps = np.zeros(table.n_rows, dtype=bool)
+        for j in self._find(table):
+            gaps |= missing_cells(table, j)
+        return gaps
+
+    def check_no_missing(self, table: Table) -> None:
+        """Raise an error that says where values are missing, if some are."""
+        target = self._find_target(table)
+        check_no_missing_cells(table, [*self._find(table), *([] if target is None else [target])])
+
+    def check_known(self, table: Table, encoder: TableEncoder) -> None:
+        """Raise an error that says where a category did not occur in training, if one did not."""
+        for feature, j in zip(encoder.features, self._find(table), strict=True):
+            if not isinstance(feature, CategoryFeature) or feature.rare is None:
+                continue
+            known = {*feature.categories, *feature.rare}
+            unseen = {
+                cell
+                for cell in table.distinct(j)
+                if not stands_for_missing(cell) and label_of(cell) not in known
+            }
+            if unseen:
+                rows = [i for i, cell in enumerate(table.columns[j]) if cell in unseen]
+                others = f" There are {len(rows)} such rows." if len(rows) > 1 else ""
+                raise table.error(
+                    f"{table.place(rows[0], j)} contains {table.columns[j][rows[0]]!r}, which is "
+                    f"not in the training table.{others} Known categories: "
+                    f"{quoted(feature.categories)}. Correct it, or use --unknown other."
+                )
 
     def _by_name(self, table: Table) -> bool:
         return self.has_header and table.has_header
@@ -172,8 +191,8 @@ class TableEncoding:
             absent = [name for name in self.column_names if name not in table.names]
             if absent:
                 raise table.error(
-                    f"has no column {quoted(absent)}, which the model needs. "
-                    f"Its columns are: {quoted(table.names)}."
+                    f"has no column {quoted(absent)}, which the model needs."
+                    f"{near(absent[0], table.names)} Its columns are: {quoted(table.names)}."
                 )
             return [table.names.index(name) for name in self.column_names]
         width = len(table.names)
@@ -196,7 +215,9 @@ class TableEncoding:
         columns = []
         for column in self.columns:
             entry: dict[str, Any] = {"name": column.name, "position": column.position}
-            if column.categories is not None:
+            if column.categories is None:
+                entry["kind"] = column.kind
+            elif column.categories:
                 entry["categories"] = list(column.categories)
             columns.append(entry)
         return {
@@ -229,16 +250,8 @@ class TableEncoding:
             An entry is missing or of the wrong type.
         """
         try:
-            columns = tuple(
-                FeatureColumn(
-                    _expect(entry, "name", str),
-                    _expect(entry, "position", int),
-                    _stored_categories(entry) if "categories" in entry else None,
-                )
-                for entry in _expect(data, "columns", list)
-            )
             encoding = cls(
-                columns,
+                tuple(_stored_column(entry) for entry in _expect(data, "columns", list)),
                 _expect(data, "target", str),
                 _expect(data, "target_position", int),
                 _expect(data, "task", str),
@@ -262,6 +275,34 @@ class TableEncoding:
         if len(set(positions)) < len(positions) or len(set(names)) < len(names):
             raise ValueError("two columns have the same name or position")
 
+    def earlier_encoder(self) -> TableEncoder | None:
+        """Return the encoder of a model of an earlier release; None for later ones.
+
+        Earlier releases refused missing and unseen values, so nothing is known about their means.
+        """
+        if all(column.categories is None for column in self.columns):
+            return None
+        features: list[Feature] = []
+        for column in self.columns:
+            n = len(column.categories or ())
+            shares = (1.0 / n,) * n if n else ()
+            features.append(
+                CategoryFeature(column.categories or (), shares) if n else NumberFeature(None)
+            )
+        return TableEncoder(tuple(features), tuple(self.column_names))
+
+
+def _stored_column(entry: dict[str, Any]) -> FeatureColumn:
+    name, position = _expect(entry, "name", str), _expect(entry, "position", int)
+    if "kind" in entry:
+        kind = _expect(entry, "kind", str)
+        if kind not in ("number", "text", "category"):
+            raise ValueError(f"entry 'kind' is {kind!r:.50}")
+        return FeatureColumn(name, position, kind)
+    # Of an earlier release: an empty tuple marks its numbers.
+    categories = _stored_categories(entry) if "categories" in entry else ()
+    return FeatureColumn(name, position, "category" if categories else "number", categories)
+
 
 def _stored_categories(entry: dict[str, Any]) -> tuple[str, ...]:
     categories = _expect(entry, "categories", list)
@@ -280,207 +321,10 @@ def _expect(entry: dict[str, Any], key: str, kind: type) -> Any:
     return entry[key]
 
 
-def learn_encoding(
-    table: Table,
-    target: str,
-    *,
-    task: str = "auto",
-    categorical: Collection[str] = (),
-    drop: Collection[str] = (),
-    max_categories: int = 50,
-    decimal: str = ".",
-) -> TableEncoding:
-    r"""Decide how the columns of a table are converted to features.
+def __getattr__(name: str) -> Any:
+    """Return `learn_encoding`, which was in this module in earlier releases."""
+    if name == "learn_encoding":
+        from bneuralt.tables.learning import learn_encoding
 
-    Parameters
-    ----------
-    table : Table
-        The training table.
-    target : str
-        The column to predict: its name, or its number counted from 1; -1 is the last column.
-    task : {"auto", "classification", "regression"}
-        "auto" means classification if the target is text or has at most 20 distinct whole numbers.
-    categorical : collection of str
-        Columns of numbers to treat as categories.
-    drop : collection of str
-        Columns to ignore.
-    max_categories : int
-        Largest number of categories of a text column. Columns with more are errors, since they
-        probably are names or identifiers.
-    decimal : str
-        The decimal point, "." or ",".
-
-    Returns
-    -------
-    TableEncoding
-        The encoding of this table and of later ones.
-
-    Raises
-    ------
-    TableError
-        The table cannot be encoded.
-
-    Examples
-    --------
-    >>> from bneuralt.tables.reading import parse_csv
-    >>> table = parse_csv(b"cm,sex,hair,kg\n170,f,red,60\n180,m,grey,80.5\n160,f,fair,55\n")
-    >>> encoding = learn_encoding(table, "kg")
-    >>> encoding.task, encoding.feature_names
-    ('regression', ['cm', 'sex=m', 'hair=fair', 'hair=grey', 'hair=red'])
-    >>> encoding.features(table)
-    array([[170.,   0.,   0.,   0.,   1.],
-           [180.,   1.,   0.,   1.,   0.],
-           [160.,   0.,   1.,   0.,   0.]])
-    """
-    target_at = table.position(target)
-    dropped = {table.position(name) for name in drop} | _nameless_and_empty(table)
-    declared = {table.position(name) for name in categorical}
-    for at, what in ((declared, "categorical"), (dropped, "dropped")):
-        if target_at in at:
-            raise table.error(f"the target {table.names[target_at]!r} cannot be {what}.")
-    used = [j for j in range(len(table.names)) if j != target_at and j not in dropped]
-    _check_no_missing(table, [*used, target_at], can_drop=True)
-    columns = tuple(
-        FeatureColumn(
-            table.names[j], j, _categories(table, j, j in declared, max_categories, decimal)
-        )
-        for j in used
-    )
-    task, whole_numbers = _task(table, target_at, task, decimal)
-    encoding = TableEncoding(
-        columns,
-        table.names[target_at],
-        target_at,
-        task,
-        whole_numbers,
-        len(table.names),
-        table.has_header,
-    )
-    if not encoding.feature_names:
-        raise table.error("no column is left to predict from; drop fewer columns.")
-    return encoding
-
-
-def _nameless_and_empty(table: Table) -> set[int]:
-    """Return the columns without name and values, which trailing delimiters create."""
-    return {
-        j
-        for j, column in enumerate(table.columns)
-        if table.names[j] == f"column{j + 1}" and not any(column)
-    }
-
-
-def _check_no_missing(table: Table, used: Iterable[int], can_drop: bool = False) -> None:
-    places: list[str] = []
-    count = 0
-    for j in used:
-        absent = {cell for cell in set(table.columns[j]) if cell.casefold() in MISSING}
-        if absent:
-            rows = [i for i, cell in enumerate(table.columns[j]) if cell in absent]
-            count += len(rows)
-            places += [f"{table.place(i, j)} ({table.columns[j][i] or 'empty'})" for i in rows[:3]]
-    if places:
-        shown = "; ".join(places[:5]) + ("; ..." if count > len(places[:5]) else "")
-        noun = "value is" if count == 1 else "values are"
-        remedies = "Fill them in, or remove those rows"
-        if can_drop:
-            remedies = "Fill them in, remove those rows, or drop the column (--drop COLUMN)"
-        raise table.error(f"{count} {noun} missing: {shown}. {remedies}.")
-
-
-def _categories(
-    table: Table, j: int, declared: bool, max_categories: int, decimal: str
-) -> tuple[str, ...] | None:
-    """Return the categories of a column of text, or None for a column of numbers."""
-    cells = table.columns[j]
-    distinct = set(cells)
-    if not declared:
-        texts = {cell for cell in distinct if to_number(cell, decimal) is None}
-        if not texts:
-            return None
-        if len(texts) < len(distinct):
-            raise _mixture_error(table, j, texts)
-    found = {_label(cell) for cell in distinct}
-    name = table.names[j]
-    if len(found) > max_categories:
-        comma = decimal == "." and all(to_number(cell, ",") is not None for cell in distinct)
-        hint = (
-            "Its cells look like numbers with a decimal comma; if so, use --decimal ','."
-            if comma
-            else f"If it identifies the rows, drop it (--drop {name!r}); if these are categories, "
-            f"increase --max-categories (now {max_categories})."
-        )
-        raise table.error(
-            f"column {name!r} has {len(found)} distinct texts, "
-            f"such as {quoted(sorted(found), 3)}. {hint}"
-        )
-    return tuple(sorted(found))
-
-
-def _mixture_error(table: Table, j: int, texts: set[str]) -> TableError:
-    cells = table.columns[j]
-    n_texts = sum(cell in texts for cell in cells)
-    odd_is_text = n_texts * 2 <= len(cells)
-    row = next(i for i, cell in enumerate(cells) if (cell in texts) == odd_is_text)
-    most = "numbers" if odd_is_text else "text"
-    return table.error(
-        f"{table.place(row, j)} contains {cells[row]!r}, but most of the column is {most}. "
-        f"Correct it, or declare the column as categories (--categorical {table.names[j]!r})."
-    )
-
-
-def _task(table: Table, j: int, task: str, decimal: str) -> tuple[str, bool]:
-    """Return the task, and whether all class labels are whole numbers."""
-    if task not in ("auto", "classification", "regression"):
-        raise TableError(f"task={task!r}: must be 'auto', 'classification' or 'regression'.")
-    cells = table.columns[j]
-    distinct = set(cells)
-    if task == "regression":
-        _numbers(table, j, decimal)  # raises an error if a cell is not a number
-        return task, False
-    numeric = all(to_number(cell, decimal) is not None for cell in distinct)
-    labels = {_label(cell) for cell in distinct}
-    whole = all(re.fullmatch(r"[+-]?\d+", label) for label in labels)
-    if task == "auto" and numeric and not (whole and len(labels) <= MAX_INTEGER_CLASSES):
-        return "regression", False
-    _check_labels_repeat(table, j, cells, len(labels))
-    if len(labels) < 2:
-        raise table.error(
-            f"the target {table.names[j]!r} is {next(iter(labels))!r} in every row; "
-            "at least two classes are needed."
-        )
-    return "classification", whole
-
-
-def _check_labels_repeat(table: Table, j: int, cells: list[str], n_labels: int) -> None:
-    if n_labels > MAX_INTEGER_CLASSES and n_labels > len(cells) / 2:
-        raise table.error(
-            f"the target {table.names[j]!r} has {n_labels} distinct values in {len(cells)} rows, "
-            "too many for classes. Check the column; to predict numbers, use --task regression."
-        )
-
-
-def _numbers(table: Table, j: int, decimal: str) -> FloatArray:
-    cells = table.columns[j]
-    values = {cell: to_number(cell, decimal) for cell in set(cells)}
-    if None in values.values():
-        row = next(i for i, cell in enumerate(cells) if values[cell] is None)
-        raise table.error(
-            f"{table.place(row, j)} contains {cells[row]!r}, but a finite number is needed."
-        )
-    return np.array([values[cell] for cell in cells], dtype=np.float64)
-
-
-def _indicators(table: Table, j: int, column: FeatureColumn) -> FloatArray:
-    assert column.categories is not None
-    codes = {category: i for i, category in enumerate(column.categories)}
-    cells = [_label(cell) for cell in table.columns[j]]
-    unseen = [i for i, cell in enumerate(cells) if cell not in codes]
-    if unseen:
-        others = f" There are {len(unseen)} such rows." if len(unseen) > 1 else ""
-        raise table.error(
-            f"{table.place(unseen[0], j)} contains {cells[unseen[0]]!r}, which is not in the "
-            f"training table.{others} Known categories: {quoted(column.categories)}."
-        )
-    one_hot = np.eye(len(codes))[[codes[cell] for cell in cells]]
-    return one_hot[:, -len(column.feature_names) :] if column.feature_names else one_hot[:, :0]
+        return learn_encoding
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

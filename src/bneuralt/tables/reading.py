@@ -10,21 +10,43 @@ import csv
 import difflib
 import hashlib
 import io
-import math
 import re
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-__all__ = ["DELIMITERS", "Table", "TableError", "parse_csv", "quoted", "read_csv", "to_number"]
+import numpy as np
+
+from bneuralt._typing import IntArray
+from bneuralt.tables.numbers import to_number
+from bneuralt.tables.plain import NumberCells, PlainColumns, scan
+
+__all__ = [
+    "DELIMITERS",
+    "Table",
+    "TableError",
+    "near",
+    "near_file",
+    "parse_csv",
+    "quoted",
+    "read_csv",
+]
 
 #: Delimiters to try, in order of preference. A comma often is the decimal point in files whose
 #: delimiter is one of the first three, rarely the other way round. Blanks occur in any text.
 DELIMITERS = ("\t", ";", "|", ",", " ")
+
+
+#: Files of at least this many bytes are decoded only where it is necessary.
+LARGE = 1_000_000
+
+#: Characters from which the delimiter is guessed.
+SAMPLE = 200_000
 
 
 class TableError(ValueError):
@@ -41,9 +63,9 @@ class Table:
         Name of the file, for messages.
     names : tuple of str
         Names of the columns; ``column1``, ``column2``, ... if the file has none.
-    columns : tuple of list of str
+    columns : sequence of list of str
         The cells, column by column.
-    lines : list of int
+    lines : sequence of int
         Line of the file on which each row ends.
     has_header : bool
         Whether the names come from the file.
@@ -53,8 +75,8 @@ class Table:
 
     source: str
     names: tuple[str, ...]
-    columns: tuple[list[str], ...]
-    lines: list[int]
+    columns: Sequence[list[str]]
+    lines: Any
     has_header: bool
     sha256: str
 
@@ -62,6 +84,33 @@ class Table:
     def n_rows(self) -> int:
         """Number of rows, not counting the header."""
         return len(self.lines)
+
+    @cached_property
+    def _coded(self) -> dict[int, tuple[IntArray, list[str]]]:
+        return {}
+
+    def coded(self, column: int) -> tuple[IntArray, list[str]]:
+        """Return the position of each cell among the different ones, and these."""
+        if isinstance(self.columns, PlainColumns):
+            return self.columns.coded(column)
+        if column not in self._coded:
+            known: dict[str, int] = {}
+            codes = [known.setdefault(cell, len(known)) for cell in self.columns[column]]
+            self._coded[column] = np.array(codes, dtype=np.int32), list(known)
+        return self._coded[column]
+
+    def distinct(self, column: int) -> list[str]:
+        """Return the different cells of a column, in the order in which they occur."""
+        return self.coded(column)[1]
+
+    def numbers(self, column: int, decimal: str = ".") -> NumberCells | None:
+        """Return the numbers of a column of a large table, if it has nothing else.
+
+        Small tables return None; so do columns with a cell that is neither a number nor missing.
+        """
+        if isinstance(self.columns, PlainColumns):
+            return self.columns.numbers(column, decimal)
+        return None
 
     def position(self, column: str) -> int:
         r"""Return the index of a column.
@@ -94,8 +143,7 @@ class Table:
             number = int(column)
             if 1 <= abs(number) <= len(self.names):
                 return number - 1 if number > 0 else len(self.names) + number
-        close = difflib.get_close_matches(column, self.names, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        hint = near(column, self.names)
         if not self.has_header:
             hint = " The first line was read as data; if it contains the names, use --header."
         raise self.error(
@@ -133,7 +181,7 @@ def read_csv(
         all names in `expect`, or if none of its cells is a number.
     encoding : str, optional
         By default UTF-8 (with or without a byte order mark), UTF-16 with a byte order mark, or
-        Latin-1 if the file is not valid UTF-8.
+        Windows-1252 or Latin-1 if the file is not valid UTF-8.
     expect : collection of str
         Names of columns that the caller needs.
 
@@ -151,7 +199,7 @@ def read_csv(
     try:
         data = sys.stdin.buffer.read() if str(path) == "-" else Path(path).read_bytes()
     except FileNotFoundError:
-        raise TableError(f"{source}: no such file.") from None
+        raise TableError(f"{source}: no such file.{near_file(Path(path))}") from None
     except IsADirectoryError:
         raise TableError(f"{source}: is a folder, not a CSV file.") from None
     except OSError as error:
@@ -169,6 +217,7 @@ def parse_csv(
     header: bool | None = None,
     encoding: str | None = None,
     expect: Collection[str] = (),
+    large: int = LARGE,
 ) -> Table:
     r"""Parse the bytes of a CSV file.
 
@@ -180,6 +229,8 @@ def parse_csv(
         Name of the file, for messages.
     delimiter, header, encoding, expect
         See `read_csv`.
+    large : int
+        From this number of bytes on, cells are decoded only when they are needed.
 
     Returns
     -------
@@ -192,13 +243,17 @@ def parse_csv(
     >>> table.names, table.columns
     (('height', 'sex'), (['1.7', '1.8'], ['f', 'm']))
     """
-    text = _decode(data, source, encoding)
-    if delimiter is None:
-        delimiter = _guess_delimiter(text)
-    elif len(delimiter) != 1 or delimiter in '"\r\n':
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise TableError(
             f"delimiter={delimiter!r}: must be one character other than a quote or a line end."
         )
+    if len(data) >= large:
+        table = _parse_large(data, source, delimiter, header, encoding, expect)
+        if table is not None:
+            return table
+    text = _decode(data, source, encoding)
+    if delimiter is None:
+        delimiter = _guess_delimiter(text[:SAMPLE])
     records = _records(text, source, delimiter)
     first = next(records, None)
     if first is None:
@@ -215,6 +270,53 @@ def parse_csv(
     return Table(source, names, columns, lines, header, digest)
 
 
+def _parse_large(
+    data: bytes,
+    source: str,
+    delimiter: str | None,
+    header: bool | None,
+    encoding: str | None,
+    expect: Collection[str],
+) -> Table | None:
+    """Parse a large file; None if it is not plain."""
+    content = data.removeprefix(codecs.BOM_UTF8)
+    encoding = _encoding_of(content) if encoding is None else encoding.lower()
+    if encoding not in ("ascii", "utf-8", "cp1252", "latin-1"):
+        return None
+    if delimiter is None:
+        delimiter = _guess_delimiter(content[:SAMPLE].decode(encoding, errors="replace"))
+    try:
+        if encoding != "latin-1" and not content.isascii():
+            content.decode(encoding)
+        found = scan(content, delimiter, encoding)
+    except UnicodeDecodeError:
+        return None
+    if found is None:
+        return None
+    columns, lines = found
+    first = columns.row(0)
+    if header is None:
+        known = bool(expect) and set(expect) <= set(first)
+        header = known or _looks_like_header(first)
+    names = _column_names(first if header else [""] * len(first), source)
+    columns = columns.below(int(header))
+    if not columns.n_rows:
+        return None
+    lines = lines[int(header) : int(header) + columns.n_rows]
+    return Table(source, names, columns, lines, header, hashlib.sha256(data).hexdigest())
+
+
+def _encoding_of(data: bytes) -> str:
+    """Return the encoding of a file without a byte order mark."""
+    if data.isascii():
+        return "ascii"
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return "cp1252" if _is_windows(data) else "latin-1"
+    return "utf-8"
+
+
 def _decode(data: bytes, source: str, encoding: str | None) -> str:
     if data[:4] == b"PK\x03\x04":
         raise TableError(f"{source}: is a zip file or a workbook; save the sheet as CSV first.")
@@ -224,11 +326,7 @@ def _decode(data: bytes, source: str, encoding: str | None) -> str:
         if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             encoding = "utf-16"
         else:
-            encoding = "utf-8-sig"
-            try:
-                data.decode(encoding)
-            except UnicodeDecodeError:
-                encoding = "latin-1"
+            encoding = _encoding_of(data)
     try:
         # A byte order mark may also precede text whose encoding the caller named.
         text = data.decode(encoding).removeprefix("\ufeff")
@@ -245,6 +343,15 @@ def _decode(data: bytes, source: str, encoding: str | None) -> str:
     if "\0" in text:
         raise TableError(f"{source}: is not a text file; save the table as CSV first.")
     return text
+
+
+def _is_windows(data: bytes) -> bool:
+    """Return whether bytes are Windows-1252: Latin-1 has control characters at 0x80 to 0x9f."""
+    try:
+        data.decode("cp1252")
+    except UnicodeDecodeError:
+        return False
+    return re.search(rb"[\x80-\x9f]", data) is not None
 
 
 def _guess_delimiter(text: str, n_lines: int = 50) -> str:
@@ -322,21 +429,31 @@ def _by_column(
     return columns, lines[:last_filled]
 
 
-def to_number(cell: str, decimal: str = ".") -> float | None:
-    """Return the number in a cell, or None if it is not a finite number.
+def near(name: str, names: Iterable[str]) -> str:
+    """Return the hint "Did you mean ...?" if a name is close to one of others, else nothing.
 
     Examples
     --------
-    >>> to_number("1,5", decimal=","), to_number("old"), to_number("nan")
-    (1.5, None, None)
+    >>> near("tagret", ["target", "size"])
+    " Did you mean 'target'?"
     """
-    if decimal != "." and decimal in cell:
-        cell = cell.replace(decimal, ".") if "." not in cell else ""
+    names = list(names)
+    close = difflib.get_close_matches(name, names, n=1)
+    same = [other for other in names if other.casefold() == name.casefold()]
+    found = same or close
+    return f" Did you mean {found[0]!r}?" if found else ""
+
+
+def near_file(path: Path) -> str:
+    """Return a hint at a file with a similar name, or at the first folder that is not there."""
+    for folder in reversed(path.parents):
+        if not folder.exists():
+            return f" The folder {str(folder)!r} does not exist."
     try:
-        value = float(cell)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) and "_" not in cell else None
+        names = [entry.name for entry in path.parent.iterdir() if entry.is_file()]
+    except OSError:
+        return ""
+    return near(path.name, names)
 
 
 def quoted(values: Iterable[Any], limit: int = 10) -> str:

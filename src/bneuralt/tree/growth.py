@@ -27,6 +27,9 @@ MAX_TRIES = 1000
 #: A tree that has this share of the weights wanted need not get deeper for the rest.
 ENOUGH_WEIGHTS = 0.97
 
+#: Draws of a tree whose features have several weights each.
+GROUP_TRIES = 16
+
 
 class LeafSampler(Protocol):
     """Decides which input each leaf carries: any callable of this form.
@@ -156,6 +159,7 @@ def draw_tree_arrays(
     output_activation: Any = "sigmoid",
     train_activations: bool = False,
     feature_sampling: ArrayLike | LeafSampler | None = None,
+    groups: ArrayLike | None = None,
     dtype: DTypeLike = np.float64,
     random_state: int | np.random.Generator | None = None,
 ) -> TreeArrays:
@@ -164,17 +168,31 @@ def draw_tree_arrays(
     inner, chances = get_activation_mixture(activation)
     top = get_activation(output_activation, "output_activation")
     growth = GrowthRule(n_outputs, max_depth, max_children, leaf_probability, rule, min_children)
-    sampler = _leaf_sampler(feature_sampling, n_inputs)
+    features = None if groups is None else FeatureGroups(groups, n_inputs)
+    n_features = n_inputs if features is None else features.n_features
+    sampler = _leaf_sampler(feature_sampling, n_features)
     rng = np.random.default_rng(random_state)
 
     if n_weights is not None:
         if (min_size, max_size) != (None, None):
             raise ValueError("n_weights cannot be combined with min_size or max_size")
-        parent, leaf_parent = _grow_to(growth, rng, n_weights, deepen)
+        if features is None:
+            parent, leaf_parent = _grow_to(growth, rng, n_weights, deepen)
+            leaf_input = sampler(rng, leaf_parent, parent, n_features)
+        else:
+            parent, leaf_parent, leaf_input = _grow_groups_to(
+                growth, rng, n_weights, deepen, features, sampler
+            )
     else:
         parent, leaf_parent = _draw_between(growth, rng, min_size, max_size)
-    leaf_input = sampler(rng, leaf_parent, parent, n_inputs)
-    weights = _initial_weights(init, init_scale, rng, parent, leaf_parent, n_outputs)
+        leaf_input = sampler(rng, leaf_parent, parent, n_features)
+    share: FloatArray = np.ones(leaf_parent.size)
+    n_children = np.bincount(np.concatenate([parent[n_outputs:], leaf_parent]))
+    if features is not None:
+        leaf_parent, leaf_input, share = features.expand(leaf_parent, leaf_input)
+    weights = _initial_weights(
+        init, init_scale, rng, parent, leaf_parent, n_outputs, n_children, share
+    )
     codes, phi = _draw_activations(rng, parent.size, n_outputs, top, inner, chances)
     if train_activations:
         weights = np.concatenate([weights, phi])
@@ -295,6 +313,36 @@ def _grow_to(
     return _breadth_first(np.array(parent), np.array(depth), np.array(leaf_parent))
 
 
+def _grow_groups_to(
+    growth: GrowthRule,
+    rng: np.random.Generator,
+    n_weights: int,
+    deepen: bool,
+    features: FeatureGroups,
+    sampler: LeafSampler,
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Grow structures and draw their features, which have a weight for each of their inputs.
+
+    How many weights a structure gets is known when its features are drawn; of some draws, the one
+    nearest to the wanted number is kept. It has more only where the smallest tree drawn has.
+    """
+    least = growth.n_outputs * (1 + growth.min_children)
+    asked = n_weights
+    best, best_found = None, 0
+    for _ in range(GROUP_TRIES):
+        parent, leaf_parent = _grow_to(growth, rng, asked, deepen)
+        leaf_feature = sampler(rng, leaf_parent, parent, features.n_features)
+        found = 2 * parent.size - growth.n_outputs + features.n_edges(leaf_feature)
+        is_better = best_found < found <= n_weights or n_weights < best_found > found
+        if best is None or is_better:
+            best, best_found = (parent, leaf_parent, leaf_feature), found
+        if ENOUGH_WEIGHTS * n_weights <= best_found <= n_weights:
+            break
+        asked = max(least, min(n_weights, int(asked * n_weights / found)))
+    assert best is not None
+    return best
+
+
 def _breadth_first(
     parent: IntArray, depth: IntArray, leaf_parent: IntArray
 ) -> tuple[IntArray, IntArray]:
@@ -336,6 +384,49 @@ def _leaf_sampler(feature_sampling: Any, n_inputs: int) -> LeafSampler:
     return lambda rng, leaf_parent, parent, n: rng.choice(n, size=leaf_parent.size, p=p)
 
 
+class FeatureGroups:
+    """Features that are groups of inputs: a leaf of a feature is an edge to each of them.
+
+    Parameters
+    ----------
+    groups : array of shape (n_inputs,)
+        The feature of each input, in ascending order.
+    n_inputs : int
+    """
+
+    def __init__(self, groups: ArrayLike, n_inputs: int) -> None:
+        self.feature = np.asarray(groups)
+        valid = self.feature.shape == (n_inputs,) and self.feature.dtype.kind in "iu"
+        if not valid or self.feature[0] < 0 or np.any(np.diff(self.feature) < 0):
+            raise ValueError(
+                f"groups must be the number of the feature of each of the {n_inputs} inputs, in "
+                f"ascending order, not {groups!r:.100}"
+            )
+        self.n_features = int(self.feature[-1]) + 1
+        self.size = np.bincount(self.feature)
+        self.first = np.cumsum(self.size) - self.size
+
+    def _usable(self, leaf_feature: IntArray) -> IntArray:
+        """Replace a feature without inputs, which is constant, by its neighbour."""
+        usable = np.flatnonzero(self.size)
+        nearest: IntArray = usable[np.searchsorted(usable, leaf_feature).clip(max=usable.size - 1)]
+        return nearest
+
+    def n_edges(self, leaf_feature: IntArray) -> int:
+        """Return the number of edges of some leaves."""
+        return int(self.size[self._usable(leaf_feature)].sum())
+
+    def expand(
+        self, leaf_parent: IntArray, leaf_feature: IntArray
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return parent and input of each edge, and the share it has in the weight of its leaf."""
+        leaf_feature = self._usable(leaf_feature)
+        size = self.size[leaf_feature]
+        within = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
+        leaf_input = np.repeat(self.first[leaf_feature], size) + within
+        return np.repeat(leaf_parent, size), leaf_input, np.repeat(1.0 / np.sqrt(size), size)
+
+
 def _initial_weights(
     init: str,
     scale: float,
@@ -343,8 +434,13 @@ def _initial_weights(
     parent: IntArray,
     leaf_parent: IntArray,
     n_outputs: int,
+    n_children: IntArray,
+    share: FloatArray,
 ) -> FloatArray:
-    """Draw biases, edges and leaf weights, in the order of `NeuralTree.parameters`."""
+    """Draw biases, edges and leaf weights, in the order of `NeuralTree.parameters`.
+
+    The edges of a feature that is a group of inputs vary together as much as one edge would.
+    """
     above = np.concatenate([parent[n_outputs:], leaf_parent])  # the parent of each weight
     if init == "uniform":
         return rng.random(parent.size + above.size)
@@ -352,5 +448,7 @@ def _initial_weights(
         raise ValueError(f"init={init!r} is not known: choose 'normal' or 'uniform'")
     if not 0.0 <= scale < np.inf:
         raise ValueError(f"init_scale={scale!r} must be finite and not negative")
-    spread = scale / np.sqrt(np.bincount(above, minlength=parent.size))
-    return np.concatenate([np.zeros(parent.size), rng.normal(size=above.size) * spread[above]])
+    spread = scale / np.sqrt(n_children)
+    drawn = rng.normal(size=above.size) * spread[above]
+    drawn[drawn.size - share.size :] *= share
+    return np.concatenate([np.zeros(parent.size), drawn])

@@ -158,6 +158,7 @@ class NeuralTree:
         output_activation: Any = "sigmoid",
         train_activations: bool = False,
         feature_sampling: ArrayLike | LeafSampler | None = None,
+        groups: ArrayLike | None = None,
         dtype: DTypeLike = np.float64,
         random_state: int | np.random.Generator | None = None,
     ) -> NeuralTree:
@@ -211,6 +212,10 @@ class NeuralTree:
         feature_sampling : array of shape (n_inputs,) or LeafSampler, optional
             Probability of each input to be on a leaf (any non-negative numbers, they are
             normalised), or a callable that chooses the inputs. By default all are equally likely.
+        groups : int array of shape (n_inputs,), optional
+            The feature to which each input belongs, in ascending order, if features are groups
+            of inputs, such as the indicators of categories. Leaves are then drawn for features,
+            to which `feature_sampling` refers, and a leaf is an edge to each input of the group.
         dtype : {float64, float32}
             dtype of the weights.
         random_state : int, numpy Generator, or None
@@ -244,6 +249,7 @@ class NeuralTree:
                 output_activation=output_activation,
                 train_activations=train_activations,
                 feature_sampling=feature_sampling,
+                groups=groups,
                 dtype=dtype,
                 random_state=random_state,
             )

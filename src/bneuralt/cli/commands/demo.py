@@ -49,6 +49,7 @@ def run(args: argparse.Namespace) -> None:
         print(json.dumps(results, indent=2))
     else:
         print(comparison.summary_table(results))
+        print(comparison.conclusion(results))
         print(comparison.small_tree(args.seed))
         print(NEXT_STEPS, end="")
 

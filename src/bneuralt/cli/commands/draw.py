@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> None:
         return
     drawing = draw_tree(
         tree,
-        feature_names=feature_names(model, args.model),
+        feature_names=feature_names(model),
         output_names=getattr(model, "classes_", None),
         max_lines=args.max_lines,
     )

@@ -159,6 +159,18 @@ def _print_failures(failures: dict[Key, str]) -> None:
 
 
 def _report(args: argparse.Namespace) -> int:
+    try:
+        return _write_report(args)
+    except ModuleNotFoundError as error:
+        package = (error.name or "").split(".")[0]
+        if package not in ("pandas", "matplotlib"):
+            raise
+        raise CommandError(
+            f'the report needs {package}: run pip install "bneuralt[paper]".'
+        ) from None
+
+
+def _write_report(args: argparse.Namespace) -> int:
     from bneuralt.datasets import DatasetNotFoundError
     from bneuralt.files import ModelFileError
     from bneuralt.paper.images.image_data import load_images

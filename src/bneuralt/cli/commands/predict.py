@@ -13,6 +13,7 @@ import io
 import json
 import re
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write labels unchanged, also those that spreadsheets take for formulas",
     )
     parser.add_argument("--json", action="store_true", help="print predictions and scores as JSON")
+    parser.add_argument(
+        "--id",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        dest="ids",
+        help="copy a column of the table to the output; repeatable",
+    )
+    parser.add_argument(
+        "--unknown",
+        choices=["other", "error"],
+        default="other",
+        help="categories that training did not see: treat them as rare ones (default), or end "
+        "with an error",
+    )
     add_table_arguments(parser)
 
 
@@ -72,19 +88,32 @@ def run(args: argparse.Namespace) -> None:
     if args.probabilities and task_of(model) == "regression":
         raise CommandError(f"--probabilities: {args.model} is a regression model; omit the option.")
     table = read_table(args.data, args, expect=encoding.column_names)
-    X = encoding.features(table, decimal=args.decimal)
+    if args.missing == "error":
+        encoding.check_no_missing(table)
+    if args.unknown == "error" and model.encoder_ is not None:
+        encoding.check_known(table, model.encoder_)
+    X = encoding.frame(table, decimal=args.decimal)
     y = encoding.labels(table, decimal=args.decimal)
-    held_out = held_out_rows(model, args.model, table)
+    ids = {table.names[j]: table.columns[j] for j in map(table.position, args.ids)}
+    held_out = held_out_rows(model, args.model, table, encoding, y)
     if args.held_out and held_out is None:
         raise CommandError(_why_no_held_out_rows(model, args), BAD_DATA)
     rows = held_out if args.held_out and held_out is not None else np.arange(table.n_rows)
-    predicted = model.predict(X)
-    probabilities = model.predict_proba(X) if args.probabilities else None
-    summary = _summary(model, encoding.task, y, predicted, rows, held_out)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("once")  # not again for the probabilities
+            predicted = model.predict(X)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                probabilities = model.predict_proba(X) if hasattr(model, "classes_") else None
+    except ValueError as error:
+        raise CommandError(f"{args.data}: {error}", BAD_DATA) from None
+    summary = _summary(model, encoding.task, y, predicted, probabilities, rows, held_out)
+    shown = probabilities if args.probabilities else None
     if args.json:
-        text = _as_json(model, summary, rows, predicted, probabilities)
+        text = _as_json(model, summary, rows, predicted, shown, ids)
     else:
-        text = _as_csv(model, rows, predicted, probabilities, args.raw)
+        text = _as_csv(model, rows, predicted, shown, args.raw, ids)
     if args.out:
         write_atomically(args.out, text)
     else:
@@ -115,7 +144,8 @@ def _check_replaces_predictions(path: str) -> None:
 
 
 def _why_no_held_out_rows(model: Any, args: argparse.Namespace) -> str:
-    if not model.extra_.get("held_out_rows"):
+    split = model.extra_.get("split")
+    if not model.extra_.get("held_out_rows") and not (split and split.get("fraction")):
         return f"--held-out: {args.model} has no record of held-out rows; omit the option."
     return (
         f"--held-out: {args.data} is not the file that {args.model} was trained on; use that file "
@@ -128,28 +158,43 @@ def _summary(
     task: str,
     y: Array | None,
     predicted: Array,
+    probabilities: Array | None,
     rows: IntArray,
     held_out: IntArray | None,
 ) -> dict[str, Any]:
+    import numpy as np
+
     from bneuralt.cli.evaluation import scores
+    from bneuralt.cli.trained_models import is_known
 
     summary: dict[str, Any] = {"rows": len(rows), "scores": None, "held_out": None}
-    if y is not None:
-        summary["scores"] = scores(task, y[rows], predicted[rows])
-        if held_out is not None:
-            summary["held_out"] = {
-                "rows": len(held_out),
-                "scores": scores(task, y[held_out], predicted[held_out]),
-                "reported": model.extra_.get("held_out_scores"),
-            }
+    if y is None:
+        return summary
+
+    def scores_of(chosen: IntArray) -> dict[str, float | None] | None:
+        chosen = chosen[is_known(y[chosen])]
+        shares = None if probabilities is None else probabilities[chosen]
+        if not chosen.size:
+            return None
+        targets = np.array(y[chosen].tolist())
+        return scores(task, targets, predicted[chosen], shares, getattr(model, "classes_", None))
+
+    summary["scores"] = scores_of(rows)
+    if held_out is not None:
+        reported = model.extra_.get("held_out_scores")
+        found = scores_of(held_out)
+        if found and isinstance(reported, dict):  # earlier releases stored fewer scores
+            found = {name: value for name, value in found.items() if name in reported}
+        summary["held_out"] = {"rows": len(held_out), "scores": found, "reported": reported}
     return summary
 
 
 def _summary_text(summary: dict[str, Any], args: argparse.Namespace) -> str:
+    from bneuralt.cli.outputs import count
     from bneuralt.cli.summary import score_text
 
     destination = f", written to {args.out}" if args.out else ""
-    text = f"{summary['rows']:,} rows predicted{destination}"
+    text = f"{count(summary['rows'], 'row')} predicted{destination}"
     held_out = summary["held_out"]
     if summary["scores"] and not args.held_out:
         seen = " (including the training rows)" if held_out else ""
@@ -157,20 +202,27 @@ def _summary_text(summary: dict[str, Any], args: argparse.Namespace) -> str:
     if held_out:
         same = held_out["scores"] == held_out["reported"]
         verdict = "as train reported" if same else f"but train reported {held_out['reported']}"
-        text += f"\n{held_out['rows']:,} held-out rows: {score_text(held_out['scores'])}, {verdict}"
+        rows = count(held_out["rows"], "held-out row")
+        text += f"\n{rows}: {score_text(held_out['scores'])}, {verdict}"
     return text
 
 
 def _as_csv(
-    model: Any, rows: IntArray, predicted: Array, probabilities: Array | None, raw: bool
+    model: Any,
+    rows: IntArray,
+    predicted: Array,
+    probabilities: Array | None,
+    raw: bool,
+    ids: dict[str, list[str]],
 ) -> str:
     out = _Lines()
     writer = csv.writer(out, lineterminator=_LINE_END)
     titles = [] if probabilities is None else [f"p({label})" for label in model.classes_]
-    writer.writerow(["row", "prediction", *titles])
+    writer.writerow(["row", "prediction", *titles, *ids])
     for row, label in zip(rows, predicted[rows].tolist(), strict=True):
         more = [] if probabilities is None else probabilities[row].tolist()
-        writer.writerow([row + 1, label if raw else _as_cell(label), *more])
+        copied = [cells[row] if raw else _as_cell(cells[row]) for cells in ids.values()]
+        writer.writerow([row + 1, label if raw else _as_cell(label), *more, *copied])
     return out.getvalue()
 
 
@@ -190,7 +242,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 def _as_cell(label: Any) -> Any:
     """Return a label such that spreadsheets show it as text and do not run it as a formula."""
-    from bneuralt.tables.reading import to_number
+    from bneuralt.tables.numbers import to_number
 
     is_formula = isinstance(label, str) and label.startswith(_FORMULA) and to_number(label) is None
     return f"'{label}" if is_formula else label
@@ -202,12 +254,15 @@ def _as_json(
     rows: IntArray,
     predicted: Array,
     probabilities: Array | None,
+    ids: dict[str, list[str]],
 ) -> str:
     result: dict[str, Any] = {
         **summary,
         "row": (rows + 1).tolist(),
         "prediction": predicted[rows].tolist(),
     }
+    if ids:
+        result["ids"] = {name: [cells[row] for row in rows] for name, cells in ids.items()}
     if probabilities is not None:
         result["classes"] = model.classes_.tolist()
         result["probabilities"] = probabilities[rows].tolist()

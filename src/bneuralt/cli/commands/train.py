@@ -1,8 +1,9 @@
 """Train a model on a CSV file, report how good it is, and write it to a file.
 
 Some rows are held out. The model is trained on the others and scored on the held-out rows; this
-model is written. `bneuralt predict MODEL DATA` shows the same score. Columns of text become one
-indicator per category. Missing values are errors.
+model is written. `bneuralt predict MODEL DATA` shows the same score. Text becomes categories, dates
+become year, month, weekday and hour, and what missing values mean is learnt. Columns that identify
+rows are left out.
 """
 
 from __future__ import annotations
@@ -59,9 +60,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-categories",
         type=int,
-        default=50,
+        default=None,
         metavar="N",
-        help="largest number of distinct values of a text column (default 50)",
+        help="reject text columns with more distinct values (default: no limit; rare values share "
+        "one category)",
+    )
+    parser.add_argument(
+        "--keep-ids",
+        action="store_true",
+        help="use columns that identify rows, such as running numbers",
     )
     parser.add_argument(
         "--test-fraction",
@@ -87,16 +94,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=int, default=None, metavar="N", help="number of threads")
     parser.add_argument("--verbose", action="store_true", help="show the progress of training")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
-    add_table_arguments(parser)
+    add_table_arguments(parser, missing=("learn", "drop", "error"))
 
 
 def run(args: argparse.Namespace) -> None:
     """Train a model, write it, and print the report."""
+    import numpy as np
+
     from bneuralt.cli.model_fitting import fit_and_score, make_model
-    from bneuralt.cli.outputs import StatusLine
+    from bneuralt.cli.outputs import StatusLine, count
     from bneuralt.cli.summary import train_report
-    from bneuralt.cli.trained_models import check_model_output, save_trained_model
-    from bneuralt.tables.encoding import learn_encoding
+    from bneuralt.cli.trained_models import check_model_output, save_trained_model, usable_rows
+    from bneuralt.tables.learning import learn_encoding
 
     check_model_output(args.out, inputs=(args.data,))
     names = [] if args.target.lstrip("-").isdigit() else [args.target]
@@ -107,12 +116,18 @@ def run(args: argparse.Namespace) -> None:
         task=args.task,
         categorical=args.categorical,
         drop=args.drop,
+        keep_ids=args.keep_ids,
         max_categories=args.max_categories,
         decimal=args.decimal,
     )
-    X = encoding.features(table, decimal=args.decimal)
+    if args.missing == "error":
+        encoding.check_no_missing(table)
     y = encoding.labels(table, decimal=args.decimal)
     assert y is not None
+    rows = usable_rows(encoding, table, y, args.missing)
+    if not rows.size:
+        raise table.error("every row has missing values; use --missing learn.")
+    X, y = encoding.frame(table, decimal=args.decimal).take(rows), np.array(y[rows].tolist())
     model = make_model(
         encoding.task,
         args.settings,
@@ -135,6 +150,9 @@ def run(args: argparse.Namespace) -> None:
             status=status,
         )
     report = fitted.report
+    n_left = table.n_rows - len(rows)
+    left_out = f"{count(n_left, 'row')} with missing values left out."
+    report["notes"] = [*encoding.notes, *([left_out] if n_left else []), *report["notes"]]
     report["data"] = {"file": table.source, "sha256": table.sha256, **report["data"]}
     save_trained_model(
         fitted.model,
@@ -142,7 +160,7 @@ def run(args: argparse.Namespace) -> None:
         {
             "table": encoding.to_dict(),
             "data_sha256": table.sha256,
-            "held_out_rows": fitted.held_out.tolist(),
+            "split": {"seed": args.seed, "fraction": args.test_fraction, "missing": args.missing},
             "held_out_scores": report["held_out"]["scores"] if report["held_out"] else None,
         },
     )

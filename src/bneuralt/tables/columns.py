@@ -1,0 +1,367 @@
+"""Columns of any table as numbers, texts or dates.
+
+Data frames are read through the methods that their columns have, so that pandas, polars and Arrow
+need not be installed. What the values mean for a model is decided in `encoder`.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from bneuralt._typing import Array, FloatArray, IntArray
+from bneuralt.tables.numbers import read_numbers
+
+__all__ = [
+    "Column",
+    "Frame",
+    "as_frame",
+    "is_frame",
+    "label_of",
+    "parse_dates",
+    "stands_for_missing",
+]
+
+#: Texts that stand for a missing value, in lower case.
+MISSING_TEXTS = frozenset({"", "?", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null"})
+
+
+def stands_for_missing(text: str) -> bool:
+    """Return whether a text stands for a missing value; "None" does, as Python writes it."""
+    return text.casefold() in MISSING_TEXTS or text == "None"
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column of a table, in one of three forms.
+
+    Attributes
+    ----------
+    kind : {"number", "text", "date"}
+    values : array of shape (n_rows,)
+        float64 numbers with NaN for missing values, datetime64[s] with NaT, or for text the
+        positions in `texts`, with -1 for missing values.
+    texts : tuple of str
+        The different texts of a column of text.
+    is_category : bool
+        Whether the type of the column says that its values are categories.
+    """
+
+    kind: str
+    values: Array
+    texts: tuple[str, ...] = ()
+    is_category: bool = False
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def is_missing(self) -> Array:
+        """Whether each value is missing."""
+        if self.kind == "text":
+            return self.values < 0
+        return np.isnat(self.values) if self.kind == "date" else np.isnan(self.values)
+
+    def take(self, rows: IntArray) -> Column:
+        """Return some rows of the column."""
+        return Column(self.kind, self.values[rows], self.texts, self.is_category)
+
+    def as_text(self) -> Column:
+        """Return the column with numbers and dates as texts."""
+        if self.kind == "text":
+            return self
+        distinct, codes = np.unique(self.values, return_inverse=True)
+        known = ~(np.isnat(distinct) if self.kind == "date" else np.isnan(distinct))
+        n = int(np.count_nonzero(known))  # what is missing is sorted to the end
+        return Column(
+            "text",
+            np.where(codes < n, codes, -1).astype(np.int32),
+            tuple(label_of(value) for value in distinct[:n].tolist()),
+            self.is_category,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A table as a list of columns.
+
+    Attributes
+    ----------
+    columns : list of Column
+    names : list of str or None
+        Their names.
+    """
+
+    columns: list[Column]
+    names: list[str] | None = None
+
+    def __len__(self) -> int:
+        return len(self.columns[0]) if self.columns else 0
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and columns."""
+        return len(self), len(self.columns)
+
+    def take(self, rows: IntArray) -> Frame:
+        """Return some rows of the table."""
+        return Frame([column.take(rows) for column in self.columns], self.names)
+
+    def select(self, names: Sequence[str]) -> Frame:
+        """Return the columns with these names, in this order; the last one of equal names."""
+        by_name = dict(zip(self.names or (), self.columns, strict=True))
+        return Frame([by_name[name] for name in names], list(names))
+
+
+def label_of(value: Any) -> str:
+    """Return the name of a category; 3, 3.0, "3" and " 3.0 " are the same one.
+
+    Examples
+    --------
+    >>> [label_of(value) for value in (3, 3.0, "3.0", 2.5, True, " a ")]
+    ['3', '3', '3', '2.5', 'True', 'a']
+    """
+    if isinstance(value, str):
+        text = value.strip()
+        return text.split(".")[0] if re.fullmatch(r"[+-]?\d+\.0*", text) else text
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+# -- data frames --------------------------------------------------------------------------
+
+
+def is_frame(X: Any) -> bool:
+    """Return whether X is a table of named columns: of pandas, polars or Arrow, or a `Frame`."""
+    return isinstance(X, Frame) or _columns_of(X) is not None
+
+
+def as_frame(X: Any) -> Frame | None:
+    """Return X as a list of columns; None if it is no table, or one of plain numbers only.
+
+    Parameters
+    ----------
+    X : data frame or array-like
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> frame = as_frame(np.array([[1, "a"], [2.5, None]], dtype=object))
+    >>> [column.kind for column in frame.columns]
+    ['number', 'text']
+    >>> as_frame(np.eye(2)) is None
+    True
+    """
+    if isinstance(X, Frame):
+        return X
+    found = _columns_of(X)
+    if found is not None:
+        names, columns = found
+        if columns and all(_is_plain(column) for column in columns):
+            return None
+        whole = [_read(column, name) for column, name in zip(columns, names, strict=True)]
+        return Frame(whole, [str(name) for name in names])
+    if isinstance(X, (list, tuple)) and X and isinstance(X[0], (list, tuple)):
+        if not any(isinstance(value, str) or value is None for row in X[:1000] for value in row):
+            return None
+        X = np.array(X, dtype=object)
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "OUSMm":
+        return None
+    return Frame([_read_array(X[:, j], f"column {j}") for j in range(X.shape[1])])
+
+
+def _columns_of(X: Any) -> tuple[list[Any], list[Any]] | None:
+    """Return names and columns of a data frame."""
+    if hasattr(X, "iloc") and getattr(X, "ndim", 0) == 2:  # pandas
+        return list(X.columns), [X.iloc[:, j] for j in range(X.shape[1])]
+    if hasattr(X, "get_columns") and hasattr(X, "columns"):  # polars
+        return list(X.columns), list(X.get_columns())
+    if hasattr(X, "column_names") and hasattr(X, "column"):  # Arrow
+        names = list(X.column_names)
+        return names, [X.column(j) for j in range(len(names))]
+    return None
+
+
+def _is_plain(column: Any) -> bool:
+    dtype = getattr(column, "dtype", None)
+    return isinstance(dtype, np.dtype) and dtype.kind in "fiuc"
+
+
+def _read(column: Any, name: Any) -> Column:
+    """Read a column of a data frame."""
+    dtype: Any = getattr(column, "dtype", None)
+    place = f"column {str(name)!r}"
+    if isinstance(dtype, np.dtype):
+        return _read_array(column.to_numpy(), place)
+    if hasattr(column, "cat") and hasattr(dtype, "categories") and hasattr(column.cat, "codes"):
+        texts = tuple(label_of(value) for value in dtype.categories)
+        return _of_texts(column.cat.codes.to_numpy(), texts, is_category=True)
+    if getattr(dtype, "kind", "") in "fiub" and hasattr(dtype, "na_value"):  # pandas, nullable
+        return Column("number", column.to_numpy(dtype=np.float64, na_value=np.nan))
+    if hasattr(dtype, "is_numeric") and dtype.is_numeric():  # polars
+        values = column.to_numpy()
+        if values.dtype.kind in "fiu":
+            return Column("number", values.astype(np.float64))
+    to_list = getattr(column, "to_list", None) or column.to_pylist
+    is_category = "ategor" in str(dtype) or "Enum" in str(dtype)
+    return _read_objects(to_list(), place, is_category)
+
+
+def _read_array(values: Array, place: str) -> Column:
+    kind = values.dtype.kind
+    if kind in "fiub":
+        return Column("number", values.astype(np.float64))
+    if kind == "M":
+        return Column("date", values.astype("datetime64[s]"))
+    if kind == "m":
+        return Column("number", _seconds(values))
+    if kind in "US":
+        column = _read_objects(values.astype(str).tolist(), place)
+        # An array of texts often is one of numbers beside a column of text.
+        numbers = read_numbers(column.texts)
+        if np.isnan(numbers).any():
+            return column
+        return Column("number", np.append(numbers, np.nan)[column.values])
+    return _read_objects(values.tolist(), place)
+
+
+def _seconds(values: Array) -> FloatArray:
+    nanoseconds = values.astype("timedelta64[ns]")
+    seconds = nanoseconds.astype(np.float64) / 1e9
+    return np.where(np.isnat(nanoseconds), np.nan, seconds)
+
+
+# -- values of any type -------------------------------------------------------------------
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):
+        return False
+
+
+def _read_objects(values: list[Any], place: str, is_category: bool = False) -> Column:
+    """Read values of any type: all numbers, all dates, or else texts."""
+    values = [None if _is_missing(value) else value for value in values]
+    types = {type(value) for value in values if value is not None}
+    for kind in types:
+        if issubclass(kind, complex):
+            raise ValueError(f"Complex data not supported: {place} of X has complex numbers")
+        if not issubclass(kind, (str, bytes, Real, Decimal, np.bool_, *_DATES, *_DURATIONS)):
+            i = next(i for i, value in enumerate(values) if type(value) is kind)
+            raise TypeError(
+                f"{place} of X has a {kind.__name__} in row {i}: argument must be a string, a "
+                "number, a date or a duration"
+            )
+    if types and all(issubclass(kind, _DATES) for kind in types):
+        dates = [None if value is None else _plain_date(value) for value in values]
+        return Column("date", np.array(dates, dtype="datetime64[s]"))
+    if types and all(issubclass(kind, _DURATIONS) for kind in types):
+        spans = [None if value is None else np.timedelta64(value) for value in values]
+        return Column("number", _seconds(np.array(spans, dtype="timedelta64[ns]")))
+    if all(issubclass(kind, (Real, Decimal, np.bool_)) for kind in types):
+        numbers = [np.nan if value is None else float(value) for value in values]
+        return Column("number", np.array(numbers, dtype=np.float64), is_category=is_category)
+    codes: dict[Any, int] = {}
+    index = [-1 if value is None else codes.setdefault(value, len(codes)) for value in values]
+    texts = tuple(label_of(_decoded(value)) for value in codes)
+    return _of_texts(np.array(index, dtype=np.int32), texts, is_category)
+
+
+_DATES = (dt.date, np.datetime64)
+_DURATIONS = (dt.timedelta, np.timedelta64)
+
+
+def _plain_date(value: Any) -> Any:
+    """Return a date without its time zone: the hour on the wall is what matters."""
+    if isinstance(value, dt.datetime):
+        return value.replace(tzinfo=None)
+    return value
+
+
+def _decoded(value: Any) -> Any:
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
+def _of_texts(codes: Array, texts: Sequence[str], is_category: bool = False) -> Column:
+    """Return a column of text; different values of the same text become one."""
+    position: dict[str, int] = {}
+    merged = np.array(
+        [
+            -1 if stands_for_missing(text) else position.setdefault(text, len(position))
+            for text in texts
+        ]
+        + [-1],  # the last one is for the code -1
+        dtype=np.int32,
+    )
+    return Column("text", merged[codes], tuple(position), is_category)
+
+
+# -- dates --------------------------------------------------------------------------------
+
+_ISO = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}([ T]\d{1,2}:\d{2}.*)?")
+_LOCAL = re.compile(r"(\d{1,2})[./-](\d{1,2})[./-](\d{4})(?:[ T](\d{1,2}):(\d{2})(?::(\d{2}))?)?")
+
+
+def parse_dates(texts: Iterable[str], day_first: bool | None = None) -> tuple[Array, bool] | None:
+    """Return texts as dates, and whether the day is before the month; None if one is no date.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        Such as ``2024-05-31``, ``2024-05-31 14:30``, ``31.05.2024`` or ``5/31/2024``.
+    day_first : bool, optional
+        How to read 1/2/2024. By default the month is first with slashes, unless that gives a
+        month above 12.
+
+    Examples
+    --------
+    >>> parse_dates(["1/2/2024", "31/1/2024"])[0].astype(str).tolist()
+    ['2024-02-01T00:00:00', '2024-01-31T00:00:00']
+    """
+    texts = list(texts)
+    if not texts:
+        return None
+    if all(_ISO.fullmatch(text) for text in texts):
+        try:
+            return np.array([_iso_date(text) for text in texts], dtype="datetime64[s]"), False
+        except ValueError:
+            return None
+    matches = [_LOCAL.fullmatch(text) for text in texts]
+    if not all(matches):
+        return None
+    if day_first is None:
+        day_first = not all("/" in text for text in texts) or any(
+            int(match[1]) > 12 for match in matches if match
+        )
+    try:
+        dates = [_local_date(match, day_first) for match in matches if match]
+    except ValueError:
+        return None
+    return np.array(dates, dtype="datetime64[s]"), day_first
+
+
+def _iso_date(text: str) -> dt.datetime:
+    try:
+        return dt.datetime.fromisoformat(text).replace(tzinfo=None)
+    except ValueError:
+        parts = [int(part) for part in re.split(r"[-/ T:]", text)[:5]]
+        return dt.datetime(*parts)  # type: ignore[arg-type]
+
+
+def _local_date(match: re.Match[str], day_first: bool) -> dt.datetime:
+    first, second, year, *time = match.groups()
+    day, month = (first, second) if day_first else (second, first)
+    hour, minute, second = (int(part or 0) for part in time)
+    return dt.datetime(int(year), int(month), int(day), hour, minute, second)

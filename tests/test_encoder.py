@@ -1,0 +1,303 @@
+"""The table encoder: what columns of every kind become, and what estimators make of it."""
+
+import datetime as dt
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+
+from bneuralt import (
+    BNeuralForestClassifier,
+    BNeuralForestRegressor,
+    BNeuralTClassifier,
+    BNeuralTRegressor,
+    NeuralTree,
+    load_model,
+)
+from bneuralt.tables.columns import as_frame
+from bneuralt.tables.encoder import (
+    MissingValuesWarning,
+    RareValuesWarning,
+    TableEncoder,
+    UnseenValuesWarning,
+    learn_encoder,
+)
+
+SMALL = {"max_depth": 3, "max_epochs": 20, "random_state": 0}
+
+
+def people(n=200, seed=0):
+    """Return a table with gaps, text, dates, booleans and durations, and two targets."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "height": rng.normal(170, 10, n),
+            "colour": rng.choice(["red", "green", "blue"], n, p=[0.5, 0.3, 0.2]),
+            "when": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 400, n), "D"),
+            "member": rng.random(n) < 0.5,
+            "visits": pd.array(rng.integers(0, 9, n), dtype="Int64"),
+            "stay": pd.to_timedelta(rng.integers(1, 90, n), "min"),
+            "city": pd.Categorical(rng.choice(["Köln", "Rome"], n)),
+        }
+    )
+    y = (frame["height"] > 170) ^ (frame["colour"] == "red")
+    frame.loc[rng.random(n) < 0.2, "height"] = np.nan
+    frame.loc[rng.random(n) < 0.2, "colour"] = None
+    frame.loc[rng.random(n) < 0.1, "visits"] = pd.NA
+    frame.loc[rng.random(n) < 0.1, "when"] = pd.NaT
+    return frame, np.where(y, "yes", "no")
+
+
+def encoder_of(X, **options):
+    frame = as_frame(X)
+    names = getattr(frame, "names", None)
+    return learn_encoder(X if frame is None else frame, names=names, **options)
+
+
+def test_columns_of_every_kind_become_inputs():
+    frame, _ = people()
+    encoder = encoder_of(frame)
+    assert encoder.input_names == [
+        *("height", "height is missing"),
+        *("colour=blue", "colour=green", "colour=red", "colour is missing"),
+        *("year of when", "month of when", "weekday of when", "when is missing"),
+        *("member", "visits", "visits is missing", "stay", "city=Rome"),
+    ]
+    inputs = pd.DataFrame(encoder.encode(as_frame(frame)), columns=encoder.input_names)
+    gaps = frame["height"].isna()
+    assert inputs["height"][gaps].nunique() == 1
+    assert abs(inputs["height"][gaps].iloc[0] - frame["height"].mean()) < 1e-4
+    assert (inputs["height is missing"] == gaps).all()
+    assert (inputs["colour=red"] == (frame["colour"] == "red")).all()
+    known = frame["when"].notna()
+    assert (inputs["weekday of when"][known] == frame["when"].dt.day_of_week[known]).all()
+    assert (inputs["stay"] == frame["stay"].dt.total_seconds()).all()
+    assert TableEncoder.from_plain(encoder.to_plain(), encoder.names) == encoder
+
+
+def test_pandas_polars_and_arrays_of_objects_are_read_alike():
+    frame, _ = people()
+    frame = frame.drop(columns="stay")
+    expected = encoder_of(frame).encode(as_frame(frame))
+    plain = {name: [None if pd.isna(v) else v for v in frame[name]] for name in frame}
+    rows = list(zip(*plain.values(), strict=True))
+    for other in (pl.DataFrame(plain, strict=False), np.array(rows, dtype=object)):
+        encoder = encoder_of(other)
+        np.testing.assert_array_equal(encoder.encode(as_frame(other)), expected)
+
+
+def test_values_of_other_types():
+    table = pd.DataFrame(
+        {
+            "price": [Decimal("1.5"), None, Decimal("2")],
+            "day": [dt.date(2024, 1, 1), dt.date(2024, 2, 1), None],
+            "at": ["2024-01-01 10:00", "2024-01-01 12:00", None],
+            "flag": [True, None, False],
+        }
+    )
+    encoder = encoder_of(table)
+    assert [feature.kind for feature in encoder.features] == ["number", "date", "date", "number"]
+    assert encoder.encode(as_frame(table))[:, 0].tolist() == [1.5, 1.75, 2.0]
+    assert encoder.features[2].parts == ("hour",)
+
+
+def test_rare_values_share_an_entry_and_unseen_ones_join_them():
+    column = ["a"] * 10 + ["b"] * 10 + ["c", "d"]
+    encoder = encoder_of(pd.DataFrame({"x": column}))
+    assert encoder.input_names == ["x=a", "x=b", "x is rare"]
+    later = as_frame(pd.DataFrame({"x": ["c", "new", "new", "a"]}))
+    with pytest.warns(UnseenValuesWarning, match=r"2 values of column 'x' of X, such as 'new'"):
+        inputs = encoder.encode(later)
+    assert inputs.tolist() == [[0, 0, 1], [0, 0, 1], [0, 0, 1], [1, 0, 0]]
+
+
+def test_surprises_become_the_mean_with_one_warning_each():
+    frame = pd.DataFrame({"x": list("aabbbbbb"), "y": ["u", "u", "v", "v", "w", "w", "w", "w"]})
+    encoder = encoder_of(frame)
+    later = as_frame(pd.DataFrame({"x": ["z", None], "y": ["z", "u"]}))
+    with pytest.warns() as caught:
+        inputs = encoder.encode(later)
+    assert {w.category for w in caught} == {UnseenValuesWarning, MissingValuesWarning}
+    assert len(caught) == 2
+    assert inputs.tolist() == [[0.75, 0.25, 0.25, 0.5], [0.75, 1, 0, 0]]
+
+
+def test_there_are_never_more_than_255_entries():
+    many = [f"v{i}" for i in range(10_000)]
+    with pytest.warns(RareValuesWarning, match="all values of column 'x' of X are rare"):
+        encoder = encoder_of(pd.DataFrame({"x": many * 3 + [None]}))
+    assert encoder.n_inputs == 1 and len(str(encoder.to_plain())) < 200
+    some = [f"v{i:03}" for i in range(300) for _ in range(1 + i)]
+    encoder = encoder_of(pd.DataFrame({"x": [*some, None]}))
+    assert encoder.n_inputs <= 255
+    assert encoder.input_names[-3:] == ["x=v299", "x is rare", "x is missing"]
+
+
+def test_categorical_features_are_spelt_as_in_scikit_learn():
+    X = np.array([[0, 1.5], [1, 2.5], [2, 0.5]] * 5)
+    expected = ["x0=0", "x0=1", "x0=2", "x1"]
+    for listed in ([0], [True, False], np.array([True, False])):
+        assert encoder_of(X, categorical_features=listed).input_names == expected
+    named = as_frame(pd.DataFrame({"a": X[:, 0], "b": list("uvu") * 5}))
+    encoder = learn_encoder(named, categorical_features=["a"], names=["a", "b"])
+    assert encoder.input_names == ["a=0", "a=1", "a=2", "b=v"]
+    for listed, message in (
+        (["c"], "no such column"),
+        ([2], "indices must be in 0 to 1"),
+        ([True], r"mask of shape \(1,\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            learn_encoder(named, categorical_features=listed, names=["a", "b"])
+
+
+def test_the_word_missing_is_a_category_like_any_other():
+    encoder = encoder_of(pd.DataFrame({"x": ["__missing__", "__missing__", "a", "a", None, None]}))
+    assert encoder.input_names == ["x=__missing__", "x=a", "x is missing"]
+
+
+# -- trees over groups of inputs ----------------------------------------------------------
+
+
+def test_leaves_are_drawn_per_feature():
+    groups = np.repeat(np.arange(3), [1, 50, 1])
+    tree = NeuralTree.random(52, 3, max_depth=7, groups=groups, random_state=0)
+    counts = tree.input_counts
+    assert len(set(counts[1:51])) == 1  # a leaf has an edge to each input of the feature
+    drawn = counts[[0, 1, 51]]
+    assert drawn.max() < 2 * drawn.min()
+    assert np.all(np.diff(tree.leaf_parent) >= 0)
+
+
+def test_the_edges_of_a_group_start_with_the_spread_of_one():
+    groups = np.repeat(np.arange(2), [1, 100])
+    tree = NeuralTree.random(101, 1, max_depth=8, groups=groups, random_state=0)
+    drawn = tree.leaf_parent[tree.leaf_input < 2]  # one edge of each leaf
+    children = np.bincount(np.concatenate([tree.parent[1:], drawn]))
+    unit = tree.leaf_weight * np.sqrt(children[tree.leaf_parent])
+    assert unit[tree.leaf_input == 0].std() == pytest.approx(1.5, rel=0.2)
+    assert unit[tree.leaf_input > 0].std() == pytest.approx(0.15, rel=0.1)
+
+
+def test_a_number_of_weights_counts_all_edges():
+    groups = np.repeat(np.arange(4), [1, 5, 1, 3])
+    for seed in range(5):
+        tree = NeuralTree.random(10, 2, n_weights=500, groups=groups, random_state=seed)
+        assert 450 <= tree.n_parameters <= 500
+    with pytest.raises(ValueError, match="groups must be"):
+        NeuralTree.random(3, groups=[0, 1], random_state=0)
+
+
+# -- estimators ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator", [BNeuralTClassifier, BNeuralForestClassifier])
+def test_a_raw_frame_is_learnt_saved_and_predicted(estimator, tmp_path):
+    frame, y = people(400)
+    clf = estimator(**SMALL | {"max_epochs": 60, "max_depth": 5}).fit(frame, y)
+    assert clf.n_features_in_ == 7 and clf.feature_names_in_.tolist() == list(frame)
+    assert clf.score(frame, y) > 0.8
+    clf.save(tmp_path / "model.json")
+    loaded = load_model(tmp_path / "model.json")
+    expected = clf.predict_proba(frame)
+    np.testing.assert_array_equal(loaded.predict_proba(frame), expected)
+    shuffled = frame[frame.columns[::-1]].assign(target=y)
+    np.testing.assert_array_equal(loaded.predict_proba(shuffled), expected)
+    polars = pl.DataFrame({c: [None if pd.isna(v) else v for v in frame[c]] for c in frame})
+    np.testing.assert_array_equal(loaded.predict_proba(polars), expected)
+    again = clone(clf).fit(frame, y)
+    np.testing.assert_array_equal(again.predict_proba(frame), expected)
+
+
+def test_order_and_weights_of_rows_do_not_matter():
+    frame, y = people()
+    order = np.random.default_rng(1).permutation(len(y))
+    weight = np.random.default_rng(2).integers(0, 3, len(y))
+    reg = BNeuralTRegressor(**SMALL)
+    target = (y == "yes") * 1.5
+    expected = reg.fit(frame, target, sample_weight=weight).predict(frame)
+    repeated = np.repeat(order, weight[order])
+    again = reg.fit(frame.iloc[repeated], target[repeated]).predict(frame)
+    np.testing.assert_allclose(again, expected)
+
+
+def test_gaps_at_prediction_only_become_the_mean():
+    X, y = load_iris(return_X_y=True)
+    gappy, filled = X.copy(), X.copy()
+    gappy[5, 2], filled[5, 2] = np.nan, round(X[:, 2].mean(), 6)
+    for output in ({}, {"output_activation": "sigmoid", "loss": "squared_error"}):
+        for estimator in (BNeuralTClassifier, BNeuralForestClassifier):
+            clf = estimator(**SMALL, **output).fit(X, y)
+            with pytest.warns(MissingValuesWarning, match="1 value of column 2 of X") as caught:
+                predicted = clf.predict_proba(gappy)
+            assert len(caught) == 1
+            np.testing.assert_allclose(predicted, clf.predict_proba(filled), rtol=1e-4)
+
+
+@pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array])
+def test_sparse_matrices_give_what_dense_ones_give(make):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((5000, 6)) < 0.2, rng.normal(size=(5000, 6)), 0.0)
+    y = X @ [1, 2, 3, 0, 0, 1]
+    reg = BNeuralForestRegressor(**SMALL | {"max_epochs": 2}, n_estimators=2).fit(make(X), y)
+    again = BNeuralForestRegressor(**SMALL | {"max_epochs": 2}, n_estimators=2).fit(X, y)
+    np.testing.assert_array_equal(reg.predict(make(X)), again.predict(X))
+
+
+def test_partial_fit_and_warm_start_keep_the_encoder():
+    frame, y = people()
+    clf = BNeuralTClassifier(**SMALL)
+    clf.partial_fit(frame[:100], y[:100], classes=["no", "yes"])
+    encoder = clf.encoder_
+    clf.partial_fit(frame[100:], y[100:])
+    assert clf.encoder_ is encoder
+    clf = BNeuralTClassifier(**SMALL, warm_start=True).fit(frame, y)
+    clf.fit(frame, y)
+    assert clf.predict(frame).shape == (200,)
+
+
+def test_validation_rows_and_feature_sampling_are_about_columns():
+    frame, y = people()
+    sampling = [1, 0, 0, 0, 0, 0, 0]
+    clf = BNeuralTClassifier(**SMALL, feature_sampling=sampling, early_stopping=True)
+    clf.fit(frame, y, X_val=frame[:50], y_val=y[:50])
+    assert set(np.flatnonzero(clf.tree_.input_counts)) == {0, 1}
+    forest = BNeuralForestClassifier(**SMALL, n_estimators=3, max_features=1).fit(frame, y)
+    for member in forest.estimators_:
+        used = set(forest.encoder_.groups[np.flatnonzero(member.tree_.input_counts)].tolist())
+        assert len(used) == 1
+
+
+# -- bad input ----------------------------------------------------------------------------
+
+
+def test_a_column_without_values_is_named():
+    frame, y = people()
+    with pytest.warns(MissingValuesWarning, match="no values at all: column 'empty' of X"):
+        clf = BNeuralTClassifier(**SMALL).fit(frame.assign(empty=np.nan), y)
+    assert clf.predict(frame.assign(empty=np.nan)).shape == (200,)
+
+
+def test_columns_that_change_their_kind_are_named():
+    frame, y = people()
+    clf = BNeuralTClassifier(**SMALL).fit(frame, y)
+    for change, message in (
+        ({"height": "tall"}, "'height' of X had numbers in training and has the text 'tall'"),
+        ({"colour": 5}, "column 'colour' of X had categories in training, such as 'blue', and has"),
+        ({"when": 5.0}, "column 'when' of X had dates in training and has numbers now"),
+        ({"when": "soon"}, "column 'when' of X had dates in training and has the text 'soon'"),
+        ({"height": pd.Timestamp("2024-01-01")}, "numbers in training and has dates now"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            clf.predict(frame.assign(**change))
+
+
+def test_unusable_values_are_named():
+    with pytest.raises(TypeError, match="column 'x' of X has a list in row 1: argument must be"):
+        BNeuralTClassifier().fit(pd.DataFrame({"x": [1, [2], 3]}), [0, 1, 0])
+    with pytest.raises(ValueError, match="no column of X varies"):
+        BNeuralTClassifier().fit(pd.DataFrame({"x": ["a", "a"]}), [0, 1])
