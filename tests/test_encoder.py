@@ -301,3 +301,47 @@ def test_unusable_values_are_named():
         BNeuralTClassifier().fit(pd.DataFrame({"x": [1, [2], 3]}), [0, 1, 0])
     with pytest.raises(ValueError, match="no column of X varies"):
         BNeuralTClassifier().fit(pd.DataFrame({"x": ["a", "a"]}), [0, 1])
+
+
+@pytest.mark.parametrize("n_weights", [9, 60, 3000])
+def test_trees_of_features_with_many_inputs_can_always_be_drawn(n_weights):
+    groups = np.repeat([0, 1, 2], [1, 200, 2])
+    least = 0
+    for seed in range(20):
+        tree = NeuralTree.random(203, 3, n_weights=n_weights, groups=groups, random_state=seed)
+        n_leaves = sum(np.count_nonzero(tree.leaf_input == first) for first in (0, 1, 201))
+        # only the smallest trees have more weights: two leaves for each output
+        assert tree.n_parameters <= n_weights or n_leaves == 6
+        least = max(least, min(tree.n_parameters, n_weights))
+    assert least > 0.8 * n_weights
+
+
+def test_categories_have_weights_enough_by_default():
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.integers(60, size=1500), rng.integers(3, size=1500)].astype(float)
+    y = rng.integers(4, size=1500)
+    model = BNeuralTClassifier(categorical_features=[0, 1], max_epochs=1, random_state=0).fit(X, y)
+    assert 0.8 * 10 * 31.5 * 4 < model.n_parameters_ <= 10 * 31.5 * 4
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_probabilities_of_sigmoid_outputs_and_of_labels(several):
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.integers(4, size=200), rng.normal(size=200)]
+    X[::9, 1] = np.nan
+    y = (X[:, 0] > 1).astype(int)
+    y = np.c_[y, 1 - y] if several else y
+    options = {"categorical_features": [0], "output_activation": "sigmoid", "random_state": 0}
+    model = BNeuralTClassifier(loss="squared_error", **options).fit(X, y)
+    for table in (X, sparse.csr_array(np.nan_to_num(X))):
+        assert model.predict_proba(table).shape == (200, 2)
+    assert model.score(X, y) > 0.9
+
+
+def test_leaves_move_only_to_inputs_of_features_that_may_be_drawn():
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.integers(4, size=300), rng.normal(size=300), rng.integers(3, size=300)]
+    model = BNeuralTClassifier(
+        categorical_features=[0, 2], feature_sampling=[1, 1, 0], max_epochs=20, random_state=0
+    ).fit(X, X[:, 2] > 0)
+    assert set(model.encoder_.groups[model.tree_.leaf_input]) == {0, 1}

@@ -269,12 +269,6 @@ def test_a_share_of_the_mean_size_may_be_nothing_or_all():
 
 
 def test_every_reachable_number_of_weights_is_accepted():
-    rule = GrowthRule(1, 1, max_children=2, leaf_probability=0.3)
-    assert rule.for_weights(3).leaf_probability == pytest.approx(1.0)
-    assert rule.for_weights(9).leaf_probability == pytest.approx(0.0, abs=1e-6)
-    for n_weights in (2, 10):
-        with pytest.raises(ValueError, match=f"n_weights={n_weights} is out of reach"):
-            rule.for_weights(n_weights)
     tree = NeuralTree.random(3, max_depth=1, max_children=2, n_weights=3, random_state=0)
     assert tree.n_parameters == 3
     with pytest.raises(ValueError, match="n_weights=2 must be 3 or more"):
@@ -302,12 +296,12 @@ def test_an_input_of_probability_zero_is_never_drawn():
         NeuralTree.random(3, feature_sampling=[1e308] * 3)
 
 
-def test_a_small_number_of_weights_may_be_missed_by_one():
+def test_a_number_of_weights_may_be_missed_by_less_than_a_node():
     found = {
         NeuralTree.random(3, n_weights=20, max_children=4, random_state=seed).n_parameters
         for seed in range(100)
     }
-    assert found == {19, 20}
+    assert found == {18, 19, 20}  # the smallest node has three weights
 
 
 def test_a_generator_gives_the_same_trees_in_all_releases():

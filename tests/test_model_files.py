@@ -305,7 +305,7 @@ def load_text(text, folder):
         ({"n_features": 10**8, "encoder": None}, "has 4 inputs, the model needs 100000000"),
         ({"settings": {"n_jobs": "x"}}, '"settings" cannot be read: .*n_jobs'),
         ({"settings": {"n_jobs": 0}}, '"settings" cannot be read: .*n_jobs'),
-        ({"settings": {"max_depth": None}}, '"settings" cannot be read: .*max_depth'),
+        ({"settings": {"max_depth": "x"}}, '"settings" cannot be read: .*max_depth'),
         ({"settings": {"max_epochs": [1]}}, '"settings" cannot be read: .*max_epochs'),
         ({"settings": {"class_weight": [[0, "x"]]}}, '"settings" cannot be read: .*weight'),
         ({"settings": {"activation": ["tanh", "swish"]}}, '"settings" cannot be read: .*swish'),

@@ -298,5 +298,31 @@ def test_targets_without_a_direction():
     with pytest.raises(TypeError, match="takes a tree or a forest of bneuralt, got int"):
         check_monotonic(3)
     table = load_diabetes(as_frame=True).data.assign(text="a")
-    with pytest.raises(ValueError, match="could not convert string"):
+    with pytest.raises(ValueError, match="column 'text', which is a category: only numbers"):
         BNeuralTRegressor(monotonic_cst={"text": 1}).fit(table, load_diabetes().target)
+
+
+def test_columns_that_become_several_inputs():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "word": rng.choice(["red", "green", "blue"], 200),
+            "gaps": np.where(rng.random(200) < 0.2, np.nan, rng.normal(size=200)),
+            "number": rng.normal(size=200),
+        }
+    )
+    target = table.gaps.fillna(3) - table.number + (table.word == "red")
+    model = BNeuralTRegressor(**FAST, monotonic_cst={"gaps": 1, "number": -1}).fit(table, target)
+    proof = check_monotonic(model)
+    assert proof.holds and len(proof.features) == 3
+    assert proof["gaps"].direction == 1 and proof["number"].direction == -1
+    assert proof["word"].direction is None
+    value = model.encoder_.input_names.index("gaps")
+    for path in proof["gaps"].paths:
+        assert model.tree_.leaf_input[path.leaf] == value and path.sign in (0, 1)
+    steps = np.linspace(-3, 3, 50)
+    for column, sign in (("gaps", 1), ("number", -1)):
+        for i in range(5):
+            rows = table.iloc[[i] * 50].assign(**{column: steps})
+            assert (np.diff(model.predict(rows)) * sign >= -1e-6).all()

@@ -36,7 +36,8 @@ RANGES = {
 }
 OPTIONAL = ("min_size", "max_size", "n_weights", "feature_sampling", "clip_norm", "batch_size",
             "max_epochs", "select", "scale", "class_weight", "random_state", "n_jobs",
-            "max_samples", "max_features")  # fmt: skip
+            "max_samples", "max_features", "categorical_features", "leaf_probability", "max_depth",
+            "monotonic_cst")  # fmt: skip
 
 
 def is_allowed(name, value):
@@ -88,7 +89,7 @@ def test_defaults():
             BNeuralForestRegressor,
         )
     ]
-    assert [model.n_init for model in models] == [1, 4, 1, 1]
+    assert [model.n_init for model in models] == [1, 1, 1, 1]
     assert [model.n_estimators for model in models[2:]] == [10, 10]
     assert [model.loss for model in models] == ["cross_entropy", "squared_error"] * 2
     for model in models:

@@ -30,6 +30,9 @@ def main() -> None:
     small = {"max_depth": 2, "max_epochs": 10, "random_state": 0}
     iris, diabetes = load_iris(as_frame=True), load_diabetes()
     names = np.array(["setosa", "versicolor", "virginica"])[iris.target]
+    messy = iris.data.to_numpy().copy()
+    messy[::7, 0] = np.nan
+    messy[:, 3] = np.round(messy[:, 3])
     models = {
         "tree_classifier": BNeuralTClassifier(
             **small, optimizer=Adam(beta2=0.99), class_weight={"setosa": 2.0, "virginica": 1.0}
@@ -64,11 +67,16 @@ def main() -> None:
         "several_regressor": BNeuralTRegressor(**small, loss=Huber(delta=0.5)).fit(
             diabetes.data, np.c_[diabetes.target, diabetes.data[:, :2]]
         ),
+        "messy_classifier": BNeuralTClassifier(**small, categorical_features=[3]).fit(
+            messy, iris.target
+        ),
     }
     for name, model in models.items():
         model.save(folder / f"{name}.json", extra={"name": name})
-        rows = (iris.data.to_numpy() if "classifier" in name else diabetes.data)[::30]
-        predicted = model._scores(rows) if "classifier" in name else model.predict(rows)
+        table = messy if "messy" in name else iris.data.to_numpy()
+        is_classifier = "classifier" in name
+        rows = (table if is_classifier else diabetes.data)[::30]
+        predicted = model._scores(model._inputs(rows)) if is_classifier else model.predict(rows)
         record = {"rows": rows.tolist(), "predicted": np.asarray(predicted, float).tolist()}
         (folder / f"{name}.predictions").write_text(json.dumps(record) + "\n")
     write_trees(folder / "trees")
