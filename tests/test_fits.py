@@ -161,14 +161,6 @@ def test_all_values_that_are_not_finite_are_counted():
         BNeuralTClassifier(**SMALL).fit(X, y).predict(bad)
 
 
-@pytest.mark.parametrize("y", [np.zeros((20, 2)), [[0, 1]] * 20])
-def test_several_targets_are_refused(y):
-    X, _ = blob(20)
-    for model, name in ((BNeuralTClassifier(), "Classifier"), (BNeuralTRegressor(), "Regressor")):
-        with pytest.raises(ValueError, match=f"y has 2 columns, .*MultiOutput{name}"):
-            model.fit(X, y)
-
-
 # -- scaling ---------------------------------------------------------------------------------
 
 

@@ -272,7 +272,10 @@ def load_text(text, folder):
         ({"n_features": 10**8}, "has 4 inputs, the model needs 100000000"),
         ({"settings": {"n_jobs": "x"}}, '"settings" cannot be read: .*n_jobs'),
         ({"settings": {"n_jobs": 0}}, '"settings" cannot be read: .*n_jobs'),
-        ({"settings": {"max_depth": None}}, '"settings" cannot be read: .*max_depth'),
+        (
+            {"settings": {"loss": "squared_error", "max_depth": -1}},
+            '"settings" cannot be read: .*max_depth',
+        ),
         ({"settings": {"max_epochs": [1]}}, '"settings" cannot be read: .*max_epochs'),
         ({"settings": {"class_weight": [[0, "x"]]}}, '"settings" cannot be read: .*weight'),
         ({"settings": {"activation": ["tanh", "swish"]}}, '"settings" cannot be read: .*swish'),

@@ -15,11 +15,11 @@ from bneuralt import (
 from bneuralt.estimators import single
 
 WHOLE = ("max_depth", "max_children", "min_children", "max_size", "n_weights", "n_init",
-         "n_iter_no_change", "n_estimators", "max_epochs", "batch_size", "min_size",
+         "leaf_moves", "n_iter_no_change", "n_estimators", "max_epochs", "batch_size", "min_size",
          "max_samples", "max_features")  # fmt: skip
 
 # the least whole number that is allowed
-LEAST = {"max_depth": 0, "max_children": 2, "n_weights": 3}
+LEAST = {"max_depth": 0, "max_children": 2, "n_weights": 3, "leaf_moves": 0}
 
 # the ends of the range of a number, and whether they belong to it
 RANGES = {
@@ -33,10 +33,12 @@ RANGES = {
     "validation_fraction": (0.0, False, 1.0, False),
     "max_samples": (0.0, False, 1.0, True),
     "max_features": (0.0, False, 1.0, True),
+    "moving_share": (0.0, True, 1.0, True),
 }
 OPTIONAL = ("min_size", "max_size", "n_weights", "feature_sampling", "clip_norm", "batch_size",
             "max_epochs", "select", "scale", "class_weight", "random_state", "n_jobs",
-            "max_samples", "max_features")  # fmt: skip
+            "max_samples", "max_features", "max_depth", "leaf_probability",
+            "monotonic_cst")  # fmt: skip
 
 
 def is_allowed(name, value):
@@ -88,7 +90,7 @@ def test_defaults():
             BNeuralForestRegressor,
         )
     ]
-    assert [model.n_init for model in models] == [1, 4, 1, 1]
+    assert [model.n_init for model in models] == [1, 1, 1, 1]
     assert [model.n_estimators for model in models[2:]] == [10, 10]
     assert [model.loss for model in models] == ["cross_entropy", "squared_error"] * 2
     for model in models:
