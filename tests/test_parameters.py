@@ -15,11 +15,11 @@ from bneuralt import (
 from bneuralt.estimators import single
 
 WHOLE = ("max_depth", "max_children", "min_children", "max_size", "n_weights", "n_init",
-         "n_iter_no_change", "n_estimators", "max_epochs", "batch_size", "min_size",
+         "leaf_moves", "n_iter_no_change", "n_estimators", "max_epochs", "batch_size", "min_size",
          "max_samples", "max_features")  # fmt: skip
 
 # the least whole number that is allowed
-LEAST = {"max_depth": 0, "max_children": 2, "n_weights": 3}
+LEAST = {"max_depth": 0, "max_children": 2, "n_weights": 3, "leaf_moves": 0}
 
 # the ends of the range of a number, and whether they belong to it
 RANGES = {
@@ -33,6 +33,7 @@ RANGES = {
     "validation_fraction": (0.0, False, 1.0, False),
     "max_samples": (0.0, False, 1.0, True),
     "max_features": (0.0, False, 1.0, True),
+    "moving_share": (0.0, True, 1.0, True),
 }
 OPTIONAL = ("min_size", "max_size", "n_weights", "feature_sampling", "clip_norm", "batch_size",
             "max_epochs", "select", "scale", "class_weight", "random_state", "n_jobs",
