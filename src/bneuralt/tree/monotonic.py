@@ -52,7 +52,9 @@ def is_increasing(tree: NeuralTree) -> Array:
 
     Examples
     --------
-    >>> tree = NeuralTree.random(2, activation="gaussian", output_activation="linear")
+    >>> tree = NeuralTree.random(
+    ...     2, activation="gaussian", output_activation="linear", random_state=0
+    ... )
     >>> bool(is_increasing(tree)[0]), bool(is_increasing(tree)[1])
     (True, False)
     """
