@@ -154,19 +154,21 @@ class LeafMover {
     template <class F>
     void draw(int n_moving, uint64_t seed, F&& moved) {
         Buffer<double> below(n_columns_);
+        Buffer<int32_t> holder(n_columns_);  // 1 + the last moving leaf whose node has the column
         for (int i = 0; i < n_moving; ++i) {
             const int leaf = which_[i], node = t_.leaf_parent[leaf], slot = slot_[node];
             double total = 0;
+            for (int l = t_.leaf_start[node]; l < t_.leaf_start[node + 1]; ++l)
+                holder[t_.leaf_input[l]] = i + 1;
             for (int c = 0; c < n_columns_; ++c) {
                 double chance = 0;
-                if (deviation_[c] > 0 && (!may_move_to_ || may_move_to_[c])) {
+                const bool is_there = holder[c] == i + 1;
+                if (!is_there && deviation_[c] > 0 && (!may_move_to_ || may_move_to_[c])) {
                     const T* product = products_.get() + size_t(slot) * n_columns_;
                     const double slope =
                         (double(product[c]) - mean_[c] * delta_sum_[slot]) / deviation_[c];
                     chance = slope * slope * slope * slope;
                 }
-                for (int l = t_.leaf_start[node]; l < t_.leaf_start[node + 1]; ++l)
-                    if (t_.leaf_input[l] == c) chance = 0;  // it is there already
                 below[c] = total += chance;
             }
             if (!(total > 0) || !std::isfinite(total)) continue;
