@@ -46,18 +46,21 @@ def history(outputs, y, loss, batch_size=None, **more):
 def test_losses_are_registered_as_they_are_documented():
     found = {
         loss.name: (
-            loss.compares, loss.needs_linear_outputs, loss.needs_nonnegative_targets,
+            loss.compares, loss.needs_linear_outputs, (loss.lowest_target, loss.highest_target),
             [(p.name, p.default, p.range, p.is_list) for p in loss.parameters],
         )
         for loss in _core.losses()
     }  # fmt: skip
+    any_target = (-np.inf, np.inf)
+    smoothing = ("label_smoothing", 0.0, "fraction", False)
     assert found == {
-        "squared_error": ("either", False, False, []),
-        "cross_entropy": ("labels", True, False, [("label_smoothing", 0.0, "fraction", False)]),
-        "absolute_error": ("values", False, False, []),
-        "huber": ("values", False, False, [("delta", 1.0, "positive", False)]),
-        "pinball": ("shared", False, False, [("quantiles", 0.5, "probability", True)]),
-        "poisson": ("values", True, True, []),
+        "squared_error": ("either", False, any_target, []),
+        "cross_entropy": ("labels", True, any_target, [smoothing]),
+        "absolute_error": ("values", False, any_target, []),
+        "huber": ("values", False, any_target, [("delta", 1.0, "positive", False)]),
+        "pinball": ("shared", False, any_target, [("quantiles", 0.5, "probability", True)]),
+        "poisson": ("values", True, (0.0, np.inf), []),
+        "binary_cross_entropy": ("values", True, (0.0, 1.0), []),
     }
 
 
