@@ -60,7 +60,7 @@ def test_losses_are_registered_as_they_are_documented():
         "huber": ("values", False, any_target, [("delta", 1.0, "positive", False)]),
         "pinball": ("shared", False, any_target, [("quantiles", 0.5, "probability", True)]),
         "poisson": ("values", True, (0.0, np.inf), []),
-        "binary_cross_entropy": ("values", True, (0.0, 1.0), []),
+        "binary_cross_entropy": ("values", True, (0.0, 1.0), [smoothing]),
     }
 
 
