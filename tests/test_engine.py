@@ -10,7 +10,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies import HIDDEN, INSTRUCTION_SETS, KINKED, TASKS, draw_rows, draw_tree, seeds
 
@@ -145,13 +145,15 @@ def test_two_hundred_updates_are_those_of_the_reference(
         batch_size=batch_size, sample_weight=weight, **more,
     )  # fmt: skip
     # Rounding differs in the last place. Now and then a trajectory is chaotic and blows that up:
-    # how much, the same training tells, started one rounding error away.
+    # how much, the same training tells, started one rounding error away. Where that is a million
+    # times as much, there is nothing to compare.
     rounding = 1 + 1e-15 * rng.choice([-1, 1], tree.n_parameters)
     nearby = tree.with_parameters(tree.parameters * rounding)
     start_matters = abs(
         train(nearby, X, y, settings=how, seed=seed, sample_weight=weight).tree.parameters
         - found.tree.parameters
     ).max()
+    assume(start_matters < 1e-9)
     np.testing.assert_allclose(
         found.tree.parameters, expected.parameters, rtol=1e-10, atol=1e-10 + 100 * start_matters
     )
