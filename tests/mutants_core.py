@@ -68,10 +68,12 @@ EQUIVALENT: dict[str, dict[str, tuple[str, ...]]] = {
         "set before it is used": ("step_count = 1;", "int n_state_ = 1;", "looks_ahead_ = true;"),
         "looking ahead needs neither rate nor count": ("with({1, 1}", "with({0, 2}"),
         "room that is not used": ("[N ? N : 2];",),
+        "multiplies by 1 instead of nothing": ("factor == T(2)",),
     },
     "backward": {
         "both are the same number there": ("j <= 4 ?", "i < (n <= 4"),
         "these leaves come with the next ones": ("leaf + 4 < known",),
+        "one more group, of no node": ("j <= t.n_nodes; j += 4",),
     },
     "scoring": {
         "scores are compared with each other only: a common factor does not matter": (
@@ -85,6 +87,10 @@ EQUIVALENT: dict[str, dict[str, tuple[str, ...]]] = {
             "memory_[rows[r]] - (std", "0.9 / memory_",
         ),
         "more room": ("x_((n_rows_ + R + 1)", "(n_rows_ + R - 1) * R * R"),
+        "every buffer has a vector of room behind its end": ("i <= n_rows_; ++i) order_",),
+        "how soon a stopped call ends, which tests that depend on time measure": (
+            "thread != 0 && pulse", "thread == 0 || pulse", "thread == 1 && pulse",
+        ),
     },
     "online": {
         "both are the same number there": ("j <= W ?",),
@@ -254,6 +260,8 @@ def run(drawn: list[Change], tests: list[str], folder: Path, n_jobs: int) -> dic
             outcome[change] = survives
         if survives:
             print(change, flush=True)
+        if len(outcome) % 10 == 0:
+            print(f"{len(outcome)} of {len(drawn)} made", flush=True)
 
     begun = time.monotonic()
     with ThreadPoolExecutor(n_jobs) as pool:
