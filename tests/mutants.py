@@ -59,7 +59,7 @@ MODULES: dict[str, str] = {
     "estimators/rows.py": _ESTIMATORS,
     "estimators/scaling.py": _ESTIMATORS,
     "estimators/single.py": _ESTIMATORS,
-    "tree/growth.py": "generate tree",
+    "tree/growth.py": "generate sampling tree",
     "tree/sampling.py": "sampling",
     "files/atomic.py": _FILES,
     "files/json_text.py": _FILES,
