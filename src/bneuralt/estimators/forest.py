@@ -194,7 +194,8 @@ class Forest(NeuralTreeEstimator, ForestParameters):
             assert times is not None
             unseen = np.flatnonzero(times == 0)
             if unseen.size:
-                total[unseen] += self._vote(member.tree_, rows.take(unseen).X)
+                votes = [self._vote(member.tree_, X) for X in rows.take(unseen).X_blocks()]
+                total[unseen] += np.concatenate(votes)
             n_votes[unseen] += 1
         judged = np.flatnonzero(n_votes)
         self.oob_score_ = nan

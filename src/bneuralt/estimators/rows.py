@@ -3,7 +3,8 @@
 Before training, rows of weight 0 are dropped, identical rows are merged into one that carries
 their total weight, and all are sorted by a hash of their content. So a fit does not depend on
 the order of the rows, a row of weight 3 is exactly three equal rows, and copies of one row never
-stand on both sides of a validation split.
+stand on both sides of a validation split. This takes a copy of the table; one that is too large
+for that, such as one in a file (`np.memmap`), is used as it is, in blocks of neighbouring rows.
 """
 
 from __future__ import annotations
@@ -58,6 +59,14 @@ MOST_ROWS_TO_COPY = 4096
 FEWEST_ROWS_TO_SPLIT = 60
 
 
+#: Tables of more bytes than this are not copied. It is a constant and not a share of the memory, so
+#: that a fit gives the same model on every machine, whether or not the table is in a file.
+LARGEST_COPY = 2**30
+
+#: Such tables are read in blocks of so many bytes; a window of 64 blocks is shuffled at a time.
+BLOCK_BYTES = 2**20
+
+
 class TinyDataWarning(UserWarning):
     """There are too few rows to do what was asked for; says what was done instead."""
 
@@ -99,6 +108,22 @@ class Rows:
         """Features of each row."""
         return self.table if self.index is None else self.table.take(self.index, axis=0)
 
+    def X_blocks(self) -> Iterator[Array]:
+        """Yield the features of all rows in blocks, so that they are never copied all at once."""
+        if self.index is None:
+            yield self.table
+            return
+        n_rows = max(1, 64 * BLOCK_BYTES * len(self.table) // self.table.nbytes)
+        for start in range(0, len(self), n_rows):
+            yield self.table.take(self.index[start : start + n_rows], axis=0)
+
+    @property
+    def block_rows(self) -> int | None:
+        """Number of neighbours that training takes together, None if the table is small enough."""
+        if self.table.nbytes <= LARGEST_COPY:
+            return None
+        return max(1, BLOCK_BYTES * len(self.table) // self.table.nbytes)
+
     @cached_property
     def scalings(self) -> dict[Any, Any]:
         """Scalings learnt from these rows, by their settings: trees on the same rows share them."""
@@ -114,10 +139,13 @@ class Rows:
         index = positions if self.index is None else self.index[positions]
         return replace(self, weight=self.weight[positions], index=index.astype(np.int32))
 
+    def used(self) -> Rows:
+        """Return the rows without those of weight 0."""
+        return self if self.weight.all() else self.take(np.flatnonzero(self.weight))
+
     def weighed(self, factor: FloatArray) -> Rows:
         """Return the rows with their weights multiplied, less those that have weight 0 then."""
-        rows = replace(self, weight=self.weight * factor)
-        return rows if rows.weight.all() else rows.take(np.flatnonzero(rows.weight))
+        return replace(self, weight=self.weight * factor).used()
 
     @property
     def n_examples(self) -> int:
@@ -391,6 +419,9 @@ def _refuse_duplicated(names: Iterable[Any]) -> None:
 def canonical_rows(X: Array, y: Array, weight: Array) -> Rows:
     """Drop rows of weight 0, merge identical rows, and sort by a hash of the content.
 
+    A table above `LARGEST_COPY` stays as it is: identical rows are not merged, and the order of the
+    rows matters.
+
     Examples
     --------
     >>> X, y = np.array([[1.0], [2.0], [1.0]]), np.array([0, 1, 0], dtype=np.int32)
@@ -398,8 +429,10 @@ def canonical_rows(X: Array, y: Array, weight: Array) -> Rows:
     >>> sorted(zip(rows.X[:, 0].tolist(), rows.weight.tolist()))
     [(1.0, 2.0), (2.0, 1.0)]
     """
-    used = np.flatnonzero(weight > 0)
-    if used.size < weight.size:
+    if X.nbytes > LARGEST_COPY:
+        return Rows(X, y, weight).used()
+    if not weight.all():
+        used = np.flatnonzero(weight)
         X, y, weight = X.take(used, axis=0), y[used], weight[used]
     identity = _hash_rows(X, y)
     order = np.argsort(identity, kind="stable")

@@ -318,7 +318,7 @@ def learn_encoder(
     features: list[Feature]
     empty: list[int] = []
     if not isinstance(X, Frame) and not listed.any() and not _may_have_gaps(X):
-        features = [NumberFeature(mean) for mean in _means(X, weight)]
+        features = [NumberFeature(mean) for mean in rounded_means(X, weight).tolist()]
     else:
         features = []
         for j in range(X.shape[1]):
@@ -368,14 +368,3 @@ def _learn_feature(column: Column, weight: FloatArray, place: str, wanted: Any) 
             "allows none: use 'from_dtype'"
         )
     return CategoryFeature.learn(column, weight)
-
-
-def _means(X: Array, weight: FloatArray) -> list[float]:
-    """Return the mean of each column, computed in blocks of columns."""
-    means: list[float] = []
-    width = max(1, 1_000_000 // max(1, len(X)))
-    used = weight > 0
-    for start in range(0, X.shape[1], width):
-        block = X[:, start : start + width].astype(np.float64)
-        means += rounded_means(block[used], weight[used]).tolist()
-    return means
