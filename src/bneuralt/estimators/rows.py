@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 
 from bneuralt._sklearn import check_sample_weight, check_y
 from bneuralt._typing import Array, FloatArray, IntArray
-from bneuralt.arrays import TABLE_DTYPES, checked_table
+from bneuralt.arrays import TABLE_DTYPES, checked_table, is_large
 from bneuralt.tables.columns import Frame, as_frame, is_frame
 from bneuralt.tables.encoder import TableEncoder, learn_encoder
 from bneuralt.tables.features import NumberFeature
@@ -59,11 +59,7 @@ MOST_ROWS_TO_COPY = 4096
 FEWEST_ROWS_TO_SPLIT = 60
 
 
-#: Tables of more bytes than this are not copied. It is a constant and not a share of the memory, so
-#: that a fit gives the same model on every machine, whether or not the table is in a file.
-LARGEST_COPY = 2**30
-
-#: Such tables are read in blocks of so many bytes; a window of 64 blocks is shuffled at a time.
+#: Large tables are read in blocks of so many bytes; a window of 64 blocks is shuffled at a time.
 BLOCK_BYTES = 2**20
 
 
@@ -113,14 +109,14 @@ class Rows:
         if self.index is None:
             yield self.table
             return
-        n_rows = max(1, 64 * BLOCK_BYTES * len(self.table) // self.table.nbytes)
+        n_rows = max(1, BLOCK_BYTES * len(self.table) // self.table.nbytes)
         for start in range(0, len(self), n_rows):
             yield self.table.take(self.index[start : start + n_rows], axis=0)
 
     @property
     def block_rows(self) -> int | None:
         """Number of neighbours that training takes together, None if the table is small enough."""
-        if self.table.nbytes <= LARGEST_COPY:
+        if not is_large(self.table.nbytes):
             return None
         return max(1, BLOCK_BYTES * len(self.table) // self.table.nbytes)
 
@@ -258,10 +254,7 @@ def _select(estimator: Any, X: Any) -> Any:
     names = names_of(estimator)
     if names is None:
         return X
-    if isinstance(X, Frame):
-        found = X.names or []
-    else:
-        found = [str(name) for name in getattr(X, "column_names", getattr(X, "columns", ()))]
+    found = [str(name) for name in _column_names(X)]
     absent = [name for name in names if name not in found]
     if absent:
         shown = ", ".join(repr(name) for name in absent[:10])
@@ -277,12 +270,19 @@ def _select(estimator: Any, X: Any) -> Any:
     return X.select(list(names))
 
 
+def _column_names(X: Any) -> Iterable[Any]:
+    """Return the names of the columns of a data frame."""
+    if isinstance(X, Frame):
+        return X.names or ()
+    return getattr(X, "column_names", getattr(X, "columns", ()))  # Arrow, others
+
+
 def read_training(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, Array]:
     """Return a table and a target, checked; `encode` makes inputs of the table.
 
     With `reset`, their number and names are what the estimator expects from then on.
     """
-    _refuse_duplicated(getattr(X, "columns", ()) if not isinstance(X, Frame) else X.names or ())
+    _refuse_duplicated(_column_names(X))
     numeric = is_regressor(estimator)
     if y is None:  # scikit-learn says what is missing
         validate_data(estimator, X, y, reset=False, skip_check_array=True)
@@ -419,8 +419,8 @@ def _refuse_duplicated(names: Iterable[Any]) -> None:
 def canonical_rows(X: Array, y: Array, weight: Array) -> Rows:
     """Drop rows of weight 0, merge identical rows, and sort by a hash of the content.
 
-    A table above `LARGEST_COPY` stays as it is: identical rows are not merged, and the order of the
-    rows matters.
+    A large table (`bneuralt.arrays.is_large`) stays as it is: identical rows are not merged, and
+    the order of the rows matters.
 
     Examples
     --------
@@ -429,7 +429,7 @@ def canonical_rows(X: Array, y: Array, weight: Array) -> Rows:
     >>> sorted(zip(rows.X[:, 0].tolist(), rows.weight.tolist()))
     [(1.0, 2.0), (2.0, 1.0)]
     """
-    if X.nbytes > LARGEST_COPY:
+    if is_large(X.nbytes):
         return Rows(X, y, weight).used()
     if not weight.all():
         used = np.flatnonzero(weight)

@@ -127,7 +127,7 @@ def rounded_means(X: Array, weight: FloatArray) -> FloatArray:
     """
 
     def blocks() -> Iterator[tuple[FloatArray, FloatArray]]:
-        n_rows = max(1, 1_000_000 // X.shape[1])
+        n_rows = max(1, 100_000 // X.shape[1])
         for start in range(0, len(X), n_rows):
             part, own = X[start : start + n_rows], weight[start : start + n_rows]
             part, own = (part, own) if own.all() else (part[own > 0], own[own > 0])
