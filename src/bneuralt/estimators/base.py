@@ -101,7 +101,7 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
         X, y = read_training(self, X, y, reset)
         weight = read_weights(sample_weight, X)
         if reset:
-            self._learn_target(y[weight > 0], classes)
+            self._learn_target(y if weight.all() else y[weight > 0], classes)
             self.encoder_ = learn_table_encoder(self, X, weight)
             self._feature_signs()
         return self._weigh(canonical_rows(self._inputs(X), self._encode(y, weight), weight))

@@ -3,7 +3,8 @@
 Before training, rows of weight 0 are dropped, identical rows are merged into one that carries
 their total weight, and all are sorted by a hash of their content. So a fit does not depend on
 the order of the rows, a row of weight 3 is exactly three equal rows, and copies of one row never
-stand on both sides of a validation split.
+stand on both sides of a validation split. This takes a copy of the table; one that is too large
+for that, such as one in a file (`np.memmap`), is used as it is, in blocks of neighbouring rows.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 
 from bneuralt._sklearn import check_sample_weight, check_y
 from bneuralt._typing import Array, FloatArray, IntArray
-from bneuralt.arrays import TABLE_DTYPES, checked_table
+from bneuralt.arrays import TABLE_DTYPES, checked_table, is_large
 from bneuralt.tables.columns import Frame, as_frame, is_frame
 from bneuralt.tables.encoder import TableEncoder, learn_encoder
 from bneuralt.tables.features import NumberFeature
@@ -56,6 +57,10 @@ MOST_ROWS_TO_COPY = 4096
 
 #: With fewer rows than this, holding some out for validation does more harm than good.
 FEWEST_ROWS_TO_SPLIT = 60
+
+
+#: Large tables are read in blocks of so many bytes; a window of 64 blocks is shuffled at a time.
+BLOCK_BYTES = 2**20
 
 
 class TinyDataWarning(UserWarning):
@@ -99,6 +104,22 @@ class Rows:
         """Features of each row."""
         return self.table if self.index is None else self.table.take(self.index, axis=0)
 
+    def X_blocks(self) -> Iterator[Array]:
+        """Yield the features of all rows in blocks, so that they are never copied all at once."""
+        if self.index is None:
+            yield self.table
+            return
+        n_rows = max(1, BLOCK_BYTES * len(self.table) // self.table.nbytes)
+        for start in range(0, len(self), n_rows):
+            yield self.table.take(self.index[start : start + n_rows], axis=0)
+
+    @property
+    def block_rows(self) -> int | None:
+        """Number of neighbours that training takes together, None if the table is small enough."""
+        if not is_large(self.table.nbytes):
+            return None
+        return max(1, BLOCK_BYTES * len(self.table) // self.table.nbytes)
+
     @cached_property
     def scalings(self) -> dict[Any, Any]:
         """Scalings learnt from these rows, by their settings: trees on the same rows share them."""
@@ -114,10 +135,13 @@ class Rows:
         index = positions if self.index is None else self.index[positions]
         return replace(self, weight=self.weight[positions], index=index.astype(np.int32))
 
+    def used(self) -> Rows:
+        """Return the rows without those of weight 0."""
+        return self if self.weight.all() else self.take(np.flatnonzero(self.weight))
+
     def weighed(self, factor: FloatArray) -> Rows:
         """Return the rows with their weights multiplied, less those that have weight 0 then."""
-        rows = replace(self, weight=self.weight * factor)
-        return rows if rows.weight.all() else rows.take(np.flatnonzero(rows.weight))
+        return replace(self, weight=self.weight * factor).used()
 
     @property
     def n_examples(self) -> int:
@@ -230,10 +254,7 @@ def _select(estimator: Any, X: Any) -> Any:
     names = names_of(estimator)
     if names is None:
         return X
-    if isinstance(X, Frame):
-        found = X.names or []
-    else:
-        found = [str(name) for name in getattr(X, "column_names", getattr(X, "columns", ()))]
+    found = [str(name) for name in _column_names(X)]
     absent = [name for name in names if name not in found]
     if absent:
         shown = ", ".join(repr(name) for name in absent[:10])
@@ -249,12 +270,19 @@ def _select(estimator: Any, X: Any) -> Any:
     return X.select(list(names))
 
 
+def _column_names(X: Any) -> Iterable[Any]:
+    """Return the names of the columns of a data frame."""
+    if isinstance(X, Frame):
+        return X.names or ()
+    return getattr(X, "column_names", getattr(X, "columns", ()))  # Arrow, others
+
+
 def read_training(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, Array]:
     """Return a table and a target, checked; `encode` makes inputs of the table.
 
     With `reset`, their number and names are what the estimator expects from then on.
     """
-    _refuse_duplicated(getattr(X, "columns", ()) if not isinstance(X, Frame) else X.names or ())
+    _refuse_duplicated(_column_names(X))
     numeric = is_regressor(estimator)
     if y is None:  # scikit-learn says what is missing
         validate_data(estimator, X, y, reset=False, skip_check_array=True)
@@ -391,6 +419,9 @@ def _refuse_duplicated(names: Iterable[Any]) -> None:
 def canonical_rows(X: Array, y: Array, weight: Array) -> Rows:
     """Drop rows of weight 0, merge identical rows, and sort by a hash of the content.
 
+    A large table (`bneuralt.arrays.is_large`) stays as it is: identical rows are not merged, and
+    the order of the rows matters.
+
     Examples
     --------
     >>> X, y = np.array([[1.0], [2.0], [1.0]]), np.array([0, 1, 0], dtype=np.int32)
@@ -398,8 +429,10 @@ def canonical_rows(X: Array, y: Array, weight: Array) -> Rows:
     >>> sorted(zip(rows.X[:, 0].tolist(), rows.weight.tolist()))
     [(1.0, 2.0), (2.0, 1.0)]
     """
-    used = np.flatnonzero(weight > 0)
-    if used.size < weight.size:
+    if is_large(X.nbytes):
+        return Rows(X, y, weight).used()
+    if not weight.all():
+        used = np.flatnonzero(weight)
         X, y, weight = X.take(used, axis=0), y[used], weight[used]
     identity = _hash_rows(X, y)
     order = np.argsort(identity, kind="stable")

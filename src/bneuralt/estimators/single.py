@@ -226,6 +226,7 @@ class SingleTree(NeuralTreeEstimator):
             moving_share=self.moving_share,
             clip_norm=self.clip_norm,
             batch_size=self._batch_size(rows),
+            block_rows=rows.block_rows,
             max_epochs=self._n_epochs(rows),
             select=self.select or ("epoch" if self.early_stopping else None),
             monitor=self.monitor,
@@ -283,7 +284,7 @@ class SingleTree(NeuralTreeEstimator):
     def _learn_scaling(self, rows: Rows, constant: float = 0.0) -> None:
         key = self.scale, self.output_activation, constant
         if key not in rows.scalings:
-            inputs = learn_scaling(self.scale, rows.X, rows.weight, constant)
+            inputs = learn_scaling(self.scale, rows.table, rows.weight, constant, rows=rows.index)
             rows.scalings[key] = inputs, self._learn_target_scaling(rows, constant)
         self._input_scaling, self._target_scaling = rows.scalings[key]
 

@@ -69,7 +69,7 @@ class Column:
             return self.values < 0
         return np.isnat(self.values) if self.kind == "date" else np.isnan(self.values)
 
-    def take(self, rows: IntArray) -> Column:
+    def take(self, rows: IntArray | slice) -> Column:
         """Return some rows of the column."""
         return Column(self.kind, self.values[rows], self.texts, self.is_category)
 
@@ -94,12 +94,12 @@ class Frame:
 
     Attributes
     ----------
-    columns : list of Column
+    columns : sequence of Column
     names : list of str or None
         Their names.
     """
 
-    columns: list[Column]
+    columns: Sequence[Column]
     names: list[str] | None = None
 
     def __len__(self) -> int:
@@ -110,7 +110,12 @@ class Frame:
         """Number of rows and columns."""
         return len(self), len(self.columns)
 
-    def take(self, rows: IntArray) -> Frame:
+    @property
+    def dtype(self) -> type[np.floating[Any]]:
+        """Type of the numbers that trees read."""
+        return np.float64
+
+    def take(self, rows: IntArray | slice) -> Frame:
         """Return some rows of the table."""
         return Frame([column.take(rows) for column in self.columns], self.names)
 
@@ -162,6 +167,8 @@ def as_frame(X: Any) -> Frame | None:
     """
     if isinstance(X, Frame):
         return X
+    if _is_arrow(X):
+        return ArrowFrame.of(X)
     found = _columns_of(X)
     if found is not None:
         names, columns = found
@@ -184,10 +191,75 @@ def _columns_of(X: Any) -> tuple[list[Any], list[Any]] | None:
         return list(X.columns), [X.iloc[:, j] for j in range(X.shape[1])]
     if hasattr(X, "get_columns") and hasattr(X, "columns"):  # polars
         return list(X.columns), list(X.get_columns())
-    if hasattr(X, "column_names") and hasattr(X, "column"):  # Arrow
+    if _is_arrow(X):
         names = list(X.column_names)
         return names, [X.column(j) for j in range(len(names))]
     return None
+
+
+def _is_arrow(X: Any) -> bool:
+    return hasattr(X, "column_names") and hasattr(X, "column") and hasattr(X, "slice")
+
+
+class _ArrowColumns(Sequence[Column]):
+    """The columns of an Arrow table, each read when it is asked for."""
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+
+    def __len__(self) -> int:
+        return len(self.table.column_names)
+
+    def __getitem__(self, j: Any) -> Any:
+        if isinstance(j, slice):
+            return [self[i] for i in range(*j.indices(len(self)))]
+        return _read_arrow(self.table.column(j), self.table.column_names[j])
+
+
+class ArrowFrame(Frame):
+    """An Arrow table, which may be a file larger than memory: nothing is read before it is used."""
+
+    @classmethod
+    def of(cls, table: Any) -> ArrowFrame:
+        """Return an Arrow table as a `Frame`."""
+        return cls(_ArrowColumns(table), [str(name) for name in table.column_names])
+
+    @property
+    def _table(self) -> Any:
+        assert isinstance(self.columns, _ArrowColumns)
+        return self.columns.table
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    @property
+    def dtype(self) -> type[np.floating[Any]]:
+        """Type of the numbers that trees read."""
+        kinds = {str(kind) for kind in self._table.schema.types}
+        return np.float32 if kinds <= {"float", "halffloat"} else np.float64
+
+    def take(self, rows: IntArray | slice) -> Frame:
+        """Return some rows of the table."""
+        if isinstance(rows, slice):
+            start, stop, _ = rows.indices(len(self))
+            return ArrowFrame.of(self._table.slice(start, stop - start))
+        return ArrowFrame.of(self._table.take(rows))
+
+
+def _read_arrow(column: Any, name: Any) -> Column:
+    """Read a column of an Arrow table."""
+    kind = str(column.type)
+    if kind.rstrip("0123456789") in ("double", "float", "halffloat", "int", "uint"):
+        return Column("number", column.to_numpy(zero_copy_only=False).astype(np.float64))
+    if kind in ("string", "large_string"):
+        # Different texts are few: they become Python objects, and not the texts of all rows.
+        coded = column.dictionary_encode()
+        chunks = getattr(coded, "chunks", [coded])
+        codes = [chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in chunks]
+        texts = chunks[-1].dictionary.to_pylist() if chunks else []  # all chunks have the same
+        labels = [label_of(text) for text in texts]
+        return _of_texts(np.concatenate([*codes, np.empty(0, np.int32)]), labels)
+    return _read_objects(column.to_pylist(), f"column {str(name)!r}")
 
 
 def _is_plain(column: Any) -> bool:
