@@ -19,14 +19,16 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import is_regressor
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.validation import check_consistent_length, validate_data
+from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from bneuralt._sklearn import check_sample_weight, check_y
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import TABLE_DTYPES, checked_table
-from bneuralt.tables.columns import Frame, as_frame, is_frame
+from bneuralt.tables import frames
+from bneuralt.tables.columns import Frame, as_frame
 from bneuralt.tables.encoder import TableEncoder, learn_encoder
 from bneuralt.tables.features import NumberFeature
+from bneuralt.tables.frames import is_data_frame, known_frame, plain_table, select_columns
 
 __all__ = [
     "Rows",
@@ -148,6 +150,7 @@ def read_features(estimator: Any, X: Any) -> Any:
     """
     if _is_readable(X, estimator):
         return X
+    X = known_frame(X)
     table = _read_table(estimator, X, reset=False)
     return table if issparse(table) else encode(estimator, table)
 
@@ -208,9 +211,12 @@ def _read_table(estimator: Any, X: Any, reset: bool) -> Any:
 
     With `reset`, the number and names of the columns are what the estimator expects from then on.
     """
-    if is_frame(X) and getattr(estimator, "finds_columns_", False) and not reset:
+    if getattr(estimator, "finds_columns_", False) and not reset:
         X = _select(estimator, X)
     frame = as_frame(X)
+    if frame is None and is_data_frame(X):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        return check_array(plain_table(X), estimator=estimator, input_name="X", **_TABLE)
     if frame is None:
         return validate_data(estimator, X, reset=reset, accept_sparse="csr", **_TABLE)
     if len(frame) == 0:
@@ -226,14 +232,11 @@ def _read_table(estimator: Any, X: Any, reset: bool) -> Any:
 
 
 def _select(estimator: Any, X: Any) -> Any:
-    """Return the columns that a model needs, in the order in which it needs them."""
+    """Return the columns of a data frame that a model needs, in the order in which it needs them."""
     names = names_of(estimator)
-    if names is None:
+    if names is None or (not isinstance(X, Frame) and not is_data_frame(X)):
         return X
-    if isinstance(X, Frame):
-        found = X.names or []
-    else:
-        found = [str(name) for name in getattr(X, "column_names", getattr(X, "columns", ()))]
+    found = [str(name) for name in _column_names(X)]
     absent = [name for name in names if name not in found]
     if absent:
         shown = ", ".join(repr(name) for name in absent[:10])
@@ -244,9 +247,11 @@ def _select(estimator: Any, X: Any) -> Any:
     _refuse_duplicated(name for name in found if name in names)
     if isinstance(X, Frame):
         return X.select(names)
-    if hasattr(X, "iloc"):
-        return X.iloc[:, [found.index(name) for name in names]]
-    return X.select(list(names))
+    return select_columns(X, [found.index(name) for name in names])
+
+
+def _column_names(X: Any) -> list[Any]:
+    return list(X.names or ()) if isinstance(X, Frame) else frames.names_of(X)
 
 
 def read_training(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, Array]:
@@ -254,7 +259,8 @@ def read_training(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, Arr
 
     With `reset`, their number and names are what the estimator expects from then on.
     """
-    _refuse_duplicated(getattr(X, "columns", ()) if not isinstance(X, Frame) else X.names or ())
+    X = known_frame(X)
+    _refuse_duplicated(_column_names(X))
     numeric = is_regressor(estimator)
     if y is None:  # scikit-learn says what is missing
         validate_data(estimator, X, y, reset=False, skip_check_array=True)
