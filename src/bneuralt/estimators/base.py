@@ -28,8 +28,8 @@ from bneuralt.estimators.rows import (
     Rows,
     blocks,
     canonical_rows,
-    check_inputs,
     encode,
+    filled,
     learn_table_encoder,
     read_features,
     read_training,
@@ -112,11 +112,7 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
 
     def _filled(self, X: Any) -> Array:
         """Return what `_read_features` returned, without gaps and as an array."""
-        if issparse(X):
-            X = encode(self, X)
-        if self.encoder_ is not None and self.encoder_.is_plain:
-            X = self.encoder_.encode(X)
-        return check_inputs(self, X)
+        return filled(self, X)
 
     def _feature_signs(self) -> Array | None:
         """Return the constraint of each feature, -1, 0 or 1; None if there are none."""

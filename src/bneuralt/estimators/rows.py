@@ -35,12 +35,13 @@ __all__ = [
     "TinyDataWarning",
     "blocks",
     "canonical_rows",
-    "check_inputs",
     "class_weights",
     "encode",
+    "filled",
     "hold_out",
     "learn_table_encoder",
     "read_features",
+    "read_table",
     "read_training",
     "read_weights",
     "refuse_not_finite",
@@ -151,7 +152,7 @@ def read_features(estimator: Any, X: Any) -> Any:
     if _is_readable(X, estimator):
         return X
     X = known_frame(X)
-    table = _read_table(estimator, X, reset=False)
+    table = read_table(estimator, X, reset=False)
     return table if issparse(table) else encode(estimator, table)
 
 
@@ -206,7 +207,7 @@ def _is_readable(X: Any, estimator: Any) -> bool:
     )
 
 
-def _read_table(estimator: Any, X: Any, reset: bool) -> Any:
+def read_table(estimator: Any, X: Any, reset: bool) -> Any:
     """Return X as an array of numbers, as a sparse matrix, or as a `Frame`.
 
     With `reset`, the number and names of the columns are what the estimator expects from then on.
@@ -232,7 +233,7 @@ def _read_table(estimator: Any, X: Any, reset: bool) -> Any:
 
 
 def _select(estimator: Any, X: Any) -> Any:
-    """Return the columns of a data frame that a model needs, in the order in which it needs them."""
+    """Return the columns that a model needs, in the order in which it needs them."""
     names = names_of(estimator)
     if names is None or (not isinstance(X, Frame) and not is_data_frame(X)):
         return X
@@ -264,7 +265,7 @@ def read_training(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, Arr
     numeric = is_regressor(estimator)
     if y is None:  # scikit-learn says what is missing
         validate_data(estimator, X, y, reset=False, skip_check_array=True)
-    table = _read_table(estimator, X, reset)
+    table = read_table(estimator, X, reset)
     try:
         target = check_y(y, _has_several_columns(y), y_numeric=numeric, estimator=estimator)
         if numeric and target.dtype.kind in "US":
@@ -295,9 +296,13 @@ def learn_table_encoder(estimator: Any, table: Any, weight: FloatArray) -> Table
         ) from None
 
 
-def check_inputs(estimator: Any, table: Array) -> Array:
-    """Return a table of finite numbers, or raise an error."""
-    return checked_table(table, refuse=partial(refuse_not_finite, estimator)).X
+def filled(estimator: Any, inputs: Any) -> Array:
+    """Return what `read_features` returned as an array of finite numbers, or raise an error."""
+    if issparse(inputs):
+        inputs = encode(estimator, inputs)
+    if estimator.encoder_ is not None and estimator.encoder_.is_plain:
+        inputs = estimator.encoder_.encode(inputs)
+    return checked_table(inputs, refuse=partial(refuse_not_finite, estimator)).X
 
 
 def read_weights(sample_weight: Any, X: Array) -> Array:

@@ -106,12 +106,14 @@ def plain_table(X: Any) -> Any:
 
     Data frames of pandas are returned as they are.
     """
-    return X if _is_pandas(X) else np.column_stack([as_array(column) for column in columns_of(X)])
+    if _is_pandas(X):
+        return X
+    return np.column_stack([column.to_numpy() for column in columns_of(X)])
 
 
 def is_plain(column: Any) -> bool:
     """Return whether a column is one of numbers as NumPy has them."""
-    dtype = getattr(column, "dtype", None)
+    dtype: Any = getattr(column, "dtype", None)
     if isinstance(dtype, np.dtype):
         return dtype.kind in "fiuc"
     if hasattr(dtype, "is_integer"):  # polars
@@ -121,7 +123,7 @@ def is_plain(column: Any) -> bool:
 
 def as_array(column: Any) -> Array | None:
     """Return the values of a column as an array; None if they are not all of a type of NumPy."""
-    dtype = getattr(column, "dtype", None)
+    dtype: Any = getattr(column, "dtype", None)
     if isinstance(dtype, np.dtype):
         values: Array = column.to_numpy()
         return values
