@@ -180,11 +180,18 @@ def dense(table: Any) -> Any:
     """Return a table as it is, and a sparse matrix as an array, filled block by block."""
     if not issparse(table):
         return table
-    filled, start = np.empty(table.shape, dtype=table.dtype), 0
+    filled, start = np.empty(table.shape, dtype=_smallest_dtype(table.data)), 0
     for block in blocks(table):
         filled[start : start + block.shape[0]] = block.toarray()
         start += block.shape[0]
     return filled
+
+
+def _smallest_dtype(values: Array) -> type[np.generic]:
+    """Return the smallest type that a table may have and that holds these values exactly."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        fitting = (d for d in (np.uint8, np.float32) if np.array_equal(values.astype(d), values))
+        return next(fitting, np.float64)
 
 
 def names_of(estimator: Any) -> tuple[str, ...] | None:
@@ -284,11 +291,17 @@ def read_training(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, Arr
     return table, target
 
 
-def learn_table_encoder(estimator: Any, table: Any, weight: FloatArray) -> TableEncoder:
-    """Return how the columns of the training rows become inputs of trees."""
+def learn_table_encoder(
+    estimator: Any, table: Any, weight: FloatArray, target: Array | None = None
+) -> TableEncoder:
+    """Return how the columns of the training rows become inputs of trees; see `learn_encoder`."""
     try:
         return learn_encoder(
-            dense(table), weight, estimator.categorical_features, names_of(estimator)
+            table.tocsc() if issparse(table) else table,
+            weight,
+            estimator.categorical_features,
+            names_of(estimator),
+            target,
         )
     except MemoryError:
         raise MemoryError(

@@ -351,7 +351,7 @@ class SingleTree(NeuralTreeEstimator):
                 "not see one: use fit, or conformal=None"
             )
         is_first = not self.__sklearn_is_fitted__()
-        rows = self._read_rows(X, y, sample_weight, is_first, classes)
+        rows = self._read_rows(X, y, sample_weight, is_first, classes, in_parts=True)
         seed, n_before, earlier, state = self._draw_seed(), 0, {}, None
         if is_first:
             # What does not vary among the first rows may do so among later ones.

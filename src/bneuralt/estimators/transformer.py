@@ -29,7 +29,8 @@ class TableTransformer(TransformerMixin, BaseEstimator):
 
     It does what the estimators of this package do with a table before they learn from it, and is
     not needed in front of them. In front of other models it takes the place of imputation and of
-    one-hot encoding.
+    one-hot encoding. All columns with gaps get an input that says where they are; the estimators
+    leave out those that have no relation to the target.
 
     Parameters
     ----------
