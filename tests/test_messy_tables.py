@@ -286,7 +286,8 @@ def test_reading_a_large_file_takes_six_times_its_size(tmp_path):
     """Measured in a process of its own, and without what training needs."""
     table = tmp_path / "large.csv"
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(60_000, 8))).assign(kind=rng.integers(0, 2, 60_000))
+    frame = pd.DataFrame(rng.normal(size=(60_000, 8))).add_prefix("x")
+    frame["kind"] = rng.integers(0, 2, 60_000)
     frame.to_csv(table, index=False)
     code = (
         "import resource, sys\n"
