@@ -1,6 +1,7 @@
 """The table encoder: what columns of every kind become, and what estimators make of it."""
 
 import datetime as dt
+import warnings
 from decimal import Decimal
 
 import numpy as np
@@ -155,6 +156,37 @@ def test_categorical_features_are_spelt_as_in_scikit_learn():
             learn_encoder(named, categorical_features=listed, names=["a", "b"])
 
 
+@pytest.mark.parametrize("kind", ["classes", "labels", "number", "numbers"])
+def test_gaps_get_an_input_only_if_they_say_something_of_the_target(kind):
+    rng = np.random.default_rng(0)
+    gaps = rng.random(400) < 0.3
+    X = rng.normal(size=(400, 2))
+    related = gaps ^ (rng.random(400) < 0.1)
+    X[gaps, 0] = X[rng.random(400) < 0.3, 1] = np.nan
+    day = np.where(gaps, np.datetime64("NaT"), np.datetime64("2024-01-01") + np.arange(400))
+    frame = pd.DataFrame(X, columns=["related", "random"]).assign(day=day)
+    estimator, y = {
+        "classes": (BNeuralTClassifier, np.where(related, "a", "b")),
+        "labels": (BNeuralTClassifier, np.c_[related, rng.random(400) < 0.5].astype(int)),
+        "number": (BNeuralTRegressor, related * 3.0 + rng.normal(size=400)),
+        "numbers": (BNeuralTRegressor, np.c_[rng.normal(size=400), related * 3.0]),
+    }[kind]
+    model = estimator(**SMALL).fit(frame, y)
+    names = model.encoder_.input_names
+    assert {"related is missing", "day is missing"} < set(names)
+    assert "random is missing" not in names
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # gaps are no surprise
+        model.predict(frame)
+    weight = rng.integers(0, 3, 400)
+    weighted = estimator(**SMALL).fit(frame, y, sample_weight=weight).encoder_
+    several = np.repeat(np.arange(400), weight)
+    repeated = estimator(**SMALL).fit(frame.iloc[several], y[several]).encoder_
+    assert weighted.input_names == repeated.input_names
+    plain = model.encoder_.to_plain()
+    assert TableEncoder.from_plain(plain, model.encoder_.names) == model.encoder_
+
+
 def test_the_word_missing_is_a_category_like_any_other():
     encoder = encoder_of(pd.DataFrame({"x": ["__missing__", "__missing__", "a", "a", None, None]}))
     assert encoder.input_names == ["x=__missing__", "x=a", "x is missing"]
@@ -262,10 +294,11 @@ def test_partial_fit_and_warm_start_keep_the_encoder():
 
 def test_validation_rows_and_feature_sampling_are_about_columns():
     frame, y = people()
-    sampling = [1, 0, 0, 0, 0, 0, 0]
+    sampling = [0, 1, 0, 0, 0, 0, 0]
     clf = BNeuralTClassifier(**SMALL, feature_sampling=sampling, early_stopping=True)
     clf.fit(frame, y, X_val=frame[:50], y_val=y[:50])
-    assert set(np.flatnonzero(clf.tree_.input_counts)) == {0, 1}
+    used = set(np.flatnonzero(clf.tree_.input_counts).tolist())
+    assert used == set(clf.encoder_.inputs_of(1)) and len(used) == 4
     forest = BNeuralForestClassifier(**SMALL, n_estimators=3, max_features=1).fit(frame, y)
     for member in forest.estimators_:
         used = set(forest.encoder_.groups[np.flatnonzero(member.tree_.input_counts)].tolist())

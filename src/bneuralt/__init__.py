@@ -25,6 +25,7 @@ _WHERE = {
     "BNeuralForestRegressor": "estimators",
     "load_model": "estimators",
     "check_monotonic": "estimators",
+    "TableTransformer": "estimators",
     "load_dataset": "datasets",
     "show_config": "installation",
     "TrainingSettings": "training",

@@ -5,6 +5,7 @@ from bneuralt.estimators.model_loading import load_model
 from bneuralt.estimators.monotonic import check_monotonic
 from bneuralt.estimators.parameters import PAPER_SETTINGS
 from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor
+from bneuralt.estimators.transformer import TableTransformer
 
 __all__ = [
     "PAPER_SETTINGS",
@@ -12,6 +13,7 @@ __all__ = [
     "BNeuralForestRegressor",
     "BNeuralTClassifier",
     "BNeuralTRegressor",
+    "TableTransformer",
     "check_monotonic",
     "load_model",
 ]

@@ -28,8 +28,8 @@ from bneuralt.estimators.rows import (
     Rows,
     blocks,
     canonical_rows,
-    check_inputs,
     encode,
+    filled,
     learn_table_encoder,
     read_features,
     read_training,
@@ -95,16 +95,27 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
         return self.warm_start and self.__sklearn_is_fitted__()
 
     def _read_rows(
-        self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        reset: bool,
+        classes: Any = None,
+        in_parts: bool = False,
     ) -> Rows:
-        """Read training rows; with `reset`, their features and classes are those of the model."""
+        """Read training rows; with `reset`, their features and classes are those of the model.
+
+        With `in_parts`, more rows are to follow, by which gaps may be judged otherwise.
+        """
         X, y = read_training(self, X, y, reset)
         weight = read_weights(sample_weight, X)
         if reset:
             self._learn_target(y if weight.all() else y[weight > 0], classes)
-            self.encoder_ = learn_table_encoder(self, X, weight)
+        target = self._encode(y, weight)
+        if reset:
+            self.encoder_ = learn_table_encoder(self, X, weight, None if in_parts else target)
             self._feature_signs()
-        return self._weigh(canonical_rows(self._inputs(X), self._encode(y, weight), weight))
+        return self._weigh(canonical_rows(self._inputs(X), target, weight))
 
     def _inputs(self, table: Any) -> Array:
         """Return the inputs of the trees, without gaps."""
@@ -112,11 +123,7 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
 
     def _filled(self, X: Any) -> Array:
         """Return what `_read_features` returned, without gaps and as an array."""
-        if issparse(X):
-            X = encode(self, X)
-        if self.encoder_ is not None and self.encoder_.is_plain:
-            X = self.encoder_.encode(X)
-        return check_inputs(self, X)
+        return filled(self, X)
 
     def _feature_signs(self) -> Array | None:
         """Return the constraint of each feature, -1, 0 or 1; None if there are none."""

@@ -142,14 +142,22 @@ def _sklearn_callbacks(estimator: Any, step: Step, data: TrainingData) -> Iterat
     )
 
 
-def describe_epoch(state: Any, score: float, score_name: str, n_trees: int = 1) -> str:
-    """Return one line about the epoch that has just ended, of one of several trees."""
+def describe_epoch(
+    state: Any, score: float, score_name: str, n_trees: int = 1, refits: bool = False
+) -> str:
+    """Return one line about the epoch that has just ended, of one of several trees.
+
+    With `refits`, a training without validation rows is the one on all rows, after all others.
+    """
     width = len(str(state.max_epochs))
+    has_validation = math.isfinite(state.val_loss)
+    is_refit = refits and not has_validation
+    n_trees = 1 if is_refit else n_trees
     n_done = state.job * state.max_epochs + state.epoch + 1
     left = state.seconds / n_done * max(0, n_trees * state.max_epochs - n_done)
-    has_validation = math.isfinite(state.val_loss)
     return "  ".join(
         [
+            *(["refit on all rows"] if is_refit else []),
             *([f"tree {state.job + 1}/{n_trees}"] if n_trees > 1 else []),
             f"epoch {state.epoch + 1:{width}d}/{state.max_epochs}",
             f"loss {state.train_loss:.4f}",

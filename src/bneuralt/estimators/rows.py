@@ -20,26 +20,29 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import is_regressor
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.validation import check_consistent_length, validate_data
+from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from bneuralt._sklearn import check_sample_weight, check_y
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import TABLE_DTYPES, checked_table, is_large
-from bneuralt.tables.columns import Frame, as_frame, is_frame
+from bneuralt.tables import frames
+from bneuralt.tables.columns import Frame, as_frame
 from bneuralt.tables.encoder import TableEncoder, learn_encoder
 from bneuralt.tables.features import NumberFeature
+from bneuralt.tables.frames import is_data_frame, known_frame, plain_table, select_columns
 
 __all__ = [
     "Rows",
     "TinyDataWarning",
     "blocks",
     "canonical_rows",
-    "check_inputs",
     "class_weights",
     "encode",
+    "filled",
     "hold_out",
     "learn_table_encoder",
     "read_features",
+    "read_table",
     "read_training",
     "read_weights",
     "refuse_not_finite",
@@ -172,7 +175,8 @@ def read_features(estimator: Any, X: Any) -> Any:
     """
     if _is_readable(X, estimator):
         return X
-    table = _read_table(estimator, X, reset=False)
+    X = known_frame(X)
+    table = read_table(estimator, X, reset=False)
     return table if issparse(table) else encode(estimator, table)
 
 
@@ -200,11 +204,18 @@ def dense(table: Any) -> Any:
     """Return a table as it is, and a sparse matrix as an array, filled block by block."""
     if not issparse(table):
         return table
-    filled, start = np.empty(table.shape, dtype=table.dtype), 0
+    filled, start = np.empty(table.shape, dtype=_smallest_dtype(table.data)), 0
     for block in blocks(table):
         filled[start : start + block.shape[0]] = block.toarray()
         start += block.shape[0]
     return filled
+
+
+def _smallest_dtype(values: Array) -> type[np.generic]:
+    """Return the smallest type that a table may have and that holds these values exactly."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        fitting = (d for d in (np.uint8, np.float32) if np.array_equal(values.astype(d), values))
+        return next(fitting, np.float64)
 
 
 def names_of(estimator: Any) -> tuple[str, ...] | None:
@@ -227,14 +238,17 @@ def _is_readable(X: Any, estimator: Any) -> bool:
     )
 
 
-def _read_table(estimator: Any, X: Any, reset: bool) -> Any:
+def read_table(estimator: Any, X: Any, reset: bool) -> Any:
     """Return X as an array of numbers, as a sparse matrix, or as a `Frame`.
 
     With `reset`, the number and names of the columns are what the estimator expects from then on.
     """
-    if is_frame(X) and getattr(estimator, "finds_columns_", False) and not reset:
+    if getattr(estimator, "finds_columns_", False) and not reset:
         X = _select(estimator, X)
     frame = as_frame(X)
+    if frame is None and is_data_frame(X):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        return check_array(plain_table(X), estimator=estimator, input_name="X", **_TABLE)
     if frame is None:
         return validate_data(estimator, X, reset=reset, accept_sparse="csr", **_TABLE)
     if len(frame) == 0:
@@ -252,7 +266,7 @@ def _read_table(estimator: Any, X: Any, reset: bool) -> Any:
 def _select(estimator: Any, X: Any) -> Any:
     """Return the columns that a model needs, in the order in which it needs them."""
     names = names_of(estimator)
-    if names is None:
+    if names is None or (not isinstance(X, Frame) and not is_data_frame(X)):
         return X
     found = [str(name) for name in _column_names(X)]
     absent = [name for name in names if name not in found]
@@ -265,16 +279,11 @@ def _select(estimator: Any, X: Any) -> Any:
     _refuse_duplicated(name for name in found if name in names)
     if isinstance(X, Frame):
         return X.select(names)
-    if hasattr(X, "iloc"):
-        return X.iloc[:, [found.index(name) for name in names]]
-    return X.select(list(names))
+    return select_columns(X, [found.index(name) for name in names])
 
 
-def _column_names(X: Any) -> Iterable[Any]:
-    """Return the names of the columns of a data frame."""
-    if isinstance(X, Frame):
-        return X.names or ()
-    return getattr(X, "column_names", getattr(X, "columns", ()))  # Arrow, others
+def _column_names(X: Any) -> list[Any]:
+    return list(X.names or ()) if isinstance(X, Frame) else frames.names_of(X)
 
 
 def read_training(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, Array]:
@@ -282,11 +291,12 @@ def read_training(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, Arr
 
     With `reset`, their number and names are what the estimator expects from then on.
     """
+    X = known_frame(X)
     _refuse_duplicated(_column_names(X))
     numeric = is_regressor(estimator)
     if y is None:  # scikit-learn says what is missing
         validate_data(estimator, X, y, reset=False, skip_check_array=True)
-    table = _read_table(estimator, X, reset)
+    table = read_table(estimator, X, reset)
     try:
         target = check_y(y, _has_several_columns(y), y_numeric=numeric, estimator=estimator)
         if numeric and target.dtype.kind in "US":
@@ -305,11 +315,17 @@ def read_training(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, Arr
     return table, target
 
 
-def learn_table_encoder(estimator: Any, table: Any, weight: FloatArray) -> TableEncoder:
-    """Return how the columns of the training rows become inputs of trees."""
+def learn_table_encoder(
+    estimator: Any, table: Any, weight: FloatArray, target: Array | None = None
+) -> TableEncoder:
+    """Return how the columns of the training rows become inputs of trees; see `learn_encoder`."""
     try:
         return learn_encoder(
-            dense(table), weight, estimator.categorical_features, names_of(estimator)
+            table.tocsc() if issparse(table) else table,
+            weight,
+            estimator.categorical_features,
+            names_of(estimator),
+            target,
         )
     except MemoryError:
         raise MemoryError(
@@ -317,9 +333,13 @@ def learn_table_encoder(estimator: Any, table: Any, weight: FloatArray) -> Table
         ) from None
 
 
-def check_inputs(estimator: Any, table: Array) -> Array:
-    """Return a table of finite numbers, or raise an error."""
-    return checked_table(table, refuse=partial(refuse_not_finite, estimator)).X
+def filled(estimator: Any, inputs: Any) -> Array:
+    """Return what `read_features` returned as an array of finite numbers, or raise an error."""
+    if issparse(inputs):
+        inputs = encode(estimator, inputs)
+    if estimator.encoder_ is not None and estimator.encoder_.is_plain:
+        inputs = estimator.encoder_.encode(inputs)
+    return checked_table(inputs, refuse=partial(refuse_not_finite, estimator)).X
 
 
 def read_weights(sample_weight: Any, X: Array) -> Array:

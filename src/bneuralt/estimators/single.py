@@ -30,7 +30,7 @@ from bneuralt.estimators.parameters import (
     declared,
 )
 from bneuralt.estimators.regression import RegressorTask
-from bneuralt.estimators.rows import Rows, hold_out
+from bneuralt.estimators.rows import FEWEST_ROWS_TO_SPLIT, Rows, hold_out
 from bneuralt.estimators.scaling import fold, learn_scaling
 from bneuralt.training import EpochState, OptimizerState, TrainingSettings
 from bneuralt.training.losses import check_loss
@@ -70,8 +70,11 @@ class SingleTree(NeuralTreeEstimator):
 
     def _step(self, rows: Rows) -> Step:
         n_trees = 1 if self._is_warm_start() else self.n_init
-        n_epochs = self._n_epochs(rows) * (n_trees + (self.early_stopping == "refit"))
-        describe = partial(describe_epoch, score_name=self._score_name, n_trees=n_trees)
+        refits = self.early_stopping == "refit" and len(rows) >= FEWEST_ROWS_TO_SPLIT
+        n_epochs = self._n_epochs(rows) * (n_trees + refits)
+        describe = partial(
+            describe_epoch, score_name=self._score_name, n_trees=n_trees, refits=refits
+        )
         return Step("epoch", n_epochs, describe)
 
     def _fit_rows(self, rows: Rows, validation: Rows | None, report: Report | None) -> None:
@@ -352,7 +355,7 @@ class SingleTree(NeuralTreeEstimator):
                 "not see one: use fit, or conformal=None"
             )
         is_first = not self.__sklearn_is_fitted__()
-        rows = self._read_rows(X, y, sample_weight, is_first, classes)
+        rows = self._read_rows(X, y, sample_weight, is_first, classes, in_parts=True)
         seed, n_before, earlier, state = self._draw_seed(), 0, {}, None
         if is_first:
             # What does not vary among the first rows may do so among later ones.

@@ -45,9 +45,12 @@ def write_atomically(path: str | PathLike[str], content: str | bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         if os.path.exists(temporary):
             os.remove(temporary)
+        if isinstance(error, OSError) and error.errno is not None:
+            # The name that the user knows, instead of that of the temporary file.
+            raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
         raise
     _sync_folder(os.path.dirname(target))
 

@@ -1,7 +1,7 @@
 """Columns of any table as numbers, texts or dates.
 
-Data frames are read through the methods that their columns have, so that pandas, polars and Arrow
-need not be installed. What the values mean for a model is decided in `encoder`.
+`frames` knows the data frames of several packages. What the values mean for a model is decided in
+`encoder`.
 """
 
 from __future__ import annotations
@@ -17,13 +17,23 @@ from typing import Any
 import numpy as np
 
 from bneuralt._typing import Array, FloatArray, IntArray
+from bneuralt.arrays import is_large
+from bneuralt.tables.frames import (
+    as_array,
+    as_list,
+    columns_of,
+    has_categories,
+    is_arrow,
+    is_data_frame,
+    is_plain,
+    names_of,
+)
 from bneuralt.tables.numbers import read_numbers
 
 __all__ = [
     "Column",
     "Frame",
     "as_frame",
-    "is_frame",
     "label_of",
     "parse_dates",
     "stands_for_missing",
@@ -141,12 +151,7 @@ def label_of(value: Any) -> str:
     return str(value)
 
 
-# -- data frames --------------------------------------------------------------------------
-
-
-def is_frame(X: Any) -> bool:
-    """Return whether X is a table of named columns: of pandas, polars or Arrow, or a `Frame`."""
-    return isinstance(X, Frame) or _columns_of(X) is not None
+# -- tables -------------------------------------------------------------------------------
 
 
 def as_frame(X: Any) -> Frame | None:
@@ -167,12 +172,12 @@ def as_frame(X: Any) -> Frame | None:
     """
     if isinstance(X, Frame):
         return X
-    if _is_arrow(X):
-        return ArrowFrame.of(X)
-    found = _columns_of(X)
-    if found is not None:
-        names, columns = found
-        if columns and all(_is_plain(column) for column in columns):
+    if is_data_frame(X):
+        names, columns = names_of(X), columns_of(X)
+        plain = bool(columns) and all(is_plain(column) for column in columns)
+        if is_arrow(X) and (not plain or is_large(X.nbytes)):
+            return ArrowFrame.of(X)
+        if plain:
             return None
         whole = [_read(column, name) for column, name in zip(columns, names, strict=True)]
         return Frame(whole, [str(name) for name in names])
@@ -183,22 +188,6 @@ def as_frame(X: Any) -> Frame | None:
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "OUSMm":
         return None
     return Frame([_read_array(X[:, j], f"column {j}") for j in range(X.shape[1])])
-
-
-def _columns_of(X: Any) -> tuple[list[Any], list[Any]] | None:
-    """Return names and columns of a data frame."""
-    if hasattr(X, "iloc") and getattr(X, "ndim", 0) == 2:  # pandas
-        return list(X.columns), [X.iloc[:, j] for j in range(X.shape[1])]
-    if hasattr(X, "get_columns") and hasattr(X, "columns"):  # polars
-        return list(X.columns), list(X.get_columns())
-    if _is_arrow(X):
-        names = list(X.column_names)
-        return names, [X.column(j) for j in range(len(names))]
-    return None
-
-
-def _is_arrow(X: Any) -> bool:
-    return hasattr(X, "column_names") and hasattr(X, "column") and hasattr(X, "slice")
 
 
 class _ArrowColumns(Sequence[Column]):
@@ -248,43 +237,30 @@ class ArrowFrame(Frame):
 
 def _read_arrow(column: Any, name: Any) -> Column:
     """Read a column of an Arrow table."""
-    kind = str(column.type)
-    if kind.rstrip("0123456789") in ("double", "float", "halffloat", "int", "uint"):
-        return Column("number", column.to_numpy(zero_copy_only=False).astype(np.float64))
-    if kind in ("string", "large_string"):
-        # Different texts are few: they become Python objects, and not the texts of all rows.
-        coded = column.dictionary_encode()
-        chunks = getattr(coded, "chunks", [coded])
-        codes = [chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in chunks]
-        texts = chunks[-1].dictionary.to_pylist() if chunks else []  # all chunks have the same
-        labels = [label_of(text) for text in texts]
-        return _of_texts(np.concatenate([*codes, np.empty(0, np.int32)]), labels)
-    return _read_objects(column.to_pylist(), f"column {str(name)!r}")
-
-
-def _is_plain(column: Any) -> bool:
-    dtype = getattr(column, "dtype", None)
-    return isinstance(dtype, np.dtype) and dtype.kind in "fiuc"
+    if str(column.type) not in ("string", "large_string"):
+        return _read(column, name)
+    # Different texts are few: they become Python objects, and not the texts of all rows.
+    coded = column.dictionary_encode()
+    chunks = getattr(coded, "chunks", [coded])
+    codes = [chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in chunks]
+    texts = chunks[-1].dictionary.to_pylist() if chunks else []  # all chunks have the same
+    labels = [label_of(text) for text in texts]
+    return _of_texts(np.concatenate([*codes, np.empty(0, np.int32)]), labels)
 
 
 def _read(column: Any, name: Any) -> Column:
     """Read a column of a data frame."""
     dtype: Any = getattr(column, "dtype", None)
     place = f"column {str(name)!r}"
-    if isinstance(dtype, np.dtype):
-        return _read_array(column.to_numpy(), place)
+    values = as_array(column)
+    if values is not None:
+        return _read_array(values, place)
     if hasattr(column, "cat") and hasattr(dtype, "categories") and hasattr(column.cat, "codes"):
         texts = tuple(label_of(value) for value in dtype.categories)
         return _of_texts(column.cat.codes.to_numpy(), texts, is_category=True)
     if getattr(dtype, "kind", "") in "fiub" and hasattr(dtype, "na_value"):  # pandas, nullable
         return Column("number", column.to_numpy(dtype=np.float64, na_value=np.nan))
-    if hasattr(dtype, "is_numeric") and dtype.is_numeric():  # polars
-        values = column.to_numpy()
-        if values.dtype.kind in "fiu":
-            return Column("number", values.astype(np.float64))
-    to_list = getattr(column, "to_list", None) or column.to_pylist
-    is_category = "ategor" in str(dtype) or "Enum" in str(dtype)
-    return _read_objects(to_list(), place, is_category)
+    return _read_objects(as_list(column), place, has_categories(column))
 
 
 def _read_array(values: Array, place: str) -> Column:

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import is_large, new_table
@@ -234,7 +235,14 @@ def _listed(parts: list[str], total: int) -> str:
 
 
 def _number_column(X: Array, j: int) -> Column:
-    return Column("number", X[:, j].astype(np.float64))
+    return Column("number", _dense_columns(X, j, j + 1)[:, 0])
+
+
+def _dense_columns(X: Any, start: int, stop: int) -> FloatArray:
+    """Return columns of an array or of a sparse matrix."""
+    block = X[:, start:stop]
+    columns: FloatArray = (block.toarray() if issparse(block) else block).astype(np.float64)
+    return columns
 
 
 def _may_have_gaps(X: Array) -> bool:
@@ -305,13 +313,14 @@ def learn_encoder(
     weight: FloatArray | None = None,
     categorical_features: Any = "from_dtype",
     names: Sequence[str] | None = None,
+    target: Array | None = None,
 ) -> TableEncoder:
     """Decide how the columns of a table become the inputs of trees.
 
     Parameters
     ----------
-    X : array of numbers or Frame
-        The training rows.
+    X : array of numbers, sparse matrix or Frame
+        The training rows. A sparse matrix is read a few columns at a time; CSC is the form for it.
     weight : array of shape (n_rows,), optional
         How much each row counts; rows of weight 0 are ignored.
     categorical_features : "from_dtype", None, or a list of names, indices or bools
@@ -319,6 +328,10 @@ def learn_encoder(
         None they are errors.
     names : sequence of str, optional
         Names of the columns.
+    target : array of shape (n_rows,) or (n_rows, n_columns), optional
+        Class numbers (if integers) or values to learn. Numbers and dates that are missing without a
+        relation to it are treated as the mean; without a target, every column with gaps gets an
+        input that says where they are.
 
     Examples
     --------
@@ -330,12 +343,12 @@ def learn_encoder(
     array([[1. , 0. , 1. , 0. , 0. ],
            [1.8, 1. , 0. , 1. , 0. ]])
     """
-    weight = np.ones(len(X)) if weight is None else weight
+    weight = np.ones(X.shape[0]) if weight is None else weight
     listed = categorical_mask(categorical_features, X.shape[1], names)
     features: list[Feature]
     empty: list[int] = []
     if not isinstance(X, Frame) and not listed.any() and not _may_have_gaps(X):
-        features = [NumberFeature(mean) for mean in rounded_means(X, weight).tolist()]
+        features = [NumberFeature(mean) for mean in _means(X, weight)]
     else:
         features = []
         for j in range(X.shape[1]):
@@ -344,7 +357,7 @@ def learn_encoder(
             if listed[j] or (column.is_category and isinstance(categorical_features, str)):
                 features.append(CategoryFeature.learn(column, weight))
             else:
-                features.append(_learn_feature(column, weight, place, categorical_features))
+                features.append(_learn_feature(column, weight, target, place, categorical_features))
             if column.is_missing[weight > 0].all():
                 empty.append(j)
     encoder = TableEncoder(tuple(features), None if names is None else tuple(names))
@@ -368,20 +381,35 @@ def learn_encoder(
     return encoder
 
 
-def _learn_feature(column: Column, weight: FloatArray, place: str, wanted: Any) -> Feature:
+def _learn_feature(
+    column: Column, weight: FloatArray, target: Array | None, place: str, wanted: Any
+) -> Feature:
     if column.kind == "date":
-        return DateFeature.learn(column, weight)
+        return DateFeature.learn(column, weight, target)
     if column.kind == "number":
-        return NumberFeature.learn(column, weight)
+        return NumberFeature.learn(column, weight, target)
     if not column.texts:
-        return NumberFeature(0.0, True)
+        return NumberFeature(0.0, ignores_gaps=True)
     found = parse_dates(column.texts)
     if found is not None:
         dates = np.append(found[0], np.datetime64("NaT"))[column.values]
-        return DateFeature.learn(Column("date", dates), weight, found[1])
+        return DateFeature.learn(Column("date", dates), weight, target, found[1])
     if wanted is None:
         raise ValueError(
             f"{place} has text, such as {column.texts[0]!r:.50}, and categorical_features=None "
             "allows none: use 'from_dtype'"
         )
     return CategoryFeature.learn(column, weight)
+
+
+def _means(X: Array, weight: FloatArray) -> list[float]:
+    """Return the mean of each column, of a sparse matrix in blocks of columns."""
+    if not issparse(X):
+        return list(rounded_means(X, weight).tolist())
+    means: list[float] = []
+    width = max(1, 1_000_000 // max(1, X.shape[0]))
+    used = weight > 0
+    for start in range(0, X.shape[1], width):
+        block = _dense_columns(X, start, start + width)
+        means += rounded_means(block[used], weight[used]).tolist()
+    return means

@@ -16,6 +16,7 @@ import numpy as np
 
 from bneuralt._typing import Array, FloatArray
 from bneuralt.tables.columns import Column, parse_dates, stands_for_missing
+from bneuralt.tables.gaps import gaps_tell
 from bneuralt.tables.numbers import read_numbers
 
 __all__ = ["MOST_CATEGORIES", "CategoryFeature", "DateFeature", "Feature", "NumberFeature"]
@@ -40,27 +41,31 @@ class ColumnError(ValueError):
 
 @dataclass(frozen=True)
 class NumberFeature:
-    """A column of numbers; with gaps in training, a second input says what is missing.
+    """A column of numbers; if gaps say something, a second input says what is missing.
 
     Attributes
     ----------
     mean : float or None
         Mean of the training rows, which stands for missing values; None if it is not known.
     has_gaps : bool
-        Whether values were missing in training.
+        Whether values were missing in training, and an input says where.
+    ignores_gaps : bool
+        Whether values were missing in training, without a relation to the target.
     """
 
     kind: ClassVar[str] = "number"
     mean: float | None
     has_gaps: bool = False
+    ignores_gaps: bool = False
 
     @classmethod
-    def learn(cls, column: Column, weight: FloatArray) -> NumberFeature:
+    def learn(
+        cls, column: Column, weight: FloatArray, target: Array | None = None
+    ) -> NumberFeature:
         """Describe a column of training rows."""
-        gaps = column.is_missing
-        known = ~gaps & (weight > 0)
+        known = ~column.is_missing & (weight > 0)
         mean = rounded_mean(column.values[known], weight[known])
-        return cls(mean, bool(np.any(gaps & (weight > 0))))
+        return cls(mean, *_learn_gaps(column.is_missing, weight, target))
 
     @property
     def n_columns(self) -> int:
@@ -87,7 +92,7 @@ class NumberFeature:
         out[:, 0] = values
         if n_gaps and self.mean is None:
             raise ColumnError(f"has {n_gaps} missing values, and its mean in training is not known")
-        if n_gaps and not self.has_gaps:
+        if n_gaps and not self.has_gaps and not self.ignores_gaps:
             report("missing", n_gaps, "")
         if n_gaps:
             out[gaps, 0] = self.mean
@@ -96,15 +101,27 @@ class NumberFeature:
 
     def to_plain(self) -> Any:
         """Return the description as JSON has it: the mean alone if there were no gaps."""
-        return {"kind": self.kind, "mean": self.mean} if self.has_gaps else self.mean
+        if not self.has_gaps and not self.ignores_gaps:
+            return self.mean
+        return {"kind": self.kind, "mean": self.mean, **_ignored(self.ignores_gaps)}
 
     @classmethod
     def from_plain(cls, data: Any) -> NumberFeature:
         """Read what `to_plain` returned."""
         if isinstance(data, dict):
+            ignores_gaps = _ignores_gaps(data)
             _check_keys(data, "kind", "mean")
-            return cls(_number(data["mean"], "mean"), True)
+            return cls(_number(data["mean"], "mean"), not ignores_gaps, ignores_gaps)
         return cls(None if data is None else _number(data, "mean"))
+
+
+def _learn_gaps(gaps: Array, weight: FloatArray, target: Array | None) -> tuple[bool, bool]:
+    """Return whether there are gaps that get an input, and whether there are some that do not."""
+    used = weight > 0
+    if not np.any(gaps & used):
+        return False, False
+    tell = target is None or gaps_tell(gaps[used], target[used], weight[used])
+    return tell, not tell
 
 
 def rounded_mean(values: FloatArray, weight: FloatArray) -> float:
@@ -305,9 +322,11 @@ class DateFeature:
     means : tuple of float
         Their means.
     has_gaps : bool
-        Whether values were missing in training.
+        Whether values were missing in training, and an input says where.
     day_first : bool
         Whether texts such as 1/2/2024 have the day before the month.
+    ignores_gaps : bool
+        Whether values were missing in training, without a relation to the target.
     """
 
     kind: ClassVar[str] = "date"
@@ -315,16 +334,23 @@ class DateFeature:
     means: tuple[float, ...]
     has_gaps: bool = False
     day_first: bool = False
+    ignores_gaps: bool = False
 
     @classmethod
-    def learn(cls, column: Column, weight: FloatArray, day_first: bool = False) -> DateFeature:
+    def learn(
+        cls,
+        column: Column,
+        weight: FloatArray,
+        target: Array | None = None,
+        day_first: bool = False,
+    ) -> DateFeature:
         """Describe a column of training rows."""
-        gaps = column.is_missing
-        known = ~gaps & (weight > 0)
+        known = ~column.is_missing & (weight > 0)
         values = {name: part(column.values[known]) for name, part in _PARTS.items()}
         parts = tuple(name for name, v in values.items() if v.size and v.min() < v.max())
         means = tuple(rounded_mean(values[name].astype(float), weight[known]) for name in parts)
-        return cls(parts, means, bool(np.any(gaps & (weight > 0))), day_first)
+        has_gaps, ignores_gaps = _learn_gaps(column.is_missing, weight, target)
+        return cls(parts, means, has_gaps, day_first, ignores_gaps)
 
     @property
     def n_columns(self) -> int:
@@ -341,7 +367,7 @@ class DateFeature:
         column = self._as_dates(column)
         gaps = column.is_missing
         n_gaps = int(np.count_nonzero(gaps))
-        if n_gaps and not self.has_gaps:
+        if n_gaps and not self.has_gaps and not self.ignores_gaps:
             report("missing", n_gaps, "")
         for i, (part, mean) in enumerate(zip(self.parts, self.means, strict=True)):
             out[:, i] = np.where(gaps, mean, _PARTS[part](column.values))
@@ -373,11 +399,13 @@ class DateFeature:
             "means": list(self.means),
             "has_gaps": self.has_gaps,
             "day_first": self.day_first,
+            **_ignored(self.ignores_gaps),
         }
 
     @classmethod
     def from_plain(cls, data: Any) -> DateFeature:
         """Read what `to_plain` returned."""
+        ignores_gaps = _ignores_gaps(data)
         _check_keys(data, "kind", "parts", "means", "has_gaps", "day_first")
         parts = _texts(data["parts"], "parts")
         if not set(parts) <= _PARTS.keys() or len(set(parts)) < len(parts):
@@ -387,7 +415,7 @@ class DateFeature:
         if type(data["has_gaps"]) is not bool or type(data["day_first"]) is not bool:
             raise ValueError('"has_gaps" or "day_first" is not true or false')
         means = tuple(_number(mean, "means") for mean in data["means"])
-        return cls(parts, means, data["has_gaps"], data["day_first"])
+        return cls(parts, means, data["has_gaps"], data["day_first"], ignores_gaps)
 
 
 Feature = NumberFeature | CategoryFeature | DateFeature
@@ -397,8 +425,20 @@ Feature = NumberFeature | CategoryFeature | DateFeature
 
 
 def _check_keys(data: dict[str, Any], *expected: str) -> None:
-    if data.keys() != set(expected):
+    if data.keys() - {"ignores_gaps"} != set(expected):
         raise ValueError(f"its keys must be {', '.join(expected)}")
+
+
+def _ignored(ignores_gaps: bool) -> dict[str, bool]:
+    """Return the entry of a description that is there only if it is true."""
+    return {"ignores_gaps": True} if ignores_gaps else {}
+
+
+def _ignores_gaps(data: dict[str, Any]) -> bool:
+    ignores_gaps = data.get("ignores_gaps", False)
+    if type(ignores_gaps) is not bool:
+        raise ValueError('"ignores_gaps" is not true or false')
+    return ignores_gaps
 
 
 def _number(value: Any, key: str) -> float:
