@@ -82,6 +82,7 @@ def measure(name: str, folder: str, options: argparse.Namespace) -> tuple[str, f
     call += ["--source", options.source, "--limit", str(options.limit)]
     done = subprocess.run(call, check=True, stdout=subprocess.PIPE, text=True)
     result = json.loads(done.stdout)
+    print(name, result, file=sys.stderr, flush=True)
     return name, result["seconds"], result["peak"] / MB, result["score"]
 
 

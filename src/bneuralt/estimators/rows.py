@@ -160,9 +160,10 @@ class Rows:
 
     def with_mean_weight_one(self) -> Rows:
         """Return the rows with their weights in the same proportions, and of mean 1."""
-        same = np.ptp(self.weight) == 0.0  # then rounding must not turn 1 into another number
-        weight = np.ones(len(self)) if same else self.weight / self.weight.mean()
-        return replace(self, weight=weight)
+        if np.ptp(self.weight) > 0.0:
+            return replace(self, weight=self.weight / self.weight.mean())
+        # Rounding must not turn 1 into another number, nor trees of a forest each have a copy.
+        return self if self.weight[0] == 1.0 else replace(self, weight=np.ones(len(self)))
 
 
 # -- reading what a user gives ------------------------------------------------------------
@@ -450,6 +451,8 @@ def canonical_rows(X: Array, y: Array, weight: Array) -> Rows:
     [(1.0, 2.0), (2.0, 1.0)]
     """
     if is_large(X.nbytes):
+        if np.ptp(weight) == 0.0:  # one number instead of one for each row
+            weight = np.broadcast_to(weight[0], weight.shape)
         return Rows(X, y, weight).used()
     if not weight.all():
         used = np.flatnonzero(weight)
