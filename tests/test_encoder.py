@@ -280,6 +280,38 @@ def test_sparse_matrices_give_what_dense_ones_give(make):
     np.testing.assert_array_equal(reg.predict(make(X)), again.predict(X))
 
 
+@pytest.mark.parametrize(("values", "dtype"), [([1, 200], "uint8"), ([0.5, -3], "float32")])
+def test_sparse_tables_are_stored_in_the_smallest_type(values, dtype):
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((3000, 40), density=0.1, rng=rng, format="csr")
+    X.data = rng.choice(np.array(values, dtype=float), X.nnz)
+    y = np.asarray(X[:, :4].sum(axis=1)).ravel()
+    model = BNeuralTRegressor(**SMALL)
+    rows = model._read_rows(X, y, None, reset=True)
+    assert rows.table.dtype == dtype
+    np.testing.assert_allclose(rows.table[:, :4].sum(axis=1, dtype=float), rows.y)
+    np.testing.assert_array_equal(model.fit(X, y).predict(X), model.predict(X.toarray()))
+
+
+def test_sparse_tables_with_copies_gaps_and_weights_are_learnt_like_dense_ones():
+    rng = np.random.default_rng(1)
+    X = np.where(rng.random((400, 5)) < 0.3, rng.normal(size=(400, 5)), 0.0)
+    X = X[rng.integers(0, 300, 400)]
+    y, weight = X[:, 0] - X[:, 1], rng.integers(0, 3, 400)
+    gappy = X.copy()
+    gappy[::7, 2] = np.nan
+    for table in (X, gappy):
+        expected = BNeuralTRegressor(**SMALL).fit(table, y, sample_weight=weight)
+        found = BNeuralTRegressor(**SMALL).fit(sparse.csr_array(table), y, sample_weight=weight)
+        np.testing.assert_array_equal(found.predict(table), expected.predict(table))
+    summed = sparse.csr_array((np.ones(6), [0, 0, 1, 0, 1, 1], [0, 3, 6]), shape=(2, 2))
+    assert not summed.has_canonical_format
+    reg = BNeuralTRegressor(**SMALL).fit(summed, [0.0, 1.0])
+    np.testing.assert_array_equal(reg.predict(summed), reg.predict([[2.0, 1.0], [1.0, 2.0]]))
+    with pytest.raises(ValueError, match="contains infinity: row 0, column 1"):
+        reg.fit(sparse.csr_array([[0.0, np.inf], [1.0, 0.0]]), [0.0, 1.0])
+
+
 def test_partial_fit_and_warm_start_keep_the_encoder():
     frame, y = people()
     clf = BNeuralTClassifier(**SMALL)

@@ -117,7 +117,10 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
         if reset:
             self.encoder_ = learn_table_encoder(self, X, weight, None if in_parts else target)
             self._feature_signs()
-        return self._weigh(canonical_rows(self._inputs(X), target, weight))
+        is_plain = self.encoder_ is None or self.encoder_.is_plain
+        if not (issparse(X) and is_plain and np.isfinite(X.data).all()):
+            X = self._inputs(X)
+        return self._weigh(canonical_rows(X, target, weight))
 
     def _inputs(self, table: Any) -> Array:
         """Return the inputs of the trees, without gaps."""

@@ -201,11 +201,14 @@ def blocks(X: Any, n_rows: int = 4096) -> Iterator[Any]:
         yield X[start : start + n_rows]
 
 
-def dense(table: Any) -> Any:
-    """Return a table as it is, and a sparse matrix as an array, filled block by block."""
+def dense(table: Any, dtype: Any = None) -> Any:
+    """Return a table as it is, and a sparse matrix as an array, filled block by block.
+
+    By default the array is of the smallest type that holds the values exactly.
+    """
     if not issparse(table):
         return table
-    filled, start = np.empty(table.shape, dtype=_smallest_dtype(table.data)), 0
+    filled, start = np.empty(table.shape, dtype=dtype or _smallest_dtype(table.data)), 0
     for block in blocks(table):
         filled[start : start + block.shape[0]] = block.toarray()
         start += block.shape[0]
@@ -251,7 +254,11 @@ def read_table(estimator: Any, X: Any, reset: bool) -> Any:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return check_array(plain_table(X), estimator=estimator, input_name="X", **_TABLE)
     if frame is None:
-        return validate_data(estimator, X, reset=reset, accept_sparse="csr", **_TABLE)
+        table = validate_data(estimator, X, reset=reset, accept_sparse="csr", **_TABLE)
+        if issparse(table) and not table.has_canonical_format:
+            table = table.copy()
+            table.sum_duplicates()
+        return table
     if len(frame) == 0:
         raise ValueError("X has no rows: at least one is needed")
     if isinstance(X, Frame):
@@ -437,11 +444,12 @@ def _refuse_duplicated(names: Iterable[Any]) -> None:
 # -- the same rows, however they came -----------------------------------------------------
 
 
-def canonical_rows(X: Array, y: Array, weight: Array) -> Rows:
+def canonical_rows(X: Any, y: Array, weight: Array) -> Rows:
     """Drop rows of weight 0, merge identical rows, and sort by a hash of the content.
 
-    A large table (`bneuralt.arrays.is_large`) stays as it is: identical rows are not merged, and
-    the order of the rows matters.
+    X is an array, or a sparse matrix, which becomes one in the order of the result. A large table
+    (`bneuralt.arrays.is_large`) stays as it is: identical rows are not merged, and the order of the
+    rows matters.
 
     Examples
     --------
@@ -450,27 +458,44 @@ def canonical_rows(X: Array, y: Array, weight: Array) -> Rows:
     >>> sorted(zip(rows.X[:, 0].tolist(), rows.weight.tolist()))
     [(1.0, 2.0), (2.0, 1.0)]
     """
-    if is_large(X.nbytes):
+    if not issparse(X) and is_large(X.nbytes):
         if np.ptp(weight) == 0.0:  # one number instead of one for each row
             weight = np.broadcast_to(weight[0], weight.shape)
         return Rows(X, y, weight).used()
     if not weight.all():
         used = np.flatnonzero(weight)
-        X, y, weight = X.take(used, axis=0), y[used], weight[used]
-    identity = _hash_rows(X, y)
+        X, y, weight = _take(X, used), y[used], weight[used]
+    identity = _hash_sparse_rows(X, y) if issparse(X) else _hash_rows(X, y)
     order = np.argsort(identity, kind="stable")
     is_copy = identity[order[1:]] == identity[order[:-1]]
     if is_copy.any():
         later, earlier = order[1:][is_copy], order[:-1][is_copy]
-        if not (np.all(y[later] == y[earlier]) and np.all(X[later] == X[earlier])):
-            identity = _rank_by_content(X, y)  # different rows with the same hash
+        if not (np.all(y[later] == y[earlier]) and _are_equal(X[later], X[earlier])):
+            identity = _rank_by_content(dense(X), y)  # different rows with the same hash
         order = np.lexsort((weight, identity))  # by weight too, so that sums round the same
         is_copy = identity[order[1:]] == identity[order[:-1]]
     first = np.flatnonzero(np.append(True, ~is_copy))
     index, total = order[first], np.add.reduceat(weight[order], first)
     # Keep the number of updates proportional to the original number of rows.
     times = int(min(total.mean() + 0.5, MOST_ROWS_TO_COPY / total.size))
-    return Rows(X.take(index, axis=0), y[index], total, times=max(1, times))
+    return Rows(dense(_take(X, index)), y[index], total, times=max(1, times))
+
+
+def _take(X: Any, index: IntArray) -> Any:
+    return X[index] if issparse(X) else X.take(index, axis=0)  # faster than indexing
+
+
+def _are_equal(X: Any, Z: Any) -> bool:
+    """Return whether two tables of one shape have the same values."""
+    return (X != Z).nnz == 0 if issparse(X) else bool(np.all(X == Z))
+
+
+def _hash_sparse_rows(X: Any, y: Array) -> Array:
+    """Return the hash of each row, as of the array that the matrix would be."""
+    dtype, n_rows = _smallest_dtype(X.data), 4096
+    parts = zip(blocks(X, n_rows), range(0, X.shape[0], n_rows), strict=True)
+    hashes = [_hash_rows(dense(part, dtype), y[at : at + n_rows]) for part, at in parts]
+    return np.concatenate(hashes)
 
 
 def _hash_rows(X: Array, y: Array) -> Array:
