@@ -128,20 +128,16 @@ ForwardProblem shares_of_blocks(const ShareTask<T>& task, const Hooks& hooks) {
                                       cells);
             }
             T* out = task.out + row * task.n_cells;
-            bool finite = true;
             for (int r = 0; r < count; ++r)
-                for (size_t c = 0; c < n_cells; ++c) {
-                    const T share = cells[c * R + r];
-                    finite &= share * T(0) == T(0);
-                    out[r * n_cells + c] = share;
-                }
-            return finite;
+                for (size_t c = 0; c < n_cells; ++c) out[r * n_cells + c] = cells[c * R + r];
+            return all_finite(cells, task.n_cells * R);
         });
 }
 
 template <class T>
 ForwardProblem shares(const ShareTask<T>& task, const Hooks& hooks) {
-    constexpr int R = 8 * Simd<T>::lanes;
+    // half of what forward takes: there are two numbers for each node, and cells
+    constexpr int R = 4 * Simd<T>::lanes;
     if (task.table.n_rows == 0) return {};
     if (task.table.n_rows > R / 2) return shares_of_blocks<T, R>(task, hooks);
     return shares_of_blocks<T, 16>(task, hooks);
