@@ -137,7 +137,7 @@ ForwardProblem shares_of_blocks(const ShareTask<T>& task, const Hooks& hooks) {
 template <class T>
 ForwardProblem shares(const ShareTask<T>& task, const Hooks& hooks) {
     // half of what forward takes: there are two numbers for each node, and cells
-    constexpr int R = 4 * Simd<T>::lanes;
+    constexpr int R = std::max(16, 4 * Simd<T>::lanes);
     if (task.table.n_rows == 0) return {};
     if (task.table.n_rows > R / 2) return shares_of_blocks<T, R>(task, hooks);
     return shares_of_blocks<T, 16>(task, hooks);

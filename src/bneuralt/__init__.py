@@ -25,6 +25,7 @@ _WHERE = {
     "BNeuralForestRegressor": "estimators",
     "load_model": "estimators",
     "check_monotonic": "estimators",
+    "explain": "explaining",
     "simplify": "explaining",
     "saturated_nodes": "explaining",
     "load_dataset": "datasets",

@@ -9,6 +9,8 @@ output and its value for the baseline.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -19,7 +21,15 @@ from bneuralt.tree.neural_tree import NeuralTree
 from bneuralt.tree.outputs import OutputOverflow
 from bneuralt.tree.walk import outputs_above, sum_up
 
-__all__ = ["METHODS", "SUMS", "contributions", "jacobian", "summed_contributions"]
+__all__ = [
+    "METHODS",
+    "SUMS",
+    "checked_baseline",
+    "contributions",
+    "feature_contributions",
+    "jacobian",
+    "summed_contributions",
+]
 
 METHODS = ("rescale", "integrated_gradients")
 SUMS = ("leaf", "input", "node", "output")
@@ -73,23 +83,55 @@ def contributions(
     """
     if by not in SUMS:
         raise ValueError(f"by={by!r} must be one of {', '.join(map(repr, SUMS))}")
-    k, n_leaves = tree.n_outputs, tree.n_leaves
-    output = outputs_above(tree.parent)[tree.leaf_parent]
-    cells, n_cells = np.arange(n_leaves), n_leaves
     if by == "input":
-        cells, n_cells = tree.leaf_input * k + output, tree.n_inputs * k
-    elif by == "output":
-        cells, n_cells = output, k
+        inputs, n = np.arange(tree.n_inputs), tree.n_inputs
+        return feature_contributions(
+            tree, X, baseline, inputs, n, method=method, n_steps=n_steps, n_threads=n_threads
+        )
+    cells: IntArray = np.arange(tree.n_leaves)
+    n_cells = tree.n_leaves
+    if by == "output":
+        cells, n_cells = outputs_above(tree.parent)[tree.leaf_parent], tree.n_outputs
     elif by == "node":
         cells, n_cells = tree.leaf_parent, tree.parent.size
     sums = summed_contributions(
         tree, X, baseline, cells, n_cells, method=method, n_steps=n_steps, n_threads=n_threads
     )
-    if by == "input":
-        return sums.reshape(len(sums), tree.n_inputs, k)
     if by == "node":  # each node with all below it
         return np.ascontiguousarray(sum_up(tree.parent, sums.T).T)
     return sums
+
+
+def feature_contributions(
+    tree: NeuralTree,
+    X: ArrayLike,
+    baseline: ArrayLike,
+    feature: IntArray,
+    n_features: int,
+    **options: Any,
+) -> FloatArray:
+    """Compute the contributions of features, each being one or several inputs.
+
+    Parameters
+    ----------
+    tree : NeuralTree
+    X : array of shape (n_rows, n_inputs)
+    baseline : float or array of shape (n_inputs,)
+    feature : int array of shape (n_inputs,)
+        The feature to which each input belongs.
+    n_features : int
+    **options
+        See `contributions`.
+
+    Returns
+    -------
+    array of shape (n_rows, n_features, n_outputs)
+    """
+    k = tree.n_outputs
+    output = outputs_above(tree.parent)[tree.leaf_parent]
+    cells = np.asarray(feature)[tree.leaf_input] * k + output
+    sums = summed_contributions(tree, X, baseline, cells, n_features * k, **options)
+    return sums.reshape(len(sums), n_features, k)
 
 
 def summed_contributions(
