@@ -25,6 +25,7 @@ _WHERE = {
     "BNeuralForestRegressor": "estimators",
     "load_model": "estimators",
     "check_monotonic": "estimators",
+    "compact": "explaining",
     "explain": "explaining",
     "simplify": "explaining",
     "saturated_nodes": "explaining",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,13 +13,12 @@ from bneuralt._typing import FloatArray
 from bneuralt.arrays import CheckedTable
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling
-from bneuralt.pruning import PruningPath, prune
-from bneuralt.pruning.path import fewest_weights
+from bneuralt.pruning import fewest_bytes, fewest_weights, prune
 from bneuralt.training import TrainingJob, train_many
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.monotonic import Signs, node_signs
 
-__all__ = ["check_budget", "pruned", "pruning_path", "with_tree"]
+__all__ = ["check_budget", "smaller_models"]
 
 #: Training after each step: epochs as a share of those of a fit, and the learning rate likewise.
 REFIT_EPOCHS, REFIT_RATE = 0.1, 0.5
@@ -26,56 +26,29 @@ REFIT_EPOCHS, REFIT_RATE = 0.1, 0.5
 LAST_EPOCHS, LAST_RATE = 0.5, 0.5
 
 
-def check_budget(name: str, wanted: int, n_outputs: int) -> None:
-    """Refuse a number of weights that is too small for a tree with so many outputs."""
-    fewest = fewest_weights(n_outputs)
+def check_budget(name: str, wanted: int, n_outputs: int, in_bytes: bool = False) -> None:
+    """Refuse a size that is too small for a tree with so many outputs."""
+    fewest = fewest_bytes(n_outputs) if in_bytes else fewest_weights(n_outputs)
     if wanted < fewest:
         raise ValueError(
             f"{name}={wanted} is too small: a tree with {n_outputs} "
-            f"output{'' if n_outputs == 1 else 's'} has at least {fewest} weights, a bias and a "
-            "leaf for each"
+            f"output{'' if n_outputs == 1 else 's'} has at least {fewest} "
+            f"{'bytes' if in_bytes else 'weights'}, a bias and a leaf for each"
         )
 
 
-def pruned(model: Any, rows: Rows, n_weights: int) -> Any:
-    """Return a copy of an estimator of one tree with at most so many weights.
-
-    Parameters
-    ----------
-    model : estimator of one tree
-    rows : Rows
-        Its training rows.
-    n_weights : int
-    """
-    if model.tree_.n_parameters <= n_weights:
-        return model
-    work, path = pruning_path(model, rows, n_weights)
-    return with_tree(work, path.trees[-1])
-
-
-def pruning_path(
-    model: Any, rows: Rows, n_weights: int, sizes: tuple[int, ...] = (), **options: Any
-) -> tuple[Any, PruningPath]:
-    """Make the tree of an estimator smaller and smaller.
+def smaller_models(model: Any, rows: Rows, sizes: Sequence[int], **options: Any) -> list[Any]:
+    """Return copies of an estimator of one tree, with fewer and fewer weights.
 
     Parameters
     ----------
     model : estimator of one tree
     rows : Rows
         Training rows.
-    n_weights : int
-        The last size.
-    sizes : tuple of int
-        Sizes at which a well-trained tree is wanted.
+    sizes : sequence of int
+        Sizes that are wanted, from large to small.
     **options
         Of `bneuralt.pruning.prune`.
-
-    Returns
-    -------
-    model : estimator
-        A copy with the scaling of these rows.
-    path : PruningPath
-        Of trees for scaled inputs; `with_tree` makes an estimator of one.
     """
     work = copy.copy(model)
     work._learn_scaling(rows, constant=1.0)
@@ -111,21 +84,11 @@ def pruning_path(
         return result.tree.astype(np.float64)
 
     compensates = input_signs is None  # what makes up for a removal may have any sign
-    path = prune(
-        tree,
-        X,
-        loss,
-        rows.weight,
-        refit,
-        n_weights,
-        sizes=sizes,
-        compensates=compensates,
-        **options,
-    )
-    return work, path
+    trees = prune(tree, X, loss, rows.weight, refit, sizes, compensates=compensates, **options)
+    return [_with_tree(work, smaller) for smaller in trees]
 
 
-def with_tree(work: Any, tree: NeuralTree) -> Any:
+def _with_tree(work: Any, tree: NeuralTree) -> Any:
     """Return a copy of an estimator that has this tree for scaled inputs."""
     model = copy.copy(work)
     model._trained_tree = tree.astype(work.tree_.dtype)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from bneuralt.explaining.explanation import Explanation
 
-__all__ = ["plot_explanation"]
+__all__ = ["current_axes", "plot_explanation"]
 
 KINDS = ("bar", "waterfall", "beeswarm")
 UP, DOWN, TOTAL = "#c8553d", "#2f6690", "#55606e"
@@ -36,7 +36,7 @@ def plot_explanation(
     if row is not None and not 0 <= row < len(explanation):
         raise IndexError(f"row={row} must be 0 to {len(explanation) - 1}")
     if ax is None:
-        ax = _current_axes()
+        ax = current_axes()
     if kind == "waterfall":
         _waterfall(explanation, row or 0, output, max_features, ax)
     elif kind == "beeswarm":
@@ -48,7 +48,8 @@ def plot_explanation(
     return ax
 
 
-def _current_axes() -> Any:
+def current_axes() -> Any:
+    """Return the current axes of matplotlib."""
     try:
         import matplotlib.pyplot as plt
     except ModuleNotFoundError:

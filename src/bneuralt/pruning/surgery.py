@@ -27,7 +27,7 @@ __all__ = ["RULES", "operate"]
 RULES = ("surgeon", "magnitude")
 
 #: Added to the diagonal of the Gauss-Newton matrix, as a share of its mean.
-DAMPING = 1e-3
+DAMPING = 1e-2
 
 
 @dataclass(frozen=True)
