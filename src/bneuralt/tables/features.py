@@ -125,22 +125,22 @@ def _learn_gaps(gaps: Array, weight: FloatArray, target: Array | None) -> tuple[
 
 
 def rounded_mean(values: FloatArray, weight: FloatArray) -> float:
-    """Return the mean of one column; see `rounded_means`."""
+    """Return the mean of one column; see `means_and_ranges`."""
     if values.size == 0 or np.isinf(values).any():
         return 0.0
-    return float(rounded_means(values[:, np.newaxis], weight)[0])
+    return float(means_and_ranges(values[:, np.newaxis], weight)[0][0])
 
 
-def rounded_means(X: Array, weight: FloatArray) -> FloatArray:
-    """Return the mean of each column, rounded to a millionth of its spread.
+def means_and_ranges(X: Array, weight: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the mean of each column, rounded to a millionth of its spread, minimum and maximum.
 
-    So it does not depend on the order of the rows, by which sums differ in their last digits. Rows
-    of weight 0 are ignored. X is gone through in blocks of rows, as it may be large.
+    So the mean does not depend on the order of the rows, by which sums differ in their last digits.
+    Rows of weight 0 are ignored. X is gone through in blocks of rows, as it may be large.
 
     Examples
     --------
-    >>> rounded_means(np.array([[0.1], [0.2], [0.3]]), np.ones(3))
-    array([0.2])
+    >>> means_and_ranges(np.array([[0.1], [0.2], [0.3]]), np.ones(3))
+    (array([0.2]), array([0.1]), array([0.3]))
     """
 
     def blocks() -> Iterator[tuple[FloatArray, FloatArray]]:
@@ -165,7 +165,7 @@ def rounded_means(X: Array, weight: FloatArray) -> FloatArray:
         fine = np.round(mean / step) / np.round(1 / step)
         rounded = np.where(step >= 1, np.round(mean / step) * step, fine)
     means: FloatArray = np.where(usable, np.where(np.isfinite(rounded), rounded, mean), low)
-    return means
+    return means, low, high
 
 
 @dataclass(frozen=True)
