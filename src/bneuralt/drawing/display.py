@@ -153,7 +153,7 @@ class TreeDisplay:
 
         require_matplotlib("plot_tree")
         self.ax_ = new_axes(self.scene) if ax is None else ax
-        self.figure_ = self.ax_.figure
+        self.figure_: Any = self.ax_.figure
         draw_scene(self.scene, self.ax_, self.theme)
         return self
 

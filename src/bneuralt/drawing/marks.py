@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bneuralt._typing import Array, FloatArray
-from bneuralt.drawing.labels import activation_curve, activation_name, outcome, sign_role
+from bneuralt.drawing.labels import activation_curve, activation_name, outcome
 from bneuralt.drawing.outline import NODE, ROOT, TERM, Outline
 from bneuralt.drawing.scene import Curves, Dots, Line, Mark, Scene, Text, fitted, text_width
 from bneuralt.drawing.view import ExampleView, TreeView
@@ -54,7 +54,7 @@ def prominence(drawing: Drawing) -> FloatArray:
 def edge_roles(drawing: Drawing) -> Array:
     """Return the role of the colour of the edge above each item."""
     outline, view = drawing.outline, drawing.view
-    roles = np.array(["positive", "negative"], dtype=object)[(outline.strength < 0).astype(int)]
+    roles: Array = np.where(outline.strength < 0, "negative", "positive").astype(object)
     if drawing.example is None:
         terms = np.flatnonzero(outline.kind == TERM)
         roles[terms[~view.term_has_sign[outline.index[terms]]]] = "mixed"

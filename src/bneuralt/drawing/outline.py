@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bneuralt._typing import FloatArray, IntArray
+from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.drawing.view import ExampleView, TreeView
 from bneuralt.tree.walk import sum_up
 
@@ -56,7 +56,7 @@ class Outline:
     main_features: dict[int, list[int]]
 
     @property
-    def has_children(self) -> IntArray:
+    def has_children(self) -> Array:
         """Whether each item has others below it."""
         above = self.parent[self.parent >= 0]
         return np.isin(np.arange(self.kind.size), above)
@@ -126,10 +126,9 @@ def outline_of(view: TreeView, example: ExampleView | None, most: int | None) ->
         if hidden := int(term_start[node + 1] - term_start[node] - terms.size):
             below.append((REST, node, place, depth + 1, 0.0, hidden))
         pending += below[::-1]
-    columns = list(zip(*items, strict=True))
-    kind, index, parent, depth, strength, n_hidden = (np.array(column) for column in columns)
-    features = _main_features(view, kind, index, node_strength, term_strength)
-    return Outline(kind, index, parent, depth, strength.astype(np.float64), n_hidden, features)
+    arrays = [np.array(column) for column in zip(*items, strict=True)]
+    features = _main_features(view, arrays[0], arrays[1], node_strength, term_strength)
+    return Outline(arrays[0], arrays[1], arrays[2], arrays[3], arrays[4], arrays[5], features)
 
 
 def _main_features(

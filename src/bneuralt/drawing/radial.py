@@ -153,7 +153,8 @@ class _Radial:
         if self.is_labelled:
             rest = self.r - turn_r
             curve += [_polar(turn_r + share * rest, self.angle) for share in (1 / 3, 2 / 3, 1)]
-        return np.stack(curve, axis=1) + self.center
+        points: FloatArray = np.stack(curve, axis=1) + self.center
+        return points
 
     def _labels(self) -> list[tuple[int, tuple[Text | None, Text], float]]:
         """Return number and name of terms and of what is hidden, yet to be placed."""

@@ -211,7 +211,8 @@ class TreeView:
         tree = self.tree
         key = tree.leaf_parent.astype(np.int64) * tree.n_inputs + tree.leaf_input
         unique, place = np.unique(key, return_inverse=True)
-        weight = np.bincount(place, tree.leaf_weight.astype(np.float64), minlength=unique.size)
+        weight = np.zeros(unique.size)
+        np.add.at(weight, place, tree.leaf_weight)
         node: IntArray = unique // tree.n_inputs
         position: IntArray = unique % tree.n_inputs
         return node, position, weight
@@ -486,6 +487,8 @@ def _output_names(member: Any, tree: NeuralTree, given: Sequence[object] | None)
         given = getattr(member, "classes_", None)
     if given is None and member is not None and member._is_quantile():
         given = [f"{quantile:g} quantile" for quantile in member._quantiles()]
+    if given is None and member is not None and member._is_poisson():
+        given = ["log y"] if k == 1 else [f"log y{i}" for i in range(k)]
     if given is None:
         few = "class {}" if member is None else "y{}"
         given = ["y"] if k == 1 else [few.format(i) for i in range(k)]
