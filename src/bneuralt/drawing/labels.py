@@ -41,8 +41,12 @@ def unsigned(value: float) -> str:
     value = float(value)
     size = abs(value)
     if size == 0 or 0.001 <= size < 99999.5:
-        digits = 0 if size >= 1000 else 3 if size == 0 else max(0, 2 - int(np.floor(np.log10(size))))
-        text = f"{round(value, digits) if size < 1000 else float(f'{value:.3g}'):.{min(digits, 4)}f}"
+        digits = (
+            0 if size >= 1000 else 3 if size == 0 else max(0, 2 - int(np.floor(np.log10(size))))
+        )
+        text = (
+            f"{round(value, digits) if size < 1000 else float(f'{value:.3g}'):.{min(digits, 4)}f}"
+        )
         if "." in text:
             text = text.rstrip("0").rstrip(".")
     else:

@@ -159,7 +159,7 @@ class Scene:
 
 # Widths of characters in units of the font size: those of DejaVu Sans, which is wider than the
 # fonts of most systems.
-_NARROW = dict.fromkeys("ijlI.,:;'|! ", 0.32) | dict.fromkeys("()[]{}ftrJ-\"/\\", 0.42)
+_NARROW = dict.fromkeys("ijlI.,:;'|! ", 0.32) | dict.fromkeys('()[]{}ftrJ-"/\\', 0.42)
 _WIDE = dict.fromkeys("mwMW%@—", 0.98) | dict.fromkeys("+=<>~−≤≥×·", 0.84)
 
 

@@ -1,11 +1,11 @@
-"""Draw the tree of a trained model, in text or as a picture."""
+"""Draw the tree of a trained model, in text, as a picture or as an interactive page."""
 
 from __future__ import annotations
 
 import argparse
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bneuralt.cli.errors import CommandError
 
@@ -15,13 +15,16 @@ if TYPE_CHECKING:
     from bneuralt.tree import NeuralTree
 
 PICTURES = (".svg", ".png", ".pdf")
+PAGE = ".html"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     parser.add_argument("model", metavar="MODEL.json", help="a file written by bneuralt train")
     parser.add_argument(
-        "--out", metavar="FILE", help=f"write a picture; the name must end in {', '.join(PICTURES)}"
+        "--out",
+        metavar="FILE",
+        help=f"write a picture ({', '.join(PICTURES)}) or an interactive page ({PAGE})",
     )
     parser.add_argument(
         "--tree", type=int, default=1, metavar="N", help="which tree of a forest (default 1)"
@@ -37,6 +40,9 @@ def run(args: argparse.Namespace) -> None:
     from bneuralt.drawing.terminal import draw_tree
 
     model = load_trained_model(args.model)
+    if args.out and Path(args.out).suffix.lower() == PAGE:
+        _write_page(model, args)
+        return
     trees = trees_of(model)
     if not 1 <= args.tree <= len(trees):
         raise CommandError(f"--tree {args.tree}: must be a number from 1 to {len(trees)}.")
@@ -53,6 +59,15 @@ def run(args: argparse.Namespace) -> None:
     print(drawing)
 
 
+def _write_page(model: Any, args: argparse.Namespace) -> None:
+    from bneuralt.cli.outputs import check_output
+    from bneuralt.files import write_atomically
+
+    check_output(args.out, inputs=(args.model,))
+    write_atomically(args.out, model.to_html(title=Path(args.model).stem))
+    print(f"Page written to {args.out}; open it in a browser.")
+
+
 def _write_picture(tree: NeuralTree, args: argparse.Namespace) -> None:
     from bneuralt.cli.outputs import check_output
     from bneuralt.drawing.pictures import plot_tree
@@ -60,7 +75,9 @@ def _write_picture(tree: NeuralTree, args: argparse.Namespace) -> None:
 
     ending = Path(args.out).suffix.lower()
     if ending not in PICTURES:
-        raise CommandError(f"--out {args.out}: the name must end in one of {', '.join(PICTURES)}.")
+        raise CommandError(
+            f"--out {args.out}: the name must end in one of {', '.join((*PICTURES, PAGE))}."
+        )
     check_output(args.out, inputs=(args.model,))
     figure = _new_figure()
     plot_tree(tree, figure.subplots())

@@ -30,6 +30,11 @@ export class Form {
     this.refresh();
   }
 
+  get isTypical() {
+    const typical = typicalValues({ ...this.model, examples: null });
+    return this.values.every((value, j) => value === typical[j]);
+  }
+
   get needsSearch() {
     return this.model.columns.length > FEW_FIELDS;
   }
@@ -41,7 +46,7 @@ export class Form {
   }
 
   reset() {
-    this.set(typicalValues(this.model));
+    this.set(typicalValues({ ...this.model, examples: null }));
   }
 
   change(j, value) {

@@ -4,16 +4,20 @@
 const ROW = 22, COLUMN = 168, GAP = 0.7;
 const ARC = 13, RING = 84;
 
-/** Return which items are shown, with their slots; `collapsed` has a flag for each function node. */
-function slots(tree, collapsed, gap) {
+/**
+ * Return which items are shown, with their slots; `collapsed` has a flag for each function node.
+ *
+ * `room(level)` is the width of a slot below a node of this level.
+ */
+function slots(tree, collapsed, gap, room) {
   const { nNodes, nOutputs, parent } = tree;
   const shown = new Uint8Array(tree.size), width = new Float64Array(nNodes);
   const first = new Float64Array(nNodes), slot = new Float64Array(tree.size);
   for (let i = 0; i < nNodes; i++) shown[i] = i < nOutputs || (shown[parent[i]] && !collapsed[parent[i]]) ? 1 : 0;
   for (let i = nNodes - 1; i >= 0; i--) {
     if (!shown[i]) continue;
-    if (collapsed[i]) width[i] = 1;
-    else width[i] += tree.leafStart[i + 1] - tree.leafStart[i];
+    if (collapsed[i]) width[i] = room(tree.level[i]);
+    else width[i] += room(tree.level[i] + 1) * (tree.leafStart[i + 1] - tree.leafStart[i]);
     if (i >= nOutputs) width[parent[i]] += width[i];
   }
   const next = new Float64Array(nNodes); // the next free slot below each node
@@ -34,17 +38,32 @@ function slots(tree, collapsed, gap) {
     const above = tree.leafParent[i];
     if (!shown[above] || collapsed[above]) continue;
     shown[nNodes + i] = 1;
-    slot[nNodes + i] = next[above]++ + 0.5;
+    const width = room(tree.level[above] + 1);
+    slot[nNodes + i] = next[above] + width / 2;
+    next[above] += width;
   }
   return { shown, slot, total };
 }
 
+/** Return the level of the lowest items that are not below a collapsed node. */
+function deepestShown(tree, collapsed) {
+  const open = new Uint8Array(tree.nNodes);
+  let lowest = 1;
+  for (let i = 0; i < tree.nNodes; i++) {
+    open[i] = (i < tree.nOutputs || open[tree.parent[i]]) && !collapsed[i] ? 1 : 0;
+    if (open[i]) lowest = Math.max(lowest, tree.level[i] + 1);
+  }
+  return lowest;
+}
+
 /** Return positions of the shown items, and of the root above several outputs. */
 export function layOut(tree, collapsed, kind) {
-  const gap = tree.nOutputs > 1 ? GAP : 0;
-  const { shown, slot, total } = slots(tree, collapsed, gap);
+  const gap = tree.nOutputs > 1 ? GAP : 0, offset = tree.nOutputs > 1 ? 1 : 0;
+  const lowest = deepestShown(tree, collapsed) + offset;
+  // On an inner circle, the same room for a label is a larger angle.
+  const room = (level) => (kind === "radial" ? Math.min(3, lowest / Math.max(1, level + offset)) : 1);
+  const { shown, slot, total } = slots(tree, collapsed, gap, room);
   const items = [], depth = new Int32Array(tree.size);
-  const offset = tree.nOutputs > 1 ? 1 : 0;
   let deepest = 1;
   for (let i = 0; i < tree.size; i++) {
     if (!shown[i]) continue;
@@ -70,11 +89,12 @@ export function layOut(tree, collapsed, kind) {
     }
     places.root.y = (total * ROW) / 2;
   }
+  places.outputSpacing = tree.nOutputs > 1 ? Math.hypot(x[1] - x[0], y[1] - y[0]) : Infinity;
   return places;
 }
 
-/** Return the smallest box around all items, with room for labels. */
-export function bounds(places, labelWidth) {
+/** Return the smallest box around all items. */
+export function bounds(places) {
   const box = { left: places.root.x, right: places.root.x, top: places.root.y, bottom: places.root.y };
   for (const i of places.items) {
     box.left = Math.min(box.left, places.x[i]);
@@ -82,11 +102,5 @@ export function bounds(places, labelWidth) {
     box.top = Math.min(box.top, places.y[i]);
     box.bottom = Math.max(box.bottom, places.y[i]);
   }
-  const around = places.kind === "radial" ? labelWidth : 90;
-  return {
-    left: box.left - around,
-    right: box.right + labelWidth,
-    top: box.top - (places.kind === "radial" ? labelWidth : 24),
-    bottom: box.bottom + (places.kind === "radial" ? labelWidth : 24),
-  };
+  return box;
 }

@@ -8,7 +8,7 @@ import { bounds, layOut } from "./layout.js";
 import { describe, showNode, showPrediction, showReasons, showTrees, titleOf } from "./panels.js";
 import { directions, largest, predict, voteOf } from "./prediction.js";
 import { readRows } from "./rows.js";
-import { edgeStyles, labelOf, strengths } from "./scene.js";
+import { LONGEST, edgeStyles, labelOf, strengths } from "./scene.js";
 import { Tree } from "./tree.js";
 import { View } from "./view.js";
 
@@ -46,14 +46,21 @@ function chooseTree(t) {
 function arrange(fit = false) {
   places = layOut(tree, collapsed, layout);
   view.resize();
-  if (fit) view.fit(bounds(places, longestLabel()));
+  if (fit) fitAll();
   describeDrawing();
 }
 
-function longestLabel() {
-  const longest = model.inputs.reduce((most, name) => Math.max(most, Math.min(26, name.length)), 4);
-  const isTight = layout === "radial" && places.rows > 400;
-  return isTight ? 20 : 60 + 7 * longest;
+/** Show the whole tree, with room for the labels of the outermost leaves. */
+function fitAll() {
+  const longest = model.inputs.reduce((most, name) => Math.max(most, Math.min(LONGEST, name.length)), 4);
+  const box = bounds(places), isRadial = layout === "radial";
+  const fit = (label, most) => {
+    if (isRadial) view.fit(box, { left: label, right: label, top: label, bottom: label }, most);
+    else view.fit(box, { left: 50, right: label + 20, top: 26, bottom: 26 }, most);
+  };
+  fit(Math.min(50 + 5.2 * longest, view.width / 3));
+  // Without labels there is more room: as much as they do not appear.
+  if (!view.showsLeafLabels(places)) fit(14, view.largestWithoutLabels(places));
 }
 
 function describeDrawing() {
@@ -70,7 +77,7 @@ function evaluate() {
   share = tree.contributions(run, tree.forward(typical));
   signs = directions(model, votes, state.wanted);
   showPrediction(model, prediction, byId("prediction"));
-  showReasons(model, tree, share, signs, byId("reasons"));
+  showReasons(model, tree, share, signs, byId("reasons"), form.isTypical);
   if (trees.length > 1) showTrees(model, trees, inputs, state.tree, byId("trees"), chooseTree);
   refreshNode();
   compose(votes);
@@ -98,7 +105,7 @@ function compose(votes) {
     tree, places, collapsed, winner, faded: inExample, selected: state.selected, hovered: state.hovered,
     styles: edgeStyles(tree, strength, sign),
     found: findLeaves(),
-    label: (i) => labelOf(model, tree, i, inExample ? run.value : null),
+    label: (i) => labelOf(model, tree, i, inExample ? run.value : null, sign[i]),
     outputLabel: (k) => [model.outputs[k], isShare ? percent(votes[k]) : number(run.value[k])],
     hidden: (i) => below(i),
   };
@@ -248,7 +255,7 @@ const KEYS = {
   "+": () => view.zoom(1.25),
   "=": () => view.zoom(1.25),
   "-": () => view.zoom(0.8),
-  0: () => view.fit(bounds(places, longestLabel())),
+  0: fitAll,
   Enter: () => toggle(state.selected),
   " ": () => toggle(state.selected),
   Escape: () => select(-1),
@@ -313,7 +320,7 @@ on("layout", "change", () => ((layout = byId("layout").value), arrange(true), re
 on("mode", "change", () => (setMode(byId("mode").value), recompose(), startFlow(), requestDraw()));
 on("zoom-in", "click", () => (view.zoom(1.4), requestDraw()));
 on("zoom-out", "click", () => (view.zoom(1 / 1.4), requestDraw()));
-on("fit", "click", () => (view.fit(bounds(places, longestLabel())), requestDraw()));
+on("fit", "click", () => (fitAll(), requestDraw()));
 on("collapse", "click", () => collapseFrom(1));
 on("expand", "click", () => collapseFrom(null));
 on("reset", "click", () => form.reset());
@@ -351,7 +358,7 @@ function start() {
   if (model.examples) useRows(model.examples.rows);
   const repaint = () => (view.readColours(), requestDraw());
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
-  new ResizeObserver(() => (view.resize() && view.fit(bounds(places, longestLabel())), requestDraw())).observe(canvas);
+  new ResizeObserver(() => (view.resize() && fitAll(), requestDraw())).observe(canvas);
 }
 
 start();

@@ -45,7 +45,7 @@ function bar(name, value, share, text) {
 }
 
 /** Show which columns carried the decision in this tree. */
-export function showReasons(model, tree, share, signs, place) {
+export function showReasons(model, tree, share, signs, place, isTypical) {
   const total = new Map();
   for (let i = tree.nNodes; i < tree.size; i++) {
     const sign = signs[tree.output[tree.parentOf(i)]];
@@ -53,9 +53,9 @@ export function showReasons(model, tree, share, signs, place) {
     const column = model.columnOf[tree.inputOf(i)];
     total.set(column, (total.get(column) ?? 0) + sign * share[i]);
   }
-  const entries = [...total].sort((a, b) => Math.abs(b[1]) - Math.abs(a[1])).filter(([, x]) => Math.abs(x) > 1e-12);
-  const most = entries.length ? Math.abs(entries[0][1]) : 1;
-  const list = entries.slice(0, MOST_REASONS).map(([column, x]) => bar(model.columns[column].name, x, x / most, signed(x)));
+  const entries = [...total].sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
+  const most = entries.length ? Math.abs(entries[0][1]) || 1 : 1;
+  const list = (isTypical ? [] : entries.filter(([, x]) => Math.abs(x) > 0.002 * most).slice(0, MOST_REASONS)).map(([column, x]) => bar(model.columns[column].name, x, x / most, signed(x)));
   const up = signs.indexOf(1), down = signs.indexOf(-1);
   const title = model.outputs.length === 1 ? "the prediction" : down < 0 ? `“${shorten(model.outputs[up], 40)}”` : `“${shorten(model.outputs[up], 40)}” rather than “${shorten(model.outputs[down], 40)}”`;
   place.replaceChildren(

@@ -26,19 +26,18 @@ export function edgeStyles(tree, strength, sign) {
   return { width, emphasis, sign };
 }
 
-/** Return the text beside an item, as parts: [text, colour]. */
-export function labelOf(model, tree, item, values, length = 26) {
-  const weight = tree.weight[item], colour = weight < 0 ? "negative" : "positive";
-  const parts = item < tree.nOutputs ? [] : [[signed(weight), colour]];
+/** Return the text beside an item, as parts: [text, colour]; with an example, its values. */
+export function labelOf(model, tree, item, values, sign) {
+  const weight = tree.weight[item], colour = (values ? sign : weight) < 0 ? "negative" : "positive";
   if (tree.isLeaf(item)) {
-    parts.push([shorten(model.inputs[tree.inputOf(item)], length), "text"]);
-    if (values) parts.push([`= ${number(values[item])}`, "quiet"]);
-  } else {
-    parts.push([activationOf(tree, item), "quiet"]);
-    if (values) parts.push([`= ${number(values[item])}`, "text"]);
+    const name = shorten(model.inputs[tree.inputOf(item)], LONGEST);
+    return values ? [[name, "text"], [`= ${number(values[item])}`, colour]] : [[signed(weight), colour], [name, "text"]];
   }
-  return parts;
+  return values ? [[number(values[item]), "text"], ["", "quiet"]] : [[signed(weight), colour], [activationOf(tree, item), "quiet"]];
 }
+
+/** Characters of a name in the drawing. */
+export const LONGEST = 26;
 
 export function activationOf(tree, node) {
   const own = tree.parameters[node];

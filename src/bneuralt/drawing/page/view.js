@@ -1,7 +1,7 @@
 // The drawing on a canvas: lines, nodes and labels of what is in the window.
 import { shorten } from "./format.js";
 
-const NODE = 9, LEAF = 3.5, FONT = 12, SMALLEST_FONT = 8.5;
+const NODE = 9, LEAF = 3.5, FONT = 12, SMALLEST_FONT = 8.5, CLOSEST_LABELS = 7.8;
 const SLOW = 14; // milliseconds after which gestures move a copy of the last picture
 
 export class View {
@@ -38,11 +38,14 @@ export class View {
     return true;
   }
 
-  fit(box) {
-    const width = box.right - box.left, height = box.bottom - box.top;
-    this.scale = Math.min(this.width / width, this.height / height, 1.6);
-    this.left = box.left - (this.width / this.scale - width) / 2;
-    this.top = box.top - (this.height / this.scale - height) / 2;
+  /** Show a box of the drawing, with margins of so many pixels for labels. */
+  fit(box, margin, most = 1.6) {
+    const width = Math.max(1, box.right - box.left), height = Math.max(1, box.bottom - box.top);
+    const across = Math.max(this.width / 3, this.width - margin.left - margin.right);
+    const down = Math.max(this.height / 3, this.height - margin.top - margin.bottom);
+    this.scale = Math.min(across / width, down / height, most);
+    this.left = box.left - (margin.left + (across - width * this.scale) / 2) / this.scale;
+    this.top = box.top - (margin.top + (down - height * this.scale) / 2) / this.scale;
   }
 
   pan(dx, dy) {
@@ -138,7 +141,7 @@ export class View {
         entry = {
           path: new Path2D(),
           colour: isPale || (faded && level === 0) ? colours.line : colour,
-          alpha: isPale ? 0.25 : lit ? 1 : faded ? 0.25 + 0.75 * level : 0.45 + 0.45 * level,
+          alpha: isPale ? 0.25 : lit ? 1 : faded ? 0.6 + 0.4 * level : 0.45 + 0.45 * level,
           width: Math.max(0.5, (lit ? 2.5 : 0.7 + 4.3 * level) * lineScale),
         };
         paths.set(key, entry);
@@ -268,16 +271,26 @@ export class View {
     context.stroke();
   }
 
+  /** Return whether there is room for labels between two leaves. */
+  showsLeafLabels(places = this.scene.places) {
+    return places.spacing * this.scale >= CLOSEST_LABELS;
+  }
+
+  largestWithoutLabels(places) {
+    return (0.99 * CLOSEST_LABELS) / places.spacing;
+  }
+
   drawLabels() {
     const { context, scene } = this;
     const { places, tree } = scene;
     context.textBaseline = "middle";
-    const room = places.spacing * this.scale; // between two leaves
     const size = Math.min(FONT * 1.25, Math.max(SMALLEST_FONT, FONT * this.scale));
-    const showLeaves = room >= SMALLEST_FONT, showNodes = this.scale >= 0.62;
+    const showLeaves = this.showsLeafLabels(), showNodes = this.scale >= 0.62;
+    const showOutputs = Math.abs(places.outputSpacing * this.scale) > 44;
     context.font = `${size}px ${this.font}`;
     for (const i of places.items) {
       const isOutput = i < tree.nOutputs;
+      if (isOutput && !showOutputs && i !== scene.winner && tree.nOutputs > 1) continue;
       if (!isOutput && !(tree.isLeaf(i) ? showLeaves : showNodes || (scene.collapsed[i] && showLeaves))) continue;
       const [x, y] = this.toScreen(places.x[i], places.y[i]);
       if (!this.isVisible(x, y, 260)) continue;
@@ -338,14 +351,13 @@ export class View {
 
   nodeLabel(i, x, y, size) {
     const { context, scene } = this;
-    const [weight, activation, value] = scene.label(i);
+    const [first, second] = scene.label(i);
     const small = Math.max(SMALLEST_FONT, size * 0.88);
     const above = NODE * Math.min(1.5, this.scale) + small * 0.7;
     context.font = `${small}px ${this.font}`;
     context.textAlign = "center";
-    this.haloText(weight[0], x, y - above, weight[1]);
-    const below = value ?? activation;
-    this.haloText(below[0], x, y + above, below[1]);
+    this.haloText(first[0], x, y - above, first[1]);
+    this.haloText(second[0], x, y + above, second[1]);
     context.font = `${size}px ${this.font}`;
   }
 }

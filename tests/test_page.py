@@ -1,0 +1,592 @@
+"""The interactive page, in a real browser: what it shows is what the model predicts."""
+
+import json
+import math
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from chromium import browser as start_browser
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.exceptions import NotFittedError
+from test_encoder import people
+
+from bneuralt import (
+    BNeuralForestClassifier,
+    BNeuralForestRegressor,
+    BNeuralTClassifier,
+    BNeuralTRegressor,
+    NeuralTree,
+    load_model,
+)
+from bneuralt.cli.program import main
+from bneuralt.drawing.pages import to_html
+
+SMALL = {"max_epochs": 15, "random_state": 0}
+HOSTILE = [
+    "<script>window.hacked = 1</script>",
+    "</script><img src=x onerror='window.hacked = 2'>",
+    "\"quotes' & &amp; \\ `${1}` -->",
+    "emoji 🌳🇩🇪 and \u202eright to left שלום",
+    "x" * 500,
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with start_browser(1300, 900) as page:
+        page.viewport(1300, 900)
+        yield page
+
+
+def iris(estimator=BNeuralTClassifier, **options):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    return estimator(**{**SMALL, **options}).fit(X, load_iris().target_names[y]), X
+
+
+def table(estimator=BNeuralTClassifier, **options):
+    X, y = people(300)
+    return estimator(**{**SMALL, **options}).fit(X, y), X
+
+
+def open_page(browser, model, tmp_path, **options):
+    """Open the page of a model; whatever it complains about on the console is an error."""
+    path = tmp_path / "page.html"
+    to_html(model, path, **options)
+    browser.console()
+    browser.open(path)
+    wait_for(browser, "document.getElementById('drawing').dataset.drawn")
+    assert browser.console() == []
+
+
+def wait_for(browser, condition):
+    script = f"""const done = arguments[0], started = Date.now();
+    const look = () => ({condition}) || Date.now() - started > 20000
+        ? done(Boolean({condition})) : setTimeout(look, 20);
+    look();"""
+    assert browser.run_async(script), condition
+
+
+def picture(browser):
+    """Return the drawing as it is after all that was asked for is drawn."""
+    return browser.run_async(
+        """const done = arguments[0];
+        setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(() =>
+            done(document.getElementById('drawing').toDataURL()))), 180);"""
+    )
+
+
+def shown(browser):
+    return int(browser.run("return document.getElementById('drawing').dataset.shown"))
+
+
+def said(browser, place):
+    return browser.run(f"return document.querySelector({json.dumps(place)}).textContent")
+
+
+def decision(browser):
+    """Return the class and the probability that are shown."""
+    return browser.run(
+        """const place = document.getElementById('decision');
+        return [place.querySelector('.name').textContent, Number(place.querySelector('data').value),
+                place.querySelector('data').textContent]"""
+    )
+
+
+def predictions(browser, rows):
+    """Enter rows as text and return the numbers that the page shows for each."""
+    return browser.run(
+        f"""document.getElementById('rows-text').value = {json.dumps(rows)};
+        document.getElementById('rows-read').click();
+        const found = [], n = {len(json.loads(rows))};
+        for (let i = 0; i < n; i++) {{
+            const all = [...document.querySelectorAll('#prediction .bars data')];
+            const shown = all.length ? all : [document.querySelector('#decision data')];
+            found.push(shown.map((data) => Number(data.value)));
+            document.getElementById('next').click();
+        }}
+        return found"""
+    )
+
+
+def as_rows(X):
+    """Return rows as JSON with names; gaps are null."""
+    frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X).rename(columns="x{}".format)
+    for name in frame.select_dtypes("timedelta"):
+        frame = frame.assign(**{name: frame[name].dt.total_seconds()})
+    for name in frame.select_dtypes("datetime"):
+        dates = frame[name].dt.strftime("%Y-%m-%d").where(frame[name].notna(), None)
+        frame = frame.assign(**{name: dates})
+    return frame.to_json(orient="records", double_precision=15)
+
+
+# -- the same numbers as in Python --------------------------------------------------------
+
+
+def models():
+    X, y = load_diabetes(return_X_y=True)
+    several = np.stack([y, -2 * y, X[:, 0]], axis=1)
+    labels = (np.stack([X[:, 2], X[:, 3]], axis=1) > 0).astype(int)
+    counts = np.round(y / 50)
+    odd = ["gaussian", "leaky_relu", "bipolar", "unipolar", "linear_tanh", "linear_sigmoid"]
+    yield "iris", *iris()
+    yield "forest", *iris(BNeuralForestClassifier, n_estimators=4)
+    yield "sigmoid outputs", *iris(output_activation="sigmoid", loss="squared_error")
+    yield "activations", *iris(activation=[*odd, "relu", "sigmoid"], train_activations=True)
+    yield "table", *table()
+    yield "table, forest", *table(BNeuralForestClassifier, n_estimators=3)
+    yield "regression", BNeuralTRegressor(**SMALL).fit(X, y), X
+    yield "several", BNeuralForestRegressor(3, **SMALL).fit(X, several), X
+    yield "counts", BNeuralForestRegressor(3, loss="poisson", **SMALL).fit(X, counts), X
+    quantiles = {"loss": "quantile", "quantiles": (0.9, 0.1, 0.5)}
+    yield "quantiles", BNeuralForestRegressor(3, **quantiles, **SMALL).fit(X, y), X
+    yield "labels", BNeuralTClassifier(**SMALL).fit(X, labels), X
+    squares = {"loss": "squared_error", "output_activation": "sigmoid"}
+    yield "labels, sigmoid", BNeuralForestClassifier(2, **squares, **SMALL).fit(X, labels), X
+
+
+@pytest.mark.parametrize(("name", "model", "X"), models(), ids=[name for name, *_ in models()])
+def test_the_page_predicts_what_the_model_predicts(browser, name, model, X, tmp_path):
+    open_page(browser, model, tmp_path)
+    rows = X[:12] if isinstance(X, np.ndarray) else X.iloc[::11].head(12)
+    expected = getattr(model, "predict_proba", model.predict)(rows).reshape(len(rows), -1)
+    found = np.array(predictions(browser, as_rows(rows)))
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_a_tree_in_single_precision(browser, tmp_path):
+    model, X = iris(dtype="float32")
+    open_page(browser, model, tmp_path)
+    found = np.array(predictions(browser, as_rows(X[:10])))
+    np.testing.assert_allclose(found, model.predict_proba(X[:10]), rtol=1e-4, atol=1e-6)
+
+
+def test_a_model_from_a_file_has_the_same_page(browser, tmp_path):
+    model, X = table()
+    model.save(tmp_path / "model.json")
+    loaded = load_model(tmp_path / "model.json")
+    assert loaded.encoder_.ranges == model.encoder_.ranges
+    np.testing.assert_allclose(loaded.history_["train_loss"], model.history_["train_loss"], 1e-5)
+    open_page(browser, loaded, tmp_path)
+    found = np.array(predictions(browser, as_rows(X[:5])))
+    np.testing.assert_allclose(found, model.predict_proba(X[:5]), rtol=1e-9)
+    assert "epochs" in browser.run("return document.querySelector('#history svg').ariaLabel")
+
+
+def test_unseen_and_missing_values_are_treated_as_in_python(browser, tmp_path):
+    frame = pd.DataFrame({"x": list("aabbbbbbcd"), "y": list("uuvvwwwwuu"), "z": np.arange(10.0)})
+    model = BNeuralTClassifier(**SMALL).fit(frame, np.arange(10) % 2)
+    later = pd.DataFrame({"x": ["z", None], "y": ["z", "u"], "z": [np.nan, 3.0]})
+    open_page(browser, model, tmp_path)
+    found = np.array(predictions(browser, as_rows(later)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = model.predict_proba(later)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_dates_with_hours_and_in_local_formats(browser, tmp_path):
+    days = pd.date_range("1999-12-28 05:00", periods=60, freq="31h").strftime("%d.%m.%Y %H:%M")
+    frame = pd.DataFrame({"when": days})
+    model = BNeuralTRegressor(**SMALL).fit(frame, np.arange(60.0) % 24)
+    assert model.encoder_.features[0].parts == ("year", "month", "weekday", "hour")
+    open_page(browser, model, tmp_path)
+    found = np.array(predictions(browser, as_rows(frame[::9]))).ravel()
+    np.testing.assert_allclose(found, model.predict(frame[::9]), rtol=1e-9)
+
+
+# -- what happens when something is changed -----------------------------------------------
+
+
+def move_slider(browser, column, value):
+    browser.run(
+        f"""const slider = document.querySelector('[aria-label="{column}, slider"]');
+        slider.value = {value};
+        slider.dispatchEvent(new Event('input'))"""
+    )
+
+
+def example_in_form(browser, names):
+    fields = browser.run(
+        "return [...document.querySelectorAll('#fields .field')].map((f) => "
+        "[f.querySelector('label').textContent, f.querySelector('[id]').value])"
+    )
+    assert [name for name, _ in fields] == names
+    return pd.DataFrame([{name: float(value) for name, value in fields}])
+
+
+def test_a_slider_changes_prediction_and_drawing(browser, tmp_path):
+    model, X = iris()
+    open_page(browser, model, tmp_path)
+    before = picture(browser)
+    limits = browser.run(
+        """const slider = document.querySelector('[aria-label="petal length (cm), slider"]');
+        return [slider.min, slider.max].map(Number)"""
+    )
+    assert limits == [X["petal length (cm)"].min(), X["petal length (cm)"].max()]
+    seen = set()
+    for length in (1.2, 4.0, 6.8):
+        move_slider(browser, "petal length (cm)", length)
+        row = example_in_form(browser, list(X.columns))
+        assert row["petal length (cm)"][0] == length
+        shares = model.predict_proba(row)[0]
+        name, share, text = decision(browser)
+        assert name == model.predict(row)[0]
+        assert share == pytest.approx(shares.max(), abs=1e-9)
+        assert text == f"{100 * share:.1f} %"
+        seen.add(picture(browser))
+    assert len(seen | {before}) == 4
+    assert "rather than" in said(browser, "#reasons")
+
+
+def test_an_example_can_be_entered_in_the_form(browser, tmp_path):
+    model, X = table()
+    open_page(browser, model, tmp_path)
+    before = picture(browser)
+    browser.run(
+        """const field = (name) => [...document.querySelectorAll('#fields .field')]
+            .find((f) => f.textContent.startsWith(name)).querySelector('[id]');
+        const enter = (name, value, event) => {
+            field(name).value = value;
+            field(name).dispatchEvent(new Event(event));
+        };
+        enter('height', '', 'input');
+        enter('colour', '=green', 'change');
+        enter('when', '2024-07-04', 'change');
+        enter('member', '1', 'input');
+        enter('visits', '7', 'input');
+        enter('stay', '600', 'input');
+        enter('city', '=Rome', 'change');"""
+    )
+    row = pd.DataFrame(
+        [[None, "green", "2024-07-04", 1.0, 7.0, 600.0, "Rome"]], columns=X.columns
+    ).astype({"height": float})
+    name, share, _ = decision(browser)
+    assert name == model.predict(row)[0]
+    assert share == pytest.approx(model.predict_proba(row).max(), abs=1e-9)
+    assert picture(browser) != before
+    options = browser.run(
+        "return [...document.querySelectorAll('#fields .category')]"
+        ".map((f) => [...f.querySelectorAll('option')].map((o) => o.textContent))"
+    )
+    assert options[0] == ["blue", "green", "red", "(another value)", "(missing)"]
+
+
+def test_examples_given_in_python_can_be_stepped_through(browser, tmp_path):
+    model, X = table()
+    open_page(browser, model, tmp_path, examples=X[:3])
+    for i in (0, 1, 2, 0):
+        assert said(browser, "#row") == f"row {i + 1} of 3"
+        name, share, _ = decision(browser)
+        assert name == model.predict(X[i : i + 1])[0]
+        assert share == pytest.approx(model.predict_proba(X[i : i + 1]).max(), abs=1e-9)
+        browser.run("document.getElementById('next').click()")
+
+
+def test_text_that_is_not_a_table_is_answered_with_a_message(browser, tmp_path):
+    open_page(browser, iris()[0], tmp_path)
+    for text, message in (
+        ("", "no row"),
+        ("a,b\n1,2", "needs a header with the columns “"),
+        ("petal width (cm)\nwide", "needs a number, not “wide”"),
+        ("{", "cannot be read"),
+    ):
+        browser.run(
+            f"""document.getElementById('rows-text').value = {json.dumps(text)};
+            document.getElementById('rows-read').click()"""
+        )
+        assert message in said(browser, "#rows-message")
+
+
+def test_csv_with_quotes_and_semicolons_is_read(browser, tmp_path):
+    frame = pd.DataFrame({'a;"b"': [1.0, 2.0, 3.0] * 9, "text, long": ["u;1", 'v"', "w\nx"] * 9})
+    y = np.arange(27) % 3
+    model = BNeuralTClassifier(**SMALL).fit(frame, y)
+    open_page(browser, model, tmp_path)
+    csv = frame[:3].to_csv(index=False, sep=";")
+    browser.run(
+        f"""document.getElementById('rows-text').value = {json.dumps(csv)};
+        document.getElementById('rows-read').click();
+        document.getElementById('previous').click()"""
+    )
+    assert said(browser, "#row") == "row 3 of 3"
+    assert decision(browser)[1] == pytest.approx(model.predict_proba(frame[2:3]).max())
+
+
+def test_contributions_add_up_to_the_change_of_the_output(browser, tmp_path):
+    X, y = load_diabetes(return_X_y=True)
+    model = BNeuralTRegressor(**SMALL, n_weights=40).fit(X, y)
+    open_page(browser, model, tmp_path)
+    browser.run(
+        f"""document.getElementById('rows-text').value = {json.dumps(as_rows(X[7:8]))};
+        document.getElementById('rows-read').click()"""
+    )
+    found = browser.run(
+        "return [...document.querySelectorAll('#reasons data')].map((d) => Number(d.value))"
+    )
+    average = np.array([[feature.mean for feature in model.encoder_.features]])
+    change = float(model.predict(X[7:8])[0] - model.predict(average)[0])
+    # Reasons below a five-hundredth of the largest, and those after the eighth, are not listed.
+    assert sum(found) == pytest.approx(change, abs=0.02 * max(map(abs, found)))
+
+
+def test_nodes_are_collapsed_and_expanded(browser, tmp_path):
+    model, _ = iris()
+    open_page(browser, model, tmp_path)
+    everything, before = shown(browser), picture(browser)
+    browser.run("document.getElementById('collapse').click()")
+    assert shown(browser) < everything / 2
+    assert picture(browser) != before
+    browser.run("document.getElementById('expand').click()")
+    assert shown(browser) == everything
+    assert picture(browser) == before
+
+
+def test_a_search_lights_up_all_leaves_of_a_feature(browser, tmp_path):
+    model, _ = iris()
+    open_page(browser, model, tmp_path)
+    before = picture(browser)
+    browser.run(
+        """const box = document.getElementById('search');
+        box.value = 'PETAL WIDTH';
+        box.dispatchEvent(new Event('input'))"""
+    )
+    tree = model.tree_
+    leaves = set(zip(tree.leaf_parent.tolist(), tree.leaf_input.tolist(), strict=True))
+    n = sum(position == 3 for _, position in leaves)
+    assert said(browser, "#found") == f"{n} leaves"
+    assert picture(browser) != before
+
+
+def test_the_keyboard_walks_through_the_tree(browser, tmp_path):
+    model, _ = iris()
+    open_page(browser, model, tmp_path)
+    everything = shown(browser)
+    browser.run("document.getElementById('drawing').focus()")
+    browser.press("ArrowRight")  # nothing is selected yet: the first output
+    assert said(browser, "#node h3") == "setosa"
+    browser.press("ArrowDown")
+    assert said(browser, "#node h3") == "versicolor"
+    browser.press("ArrowRight")
+    assert said(browser, "#said").startswith(said(browser, "#node h3"))
+    browser.press("ArrowLeft", "Enter")
+    assert shown(browser) < everything
+    browser.press("Enter", "Home")
+    assert shown(browser) == everything
+    assert said(browser, "#node h3") == "setosa"
+    before = picture(browser)
+    browser.press("+")
+    assert picture(browser) != before
+
+
+def test_hovering_and_clicking_show_a_node(browser, tmp_path):
+    tree = NeuralTree(2, 1, [-1], [2], [0, 0], [0, 1], [0.5, 2.0, -1.0])
+    open_page(browser, tree, tmp_path, feature_names=["age", "size"], output_names=["risk"])
+    x, y = browser.run(
+        """const box = document.getElementById('drawing').getBoundingClientRect();
+        for (let y = 2; y < box.height; y += 6) for (let x = 2; x < box.width; x += 6) {
+            const at = { clientX: box.left + x, clientY: box.top + y, bubbles: true };
+            document.getElementById('drawing').dispatchEvent(new PointerEvent('pointermove', at));
+            if (document.getElementById('tip').textContent.startsWith('risk'))
+                return [at.clientX, at.clientY];
+        }"""
+    )
+    browser.mouse("mouseMoved", x, y)
+    assert said(browser, "#tip") == "risk: tanh, bias +0.5, value 0.462, 2 terms"
+    browser.mouse("mousePressed", x, y)
+    browser.mouse("mouseReleased", x, y)
+    assert said(browser, "#node h3") == "risk"
+    assert "+2 × 0 = +0" in said(browser, "#node .terms")
+
+
+def test_a_forest_has_a_list_of_trees_with_their_votes(browser, tmp_path):
+    model, X = iris(BNeuralForestClassifier, n_estimators=3)
+    open_page(browser, model, tmp_path)
+    predictions(browser, as_rows(X[:1]))
+    votes = browser.run(
+        "return [...document.querySelectorAll('#trees button')].map((b) => b.textContent)"
+    )
+    shares = [member.predict_proba(X[:1])[0] for member in model.estimators_]
+    for i, share in enumerate(shares):
+        best = model.classes_[share.argmax()]
+        assert votes[i] == f"Tree {i + 1}{best} {100 * share.max():.1f} %"
+    before = picture(browser)
+    browser.run("document.querySelectorAll('#trees button')[2].click()")
+    assert picture(browser) != before
+    size = len({*zip(*(getattr(model.estimators_[2].tree_, a).tolist()
+                       for a in ("leaf_parent", "leaf_input")), strict=True)})  # fmt: skip
+    label = browser.run("return document.getElementById('drawing').ariaLabel")
+    assert f"{size} leaves" in label
+
+
+# -- large trees --------------------------------------------------------------------------
+
+
+def test_a_tree_of_20_000_nodes_is_drawn_and_moved(browser, tmp_path):
+    tree = NeuralTree.random(30, 3, n_weights=20_000, max_children=6, random_state=0)
+    assert tree.size > 15_000
+    open_page(browser, tree, tmp_path)
+    assert shown(browser) > 10_000
+    before = picture(browser)
+    browser.run("document.getElementById('zoom-in').click()")
+    zoomed = picture(browser)
+    assert zoomed != before
+    browser.mouse("mousePressed", 400, 400)
+    for step in range(1, 6):
+        browser.mouse("mouseMoved", 400 + 20 * step, 400)
+    browser.mouse("mouseReleased", 500, 400)
+    assert picture(browser) != zoomed
+    browser.run("document.getElementById('collapse').click()")
+    assert shown(browser) < 100
+    assert browser.console() == []
+
+
+def test_wide_tables_have_fields_for_what_is_used(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 500))
+    model = BNeuralTRegressor(**SMALL).fit(X, X[:, 3])
+    open_page(browser, model, tmp_path)
+    used = len(np.unique(model.tree_.leaf_input))
+    n_fields = browser.run("return document.querySelectorAll('#fields .field').length")
+    assert n_fields == min(used, 100)
+    browser.run(
+        """const box = document.getElementById('find-column');
+        box.value = 'no such column';
+        box.dispatchEvent(new Event('input'))"""
+    )
+    assert "No column has this name" in said(browser, "#fields")
+
+
+# -- safety and accessibility -------------------------------------------------------------
+
+
+def hostile_model():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(80, 4)), columns=HOSTILE[:4])
+    frame[HOSTILE[4]] = rng.choice([text[:400] for text in HOSTILE], 80)
+    return BNeuralTClassifier(**SMALL).fit(frame, np.array(HOSTILE)[np.arange(80) % 5])
+
+
+def test_hostile_names_are_shown_as_text(browser, tmp_path):
+    model = hostile_model()
+    elements = "return document.querySelectorAll('script, img, iframe, object').length"
+    open_page(browser, iris()[0], tmp_path)
+    usual = browser.run(elements)
+    open_page(browser, model, tmp_path, title=HOSTILE[1])
+    assert browser.run(elements) == usual
+    assert browser.run("return window.hacked") is None
+    clean = [re.sub("[\u202e]", " ", name) for name in HOSTILE]  # as names in drawings are
+    labels = "return [...document.querySelectorAll('#fields label')].map((l) => l.textContent)"
+    assert browser.run(labels) == clean
+    names = (
+        "return [...document.querySelectorAll('#prediction li .name')].map((l) => l.textContent)"
+    )
+    assert sorted(browser.run(names)) == sorted(clean)
+    options = "return [...document.querySelectorAll('#fields option')].map((l) => l.textContent)"
+    assert {text[:400] for text in HOSTILE} <= set(browser.run(options))
+    assert said(browser, "h1") == HOSTILE[1]
+    browser.viewport(390, 844)
+    assert browser.run("return document.documentElement.scrollWidth") <= 390
+    browser.viewport(1300, 900)
+
+
+def test_the_page_requests_nothing_but_itself(browser, tmp_path):
+    browser.requests()
+    open_page(browser, table()[0], tmp_path)
+    move_slider(browser, "height", 160)
+    picture(browser)
+    assert set(browser.requests()) <= {(tmp_path / "page.html").as_uri(), "data:,"}
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert not re.search(r"(src|href)=[\"'](?!data:)", page)
+
+
+AXE = Path("axe_core_python/axe.min.js")
+
+
+@pytest.mark.parametrize("width", [1300, 390])
+@pytest.mark.parametrize("dark", [False, True])
+def test_axe_finds_no_serious_fault(browser, width, dark, tmp_path):
+    package = pytest.importorskip("axe_core_python", reason="needs axe-core-python")
+    script = (Path(package.__file__).parent / AXE.name).read_text(encoding="utf-8")
+    browser.viewport(width, 844)
+    browser.dark(dark)
+    try:
+        open_page(browser, table(BNeuralForestClassifier, n_estimators=2)[0], tmp_path)
+        move_slider(browser, "height", 160)
+        browser.run("document.getElementById('drawing').focus()")
+        browser.press("ArrowRight")
+        browser.run(script)
+        faults = browser.run_async(
+            "axe.run().then((r) => arguments[0](r.violations.map((v) => "
+            "[v.impact, v.id, v.nodes.map((n) => n.html)])))"
+        )
+    finally:
+        browser.viewport(1300, 900)
+        browser.dark(False)
+    assert [fault for fault in faults if fault[0] in ("serious", "critical")] == []
+
+
+def test_a_phone_needs_no_sideways_scrolling(browser, tmp_path):
+    browser.viewport(390, 844)
+    try:
+        open_page(browser, table()[0], tmp_path)
+        assert browser.run("return document.documentElement.scrollWidth") == 390
+        assert browser.run("return document.getElementById('drawing').clientHeight") > 300
+    finally:
+        browser.viewport(1300, 900)
+
+
+# -- where pages come from ----------------------------------------------------------------
+
+
+def test_notebooks_show_a_small_page_beside_the_diagram(browser, tmp_path):
+    model, _ = iris()
+    html = model._repr_mimebundle_()["text/html"]
+    assert model._repr_html_().count("<iframe") == html.count("<iframe") == 1
+    assert "sk-top-container" in html
+    (tmp_path / "notebook.html").write_text(f"<!doctype html>{html}", encoding="utf-8")
+    browser.open(tmp_path / "notebook.html")
+    browser.enter_frame(0)
+    try:
+        wait_for(browser, "document.getElementById('decision')")
+        assert decision(browser)[0] in model.classes_
+    finally:
+        browser.enter_frame(None)
+
+
+def test_without_a_fit_there_is_only_the_diagram():
+    model = BNeuralTClassifier()
+    assert "<iframe" not in model._repr_mimebundle_()["text/html"]
+    with pytest.raises(NotFittedError):
+        model.to_html()
+    with sklearn.config_context(display="text"):
+        assert "text/html" not in iris()[0]._repr_mimebundle_()
+
+
+def test_large_models_are_not_put_into_notebooks():
+    tree = NeuralTree.random(30, 3, n_weights=30_000, random_state=0)
+    html = tree._repr_html_()
+    assert "<iframe" not in html and "to_html" in html
+
+
+def test_the_program_writes_a_page(tmp_path, capsys):
+    model, _ = iris()
+    model.save(tmp_path / "flowers.json")
+    assert main(["draw", str(tmp_path / "flowers.json"), "--out", str(tmp_path / "f.html")]) == 0
+    assert "Page written to" in capsys.readouterr().out
+    assert "<title>flowers</title>" in (tmp_path / "f.html").read_text(encoding="utf-8")
+
+
+def test_examples_that_do_not_fit_are_refused():
+    model, X = iris()
+    with pytest.raises(ValueError, match="examples has 3 columns; the model has 4"):
+        model.to_html(examples=X.to_numpy()[:, :3])
+
+
+def test_the_size_of_the_page_is_small():
+    assert len(iris()[0].to_html()) < 200_000
+    assert math.isfinite(len(NeuralTree.random(2, random_state=0).to_html()))
