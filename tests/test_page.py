@@ -1,7 +1,6 @@
 """The interactive page, in a real browser: what it shows is what the model predicts."""
 
 import json
-import math
 import re
 import warnings
 from pathlib import Path
@@ -26,7 +25,7 @@ from bneuralt import (
 from bneuralt.cli.program import main
 from bneuralt.drawing.pages import to_html
 
-SMALL = {"max_epochs": 15, "random_state": 0}
+SMALL = {"max_epochs": 15, "random_state": 0, "dtype": "float64"}
 HOSTILE = [
     "<script>window.hacked = 1</script>",
     "</script><img src=x onerror='window.hacked = 2'>",
@@ -127,30 +126,44 @@ def as_rows(X):
 # -- the same numbers as in Python --------------------------------------------------------
 
 
-def models():
+ODD = ["gaussian", "leaky_relu", "bipolar", "unipolar", "linear_tanh", "linear_sigmoid", "relu"]
+SQUARES = {"loss": "squared_error", "output_activation": "sigmoid"}
+
+
+def diabetes(estimator, target, **options):
     X, y = load_diabetes(return_X_y=True)
-    several = np.stack([y, -2 * y, X[:, 0]], axis=1)
-    labels = (np.stack([X[:, 2], X[:, 3]], axis=1) > 0).astype(int)
-    counts = np.round(y / 50)
-    odd = ["gaussian", "leaky_relu", "bipolar", "unipolar", "linear_tanh", "linear_sigmoid"]
-    yield "iris", *iris()
-    yield "forest", *iris(BNeuralForestClassifier, n_estimators=4)
-    yield "sigmoid outputs", *iris(output_activation="sigmoid", loss="squared_error")
-    yield "activations", *iris(activation=[*odd, "relu", "sigmoid"], train_activations=True)
-    yield "table", *table()
-    yield "table, forest", *table(BNeuralForestClassifier, n_estimators=3)
-    yield "regression", BNeuralTRegressor(**SMALL).fit(X, y), X
-    yield "several", BNeuralForestRegressor(3, **SMALL).fit(X, several), X
-    yield "counts", BNeuralForestRegressor(3, loss="poisson", **SMALL).fit(X, counts), X
-    quantiles = {"loss": "quantile", "quantiles": (0.9, 0.1, 0.5)}
-    yield "quantiles", BNeuralForestRegressor(3, **quantiles, **SMALL).fit(X, y), X
-    yield "labels", BNeuralTClassifier(**SMALL).fit(X, labels), X
-    squares = {"loss": "squared_error", "output_activation": "sigmoid"}
-    yield "labels, sigmoid", BNeuralForestClassifier(2, **squares, **SMALL).fit(X, labels), X
+    targets = {
+        "one": y,
+        "several": np.stack([y, -2 * y, X[:, 0]], axis=1),
+        "counts": np.round(y / 50),
+        "labels": (X[:, 2:4] > 0).astype(int),
+    }
+    return estimator(**{**SMALL, **options}).fit(X, targets[target]), X
 
 
-@pytest.mark.parametrize(("name", "model", "X"), models(), ids=[name for name, *_ in models()])
-def test_the_page_predicts_what_the_model_predicts(browser, name, model, X, tmp_path):
+MODELS = {
+    "iris": iris,
+    "forest": lambda: iris(BNeuralForestClassifier, n_estimators=4),
+    "sigmoid outputs": lambda: iris(**SQUARES),
+    "activations": lambda: iris(activation=ODD, train_activations=True),
+    "table": table,
+    "table, forest": lambda: table(BNeuralForestClassifier, n_estimators=3),
+    "regression": lambda: diabetes(BNeuralTRegressor, "one"),
+    "several": lambda: diabetes(BNeuralForestRegressor, "several", n_estimators=3),
+    "counts": lambda: diabetes(BNeuralForestRegressor, "counts", loss="poisson", n_estimators=3),
+    "quantiles": lambda: diabetes(
+        BNeuralForestRegressor, "one", loss="quantile", quantiles=(0.9, 0.1, 0.5), n_estimators=3
+    ),
+    "labels": lambda: diabetes(BNeuralTClassifier, "labels"),
+    "labels, sigmoid": lambda: diabetes(
+        BNeuralForestClassifier, "labels", n_estimators=2, **SQUARES
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_the_page_predicts_what_the_model_predicts(browser, kind, tmp_path):
+    model, X = MODELS[kind]()
     open_page(browser, model, tmp_path)
     rows = X[:12] if isinstance(X, np.ndarray) else X.iloc[::11].head(12)
     expected = getattr(model, "predict_proba", model.predict)(rows).reshape(len(rows), -1)
@@ -158,11 +171,12 @@ def test_the_page_predicts_what_the_model_predicts(browser, name, model, X, tmp_
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
-def test_a_tree_in_single_precision(browser, tmp_path):
-    model, X = iris(dtype="float32")
+@pytest.mark.parametrize("estimator", [BNeuralTClassifier, BNeuralForestClassifier])
+def test_trees_in_single_precision(browser, estimator, tmp_path):
+    model, X = iris(estimator, dtype="float32")
     open_page(browser, model, tmp_path)
-    found = np.array(predictions(browser, as_rows(X[:10])))
-    np.testing.assert_allclose(found, model.predict_proba(X[:10]), rtol=1e-4, atol=1e-6)
+    found = np.array(predictions(browser, as_rows(X[::10])))
+    np.testing.assert_allclose(found, model.predict_proba(X[::10]), rtol=0, atol=1e-6)
 
 
 def test_a_model_from_a_file_has_the_same_page(browser, tmp_path):
@@ -499,7 +513,9 @@ def test_the_page_requests_nothing_but_itself(browser, tmp_path):
     open_page(browser, table()[0], tmp_path)
     move_slider(browser, "height", 160)
     picture(browser)
-    assert set(browser.requests()) <= {(tmp_path / "page.html").as_uri(), "data:,"}
+    # Chromium draws its own icons, such as that of date fields, from data: addresses.
+    requests = {address for address in browser.requests() if not address.startswith("data:")}
+    assert requests == {(tmp_path / "page.html").as_uri()}
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert not re.search(r"(src|href)=[\"'](?!data:)", page)
 
@@ -585,8 +601,3 @@ def test_examples_that_do_not_fit_are_refused():
     model, X = iris()
     with pytest.raises(ValueError, match="examples has 3 columns; the model has 4"):
         model.to_html(examples=X.to_numpy()[:, :3])
-
-
-def test_the_size_of_the_page_is_small():
-    assert len(iris()[0].to_html()) < 200_000
-    assert math.isfinite(len(NeuralTree.random(2, random_state=0).to_html()))
