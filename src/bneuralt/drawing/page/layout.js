@@ -42,7 +42,7 @@ function slots(tree, collapsed, gap, room) {
     slot[nNodes + i] = next[above] + width / 2;
     next[above] += width;
   }
-  return { shown, slot, total };
+  return { shown, slot, width, total };
 }
 
 /** Return the level of the lowest items that are not below a collapsed node. */
@@ -62,7 +62,7 @@ export function layOut(tree, collapsed, kind) {
   const lowest = deepestShown(tree, collapsed) + offset;
   // On an inner circle, the same room for a label is a larger angle.
   const room = (level) => (kind === "radial" ? Math.min(3, lowest / Math.max(1, level + offset)) : 1);
-  const { shown, slot, total } = slots(tree, collapsed, gap, room);
+  const { shown, slot, width, total } = slots(tree, collapsed, gap, room);
   const items = [], depth = new Int32Array(tree.size);
   let deepest = 1;
   for (let i = 0; i < tree.size; i++) {
@@ -72,20 +72,25 @@ export function layOut(tree, collapsed, kind) {
     deepest = Math.max(deepest, depth[i]);
   }
   const x = new Float32Array(tree.size), y = new Float32Array(tree.size), angle = new Float32Array(tree.size);
-  const places = { kind, items, shown, x, y, angle, rows: total, spacing: ROW, root: { x: 0, y: 0 } };
+  const free = new Float32Array(tree.size); // how far it is to the neighbours, about
+  const places = { kind, items, shown, x, y, angle, free, spacing: ROW, magnified: 1, root: { x: 0, y: 0 } };
   if (kind === "radial") {
     const turn = (2 * Math.PI) / (total + gap);
     const ring = Math.max(RING, ((total * ARC) / (2 * Math.PI) / deepest) * 1.1);
     places.spacing = ring * deepest * turn;
+    places.magnified = ring / RING;
     for (const i of items) {
       angle[i] = slot[i] * turn - Math.PI / 2;
       x[i] = depth[i] * ring * Math.cos(angle[i]);
       y[i] = depth[i] * ring * Math.sin(angle[i]);
+      const slotWidth = tree.isLeaf(i) ? room(depth[i] - offset) : width[i];
+      free[i] = Math.min(ring, slotWidth * turn * depth[i] * ring || ring);
     }
   } else {
     for (const i of items) {
       x[i] = depth[i] * COLUMN;
       y[i] = slot[i] * ROW;
+      free[i] = ROW;
     }
     places.root.y = (total * ROW) / 2;
   }

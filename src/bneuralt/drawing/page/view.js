@@ -2,6 +2,7 @@
 import { shorten } from "./format.js";
 
 const NODE = 9, LEAF = 3.5, FONT = 12, SMALLEST_FONT = 8.5, CLOSEST_LABELS = 7.8;
+const MANY = 3000; // lines that are drawn straight, in few paths
 const SLOW = 14; // milliseconds after which gestures move a copy of the last picture
 
 export class View {
@@ -123,20 +124,25 @@ export class View {
     const { places, tree, styles, found, faded } = scene;
     const paths = new Map();
     const edges = places.items.filter((i) => i >= tree.nOutputs);
-    const many = edges.length > 3000;
-    const lineScale = Math.min(1.2, Math.max(0.15, this.scale));
-    for (const i of edges) {
+    const many = edges.length > MANY, steps = many ? 2 : 6;
+    const chunk = edges.length / 12;
+    const unit = this.scale * places.magnified;
+    const lineScale = Math.min(many ? 0.6 : 1.2, Math.max(0.15, many ? 0.3 * unit : unit));
+    for (const [n, i] of edges.entries()) {
       const above = tree.parentOf(i);
       const [x, y] = this.toScreen(places.x[i], places.y[i]);
       const [px, py] = this.toScreen(places.x[above], places.y[above]);
       if (Math.max(x, px) < 0 || Math.max(y, py) < 0) continue;
       if (Math.min(x, px) > this.width || Math.min(y, py) > this.height) continue;
       const lit = found ? found[i] : 0;
-      const level = Math.round(styles.emphasis[i] * (many ? 2 : 6)) / (many ? 2 : 6);
-      const key = (lit ? 100 : 0) + (styles.sign[i] < 0 ? 50 : 0) + level * 10;
+      const step = Math.round(styles.emphasis[i] * steps), level = step / steps;
+      // In parts, with either sign on top by turns, so that none hides the other.
+      const part = many ? Math.floor(n / chunk) : 0;
+      const isNegative = styles.sign[i] < 0 ? 1 : 0;
+      const key = 10000 * (lit ? 1 : 0) + 100 * step + 4 * part + (part % 2 ? 1 - isNegative : isNegative);
       let entry = paths.get(key);
       if (!entry) {
-        const colour = lit ? colours.found : styles.sign[i] < 0 ? colours.negative : colours.positive;
+        const colour = lit ? colours.found : isNegative ? colours.negative : colours.positive;
         const isPale = found && !lit;
         entry = {
           path: new Path2D(),
@@ -209,16 +215,18 @@ export class View {
   drawNodes() {
     const { context, colours, scene } = this;
     const { places, tree, collapsed, found, selected, hovered, winner } = scene;
-    const radius = Math.max(1.4, NODE * Math.min(1.5, this.scale)), leaf = Math.max(0.8, LEAF * Math.min(1.5, this.scale));
+    const unit = Math.min(1.5, this.scale * places.magnified);
+    const radius = Math.max(1.4, NODE * unit), leaf = Math.max(0.8, LEAF * unit);
     const dots = new Map(); // small ones of one colour are one path
     for (const i of places.items) {
       const [x, y] = this.toScreen(places.x[i], places.y[i]);
       if (!this.isVisible(x, y, radius + 2)) continue;
       const isLeaf = tree.isLeaf(i), lit = found && found[i];
-      if (isLeaf || this.scale < 0.35) {
+      const room = Math.max(1, 0.42 * places.free[i] * this.scale);
+      const size = Math.min(room, isLeaf ? leaf * (lit ? 1.6 : 1) : i < tree.nOutputs ? radius * 1.15 : radius);
+      if (isLeaf || size < 3.2) {
         const colour = lit ? colours.found : isLeaf ? (found ? colours.line : colours.quiet) : colours.text;
-        const size = isLeaf ? leaf * (lit ? 1.6 : 1) : radius;
-        const key = colour + size;
+        const key = colour + size.toFixed(1);
         if (!dots.has(key)) dots.set(key, { colour, path: new Path2D() });
         const { path } = dots.get(key);
         if (size < 1.2) path.rect(x - size, y - size, 2 * size, 2 * size);
@@ -230,9 +238,8 @@ export class View {
       }
       const isOutput = i < tree.nOutputs;
       const rim = lit ? colours.found : isOutput && i === winner ? colours.accent : colours.text;
-      const size = isOutput ? radius * 1.15 : radius;
       this.disc(x, y, size, collapsed[i] ? colours.text : colours.node, rim, isOutput || lit ? 2.5 : 1.5);
-      if (this.scale > 0.45) this.glyph(x, y, size * 0.55, tree, i, collapsed[i] ? colours.node : colours.text);
+      if (size > 4) this.glyph(x, y, size * 0.55, tree, i, collapsed[i] ? colours.node : colours.text);
     }
     for (const { colour, path } of dots.values()) {
       context.fillStyle = colour;
@@ -285,13 +292,14 @@ export class View {
     const { places, tree } = scene;
     context.textBaseline = "middle";
     const size = Math.min(FONT * 1.25, Math.max(SMALLEST_FONT, FONT * this.scale));
-    const showLeaves = this.showsLeafLabels(), showNodes = this.scale >= 0.62;
+    const showNode = (i) => unit >= 0.62 && (places.kind !== "radial" || places.free[i] * this.scale > 26);
+    const showLeaves = this.showsLeafLabels(), unit = this.scale * places.magnified;
     const showOutputs = Math.abs(places.outputSpacing * this.scale) > 44;
     context.font = `${size}px ${this.font}`;
     for (const i of places.items) {
       const isOutput = i < tree.nOutputs;
       if (isOutput && !showOutputs && i !== scene.winner && tree.nOutputs > 1) continue;
-      if (!isOutput && !(tree.isLeaf(i) ? showLeaves : showNodes || (scene.collapsed[i] && showLeaves))) continue;
+      if (!isOutput && !(tree.isLeaf(i) ? showLeaves : showNode(i) || (scene.collapsed[i] && showLeaves))) continue;
       const [x, y] = this.toScreen(places.x[i], places.y[i]);
       if (!this.isVisible(x, y, 260)) continue;
       if (tree.isLeaf(i) || (scene.collapsed[i] && !isOutput)) this.leafLabel(i, x, y);
@@ -300,12 +308,17 @@ export class View {
     }
   }
 
+  nodeRadius(i) {
+    const { places } = this.scene;
+    return Math.min(0.42 * places.free[i] * this.scale, NODE * Math.min(1.5, this.scale * places.magnified));
+  }
+
   leafLabel(i, x, y) {
     const { context, scene, colours } = this;
     const { places } = scene;
     const parts = scene.label(i);
     if (scene.collapsed[i]) parts.push([`+${scene.hidden(i)}`, "text"]);
-    const distance = scene.collapsed[i] ? NODE * Math.min(1.5, this.scale) + 5 : 8;
+    const distance = scene.collapsed[i] ? this.nodeRadius(i) + 5 : 8;
     const pale = scene.found && !scene.found[i];
     const faint = scene.faded && scene.styles.emphasis[i] < 0.12;
     context.globalAlpha = pale || faint ? 0.55 : 1;
@@ -343,8 +356,8 @@ export class View {
     context.font = `600 ${big}px ${this.font}`;
     context.textAlign = "center";
     const [name, value] = scene.outputLabel(i);
-    const below = NODE * 1.15 * Math.min(1.5, this.scale) + big * 0.75;
-    this.haloText(shorten(name, 28), x, y - below, i === scene.winner ? "accent" : "text");
+    const below = this.nodeRadius(i) * 1.15 + big * 0.75;
+    this.haloText(shorten(name, this.width < 500 ? 14 : 28), x, y - below, i === scene.winner ? "accent" : "text");
     if (value) this.haloText(value, x, y + below, "text");
     context.font = `${size}px ${this.font}`;
   }
@@ -353,7 +366,7 @@ export class View {
     const { context, scene } = this;
     const [first, second] = scene.label(i);
     const small = Math.max(SMALLEST_FONT, size * 0.88);
-    const above = NODE * Math.min(1.5, this.scale) + small * 0.7;
+    const above = this.nodeRadius(i) + small * 0.7;
     context.font = `${small}px ${this.font}`;
     context.textAlign = "center";
     this.haloText(first[0], x, y - above, first[1]);
