@@ -31,28 +31,25 @@ MOST_ENTRIES, MOST_NOTED = 3, 40
 
 
 def unsigned(value: float) -> str:
-    """Return a number with three digits that count.
+    """Return a number with two or three digits that count.
 
     Examples
     --------
-    >>> unsigned(1234.5), unsigned(-0.56789), unsigned(2e-7)
-    ('1230', '−0.568', '2e−7')
+    >>> unsigned(1234.5), unsigned(-0.56789), unsigned(0.0123), unsigned(2e-7)
+    ('1234', '−0.57', '0.012', '2e−7')
     """
     value = float(value)
     size = abs(value)
-    if size == 0 or 0.001 <= size < 99999.5:
-        digits = (
-            0 if size >= 1000 else 3 if size == 0 else max(0, 2 - int(np.floor(np.log10(size))))
+    if size == 0 or 0.000995 <= size < 99999.5:
+        steps = (0.0995, 0.00995)  # smaller numbers have more decimals
+        decimals = (
+            2 + sum(0 < size < step for step in steps) - sum(size >= s for s in (9.995, 99.95))
         )
-        text = (
-            f"{round(value, digits) if size < 1000 else float(f'{value:.3g}'):.{min(digits, 4)}f}"
-        )
-        if "." in text:
-            text = text.rstrip("0").rstrip(".")
+        text = f"{value:.{decimals}f}"
     else:
         mantissa, exponent = f"{value:.1e}".split("e")
         text = f"{mantissa.removesuffix('.0')}e{int(exponent)}"
-    return ("0" if text in ("-0", "0") else text).replace("-", "−")
+    return text.replace("-", "−")
 
 
 def signed(value: float) -> str:
@@ -61,7 +58,7 @@ def signed(value: float) -> str:
     Examples
     --------
     >>> signed(1.5), signed(-1.5)
-    ('+1.5', '−1.5')
+    ('+1.50', '−1.50')
     """
     text = unsigned(value)
     return text if text.startswith("−") else f"+{text}"
@@ -114,7 +111,7 @@ def term_label(view: TreeView, term: int, example: ExampleView | None = None) ->
     >>> from bneuralt import NeuralTree
     >>> view = TreeView.of(NeuralTree(1, 1, [-1], [0], [0], [0], [0.5, -2.0]))
     >>> term_label(view, 0)
-    TermLabel(number='−2', role='negative', name='x0', note='−2 × x0')
+    TermLabel(number='−2.00', role='negative', name='x0', note='−2.00 × x0')
     """
     feature = view.features[view.term_feature[term]]
     entries = view.term_entries(term)
@@ -133,7 +130,7 @@ def term_label(view: TreeView, term: int, example: ExampleView | None = None) ->
         name = _entry_name(feature.name, feature.kind, entry)
         return TermLabel(signed(weight), sign_role(weight), name, note)
     if feature.kind == "number":  # the number itself, and whether it is missing
-        numbers = {entry: weight for entry, weight in entries}
+        numbers = dict(entries)
         name = f"{feature.name}, missing {signed(numbers['(missing)'])}"
         return TermLabel(signed(numbers[""]), sign_role(numbers[""]), name, note)
     by_size = sorted(entries, key=lambda entry: -abs(entry[1]))
@@ -154,7 +151,10 @@ def _entry_name(name: str, kind: str, entry: str) -> str:
 def hidden_label(view: TreeView, outline: Outline, item: int) -> str:
     """Return the label of a summary, or of the weakest terms of a node."""
     n = int(outline.n_hidden[item])
-    return f"{n:,} weaker terms" if outline.kind[item] == REST else counted(n, "leaf")
+    if outline.kind[item] == REST:
+        return f"{n:,} weaker {'term' if n == 1 else 'terms'}"
+    names = [view.features[i].name for i in outline.main_features.get(item, ())]
+    return f"{counted(n, 'leaf')}: {', '.join(names)}" + (", …" if n > len(names) else "")
 
 
 def activation_name(view: TreeView, node: int) -> str:

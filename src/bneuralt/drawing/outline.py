@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bneuralt._typing import FloatArray, IntArray
+from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.drawing.view import ExampleView, TreeView
 from bneuralt.tree.walk import sum_up
 
@@ -43,6 +43,8 @@ class Outline:
         Of the edge above, signed: with an example, its effect.
     n_hidden : int array of shape (n_items,)
         Number of terms that a summary or rest stands for.
+    main_features : dict
+        The features of each summary that matter most in it.
     """
 
     kind: IntArray
@@ -51,9 +53,10 @@ class Outline:
     depth: IntArray
     strength: FloatArray
     n_hidden: IntArray
+    main_features: dict[int, list[int]]
 
     @property
-    def has_children(self) -> IntArray:
+    def has_children(self) -> Array:
         """Whether each item has others below it."""
         above = self.parent[self.parent >= 0]
         return np.isin(np.arange(self.kind.size), above)
@@ -89,6 +92,7 @@ def outline_of(view: TreeView, example: ExampleView | None, most: int | None) ->
     term_start = np.searchsorted(view.term_node, np.arange(tree.parent.size + 1))
     n_terms_below = sum_up(tree.parent, np.diff(term_start))
     is_open = _opened(view, term_strength, node_strength, term_start, most)
+    weights = {NODE: view.node_strength, TERM: view.term_strength}
     crowded = most is not None and view.n_terms > most
 
     items: list[tuple[int, int, int, int, float, int]] = []
@@ -117,13 +121,41 @@ def outline_of(view: TreeView, example: ExampleView | None, most: int | None) ->
             by_size = np.argsort(-np.abs(term_strength[terms]), kind="stable")
             terms = terms[by_size[:MOST_TERMS]]
         below += [(TERM, int(t), place, depth + 1, float(term_strength[t]), 0) for t in terms]
-        below.sort(key=lambda entry: -entry[4])
+        # by weight, so that drawings of several examples have the same order
+        below.sort(key=lambda entry: -weights[entry[0]][entry[1]])
         if hidden := int(term_start[node + 1] - term_start[node] - terms.size):
             below.append((REST, node, place, depth + 1, 0.0, hidden))
         pending += below[::-1]
-    columns = list(zip(*items, strict=True))
-    kind, index, parent, depth, strength, n_hidden = (np.array(column) for column in columns)
-    return Outline(kind, index, parent, depth, strength.astype(np.float64), n_hidden)
+    arrays = [np.array(column) for column in zip(*items, strict=True)]
+    features = _main_features(view, arrays[0], arrays[1], node_strength, term_strength)
+    return Outline(arrays[0], arrays[1], arrays[2], arrays[3], arrays[4], arrays[5], features)
+
+
+def _main_features(
+    view: TreeView,
+    kind: IntArray,
+    index: IntArray,
+    node_strength: FloatArray,
+    term_strength: FloatArray,
+    most: int = 3,
+) -> dict[int, list[int]]:
+    """Return the features with the largest shares in each summary."""
+    summaries = np.flatnonzero(kind == SUMMARY)
+    if not summaries.size:
+        return {}
+    tree = view.tree
+    owner = np.full(tree.parent.size, -1)  # the summary that a node is part of
+    owner[index[summaries]] = summaries
+    for start, stop in zip(tree.level_start[1:-1], tree.level_start[2:], strict=True):
+        above = owner[tree.parent[start:stop]]
+        owner[start:stop] = np.where(above >= 0, above, owner[start:stop])
+    _, share = view.shares(node_strength, term_strength)
+    found: dict[int, list[int]] = {}
+    for item in summaries.tolist():
+        terms = owner[view.term_node] == item
+        total = np.bincount(view.term_feature[terms], share[terms])
+        found[item] = [int(i) for i in np.argsort(-total, kind="stable")[:most] if total[i] > 0]
+    return found
 
 
 def _opened(

@@ -65,7 +65,7 @@ PALETTES: dict[str, dict[str, str]] = {
 
 @dataclass(frozen=True)
 class Curves:
-    """Cubic Bezier curves of one colour and width: points of shape (n, 4, 2)."""
+    """Bezier curves of one colour and width: points of shape (n, 4, 2), or (n, 7, 2) for pairs."""
 
     points: FloatArray
     color: str
@@ -223,5 +223,5 @@ def box_of(text: Text) -> FloatArray:
     corners = np.array([[left, -high], [left + width, -high], [left + width, high], [left, high]])
     turn = np.deg2rad(text.angle)
     rotation = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
-    corners = corners @ rotation + (text.x, text.y)
-    return corners
+    moved: FloatArray = corners @ rotation + (text.x, text.y)
+    return moved

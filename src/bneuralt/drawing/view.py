@@ -24,6 +24,7 @@ from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.features import CategoryFeature, DateFeature, NumberFeature
 from bneuralt.tree.activations import NAMES
 from bneuralt.tree.neural_tree import NeuralTree
+from bneuralt.tree.simplify import simplify
 
 __all__ = ["ExampleView", "FeatureView", "TreeView", "node_values", "printable"]
 
@@ -93,7 +94,8 @@ class ExampleView:
     node_sum, node_value : arrays of shape (n_nodes,)
         Weighted sum and value of each function node.
     node_effect, node_share : arrays of shape (n_nodes,)
-        Of the edge above each node; for an output, the change of its value.
+        Of the edge above each node; for an output, the change of its value, and for the score of
+        a class, of its difference to the mean of all scores.
     term_effect, term_share : arrays of shape (n_terms,)
     predictions : array of shape (n_outputs,)
         Probability of each class, or the predicted values.
@@ -165,7 +167,7 @@ class TreeView:
         tree : int
             Which tree of a forest, from 0.
         simplified : bool
-            Whether to draw the smallest tree that computes the same.
+            Whether to draw an equal tree with fewer weights, made by `bneuralt.tree.simplify`.
         feature_names : sequence of str, optional
             Names of the columns; those of the training table by default.
         output_names : sequence, optional
@@ -181,9 +183,12 @@ class TreeView:
         member, drawn, caption = _tree_of(model, tree)
         features = _features(member, drawn, feature_names)
         names = _output_names(member, drawn, output_names)
-        caption = caption + f"{drawn.n_parameters:,} weights"
+        shown = simplify(drawn.astype(np.float64)) if simplified else drawn
+        caption += f"{drawn.n_parameters:,} weights"
+        if shown.n_parameters < drawn.n_parameters:
+            caption += f", {shown.n_parameters:,} when simplified"
         return cls(
-            simplest(drawn) if simplified else drawn,
+            shown,
             features,
             names,
             _task(member, drawn),
@@ -206,8 +211,10 @@ class TreeView:
         tree = self.tree
         key = tree.leaf_parent.astype(np.int64) * tree.n_inputs + tree.leaf_input
         unique, place = np.unique(key, return_inverse=True)
-        weight = np.bincount(place, tree.leaf_weight.astype(np.float64), minlength=unique.size)
-        node, position = np.divmod(unique, tree.n_inputs)
+        weight = np.zeros(unique.size)
+        np.add.at(weight, place, tree.leaf_weight)
+        node: IntArray = unique // tree.n_inputs
+        position: IntArray = unique % tree.n_inputs
         return node, position, weight
 
     @property
@@ -261,7 +268,8 @@ class TreeView:
     @property
     def term_has_sign(self) -> Array:
         """Whether each term has a single entry, so that its weight has a sign."""
-        return np.diff(self.term_start) == 1
+        single: Array = np.diff(self.term_start) == 1
+        return single
 
     @cached_property
     def node_strength(self) -> FloatArray:
@@ -314,7 +322,9 @@ class TreeView:
         node_effect[k:] *= self.tree.edge
         moved = (inputs - self.average)[self.entry_input] * self.entry_weight
         term_effect = np.add.reduceat(moved, self.term_start[:-1]) if self.n_terms else moved
-        node_share, term_share = self._shares(node_effect, term_effect)
+        if self.task == "classes":  # only the differences of scores count
+            node_effect[:k] -= node_effect[:k].mean()
+        node_share, term_share = self.shares(node_effect, term_effect)
         predictions = self._predictions(inputs, value[:k])
         decision = int(predictions.argmax()) if self.task == "classes" else None
         return ExampleView(
@@ -329,15 +339,16 @@ class TreeView:
             decision,
         )
 
-    def _shares(
+    def shares(
         self, node_effect: FloatArray, term_effect: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
+        """Return the shares of nodes and terms in the outputs, given the effects of their edges."""
         tree, k = self.tree, self.tree.n_outputs
         total = np.bincount(self.term_node, np.abs(term_effect), minlength=tree.parent.size)
         total += np.bincount(tree.parent[k:], np.abs(node_effect[k:]), minlength=total.size)
         total = np.where(total > 0, total, 1.0)
         share = np.abs(node_effect)
-        share[:k] /= share[:k].sum() or 1.0
+        share[:k] = share[:k] / share[:k].sum() if share[:k].any() else 1 / k
         for start, stop in zip(tree.level_start[1:-1], tree.level_start[2:], strict=True):
             above = tree.parent[start:stop]
             share[start:stop] *= share[above] / total[above]
@@ -361,7 +372,8 @@ class TreeView:
                 "values is needed"
             )
         if self.model is None:
-            return np.asarray(table, dtype=np.float64)[0]
+            row_of_numbers: FloatArray = np.asarray(table, dtype=np.float64)[0]
+            return row_of_numbers
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "X does not have valid feature names")
             read = self.model._read_features(table)
@@ -411,11 +423,6 @@ def printable(text: object) -> str:
     'a b'
     """
     return "".join(c if c.isprintable() else " " for c in str(text))
-
-
-def simplest(tree: NeuralTree) -> NeuralTree:
-    """Return the smallest tree that computes the same."""
-    return tree
 
 
 # -- what is known about a model -----------------------------------------------------------
@@ -480,6 +487,8 @@ def _output_names(member: Any, tree: NeuralTree, given: Sequence[object] | None)
         given = getattr(member, "classes_", None)
     if given is None and member is not None and member._is_quantile():
         given = [f"{quantile:g} quantile" for quantile in member._quantiles()]
+    if given is None and member is not None and member._is_poisson():
+        given = ["log y"] if k == 1 else [f"log y{i}" for i in range(k)]
     if given is None:
         few = "class {}" if member is None else "y{}"
         given = ["y"] if k == 1 else [few.format(i) for i in range(k)]

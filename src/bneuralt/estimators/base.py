@@ -194,6 +194,14 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay, TreeParameters):
         # the core uses one thread for each processor at most
         return min(effective_n_jobs(self.n_jobs), 2**31 - 1)
 
+    def _repr_svg_(self) -> str | None:
+        """Return the drawing of the (first) tree, which notebooks can show."""
+        if not self.__sklearn_is_fitted__():
+            return None
+        from bneuralt.drawing.display import tree_svg
+
+        return tree_svg(self, theme="auto")
+
     def save(self, path: str | PathLike[str], extra: dict[str, Any] | None = None) -> None:
         """Write the model to a JSON file; `bneuralt.load_model` reads it.
 

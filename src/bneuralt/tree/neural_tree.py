@@ -582,6 +582,12 @@ class NeuralTree(ShownAsPage):
     def __reduce__(self) -> tuple[Any, ...]:
         return NeuralTree, tuple(self._arrays)
 
+    def _repr_svg_(self) -> str:
+        """Return the drawing that notebooks show."""
+        from bneuralt.drawing.display import tree_svg
+
+        return tree_svg(self, theme="auto")
+
     def __repr__(self) -> str:
         return (
             f"NeuralTree(n_inputs={self.n_inputs}, n_outputs={self.n_outputs}, "
