@@ -1,31 +1,37 @@
-"""The interactive page, in a real browser: what it shows is what the model predicts."""
+"""The interactive page in a real browser: what changes when something is done."""
 
 import json
 import re
-import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from chromium import browser as start_browser
-from sklearn.datasets import load_diabetes, load_iris
+from pages import (
+    SMALL,
+    as_rows,
+    decision,
+    iris,
+    open_page,
+    picture,
+    predictions,
+    said,
+    shown,
+    table,
+    wait_for,
+)
+from sklearn.datasets import load_diabetes
 from sklearn.exceptions import NotFittedError
-from test_encoder import people
 
 from bneuralt import (
     BNeuralForestClassifier,
-    BNeuralForestRegressor,
     BNeuralTClassifier,
     BNeuralTRegressor,
     NeuralTree,
-    load_model,
 )
 from bneuralt.cli.program import main
-from bneuralt.drawing.pages import to_html
 
-SMALL = {"max_epochs": 15, "random_state": 0, "dtype": "float64"}
 HOSTILE = [
     "<script>window.hacked = 1</script>",
     "</script><img src=x onerror='window.hacked = 2'>",
@@ -33,187 +39,6 @@ HOSTILE = [
     "emoji 🌳🇩🇪 and \u202eright to left שלום",
     "x" * 500,
 ]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with start_browser(1300, 900) as page:
-        page.viewport(1300, 900)
-        yield page
-
-
-def iris(estimator=BNeuralTClassifier, **options):
-    X, y = load_iris(return_X_y=True, as_frame=True)
-    return estimator(**{**SMALL, **options}).fit(X, load_iris().target_names[y]), X
-
-
-def table(estimator=BNeuralTClassifier, **options):
-    X, y = people(300)
-    return estimator(**{**SMALL, **options}).fit(X, y), X
-
-
-def open_page(browser, model, tmp_path, **options):
-    """Open the page of a model; whatever it complains about on the console is an error."""
-    path = tmp_path / "page.html"
-    to_html(model, path, **options)
-    browser.console()
-    browser.open(path)
-    wait_for(browser, "document.getElementById('drawing').dataset.drawn")
-    assert browser.console() == []
-
-
-def wait_for(browser, condition):
-    script = f"""const done = arguments[0], started = Date.now();
-    const look = () => ({condition}) || Date.now() - started > 20000
-        ? done(Boolean({condition})) : setTimeout(look, 20);
-    look();"""
-    assert browser.run_async(script), condition
-
-
-def picture(browser):
-    """Return the drawing as it is after all that was asked for is drawn."""
-    return browser.run_async(
-        """const done = arguments[0];
-        setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(() =>
-            done(document.getElementById('drawing').toDataURL()))), 180);"""
-    )
-
-
-def shown(browser):
-    return int(browser.run("return document.getElementById('drawing').dataset.shown"))
-
-
-def said(browser, place):
-    return browser.run(f"return document.querySelector({json.dumps(place)}).textContent")
-
-
-def decision(browser):
-    """Return the class and the probability that are shown."""
-    return browser.run(
-        """const place = document.getElementById('decision');
-        return [place.querySelector('.name').textContent, Number(place.querySelector('data').value),
-                place.querySelector('data').textContent]"""
-    )
-
-
-def predictions(browser, rows):
-    """Enter rows as text and return the numbers that the page shows for each."""
-    return browser.run(
-        f"""document.getElementById('rows-text').value = {json.dumps(rows)};
-        document.getElementById('rows-read').click();
-        const found = [], n = {len(json.loads(rows))};
-        for (let i = 0; i < n; i++) {{
-            const all = [...document.querySelectorAll('#prediction .bars data')];
-            const shown = all.length ? all : [document.querySelector('#decision data')];
-            found.push(shown.map((data) => Number(data.value)));
-            document.getElementById('next').click();
-        }}
-        return found"""
-    )
-
-
-def as_rows(X):
-    """Return rows as JSON with names; gaps are null."""
-    frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X).rename(columns="x{}".format)
-    for name in frame.select_dtypes("timedelta"):
-        frame = frame.assign(**{name: frame[name].dt.total_seconds()})
-    for name in frame.select_dtypes("datetime"):
-        dates = frame[name].dt.strftime("%Y-%m-%d").where(frame[name].notna(), None)
-        frame = frame.assign(**{name: dates})
-    return frame.to_json(orient="records", double_precision=15)
-
-
-# -- the same numbers as in Python --------------------------------------------------------
-
-
-ODD = ["gaussian", "leaky_relu", "bipolar", "unipolar", "linear_tanh", "linear_sigmoid", "relu"]
-SQUARES = {"loss": "squared_error", "output_activation": "sigmoid"}
-
-
-def diabetes(estimator, target, **options):
-    X, y = load_diabetes(return_X_y=True)
-    targets = {
-        "one": y,
-        "several": np.stack([y, -2 * y, X[:, 0]], axis=1),
-        "counts": np.round(y / 50),
-        "labels": (X[:, 2:4] > 0).astype(int),
-    }
-    return estimator(**{**SMALL, **options}).fit(X, targets[target]), X
-
-
-MODELS = {
-    "iris": iris,
-    "forest": lambda: iris(BNeuralForestClassifier, n_estimators=4),
-    "sigmoid outputs": lambda: iris(**SQUARES),
-    "activations": lambda: iris(activation=ODD, train_activations=True),
-    "table": table,
-    "table, forest": lambda: table(BNeuralForestClassifier, n_estimators=3),
-    "regression": lambda: diabetes(BNeuralTRegressor, "one"),
-    "several": lambda: diabetes(BNeuralForestRegressor, "several", n_estimators=3),
-    "counts": lambda: diabetes(BNeuralForestRegressor, "counts", loss="poisson", n_estimators=3),
-    "quantiles": lambda: diabetes(
-        BNeuralForestRegressor, "one", loss="quantile", quantiles=(0.9, 0.1, 0.5), n_estimators=3
-    ),
-    "labels": lambda: diabetes(BNeuralTClassifier, "labels"),
-    "labels, sigmoid": lambda: diabetes(
-        BNeuralForestClassifier, "labels", n_estimators=2, **SQUARES
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", MODELS)
-def test_the_page_predicts_what_the_model_predicts(browser, kind, tmp_path):
-    model, X = MODELS[kind]()
-    open_page(browser, model, tmp_path)
-    rows = X[:12] if isinstance(X, np.ndarray) else X.iloc[::11].head(12)
-    expected = getattr(model, "predict_proba", model.predict)(rows).reshape(len(rows), -1)
-    found = np.array(predictions(browser, as_rows(rows)))
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize("estimator", [BNeuralTClassifier, BNeuralForestClassifier])
-def test_trees_in_single_precision(browser, estimator, tmp_path):
-    model, X = iris(estimator, dtype="float32")
-    open_page(browser, model, tmp_path)
-    found = np.array(predictions(browser, as_rows(X[::10])))
-    np.testing.assert_allclose(found, model.predict_proba(X[::10]), rtol=0, atol=1e-6)
-
-
-def test_a_model_from_a_file_has_the_same_page(browser, tmp_path):
-    model, X = table()
-    model.save(tmp_path / "model.json")
-    loaded = load_model(tmp_path / "model.json")
-    assert loaded.encoder_.ranges == model.encoder_.ranges
-    np.testing.assert_allclose(loaded.history_["train_loss"], model.history_["train_loss"], 1e-5)
-    open_page(browser, loaded, tmp_path)
-    found = np.array(predictions(browser, as_rows(X[:5])))
-    np.testing.assert_allclose(found, model.predict_proba(X[:5]), rtol=1e-9)
-    assert "epochs" in browser.run("return document.querySelector('#history svg').ariaLabel")
-
-
-def test_unseen_and_missing_values_are_treated_as_in_python(browser, tmp_path):
-    frame = pd.DataFrame({"x": list("aabbbbbbcd"), "y": list("uuvvwwwwuu"), "z": np.arange(10.0)})
-    model = BNeuralTClassifier(**SMALL).fit(frame, np.arange(10) % 2)
-    later = pd.DataFrame({"x": ["z", None], "y": ["z", "u"], "z": [np.nan, 3.0]})
-    open_page(browser, model, tmp_path)
-    found = np.array(predictions(browser, as_rows(later)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        expected = model.predict_proba(later)
-    np.testing.assert_allclose(found, expected, rtol=1e-9)
-
-
-def test_dates_with_hours_and_in_local_formats(browser, tmp_path):
-    days = pd.date_range("1999-12-28 05:00", periods=60, freq="31h").strftime("%d.%m.%Y %H:%M")
-    frame = pd.DataFrame({"when": days})
-    model = BNeuralTRegressor(**SMALL).fit(frame, np.arange(60.0) % 24)
-    assert model.encoder_.features[0].parts == ("year", "month", "weekday", "hour")
-    open_page(browser, model, tmp_path)
-    found = np.array(predictions(browser, as_rows(frame[::9]))).ravel()
-    np.testing.assert_allclose(found, model.predict(frame[::9]), rtol=1e-9)
-
-
-# -- what happens when something is changed -----------------------------------------------
 
 
 def move_slider(browser, column, value):

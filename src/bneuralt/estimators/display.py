@@ -1,8 +1,10 @@
-"""How estimators show themselves: as an interactive page, and in notebooks."""
+"""How estimators show themselves: as an interactive page, and in notebooks.
+
+Drawings are in a layer above that of estimators, so they are imported when they are asked for.
+"""
 
 from __future__ import annotations
 
-from importlib import import_module
 from os import PathLike
 from typing import Any
 
@@ -10,11 +12,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 __all__ = ["PageDisplay"]
-
-
-def _pages() -> Any:
-    # By name: drawings are made of estimators, so their layer is above this one.
-    return import_module("bneuralt.drawing.pages")
 
 
 class PageDisplay(BaseEstimator):
@@ -46,8 +43,10 @@ class PageDisplay(BaseEstimator):
         str
             The page.
         """
+        from bneuralt.drawing.pages import to_html
+
         check_is_fitted(self)
-        return str(_pages().to_html(self, path, examples=examples, title=title))
+        return to_html(self, path, examples=examples, title=title)
 
     def _repr_html_inner(self) -> str:
         return str(super()._repr_html_inner()) + self._small_page()
@@ -59,4 +58,6 @@ class PageDisplay(BaseEstimator):
         return bundle
 
     def _small_page(self) -> str:
-        return str(_pages().notebook_html(self)) if self.__sklearn_is_fitted__() else ""
+        from bneuralt.drawing.pages import notebook_html
+
+        return notebook_html(self) if self.__sklearn_is_fitted__() else ""

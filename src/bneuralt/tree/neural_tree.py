@@ -31,14 +31,14 @@ from bneuralt.tree.checks import (
 )
 from bneuralt.tree.growth import LeafSampler, draw_tree_arrays
 from bneuralt.tree.layout import TreeArrays
-from bneuralt.tree.shown import ShownAsPage
+from bneuralt.tree.shown import Shown
 from bneuralt.tree.outputs import OutputOverflow, forward_many, mean_forward, not_finite
 
 __all__ = ["NeuralTree", "OutputOverflow", "forward_many", "mean_forward"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NeuralTree(ShownAsPage):
+class NeuralTree(Shown):
     """A tree of neurons whose leaves are inputs.
 
     A function node sums `weight * value` over its children, adds its bias, and applies its
@@ -581,12 +581,6 @@ class NeuralTree(ShownAsPage):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return NeuralTree, tuple(self._arrays)
-
-    def _repr_svg_(self) -> str:
-        """Return the drawing that notebooks show."""
-        from bneuralt.drawing.display import tree_svg
-
-        return tree_svg(self, theme="auto")
 
     def __repr__(self) -> str:
         return (

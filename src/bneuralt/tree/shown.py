@@ -1,22 +1,18 @@
-"""How trees show themselves: as an interactive page, and in notebooks."""
+"""How trees show themselves: as an interactive page, and in notebooks.
+
+Drawings are in a layer above that of trees, so they are imported when they are asked for.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from os import PathLike
-from typing import Any
 
-__all__ = ["ShownAsPage"]
-
-
-def _pages() -> Any:
-    # By name: drawings are made of trees, so their layer is above this one.
-    return import_module("bneuralt.drawing.pages")
+__all__ = ["Shown"]
 
 
-class ShownAsPage:
-    """Adds the interactive page to trees, and a small one to their display in notebooks."""
+class Shown:
+    """Adds the interactive page to trees, and what notebooks show."""
 
     def to_html(
         self,
@@ -49,8 +45,20 @@ class ShownAsPage:
         >>> "height" in page
         True
         """
-        names = {"feature_names": feature_names, "output_names": output_names}
-        return str(_pages().to_html(self, path, title=title, **names))
+        from bneuralt.drawing.pages import to_html
+
+        return to_html(
+            self, path, title=title, feature_names=feature_names, output_names=output_names
+        )
 
     def _repr_html_(self) -> str:
-        return str(_pages().notebook_html(self))
+        """Return a small page."""
+        from bneuralt.drawing.pages import notebook_html
+
+        return notebook_html(self)
+
+    def _repr_svg_(self) -> str:
+        """Return the drawing, for notebooks that show no pages."""
+        from bneuralt.drawing.display import tree_svg
+
+        return tree_svg(self, theme="auto")
