@@ -22,6 +22,9 @@ _FLAGS = [
     "--hide-scrollbars",
 ]
 
+#: Browsers act on some keys only with the code that Windows gives them.
+_KEY_CODES = {"Tab": 9, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
+
 
 class Browser:
     """One page of a running browser."""
@@ -58,8 +61,7 @@ class Browser:
                     "code": key,
                     **(text if kind == "keyDown" else {}),
                 }
-                if key == "Tab":
-                    event["windowsVirtualKeyCode"] = 9
+                event["windowsVirtualKeyCode"] = _KEY_CODES.get(key, 0)
                 self.devtools("Input.dispatchKeyEvent", **event)
 
     def mouse(self, kind: str, x: float, y: float, clicks: int = 1, **more) -> None:
@@ -68,6 +70,11 @@ class Browser:
             {"button": "left", "buttons": 1, "clickCount": clicks} if kind != "mouseWheel" else {}
         )
         self.devtools("Input.dispatchMouseEvent", type=kind, x=x, y=y, **button, **more)
+
+    def touch(self, kind: str, *points: tuple[float, float]) -> None:
+        """Send one touch event, touchStart, touchMove or touchEnd, of so many fingers."""
+        fingers = [{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(points)]
+        self.devtools("Input.dispatchTouchEvent", type=kind, touchPoints=fingers)
 
     def devtools(self, command: str, **parameters):
         body = {"cmd": command, "params": parameters}

@@ -23,6 +23,7 @@ from pages import (
 )
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import NotFittedError
+from test_encoder import people
 
 from bneuralt import (
     BNeuralForestClassifier,
@@ -31,6 +32,7 @@ from bneuralt import (
     NeuralTree,
 )
 from bneuralt.cli.program import main
+from bneuralt.drawing import pages
 
 HOSTILE = [
     "<script>window.hacked = 1</script>",
@@ -220,6 +222,28 @@ def test_the_keyboard_walks_through_the_tree(browser, tmp_path):
     before = picture(browser)
     browser.press("+")
     assert picture(browser) != before
+
+
+def test_sliders_move_with_the_arrow_keys(browser, tmp_path):
+    model, _ = iris()
+    open_page(browser, model, tmp_path)
+    before = decision(browser)
+    browser.run("document.querySelector('#fields [type=range]').focus()")
+    browser.press(*["ArrowRight"] * 3)
+    assert decision(browser)[1] != before[1]
+
+
+def test_two_fingers_zoom(browser, tmp_path):
+    model, _ = iris()
+    open_page(browser, model, tmp_path)
+    before = picture(browser)
+    browser.touch("touchStart", (400, 400), (500, 400))
+    for step in range(1, 6):
+        browser.touch("touchMove", (400 - 10 * step, 400), (500 + 10 * step, 400))
+    browser.touch("touchEnd")
+    assert picture(browser) != before
+    browser.run("document.getElementById('fit').click()")
+    assert picture(browser) == before
 
 
 def test_hovering_and_clicking_show_a_node(browser, tmp_path):
@@ -414,12 +438,43 @@ def test_large_models_are_not_put_into_notebooks():
     assert "<iframe" not in html and "to_html" in html
 
 
+def test_scripts_import_what_others_export_and_share_no_names():
+    """They are joined to one script, in which imports and exports are left out."""
+    exported, declared = {}, []
+    for name in pages._SCRIPTS:
+        text = pages._file(f"{name}.js")
+        for names, module in re.findall(r"(?m)^import \{ (.+) \} from \"./(\w+).js\";$", text):
+            assert set(names.split(", ")) <= exported[module], name
+        top = r"(?m)^(export )?(?:async )?(?:const|let|function|class) (\w+)"
+        found = re.findall(top, text)
+        exported[name] = {declaration for export, declaration in found if export}
+        declared += [declaration for _, declaration in found]
+    assert len(declared) == len(set(declared))
+    folder = Path(pages.__file__).parent / "page"
+    assert {path.stem for path in folder.glob("*.js")} == set(pages._SCRIPTS)
+
+
 def test_the_program_writes_a_page(tmp_path, capsys):
     model, _ = iris()
     model.save(tmp_path / "flowers.json")
     assert main(["draw", str(tmp_path / "flowers.json"), "--out", str(tmp_path / "f.html")]) == 0
     assert "Page written to" in capsys.readouterr().out
     assert "<title>flowers</title>" in (tmp_path / "f.html").read_text(encoding="utf-8")
+
+
+def test_the_program_adds_the_rows_of_a_table(browser, tmp_path, capsys):
+    X, y = people(100)
+    data, model, page = (tmp_path / name for name in ("data.csv", "model.json", "page.html"))
+    X.drop(columns="stay").assign(target=y).to_csv(data, index=False)
+    assert main(["train", str(data), "--target", "target", "--out", str(model)]) == 0
+    assert main(["draw", str(model), "--out", str(page), "--example", str(data)]) == 0
+    capsys.readouterr()
+    browser.open(page)
+    wait_for(browser, "document.getElementById('decision')")
+    assert said(browser, "#row") == "row 1 of 100"
+    assert main(["predict", str(model), str(data), "--probabilities"]) == 0
+    first = capsys.readouterr().out.splitlines()[1].split(",")
+    assert decision(browser)[1] == pytest.approx(max(map(float, first[-2:])), abs=1e-5)
 
 
 def test_examples_that_do_not_fit_are_refused():

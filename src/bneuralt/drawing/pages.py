@@ -25,8 +25,8 @@ __all__ = ["notebook_html", "to_html"]
 
 #: The scripts, each after those that it imports.
 _SCRIPTS = (
-    *("activations", "tree", "encoder", "prediction", "layout", "format", "scene", "view"),
-    *("gestures", "form", "rows", "panels", "history", "main"),
+    *("activations", "tree", "encoder", "prediction", "format", "elements"),
+    *("layout", "scene", "view", "gestures", "form", "rows", "panels", "history", "main"),
 )
 
 #: Models whose data is larger than this, in characters, are not shown in notebooks by themselves.
@@ -110,10 +110,10 @@ def _assemble(data: dict[str, Any], title: str, facts: str, small: bool) -> str:
     style, script = _file("page.css"), _script()
     policy = (
         "default-src 'none'; img-src data:; "
-        f"style-src {_hash(style)} 'unsafe-inline'; script-src {_hash(script)}"
+        f"style-src {_hash(style)}; script-src {_hash(script)}"
     )
     parts = {
-        "class": "",
+        "size": "small" if small else "full",
         "policy": f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         "title": html.escape(title),
         "facts": html.escape(facts),
@@ -121,8 +121,7 @@ def _assemble(data: dict[str, Any], title: str, facts: str, small: bool) -> str:
         "model": _as_script_data(data),
         "script": script,
     }
-    page = re.sub(r"<!--(\w+)-->", lambda match: parts[match[1]], _file("page.html"))
-    return page.replace('<html lang="en">', '<html lang="en" class="small">', 1) if small else page
+    return re.sub(r"<!--(\w+)-->", lambda match: parts[match[1]], _file("page.html"))
 
 
 def _as_script_data(data: dict[str, Any]) -> str:

@@ -1,6 +1,7 @@
 // The form for an example: one field for each column that the model uses.
+import { element } from "./elements.js";
 import { ANOTHER, parseDate } from "./encoder.js";
-import { element, plural } from "./format.js";
+import { plural } from "./format.js";
 
 const MOST_FIELDS = 100, FEW_FIELDS = 12;
 

@@ -22,15 +22,3 @@ export function shorten(text, length) {
 }
 
 export const plural = (n, one, many = one + "s") => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
-
-/** Create an element; texts are set as texts, never as HTML. */
-export function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else if (value === true) made.setAttribute(name, "");
-    else if (value !== false && value !== null) made.setAttribute(name, value);
-  }
-  made.append(...children);
-  return made;
-}

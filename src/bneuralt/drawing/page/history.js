@@ -1,5 +1,6 @@
 // The curves of a training as a small chart.
-import { element, number } from "./format.js";
+import { element } from "./elements.js";
+import { number } from "./format.js";
 
 const WIDTH = 300, HEIGHT = 130, LEFT = 44, BOTTOM = 20, TOP = 8;
 const CURVES = [["train_loss", "training loss", "positive"], ["val_loss", "validation loss", "negative"]];

@@ -1,5 +1,6 @@
 // The panels beside the drawing: prediction, reasons, trees and the selected node.
-import { element, number, percent, plural, shorten, signed } from "./format.js";
+import { element } from "./elements.js";
+import { number, percent, plural, shorten, signed } from "./format.js";
 import { finish, largest, voteOf } from "./prediction.js";
 import { activationOf } from "./scene.js";
 

@@ -317,7 +317,7 @@ export class View {
     const { context, scene, colours } = this;
     const { places } = scene;
     const parts = scene.label(i);
-    if (scene.collapsed[i]) parts.push([`+${scene.hidden(i)}`, "text"]);
+    if (scene.collapsed[i]) parts.push([`${scene.hidden(i)} below`, "quiet"]);
     const distance = scene.collapsed[i] ? this.nodeRadius(i) + 5 : 8;
     const pale = scene.found && !scene.found[i];
     const faint = scene.faded && scene.styles.emphasis[i] < 0.12;
