@@ -289,8 +289,11 @@ def _sigmoid(sympy: Any, z: Any) -> Any:
 _SYMPY: dict[str, Callable[..., Any]] = {
     "sigmoid": _sigmoid,
     "tanh": lambda sympy, z: sympy.tanh(z),
-    "relu": lambda sympy, z: sympy.Max(z, 0),
-    "leaky_relu": lambda sympy, z, slope: sympy.Max(z, 0) + slope * sympy.Min(z, 0),
+    # Comparing the arguments, as SymPy would do, takes very long.
+    "relu": lambda sympy, z: sympy.Max(z, 0, evaluate=False),
+    "leaky_relu": lambda sympy, z, slope: (
+        sympy.Max(z, 0, evaluate=False) + slope * sympy.Min(z, 0, evaluate=False)
+    ),
     "gaussian": lambda sympy, z, center, width: sympy.exp(-(((z - center) / width) ** 2)),
     "linear_sigmoid": lambda sympy, z, scale, offset: scale * _sigmoid(sympy, z) + offset,
     "linear_tanh": lambda sympy, z, scale, offset: scale * sympy.tanh(z) + offset,

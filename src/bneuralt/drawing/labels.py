@@ -131,13 +131,17 @@ def term_label(view: TreeView, term: int, example: ExampleView | None = None) ->
         return TermLabel(signed(weight), sign_role(weight), name, note)
     if feature.kind == "number":  # the number itself, and whether it is missing
         numbers = dict(entries)
-        name = f"{feature.name}, missing {signed(numbers['(missing)'])}"
+        name = f"{feature.name} (missing: {signed(numbers['(missing)'])})"
         return TermLabel(signed(numbers[""]), sign_role(numbers[""]), name, note)
     by_size = sorted(entries, key=lambda entry: -abs(entry[1]))
-    listed = [f"{entry} {signed(weight)}" for entry, weight in by_size[:MOST_ENTRIES]]
+    listed = [f"{_short(entry)} {signed(weight)}" for entry, weight in by_size[:MOST_ENTRIES]]
     if len(entries) > MOST_ENTRIES:
-        listed.append(f"{len(entries) - MOST_ENTRIES} more")
+        listed.append("…")
     return TermLabel("", "mixed", f"{feature.name}: {', '.join(listed)}", note)
+
+
+def _short(entry: str, most: int = 18) -> str:
+    return entry if len(entry) <= most else entry[: most - 1] + "…"
 
 
 def _entry_name(name: str, kind: str, entry: str) -> str:

@@ -30,7 +30,7 @@ MARGIN = 24.0
 ROW, NODE_ROW, OUTPUT_ROW = 19.0, 30.0, 40.0
 PILL, OUTPUT_PILL = 22.0, 28.0
 GAP = 84.0  # from a node to its children
-LONGEST_NAME = 230.0
+LONGEST_NAME, LONGEST_TABLE = 230.0, 360.0  # of a feature, and of one with several weights
 SIZE, SMALL = 11.0, 10.0
 #: A drawing of more rows than this has no labels and is as high as a page.
 MOST_LABELLED_ROWS = 400
@@ -208,7 +208,7 @@ class _Labelled:
             x += self.number_width
             marks.append(Text(x, y, label.number, SIZE, label.role, "end", bold=True))
             x += 8
-        name = fitted(label.name, LONGEST_NAME, SIZE)
+        name = fitted(label.name, LONGEST_NAME if label.number else LONGEST_TABLE, SIZE)
         color = "ink" if label.number else label.role
         marks.append(Text(x, y, name, SIZE, color, note=label.note))
         return marks

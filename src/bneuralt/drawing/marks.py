@@ -34,14 +34,20 @@ def prominence(drawing: Drawing) -> FloatArray:
     """Return how strong the edge above each item is, from 0 to 1.
 
     Without an example, that is its absolute weight, of terms times the spread of the feature, in
-    proportion to the largest. With one, it is the share of the path in the decision.
+    proportion to the largest. The weights of outputs, which have the unit of the target, are
+    compared with each other. With an example, it is the share of the path in the decision.
     """
     outline, example = drawing.outline, drawing.example
     if example is None:
         size = np.abs(outline.strength)
-        # a few very large weights do not make all others hairlines
-        usual = float(np.quantile(size[size > 0], 0.95)) if (size > 0).any() else 1.0
-        return np.minimum(size / (usual or 1.0), 1.0)
+        k = drawing.view.tree.n_outputs
+        above = outline.parent
+        into_output = (above >= 0) & (outline.kind[above] == NODE) & (outline.index[above] < k)
+        for group in (into_output, ~into_output):
+            used = size[group & (size > 0)]
+            if used.size:  # a few very large weights do not make all others hairlines
+                size[group] = np.minimum(size[group] / np.quantile(used, 0.95), 1.0)
+        return size
     share = np.zeros(outline.kind.size)
     is_term = outline.kind == TERM
     is_node = ~is_term & (outline.kind != ROOT)

@@ -109,8 +109,7 @@ def notebook_html(model: Any, height: int = 480) -> str:
 def _assemble(data: dict[str, Any], title: str, facts: str, small: bool) -> str:
     style, script = _file("page.css"), _script()
     policy = (
-        "default-src 'none'; img-src data:; "
-        f"style-src {_hash(style)}; script-src {_hash(script)}"
+        f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}"
     )
     parts = {
         "size": "small" if small else "full",

@@ -22,7 +22,7 @@ __all__ = ["radial_scene"]
 MARGIN = 24.0
 ROW = 15.5  # of the outermost circle
 SIZE, OUTPUT_SIZE = 10.5, 12.0
-LONGEST_NAME, LONGEST_OUTPUT = 170.0, 120.0
+LONGEST_NAME, LONGEST_TABLE, LONGEST_OUTPUT = 170.0, 280.0, 120.0
 MOST_LABELLED_ROWS = 420
 UNLABELLED_RADIUS = 560.0
 MOST_OUTPUT_NAMES = 40
@@ -169,7 +169,8 @@ class _Radial:
         for i, kind in enumerate(outline.kind.tolist()):
             if kind == TERM:
                 label = terms[i]
-                name = fitted(label.name, LONGEST_NAME, SIZE)
+                room = LONGEST_NAME if label.number else LONGEST_TABLE
+                name = fitted(label.name, room, SIZE)
                 color = "ink" if label.number else label.role
                 text = Text(0, 0, name, SIZE, color, note=label.note)
                 number = Text(0, 0, label.number, SIZE, label.role, bold=True)

@@ -191,7 +191,7 @@ def fitted(text: str, width: float, size: float, bold: bool = False) -> str:
     Examples
     --------
     >>> fitted("a name that is much too long", 100, 10)
-    'a name…oo long'
+    'a name t…too long'
     """
     if text_width(text[:400], size, bold) <= width and len(text) <= 400:
         return text

@@ -267,9 +267,10 @@ class TreeView:
 
     @property
     def term_has_sign(self) -> Array:
-        """Whether each term has a single entry, so that its weight has a sign."""
-        single: Array = np.diff(self.term_start) == 1
-        return single
+        """Whether each term is a number, missing ones aside, or has a single entry."""
+        is_number = np.array([feature.kind == "number" for feature in self.features], dtype=bool)
+        has_sign: Array = (np.diff(self.term_start) == 1) | is_number[self.term_feature]
+        return has_sign
 
     @cached_property
     def node_strength(self) -> FloatArray:

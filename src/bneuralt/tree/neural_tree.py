@@ -31,8 +31,8 @@ from bneuralt.tree.checks import (
 )
 from bneuralt.tree.growth import LeafSampler, draw_tree_arrays
 from bneuralt.tree.layout import TreeArrays
-from bneuralt.tree.shown import Shown
 from bneuralt.tree.outputs import OutputOverflow, forward_many, mean_forward, not_finite
+from bneuralt.tree.shown import Shown
 
 __all__ = ["NeuralTree", "OutputOverflow", "forward_many", "mean_forward"]
 
