@@ -14,7 +14,6 @@ from typing import Any, Self
 import numpy as np
 from joblib import effective_n_jobs
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,6 +21,7 @@ from bneuralt._sklearn import CallbackSupportMixin, check_monotonic_cst, fit_con
 from bneuralt._typing import Array, FloatArray
 from bneuralt.arrays import NotFiniteError
 from bneuralt.estimators.callbacks import TrainingData, reporting, show_unused
+from bneuralt.estimators.display import PageDisplay
 from bneuralt.estimators.importance import mean_contributions
 from bneuralt.estimators.model_file import save_model
 from bneuralt.estimators.parameters import TreeParameters
@@ -44,7 +44,7 @@ from bneuralt.tree.outputs import OutputOverflow
 __all__ = ["NeuralTreeEstimator"]
 
 
-class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
+class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay, TreeParameters):
     """Reads the input of a fit, and leaves the rest to `_fit_rows`."""
 
     encoder_: TableEncoder | None

@@ -15,6 +15,7 @@ from bneuralt.explaining.explanation import Explanation
 from bneuralt.explaining.models import check_model, feature_names_of, features_of_inputs, trees_of
 from bneuralt.explaining.raw_cells import raw_cells
 from bneuralt.tables.columns import Frame, as_frame
+from bneuralt.tables.frames import is_data_frame
 from bneuralt.tables.means import input_means
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.contributions import METHODS
