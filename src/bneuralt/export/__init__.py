@@ -4,5 +4,13 @@
 """
 
 from bneuralt.export.plan import Plan, PlanColumn, make_plan
+from bneuralt.export.quantized import QuantizedClassifier, QuantizedRegressor, quantize
 
-__all__ = ["Plan", "PlanColumn", "make_plan"]
+__all__ = [
+    "Plan",
+    "PlanColumn",
+    "QuantizedClassifier",
+    "QuantizedRegressor",
+    "make_plan",
+    "quantize",
+]
