@@ -22,8 +22,30 @@ from bneuralt.tables.encoder import learn_encoder
 from bneuralt.tree.activations import NAMES
 from tests.strategies import draw_activation
 
-TASKS = ("classes", "shares", "labels", "sigmoid_labels", "number", "numbers", "poisson", "quantile")
-WORDS = ("red", "green", "blue", 'a "b"', "x\\y", "ü", "7", "-1.5", "new\nline", "'; --", "??/", "%s")
+TASKS = (
+    "classes",
+    "shares",
+    "labels",
+    "sigmoid_labels",
+    "number",
+    "numbers",
+    "poisson",
+    "quantile",
+)
+WORDS = (
+    "red",
+    "green",
+    "blue",
+    'a "b"',
+    "x\\y",
+    "ü",
+    "7",
+    "-1.5",
+    "new\nline",
+    "'; --",
+    "??/",
+    "%s",
+)
 
 
 def random_model(seed, tasks=TASKS, plain=False):
@@ -89,7 +111,9 @@ class _Column:
             return Column("date", np.datetime64("2001-03-01T05:00:00", "s") + span)
         values = self.middle + self.scale * np.clip(rng.normal(size=n), -2.5, 2.5)
         ends = rng.choice([-2.5, 2.5], n)
-        return Column("number", np.where(rng.random(n) < 0.2, self.middle + self.scale * ends, values))
+        return Column(
+            "number", np.where(rng.random(n) < 0.2, self.middle + self.scale * ends, values)
+        )
 
     def _with_gaps(self, rng, column):
         gaps = rng.random(len(column)) < 0.1
@@ -117,7 +141,9 @@ def _model(rng, task, encoder, inputs):
         k = int(rng.integers(2, 6))
         model.classes_ = np.arange(k) if model.multilabel_ else np.array(sorted(WORDS)[:k])
         if task in ("shares", "sigmoid_labels"):
-            output = draw_activation(rng, str(rng.choice(["sigmoid", "sigmoid", "linear_sigmoid", "gaussian"])))
+            output = draw_activation(
+                rng, str(rng.choice(["sigmoid", "sigmoid", "linear_sigmoid", "gaussian"]))
+            )
     else:
         model.n_outputs_ = k = int(rng.integers(2, 4)) if task == "numbers" else 1
         model.calibration_ = None
@@ -137,8 +163,10 @@ def _model(rng, task, encoder, inputs):
 
 
 def _tree(rng, n_outputs, output, inputs):
-    hidden = [draw_activation(rng, name) for name in NAMES] if rng.integers(3) == 0 else (
-        draw_activation(rng, str(rng.choice(NAMES)))
+    hidden = (
+        [draw_activation(rng, name) for name in NAMES]
+        if rng.integers(3) == 0
+        else (draw_activation(rng, str(rng.choice(NAMES))))
     )
     tree = NeuralTree.random(
         inputs.shape[1],

@@ -3,6 +3,7 @@
 `plan` describes a fitted model as plain data, from which each module generates its code.
 """
 
+from bneuralt.export.c_export import export_c
 from bneuralt.export.plan import Plan, PlanColumn, make_plan
 from bneuralt.export.quantized import QuantizedClassifier, QuantizedRegressor, quantize
 
@@ -11,6 +12,7 @@ __all__ = [
     "PlanColumn",
     "QuantizedClassifier",
     "QuantizedRegressor",
+    "export_c",
     "make_plan",
     "quantize",
 ]

@@ -105,9 +105,9 @@ class IntegerModel:
 
     def values(self, outputs: IntArray) -> FloatArray:
         """Return real probabilities or predictions."""
-        sums = self.sums(outputs)
         if self.plan.task != "numbers":
-            return sums / (_ONE * len(self.trees))
+            n = len(self.trees)
+            return ((self.sums(outputs) + n // 2) // n) / _ONE
         values = self.offset + self.unit * self.decided(outputs)
         return np.exp(values) if self.plan.combine == "exp" else values
 
@@ -167,7 +167,7 @@ class IntegerModel:
     def _exp_error(self) -> float:
         """The error of probabilities that the integer softmax adds."""
         assert self.exp is not None
-        shift, factor, down, _ = self.exp
+        shift, factor, *_ = self.exp
         steps = (2.0**shift) * self.trees[0].unit[0]  # rounded down, in natural units
         octaves = 2.0**-16 + 16 * 0.5 / max(factor, 1)
         chord = (math.log(2) / 2**self.format.exp_bits) ** 2 / 8 + 3 / _ONE

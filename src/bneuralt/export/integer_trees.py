@@ -19,6 +19,7 @@ import numpy as np
 
 from bneuralt._typing import FloatArray, IntArray
 from bneuralt.export.arithmetic import Form, Format, activation_form
+from bneuralt.export.order import evaluation_order
 from bneuralt.tree import NeuralTree
 
 __all__ = ["InputUnits", "IntegerNode", "IntegerTree", "integer_trees"]
@@ -280,7 +281,7 @@ class _Converter:
                 *(part.tolist() for part in inputs[:4]), half.tolist(), strict=True
             )
         ]
-        self.order = _order(tree)
+        self.order = evaluation_order(tree)
         for i in reversed(range(tree.n_outputs, tree.parent.size)):
             self._convert(i)
         self.outputs = [self.sum_of(i) for i in range(tree.n_outputs)]
@@ -422,33 +423,6 @@ class _Converter:
         errors = self._pieces_error(total, integers, slopes, unit / 2)
         low, high = _value_range(total.form, *total.range)
         return _Term(offset, unit, 0, low + offset, high + offset, *errors)
-
-
-class _Order(NamedTuple):
-    """The order of evaluation: children before parents, large subtrees first."""
-
-    nodes: list[int]
-    children: list[list[int]]
-
-
-def _order(tree: NeuralTree) -> _Order:
-    n, k = tree.parent.size, tree.n_outputs
-    children: list[list[int]] = [[] for _ in range(n)]
-    for i in range(k, n):
-        children[tree.parent[i]].append(i)
-    needs = [1] * n  # how many values have to be kept while a subtree is evaluated
-    for i in reversed(range(n)):
-        children[i].sort(key=lambda c: -needs[c])
-        needs[i] = max([1, *(needs[c] + j for j, c in enumerate(children[i]))])
-    nodes: list[int] = []
-    for output in range(k):
-        reverse, waiting = [], [output]
-        while waiting:  # parents first, the last child first: the opposite of what is wanted
-            i = waiting.pop()
-            reverse.append(i)
-            waiting += children[i]
-        nodes += reversed(reverse)
-    return _Order(nodes, children)
 
 
 def integer_trees(
