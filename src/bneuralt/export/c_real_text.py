@@ -11,7 +11,7 @@ static inline $real ${NAME}_exp($real x)
     if (!(x > $lowest))
         return x < 0 ? 0 : x;
     if (x > $highest)
-        return $infinity;
+        return $infinity * x; /* overflows as exp does */
     k = (int)(x * $per_ln2 + (x < 0 ? $minus_half : $half));
     r = x - ($real)k * $ln2_high;
     r -= ($real)k * $ln2_low;

@@ -13,7 +13,7 @@ from bneuralt.estimators.scaling import with_linear_root
 from bneuralt.export.arithmetic import FORMATS, PROBABILITY_BITS, Format, activation_form
 from bneuralt.export.integer_trees import InputUnits, IntegerTree, integer_trees
 from bneuralt.export.plan import Plan
-from bneuralt.tables.features import DateFeature, NumberFeature
+from bneuralt.tables.features import CategoryFeature
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.activations import activation_code
 
@@ -232,18 +232,28 @@ def integer_model(plan: Plan, dtype: str, ranges: FloatArray) -> IntegerModel:
 
 def _input_units(plan: Plan, format: Format, ranges: FloatArray) -> InputUnits:
     low, high = np.asarray(ranges, dtype=np.float64).T
-    with np.errstate(over="ignore"):
-        width = high / 2 - low / 2
-    is_exact = np.zeros(plan.n_inputs, dtype=bool)
-    for column in plan.columns:
-        inputs = list(column.inputs)
-        n_numbers = 0
-        if isinstance(column.feature, NumberFeature):
-            n_numbers = 1
-        elif isinstance(column.feature, DateFeature):
-            n_numbers = len(column.feature.parts)
-        is_exact[inputs[n_numbers:]] = True
-    return InputUnits(low / 2 + high / 2, width / format.top, low, high, is_exact)
+    half = high / 2 - low / 2
+    middle, unit = low / 2 + high / 2, np.where(half > 1e-290, half / format.top, 0.0)
+    group, size = np.full(plan.n_inputs, -1), np.zeros(plan.n_inputs, dtype=np.int64)
+    share = np.zeros(plan.n_inputs)
+    for i, column in enumerate(plan.columns):
+        inputs, feature = list(column.inputs), column.feature
+        if isinstance(feature, CategoryFeature):
+            share[inputs] = feature.shares[len(feature.shares) - len(inputs) :]
+            size[inputs] = len(inputs) if len(inputs) == len(feature.shares) else 0
+        else:  # the last input may say that the value is missing
+            inputs = inputs[len(inputs) - feature.has_gaps :]
+        group[inputs] = i
+    is_number = group < 0
+    return InputUnits(
+        np.where(is_number, middle, 0.0),
+        np.where(is_number, unit, 1.0 / format.top),
+        np.where(is_number, low, 0.0),
+        np.where(is_number, high, 1.0),
+        group,
+        size,
+        share,
+    )
 
 
 def _with_sigmoid_outputs(tree: NeuralTree) -> NeuralTree:

@@ -20,12 +20,19 @@ import numpy as np
 from bneuralt._typing import FloatArray, IntArray
 from bneuralt.export.arithmetic import Form, Format, activation_form
 from bneuralt.export.order import evaluation_order
+from bneuralt.export.weighted_sums import (
+    SLACK,
+    Interval,
+    RoundedSum,
+    Term,
+    WeightedSum,
+    interval_product,
+    slopes,
+    value_range,
+)
 from bneuralt.tree import NeuralTree
 
 __all__ = ["InputUnits", "IntegerNode", "IntegerTree", "integer_trees"]
-
-#: What rounding of float64 can add to a bound.
-_SLACK = 1.0 + 1e-9
 
 
 class InputUnits(NamedTuple):
@@ -37,15 +44,21 @@ class InputUnits(NamedTuple):
         A unit of 0 stands for an input that does not vary.
     low, high : arrays of shape (n_inputs,)
         The range in training, for which bounds hold.
-    is_exact : bool array of shape (n_inputs,)
-        Whether only the two ends of the range occur, which are not rounded.
+    group : int array of shape (n_inputs,)
+        -1 for numbers; inputs that are 0 or 1 have the number of the column that they come from.
+    group_size : int array of shape (n_inputs,)
+        If one of the inputs of a group is 1 always, the number of these inputs, otherwise 0.
+    share : array of shape (n_inputs,)
+        Value of the input for a category that is not known.
     """
 
     middle: FloatArray
     unit: FloatArray
     low: FloatArray
     high: FloatArray
-    is_exact: IntArray
+    group: IntArray
+    group_size: IntArray
+    share: FloatArray
 
     def encode(self, inputs: FloatArray, top: int) -> IntArray:
         """Return inputs as whole numbers."""
@@ -53,6 +66,23 @@ class InputUnits(NamedTuple):
         with np.errstate(over="ignore"):
             scaled = np.floor((inputs - self.middle) * factor + 0.5)
         return np.clip(scaled, -top, top).astype(np.int64)
+
+    def terms(self, top: int) -> list[Term]:
+        """Return the inputs as terms of sums."""
+        half = np.where(self.group >= 0, 0.0, self.unit / 2)
+        shares = self.encode(np.where(self.group >= 0, self.share, self.middle)[np.newaxis], top)
+        n = self.middle.size
+        columns = (
+            *self[:2],
+            np.full(n, top + 1),
+            self.low,
+            self.high,
+            -half,
+            half,
+            *self[4:6],
+            shares[0],
+        )
+        return [Term(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
 
 
 class IntegerNode(NamedTuple):
@@ -151,142 +181,20 @@ class IntegerTree:
 # -- from real weights to integers --------------------------------------------------------
 
 
-class _Term(NamedTuple):
-    """A child of a node: a leaf, or a function node that was converted before.
-
-    Its value is ``offset + unit * integer`` with an integer of magnitude `top` at most. The real
-    value is between `low` and `high`, and the error between `error_low` and `error_high`.
-    """
-
-    offset: float
-    unit: float
-    top: int
-    low: float
-    high: float
-    error_low: float
-    error_high: float
-
-
-class _Sum(NamedTuple):
-    """The argument of an activation as a weighted sum, in real numbers."""
-
-    form: Form
-    bias: float
-    weights: list[float]
-    terms: list[_Term]
-
-    @property
-    def middle(self) -> float:
-        """The argument where all integers are 0."""
-        pairs = zip(self.weights, self.terms, strict=True)
-        return self.bias + sum(w * term.offset for w, term in pairs)
-
-    @property
-    def reach(self) -> float:
-        """The largest magnitude of the argument, whatever the inputs are."""
-        pairs = zip(self.weights, self.terms, strict=True)
-        return abs(self.middle) + sum(abs(w * term.unit) * term.top for w, term in pairs)
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """The smallest and the largest argument over the training range."""
-        ends = [
-            sorted((w * term.low, w * term.high))
-            for w, term in zip(self.weights, self.terms, strict=True)
-        ]
-        return self.bias + sum(low for low, _ in ends), self.bias + sum(high for _, high in ends)
-
-    def least_unit(self, format: Format) -> float:
-        """Return the smallest unit of an integer sum in which nothing can overflow."""
-        most = max([abs(w * t.unit) for w, t in zip(self.weights, self.terms, strict=True)] or [0])
-        # rounding of the weights can add half of each child's largest value, that of the bias 1
-        room = format.top_sum - 1 - sum(term.top / 2 for term in self.terms)
-        return max(most / format.top, self.reach / room, 1e-290) * _SLACK
-
-
-class _Integers(NamedTuple):
-    """The weights of a sum as integers."""
-
-    bias: int
-    weights: list[int]
-    reach: int
-    error: tuple[float, float]  # of the argument, over the training range
-
-
-def _rounded(total: _Sum, unit: float, flat: float = 1.0) -> _Integers:
-    """Return the weights of a sum in a unit; `flat` below 1 makes the argument that much smaller.
-
-    The bias makes up for the mean error of the weights.
-    """
-    weights, shift, low, high, reach = [], 0.0, 0.0, 0.0, 0.0
-    for w, term in zip(total.weights, total.terms, strict=True):
-        weight = round(flat * w * term.unit / unit)
-        weights.append(weight)
-        effective = weight * unit / term.unit if term.unit else 0.0
-        shift += effective * term.offset
-        by_weight = sorted(((effective - w) * term.low, (effective - w) * term.high))
-        by_error = sorted((effective * term.error_low, effective * term.error_high))
-        low += by_weight[0] + by_error[0]
-        high += by_weight[1] + by_error[1]
-        reach += abs(weight) * term.top
-    center = (low + high) / 2 if flat == 1.0 else 0.0
-    bias = round((flat * total.bias + shift - center) / unit)
-    constant = bias * unit - total.bias - shift
-    return _Integers(bias, weights, int(abs(bias) + reach), (low + constant, high + constant))
-
-
-def _slopes(form: Form, low: float, high: float) -> tuple[float, float]:
-    """Return the smallest and largest slope of F between two arguments."""
-    if form.kind == "pieces":
-        found = [form.slope] * (low < 0) + [1.0] * (high > 0) or [1.0]
-        return min(found), max(found)
-    if form.kind == "tanh":
-        ends = [1.0 - math.tanh(low) ** 2, 1.0 - math.tanh(high) ** 2]
-        return min(ends), 1.0 if low <= 0 <= high else max(ends)
-    steepest = math.sqrt(0.5)
-    inside = [t for t in (-steepest, steepest) if low < t < high]
-    found = [-4.0 * t * math.exp(-min(t * t, 700.0)) for t in (low, high, *inside)]
-    return min(found), max(found)
-
-
-def _product(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
-    products = [x * y for x in a for y in b]
-    return min(products), max(products)
-
-
-def _value_range(form: Form, low: float, high: float) -> tuple[float, float]:
-    """Return the range of an activation whose argument is between two numbers."""
-    if form.kind == "pieces":
-        ends = [t if t > 0 else form.slope * t for t in (low, high)] + [0.0] * (low < 0 < high)
-    elif form.kind == "tanh":
-        ends = [math.tanh(low), math.tanh(high)]
-    else:
-        ends = [2.0 * math.exp(-min(t * t, 700.0)) - 1.0 for t in (low, high)]
-        ends += [1.0] * (low < 0 < high)
-    values = [form.offset + form.unit * end for end in ends]
-    return min(values), max(values)
-
-
 class _Converter:
     """Converts the nodes of one tree, from the leaves up."""
 
     def __init__(self, tree: NeuralTree, inputs: InputUnits, format: Format) -> None:
         self.tree, self.format = tree, format
-        self.terms: dict[int, _Term] = {}
+        self.terms: dict[int, Term] = {}
         self.nodes: dict[int, IntegerNode] = {}
-        half = np.where(inputs.is_exact, 0.0, inputs.unit / 2)
-        self.leaves = [
-            _Term(middle, unit, format.top + 1, low, high, -error, error)
-            for middle, unit, low, high, error in zip(
-                *(part.tolist() for part in inputs[:4]), half.tolist(), strict=True
-            )
-        ]
+        self.leaves = inputs.terms(format.top)
         self.order = evaluation_order(tree)
         for i in reversed(range(tree.n_outputs, tree.parent.size)):
             self._convert(i)
         self.outputs = [self.sum_of(i) for i in range(tree.n_outputs)]
 
-    def sum_of(self, i: int) -> _Sum:
+    def sum_of(self, i: int) -> WeightedSum:
         """Return the argument of the activation of a node."""
         tree, k = self.tree, self.tree.n_outputs
         form = activation_form(tree, i)
@@ -295,134 +203,130 @@ class _Converter:
         weights += [form.gain * float(tree.leaf_weight[j]) for j in leaves]
         terms = [self.terms[c] for c in self.order.children[i]]
         terms += [self.leaves[tree.leaf_input[j]] for j in leaves]
-        return _Sum(form, form.gain * float(tree.bias[i]) + form.shift, weights, terms)
+        return WeightedSum(form, form.gain * float(tree.bias[i]) + form.shift, weights, terms)
 
     def _convert(self, i: int) -> None:
         total = self.sum_of(i)
         if total.form.kind == "pieces":
-            self._convert_pieces(i, total)
+            self.terms[i] = self._convert_pieces(i, total)
         else:
             self.terms[i] = self._convert_table(i, total, is_output=False)
 
-    def _keep(self, i: int, kind: str, integers: _Integers, *scales: int, folds: bool) -> None:
+    def _keep(
+        self,
+        i: int,
+        kind: str,
+        integers: RoundedSum,
+        scale: int,
+        below: int = 0,
+        folds: bool = False,
+    ) -> None:
         tree, n_children = self.tree, len(self.order.children[i])
         inputs = tree.leaf_input[tree.leaf_start[i] : tree.leaf_start[i + 1]].tolist()
         self.nodes[i] = IntegerNode(
             kind,
             integers.bias,
-            scales[0],
-            scales[1],
+            scale,
+            below,
             folds,
             tuple(reversed(integers.weights[:n_children])),
             tuple(zip(inputs, integers.weights[n_children:], strict=True)),
             i < tree.n_outputs,
         )
 
-    def _convert_table(self, i: int, total: _Sum, is_output: bool) -> _Term:
+    def _convert_table(self, i: int, total: WeightedSum, is_output: bool) -> Term:
         """Convert a node with a table; return its value, of which an output has more digits."""
         format, form = self.format, total.form
         table = format.table(form.kind)
         step, most = table.unit / 2**format.bits, 2**format.bits - 1
-        scale = max(1, math.ceil(total.least_unit(format) / step))
-        flat = 1.0
-        if scale > most:  # so steep that it has to be made flatter
-            scale, flat = most, most / scale
-        integers = _rounded(total, scale * step, flat)
-        self._keep(i, form.kind, integers, scale, 0, folds=False)
+        least = total.least_unit(format)
+        scale = min(most, max(1, math.ceil(least / step)))
+        flat = min(1.0, most * step / least)  # below 1 for sums that are too steep for the table
+        integers = total.rounded(scale * step, flat)
+        while not integers.fits(format):
+            scale, flat = (scale + 1, flat) if scale < most else (scale, 0.99 * flat)
+            integers = total.rounded(scale * step, flat)
+        self._keep(i, form.kind, integers, scale)
         low, high = total.range
         half = table.unit / 2
         error = integers.error[0] - half, integers.error[1] + half
         whole = (low + error[0]) / table.unit - 1, (high + error[1]) / table.unit + 1
         of_table = table.errors(*whole, fine=is_output)
-        of_argument = _product(
-            _slopes(form, low + min(error[0], 0), high + max(error[1], 0)), error
-        )
-        errors = _product(
-            (form.unit, form.unit), (of_table[0] + of_argument[0], of_table[1] + of_argument[1])
+        of_sum = _propagated(form, total.range, error)
+        errors = interval_product(
+            (form.unit, form.unit), (of_table[0] + of_sum[0], of_table[1] + of_sum[1])
         )
         unit, top = form.unit / format.top, format.top
         if is_output:
             unit /= 2**format.bits
         elif form.kind == "tanh":
-            reached = format.scaled(np.array([integers.reach]), scale)
-            top = int(table.coarse(reached)[0])
-        return _Term(form.offset, unit, top, *_value_range(form, low, high), *errors)
+            top = int(table.coarse(format.scaled(np.array([integers.reach]), scale))[0])
+        return Term(form.offset, unit, top, *value_range(form, low, high), *errors)
 
-    def _convert_pieces(self, i: int, total: _Sum) -> None:
-        format, form = self.format, total.form
-        top, whole = format.top, 2**format.bits
-        steepest = max(1.0, abs(form.slope))
+    def _convert_pieces(self, i: int, total: WeightedSum) -> Term:
+        """Convert a node whose activation has two slopes."""
+        format, slope = self.format, abs(total.form.slope)
+        whole, steepest = 2**format.bits, max(1.0, slope)
         least = total.least_unit(format)
-        unit = steepest * max(total.reach * _SLACK / (top - 1), least * whole**2 / (whole - 1))
-        most = min(whole - 1, math.ceil(least * steepest * whole**2 / unit))
-        integers, *scales, slopes = self._pieces(total, most, unit / whole)
-        self._keep(i, "pieces", integers, *scales, folds=form.slope < 0)
-        errors = self._pieces_error(total, integers, slopes, unit / 2 * (1 + 1 / whole))
-        reached = int(format.scaled(np.array([integers.reach]), max(scales))[0])
-        term_top = (reached + whole // 2) // whole
-        assert term_top <= top
-        self.terms[i] = _Term(0.0, unit, term_top, *_value_range(form, *total.range), *errors)
-
-    def _pieces(
-        self, total: _Sum, most: int, unit: float
-    ) -> tuple[_Integers, int, int, tuple[float, float]]:
-        """Return integers, the scales above and below 0, and the slopes that these make."""
-        slope, whole = abs(total.form.slope), 2**self.format.bits
-        steepest = max(1.0, slope)
+        while True:
+            by_value = total.reach * SLACK / (format.top - 1)
+            unit = steepest * max(by_value, least * whole**2 / (whole - 1))
+            most = min(whole - 1, math.ceil(least * steepest * whole**2 / unit))
+            integers = total.rounded(most * unit / (steepest * whole**2))
+            if integers.fits(format):
+                break
+            least *= 1.01
         above, below = max(1, round(most / steepest)), round(most * slope / steepest)
-        of_sum = most * unit / (steepest * whole)
-        integers = _rounded(total, of_sum)
-        slopes = below * steepest / most, above * steepest / most
-        return integers, above, below, slopes
+        self._keep(i, "pieces", integers, above, below, folds=total.form.slope < 0)
+        off = below * steepest / most - slope, above * steepest / most - 1.0
+        errors = self._pieces_error(total, integers, off, unit / 2 * (1 + 1 / whole))
+        reached = int(format.scaled(np.array([integers.reach]), max(above, below))[0])
+        top = (reached + whole // 2) // whole
+        return Term(0.0, unit, top, *value_range(total.form, *total.range), *errors)
 
     def _pieces_error(
-        self, total: _Sum, integers: _Integers, slopes: tuple[float, float], rounding: float
-    ) -> tuple[float, float]:
-        """Return the range of the error of a value, given the slopes below and above 0."""
+        self, total: WeightedSum, integers: RoundedSum, off: Interval, rounding: float
+    ) -> Interval:
+        """Return the range of the error of a value whose slopes below and above 0 are off."""
         form, error = total.form, integers.error
-        low, high = total.range
-        of_argument = _product(
-            _slopes(form, low + min(error[0], 0), high + max(error[1], 0)), error
-        )
-        below, above = slopes[0] - abs(form.slope), slopes[1] - 1.0
-        ends = low + error[0], high + error[1]
+        of_sum = _propagated(form, total.range, error)
+        ends = total.range[0] + error[0], total.range[1] + error[1]
         of_slopes = [0.0]
-        of_slopes += [math.copysign(1, form.slope) * below * t for t in ends if t < 0]
-        of_slopes += [above * t for t in ends if t > 0]
-        return (
-            of_argument[0] + min(of_slopes) - rounding,
-            of_argument[1] + max(of_slopes) + rounding,
-        )
+        of_slopes += [math.copysign(1, form.slope) * off[0] * t for t in ends if t < 0]
+        of_slopes += [off[1] * t for t in ends if t > 0]
+        return of_sum[0] + min(of_slopes) - rounding, of_sum[1] + max(of_slopes) + rounding
 
     # -- outputs -------------------------------------------------------------------------
 
     def least_output_unit(self, k: int, offset: float, n_trees: int) -> float:
-        """Return the smallest unit that an output without a table can have."""
-        total, whole = self.outputs[k], 2**self.format.bits
-        total = total._replace(bias=total.bias - offset)
-        steepest = max(1.0, abs(total.form.slope))
+        """Return the smallest unit that a linear output can have."""
+        total, whole = self.outputs[k].shifted(-offset), 2**self.format.bits
         # the sum over all trees has 32 bits
         most = min(self.format.top_sum, (2**31 - 1) // n_trees) - whole
-        by_reach = total.reach / most
-        return (
-            steepest * max(by_reach, total.least_unit(self.format) * whole / (whole - 1)) * _SLACK
-        )
+        return max(total.reach / most, total.least_unit(self.format) * whole / (whole - 1)) * SLACK
 
-    def convert_output(self, k: int, offset: float, unit: float | None) -> _Term:
-        """Convert an output; with a unit, it is one without a table."""
-        total = self.outputs[k]
-        if unit is None:
-            return self._convert_table(k, total, is_output=True)
-        total = total._replace(bias=total.bias - offset)
-        whole = 2**self.format.bits
-        steepest = max(1.0, abs(total.form.slope))
-        least = total.least_unit(self.format)
-        most = min(whole - 1, max(1, math.ceil(least * steepest * whole / unit)))
-        integers, *scales, slopes = self._pieces(total, most, unit)
-        self._keep(k, "pieces", integers, *scales, folds=total.form.slope < 0)
-        errors = self._pieces_error(total, integers, slopes, unit / 2)
-        low, high = _value_range(total.form, *total.range)
-        return _Term(offset, unit, 0, low + offset, high + offset, *errors)
+    def convert_linear_output(self, k: int, offset: float, unit: float) -> Term | None:
+        """Convert a linear output; return None if it does not fit the unit."""
+        total, whole = self.outputs[k].shifted(-offset), 2**self.format.bits
+        scale = max(1, math.ceil(total.least_unit(self.format) * whole / unit))
+        for scale in range(scale, whole):
+            integers = total.rounded(scale * unit / whole)
+            if integers.fits(self.format):
+                self._keep(k, "pieces", integers, scale, scale)
+                error = integers.error
+                ends = [end + offset for end in total.range]
+                return Term(offset, unit, 0, *ends, error[0] - unit / 2, error[1] + unit / 2)
+        return None
+
+    def convert_output(self, k: int) -> Term:
+        """Convert an output that has a table."""
+        return self._convert_table(k, self.outputs[k], is_output=True)
+
+
+def _propagated(form: Form, ends: Interval, error: Interval) -> Interval:
+    """Return the error of F whose argument is between two ends and has an error."""
+    steep = slopes(form, ends[0] + min(error[0], 0.0), ends[1] + max(error[1], 0.0))
+    return interval_product(steep, error)
 
 
 def integer_trees(
@@ -448,33 +352,42 @@ def integer_trees(
         Whether linear outputs may have an offset, so that the integers are small.
     """
     converters = [_Converter(tree, inputs, format) for tree in trees]
-    n_outputs = trees[0].n_outputs
-    has_table = any(total.form.kind != "pieces" for c in converters for total in c.outputs)
-    offsets = np.zeros((len(trees), n_outputs))
-    if centered and not has_table:
-        middles = np.array([[sum(t.range) / 2 for t in c.outputs] for c in converters])
+    if any(total.form.kind != "pieces" for c in converters for total in c.outputs):
+        terms = [[c.convert_output(k) for k in range(len(c.outputs))] for c in converters]
+    else:
+        terms = _linear_outputs(converters, shared, centered)
+    return tuple(
+        IntegerTree(
+            format,
+            tuple(c.nodes[i] for i in c.order.nodes),
+            np.array([term.offset for term in row]),
+            np.array([term.unit for term in row]),
+            np.array([max(-term.error_low, term.error_high) * SLACK for term in row]),
+            np.array([term.low for term in row]),
+            np.array([term.high for term in row]),
+        )
+        for c, row in zip(converters, terms, strict=True)
+    )
+
+
+def _linear_outputs(converters: list[_Converter], shared: bool, centered: bool) -> list[list[Term]]:
+    """Convert the outputs of all trees to common units."""
+    n_trees, n_outputs = len(converters), len(converters[0].outputs)
+    offsets = np.zeros((n_trees, n_outputs))
+    if centered:
+        middles = np.array([[sum(total.range) / 2 for total in c.outputs] for c in converters])
         offsets[:] = middles.mean(axis=1, keepdims=True) if shared else middles
-    units: list[float | None] = [None] * n_outputs
-    if not has_table:
-        least = np.array(
-            [
-                [c.least_output_unit(k, offset, len(trees)) for k, offset in enumerate(row)]
-                for c, row in zip(converters, offsets.tolist(), strict=True)
-            ]
-        )
-        units = (np.full(n_outputs, least.max()) if shared else least.max(axis=0)).tolist()
-    found = []
-    for c, row in zip(converters, offsets.tolist(), strict=True):
-        terms = [c.convert_output(k, row[k], units[k]) for k in range(n_outputs)]
-        found.append(
-            IntegerTree(
-                format,
-                tuple(c.nodes[i] for i in c.order.nodes),
-                np.array([term.offset for term in terms]),
-                np.array([term.unit for term in terms]),
-                np.array([max(-term.error_low, term.error_high) * _SLACK for term in terms]),
-                np.array([term.low for term in terms]),
-                np.array([term.high for term in terms]),
-            )
-        )
-    return tuple(found)
+    pairs = list(zip(converters, offsets.tolist(), strict=True))
+    least = np.array(
+        [[c.least_output_unit(k, by, n_trees) for k, by in enumerate(row)] for c, row in pairs]
+    )
+    units = np.full(n_outputs, least.max()) if shared else least.max(axis=0)
+    while True:
+        found = [
+            [c.convert_linear_output(k, row[k], float(units[k])) for k in range(n_outputs)]
+            for c, row in pairs
+        ]
+        terms = [[term for term in row if term is not None] for row in found]
+        if all(len(row) == n_outputs for row in terms):
+            return terms
+        units = 1.01 * units
