@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -117,7 +117,7 @@ class Table:
             between = low - (((low - high) * fraction + half) >> self.bits)
         return np.where(t < self.limit, between, self.values[-1])
 
-    def exact(self, t: FloatArray) -> FloatArray:
+    def exact(self, t: Any) -> FloatArray:
         """Return the function that the table stands for, of arguments in units."""
         return _function(self.kind, np.asarray(t) * self.unit)
 

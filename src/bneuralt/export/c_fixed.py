@@ -341,7 +341,7 @@ class FixedCode:
         }
         if not kinds:  # trees whose outputs have leaves only
             return "0"
-        found = [kind for kind in ("tanh", "bell", "pieces") if kind in kinds]
+        found = [kind for kind in calls if kind in kinds]
         if self.has_kind_cell and "pieces" in kinds:
             found.append("folded")
         text = calls[found[-1]]
@@ -363,7 +363,8 @@ class FixedCode:
             total = " + ".join(terms).replace("+ -", "- ")
             ends = "_output" if node.is_output else ""
             more = f", {node.scale_below}u, {int(node.folds)}" if node.kind == "pieces" else ""
-            call = f"{self.name}_{node.kind}{ends}(({self._fill('$acc')})({total}), {node.scale}u{more})"
+            total = f"({self._fill('$acc')})({total})"
+            call = f"{self.name}_{node.kind}{ends}({total}, {node.scale}u{more})"
             lines.append(f"{f'y[{k}]' if node.is_output else f'v{n}'} = {call};")
             k, n = k + node.is_output, n + (not node.is_output)
         if tree.n_stacked:

@@ -16,7 +16,7 @@ import numpy as np
 
 from bneuralt._typing import FloatArray
 from bneuralt.export import c_real_text as text
-from bneuralt.export.arithmetic import activation_form
+from bneuralt.export.arithmetic import Form, activation_form
 from bneuralt.export.c_features import CFeature, Encoding, encode_function
 from bneuralt.export.c_text import array, real
 from bneuralt.export.order import evaluation_order
@@ -311,7 +311,8 @@ class RealCode:
             "linear": "case 0:\n            break;",
             "logistic": "case 1:\n            z = ${NAME}_logistic(z);\n            break;",
             "bell": "case 2:\n            z = ${NAME}_bell(z);\n            break;",
-            "pieces": "case 3:\n            z = z > 0 ? z : *w * z;\n            w++;\n            break;",
+            "pieces": "case 3:\n            z = z > 0 ? z : *w * z;\n            w++;\n"
+            "            break;",
         }
         listed = "\n".join(
             f"        {self._fill(case)}" for kind, case in cases.items() if kind in self.kinds
@@ -394,11 +395,8 @@ class RealCode:
         return "\n".join(parts)
 
 
-def _affine(form: object) -> tuple[float, float]:
+def _affine(form: Form) -> tuple[float, float]:
     """Return offset and unit of an activation whose nodes compute 1 / (1 + exp(z)) and the like."""
-    from bneuralt.export.arithmetic import Form
-
-    assert isinstance(form, Form)
     if form.kind == "tanh":
         return form.offset + form.unit, -2.0 * form.unit
     if form.kind == "bell":

@@ -155,12 +155,15 @@ class IntegerModel:
         """
         bounds = np.array([tree.bound for tree in self.trees])
         if self.combine == "softmax":
-            bounds[:] = [[_softmax_bound(tree)] for tree in self.trees] + self._exp_error
+            bounds[:] = np.array([[_softmax_bound(tree)] for tree in self.trees])
+            bounds += self._exp_error
         elif self.combine == "shares":
             bounds[:] = [[self._shares_bound(tree)] for tree in self.trees]
         elif self.combine == "clip":
             bounds = np.minimum(bounds + 2.0**-13, 1.0)
-        mean = bounds.mean(axis=0)
+        if self.plan.task != "numbers":
+            bounds = np.minimum(bounds + 1 / _ONE, 1.0)  # the mean over trees is rounded
+        mean: FloatArray = bounds.mean(axis=0)
         return np.full_like(mean, mean.max()) if self.plan.order else mean
 
     @property

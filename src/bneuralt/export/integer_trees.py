@@ -308,14 +308,14 @@ class _Converter:
     def convert_linear_output(self, k: int, offset: float, unit: float) -> Term | None:
         """Convert a linear output; return None if it does not fit the unit."""
         total, whole = self.outputs[k].shifted(-offset), 2**self.format.bits
-        scale = max(1, math.ceil(total.least_unit(self.format) * whole / unit))
-        for scale in range(scale, whole):
+        least = max(1, math.ceil(total.least_unit(self.format) * whole / unit))
+        for scale in range(least, whole):
             integers = total.rounded(scale * unit / whole)
             if integers.fits(self.format):
                 self._keep(k, "pieces", integers, scale, scale)
-                error = integers.error
-                ends = [end + offset for end in total.range]
-                return Term(offset, unit, 0, *ends, error[0] - unit / 2, error[1] + unit / 2)
+                low, high = total.range
+                error = integers.error[0] - unit / 2, integers.error[1] + unit / 2
+                return Term(offset, unit, 0, low + offset, high + offset, *error)
         return None
 
     def convert_output(self, k: int) -> Term:
