@@ -155,6 +155,29 @@ def test_categorical_features_are_spelt_as_in_scikit_learn():
             learn_encoder(named, categorical_features=listed, names=["a", "b"])
 
 
+def test_ranges_are_those_of_the_rows_that_count():
+    table = pd.DataFrame(
+        {
+            "size": [3.0, None, -1.0, 99.0],
+            "colour": ["red", "blue", "blue", "red"],
+            "day": ["31/1/2024", None, "1/2/2023", "1/1/1900"],
+            "at": pd.to_datetime(["2024-05-31 14:30", "2024-05-30 00:00", None, None]),
+            "empty": [None, None, None, 5.0],
+        }
+    )
+    with pytest.warns(MissingValuesWarning):
+        encoder = encoder_of(table, weight=np.array([1.0, 1.0, 1.0, 0.0]))
+    assert encoder.ranges == (
+        (-1.0, 3.0),
+        None,
+        ("2023-02-01T00:00:00", "2024-01-31T00:00:00"),
+        ("2024-05-30T00:00:00", "2024-05-31T14:30:00"),
+        None,
+    )
+    numbers = np.array([[1, 2], [3, -4], [5, 6]], dtype=np.float32)
+    assert encoder_of(numbers).ranges == ((1.0, 5.0), (-4.0, 6.0))
+
+
 def test_the_word_missing_is_a_category_like_any_other():
     encoder = encoder_of(pd.DataFrame({"x": ["__missing__", "__missing__", "a", "a", None, None]}))
     assert encoder.input_names == ["x=__missing__", "x=a", "x is missing"]

@@ -25,6 +25,8 @@ _WHERE = {
     "BNeuralForestRegressor": "estimators",
     "load_model": "estimators",
     "check_monotonic": "estimators",
+    "simplify": "explaining",
+    "saturated_nodes": "explaining",
     "load_dataset": "datasets",
     "show_config": "installation",
     "TrainingSettings": "training",

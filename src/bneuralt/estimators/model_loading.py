@@ -6,6 +6,7 @@ Every version that was ever written stays readable; `tests/models` has files of 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from bneuralt.estimators.model_file import KINDS, MODEL_FORMAT, MODEL_VERSION
 from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor
 from bneuralt.files import ModelFileError, check_format, check_keys, parse_json
 from bneuralt.tables.encoder import TableEncoder
+from bneuralt.tables.ranges import ranges_from_plain
 from bneuralt.training.losses import get_loss
 from bneuralt.training.optimizers import get_optimizer
 from bneuralt.tree import NeuralTree
@@ -46,6 +48,9 @@ _NEW_IN_3: dict[str, Any] = {
     "targets": {"n_columns": 1, "multilabel": False},
     "calibration": None,
 }
+#: Keys that files of version 3 may lack.
+_OPTIONAL = {"ranges": None, "history": None}
+_CURVES = ("train_loss", "train_score", "val_loss", "val_score", "learning_rate")
 _MEMBER_NUMBERS = {"random_state": 2**32 - 1, "n_iter": 2**63 - 1, "best_epoch": 2**63 - 1}
 _MEMBER_KEYS = (*_MEMBER_NUMBERS, "tree")
 
@@ -92,9 +97,9 @@ def load_model(path: str | PathLike[str]) -> Any:
 def model_from_dict(data: Any) -> Any:
     """Return the model of a parsed file, trusting nothing."""
     version = check_format(data, MODEL_FORMAT, MODEL_VERSION)
-    check_keys(data, (*_MODEL_KEYS, *(_NEW_IN_3 if version >= 3 else ())), "the model")
-    if version < 3:
-        data = {**data, **_NEW_IN_3}
+    optional = [key for key in _OPTIONAL if version >= 3 and key in data]
+    check_keys(data, (*_MODEL_KEYS, *(_NEW_IN_3 if version >= 3 else ()), *optional), "the model")
+    data = {**_OPTIONAL, **(_NEW_IN_3 if version < 3 else {}), **data}
     if data["kind"] not in KINDS:
         raise ModelFileError(f'"kind" is {data["kind"]!r}, known are {", ".join(KINDS)}')
     _check_type(data, "extra", dict)
@@ -115,6 +120,8 @@ def model_from_dict(data: Any) -> Any:
         model.calibration_ = _calibration_from_dict(data, model._n_outputs())
     if is_forest:
         model.estimators_ = members
+    if data["history"] is not None:
+        model.history_ = _history_from_dict(data)
     model.extra_ = data["extra"]
     return model
 
@@ -147,6 +154,16 @@ def _checked_setting(read: Callable[[], Any]) -> Any:
         return read()
     except (TypeError, ValueError) as error:
         raise ModelFileError(f'"settings" cannot be read: {error!s:.500}') from None
+
+
+def _history_from_dict(data: dict[str, Any]) -> dict[str, Array]:
+    _check_type(data, "history", dict)
+    for name, curve in data["history"].items():
+        is_curve = name in _CURVES and isinstance(curve, list)
+        if not is_curve or any(type(x) not in (int, float, type(None)) for x in curve):
+            raise ModelFileError(f'"history" has no valid curve {name:.50}')
+    # NumPy reads null as NaN.
+    return {name: np.array(curve, np.float64) for name, curve in data["history"].items()}
 
 
 def _calibration_from_dict(data: dict[str, Any], n_outputs: int) -> Calibration:
@@ -207,10 +224,10 @@ def _set_features(model: Any, data: dict[str, Any]) -> None:
             raise ModelFileError(f'"feature_names" must be a list of {n_features} texts')
         model.feature_names_in_ = np.array(names, dtype=object)
         model.finds_columns_ = True
-    model.encoder_ = _encoder_from_plain(data["encoder"], n_features, names)
+    model.encoder_ = _encoder_from_plain(data["encoder"], n_features, names, data["ranges"])
 
 
-def _encoder_from_plain(data: Any, n_features: int, names: Any) -> TableEncoder | None:
+def _encoder_from_plain(data: Any, n_features: int, names: Any, ranges: Any) -> TableEncoder | None:
     if data is None:
         return None
     try:
@@ -221,7 +238,13 @@ def _encoder_from_plain(data: Any, n_features: int, names: Any) -> TableEncoder 
         raise ModelFileError(
             f'"encoder" has {len(encoder.features)} columns, the model has {n_features}'
         )
-    return encoder
+    if ranges is None:
+        return encoder
+    try:
+        kinds = [feature.kind for feature in encoder.features]
+        return replace(encoder, ranges=ranges_from_plain(ranges, kinds))
+    except ValueError as error:
+        raise ModelFileError(f'"ranges" cannot be read: {error}') from None
 
 
 def _classes_from_dict(data: Any) -> Array:

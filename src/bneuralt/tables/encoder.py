@@ -8,8 +8,8 @@ plain data, which model files store. A table of numbers without gaps passes unch
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -25,6 +25,7 @@ from bneuralt.tables.features import (
     NumberFeature,
     rounded_means,
 )
+from bneuralt.tables.ranges import Range, column_range, number_range
 
 __all__ = [
     "MissingValuesWarning",
@@ -58,10 +59,15 @@ class TableEncoder:
         One for each column.
     names : tuple of str or None
         Names of the columns.
+    ranges : tuple of (tuple of two float or str, or None), or None
+        Smallest and largest value of each column in training: numbers, dates as text, and None
+        for categories and columns without values. None if they are not known. Encoding does not
+        depend on them.
     """
 
     features: tuple[Feature, ...]
     names: tuple[str, ...] | None = None
+    ranges: tuple[Range | None, ...] | None = field(default=None, compare=False)
 
     @cached_property
     def is_plain(self) -> bool:
@@ -315,12 +321,14 @@ def learn_encoder(
     """
     weight = np.ones(len(X)) if weight is None else weight
     listed = categorical_mask(categorical_features, X.shape[1], names)
-    features: list[Feature]
+    features: list[Feature] = []
+    ranges: list[Range | None] = []
     empty: list[int] = []
     if not isinstance(X, Frame) and not listed.any() and not _may_have_gaps(X):
-        features = [NumberFeature(mean) for mean in _means(X, weight)]
+        for mean, low, high in _mean_low_high(X, weight):
+            features.append(NumberFeature(mean))
+            ranges.append(number_range(low, high))
     else:
-        features = []
         for j in range(X.shape[1]):
             column = X.columns[j] if isinstance(X, Frame) else _number_column(X, j)
             place = f"column {j} of X" if names is None else f"column {names[j]!r} of X"
@@ -328,9 +336,10 @@ def learn_encoder(
                 features.append(CategoryFeature.learn(column, weight))
             else:
                 features.append(_learn_feature(column, weight, place, categorical_features))
+            ranges.append(column_range(column, features[-1], weight))
             if column.is_missing[weight > 0].all():
                 empty.append(j)
-    encoder = TableEncoder(tuple(features), None if names is None else tuple(names))
+    encoder = TableEncoder(tuple(features), None if names is None else tuple(names), tuple(ranges))
     for j, feature in enumerate(features):
         if type(feature) is CategoryFeature and feature.has_other and not feature.categories:
             warnings.warn(
@@ -370,12 +379,12 @@ def _learn_feature(column: Column, weight: FloatArray, place: str, wanted: Any) 
     return CategoryFeature.learn(column, weight)
 
 
-def _means(X: Array, weight: FloatArray) -> list[float]:
-    """Return the mean of each column, computed in blocks of columns."""
-    means: list[float] = []
+def _mean_low_high(X: Array, weight: FloatArray) -> Iterator[tuple[float, float, float]]:
+    """Yield mean, minimum and maximum of each column, computed in blocks of columns."""
     width = max(1, 1_000_000 // max(1, len(X)))
     used = weight > 0
     for start in range(0, X.shape[1], width):
-        block = X[:, start : start + width].astype(np.float64)
-        means += rounded_means(block[used], weight[used]).tolist()
-    return means
+        block = X[:, start : start + width].astype(np.float64)[used]
+        low, high = block.min(axis=0), block.max(axis=0)
+        means = rounded_means(block, weight[used], low, high)
+        yield from zip(means.tolist(), low.tolist(), high.tolist(), strict=True)

@@ -111,20 +111,24 @@ def rounded_mean(values: FloatArray, weight: FloatArray) -> float:
     """Return the mean of one column; see `rounded_means`."""
     if values.size == 0 or np.isinf(values).any():
         return 0.0
-    return float(rounded_means(values[:, np.newaxis], weight)[0])
+    low, high = values.min(keepdims=True), values.max(keepdims=True)
+    return float(rounded_means(values[:, np.newaxis], weight, low, high)[0])
 
 
-def rounded_means(X: FloatArray, weight: FloatArray) -> FloatArray:
+def rounded_means(
+    X: FloatArray, weight: FloatArray, low: FloatArray, high: FloatArray
+) -> FloatArray:
     """Return the mean of each column, rounded to a millionth of its spread.
 
     So it does not depend on the order of the rows, by which sums differ in their last digits.
+    `low` and `high` are the smallest and largest value of each column.
 
     Examples
     --------
-    >>> rounded_means(np.array([[0.1], [0.2], [0.3]]), np.ones(3))
+    >>> X = np.array([[0.1], [0.2], [0.3]])
+    >>> rounded_means(X, np.ones(3), X.min(axis=0), X.max(axis=0))
     array([0.2])
     """
-    low, high = X.min(axis=0), X.max(axis=0)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         span = high - low
         usable = np.isfinite(span) & (span > 0)

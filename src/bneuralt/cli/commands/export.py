@@ -1,0 +1,65 @@
+"""Write a trained model as code for another language or program.
+
+The code includes the encoding of the table: categories, missing values, dates and scaling.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from bneuralt.cli.errors import CANNOT_WRITE, USAGE, CommandError
+from bneuralt.cli.exports import TARGETS
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command and of all targets."""
+    parser.add_argument("model", metavar="MODEL.json", help="a file written by bneuralt train")
+    listed = "; ".join(f"{name}: {summary}" for name, summary in TARGETS.items())
+    parser.add_argument("--to", choices=list(TARGETS), required=True, help=listed)
+    parser.add_argument("--out", metavar="FILE", required=True, help="the file to write")
+    own: dict[str, set[str]] = {}
+    for name in TARGETS:
+        before = {action.dest for action in parser._actions}
+        _module(name).add_arguments(parser.add_argument_group(f"options of --to {name}"))
+        own[name] = {action.dest for action in parser._actions} - before
+    parser.set_defaults(options_of_targets=own, default_of=parser.get_default)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Write the files of the chosen target."""
+    from bneuralt.cli.outputs import check_output
+    from bneuralt.cli.trained_models import load_trained_model
+    from bneuralt.files import write_atomically
+
+    _refuse_other_options(args, args.default_of)
+    check_output(args.out, inputs=(args.model,))
+    model = load_trained_model(args.model)
+    try:
+        files = _module(args.to).export(model, args)
+    except (ValueError, TypeError) as error:
+        raise CommandError(f"{args.model}: {error}.", USAGE) from None
+    for path, content in files.items():
+        try:
+            write_atomically(path, content)
+        except OSError as error:
+            raise CommandError(
+                f"--out {path}: cannot be written: {error.strerror or error}.", CANNOT_WRITE
+            ) from None
+    print(f"Written: {', '.join(str(path) for path in files)}")
+
+
+def _module(target: str) -> Any:
+    return importlib.import_module(f"bneuralt.cli.exports.{target}")
+
+
+def _refuse_other_options(args: argparse.Namespace, default_of: Callable[[str], Any]) -> None:
+    """Refuse options that belong to other targets only, which would have no effect."""
+    wanted = args.options_of_targets[args.to]
+    for target, options in args.options_of_targets.items():
+        for option in sorted(options - wanted):
+            if getattr(args, option) != default_of(option):
+                name = "--" + option.replace("_", "-")
+                raise CommandError(f"{name} is an option of --to {target}, not of --to {args.to}.")

@@ -1,0 +1,8 @@
+"""Fitted models as code for other places: C for microcontrollers, and what the others add.
+
+`plan` describes a fitted model as plain data, from which each module generates its code.
+"""
+
+from bneuralt.export.plan import Plan, PlanColumn, make_plan
+
+__all__ = ["Plan", "PlanColumn", "make_plan"]
