@@ -4,5 +4,6 @@
 """
 
 from bneuralt.export.plan import Plan, PlanColumn, make_plan
+from bneuralt.export.python_code import to_python
 
-__all__ = ["Plan", "PlanColumn", "make_plan"]
+__all__ = ["Plan", "PlanColumn", "make_plan", "to_python"]
