@@ -5,5 +5,6 @@
 
 from bneuralt.export.plan import Plan, PlanColumn, make_plan
 from bneuralt.export.python_code import to_python
+from bneuralt.export.sql_code import to_sql
 
-__all__ = ["Plan", "PlanColumn", "make_plan", "to_python"]
+__all__ = ["Plan", "PlanColumn", "make_plan", "to_python", "to_sql"]

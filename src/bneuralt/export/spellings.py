@@ -14,6 +14,8 @@ from bneuralt.tables.features import CategoryFeature
 
 __all__ = ["category_entries", "missing_spellings", "spellings"]
 
+_TRUTH = {"0": ["false", "False"], "1": ["true", "True"]}
+
 
 def spellings(label: str, others: Sequence[str] = ()) -> list[str]:
     """Return the texts that stand for a category.
@@ -26,14 +28,14 @@ def spellings(label: str, others: Sequence[str] = ()) -> list[str]:
 
     Examples
     --------
-    >>> spellings("3"), spellings("True"), spellings("red")
-    (['3', '3.0'], ['True', 'true', '1'], ['red'])
+    >>> spellings("3"), spellings("1"), spellings("red")
+    (['3', '3.0'], ['1', '1.0', 'true', 'True'], ['red'])
     """
     found = [label]
     if re.fullmatch(r"[+-]?\d+", label):
         found.append(f"{label}.0")
-    if label in ("True", "False"):  # databases write them in other ways
-        found += [label.lower(), "1" if label == "True" else "0"]
+    if label in _TRUTH:  # the encoder reads truth values as numbers, databases write them as words
+        found += _TRUTH[label]
     return [text for text in found if text == label or text not in others]
 
 
