@@ -3,8 +3,9 @@
 `plan` describes a fitted model as plain data, from which each module generates its code.
 """
 
+from bneuralt.export.onnx_model import to_onnx
 from bneuralt.export.plan import Plan, PlanColumn, make_plan
 from bneuralt.export.python_code import to_python
 from bneuralt.export.sql_code import to_sql
 
-__all__ = ["Plan", "PlanColumn", "make_plan", "to_python", "to_sql"]
+__all__ = ["Plan", "PlanColumn", "make_plan", "to_onnx", "to_python", "to_sql"]

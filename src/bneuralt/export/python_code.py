@@ -17,11 +17,11 @@ from bneuralt.tables.features import CategoryFeature, DateFeature
 
 __all__ = ["to_python"]
 
-# exp is a power of e; its argument is limited to what a float can hold.
+# exp is a power of e; its argument is limited as in the core, to what a float can hold.
 _HELPERS = {
     "exp": """
     def exp(z):
-        return 2.718281828459045 ** max(-700.0, min(700.0, z))
+        return 2.718281828459045 ** max(-708.0, min(708.0, z))
 """,
     "sigmoid": """
     def sigmoid(z):

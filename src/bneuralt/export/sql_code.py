@@ -26,6 +26,9 @@ from bneuralt.tables.features import CategoryFeature, DateFeature
 
 __all__ = ["DIALECTS", "to_sql"]
 
+#: Arguments of exp are limited to this, as in the core: some databases treat larger ones as errors.
+EXP_LIMIT = 708.0
+
 #: How many levels of a tree are nested in one expression.
 MOST_NESTED = 3
 
@@ -365,7 +368,7 @@ class _Writer:
             if node.activation == "leaky_relu":
                 self._put(layer, f"{self.prefix}z{t}_{j}", total)
                 total, height, layer = f"{self.prefix}z{t}_{j}", 1, layer + 1
-            codes[j] = self._activated(node, total)
+            codes[j] = self._activated(node, total, is_output=j < tree.n_outputs)
             if height == MOST_NESTED and j >= tree.n_outputs:
                 self._put(layer, f"{self.prefix}n{t}_{j}", codes[j])
                 codes[j], height, layer = f"{self.prefix}n{t}_{j}", 0, layer + 1
@@ -384,9 +387,10 @@ class _Writer:
         terms += [f"{term(weight)} * {codes.pop(child)}" for weight, child in node.children]
         return balanced(terms)
 
-    def _activated(self, node: Node, z: str) -> str:
-        name, phi = node.activation, node.parameters
-        d = self.dialect
+    def _activated(self, node: Node, z: str, is_output: bool) -> str:
+        name, phi, d = node.activation, node.parameters, self.dialect
+        # Shares of classes may all be close to 0, which takes the exact form; it is nested deeper.
+        sigmoid = self._sigmoid if is_output else _sigmoid_by_tanh
         if name == "linear":
             return f"({z})"
         if name == "relu":
@@ -396,19 +400,20 @@ class _Writer:
         if name == "tanh":
             return f"TANH({z})"
         if name == "sigmoid":
-            return _sigmoid(z)
+            return sigmoid(z)
         if name == "linear_sigmoid":
-            return f"({term(phi[0])} * {_sigmoid(z)} + {term(phi[1])})"
+            return f"({term(phi[0])} * {sigmoid(z)} + {term(phi[1])})"
         if name == "linear_tanh":
             return f"({term(phi[0])} * TANH({z}) + {term(phi[1])})"
         if name == "bipolar":
             return f"(TANH({term(phi[0])} * ({z})) / {term(phi[0])})"
         if name == "unipolar":
             a = number(2 * abs(phi[0]))
-            return f"({a} * {_sigmoid(f'{a} * ({z})')})"
+            return f"({a} * {sigmoid(f'{a} * ({z})')})"
         if name == "gaussian":
             # limited first, since the square of a large number is an error in some databases
-            distance = f"{d.least}(ABS(({z} - {term(phi[0])}) / {term(phi[1])}), 26e0)"
+            limit = number(EXP_LIMIT**0.5)
+            distance = f"{d.least}(ABS(({z} - {term(phi[0])}) / {term(phi[1])}), {limit})"
             return f"EXP(-POWER({distance}, 2))"
         raise ValueError(f"activation {name!r} cannot be written in SQL")
 
@@ -434,13 +439,17 @@ class _Writer:
             shares = [f"{d.greatest}({o}, {number(self.plan.smallest)})" for o in outputs]
             return [f"{share} / ({balanced(shares)})" for share in shares]
         if self.plan.combine == "sigmoid":
-            return [_sigmoid(o) for o in outputs]
+            return [self._sigmoid(o) for o in outputs]
         if self.plan.combine == "clip":
             return [f"{d.least}({d.greatest}({o}, 0e0), 1e0)" for o in outputs]
         return outputs
 
     def _exp(self, z: str) -> str:
-        return f"EXP({self.dialect.least}({self.dialect.greatest}({z}, -700e0), 700e0))"
+        limit = number(EXP_LIMIT)
+        return f"EXP({self.dialect.least}({self.dialect.greatest}({z}, -{limit}), {limit}))"
+
+    def _sigmoid(self, z: str) -> str:
+        return f"(1e0 / (1e0 + {self._exp(f'-({z})')}))"
 
     def _link(self, mean: str) -> str:
         return self._exp(mean) if self.plan.combine == "exp" else mean
@@ -471,6 +480,5 @@ class _Writer:
         return number(label) if isinstance(label, float) else self._string(str(label))
 
 
-def _sigmoid(z: str) -> str:
-    """Return 1 / (1 + exp(-z)) in a form that cannot overflow."""
+def _sigmoid_by_tanh(z: str) -> str:
     return f"(0.5e0 * TANH(0.5e0 * ({z})) + 0.5e0)"
