@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from exported import assert_same, random_model
+from exported import assert_same, random_model, random_target
 from sklearn.exceptions import NotFittedError
 
+import bneuralt
 from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, BNeuralTRegressor, to_onnx
 
 onnx = pytest.importorskip("onnx")
@@ -121,3 +122,45 @@ def test_bad_arguments_are_refused():
         to_onnx(BNeuralTClassifier())
     with pytest.raises(ValueError, match=r"dtype='half' must be 'double' or 'float'"):
         to_onnx(random_model(0).model, dtype="half")
+
+
+# -- pipelines ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("task", ["classes", "texts", "labels", "number", "numbers"])
+@pytest.mark.parametrize("kind", ["tree", "forest"])
+def test_pipelines_convert(task, kind):
+    skl2onnx = pytest.importorskip("skl2onnx")
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4)).astype(np.float32)
+    y = random_target(rng, task, 60)
+    is_class = task in ("classes", "texts", "labels")
+    name = "BNeuralT" if kind == "tree" else "BNeuralForest"
+    options = {} if kind == "tree" else {"n_estimators": 3}
+    model = getattr(bneuralt, name + ("Classifier" if is_class else "Regressor"))(
+        max_epochs=3, random_state=0, **options
+    )
+    pipeline = make_pipeline(StandardScaler(), model).fit(X, y)
+    bneuralt.register_skl2onnx()
+    chosen = {id(model): {"zipmap": False}} if is_class else None
+    proto = skl2onnx.to_onnx(pipeline, X[:1], options=chosen)
+    found = session_of(proto).run(None, {"X": X})
+    expected = pipeline.predict_proba(X) if is_class else pipeline.predict(X)
+    assert_same(found[-1].astype(float).reshape(expected.shape), expected, 1e-5)
+    if is_class:
+        assert [output.name for output in proto.graph.output] == ["label", "probabilities"]
+        assert np.mean(found[0] == pipeline.predict(X)) > 0.95
+
+
+def test_a_pipeline_with_texts_is_refused():
+    skl2onnx = pytest.importorskip("skl2onnx")
+    from skl2onnx.common.data_types import StringTensorType
+
+    X = np.array([["a"], ["b"], ["c"], ["a"]] * 10, dtype=object)
+    model = BNeuralTRegressor(max_epochs=1, random_state=0).fit(X, np.arange(40.0))
+    bneuralt.register_skl2onnx()
+    with pytest.raises(ValueError, match=r"cannot be converted in a pipeline: encode them"):
+        skl2onnx.convert_sklearn(model, initial_types=[("X", StringTensorType([None, 1]))])

@@ -14,7 +14,7 @@ from bneuralt.export.spellings import category_entries, missing_spellings, spell
 from bneuralt.tables.features import CategoryFeature, DateFeature
 from bneuralt.tables.numbers import to_number
 
-__all__ = ["OPSETS", "add_plan", "class_labels", "to_onnx"]
+__all__ = ["OPSETS", "add_plan", "class_labels", "is_table_of_numbers", "to_onnx"]
 
 #: Versions of the operators, by domain; understood by runtimes since 2022.
 OPSETS = {"": 17, "ai.onnx.ml": 3}
@@ -131,10 +131,15 @@ def _is_number(column: PlanColumn) -> bool:
     return all(to_number(text) is not None for text in feature.categories)
 
 
+def is_table_of_numbers(plan: Plan) -> bool:
+    """Return whether all columns are numbers, or categories that are numbers."""
+    return all(_is_number(column) for column in plan.columns)
+
+
 def _declared_inputs(plan: Plan) -> tuple[list[Any], list[str] | str]:
     """Return the inputs, and the name of the table or the names of all columns."""
     n = len(plan.columns)
-    if all(_is_number(column) for column in plan.columns):
+    if is_table_of_numbers(plan):
         return [_declared("X", np.float32, ["n_rows", n])], "X"
     names = [column.name for column in plan.columns]
     if len(set(names)) < n or "" in names:
