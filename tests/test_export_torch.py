@@ -11,6 +11,14 @@ from bneuralt.training import gradient
 torch = pytest.importorskip("torch", reason="torch is not installed (pip install bneuralt[torch])")
 
 
+@pytest.fixture(autouse=True)
+def _one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)  # other tests run beside this one
+    yield
+    torch.set_num_threads(before)
+
+
 def check(seed, n_rows=100):
     """Compare one model with its module."""
     drawn = random_model(seed, n_rows)
