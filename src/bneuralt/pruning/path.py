@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from bneuralt._typing import Array, FloatArray
 from bneuralt.pruning.surgery import operate
@@ -71,7 +72,8 @@ def prune(
         while size_of(current) > wanted:
             excess = (size_of(current) - wanted) * current.n_parameters / size_of(current)
             n_remove = min(max(1, round(STEP * current.n_parameters)), max(1, math.ceil(excess)))
-            smaller = operate(current, X, loss, weight, n_remove, rule, compensates)
+            with threadpool_limits(1, "blas"):  # the matrices are too small to be shared out
+                smaller = operate(current, X, loss, weight, n_remove, rule, compensates)
             if smaller.n_parameters >= current.n_parameters:
                 break  # nothing is left to remove
             current = simplify(refit(smaller, size_of(smaller) <= wanted))
