@@ -57,7 +57,7 @@ demo: $(VENV)/.core
 	$(BIN)/bneuralt demo
 
 # Includes the tests of the optional dependencies, so these are installed too.
-TEST_ENV := $(VENV)/.with-test $(VENV)/.with-paper $(VENV)/.with-dask
+TEST_ENV := $(VENV)/.with-test $(VENV)/.with-paper $(VENV)/.with-dask $(VENV)/.with-evolve
 test: $(TEST_ENV)
 	$(BIN)/python -m pytest -n $(JOBS)
 

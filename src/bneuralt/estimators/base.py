@@ -23,7 +23,6 @@ from bneuralt._typing import Array, FloatArray
 from bneuralt.arrays import NotFiniteError
 from bneuralt.estimators.callbacks import TrainingData, reporting
 from bneuralt.estimators.model_file import save_model
-from bneuralt.estimators.parameters import TreeParameters
 from bneuralt.estimators.rows import (
     Rows,
     blocks,
@@ -42,7 +41,7 @@ from bneuralt.tree import NeuralTree, mean_forward
 __all__ = ["NeuralTreeEstimator"]
 
 
-class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
+class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator):
     """Reads the input of a fit, and leaves the rest to `_fit_rows`."""
 
     encoder_: TableEncoder | None
