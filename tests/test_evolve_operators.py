@@ -120,7 +120,7 @@ def test_children_inherit_the_weights_of_what_they_take_over():
     one, other = random_genome(space, rng), random_genome(space, rng)
     child = crossover(one, other, space, rng)
     known = {**numbers_of(one), **numbers_of(other)}
-    parents = {value for value in known.values()}
+    parents = set(known.values())
     assert all(node.numbers.tobytes() in parents for node in child.nodes())
 
 

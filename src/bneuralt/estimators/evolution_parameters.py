@@ -168,7 +168,7 @@ class HFNTParameters(GeneticParameters):
 class GeneticClassifierParameters(GeneticParameters):
     """Parameters of classifiers."""
 
-    measure: str = "squared_error"
+    measure: str = "error_rate"
     class_weight: Mapping[Any, float] | str | None = None
 
 

@@ -143,15 +143,16 @@ class EvolvedTree(EvolutionEstimator):
             table = (validation.table, validation.target, validation.weight)
         else:
             self._fold_of_row = _divide(rows, self.n_folds, rng)
-            folds = [
-                _as_fold(
-                    rows.take(np.flatnonzero(self._fold_of_row != i)),
-                    rows.take(np.flatnonzero(self._fold_of_row == i)),
-                )
-                for i in range(int(self._fold_of_row.max()) + 1)
-            ]
-            if len(folds) == 1:  # too few rows to divide
-                folds = [_as_fold(rows, rows)]
+            n_folds = int(self._fold_of_row.max()) + 1
+            held = [self._fold_of_row == i for i in range(n_folds)]
+            folds = (
+                [
+                    _as_fold(rows.take(np.flatnonzero(~own)), rows.take(np.flatnonzero(own)))
+                    for own in held
+                ]
+                if n_folds > 1
+                else [_as_fold(rows, rows)]
+            )  # too few rows to divide
         chances = self._feature_chances(rows)
         return TrainingRows(
             CheckedTable(rows.table),

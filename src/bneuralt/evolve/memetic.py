@@ -234,7 +234,14 @@ class MemeticSearch:
         most = space.max_weights
         assert most is not None
         sizes = np.linspace(min(most, 2 * space.least_weights), most, n).astype(int)
-        return [self._drawn(int(size)) for size in sizes]
+        drawn = []
+        for size in sizes.tolist():
+            genome = self._drawn(size)
+            while not space.holds(genome) and size > space.least_weights:  # too many nodes
+                size = max(space.least_weights, size - 1)
+                genome = self._drawn(size)
+            drawn.append(genome)
+        return drawn
 
     def _drawn(self, n_weights: int) -> Genome:
         space = self.space

@@ -22,6 +22,9 @@ __all__ = ["HFNT_MUTATIONS", "MUTATIONS", "Space", "crossover", "mutate", "rando
 #: How often an operation is tried before the parent is returned as it is.
 TRIES = 10
 
+#: Levels of function nodes that the trees of a first generation have at most.
+FIRST_LEVELS = 5
+
 
 @dataclass(frozen=True, eq=False)
 class Space:
@@ -159,7 +162,9 @@ def random_genome(space: Space, rng: np.random.Generator) -> Genome:
     >>> random_genome(space, np.random.default_rng(0)).size <= 40
     True
     """
-    n_levels = space.max_depth - space.top_depth + 1
+    # trees of all depths up to a few levels: evolution makes deeper ones where they are of use
+    most = min(space.max_depth - space.top_depth + 1, FIRST_LEVELS)
+    n_levels = int(rng.integers(1, most + 1))
     for _ in range(TRIES):
         outputs = [space.draw_subtree(rng, n_levels, True) for _ in range(space.n_outputs)]
         genome = Genome(tuple(outputs), space.n_inputs, space.trains_activations)
