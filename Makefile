@@ -62,7 +62,7 @@ demo: $(VENV)/.core
 	$(BIN)/bneuralt demo
 
 # Includes the tests of the optional dependencies, so these are installed too.
-TEST_ENV := $(VENV)/.with-test $(VENV)/.with-paper $(VENV)/.with-dask $(VENV)/.with-onnx
+TEST_ENV := $(addprefix $(VENV)/.with-,test paper dask onnx evolve)
 test: $(TEST_ENV)
 	$(BIN)/python -m pytest -n $(JOBS)
 

@@ -24,7 +24,6 @@ from bneuralt.estimators.callbacks import TrainingData, reporting, show_unused
 from bneuralt.estimators.display import PageDisplay
 from bneuralt.estimators.importance import mean_contributions
 from bneuralt.estimators.model_file import save_model
-from bneuralt.estimators.parameters import TreeParameters
 from bneuralt.estimators.rows import (
     Rows,
     blocks,
@@ -44,7 +43,7 @@ from bneuralt.tree.outputs import OutputOverflow
 __all__ = ["NeuralTreeEstimator"]
 
 
-class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay, TreeParameters):
+class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
     """Reads the input of a fit, and leaves the rest to `_fit_rows`."""
 
     encoder_: TableEncoder | None

@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 
 from bneuralt._typing import Array
+from bneuralt.estimators.evolved import EvolvedTreeClassifier, EvolvedTreeRegressor
 from bneuralt.estimators.forest import BNeuralForestClassifier, BNeuralForestRegressor
+from bneuralt.estimators.genetic import (
+    HFNTClassifier,
+    HFNTRegressor,
+    MONTClassifier,
+    MONTRegressor,
+)
 from bneuralt.estimators.intervals import Calibration
 from bneuralt.estimators.model_file import KINDS, MODEL_FORMAT, MODEL_VERSION
 from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor
@@ -36,8 +43,16 @@ _CLASSES: dict[str, Any] = {
         BNeuralTRegressor,
         BNeuralForestClassifier,
         BNeuralForestRegressor,
+        HFNTClassifier,
+        HFNTRegressor,
+        MONTClassifier,
+        MONTRegressor,
+        EvolvedTreeClassifier,
+        EvolvedTreeRegressor,
     )
 }
+#: Models that can have several trees without being forests.
+_ENSEMBLES = ("HFNTClassifier", "HFNTRegressor")
 _MODEL_KEYS = (
     *("format", "version", "bneuralt", "kind", "settings"),
     *("n_features", "feature_names", "classes", "trees", "extra"),
@@ -105,7 +120,8 @@ def model_from_dict(data: Any) -> Any:
     _check_type(data, "extra", dict)
     _check_type(data, "trees", list)
     is_forest = data["kind"].startswith("BNeuralForest")
-    if not data["trees"] or (len(data["trees"]) > 1 and not is_forest):
+    may_be_many = is_forest or data["kind"] in _ENSEMBLES
+    if not data["trees"] or (len(data["trees"]) > 1 and not may_be_many):
         raise ModelFileError(f'"trees" has {len(data["trees"])} trees: too few or too many')
 
     model = _CLASSES[data["kind"]]()
@@ -113,8 +129,12 @@ def model_from_dict(data: Any) -> Any:
     _set_features(model, data)
     _set_targets(model, data)
     members = [model._new_member(None) if is_forest else model for _ in data["trees"]]
-    for i, (member, entry) in enumerate(zip(members, data["trees"], strict=True)):
+    trees = [
         _set_tree(member, entry, f'"trees"[{i}]')
+        for i, (member, entry) in enumerate(zip(members, data["trees"], strict=True))
+    ]
+    if data["kind"] in _ENSEMBLES:
+        model.trees_, model.tree_ = trees, trees[0]
     _check_settings(model, data)
     if data["calibration"] is not None:
         model.calibration_ = _calibration_from_dict(data, model._n_outputs())
@@ -145,7 +165,7 @@ def _set_targets(model: Any, data: dict[str, Any]) -> None:
 
 def _check_settings(model: Any, data: dict[str, Any]) -> None:
     """Check what goes together: the settings among themselves, and with the targets."""
-    if data["version"] >= 3 and "loss" not in data["settings"]:
+    if data["version"] >= 3 and "loss" in model.get_params() and "loss" not in data["settings"]:
         raise ModelFileError('"settings" lacks the key "loss", which predictions depend on')
     _checked_setting(model._loss)
     _checked_setting(model._feature_signs)
@@ -196,7 +216,7 @@ def _calibration_from_dict(data: dict[str, Any], n_outputs: int) -> Calibration:
     return Calibration(residuals, weight)
 
 
-def _set_tree(member: Any, entry: Any, where: str) -> None:
+def _set_tree(member: Any, entry: Any, where: str) -> NeuralTree:
     if not isinstance(entry, dict):
         raise ModelFileError(f"{where} must be an object, not {type(entry).__name__}")
     check_keys(entry, _MEMBER_KEYS, where)
@@ -217,6 +237,7 @@ def _set_tree(member: Any, entry: Any, where: str) -> None:
     member.random_state = entry["random_state"]
     member.n_iter_ = entry["n_iter"]
     member.best_epoch_ = entry["best_epoch"]
+    return tree
 
 
 def _n_inputs(model: Any) -> int:

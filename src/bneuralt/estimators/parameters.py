@@ -34,6 +34,7 @@ __all__ = [
     "ForestClassifierParameters",
     "ForestRegressorParameters",
     "RegressorParameters",
+    "TreeParameters",
 ]
 
 RandomState = int | np.random.RandomState | None
@@ -442,7 +443,8 @@ def declared(cls: T) -> T:
 
     Their description goes where the docstring of the class says `{parameters}`.
     """
-    names = [(field.name, field.default, PARAMETERS[field.name]) for field in fields(cls)]
+    known = {**PARAMETERS, **getattr(cls, "_own_parameters", {})}
+    names = [(field.name, field.default, known[field.name]) for field in fields(cls)]
     allowed = {name: parameter.allowed for name, _, parameter in names}
     cls._parameter_constraints = allowed  # type: ignore[attr-defined]
     if cls.__doc__:

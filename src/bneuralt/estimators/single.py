@@ -28,6 +28,7 @@ from bneuralt.estimators.parameters import (
     PAPER_SETTINGS,
     ClassifierParameters,
     RegressorParameters,
+    TreeParameters,
     declared,
 )
 from bneuralt.estimators.regression import RegressorTask
@@ -45,7 +46,7 @@ __all__ = ["PAPER_SETTINGS", "BNeuralTClassifier", "BNeuralTRegressor"]
 LEAVES_PER_OUTPUT = 10
 
 
-class SingleTree(NeuralTreeEstimator):
+class SingleTree(NeuralTreeEstimator, TreeParameters):
     """Draws a tree, trains it, and folds the scaling into it."""
 
     tree_: NeuralTree
