@@ -289,8 +289,8 @@ def load_text(text, folder):
             for entry in (3, [1], [2, 1], [0, "x"], [True, True], ["2024-01-01", "2024-01-02"])
         ),
         ({"history": [1]}, '"history" is not a dict'),
-        ({"history": {"weights": [1]}}, '"history" has no valid curve weights'),
-        ({"history": {"train_loss": [1, "x"]}}, '"history" has no valid curve train_loss'),
+        ({"history": {"weights": [1]}}, '"history" has no valid weights'),
+        ({"history": {"train_loss": [1, "x"]}}, '"history" has no valid train_loss'),
         ({"n_features": "4"}, "\"n_features\" is '4'"),
         ({"feature_names": ["a"]}, '"feature_names" must be a list of 4 texts'),
         ({"classes": None}, '"classes" must be an object'),
