@@ -21,7 +21,7 @@ from sklearn.base import is_regressor
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
-from bneuralt._sklearn import check_sample_weight, check_y
+from bneuralt._sklearn import check_sample_weight, check_y, with_names
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import TABLE_DTYPES, checked_table
 from bneuralt.tables import frames
@@ -226,7 +226,9 @@ def read_table(estimator: Any, X: Any, reset: bool) -> Any:
         X = _select(estimator, X)
     frame = as_frame(X)
     if frame is None and is_data_frame(X):
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        validate_data(
+            estimator, with_names(X, frames.names_of(X)), reset=reset, skip_check_array=True
+        )
         return check_array(plain_table(X), estimator=estimator, input_name="X", **_TABLE)
     if frame is None:
         table = validate_data(estimator, X, reset=reset, accept_sparse="csr", **_TABLE)
@@ -242,6 +244,8 @@ def read_table(estimator: Any, X: Any, reset: bool) -> Any:
             estimator.feature_names_in_ = np.array(X.names, dtype=object)
     else:
         shown = X if hasattr(X, "shape") else np.empty(frame.shape)
+        if is_data_frame(X):
+            shown = with_names(X, frames.names_of(X))
         validate_data(estimator, shown, reset=reset, skip_check_array=True)
     return frame
 
