@@ -151,7 +151,6 @@ def read_features(estimator: Any, X: Any) -> Any:
     """
     if _is_readable(X, estimator):
         return X
-    X = known_frame(X)
     table = read_table(estimator, X, reset=False)
     return table if issparse(table) else encode(estimator, table)
 
@@ -183,11 +182,11 @@ def dense(table: Any, dtype: Any = None) -> Any:
     """
     if not issparse(table):
         return table
-    filled, start = np.empty(table.shape, dtype=dtype or _smallest_dtype(table.data)), 0
+    array, start = np.empty(table.shape, dtype=dtype or _smallest_dtype(table.data)), 0
     for block in blocks(table):
-        filled[start : start + block.shape[0]] = block.toarray()
+        array[start : start + block.shape[0]] = block.toarray()
         start += block.shape[0]
-    return filled
+    return array
 
 
 def _smallest_dtype(values: Array) -> type[np.generic]:
@@ -222,6 +221,7 @@ def read_table(estimator: Any, X: Any, reset: bool) -> Any:
 
     With `reset`, the number and names of the columns are what the estimator expects from then on.
     """
+    X = known_frame(X)
     if getattr(estimator, "finds_columns_", False) and not reset:
         X = _select(estimator, X)
     frame = as_frame(X)
