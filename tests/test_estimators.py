@@ -84,6 +84,8 @@ def test_attributes_after_a_fit(X):
         "train_loss": 20,
         "train_score": 20,
         "learning_rate": 20,
+        "tried": 4,
+        "stayed": 4,
     }
     # tree_ works on raw features: its outputs are the scores.
     np.testing.assert_array_equal(clf.tree_.forward(X), clf.decision_function(X))

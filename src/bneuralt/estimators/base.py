@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from bneuralt._sklearn import CallbackSupportMixin, check_monotonic_cst, fit_context
 from bneuralt._typing import Array, FloatArray
 from bneuralt.arrays import NotFiniteError
-from bneuralt.estimators.callbacks import TrainingData, reporting
+from bneuralt.estimators.callbacks import TrainingData, reporting, show_unused
 from bneuralt.estimators.model_file import save_model
 from bneuralt.estimators.parameters import TreeParameters
 from bneuralt.estimators.rows import (
@@ -88,6 +88,8 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
         rows, calibration = self._set_aside(rows)
         with reporting(self, self._step(rows), data, callback) as report:
             self._fit_rows(rows, validation, report)
+        if self.verbose:
+            show_unused(self._unused_features())
         self._calibrate(calibration)
         return self
 
@@ -110,7 +112,7 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
         X, y = read_training(self, X, y, reset)
         weight = read_weights(sample_weight, X)
         if reset:
-            self._learn_target(y[weight > 0], classes)
+            self._learn_target(y if weight.all() else y[weight > 0], classes)
         target = self._encode(y, weight)
         if reset:
             self.encoder_ = learn_table_encoder(self, X, weight, None if in_parts else target)
@@ -160,6 +162,19 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
         for i in np.flatnonzero(signs).tolist():
             inputs[self.encoder_.inputs_of(i)[0]] = signs[i]
         return inputs
+
+    @property
+    def _trees(self) -> list[NeuralTree]:
+        raise NotImplementedError
+
+    def _unused_features(self) -> list[str]:
+        """Return the names of the features that are on no leaf of any tree."""
+        encoder = self.encoder_
+        assert encoder is not None  # a fit has learnt it
+        n_leaves = np.sum([tree.input_counts for tree in self._trees], axis=0)
+        if encoder.groups is not None:
+            n_leaves = np.bincount(encoder.groups, n_leaves, minlength=len(encoder.features))
+        return [encoder.name(i) for i in np.flatnonzero(n_leaves == 0).tolist()]
 
     def _read_validation_rows(self, X_val: Any, y_val: Any) -> Rows | None:
         if X_val is None and y_val is None:

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-__all__ = ["ForestState", "Report", "Step", "TrainingData", "reporting"]
+__all__ = ["ForestState", "Report", "Step", "TrainingData", "reporting", "show_unused"]
 
 Attributes = Callable[[], dict[str, Any] | None]
 #: (state, score, function that returns the fitted attributes as of now) -> whether to stop
@@ -140,6 +140,20 @@ def _sklearn_callbacks(estimator: Any, step: Step, data: TrainingData) -> Iterat
     context.call_on_fit_task_end(
         estimator=estimator, **data.arguments, reconstruction_attributes=dict
     )
+
+
+def show_unused(features: list[str], stream: TextIO | None = None) -> None:
+    """Name the features that a model does not use, if there are any.
+
+    Examples
+    --------
+    >>> show_unused(["width", "depth"], sys.stdout)
+    2 features are not used: width, depth
+    """
+    if features:
+        n, out = len(features), sys.stderr if stream is None else stream
+        shown = ", ".join(features[:20]) + (f" and {n - 20} more" if n > 20 else "")
+        out.write(f"{n} feature{'s are' if n > 1 else ' is'} not used: {shown}\n")
 
 
 def describe_epoch(

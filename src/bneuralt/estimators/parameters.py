@@ -408,7 +408,9 @@ PARAMETERS: dict[str, Parameter] = {
         "int or None",
         "Number of threads, -1 for all; None means 1.",
     ),
-    "verbose": Parameter(["verbose"], "int", "1 shows the progress of training."),
+    "verbose": Parameter(
+        ["verbose"], "int", "1 shows the progress of training, and which features are not used."
+    ),
     "n_estimators": Parameter([_whole(1)], "int", "Number of trees."),
     "max_samples": Parameter(
         [_whole(1), Interval(RealNotInt, 0, 1, closed="right"), None],

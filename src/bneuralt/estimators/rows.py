@@ -3,7 +3,8 @@
 Before training, rows of weight 0 are dropped, identical rows are merged into one that carries
 their total weight, and all are sorted by a hash of their content. So a fit does not depend on
 the order of the rows, a row of weight 3 is exactly three equal rows, and copies of one row never
-stand on both sides of a validation split.
+stand on both sides of a validation split. This takes a copy of the table; one that is too large
+for that, such as one in a file (`np.memmap`), is used as it is, in blocks of neighbouring rows.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, valid
 
 from bneuralt._sklearn import check_sample_weight, check_y, with_names
 from bneuralt._typing import Array, FloatArray, IntArray
-from bneuralt.arrays import TABLE_DTYPES, checked_table
+from bneuralt.arrays import TABLE_DTYPES, checked_table, is_large, new_table
 from bneuralt.tables import frames
 from bneuralt.tables.columns import Frame, as_frame
 from bneuralt.tables.encoder import TableEncoder, learn_encoder
@@ -59,6 +60,10 @@ MOST_ROWS_TO_COPY = 4096
 
 #: With fewer rows than this, holding some out for validation does more harm than good.
 FEWEST_ROWS_TO_SPLIT = 60
+
+
+#: Large tables are read in blocks of so many bytes; a window of 64 blocks is shuffled at a time.
+BLOCK_BYTES = 2**20
 
 
 class TinyDataWarning(UserWarning):
@@ -102,6 +107,22 @@ class Rows:
         """Features of each row."""
         return self.table if self.index is None else self.table.take(self.index, axis=0)
 
+    def X_blocks(self) -> Iterator[Array]:
+        """Yield the features of all rows in blocks, so that they are never copied all at once."""
+        if self.index is None:
+            yield self.table
+            return
+        n_rows = max(1, BLOCK_BYTES * len(self.table) // self.table.nbytes)
+        for start in range(0, len(self), n_rows):
+            yield self.table.take(self.index[start : start + n_rows], axis=0)
+
+    @property
+    def block_rows(self) -> int | None:
+        """Number of neighbours that training takes together, None if the table is small enough."""
+        if not is_large(self.table.nbytes):
+            return None
+        return max(1, BLOCK_BYTES * len(self.table) // self.table.nbytes)
+
     @cached_property
     def scalings(self) -> dict[Any, Any]:
         """Scalings learnt from these rows, by their settings: trees on the same rows share them."""
@@ -117,10 +138,13 @@ class Rows:
         index = positions if self.index is None else self.index[positions]
         return replace(self, weight=self.weight[positions], index=index.astype(np.int32))
 
+    def used(self) -> Rows:
+        """Return the rows without those of weight 0."""
+        return self if self.weight.all() else self.take(np.flatnonzero(self.weight))
+
     def weighed(self, factor: FloatArray) -> Rows:
         """Return the rows with their weights multiplied, less those that have weight 0 then."""
-        rows = replace(self, weight=self.weight * factor)
-        return rows if rows.weight.all() else rows.take(np.flatnonzero(rows.weight))
+        return replace(self, weight=self.weight * factor).used()
 
     @property
     def n_examples(self) -> int:
@@ -136,9 +160,10 @@ class Rows:
 
     def with_mean_weight_one(self) -> Rows:
         """Return the rows with their weights in the same proportions, and of mean 1."""
-        same = np.ptp(self.weight) == 0.0  # then rounding must not turn 1 into another number
-        weight = np.ones(len(self)) if same else self.weight / self.weight.mean()
-        return replace(self, weight=weight)
+        if np.ptp(self.weight) > 0.0:
+            return replace(self, weight=self.weight / self.weight.mean())
+        # Rounding must not turn 1 into another number, nor trees of a forest each have a copy.
+        return self if self.weight[0] == 1.0 else replace(self, weight=np.ones(len(self)))
 
 
 # -- reading what a user gives ------------------------------------------------------------
@@ -182,11 +207,18 @@ def dense(table: Any, dtype: Any = None) -> Any:
     """
     if not issparse(table):
         return table
-    array, start = np.empty(table.shape, dtype=dtype or _smallest_dtype(table.data)), 0
+    array, start = new_table(table.shape, dtype or _smallest_dtype(table.data)), 0
     for block in blocks(table):
         array[start : start + block.shape[0]] = block.toarray()
         start += block.shape[0]
     return array
+
+
+def _dense_bytes(table: Any) -> int:
+    """Return the size of the array that a sparse matrix becomes."""
+    return (
+        int(np.prod(table.shape, dtype=np.int64)) * np.dtype(_smallest_dtype(table.data)).itemsize
+    )
 
 
 def _smallest_dtype(values: Array) -> type[np.generic]:
@@ -428,6 +460,9 @@ def canonical_rows(X: Any, y: Array, weight: Array) -> Rows:
 
     X is an array, or a sparse matrix, which becomes one in the order of the result.
 
+    A large table (`bneuralt.arrays.is_large`) stays as it is: identical rows are not merged, and
+    the order of the rows matters.
+
     Examples
     --------
     >>> X, y = np.array([[1.0], [2.0], [1.0]]), np.array([0, 1, 0], dtype=np.int32)
@@ -435,8 +470,14 @@ def canonical_rows(X: Any, y: Array, weight: Array) -> Rows:
     >>> sorted(zip(rows.X[:, 0].tolist(), rows.weight.tolist()))
     [(1.0, 2.0), (2.0, 1.0)]
     """
-    used = np.flatnonzero(weight > 0)
-    if used.size < weight.size:
+    if issparse(X) and is_large(_dense_bytes(X)):
+        X = dense(X)
+    if not issparse(X) and is_large(X.nbytes):
+        if np.ptp(weight) == 0.0:  # one number instead of one for each row
+            weight = np.broadcast_to(weight[0], weight.shape)
+        return Rows(X, y, weight).used()
+    if not weight.all():
+        used = np.flatnonzero(weight)
         X, y, weight = _take(X, used), y[used], weight[used]
     identity = _hash_sparse_rows(X, y) if issparse(X) else _hash_rows(X, y)
     order = np.argsort(identity, kind="stable")

@@ -17,11 +17,13 @@ from typing import Any
 import numpy as np
 
 from bneuralt._typing import Array, FloatArray, IntArray
+from bneuralt.arrays import is_large
 from bneuralt.tables.frames import (
     as_array,
     as_list,
     columns_of,
     has_categories,
+    is_arrow,
     is_data_frame,
     is_plain,
     names_of,
@@ -77,7 +79,7 @@ class Column:
             return self.values < 0
         return np.isnat(self.values) if self.kind == "date" else np.isnan(self.values)
 
-    def take(self, rows: IntArray) -> Column:
+    def take(self, rows: IntArray | slice) -> Column:
         """Return some rows of the column."""
         return Column(self.kind, self.values[rows], self.texts, self.is_category)
 
@@ -102,12 +104,12 @@ class Frame:
 
     Attributes
     ----------
-    columns : list of Column
+    columns : sequence of Column
     names : list of str or None
         Their names.
     """
 
-    columns: list[Column]
+    columns: Sequence[Column]
     names: list[str] | None = None
 
     def __len__(self) -> int:
@@ -118,7 +120,12 @@ class Frame:
         """Number of rows and columns."""
         return len(self), len(self.columns)
 
-    def take(self, rows: IntArray) -> Frame:
+    @property
+    def dtype(self) -> type[np.floating[Any]]:
+        """Type of the numbers that trees read."""
+        return np.float64
+
+    def take(self, rows: IntArray | slice) -> Frame:
         """Return some rows of the table."""
         return Frame([column.take(rows) for column in self.columns], self.names)
 
@@ -167,7 +174,10 @@ def as_frame(X: Any) -> Frame | None:
         return X
     if is_data_frame(X):
         names, columns = names_of(X), columns_of(X)
-        if columns and all(is_plain(column) for column in columns):
+        all_plain = bool(columns) and all(is_plain(column) for column in columns)
+        if is_arrow(X) and not (all_plain and not is_large(8 * X.num_rows * len(columns))):
+            return ArrowFrame.of(X)
+        if all_plain:
             return None
         whole = [_read(column, name) for column, name in zip(columns, names, strict=True)]
         return Frame(whole, [str(name) for name in names])
@@ -178,6 +188,51 @@ def as_frame(X: Any) -> Frame | None:
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "OUSMm":
         return None
     return Frame([_read_array(X[:, j], f"column {j}") for j in range(X.shape[1])])
+
+
+class _ArrowColumns(Sequence[Column]):
+    """The columns of an Arrow table, each read when it is asked for."""
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+
+    def __len__(self) -> int:
+        return len(self.table.column_names)
+
+    def __getitem__(self, j: Any) -> Any:
+        if isinstance(j, slice):
+            return [self[i] for i in range(*j.indices(len(self)))]
+        return _read(self.table.column(j), self.table.column_names[j])
+
+
+class ArrowFrame(Frame):
+    """An Arrow table, which may be a file larger than memory: nothing is read before it is used."""
+
+    @classmethod
+    def of(cls, table: Any) -> ArrowFrame:
+        """Return an Arrow table as a `Frame`."""
+        return cls(_ArrowColumns(table), [str(name) for name in table.column_names])
+
+    @property
+    def _table(self) -> Any:
+        assert isinstance(self.columns, _ArrowColumns)
+        return self.columns.table
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    @property
+    def dtype(self) -> type[np.floating[Any]]:
+        """Type of the numbers that trees read."""
+        kinds = {str(kind) for kind in self._table.schema.types}
+        return np.float32 if kinds <= {"float", "halffloat"} else np.float64
+
+    def take(self, rows: IntArray | slice) -> Frame:
+        """Return some rows of the table."""
+        if isinstance(rows, slice):
+            start, stop, _ = rows.indices(len(self))
+            return ArrowFrame.of(self._table.slice(start, stop - start))
+        return ArrowFrame.of(self._table.take(rows))
 
 
 def _read(column: Any, name: Any) -> Column:
@@ -192,6 +247,17 @@ def _read(column: Any, name: Any) -> Column:
         return _of_texts(column.cat.codes.to_numpy(), texts, is_category=True)
     if getattr(dtype, "kind", "") in "fiub" and hasattr(dtype, "na_value"):  # pandas, nullable
         return Column("number", column.to_numpy(dtype=np.float64, na_value=np.nan))
+    if str(getattr(column, "type", "")) in ("string", "large_string"):
+        # Different texts are few: they become Python objects, and not the texts of all rows.
+        coded = column.dictionary_encode()
+        chunks = [
+            chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in coded.chunks
+        ]
+        texts = (
+            coded.chunks[-1].dictionary.to_pylist() if chunks else []
+        )  # all chunks have the same
+        codes = np.concatenate([*chunks, np.empty(0, np.int32)])
+        return _of_texts(codes, [label_of(text) for text in texts])
     return _read_objects(as_list(column), place, has_categories(column))
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from bneuralt._typing import Array, FloatArray, IntArray
+from bneuralt.arrays import is_large, new_table
 from bneuralt.tables.columns import Column, Frame, parse_dates
 from bneuralt.tables.features import (
     CategoryFeature,
@@ -35,6 +36,9 @@ __all__ = [
     "categorical_mask",
     "learn_encoder",
 ]
+
+#: Large tables are encoded in blocks of so many bytes.
+BLOCK_BYTES = 2**26
 
 
 class UnseenValuesWarning(UserWarning):
@@ -119,32 +123,45 @@ class TableEncoder:
         UnseenValuesWarning, MissingValuesWarning
             Some values become the mean of the training rows, since training had none of the kind.
         """
-        dtype: type[np.floating[Any]] = np.float64
-        if isinstance(X, Frame):
-            columns = X.columns
-        elif self.is_plain and not _may_have_gaps(X):
+        if not isinstance(X, Frame) and self.is_plain and not _may_have_gaps(X):
             return X
-        else:
-            columns = [_number_column(X, j) for j in range(X.shape[1])]
-            dtype = np.float32 if X.dtype == np.float32 else np.float64
-        encoded = np.empty((len(X), self.n_inputs), dtype=dtype)
-        surprises: list[tuple[str, int, int, str]] = []
+        dtype = np.float32 if X.dtype == np.float32 else np.float64
+        encoded = new_table((len(X), self.n_inputs), dtype)
+        surprises: dict[tuple[str, int], tuple[int, str]] = {}
+        n_rows = max(1, len(X))
+        if is_large(encoded.nbytes):  # then only a part of it is in memory
+            n_rows = max(1, BLOCK_BYTES * len(X) // encoded.nbytes)
+        for start in range(0, len(X), n_rows):
+            rows = slice(start, start + n_rows)
+            self._encode_block(X, rows, encoded[rows], surprises)
+        self._warn([(what, i, n, text) for (what, i), (n, text) in surprises.items()])
+        return encoded
+
+    def _encode_block(
+        self,
+        X: Array | Frame,
+        rows: slice,
+        encoded: Array,
+        surprises: dict[tuple[str, int], tuple[int, str]],
+    ) -> None:
+        """Write the inputs of some rows, and count what training could not prepare for."""
+        part = X.take(rows) if isinstance(X, Frame) else X[rows]
         at = 0
-        for i, (feature, column) in enumerate(zip(self.features, columns, strict=True)):
+        for i, feature in enumerate(self.features):
+            column = part.columns[i] if isinstance(part, Frame) else _number_column(part, i)
             out = encoded[:, at : at + feature.n_columns]
             at += feature.n_columns
+
+            def report(what: str, n: int, text: str, i: int = i) -> None:
+                before, example = surprises.get((what, i), (0, text))
+                surprises[what, i] = before + n, example
+
             try:
                 if column.kind == "number":
-                    _refuse_infinite(column.values)
-                feature.encode(
-                    column,
-                    out,
-                    lambda what, n, text, i=i: surprises.append((what, i, n, text)),  # type: ignore[misc]
-                )
+                    _refuse_infinite(column.values, rows.start)
+                feature.encode(column, out, report)
             except ColumnError as error:
                 raise ValueError(f"{self._place(i)} {error}") from None
-        self._warn(surprises)
-        return encoded
 
     def _place(self, i: int) -> str:
         return f"column {i} of X" if self.names is None else f"column {self.names[i]!r} of X"
@@ -233,9 +250,9 @@ def _may_have_gaps(X: Array) -> bool:
         return bool(np.isnan(X.sum(dtype=np.float64)))
 
 
-def _refuse_infinite(values: Array) -> None:
+def _refuse_infinite(values: Array, first_row: int) -> None:
     if np.isinf(values).any():
-        row = int(np.argmax(np.isinf(values)))
+        row = first_row + int(np.argmax(np.isinf(values)))
         raise ColumnError(
             f"has infinity in row {row}: numbers must be finite; correct it, or make it NaN, which "
             "stands for a missing value"
@@ -385,12 +402,12 @@ def _learn_feature(
     return CategoryFeature.learn(column, weight)
 
 
-def _means(X: Array, weight: FloatArray) -> list[float]:
-    """Return the mean of each column, computed in blocks of columns."""
+def _means(X: Any, weight: FloatArray) -> list[float]:
+    """Return the mean of each column of an array or of a sparse matrix."""
+    if not issparse(X):
+        return [float(mean) for mean in rounded_means(X, weight)]
     means: list[float] = []
     width = max(1, 1_000_000 // max(1, X.shape[0]))
-    used = weight > 0
     for start in range(0, X.shape[1], width):
-        block = _dense_columns(X, start, start + width)
-        means += rounded_means(block[used], weight[used]).tolist()
+        means += rounded_means(_dense_columns(X, start, start + width), weight).tolist()
     return means

@@ -8,7 +8,7 @@ becomes the mean of the training rows: after scaling that is 0, so the value has
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -131,22 +131,35 @@ def rounded_mean(values: FloatArray, weight: FloatArray) -> float:
     return float(rounded_means(values[:, np.newaxis], weight)[0])
 
 
-def rounded_means(X: FloatArray, weight: FloatArray) -> FloatArray:
+def rounded_means(X: Array, weight: FloatArray) -> FloatArray:
     """Return the mean of each column, rounded to a millionth of its spread.
 
-    So it does not depend on the order of the rows, by which sums differ in their last digits.
+    So it does not depend on the order of the rows, by which sums differ in their last digits. Rows
+    of weight 0 are ignored. X is gone through in blocks of rows, as it may be large.
 
     Examples
     --------
     >>> rounded_means(np.array([[0.1], [0.2], [0.3]]), np.ones(3))
     array([0.2])
     """
-    low, high = X.min(axis=0), X.max(axis=0)
+
+    def blocks() -> Iterator[tuple[FloatArray, FloatArray]]:
+        n_rows = max(1, 100_000 // X.shape[1])
+        for start in range(0, len(X), n_rows):
+            part, own = X[start : start + n_rows], weight[start : start + n_rows]
+            part, own = (part, own) if own.all() else (part[own > 0], own[own > 0])
+            if own.size:
+                yield part.astype(np.float64), own
+
+    low, high = np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)
+    for part, _ in blocks():
+        low, high = np.minimum(low, part.min(axis=0)), np.maximum(high, part.max(axis=0))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         span = high - low
         usable = np.isfinite(span) & (span > 0)
         unit = np.where(usable, span, 1.0)
-        mean = low + unit * (weight @ ((X - low) / unit)) / weight.sum()
+        total = sum((own @ ((part - low) / unit) for part, own in blocks()), np.zeros(low.size))
+        mean = low + unit * total / weight.sum()
         step = 10.0 ** np.maximum(np.floor(np.log10(unit)) - 6, -300)
         # Dividing by a power of ten rounds better than multiplying by a negative power.
         fine = np.round(mean / step) / np.round(1 / step)

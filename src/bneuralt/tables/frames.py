@@ -19,6 +19,7 @@ __all__ = [
     "as_list",
     "columns_of",
     "has_categories",
+    "is_arrow",
     "is_data_frame",
     "is_plain",
     "known_frame",
@@ -40,13 +41,14 @@ def _is_polars(X: Any) -> bool:
     return hasattr(X, "get_columns") and hasattr(X, "columns")
 
 
-def _is_arrow(X: Any) -> bool:
+def is_arrow(X: Any) -> bool:
+    """Return whether X is a table of Arrow."""
     return hasattr(X, "column_names") and hasattr(X, "itercolumns")
 
 
 def is_data_frame(X: Any) -> bool:
     """Return whether X is a data frame of pandas, polars or Arrow."""
-    return _is_pandas(X) or _is_polars(X) or _is_arrow(X)
+    return _is_pandas(X) or _is_polars(X) or is_arrow(X)
 
 
 def known_frame(X: Any) -> Any:
@@ -59,7 +61,7 @@ def known_frame(X: Any) -> Any:
     TypeError
         The rows are yet to be computed.
     """
-    is_batch = _is_arrow(X) and not hasattr(X, "combine_chunks")  # a RecordBatch
+    is_batch = is_arrow(X) and not hasattr(X, "combine_chunks")  # a RecordBatch
     if isinstance(X, np.ndarray) or (is_data_frame(X) and not is_batch):
         return X
     if hasattr(X, "collect") and hasattr(X, "collect_schema"):
@@ -82,7 +84,7 @@ def names_of(X: Any) -> list[Any]:
     """Return the names of the columns of a data frame; an empty list for other tables."""
     if not is_data_frame(X):
         return []
-    return list(X.column_names if _is_arrow(X) else X.columns)
+    return list(X.column_names if is_arrow(X) else X.columns)
 
 
 def columns_of(X: Any) -> list[Any]:
