@@ -8,14 +8,16 @@ plain data, which model files store. A table of numbers without gaps passes unch
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from bneuralt._typing import Array, FloatArray, IntArray
+from bneuralt.arrays import is_large, new_table
 from bneuralt.tables.columns import Column, Frame, parse_dates
 from bneuralt.tables.features import (
     CategoryFeature,
@@ -23,8 +25,9 @@ from bneuralt.tables.features import (
     DateFeature,
     Feature,
     NumberFeature,
-    rounded_means,
+    means_and_ranges,
 )
+from bneuralt.tables.ranges import Range, column_range, number_range
 
 __all__ = [
     "MissingValuesWarning",
@@ -34,6 +37,9 @@ __all__ = [
     "categorical_mask",
     "learn_encoder",
 ]
+
+#: Large tables are encoded in blocks of so many bytes.
+BLOCK_BYTES = 2**26
 
 
 class UnseenValuesWarning(UserWarning):
@@ -58,10 +64,15 @@ class TableEncoder:
         One for each column.
     names : tuple of str or None
         Names of the columns.
+    ranges : tuple of (tuple of two float or str, or None), or None
+        Smallest and largest value of each column in training: numbers, dates as text, and None
+        for categories and columns without values. None if they are not known. Encoding does not
+        depend on them.
     """
 
     features: tuple[Feature, ...]
     names: tuple[str, ...] | None = None
+    ranges: tuple[Range | None, ...] | None = field(default=None, compare=False)
 
     @cached_property
     def is_plain(self) -> bool:
@@ -118,32 +129,45 @@ class TableEncoder:
         UnseenValuesWarning, MissingValuesWarning
             Some values become the mean of the training rows, since training had none of the kind.
         """
-        dtype: type[np.floating[Any]] = np.float64
-        if isinstance(X, Frame):
-            columns = X.columns
-        elif self.is_plain and not _may_have_gaps(X):
+        if not isinstance(X, Frame) and self.is_plain and not _may_have_gaps(X):
             return X
-        else:
-            columns = [_number_column(X, j) for j in range(X.shape[1])]
-            dtype = np.float32 if X.dtype == np.float32 else np.float64
-        encoded = np.empty((len(X), self.n_inputs), dtype=dtype)
-        surprises: list[tuple[str, int, int, str]] = []
+        dtype = np.float32 if X.dtype == np.float32 else np.float64
+        encoded = new_table((len(X), self.n_inputs), dtype)
+        surprises: dict[tuple[str, int], tuple[int, str]] = {}
+        n_rows = max(1, len(X))
+        if is_large(encoded.nbytes):  # then only a part of it is in memory
+            n_rows = max(1, BLOCK_BYTES * len(X) // encoded.nbytes)
+        for start in range(0, len(X), n_rows):
+            rows = slice(start, start + n_rows)
+            self._encode_block(X, rows, encoded[rows], surprises)
+        self._warn([(what, i, n, text) for (what, i), (n, text) in surprises.items()])
+        return encoded
+
+    def _encode_block(
+        self,
+        X: Array | Frame,
+        rows: slice,
+        encoded: Array,
+        surprises: dict[tuple[str, int], tuple[int, str]],
+    ) -> None:
+        """Write the inputs of some rows, and count what training could not prepare for."""
+        part = X.take(rows) if isinstance(X, Frame) else X[rows]
         at = 0
-        for i, (feature, column) in enumerate(zip(self.features, columns, strict=True)):
+        for i, feature in enumerate(self.features):
+            column = part.columns[i] if isinstance(part, Frame) else _number_column(part, i)
             out = encoded[:, at : at + feature.n_columns]
             at += feature.n_columns
+
+            def report(what: str, n: int, text: str, i: int = i) -> None:
+                before, example = surprises.get((what, i), (0, text))
+                surprises[what, i] = before + n, example
+
             try:
                 if column.kind == "number":
-                    _refuse_infinite(column.values)
-                feature.encode(
-                    column,
-                    out,
-                    lambda what, n, text, i=i: surprises.append((what, i, n, text)),  # type: ignore[misc]
-                )
+                    _refuse_infinite(column.values, rows.start)
+                feature.encode(column, out, report)
             except ColumnError as error:
                 raise ValueError(f"{self._place(i)} {error}") from None
-        self._warn(surprises)
-        return encoded
 
     def _place(self, i: int) -> str:
         return f"column {i} of X" if self.names is None else f"column {self.names[i]!r} of X"
@@ -217,7 +241,14 @@ def _listed(parts: list[str], total: int) -> str:
 
 
 def _number_column(X: Array, j: int) -> Column:
-    return Column("number", X[:, j].astype(np.float64))
+    return Column("number", _dense_columns(X, j, j + 1)[:, 0])
+
+
+def _dense_columns(X: Any, start: int, stop: int) -> FloatArray:
+    """Return columns of an array or of a sparse matrix."""
+    block = X[:, start:stop]
+    columns: FloatArray = (block.toarray() if issparse(block) else block).astype(np.float64)
+    return columns
 
 
 def _may_have_gaps(X: Array) -> bool:
@@ -225,9 +256,9 @@ def _may_have_gaps(X: Array) -> bool:
         return bool(np.isnan(X.sum(dtype=np.float64)))
 
 
-def _refuse_infinite(values: Array) -> None:
+def _refuse_infinite(values: Array, first_row: int) -> None:
     if np.isinf(values).any():
-        row = int(np.argmax(np.isinf(values)))
+        row = first_row + int(np.argmax(np.isinf(values)))
         raise ColumnError(
             f"has infinity in row {row}: numbers must be finite; correct it, or make it NaN, which "
             "stands for a missing value"
@@ -288,13 +319,14 @@ def learn_encoder(
     weight: FloatArray | None = None,
     categorical_features: Any = "from_dtype",
     names: Sequence[str] | None = None,
+    target: Array | None = None,
 ) -> TableEncoder:
     """Decide how the columns of a table become the inputs of trees.
 
     Parameters
     ----------
-    X : array of numbers or Frame
-        The training rows.
+    X : array of numbers, sparse matrix or Frame
+        The training rows. A sparse matrix is read a few columns at a time; CSC is the form for it.
     weight : array of shape (n_rows,), optional
         How much each row counts; rows of weight 0 are ignored.
     categorical_features : "from_dtype", None, or a list of names, indices or bools
@@ -302,6 +334,10 @@ def learn_encoder(
         None they are errors.
     names : sequence of str, optional
         Names of the columns.
+    target : array of shape (n_rows,) or (n_rows, n_columns), optional
+        Class numbers (if integers) or values to learn. Numbers and dates that are missing without a
+        relation to it are treated as the mean; without a target, every column with gaps gets an
+        input that says where they are.
 
     Examples
     --------
@@ -313,24 +349,27 @@ def learn_encoder(
     array([[1. , 0. , 1. , 0. , 0. ],
            [1.8, 1. , 0. , 1. , 0. ]])
     """
-    weight = np.ones(len(X)) if weight is None else weight
+    weight = np.ones(X.shape[0]) if weight is None else weight
     listed = categorical_mask(categorical_features, X.shape[1], names)
-    features: list[Feature]
+    features: list[Feature] = []
+    ranges: list[Range | None] = []
     empty: list[int] = []
     if not isinstance(X, Frame) and not listed.any() and not _may_have_gaps(X):
-        features = [NumberFeature(mean) for mean in _means(X, weight)]
+        for mean, low, high in _mean_low_high(X, weight):
+            features.append(NumberFeature(mean))
+            ranges.append(number_range(low, high))
     else:
-        features = []
         for j in range(X.shape[1]):
             column = X.columns[j] if isinstance(X, Frame) else _number_column(X, j)
             place = f"column {j} of X" if names is None else f"column {names[j]!r} of X"
             if listed[j] or (column.is_category and isinstance(categorical_features, str)):
                 features.append(CategoryFeature.learn(column, weight))
             else:
-                features.append(_learn_feature(column, weight, place, categorical_features))
+                features.append(_learn_feature(column, weight, target, place, categorical_features))
+            ranges.append(column_range(column, features[-1], weight))
             if column.is_missing[weight > 0].all():
                 empty.append(j)
-    encoder = TableEncoder(tuple(features), None if names is None else tuple(names))
+    encoder = TableEncoder(tuple(features), None if names is None else tuple(names), tuple(ranges))
     for j, feature in enumerate(features):
         if type(feature) is CategoryFeature and feature.has_other and not feature.categories:
             warnings.warn(
@@ -351,17 +390,19 @@ def learn_encoder(
     return encoder
 
 
-def _learn_feature(column: Column, weight: FloatArray, place: str, wanted: Any) -> Feature:
+def _learn_feature(
+    column: Column, weight: FloatArray, target: Array | None, place: str, wanted: Any
+) -> Feature:
     if column.kind == "date":
-        return DateFeature.learn(column, weight)
+        return DateFeature.learn(column, weight, target)
     if column.kind == "number":
-        return NumberFeature.learn(column, weight)
+        return NumberFeature.learn(column, weight, target)
     if not column.texts:
-        return NumberFeature(0.0, True)
+        return NumberFeature(0.0, ignores_gaps=True)
     found = parse_dates(column.texts)
     if found is not None:
         dates = np.append(found[0], np.datetime64("NaT"))[column.values]
-        return DateFeature.learn(Column("date", dates), weight, found[1])
+        return DateFeature.learn(Column("date", dates), weight, target, found[1])
     if wanted is None:
         raise ValueError(
             f"{place} has text, such as {column.texts[0]!r:.50}, and categorical_features=None "
@@ -370,12 +411,10 @@ def _learn_feature(column: Column, weight: FloatArray, place: str, wanted: Any) 
     return CategoryFeature.learn(column, weight)
 
 
-def _means(X: Array, weight: FloatArray) -> list[float]:
-    """Return the mean of each column, computed in blocks of columns."""
-    means: list[float] = []
-    width = max(1, 1_000_000 // max(1, len(X)))
-    used = weight > 0
+def _mean_low_high(X: Any, weight: FloatArray) -> Iterator[tuple[float, float, float]]:
+    """Yield mean, minimum and maximum of each column, of a sparse matrix in blocks of columns."""
+    width = max(1, 1_000_000 // max(1, X.shape[0])) if issparse(X) else X.shape[1]
     for start in range(0, X.shape[1], width):
-        block = X[:, start : start + width].astype(np.float64)
-        means += rounded_means(block[used], weight[used]).tolist()
-    return means
+        block = _dense_columns(X, start, start + width) if issparse(X) else X
+        found = means_and_ranges(block, weight)
+        yield from zip(*(values.tolist() for values in found), strict=True)

@@ -32,12 +32,13 @@ from bneuralt.tree.checks import (
 from bneuralt.tree.growth import LeafSampler, draw_tree_arrays
 from bneuralt.tree.layout import TreeArrays
 from bneuralt.tree.outputs import OutputOverflow, forward_many, mean_forward, not_finite
+from bneuralt.tree.shown import Shown
 
 __all__ = ["NeuralTree", "OutputOverflow", "forward_many", "mean_forward"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NeuralTree:
+class NeuralTree(Shown):
     """A tree of neurons whose leaves are inputs.
 
     A function node sums `weight * value` over its children, adds its bias, and applies its
@@ -388,6 +389,25 @@ class NeuralTree:
             raise not_finite(X, outputs)
         return outputs
 
+    def contributions(
+        self, X: ArrayLike, baseline: ArrayLike = 0.0, by: str = "leaf", **options: Any
+    ) -> FloatArray:
+        """Compute how much each leaf contributes to an output, compared with a baseline row.
+
+        The contributions below an output add up to the output less its value for the baseline.
+        Parameters are those of `bneuralt.tree.contributions.contributions`.
+
+        Examples
+        --------
+        >>> from bneuralt import NeuralTree
+        >>> tree = NeuralTree(2, 1, [-1], [0], [0, 0], [0, 1], [0.5, 2.0, -1.0])
+        >>> tree.contributions([[1.0, 1.0]], baseline=[0.0, 3.0])
+        array([[2., 2.]])
+        """
+        from bneuralt.tree.contributions import contributions
+
+        return contributions(self, X, baseline, by, **options)
+
     # -- files ---------------------------------------------------------------------------
     # Their modules are imported when they are used: most programs never read or write a tree.
 
@@ -580,12 +600,6 @@ class NeuralTree:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return NeuralTree, tuple(self._arrays)
-
-    def _repr_svg_(self) -> str:
-        """Return the drawing that notebooks show."""
-        from bneuralt.drawing.display import tree_svg
-
-        return tree_svg(self, theme="auto")
 
     def __repr__(self) -> str:
         return (

@@ -1,4 +1,4 @@
-"""Draw the tree of a trained model, in text or as a picture."""
+"""Draw the tree of a trained model: in text, as a picture, or as an interactive page."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from bneuralt.cli.errors import BAD_DATA, CommandError
 from bneuralt.cli.table_options import add_table_arguments, read_table
 
 PICTURES = (".svg", ".png", ".pdf")
+PAGE = ".html"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     parser.add_argument("model", metavar="MODEL.json", help="a file written by bneuralt train")
     parser.add_argument(
-        "--out", metavar="FILE", help=f"write a picture; the name must end in {', '.join(PICTURES)}"
+        "--out",
+        metavar="FILE",
+        help=f"write a picture ({', '.join(PICTURES)}) or an interactive page ({PAGE})",
     )
     parser.add_argument(
         "--tree", type=int, default=1, metavar="N", help="which tree of a forest (default 1)"
@@ -37,7 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--all", action="store_true", help="draw all leaves of a large tree, none summarised"
     )
     picture.add_argument(
-        "--example", metavar="DATA.csv", help="show the values of a row of this table at every node"
+        "--example",
+        metavar="DATA.csv",
+        help="a table: its row --row at every node, or all its rows on the page",
     )
     picture.add_argument(
         "--row", type=int, default=1, metavar="N", help="which row of --example (default 1)"
@@ -55,7 +60,8 @@ def run(args: argparse.Namespace) -> None:
     if not 1 <= args.tree <= len(trees):
         raise CommandError(f"--tree {args.tree}: must be a number from 1 to {len(trees)}.")
     if args.out:
-        _write_picture(model, args)
+        is_page = Path(args.out).suffix.lower() == PAGE
+        (_write_page if is_page else _write_picture)(model, args)
         return
     drawing = draw_tree(
         trees[args.tree - 1],
@@ -73,7 +79,8 @@ def _write_picture(model: Any, args: argparse.Namespace) -> None:
 
     ending = Path(args.out).suffix.lower()
     if ending not in PICTURES:
-        raise CommandError(f"--out {args.out}: the name must end in one of {', '.join(PICTURES)}.")
+        endings = ", ".join((*PICTURES, PAGE))
+        raise CommandError(f"--out {args.out}: the name must end in one of {endings}.")
     inputs = (args.model, args.example) if args.example else (args.model,)
     check_output(args.out, inputs=inputs)
     options: dict[str, Any] = {
@@ -99,6 +106,22 @@ def _write_picture(model: Any, args: argparse.Namespace) -> None:
         content = picture.getvalue()
     write_atomically(args.out, content)
     print(f"Drawing written to {args.out}.")
+
+
+def _write_page(model: Any, args: argparse.Namespace) -> None:
+    from bneuralt.cli.outputs import check_output
+    from bneuralt.cli.trained_models import stored_encoding
+    from bneuralt.files import write_atomically
+
+    check_output(args.out, inputs=(args.model, args.example) if args.example else (args.model,))
+    examples = None
+    if args.example:
+        encoding = stored_encoding(model, args.model)
+        table = read_table(args.example, args, expect=encoding.column_names)
+        examples = encoding.frame(table, decimal=args.decimal)
+    page = model.to_html(examples=examples, title=Path(args.model).stem)
+    write_atomically(args.out, page)
+    print(f"Page written to {args.out}; open it in a browser.")
 
 
 def _example(model: Any, args: argparse.Namespace) -> Any:
