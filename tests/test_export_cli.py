@@ -40,7 +40,9 @@ def test_python(trained):
 
 
 def test_sql(trained):
-    done = bneuralt("export", "model.json", "--to", "sql", "--of", "yes", "--out", "m.sql", cwd=trained)
+    done = bneuralt(
+        "export", "model.json", "--to", "sql", "--of", "yes", "--out", "m.sql", cwd=trained
+    )
     assert done.returncode == 0, done.stderr
     rows = pd.read_csv(trained / "table.csv")[["a", "kind"]]
     database = sqlite3.connect(":memory:")

@@ -47,7 +47,9 @@ def check(seed, n_rows=100):
     proto = to_onnx(drawn.model)
     found = session_of(proto).run(None, fed(proto, drawn.rows))
     limit = 1e38  # of float32, in which results are
-    assert_same(np.clip(found[-1].astype(float), -limit, limit), np.clip(expected, -limit, limit), 1e-5)
+    assert_same(
+        np.clip(found[-1].astype(float), -limit, limit), np.clip(expected, -limit, limit), 1e-5
+    )
     names = [output.name for output in proto.graph.output]
     if plan.task == "numbers":
         assert names == ["variable"]
@@ -87,7 +89,11 @@ def test_float_is_for_hardware_without_double():
     assert onnx.TensorProto.DOUBLE not in kinds
     X = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32)
     found = session_of(proto).run(None, {"X": X})[1]
-    assert_same(found.astype(float), drawn.model.predict_proba(pd.DataFrame(X, columns=drawn.rows.columns)), 1e-4)
+    assert_same(
+        found.astype(float),
+        drawn.model.predict_proba(pd.DataFrame(X, columns=drawn.rows.columns)),
+        1e-4,
+    )
 
 
 def test_texts_that_stand_for_missing_values():

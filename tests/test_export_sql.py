@@ -46,7 +46,18 @@ def test_sql_equals_the_model(database, seed):
 def test_hostile_names_do_no_harm(database):
     """Names of columns, categories and classes that try to end the expression."""
     attack = f"x'); DROP TABLE {database.quoted(TABLE)}; --"
-    columns = [attack, '"; SELECT 1; --', "`", "''", "\\'", "a\nb", "select", "b_i0", "B__m0", "b_layer0"]
+    columns = [
+        attack,
+        '"; SELECT 1; --',
+        "`",
+        "''",
+        "\\'",
+        "a\nb",
+        "select",
+        "b_i0",
+        "B__m0",
+        "b_layer0",
+    ]
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(60, 10)), columns=columns)
     words = np.array([attack, "\\' OR 1=1 --", "'", "%s {0}"])
