@@ -1,4 +1,4 @@
-"""The same tree for one flower: the value of every node, and the paths that carried the decision."""
+"""The same tree for one flower: the value of every node, and the paths that carried it."""
 
 from sklearn.datasets import load_iris
 
