@@ -27,6 +27,8 @@ _WHERE = {
     "check_monotonic": "estimators",
     "compact": "explaining",
     "explain": "explaining",
+    "feature_use": "explaining",
+    "importance_stability": "explaining",
     "simplify": "explaining",
     "saturated_nodes": "explaining",
     "load_dataset": "datasets",
