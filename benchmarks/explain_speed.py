@@ -109,6 +109,7 @@ def _shapley(tree: NeuralTree, x: np.ndarray, start: np.ndarray) -> np.ndarray:
         return shapley_values(tree.forward, x, start)
     rng = np.random.default_rng(0)
     total = np.zeros((x.size, tree.n_outputs))
+    order = np.arange(x.size)
     for i in range(N_PERMUTATIONS):
         # the reverse of an order makes up for much of its error
         order = rng.permutation(x.size) if i % 2 == 0 else order[::-1]
