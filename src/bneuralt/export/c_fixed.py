@@ -170,6 +170,14 @@ class FixedCode:
         ]
         return self._fill("\n".join(lines)) + "\n"
 
+    def header_includes(self) -> list[str]:
+        """Return the headers that the header needs."""
+        return ["<stdint.h>"]
+
+    def source_includes(self) -> list[str]:
+        """Return the headers that the source needs."""
+        return []
+
     def prototypes(self) -> list[tuple[str, str]]:
         """Return the declarations of the functions of the source, each with a comment."""
         task, k = self.model.plan.task, self.model.plan.n_outputs

@@ -177,7 +177,11 @@ class RealCode:
             "/* A feature; NaN is a missing value. */\ntypedef $real ${NAME}_input;\n"
         )
 
-    def includes(self) -> list[str]:
+    def header_includes(self) -> list[str]:
+        """Return the headers that the header needs."""
+        return []
+
+    def source_includes(self) -> list[str]:
         """Return the headers that the source needs."""
         return ["<math.h>"] * self.has_libm + ["<stdint.h>"] * (not self.straight)
 
