@@ -52,9 +52,7 @@ class SQLite:
         return self.quote + name.replace(self.quote, self.quote * 2) + self.quote
 
     def fill(self, frame):
-        columns = ", ".join(
-            f"{self.quoted(c)} {self.column_type(frame[c])}" for c in frame.columns
-        )
+        columns = ", ".join(f"{self.quoted(c)} {self.column_type(frame[c])}" for c in frame.columns)
         self.execute(f"DROP TABLE IF EXISTS {self.quoted(TABLE)}")
         self.execute(f"CREATE TABLE {self.quoted(TABLE)} (row_number INTEGER, {columns})")
         rows = [

@@ -32,7 +32,7 @@ def check(database, seed, n_rows=100):
     database.fill(drawn.rows)
     found = database.evaluate(*expressions)
     values = np.array([row[: len(wanted)] for row in found], dtype=float)
-    assert_same(values, expected, 1e-12)
+    assert_same(values, expected, 1e-12, plan)
     if plan.task == "classes":
         labels = np.array([row[-1] for row in found])[drawn.safe]
         assert np.array_equal(labels, np.array(plan.classes)[decided[drawn.safe]])
@@ -46,7 +46,18 @@ def test_sql_equals_the_model(database, seed):
 def test_hostile_names_do_no_harm(database):
     """Names of columns, categories and classes that try to end the expression."""
     attack = f"x'); DROP TABLE {database.quoted(TABLE)}; --"
-    columns = [attack, '"; SELECT 1; --', "`", "''", "\\'", "a\nb", "select", "b_i0", "B__m0", "b_layer0"]
+    columns = [
+        attack,
+        '"; SELECT 1; --',
+        "`",
+        "''",
+        "\\'",
+        "a\nb",
+        "select",
+        "b_i0",
+        "B__m0",
+        "b_layer0",
+    ]
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(60, 10)), columns=columns)
     words = np.array([attack, "\\' OR 1=1 --", "'", "%s {0}"])
@@ -72,7 +83,7 @@ def test_categories_may_be_numbers_or_truth_values(database):
     y = X["code"] * 2.0 - X["on"] + X["x"]
     model = BNeuralTRegressor(categorical_features=["code", "on"], max_epochs=5, random_state=0)
     model.fit(X, y)
-    table = X.assign(code=X["code"].astype(float), on=X["on"].astype(str))
+    table = X.assign(code=X["code"], on=X["on"].astype(str))
     database.fill(table)
     found = np.array(database.evaluate(to_sql(model, database.name)))[:, 0]
     assert_same(found, model.predict(X), 1e-4)

@@ -104,7 +104,9 @@ DIALECTS = {
         least="LEAST",
         not_a_number="CAST('NaN' AS DOUBLE PRECISION)",
         fence=" OFFSET 0",
-        parts={part: code.replace("{0}", "CAST({0} AS TIMESTAMP)") for part, code in _EXTRACT.items()},
+        parts={
+            part: code.replace("{0}", "CAST({0} AS TIMESTAMP)") for part, code in _EXTRACT.items()
+        },
         most_characters=0,
         most_columns=1600,
     ),
@@ -116,7 +118,9 @@ DIALECTS = {
         least="LEAST",
         not_a_number="CAST('NaN' AS DOUBLE)",
         fence="",
-        parts={part: code.replace("{0}", "CAST({0} AS TIMESTAMP)") for part, code in _EXTRACT.items()},
+        parts={
+            part: code.replace("{0}", "CAST({0} AS TIMESTAMP)") for part, code in _EXTRACT.items()
+        },
         most_characters=0,
         most_columns=0,
     ),
@@ -187,7 +191,7 @@ def _position(plan: Plan, of: Any) -> int | None:
         raise ValueError(f"the model predicts several {what}: choose one by of= ({listed})")
     known = plan.output_names if plan.classes is None else plan.classes
     for k, (value, name) in enumerate(zip(known, plan.output_names, strict=True)):
-        if type(value) is type(of) and value == of or name == str(of):
+        if (type(value) is type(of) and value == of) or name == str(of):
             return k
     listed = ", ".join(repr(value) for value in known[:5])
     raise ValueError(f"of={of!r} is not an output of the model: they are {listed}")
@@ -346,7 +350,9 @@ class _Writer:
             cases = [f"WHEN {is_missing} THEN {number(table[missing][k])}"]
             for i, category in enumerate(feature.categories):
                 if table[i][k] != table[unknown][k]:
-                    texts = ", ".join(self._string(s) for s in spellings(category, feature.categories))
+                    texts = ", ".join(
+                        self._string(s) for s in spellings(category, feature.categories)
+                    )
                     cases.append(f"WHEN {value} IN ({texts}) THEN {number(table[i][k])}")
             yield f"CASE {' '.join(cases)} ELSE {number(table[unknown][k])} END"
 
@@ -431,10 +437,9 @@ class _Writer:
     def _combined(self, outputs: list[str]) -> list[str]:
         d = self.dialect
         if self.plan.combine == "softmax":
-            return [
-                f"1e0 / ({balanced(['1e0', *(self._exp(f'{o} - {own}') for o in outputs if o != own)])})"
-                for own in outputs
-            ]
+            powers = {own: [self._exp(f"{o} - {own}") for o in outputs if o != own]
+                      for own in outputs}  # fmt: skip
+            return [f"1e0 / ({balanced(['1e0', *powers[own]])})" for own in outputs]
         if self.plan.combine == "shares":
             shares = [f"{d.greatest}({o}, {number(self.plan.smallest)})" for o in outputs]
             return [f"{share} / ({balanced(shares)})" for share in shares]

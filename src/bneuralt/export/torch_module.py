@@ -119,5 +119,7 @@ def _torch() -> tuple[Any, Any]:
 
         from bneuralt.export._torch_trees import NeuralTrees
     except ImportError as error:
-        raise ImportError("to_torch needs the package torch: pip install bneuralt[torch]") from error
+        raise ImportError(
+            "to_torch needs the package torch: pip install bneuralt[torch]"
+        ) from error
     return torch, NeuralTrees
