@@ -16,6 +16,9 @@ from bneuralt.tree.activations import ACTIVATIONS, NAMES
 
 __all__ = ["NeuralTrees"]
 
+#: Arguments of exp are limited as in the core, by the bytes of a number.
+EXP_LIMIT = {2: 11.0, 4: 87.0, 8: 708.0}
+
 N_PARAMETERS = {name: len(cls.entry.parameters) for name, cls in ACTIVATIONS.items()}
 
 
@@ -87,12 +90,18 @@ class TreeLayout(nn.Module):
         return h
 
 
+def sigmoid(z: Tensor) -> Tensor:
+    """Return 1 / (1 + exp(-z)), which never is 0: shares keep their proportions."""
+    limit = EXP_LIMIT[z.element_size()]
+    return torch.sigmoid(z.clamp(-limit, limit))
+
+
 def activated(name: str, z: Tensor, phi: list[Tensor]) -> Tensor:
     """Apply an activation with these parameters."""
     if name == "linear":
         return z
     if name == "sigmoid":
-        return torch.sigmoid(z)
+        return sigmoid(z)
     if name == "tanh":
         return torch.tanh(z)
     if name == "relu":
@@ -100,16 +109,16 @@ def activated(name: str, z: Tensor, phi: list[Tensor]) -> Tensor:
     if name == "leaky_relu":
         return torch.where(z > 0, z, phi[0] * z)
     if name == "gaussian":
-        return torch.exp(-(((z - phi[0]) / phi[1]) ** 2))
+        return torch.exp((-(((z - phi[0]) / phi[1]) ** 2)).clamp(min=-EXP_LIMIT[z.element_size()]))
     if name == "linear_sigmoid":
-        return phi[0] * torch.sigmoid(z) + phi[1]
+        return phi[0] * sigmoid(z) + phi[1]
     if name == "linear_tanh":
         return phi[0] * torch.tanh(z) + phi[1]
     if name == "bipolar":
         return torch.tanh(phi[0] * z) / phi[0]
     if name == "unipolar":
         double = 2 * phi[0].abs()
-        return double * torch.sigmoid(double * z)
+        return double * sigmoid(double * z)
     raise ValueError(f"activation {name!r} is unknown to to_torch")
 
 

@@ -56,11 +56,7 @@ def nodes_of(tree: NeuralTree) -> Iterator[Node]:
             NAMES[tree.activation[j]],
             tuple(phi[phi_start[j] : phi_start[j + 1]].tolist()),
             float(tree.bias[j]),
-            tuple(
-                zip(
-                    tree.leaf_weight[leaves].tolist(), tree.leaf_input[leaves].tolist(), strict=True
-                )
-            ),
+            tuple(zip(leaf_weights[leaves].tolist(), leaf_inputs[leaves].tolist(), strict=True)),
             tuple(zip(weights, range(first, last), strict=True)),
         )
 
