@@ -10,7 +10,7 @@ from bneuralt._typing import FloatArray
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.activations import activation_code
 
-__all__ = ["Scaling", "fold", "learn_scaling"]
+__all__ = ["Scaling", "fold", "learn_scaling", "with_linear_root"]
 
 #: A folded float32 tree would compute the small difference of two large numbers if an offset is
 #: further from 0 than this many units of scale: up to here it costs no more than 2 digits of 7.
@@ -119,7 +119,7 @@ def fold(tree: NeuralTree, inputs: Scaling | None, target: Scaling | None) -> Ne
         folded = folded.with_input_scaling(*inputs)
     if target is not None:
         if folded.output_activation != "linear":
-            folded = _with_linear_root(folded)
+            folded = with_linear_root(folded)
         varies = target.factor != 0.0
         factor = np.where(varies, 1.0 / np.where(varies, target.factor, 1.0), 0.0)
         folded = folded.with_output_scaling(target.offset, factor)
@@ -135,7 +135,7 @@ def _is_float32(values: FloatArray) -> bool:
         return bool(np.all(values.astype(np.float32) == values))
 
 
-def _with_linear_root(tree: NeuralTree) -> NeuralTree:
+def with_linear_root(tree: NeuralTree) -> NeuralTree:
     """Put a linear root above each output of a tree, which becomes its only child."""
     k = tree.n_outputs
     return NeuralTree(

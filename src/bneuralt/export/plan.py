@@ -109,7 +109,7 @@ class Plan:
     @property
     def argmax_of_outputs(self) -> bool:
         """Whether the class of the largest output is predicted; otherwise, of the largest mean."""
-        return self.task == "classes" and len(self.trees) == 1
+        return self.combine == "softmax" and len(self.trees) == 1
 
     def input_ranges(self) -> FloatArray | None:
         """Return smallest and largest value of each input in training, None if not known."""
