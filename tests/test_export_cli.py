@@ -81,6 +81,19 @@ def test_mistakes_leave_no_file(trained, export, options, message):
     assert "Traceback" not in errors and not (trained / "bad.txt").exists()
 
 
+@pytest.mark.parametrize("target", ["python", "sql", "onnx"])
+def test_own_files_are_replaced_and_others_are_not(trained, export, target):
+    if target == "onnx":
+        pytest.importorskip("onnx")
+    for _ in range(2):
+        code, errors = export("--to", target, "--out", f"again.{target}")
+        assert code == 0, errors
+    (trained / "mine.txt").write_text("precious")
+    code, errors = export("--to", target, "--out", "mine.txt")
+    assert code != 0 and "--force" in errors
+    assert (trained / "mine.txt").read_text() == "precious"
+
+
 def test_a_file_that_cannot_be_written(export):
     code, errors = export("--to", "sql", "--out", "no/m.sql")
     assert code != 0 and "no" in errors and "Traceback" not in errors
