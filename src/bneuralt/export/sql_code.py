@@ -163,7 +163,7 @@ def to_sql(model: Any, dialect: str = "sqlite", of: Any = None) -> str:
     >>> database = sqlite3.connect(":memory:")
     >>> _ = X.to_sql("patients", database)
     >>> found = database.execute(f"SELECT {to_sql(model)} FROM patients").fetchall()
-    >>> abs(found[0][0] - model.predict(X)[0]) < 1e-3
+    >>> bool(abs(found[0][0] - model.predict(X)[0]) < 1e-3)
     True
     """
     if dialect not in DIALECTS:
