@@ -177,6 +177,7 @@ def test_settings_are_kept(optimizer, tmp_path):
         {"activation": LeakyReLU(slope=0.2)},
         {"activation": ["tanh", "relu"]},
         {"activation": ["tanh", Gaussian(width=2.0)], "train_activations": True},
+        {"activation": [LeakyReLU(slope=0.2), LeakyReLU(slope=0.3)]},
         {"activation": {"tanh": 3, "relu": 1}},
         {"activation": {LeakyReLU(slope=0.2): 0.5, "tanh": np.float64(0.25)}},
         {"activation": {"tanh": 1.0}},

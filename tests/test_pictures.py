@@ -18,6 +18,7 @@ from bneuralt import (
     BNeuralTRegressor,
     NeuralTree,
     TreeDisplay,
+    load_model,
     plot_tree,
 )
 from bneuralt.drawing import tree_svg
@@ -141,6 +142,13 @@ def test_categories_dates_and_gaps_have_the_names_of_the_table(messy):
     assert cells[3] == f"year {X.since[25].year}, month {X.since[25].month}, weekday " + str(
         X.since[25].weekday()
     )
+
+
+def test_models_from_files_know_about_how_much_features_vary(iris, tmp_path):
+    iris[2].save(tmp_path / "iris.json")
+    fitted, loaded = TreeView.of(iris[2]), TreeView.of(load_model(tmp_path / "iris.json"))
+    assert fitted.spread is not None and loaded.spread is not None
+    assert np.all(np.abs(np.log(loaded.spread / fitted.spread)) < np.log(1.5))
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

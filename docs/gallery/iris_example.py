@@ -1,4 +1,4 @@
-"""The same tree for one flower: the value of every node, and the paths that carried it."""
+"""The same tree for one flower: values of all nodes, and the paths that carried the decision."""
 
 from sklearn.datasets import load_iris
 

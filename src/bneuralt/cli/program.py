@@ -34,6 +34,7 @@ COMMANDS = (
     ("train", "train a model on a CSV file"),
     ("predict", "predict the rows of a CSV file with a trained model"),
     ("draw", "draw the tree of a trained model"),
+    ("export", "write a trained model as code for another language"),
     ("data", "list or download the data sets of the paper"),
     ("config", "show versions and the instruction set in use"),
 )

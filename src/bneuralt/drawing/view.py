@@ -523,9 +523,26 @@ def _average(member: Any, tree: NeuralTree) -> FloatArray:
 
 
 def _spread(member: Any) -> FloatArray | None:
-    """Return how much each input varied in training, where the model still knows it."""
+    """Return how much each input varied in training, if the model knows it.
+
+    A model from a file knows the range of each number, a quarter of which is about the standard
+    deviation, and the share of each category.
+    """
     scaling = getattr(member, "_input_scaling", None)
-    if scaling is None:
+    if scaling is not None:
+        varies = scaling.factor != 0
+        return np.where(varies, 1.0 / np.where(varies, scaling.factor, 1.0), 0.0)
+    encoder: TableEncoder | None = getattr(member, "encoder_", None)
+    ranges = None if encoder is None else encoder.ranges
+    if encoder is None or ranges is None:
         return None
-    varies = scaling.factor != 0
-    return np.where(varies, 1.0 / np.where(varies, scaling.factor, 1.0), 0.0)
+    spread: list[float] = []
+    for feature, known in zip(encoder.features, ranges, strict=True):
+        if isinstance(feature, CategoryFeature):
+            shares = np.array(feature.shares[len(feature.shares) - feature.n_columns :])
+            spread += np.sqrt(shares * (1 - shares)).tolist()
+        elif known is None or isinstance(known[0], str) or isinstance(known[1], str):
+            return None  # dates: the ranges of their parts are not known
+        else:
+            spread += [(known[1] - known[0]) / 4, 0.5][: feature.n_columns]
+    return np.array(spread)

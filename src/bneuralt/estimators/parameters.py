@@ -34,6 +34,7 @@ __all__ = [
     "ForestClassifierParameters",
     "ForestRegressorParameters",
     "RegressorParameters",
+    "TreeParameters",
 ]
 
 RandomState = int | np.random.RandomState | None
@@ -60,6 +61,7 @@ class TreeParameters:
     min_size: int | float | None = 0.8
     max_size: int | None = None
     n_weights: int | str | None = "auto"
+    max_weights: int | None = None
     n_init: int = 1
     feature_sampling: ArrayLike | Callable[..., Array] | None = None
     activation: Any = "tanh"
@@ -215,6 +217,13 @@ PARAMETERS: dict[str, Parameter] = {
         "'auto': the more, the more rows and classes there are (see the settings page), unless "
         "`leaf_probability`, `max_size` or a number for `min_size` is given. None: the size "
         "follows from these.",
+    ),
+    "max_weights": Parameter(
+        [_whole(2), None],
+        "int or None",
+        "After training, remove weights until the tree (of a forest: each tree) has at most so "
+        "many, those first whose removal raises the loss least; see `bneuralt.compact`. At least "
+        "2 for each output. None: all weights stay.",
     ),
     "n_init": Parameter(
         [_whole(1)],
@@ -408,7 +417,9 @@ PARAMETERS: dict[str, Parameter] = {
         "int or None",
         "Number of threads, -1 for all; None means 1.",
     ),
-    "verbose": Parameter(["verbose"], "int", "1 shows the progress of training."),
+    "verbose": Parameter(
+        ["verbose"], "int", "1 shows the progress of training, and which features are not used."
+    ),
     "n_estimators": Parameter([_whole(1)], "int", "Number of trees."),
     "max_samples": Parameter(
         [_whole(1), Interval(RealNotInt, 0, 1, closed="right"), None],
@@ -432,7 +443,8 @@ def declared(cls: T) -> T:
 
     Their description goes where the docstring of the class says `{parameters}`.
     """
-    names = [(field.name, field.default, PARAMETERS[field.name]) for field in fields(cls)]
+    known = {**PARAMETERS, **getattr(cls, "_own_parameters", {})}
+    names = [(field.name, field.default, known[field.name]) for field in fields(cls)]
     allowed = {name: parameter.allowed for name, _, parameter in names}
     cls._parameter_constraints = allowed  # type: ignore[attr-defined]
     if cls.__doc__:

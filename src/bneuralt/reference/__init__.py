@@ -19,6 +19,11 @@ All numbers that are trained stand in one vector, theta, in the order of
 """
 
 from bneuralt.reference.activations import PARAMETER_SLOPES, SLOPE, VALUE
+from bneuralt.reference.attributions import (
+    integrated_gradients,
+    jacobian,
+    rescaled_contributions,
+)
 from bneuralt.reference.losses import LOSS, LOSS_GRADIENT, targets
 from bneuralt.reference.moving import LeafMover, Moved
 from bneuralt.reference.nodes import Node, build
@@ -58,9 +63,12 @@ __all__ = [
     "forward",
     "forward_pass",
     "gradient",
+    "integrated_gradients",
+    "jacobian",
     "learning_rates",
     "mean_gradient",
     "require_signs",
+    "rescaled_contributions",
     "targets",
     "train",
     "viewpoint",

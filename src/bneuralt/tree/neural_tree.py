@@ -389,6 +389,25 @@ class NeuralTree(Shown):
             raise not_finite(X, outputs)
         return outputs
 
+    def contributions(
+        self, X: ArrayLike, baseline: ArrayLike = 0.0, by: str = "leaf", **options: Any
+    ) -> FloatArray:
+        """Compute how much each leaf contributes to an output, compared with a baseline row.
+
+        The contributions below an output add up to the output less its value for the baseline.
+        Parameters are those of `bneuralt.tree.contributions.contributions`.
+
+        Examples
+        --------
+        >>> from bneuralt import NeuralTree
+        >>> tree = NeuralTree(2, 1, [-1], [0], [0, 0], [0, 1], [0.5, 2.0, -1.0])
+        >>> tree.contributions([[1.0, 1.0]], baseline=[0.0, 3.0])
+        array([[2., 2.]])
+        """
+        from bneuralt.tree.contributions import contributions
+
+        return contributions(self, X, baseline, by, **options)
+
     # -- files ---------------------------------------------------------------------------
     # Their modules are imported when they are used: most programs never read or write a tree.
 
