@@ -184,8 +184,10 @@ def _history_from_dict(data: dict[str, Any]) -> dict[str, Array]:
         is_curve = name in _CURVES and isinstance(curve, list)
         if not is_curve or any(type(x) not in (int, float, type(None)) for x in curve):
             raise ModelFileError(f'"history" has no valid curve {name:.50}')
-    # NumPy reads null as NaN.
-    return {name: np.array(curve, np.float64) for name, curve in data["history"].items()}
+    try:  # NumPy reads null as NaN
+        return {name: np.array(curve, np.float64) for name, curve in data["history"].items()}
+    except OverflowError:
+        raise ModelFileError('"history" has a number that is too large') from None
 
 
 def _importances_from_list(data: dict[str, Any]) -> Array:
