@@ -126,8 +126,6 @@ def test_many_classes():
 def test_tables_with_names(make_table):
     X, y = IRIS
     table = make_table({name: X[:, i] for i, name in enumerate("abcd")})
-    if not hasattr(StandardScaler().fit(table), "feature_names_in_"):
-        pytest.skip("this scikit-learn does not find the names of columns in such tables")
     clf = classifier().fit(table, make_table({"y": y})["y"])
     assert clf.feature_names_in_.tolist() == list("abcd")
     np.testing.assert_array_equal(clf.predict_proba(table), classifier().fit(X, y).predict_proba(X))

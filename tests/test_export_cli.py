@@ -1,19 +1,28 @@
 """`bneuralt export` writes ONNX, SQL and Python, or one sentence and no file."""
 
 import sqlite3
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from bneuralt import load_model
+from bneuralt import BNeuralTClassifier, load_model
+from bneuralt.cli.program import main
 
 
-def bneuralt(*args, cwd):
-    command = [sys.executable, "-m", "bneuralt", *map(str, args)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True)
+@pytest.fixture
+def export(trained, capsys, monkeypatch):
+    """Run `bneuralt export model.json`; return the exit code and what it says of errors."""
+    monkeypatch.chdir(trained)
+
+    def run(*options):
+        try:
+            code = main(["export", "model.json", *options])
+        except SystemExit as end:  # argparse
+            code = end.code
+        return code, capsys.readouterr().err
+
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -24,14 +33,14 @@ def trained(tmp_path_factory):
     table = pd.DataFrame({"a": rng.normal(size=80), "kind": rng.choice(["red", "it's"], 80)})
     table["y"] = np.where(table["a"] + (table["kind"] == "red") > 0.5, "yes", "no")
     table.to_csv(folder / "table.csv", index=False)
-    done = bneuralt("train", "table.csv", "--target", "y", "--out", "model.json", cwd=folder)
-    assert done.returncode == 0, done.stderr
+    model = BNeuralTClassifier(max_epochs=20, random_state=0)
+    model.fit(table[["a", "kind"]], table["y"].to_numpy()).save(folder / "model.json")
     return folder
 
 
-def test_python(trained):
-    done = bneuralt("export", "model.json", "--to", "python", "--out", "m.py", cwd=trained)
-    assert done.returncode == 0, done.stderr
+def test_python(trained, export):
+    code, errors = export("--to", "python", "--out", "m.py")
+    assert code == 0, errors
     namespace = {}
     exec((trained / "m.py").read_text(), namespace)
     rows = pd.read_csv(trained / "table.csv")[["a", "kind"]]
@@ -39,11 +48,9 @@ def test_python(trained):
     assert np.mean(labels == load_model(trained / "model.json").predict(rows)) > 0.97
 
 
-def test_sql(trained):
-    done = bneuralt(
-        "export", "model.json", "--to", "sql", "--of", "yes", "--out", "m.sql", cwd=trained
-    )
-    assert done.returncode == 0, done.stderr
+def test_sql(trained, export):
+    code, errors = export("--to", "sql", "--of", "yes", "--out", "m.sql")
+    assert code == 0, errors
     rows = pd.read_csv(trained / "table.csv")[["a", "kind"]]
     database = sqlite3.connect(":memory:")
     rows.to_sql("t", database)
@@ -53,10 +60,10 @@ def test_sql(trained):
     assert np.allclose(found, expected, atol=1e-5)
 
 
-def test_onnx(trained):
+def test_onnx(trained, export):
     onnx = pytest.importorskip("onnx")
-    done = bneuralt("export", "model.json", "--to", "onnx", "--out", "m.onnx", cwd=trained)
-    assert done.returncode == 0, done.stderr
+    code, errors = export("--to", "onnx", "--out", "m.onnx")
+    assert code == 0, errors
     assert [i.name for i in onnx.load(trained / "m.onnx").graph.input] == ["a", "kind"]
 
 
@@ -68,12 +75,25 @@ def test_onnx(trained):
         (["--to", "python", "--of", "yes"], "--of is an option of --to sql"),
     ],
 )
-def test_mistakes_leave_no_file(trained, options, message):
-    done = bneuralt("export", "model.json", *options, "--out", "bad.txt", cwd=trained)
-    assert done.returncode != 0 and message in done.stderr
-    assert "Traceback" not in done.stderr and not (trained / "bad.txt").exists()
+def test_mistakes_leave_no_file(trained, export, options, message):
+    code, errors = export(*options, "--out", "bad.txt")
+    assert code != 0 and message in errors
+    assert "Traceback" not in errors and not (trained / "bad.txt").exists()
 
 
-def test_a_file_that_cannot_be_written(trained):
-    done = bneuralt("export", "model.json", "--to", "sql", "--out", "no/m.sql", cwd=trained)
-    assert done.returncode != 0 and "no" in done.stderr and "Traceback" not in done.stderr
+@pytest.mark.parametrize("target", ["python", "sql", "onnx"])
+def test_own_files_are_replaced_and_others_are_not(trained, export, target):
+    if target == "onnx":
+        pytest.importorskip("onnx")
+    for _ in range(2):
+        code, errors = export("--to", target, "--out", f"again.{target}")
+        assert code == 0, errors
+    (trained / "mine.txt").write_text("precious")
+    code, errors = export("--to", target, "--out", "mine.txt")
+    assert code != 0 and "--force" in errors
+    assert (trained / "mine.txt").read_text() == "precious"
+
+
+def test_a_file_that_cannot_be_written(export):
+    code, errors = export("--to", "sql", "--out", "no/m.sql")
+    assert code != 0 and "no" in errors and "Traceback" not in errors

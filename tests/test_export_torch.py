@@ -1,5 +1,7 @@
 """PyTorch modules compute what the models compute, can be trained, and go back."""
 
+import copy
+
 import numpy as np
 import pytest
 from exported import assert_same, random_model
@@ -22,11 +24,11 @@ def _one_thread():
 def check(seed, n_rows=100):
     """Compare one model with its module."""
     drawn = random_model(seed, n_rows)
-    _, expected, _ = drawn.expected
+    _, expected, plan = drawn.expected
     module = to_torch(drawn.model, torch.float64)
     with torch.no_grad():
         found = module(module.encode(drawn.rows)).numpy()
-    assert_same(found, expected, 1e-12)
+    assert_same(found, expected, 1e-12, plan)
 
 
 @pytest.mark.parametrize("seed", range(32))
@@ -74,7 +76,7 @@ def test_a_module_can_be_trained_and_used_as_a_model_again():
     assert losses[-1] < losses[0]
     trained = from_torch(module)
     with torch.no_grad():
-        assert_same(trained.predict_proba(X), module(inputs).numpy().astype(float), 1e-5)
+        assert_same(trained.predict_proba(X), module(inputs).numpy(), 1e-5)
     assert not np.allclose(trained.predict_proba(X), model.predict_proba(X))
 
 
@@ -88,6 +90,15 @@ def test_a_module_is_saved_by_its_weights(tmp_path):
     torch.save(module.state_dict(), tmp_path / "weights.pt")
     other.load_state_dict(torch.load(tmp_path / "weights.pt", weights_only=True))
     assert all(torch.equal(a, b) for a, b in zip(module.weights, other.weights, strict=True))
+
+
+def test_a_module_can_be_converted_and_copied():
+    drawn = random_model(10)
+    module = copy.deepcopy(to_torch(drawn.model).double())
+    with torch.no_grad():
+        found = module(module.encode(drawn.rows))
+    assert found.dtype == torch.float64
+    assert_same(found.numpy(), drawn.expected[1], 1e-12, drawn.expected[2])
 
 
 def test_bad_input_is_refused():

@@ -297,9 +297,9 @@ def load_text(text, folder):
             )
         ),
         ({"history": [1]}, '"history" is not a dict'),
-        ({"history": {"weights": [1]}}, '"history" has no valid curve weights'),
-        ({"history": {"train_loss": [10**400]}}, '"history" has a number that is too large'),
-        ({"history": {"train_loss": [1, "x"]}}, '"history" has no valid curve train_loss'),
+        ({"history": {"train_loss": [10**400]}}, '"history" has too large a number in train_loss'),
+        ({"history": {"weights": [1]}}, '"history" has no valid weights'),
+        ({"history": {"train_loss": [1, "x"]}}, '"history" has no valid train_loss'),
         ({"n_features": "4"}, "\"n_features\" is '4'"),
         ({"feature_names": ["a"]}, '"feature_names" must be a list of 4 texts'),
         ({"classes": None}, '"classes" must be an object'),

@@ -41,7 +41,7 @@ def test_the_output_can_be_a_data_frame():
     frame = shop()
     for library, kind in (("pandas", pd.DataFrame), ("polars", pl.DataFrame)):
         transformer = TableTransformer().set_output(transform=library)
-        table = transformer.fit_transform(pa.Table.from_pandas(frame))
+        table = transformer.fit_transform(pa.Table.from_pandas(frame).to_batches()[0])
         assert isinstance(table, kind) and table.shape == (90, 5)
         assert list(table.columns) == transformer.get_feature_names_out().tolist()
     kept = TableTransformer().set_output(transform="pandas").fit_transform(frame[::-1])

@@ -34,6 +34,8 @@ _WHERE = {
     "TableTransformer": "estimators",
     "compact": "explaining",
     "explain": "explaining",
+    "feature_use": "explaining",
+    "importance_stability": "explaining",
     "simplify": "explaining",
     "saturated_nodes": "explaining",
     "plot_tree": "drawing",

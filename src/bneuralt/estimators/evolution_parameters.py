@@ -197,7 +197,7 @@ class EvolvedParameters(EvolutionParameters):
     """Parameters of trees that are evolved and trained."""
 
     population_size: int = 40
-    n_generations: int = 20
+    n_generations: int = 30
     crossover_rate: float = 0.4
     max_depth: int = 4
     min_children: int = 1

@@ -95,9 +95,13 @@ def _history_to_dict(history: Any) -> dict[str, Any] | None:
     if history is None:
         return None
     return {
-        name: [float(f"{x:.6g}") if np.isfinite(x) else None for x in curve.tolist()]
-        for name, curve in history.items()
+        name: values.tolist() if values.dtype.kind == "i" else list(map(_six_digits, values))
+        for name, values in history.items()
     }
+
+
+def _six_digits(x: float) -> float | None:
+    return float(f"{x:.6g}") if np.isfinite(x) else None
 
 
 def _calibration_to_dict(calibration: Any) -> dict[str, Any] | None:

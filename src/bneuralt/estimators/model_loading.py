@@ -66,6 +66,7 @@ _NEW_IN_3: dict[str, Any] = {
 #: Keys that files of version 3 may lack.
 _OPTIONAL = {"ranges": None, "history": None, "importances": None}
 _CURVES = ("train_loss", "train_score", "val_loss", "val_score", "learning_rate")
+_COUNTS = ("tried", "stayed")
 _MEMBER_NUMBERS = {"random_state": 2**32 - 1, "n_iter": 2**63 - 1, "best_epoch": 2**63 - 1}
 _MEMBER_KEYS = (*_MEMBER_NUMBERS, "tree")
 
@@ -180,14 +181,19 @@ def _checked_setting(read: Callable[[], Any]) -> Any:
 
 def _history_from_dict(data: dict[str, Any]) -> dict[str, Array]:
     _check_type(data, "history", dict)
-    for name, curve in data["history"].items():
-        is_curve = name in _CURVES and isinstance(curve, list)
-        if not is_curve or any(type(x) not in (int, float, type(None)) for x in curve):
-            raise ModelFileError(f'"history" has no valid curve {name:.50}')
-    try:  # NumPy reads null as NaN
-        return {name: np.array(curve, np.float64) for name, curve in data["history"].items()}
-    except OverflowError:
-        raise ModelFileError('"history" has a number that is too large') from None
+    history: dict[str, Array] = {}
+    for name, values in data["history"].items():
+        types = (int,) if name in _COUNTS else (int, float, type(None))
+        is_valid = name in (*_CURVES, *_COUNTS) and isinstance(values, list)
+        if is_valid and name in _COUNTS:
+            is_valid = len(values) == data["n_features"]
+        if not is_valid or any(type(x) not in types for x in values):
+            raise ModelFileError(f'"history" has no valid {name:.50}')
+        try:  # NumPy reads null as NaN
+            history[name] = np.array(values, np.int64 if name in _COUNTS else np.float64)
+        except OverflowError:
+            raise ModelFileError(f'"history" has too large a number in {name:.50}') from None
+    return history
 
 
 def _importances_from_list(data: dict[str, Any]) -> Array:

@@ -22,9 +22,9 @@ from sklearn.base import is_regressor
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
-from bneuralt._sklearn import check_sample_weight, check_y
+from bneuralt._sklearn import check_sample_weight, check_y, with_names
 from bneuralt._typing import Array, FloatArray, IntArray
-from bneuralt.arrays import TABLE_DTYPES, checked_table, is_large
+from bneuralt.arrays import TABLE_DTYPES, checked_table, is_large, new_table
 from bneuralt.tables import frames
 from bneuralt.tables.columns import Frame, as_frame
 from bneuralt.tables.encoder import TableEncoder, learn_encoder
@@ -176,7 +176,6 @@ def read_features(estimator: Any, X: Any) -> Any:
     """
     if _is_readable(X, estimator):
         return X
-    X = known_frame(X)
     table = read_table(estimator, X, reset=False)
     return table if issparse(table) else encode(estimator, table)
 
@@ -208,11 +207,18 @@ def dense(table: Any, dtype: Any = None) -> Any:
     """
     if not issparse(table):
         return table
-    filled, start = np.empty(table.shape, dtype=dtype or _smallest_dtype(table.data)), 0
+    array, start = new_table(table.shape, dtype or _smallest_dtype(table.data)), 0
     for block in blocks(table):
-        filled[start : start + block.shape[0]] = block.toarray()
+        array[start : start + block.shape[0]] = block.toarray()
         start += block.shape[0]
-    return filled
+    return array
+
+
+def _dense_bytes(table: Any) -> int:
+    """Return the size of the array that a sparse matrix becomes."""
+    return (
+        int(np.prod(table.shape, dtype=np.int64)) * np.dtype(_smallest_dtype(table.data)).itemsize
+    )
 
 
 def _smallest_dtype(values: Array) -> type[np.generic]:
@@ -247,11 +253,14 @@ def read_table(estimator: Any, X: Any, reset: bool) -> Any:
 
     With `reset`, the number and names of the columns are what the estimator expects from then on.
     """
+    X = known_frame(X)
     if getattr(estimator, "finds_columns_", False) and not reset:
         X = _select(estimator, X)
     frame = as_frame(X)
     if frame is None and is_data_frame(X):
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        validate_data(
+            estimator, with_names(X, frames.names_of(X)), reset=reset, skip_check_array=True
+        )
         return check_array(plain_table(X), estimator=estimator, input_name="X", **_TABLE)
     if frame is None:
         table = validate_data(estimator, X, reset=reset, accept_sparse="csr", **_TABLE)
@@ -267,6 +276,8 @@ def read_table(estimator: Any, X: Any, reset: bool) -> Any:
             estimator.feature_names_in_ = np.array(X.names, dtype=object)
     else:
         shown = X if hasattr(X, "shape") else np.empty(frame.shape)
+        if is_data_frame(X):
+            shown = with_names(X, frames.names_of(X))
         validate_data(estimator, shown, reset=reset, skip_check_array=True)
     return frame
 
@@ -447,9 +458,10 @@ def _refuse_duplicated(names: Iterable[Any]) -> None:
 def canonical_rows(X: Any, y: Array, weight: Array) -> Rows:
     """Drop rows of weight 0, merge identical rows, and sort by a hash of the content.
 
-    X is an array, or a sparse matrix, which becomes one in the order of the result. A large table
-    (`bneuralt.arrays.is_large`) stays as it is: identical rows are not merged, and the order of the
-    rows matters.
+    X is an array, or a sparse matrix, which becomes one in the order of the result.
+
+    A large table (`bneuralt.arrays.is_large`) stays as it is: identical rows are not merged, and
+    the order of the rows matters.
 
     Examples
     --------
@@ -458,6 +470,8 @@ def canonical_rows(X: Any, y: Array, weight: Array) -> Rows:
     >>> sorted(zip(rows.X[:, 0].tolist(), rows.weight.tolist()))
     [(1.0, 2.0), (2.0, 1.0)]
     """
+    if issparse(X) and is_large(_dense_bytes(X)):
+        X = dense(X)
     if not issparse(X) and is_large(X.nbytes):
         if np.ptp(weight) == 0.0:  # one number instead of one for each row
             weight = np.broadcast_to(weight[0], weight.shape)

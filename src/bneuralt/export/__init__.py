@@ -1,4 +1,4 @@
-"""Fitted models as code for other places: C for microcontrollers, and what the others add.
+"""Fitted models as code for other places: C, ONNX, SQL, Python and PyTorch.
 
 `plan` describes a fitted model as plain data, from which each module generates its code.
 """

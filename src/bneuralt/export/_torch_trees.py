@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,17 @@ from torch import Tensor, nn
 
 from bneuralt.export.plan import Plan
 from bneuralt.tree import NeuralTree
-from bneuralt.tree.activations import NAMES
+from bneuralt.tree.activations import ACTIVATIONS, NAMES
 
 __all__ = ["NeuralTrees"]
 
+#: Arguments of exp are limited as in the core, by the bytes of a number.
+EXP_LIMIT = {2: 11.0, 4: 87.0, 8: 708.0}
 
-class TreeLayout(nn.Module):  # type: ignore[misc]
+N_PARAMETERS = {name: len(cls.entry.parameters) for name, cls in ACTIVATIONS.items()}
+
+
+class TreeLayout(nn.Module):
     """The structure of one tree: which terms each level sums.
 
     Indices are buffers, so that they move to a device with the module.
@@ -27,7 +33,7 @@ class TreeLayout(nn.Module):  # type: ignore[misc]
         n, k, levels = tree.parent.size, tree.n_outputs, tree.level_start
         self.n_nodes, self.n_weights = n, tree.structure.n_weights
         self.first_edge, self.first_leaf = n - k, 2 * n - k
-        self.level_ends = [(int(a), int(b)) for a, b in zip(levels[:-1], levels[1:], strict=True)]
+        self.level_ends = list(pairwise(levels.tolist()))
         self.trains_activations = tree.trains_activations
         self.groups = []
         for depth, (start, end) in enumerate(self.level_ends):
@@ -44,74 +50,79 @@ class TreeLayout(nn.Module):  # type: ignore[misc]
                 own = np.flatnonzero(codes == code)
                 name = NAMES[code]
                 names.append(name)
-                self._keep(f"own_{depth}_{name}", own)
-                self._keep(f"phi_{depth}_{name}", tree.activation_parameter_start[start + own])
+                self._keep(f"own_{name}_{depth}", own)
+                self._keep(f"phi_{name}_{depth}", tree.activation_parameter_start[start + own])
             self.groups.append(names)
+        self.fixed_phi: Tensor
         phi = torch.as_tensor(np.array(tree.activation_parameters, dtype=float), dtype=dtype)
-        self.register_buffer("phi", phi, persistent=False)
+        self.register_buffer("fixed_phi", phi, persistent=False)
 
     def _keep(self, name: str, values: Any) -> None:
         indices = torch.as_tensor(np.asarray(values, dtype=np.int64))
         self.register_buffer(name, indices, persistent=False)
 
+    def _kept(self, name: str, depth: int) -> Tensor:
+        indices: Tensor = getattr(self, f"{name}_{depth}")
+        return indices
+
     def forward(self, weights: Tensor, x: Tensor) -> Tensor:
         """Return the outputs, of shape (n_rows, n_outputs)."""
-        phi = weights[self.n_weights :] if self.trains_activations else self.phi
+        phi = weights[self.n_weights :] if self.trains_activations else self.fixed_phi
         below = x.new_zeros((len(x), 0))
         for depth in range(len(self.level_ends) - 1, -1, -1):
             start, end = self.level_ends[depth]
-            get = lambda name, depth=depth: getattr(self, f"{name}_{depth}")  # noqa: E731
             z = weights[start:end].expand(len(x), -1)
-            terms = x[:, get("leaf_input")] * weights[self.first_leaf + get("leaf")]
-            z = z.index_add(1, get("leaf_parent"), terms)
-            if len(get("child")):
-                terms = below * weights[self.first_edge + get("child")]
-                z = z.index_add(1, get("child_parent"), terms)
+            leaves = self.first_leaf + self._kept("leaf", depth)
+            terms = x[:, self._kept("leaf_input", depth)] * weights[leaves]
+            z = z.index_add(1, self._kept("leaf_parent", depth), terms)
+            if below.shape[1]:
+                terms = below * weights[self.first_edge + self._kept("child", depth)]
+                z = z.index_add(1, self._kept("child_parent", depth), terms)
             below = self._activated(depth, z, phi)
         return below
 
     def _activated(self, depth: int, z: Tensor, phi: Tensor) -> Tensor:
-        names = self.groups[depth]
-        if len(names) == 1:
-            return self._apply(depth, names[0], z, phi)
-        h = torch.empty_like(z)
-        for name in names:
-            own = getattr(self, f"own_{depth}_{name}")
-            h = h.index_copy(1, own, self._apply(depth, name, z[:, own], phi))
+        h = z
+        for name in self.groups[depth]:
+            own, at = self._kept(f"own_{name}", depth), self._kept(f"phi_{name}", depth)
+            part = activated(name, z[:, own], [phi[at + i] for i in range(N_PARAMETERS[name])])
+            h = h.index_copy(1, own, part)
         return h
 
-    def _apply(self, depth: int, name: str, z: Tensor, phi: Tensor) -> Tensor:
-        at = getattr(self, f"phi_{depth}_{name}")
-        return activated(name, z, lambda i: phi[at + i])
+
+def sigmoid(z: Tensor) -> Tensor:
+    """Return 1 / (1 + exp(-z)), which never is 0: shares keep their proportions."""
+    limit = EXP_LIMIT[z.element_size()]
+    return torch.sigmoid(z.clamp(-limit, limit))
 
 
-def activated(name: str, z: Tensor, phi: Any) -> Tensor:
-    """Apply an activation; `phi(i)` are its parameters."""
+def activated(name: str, z: Tensor, phi: list[Tensor]) -> Tensor:
+    """Apply an activation with these parameters."""
     if name == "linear":
         return z
     if name == "sigmoid":
-        return torch.sigmoid(z)
+        return sigmoid(z)
     if name == "tanh":
         return torch.tanh(z)
     if name == "relu":
         return torch.relu(z)
     if name == "leaky_relu":
-        return torch.where(z > 0, z, phi(0) * z)
+        return torch.where(z > 0, z, phi[0] * z)
     if name == "gaussian":
-        return torch.exp(-(((z - phi(0)) / phi(1)) ** 2))
+        return torch.exp((-(((z - phi[0]) / phi[1]) ** 2)).clamp(min=-EXP_LIMIT[z.element_size()]))
     if name == "linear_sigmoid":
-        return phi(0) * torch.sigmoid(z) + phi(1)
+        return phi[0] * sigmoid(z) + phi[1]
     if name == "linear_tanh":
-        return phi(0) * torch.tanh(z) + phi(1)
+        return phi[0] * torch.tanh(z) + phi[1]
     if name == "bipolar":
-        return torch.tanh(phi(0) * z) / phi(0)
+        return torch.tanh(phi[0] * z) / phi[0]
     if name == "unipolar":
-        double = 2 * phi(0).abs()
-        return double * torch.sigmoid(double * z)
+        double = 2 * phi[0].abs()
+        return double * sigmoid(double * z)
     raise ValueError(f"activation {name!r} is unknown to to_torch")
 
 
-class NeuralTrees(nn.Module):  # type: ignore[misc]
+class NeuralTrees(nn.Module):
     """The trees of a model; see `bneuralt.to_torch`."""
 
     def __init__(self, model: Any, plan: Plan, dtype: torch.dtype) -> None:

@@ -35,9 +35,10 @@ MOST_LEAVES = 2**16 - 1
 
 
 class _Node(NamedTuple):
+    number: int  # in the tree, outputs first
     kind: str
     bias: float
-    children: list[float]  # weights, the last evaluated one first
+    children: list[tuple[int, float]]  # number and weight, the last evaluated one first
     leaves: list[tuple[int, float]]
     slope: float
     is_output: bool
@@ -105,8 +106,8 @@ class RealCode:
         for i in order.nodes:
             form = forms[i]
             kind, gain, shift = form.kind, form.gain, form.shift
-            if kind == "tanh":  # 1 - 2 / (1 + exp(2 t))
-                kind, gain, shift = "logistic", 2.0 * gain, 2.0 * shift
+            if kind == "tanh":  # 2 / (1 + exp(-2 t)) - 1
+                kind, gain, shift = "logistic", -2.0 * gain, -2.0 * shift
             elif kind == "pieces" and form.slope == 1.0:
                 kind = "linear"
             bias = float(tree.bias[i])
@@ -115,7 +116,7 @@ class RealCode:
                 weight = float(tree.edge[c - k])
                 offset, unit = _affine(forms[c])
                 bias += weight * offset
-                children.append(gain * weight * unit)
+                children.append((c, gain * weight * unit))
             leaves = []
             for j in range(tree.leaf_start[i], tree.leaf_start[i + 1]):
                 at, weight = int(tree.leaf_input[j]), float(tree.leaf_weight[j])
@@ -123,6 +124,7 @@ class RealCode:
                 leaves.append((at, gain * weight))
             found.append(
                 _Node(
+                    i,
                     kind,
                     gain * bias + shift,
                     children[::-1],
@@ -175,7 +177,11 @@ class RealCode:
             "/* A feature; NaN is a missing value. */\ntypedef $real ${NAME}_input;\n"
         )
 
-    def includes(self) -> list[str]:
+    def header_includes(self) -> list[str]:
+        """Return the headers that the header needs."""
+        return []
+
+    def source_includes(self) -> list[str]:
         """Return the headers that the source needs."""
         return ["<math.h>"] * self.has_libm + ["<stdint.h>"] * (not self.straight)
 
@@ -249,39 +255,39 @@ class RealCode:
         )
         return encode_function(self.features, self.name, self.type, encoding)
 
-    def _node_sum(self, node: _Node, n: int) -> str:
-        """Return the expression of the weighted sum of a node, with `n` values kept."""
-        terms = [self._real(node.bias)]
-        terms += [f"{self._real(w)} * v{n - 1 - i}" for i, w in enumerate(node.children)]
-        terms += [f"{self._real(w)} * in[{j}]" for j, w in node.leaves]
-        return " + ".join(terms).replace("+ -", "- ")
-
     def _written_out(self) -> str:
         """Return a function for each tree, with a statement for each node."""
         parts = []
         for t, tree in enumerate(self.trees):
-            lines, n, k, most = [], 0, 0, 0
-            for node in tree:
-                value = self._node_sum(node, n)
-                n -= len(node.children)
-                place = f"y[{k}]" if node.is_output else f"v{n}"
+            lines = []
+            for node in self._by_level(tree):
+                terms = [self._real(node.bias)]
+                terms += [f"{self._real(w)} * v{c}" for c, w in node.children]
+                terms += [f"{self._real(w)} * in[{j}]" for j, w in node.leaves]
+                value = " + ".join(terms).replace("+ -", "- ")
+                place = f"y[{node.number}]" if node.is_output else f"v{node.number}"
                 if node.kind in ("logistic", "bell"):
                     value = f"{self.name}_{node.kind}({value})"
-                lines.append(f"{place} = {value};")
+                begin = "" if node.is_output else f"{self.type} "
+                lines.append(f"{begin}{place} = {value};")
                 if node.kind == "pieces":
                     slope = self._real(node.slope)
                     lines.append(f"{place} = {place} > 0 ? {place} : {slope} * {place};")
                 if (node.offset, node.unit) != (0.0, 1.0):
                     unit, offset = self._real(node.unit), self._real(node.offset)
                     lines.append(f"{place} = {offset} + {unit} * {place};")
-                k, n = k + node.is_output, n + (not node.is_output)
-                most = max(most, n)
-            if most:
-                lines.insert(0, f"{self.type} {', '.join(f'v{i}' for i in range(most))};")
             body = "\n".join(f"    {line}" for line in lines)
             head = f"static inline void ${{NAME}}_tree{t}(const $real *in, $real *y)"
             parts.append(self._fill(head) + f"\n{{\n{body}\n}}\n")
         return "\n".join(parts)
+
+    def _by_level(self, tree: list[_Node]) -> list[_Node]:
+        """Return the nodes in the order of their statements.
+
+        Processors of computers evaluate nodes of the same level side by side. Those that have no
+        double evaluate one after the other, and memory is scarce: few values are kept at a time.
+        """
+        return tree if self.is_float else sorted(tree, key=lambda node: -node.number)
 
     def _tables_and_loop(self) -> str:
         """Return all trees as two arrays, and the function that evaluates one."""
@@ -302,7 +308,7 @@ class RealCode:
                 kind = _KINDS[node.kind] + _IS_OUTPUT * node.is_output
                 shapes += [len(node.children) * 8 + kind, len(node.leaves)]
                 shapes += [j for j, _ in node.leaves]
-                weights += [node.bias, *node.children, *(w for _, w in node.leaves)]
+                weights += [node.bias, *(w for _, w in node.children + node.leaves)]
                 weights += [node.slope] * (node.kind == "pieces")
                 weights += [node.offset, node.unit] * (has_affine and node.is_output)
                 n += (not node.is_output) - len(node.children)
@@ -397,8 +403,6 @@ class RealCode:
 
 def _affine(form: Form) -> tuple[float, float]:
     """Return offset and unit of an activation whose nodes compute 1 / (1 + exp(z)) and the like."""
-    if form.kind == "tanh":
-        return form.offset + form.unit, -2.0 * form.unit
-    if form.kind == "bell":
-        return form.offset - form.unit, 2.0 * form.unit
-    return form.offset, form.unit
+    if form.kind == "pieces":
+        return form.offset, form.unit
+    return form.offset - form.unit, 2.0 * form.unit  # 0 and 1 for sigmoids: no digits are lost

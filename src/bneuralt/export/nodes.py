@@ -46,6 +46,7 @@ def nodes_of(tree: NeuralTree) -> Iterator[Node]:
     """
     k, phi = tree.n_outputs, activation_parameters(tree)
     phi_start, child_start = tree.activation_parameter_start, tree.child_start
+    leaf_weights, leaf_inputs = tree.leaf_weight, tree.leaf_input
     for j in range(tree.parent.size - 1, -1, -1):
         leaves = slice(tree.leaf_start[j], tree.leaf_start[j + 1])
         first, last = int(child_start[j]), int(child_start[j + 1])
@@ -55,8 +56,8 @@ def nodes_of(tree: NeuralTree) -> Iterator[Node]:
             NAMES[tree.activation[j]],
             tuple(phi[phi_start[j] : phi_start[j + 1]].tolist()),
             float(tree.bias[j]),
-            tuple(zip(tree.leaf_weight[leaves].tolist(), tree.leaf_input[leaves].tolist())),
-            tuple(zip(weights, range(first, last))),
+            tuple(zip(leaf_weights[leaves].tolist(), leaf_inputs[leaves].tolist(), strict=True)),
+            tuple(zip(weights, range(first, last), strict=True)),
         )
 
 

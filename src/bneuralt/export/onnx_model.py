@@ -210,9 +210,9 @@ def _category(graph: Graph, column: PlanColumn, feature: CategoryFeature, value:
     """Look up the entry of each value, and the inputs of each entry."""
     table, unknown, missing = category_entries(feature)
     if _is_number(column):
-        keys = [to_number(text) for text in feature.categories]
-        # numbers that differ in float64 only cannot be told apart here: the first one counts
-        entry = _lookup(graph, value, "keys_floats", np.float32(keys).tolist(), unknown)
+        # categories that differ in float64 only cannot be told apart here
+        keys = [float(np.float32(text)) for text in feature.categories]
+        entry = _lookup(graph, value, "keys_floats", keys, unknown)
         entry = graph("Where", graph("IsNaN", value), graph.integers(missing), entry)
     else:
         positions = dict.fromkeys(_missing_texts(), missing)
@@ -231,7 +231,7 @@ def _lookup(
     values = list(range(len(keys))) if found is None else found
     if not keys:  # all values are rare
         keys, values = [0.0 if kind == "keys_floats" else ""], [default]
-    attributes = {kind: keys, "values_int64s": values, "default_int64": default}
+    attributes: dict[str, Any] = {kind: keys, "values_int64s": values, "default_int64": default}
     return graph("LabelEncoder", value, domain="ai.onnx.ml", **attributes)
 
 
@@ -256,9 +256,10 @@ def _date(graph: Graph, feature: DateFeature, seconds: str) -> str:
     day = whole("Div", shifted, 86400)
     era = whole("Div", day, 146097)
     of_era = graph("Sub", day, whole("Mul", era, 146097))
-    leaps = graph("Add", graph("Sub", of_era, whole("Div", of_era, 1460)),
-                  graph("Sub", whole("Div", of_era, 36524), whole("Div", of_era, 146096)))  # fmt: skip
-    year = whole("Div", leaps, 365)  # of the era, from March on
+    without_leap_days = graph("Sub", of_era, whole("Div", of_era, 1460))
+    centuries = graph("Sub", whole("Div", of_era, 36524), whole("Div", of_era, 146096))
+    # of the era, from March on
+    year = whole("Div", graph("Add", without_leap_days, centuries), 365)
     before = graph("Sub", graph("Add", whole("Mul", year, 365), whole("Div", year, 4)),
                    whole("Div", year, 100))  # fmt: skip
     of_year = graph("Sub", of_era, before)

@@ -128,6 +128,9 @@ def _apply(graph: Graph, name: str, z: str, phi: FloatArray, is_output: bool) ->
         return _sigmoid(graph, z, is_output)
     if name == "tanh":
         return graph("Tanh", z)
+    if name == "unipolar":
+        double = graph.constant(2 * np.abs(phi[0]))
+        return graph("Mul", _sigmoid(graph, graph("Mul", z, double), is_output), double)
     a = graph.constant(phi[0])
     if name == "leaky_relu":
         positive = graph("Greater", z, graph.constant(0.0))
@@ -141,9 +144,6 @@ def _apply(graph: Graph, name: str, z: str, phi: FloatArray, is_output: bool) ->
         return graph("Add", graph("Mul", inner, a), graph.constant(phi[1]))
     if name == "bipolar":
         return graph("Div", graph("Tanh", graph("Mul", z, a)), a)
-    if name == "unipolar":
-        double = graph.constant(2 * np.abs(phi[0]))
-        return graph("Mul", _sigmoid(graph, graph("Mul", z, double), is_output), double)
     raise ValueError(f"activation {name!r} cannot be written in ONNX")
 
 

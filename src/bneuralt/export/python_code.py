@@ -10,6 +10,7 @@ import keyword
 from collections.abc import Iterator
 from typing import Any
 
+from bneuralt import __version__
 from bneuralt.export.nodes import Node, nodes_of
 from bneuralt.export.plan import Plan, PlanColumn, make_plan
 from bneuralt.export.spellings import category_entries, missing_spellings, spellings
@@ -123,7 +124,7 @@ def to_python(model: Any, name: str = "predict") -> str:
     plan = make_plan(model)
     body = [*_inputs(plan), *_trees(plan), *_result(plan)]
     text = "\n".join(body)
-    lines = [f"def {name}(row):", *_docstring(plan)]
+    lines = [f"# Written by bneuralt {__version__}.", f"def {name}(row):", *_docstring(plan)]
     if any(f"{helper}(" in text for helper in ("number", "label", "date")):
         lines.append(f"    MISSING = {(*missing_spellings(),)!r}")
     lines += [helper.strip("\n") for helper in _helpers(text)]

@@ -47,13 +47,15 @@ def register_skl2onnx() -> None:
         raise ImportError(
             "register_skl2onnx needs the package skl2onnx: pip install bneuralt[onnx]"
         ) from error
-    options = {"zipmap": [True, False, "columns"], "nocl": [True, False]}
-    for kind in (BNeuralTClassifier, BNeuralForestClassifier):
-        update_registered_converter(
-            kind, f"Bneuralt{kind.__name__}", _shapes, _convert, options=options
-        )
-    for kind in (BNeuralTRegressor, BNeuralForestRegressor):
-        update_registered_converter(kind, f"Bneuralt{kind.__name__}", _shapes, _convert)
+    of_classifiers = {"zipmap": [True, False, "columns"], "nocl": [True, False]}
+    kinds: list[tuple[type, dict[str, Any] | None]] = [
+        (BNeuralTClassifier, of_classifiers),
+        (BNeuralForestClassifier, of_classifiers),
+        (BNeuralTRegressor, None),
+        (BNeuralForestRegressor, None),
+    ]
+    for kind, options in kinds:
+        update_registered_converter(kind, kind.__name__, _shapes, _convert, options=options)
 
 
 def _shapes(operator: Any) -> None:

@@ -163,7 +163,7 @@ def to_sql(model: Any, dialect: str = "sqlite", of: Any = None) -> str:
     >>> database = sqlite3.connect(":memory:")
     >>> _ = X.to_sql("patients", database)
     >>> found = database.execute(f"SELECT {to_sql(model)} FROM patients").fetchall()
-    >>> abs(found[0][0] - model.predict(X)[0]) < 1e-3
+    >>> bool(abs(found[0][0] - model.predict(X)[0]) < 1e-3)
     True
     """
     if dialect not in DIALECTS:
@@ -437,10 +437,9 @@ class _Writer:
     def _combined(self, outputs: list[str]) -> list[str]:
         d = self.dialect
         if self.plan.combine == "softmax":
-            return [
-                f"1e0 / ({balanced(['1e0', *(self._exp(f'{o} - {own}') for o in outputs if o != own)])})"
-                for own in outputs
-            ]
+            powers = {own: [self._exp(f"{o} - {own}") for o in outputs if o != own]
+                      for own in outputs}  # fmt: skip
+            return [f"1e0 / ({balanced(['1e0', *powers[own]])})" for own in outputs]
         if self.plan.combine == "shares":
             shares = [f"{d.greatest}({o}, {number(self.plan.smallest)})" for o in outputs]
             return [f"{share} / ({balanced(shares)})" for share in shares]

@@ -174,10 +174,10 @@ def as_frame(X: Any) -> Frame | None:
         return X
     if is_data_frame(X):
         names, columns = names_of(X), columns_of(X)
-        plain = bool(columns) and all(is_plain(column) for column in columns)
-        if is_arrow(X) and (not plain or is_large(X.nbytes)):
+        all_plain = bool(columns) and all(is_plain(column) for column in columns)
+        if is_arrow(X) and not (all_plain and not is_large(8 * X.num_rows * len(columns))):
             return ArrowFrame.of(X)
-        if plain:
+        if all_plain:
             return None
         whole = [_read(column, name) for column, name in zip(columns, names, strict=True)]
         return Frame(whole, [str(name) for name in names])
@@ -202,7 +202,7 @@ class _ArrowColumns(Sequence[Column]):
     def __getitem__(self, j: Any) -> Any:
         if isinstance(j, slice):
             return [self[i] for i in range(*j.indices(len(self)))]
-        return _read_arrow(self.table.column(j), self.table.column_names[j])
+        return _read(self.table.column(j), self.table.column_names[j])
 
 
 class ArrowFrame(Frame):
@@ -235,19 +235,6 @@ class ArrowFrame(Frame):
         return ArrowFrame.of(self._table.take(rows))
 
 
-def _read_arrow(column: Any, name: Any) -> Column:
-    """Read a column of an Arrow table."""
-    if str(column.type) not in ("string", "large_string"):
-        return _read(column, name)
-    # Different texts are few: they become Python objects, and not the texts of all rows.
-    coded = column.dictionary_encode()
-    chunks = getattr(coded, "chunks", [coded])
-    codes = [chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in chunks]
-    texts = chunks[-1].dictionary.to_pylist() if chunks else []  # all chunks have the same
-    labels = [label_of(text) for text in texts]
-    return _of_texts(np.concatenate([*codes, np.empty(0, np.int32)]), labels)
-
-
 def _read(column: Any, name: Any) -> Column:
     """Read a column of a data frame."""
     dtype: Any = getattr(column, "dtype", None)
@@ -260,6 +247,17 @@ def _read(column: Any, name: Any) -> Column:
         return _of_texts(column.cat.codes.to_numpy(), texts, is_category=True)
     if getattr(dtype, "kind", "") in "fiub" and hasattr(dtype, "na_value"):  # pandas, nullable
         return Column("number", column.to_numpy(dtype=np.float64, na_value=np.nan))
+    if str(getattr(column, "type", "")) in ("string", "large_string"):
+        # Different texts are few: they become Python objects, and not the texts of all rows.
+        coded = column.dictionary_encode()
+        chunks = [
+            chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in coded.chunks
+        ]
+        texts = (
+            coded.chunks[-1].dictionary.to_pylist() if chunks else []
+        )  # all chunks have the same
+        codes = np.concatenate([*chunks, np.empty(0, np.int32)])
+        return _of_texts(codes, [label_of(text) for text in texts])
     return _read_objects(as_list(column), place, has_categories(column))
 
 

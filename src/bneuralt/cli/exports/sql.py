@@ -24,6 +24,8 @@ def add_arguments(group: Any) -> None:
 
 def export(model: Any, args: argparse.Namespace) -> dict[str, str | bytes]:
     """Return the files to write."""
+    from bneuralt import __version__
     from bneuralt.export import to_sql
 
-    return {args.out: to_sql(model, args.dialect, args.of) + "\n"}
+    expression = to_sql(model, args.dialect, args.of)
+    return {args.out: f"/* written by bneuralt {__version__} */ {expression}\n"}
