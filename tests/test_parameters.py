@@ -15,8 +15,8 @@ from bneuralt import (
 from bneuralt.estimators import single
 
 WHOLE = ("max_depth", "max_children", "min_children", "max_size", "n_weights", "n_init",
-         "max_weights", "leaf_moves", "n_iter_no_change", "n_estimators", "max_epochs", "batch_size",
-         "min_size", "max_samples", "max_features")  # fmt: skip
+         "max_weights", "leaf_moves", "n_iter_no_change", "n_estimators", "max_epochs",
+         "batch_size", "min_size", "max_samples", "max_features")  # fmt: skip
 
 # the least whole number that is allowed
 LEAST = {"max_depth": 0, "max_children": 2, "n_weights": 3, "max_weights": 2, "leaf_moves": 0}
