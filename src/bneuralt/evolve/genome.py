@@ -154,9 +154,18 @@ class Genome(NamedTuple):
         >>> genome_of(tree).trees(float)[0].size == tree.size
         True
         """
-        *structure, phi, weights = self._arrays(dtype)
-        shape = (self.n_inputs, len(self.outputs), *structure)
-        first = NeuralTree(*shape, weights[0], phi, self.trains_activations)
+        parent, activation, leaf_parent, leaf_input, phi, weights = self._arrays(dtype)
+        first = NeuralTree(
+            self.n_inputs,
+            len(self.outputs),
+            parent,
+            activation,
+            leaf_parent,
+            leaf_input,
+            weights[0],
+            phi,
+            self.trains_activations,
+        )
         return [first, *(first.with_parameters(own) for own in weights[1:])]
 
     def compiled(self) -> _core.WeightedTree:
@@ -165,14 +174,19 @@ class Genome(NamedTuple):
         The core checks structures itself, and a search makes thousands of trees that are evaluated
         once.
         """
-        *structure, phi, weights = self._arrays(np.float32)
-        shape = (self.n_inputs, len(self.outputs), *structure)
-        return _core.WeightedTree(
-            _core.Structure(
-                *shape, phi.astype(np.float64), self.trains_activations and phi.size > 0
-            ),
-            weights[0],
+        *arrays, phi, weights = self._arrays(np.float32)
+        parent, activation, leaf_parent, leaf_input = arrays
+        structure = _core.Structure(
+            self.n_inputs,
+            len(self.outputs),
+            parent,
+            activation,
+            leaf_parent,
+            leaf_input,
+            phi.astype(np.float64),
+            self.trains_activations and phi.size > 0,
         )
+        return _core.WeightedTree(structure, weights[0])
 
     def _arrays(self, dtype: type) -> tuple[Array, ...]:
         """Return the arrays of the structure and, last, the weights of each copy."""
