@@ -38,6 +38,7 @@ from bneuralt.datasets.catalogue import PAPER_DATASETS
 from bneuralt.paper.experiments.protocols import derive_seed
 
 FIELDS = ("model", "dataset", "task", "split", "n_weights", "size", "score", "seconds")
+TASKS = ("classification", "regression")
 #: Sizes of the curve.
 SIZES = (8, 12, 20, 40, 80, 150, 400)
 
@@ -129,6 +130,10 @@ def run(out: Path, wanted: list[str], n_splits: int, tables: Path | None) -> Non
                         warnings.simplefilter("ignore")
                         estimator.fit(X[train], y[train])
                     seconds = time.process_time() - started
+                    if model == "evolved":
+                        for row in _front_rows(estimator, X[test], y[test]):
+                            given = (*row[:1], name, task, split, *row[1:], f"{seconds:.2f}")
+                            writer.writerow(dict(zip(FIELDS, given, strict=True)))
                     n_weights, size = _sizes(estimator, n_outputs)
                     score = estimator.score(X[test], y[test])
                     row = (
@@ -143,6 +148,18 @@ def run(out: Path, wanted: list[str], n_splits: int, tables: Path | None) -> Non
                     )
                     writer.writerow(dict(zip(FIELDS, row, strict=True)))
                     file.flush()
+
+
+def _front_rows(model: Any, X: Any, y: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield, for some limits, the best tree of a front that has no more weights.
+
+    A front is sorted by size, and its validation loss falls with the size: the last is the best.
+    """
+    for n in (n for n in SIZES if n <= 40):
+        within = [entry for entry in model.pareto_front_ if entry.n_weights <= n]
+        if within:
+            score = within[-1].model.score(X, y)
+            yield f"front-{n}", within[-1].n_weights, within[-1].size, f"{score:.5f}"
 
 
 def _sizes(estimator: Any, n_outputs: int) -> tuple[int, int]:
@@ -195,18 +212,21 @@ def plot(out: Path, picture: Path) -> None:
 
     found = means(_read(out))
     labels = {
+        "front": "evolved trees (front of one search)",
         "evolved": "evolved trees",
         "random": "random trees with moving leaves",
         "cart": "CART",
         "mlp": "MLP, one hidden layer",
     }
+    n_sets = {task: max(v[-1] for (_, own), v in found.items() if own == task) for task in TASKS}
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.6))
-    for ax, task in zip(axes, ("classification", "regression"), strict=True):
+    for ax, task in zip(axes, TASKS, strict=True):
         for kind, label in labels.items():
             points = sorted(
                 (weights, score)
-                for (model, own), (score, weights, *_) in found.items()
-                if own == task and model.rsplit("-", 1)[0] == kind and model[-1].isdigit()
+                for (model, own), (score, weights, *_, n) in found.items()
+                if own == task and n == n_sets[task]  # a mean over all data sets, or none
+                if model.rsplit("-", 1)[0] == kind and model[-1].isdigit()
             )
             if points:
                 ax.plot(*zip(*points, strict=True), marker="o", label=label)
