@@ -71,8 +71,8 @@ def complaints(folder, seeds, n_rows, dtype, compiler, flags=("-O1",), libm=True
 def _expected(model, dtype, rows):
     """The plan, predictions, and probabilities of rows, in the units of the C code.
 
-    The last two entries are the smallest sum of the outputs of a tree, and how much larger the terms
-    of an output are than the output, by which errors of rounding grow.
+    The last two entries are the smallest sum of the outputs of a tree, and how much larger the
+    terms of an output are than the output, by which errors of rounding grow.
     """
     plan, n = make_plan(model), len(rows)
     total, terms = np.ones(n), np.ones((n, 1))
