@@ -97,6 +97,43 @@ def test_categories_beyond_a_byte(tmp_path):
     assert np.array_equal(shares / 32768, rounded.predict_proba(frame))
 
 
+@pytest.mark.filterwarnings("ignore:no values at all")
+def test_columns_of_which_only_gaps_matter(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "nothing": np.full(60, np.nan),
+            "when": np.where(np.arange(60) % 3, pd.Timestamp("2020-01-01"), pd.NaT),
+            "x": rng.normal(size=60),
+            "colour": rng.choice(["red", "green"], 60),
+        }
+    )
+    frame["when"] = pd.to_datetime(frame["when"])
+    clf = BNeuralTClassifier(max_epochs=5, random_state=0).fit(frame, np.arange(60) % 3 > 0)
+    missing = np.where(frame["when"].isna(), np.nan, 0.0)
+    codes = (frame["colour"] == "red").to_numpy().astype(float)
+    codes[:3] = [1e30, -1e30, 200.0]  # none of them is a category
+    later = frame.assign(colour=np.where(np.arange(60) < 3, "blue", frame["colour"]))
+    rows = np.c_[frame["nothing"], missing, frame["x"], codes]
+    jobs = [(clf, dtype, "tables", rows) for dtype in ("double", "int8")]
+    (_, real), (_, rounded) = run_models(tmp_path, jobs, flags=SANITIZE)
+    with pytest.warns(UserWarning, match="not seen in training"):
+        assert np.allclose(real, clf.predict_proba(later), atol=1e-6)
+        assert np.array_equal(rounded / 32768, quantize(clf, "int8").predict_proba(later))
+    export_c(clf, tmp_path / "m.h", main=True)
+    command = ["gcc", *FLAGS, *SANITIZE, "m_main.c", "-o", "m", "-lm"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    run = subprocess.run(
+        ["./m"],
+        cwd=tmp_path,
+        input=frame.to_csv(index=False).encode(),
+        capture_output=True,
+        check=True,
+    )
+    shares = [row[1:] for row in csv.reader(io.StringIO(run.stdout.decode()))]
+    assert np.allclose(np.array(shares, dtype=float), clf.predict_proba(frame), atol=1e-6)
+
+
 @pytest.mark.parametrize("task", ["classes", "numbers", "forest"])
 def test_contributions_are_those_of_explain(tmp_path, task):
     rng = np.random.default_rng(0)
