@@ -15,7 +15,7 @@ CORE_TESTS := $(addprefix tests/test_,kernels.py engine.py registry.py train_man
 THREAD_TESTS := $(addprefix tests/test_,soak.py threads.py train_many.py border.py engine.py) \
     -k "(soak or threads or many or border) and not flag_ends and not no_call and not ctrl_c and not processors"
 
-.PHONY: help demo test test-oldest fuzz soak mutants mutants-core coverage bench tables quality lint format stub docs \
+.PHONY: help demo test test-oldest fuzz export-c soak mutants mutants-core coverage bench tables quality lint format stub docs \
     sanitize sanitize-threads paper-quick clean test-core test-arm test-exports wheels test-wheels
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo "make test         run all tests (JOBS=2 processes)"
 	@echo "make test-oldest  run all tests with the oldest supported NumPy, SciPy and scikit-learn"
 	@echo "make fuzz         read damaged files and call the core with wrong arguments (FILES=, CALLS=)"
+	@echo "make export-c     compare generated C code with Python (MODELS=200, ROWS=1000)"
 	@echo "make soak         fit and predict in threads for a while (SECONDS=600)"
 	@echo "make mutants      change modules bit by bit, list what no test notices (MODULE=, TESTS=)"
 	@echo "make coverage     run all tests and report which Python lines they execute"
@@ -83,6 +84,12 @@ CALLS ?= 10000
 fuzz: $(TEST_ENV)
 	$(BIN)/python -m tests.fuzz_core $(CALLS)
 	$(BIN)/python -m tests.fuzz_files $(FILES)
+
+# With gcc, clang and the sanitizers.
+MODELS ?= 200
+ROWS   ?= 1000
+export-c: $(TEST_ENV)
+	$(BIN)/python -m tests.export_c $(MODELS) $(ROWS)
 
 SECONDS ?= 600
 soak: $(TEST_ENV)

@@ -3,8 +3,8 @@
     python -m benchmarks.export_speed [--data FOLDER]
 
 The tree is the one of the paper's timings (48 function nodes, 100 leaves, sigmoid everywhere). C
-code is compiled with ``gcc -O2``; the floor is 48 calls of libm's ``exp``. Other libraries predict the
-same rows with models of their own; those that are not installed are left out.
+code is compiled with ``gcc -O2``; the floor is 48 calls of libm's ``exp``. Other libraries predict
+the same rows with models of their own; those that are not installed are left out.
 """
 
 from __future__ import annotations

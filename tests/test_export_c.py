@@ -240,6 +240,8 @@ def test_models_that_cannot_be_exported(tmp_path, iris):
         export_c(iris[0].tree_, path)
     with pytest.raises(ValueError, match="must end in"):
         export_c(iris[0], tmp_path / "m.txt")
+    with pytest.raises(ValueError, match="cannot have"):
+        export_c(iris[0], tmp_path / 'm".c')
     with pytest.raises(ValueError, match="dtype='int4' must be one of"):
         export_c(iris[0], path, dtype="int4")
     with pytest.raises(ValueError, match="style='fast' must be one of"):

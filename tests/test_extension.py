@@ -99,7 +99,7 @@ ADDITIONS = {
 }
 
 TWINS = '''
-"""The twins of the additions, as they would be written in reference.py."""
+"""The twins of the additions, as they would be written in bneuralt.reference."""
 
 import math
 

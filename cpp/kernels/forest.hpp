@@ -3,27 +3,13 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 
-#include "../threads.hpp"
+#include "blocks.hpp"
 #include "forward.hpp"
 #include "losses.hpp"
 #include "online.hpp"
-#include "pulse.hpp"
-#include "rows.hpp"
 
 namespace bnt::BNT_ISA {
-
-template <class T>
-Position find_not_finite(const Table& table, int64_t first, int64_t last) {
-    Buffer<T> x(table.n_columns);
-    for (int64_t row = first; row < last; ++row) {
-        load_row(table, row, x.get());
-        for (int c = 0; c < table.n_columns; ++c)
-            if (!(x[c] * T(0) == T(0))) return {row, c};
-    }
-    return {};
-}
 
 // Adds what a tree says of R rows to the sum of all trees: probabilities are made of numbers in
 // proportion to them here, once, in double precision.
@@ -40,20 +26,6 @@ void add_votes(const T* out, int n_outputs, bool softmax, int count, double* sum
                 softmax ? double(out[k * R + r]) / total : double(out[k * R + r]);
     }
 }
-
-// The lowest of the numbers that several threads find.
-class Lowest {
-  public:
-    explicit Lowest(int64_t none) : value_(none) {}
-    void offer(int64_t candidate) {
-        int64_t seen = value_;
-        while (candidate < seen && !value_.compare_exchange_weak(seen, candidate)) {}
-    }
-    int64_t get() const { return value_; }
-
-  private:
-    std::atomic<int64_t> value_;
-};
 
 // What is done with the outputs of one tree for R rows.
 template <class T, int R>
@@ -85,39 +57,16 @@ ForwardProblem forward_blocks(const ForwardTask<T>& task, const Hooks& hooks) {
         most_nodes = std::max(most_nodes, task.trees[i]->n_nodes);
         work += n_weights(*task.trees[i]);
     }
-    // items of some 100,000 multiply-adds: worth a thread's while, and many enough to share out
-    const int64_t rows_per_item =
-        std::clamp<int64_t>(200'000 / std::max<int64_t>(work, 1) / R * R, R, 512);
-    const int n_items = int((table.n_rows + rows_per_item - 1) / rows_per_item);
-    ThreadTeam team(std::min(task.n_threads, n_items));
-    const size_t room = size_t(table.n_columns + most_nodes) * R;
-    Buffer<T> memory(size_t(team.size()) * room);
-    Pulse pulse(hooks);
-    std::atomic<bool> stop{false};
-    Lowest bad_input(table.n_rows), bad_output(table.n_rows);
-    team.each(n_items, [&](int item, int thread) {
-        T* x = memory.get() + size_t(thread) * room;
-        T* h = x + size_t(table.n_columns) * R;
-        const int64_t last = std::min(table.n_rows, (item + 1) * rows_per_item);
-        for (int64_t row = item * rows_per_item; row < last && !stop; row += R) {
-            const int count = int(std::min<int64_t>(R, last - row));
-            load_block<T, R>(table, nullptr, row, count, x);
-            if (!all_finite(x, table.n_columns * R)) return bad_input.offer(row);
-            for (int i = 0; i < task.n_trees; ++i) {
-                const Tree& t = *task.trees[i];
-                forward_block<T, R>(t, plain_weights(t, task.theta[i]), x, h);
-                if (!deliver<T, R>(task, i, row, count, h)) bad_output.offer(row);
-            }
-        }
-        if (thread == 0 && pulse.interrupted()) stop = true;
-    });
-    ForwardProblem problem;
-    problem.interrupted = stop;
-    if (bad_input.get() < table.n_rows)
-        problem.input =
-            find_not_finite<T>(table, bad_input.get(), std::min(table.n_rows, bad_input.get() + R));
-    else if (bad_output.get() < table.n_rows) problem.output = bad_output.get();
-    return problem;
+    return each_block<T, R>(table, work, size_t(most_nodes) * R, task.n_threads, hooks,
+                            [&](const T* x, T* h, int64_t row, int count) {
+                                bool finite = true;
+                                for (int i = 0; i < task.n_trees; ++i) {
+                                    const Tree& t = *task.trees[i];
+                                    forward_block<T, R>(t, plain_weights(t, task.theta[i]), x, h);
+                                    finite &= deliver<T, R>(task, i, row, count, h);
+                                }
+                                return finite;
+                            });
 }
 
 template <class T>

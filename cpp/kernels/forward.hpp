@@ -6,6 +6,24 @@
 
 namespace bnt::BNT_ISA {
 
+// The weighted sum of node j; h has the values of its children.
+template <class T, int R>
+BNT_INLINE void weighted_sum(const Tree& t, Weights<const T> w, const T* x, const T* h, int j,
+                             Vec<T>* z) {
+    constexpr int W = Simd<T>::lanes, V = R / W;
+    for (int v = 0; v < V; ++v) z[v] = broadcast<T>(w.bias[j]);
+    for (int l = t.leaf_start[j]; l < t.leaf_start[j + 1]; ++l) {
+        const T weight = w.leaf[l];
+        const T* column = x + size_t(t.leaf_input[l]) * R;
+        for (int v = 0; v < V; ++v) z[v] += weight * load(column + v * W);
+    }
+    for (int c = t.child_start[j]; c < t.child_start[j + 1]; ++c) {
+        const T weight = w.edge[c];
+        const T* child = h + size_t(c) * R;
+        for (int v = 0; v < V; ++v) z[v] += weight * load(child + v * W);
+    }
+}
+
 // x [n_inputs][R] -> h [n_nodes][R]. Children stand after their parents, so going backwards
 // every child is known before it is needed. Where sums is given, the weighted sums of nodes
 // whose backward pass needs them go there.
@@ -14,17 +32,7 @@ void forward_block(const Tree& t, Weights<const T> w, const T* x, T* h, T* sums 
     constexpr int W = Simd<T>::lanes, V = R / W;
     for (int j = t.n_nodes - 1; j >= 0; --j) {
         Vec<T> z[V];
-        for (int v = 0; v < V; ++v) z[v] = broadcast<T>(w.bias[j]);
-        for (int l = t.leaf_start[j]; l < t.leaf_start[j + 1]; ++l) {
-            const T weight = w.leaf[l];
-            const T* column = x + size_t(t.leaf_input[l]) * R;
-            for (int v = 0; v < V; ++v) z[v] += weight * load(column + v * W);
-        }
-        for (int c = t.child_start[j]; c < t.child_start[j + 1]; ++c) {
-            const T weight = w.edge[c];
-            const T* child = h + size_t(c) * R;
-            for (int v = 0; v < V; ++v) z[v] += weight * load(child + v * W);
-        }
+        weighted_sum<T, R>(t, w, x, h, j, z);
         T* value = h + size_t(j) * R;
         Activations::with(t.activation[j], [&](auto tag) {
             using A = typename decltype(tag)::type;

@@ -4,6 +4,7 @@
 
 #include "../dispatch.hpp"
 #include "bindings.hpp"
+#include "problems.hpp"
 #include "signals.hpp"
 #include "weighted_tree.hpp"
 
@@ -32,19 +33,6 @@ struct Group {
         return engine().kernels<T>().forward(task, hooks);
     }
 };
-
-// (what, row, column) of what went wrong, or None.
-nb::object described(const ForwardProblem& problem) {
-    if (problem.input.row >= 0)
-        return nb::make_tuple("input", problem.input.row, problem.input.column);
-    if (problem.output >= 0) return nb::make_tuple("output", problem.output, 0);
-    return nb::none();
-}
-
-[[noreturn]] void fail_features(const Table& table, const Tree& tree) {
-    fail("X has " + std::to_string(table.n_columns) + " features, but the tree has " +
-         std::to_string(tree.n_inputs) + " inputs");
-}
 
 template <class F>
 void without_gil(bool wanted, F&& f) {

@@ -33,6 +33,8 @@ COMMANDS = (
     ("demo", "compare small trees with scikit-learn's models"),
     ("train", "train a model on a CSV file"),
     ("predict", "predict the rows of a CSV file with a trained model"),
+    ("explain", "explain the predictions of a trained model by its columns"),
+    ("compact", "remove weights from a trained model"),
     ("draw", "draw the tree of a trained model"),
     ("export", "write a trained model as code for another language"),
     ("data", "list or download the data sets of the paper"),

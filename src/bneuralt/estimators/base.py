@@ -22,6 +22,7 @@ from bneuralt._sklearn import CallbackSupportMixin, check_monotonic_cst, fit_con
 from bneuralt._typing import Array, FloatArray
 from bneuralt.arrays import NotFiniteError
 from bneuralt.estimators.callbacks import TrainingData, reporting
+from bneuralt.estimators.importance import mean_contributions
 from bneuralt.estimators.model_file import save_model
 from bneuralt.estimators.parameters import TreeParameters
 from bneuralt.estimators.rows import (
@@ -38,6 +39,7 @@ from bneuralt.estimators.rows import (
 )
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tree import NeuralTree, mean_forward
+from bneuralt.tree.outputs import OutputOverflow
 
 __all__ = ["NeuralTreeEstimator"]
 
@@ -46,6 +48,7 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
     """Reads the input of a fit, and leaves the rest to `_fit_rows`."""
 
     encoder_: TableEncoder | None
+    _importances: FloatArray | None = None
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -89,7 +92,34 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
         with reporting(self, self._step(rows), data, callback) as report:
             self._fit_rows(rows, validation, report)
         self._calibrate(calibration)
+        self._learn_importances(rows)
         return self
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Share of each feature in the mean absolute contributions to the outputs of the trees.
+
+        The contributions are those of `bneuralt.explain` to the scores (of classifiers) or to the
+        predictions, for up to 1,000 training rows and compared with their mean; `fit` computes
+        them. They add up to 1.
+        """
+        if not self.__sklearn_is_fitted__():
+            check_is_fitted(self)
+        if self._importances is None:
+            raise AttributeError(
+                f"this {type(self).__name__} has no feature_importances_, which fit computes from "
+                "the training rows: use bneuralt.explain(model, X).importances"
+            )
+        return self._importances
+
+    def _learn_importances(self, rows: Rows) -> None:
+        try:
+            assert self.encoder_ is not None
+            self._importances = mean_contributions(
+                self._trees, rows, self.encoder_, self.n_features_in_
+            )
+        except OutputOverflow:  # of weights that have diverged
+            self._importances = None
 
     def _is_warm_start(self) -> bool:
         return self.warm_start and self.__sklearn_is_fitted__()

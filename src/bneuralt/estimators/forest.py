@@ -19,6 +19,7 @@ from bneuralt.estimators.base import NeuralTreeEstimator
 from bneuralt.estimators.callbacks import ForestState, Report, Step, describe_forest
 from bneuralt.estimators.capacity import IN_FOREST
 from bneuralt.estimators.classification import ClassifierTask
+from bneuralt.estimators.compacting import check_budget
 from bneuralt.estimators.fitting import TreeFit, train_fits
 from bneuralt.estimators.parameters import (
     ForestClassifierParameters,
@@ -63,8 +64,12 @@ class Forest(NeuralTreeEstimator, ForestParameters):
             )
         seeds = np.random.SeedSequence(self._draw_seed()).spawn(self.n_estimators)
         new = [self._new_member(int(seed.generate_state(1)[0])) for seed in seeds[len(kept) :]]
+        if self.max_weights is not None:
+            check_budget("max_weights", self.max_weights, self._n_outputs())
         try:
             self._train(new, rows, validation, report)
+            for member in _trained(new):
+                member._remove_weights(self._sample(rows, member.random_state))
         finally:  # what is done is kept, also after Ctrl-C
             if done := kept + _trained(new):
                 self.estimators_ = done
@@ -77,7 +82,7 @@ class Forest(NeuralTreeEstimator, ForestParameters):
         parameters = {name: getattr(self, name) for name in names}
         own = {"random_state": seed, "warm_start": False, "n_jobs": None, "verbose": 0}
         member = self._tree_type(**{**parameters, **own})
-        for name in _LEARNT_FROM_INPUT:
+        for name in LEARNT_FROM_INPUT:
             if hasattr(self, name):
                 setattr(member, name, getattr(self, name))
         return member
@@ -203,7 +208,7 @@ class Forest(NeuralTreeEstimator, ForestParameters):
 
 
 #: What members have from the input of the forest's fit.
-_LEARNT_FROM_INPUT = (
+LEARNT_FROM_INPUT = (
     "n_features_in_",
     "feature_names_in_",
     "encoder_",

@@ -59,6 +59,7 @@ def save_model(model: Any, path: str | PathLike[str], extra: dict[str, Any] | No
         "calibration": _calibration_to_dict(getattr(model, "calibration_", None)),
         "trees": [_member_to_dict(member) for member in getattr(model, "estimators_", [model])],
         "history": _history_to_dict(getattr(model, "history_", None)),
+        "importances": None if model._importances is None else model._importances.tolist(),
         "extra": extra or {},
     }
     write_atomically(path, format_json(content) + "\n")

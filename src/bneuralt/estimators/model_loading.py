@@ -49,7 +49,7 @@ _NEW_IN_3: dict[str, Any] = {
     "calibration": None,
 }
 #: Keys that files of version 3 may lack.
-_OPTIONAL = {"ranges": None, "history": None}
+_OPTIONAL = {"ranges": None, "history": None, "importances": None}
 _CURVES = ("train_loss", "train_score", "val_loss", "val_score", "learning_rate")
 _MEMBER_NUMBERS = {"random_state": 2**32 - 1, "n_iter": 2**63 - 1, "best_epoch": 2**63 - 1}
 _MEMBER_KEYS = (*_MEMBER_NUMBERS, "tree")
@@ -122,6 +122,8 @@ def model_from_dict(data: Any) -> Any:
         model.estimators_ = members
     if data["history"] is not None:
         model.history_ = _history_from_dict(data)
+    if data["importances"] is not None:
+        model._importances = _importances_from_list(data)
     model.extra_ = data["extra"]
     return model
 
@@ -164,6 +166,14 @@ def _history_from_dict(data: dict[str, Any]) -> dict[str, Array]:
             raise ModelFileError(f'"history" has no valid curve {name:.50}')
     # NumPy reads null as NaN.
     return {name: np.array(curve, np.float64) for name, curve in data["history"].items()}
+
+
+def _importances_from_list(data: dict[str, Any]) -> Array:
+    shares, n_features = data["importances"], data["n_features"]
+    is_list = isinstance(shares, list) and len(shares) == n_features
+    if not is_list or any(type(x) not in (int, float) or not 0 <= x <= 1.001 for x in shares):
+        raise ModelFileError(f'"importances" must be {n_features} numbers between 0 and 1')
+    return np.array(shares, dtype=np.float64)
 
 
 def _calibration_from_dict(data: dict[str, Any], n_outputs: int) -> Calibration:

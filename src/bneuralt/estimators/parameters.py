@@ -60,6 +60,7 @@ class TreeParameters:
     min_size: int | float | None = 0.8
     max_size: int | None = None
     n_weights: int | str | None = "auto"
+    max_weights: int | None = None
     n_init: int = 1
     feature_sampling: ArrayLike | Callable[..., Array] | None = None
     activation: Any = "tanh"
@@ -215,6 +216,13 @@ PARAMETERS: dict[str, Parameter] = {
         "'auto': the more, the more rows and classes there are (see the settings page), unless "
         "`leaf_probability`, `max_size` or a number for `min_size` is given. None: the size "
         "follows from these.",
+    ),
+    "max_weights": Parameter(
+        [_whole(2), None],
+        "int or None",
+        "After training, remove weights until the tree (of a forest: each tree) has at most so "
+        "many, those first whose removal raises the loss least; see `bneuralt.compact`. At least "
+        "2 for each output. None: all weights stay.",
     ),
     "n_init": Parameter(
         [_whole(1)],

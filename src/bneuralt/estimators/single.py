@@ -20,6 +20,7 @@ from bneuralt.estimators.base import NeuralTreeEstimator
 from bneuralt.estimators.callbacks import Report, Step, describe_epoch
 from bneuralt.estimators.capacity import SINGLE_TREE, Capacity, batch_size, n_epochs
 from bneuralt.estimators.classification import ClassifierTask
+from bneuralt.estimators.compacting import check_budget, smaller_models
 from bneuralt.estimators.fitting import TreeFit, train_fits
 from bneuralt.estimators.parameters import (
     LEAF_PROBABILITY,
@@ -75,12 +76,21 @@ class SingleTree(NeuralTreeEstimator):
         return Step("epoch", n_epochs, describe)
 
     def _fit_rows(self, rows: Rows, validation: Rows | None, report: Report | None) -> None:
+        if self.max_weights is not None:
+            check_budget("max_weights", self.max_weights, self._n_outputs())
         fit = self._plan(rows, validation)
         self._train(fit, report)
         if refit := self._plan_refit(fit, rows):
             search = self.history_, self.best_epoch_
             self._train(refit, report)
             self.history_, self.best_epoch_ = search
+        self._remove_weights(rows)
+
+    def _remove_weights(self, rows: Rows) -> None:
+        """Make the tree as small as `max_weights` asks for."""
+        if self.max_weights is not None and self.max_weights < self.tree_.n_parameters:
+            (smaller,) = smaller_models(self, rows, [self.max_weights])
+            self.__dict__.update(smaller.__dict__)
 
     def _plan(self, rows: Rows, validation: Rows | None) -> TreeFit:
         """Decide what is trained on which rows; learn the scaling and draw the trees."""

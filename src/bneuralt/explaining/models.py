@@ -6,13 +6,22 @@ import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from bneuralt._typing import IntArray
 from bneuralt.estimators.base import NeuralTreeEstimator
 from bneuralt.estimators.forest import Forest
+from bneuralt.estimators.rows import names_of
 from bneuralt.tree import NeuralTree
 
-__all__ = ["check_model", "trees_of", "with_changed_trees"]
+__all__ = [
+    "check_model",
+    "feature_names_of",
+    "features_of_inputs",
+    "trees_of",
+    "with_changed_trees",
+]
 
 
 def check_model(model: Any, name: str) -> None:
@@ -69,3 +78,19 @@ def _with_changed_tree(
         changed._optimizer_state = None  # belongs to the weights that there were
         changed._node_signs = None  # read from the tree when it is trained further
     return changed
+
+
+def features_of_inputs(model: Any) -> IntArray:
+    """Return the feature, a column of the user's table, from which each input comes."""
+    n_inputs = trees_of(model)[0].n_inputs
+    encoder = None if isinstance(model, NeuralTree) else model.encoder_
+    groups = None if encoder is None else encoder.groups
+    return np.arange(n_inputs) if groups is None else groups
+
+
+def feature_names_of(model: Any) -> list[str]:
+    """Return the names of the features: those of the columns, or x0, x1, ..."""
+    if isinstance(model, NeuralTree):
+        return [f"x{i}" for i in range(model.n_inputs)]
+    names = names_of(model)
+    return [f"x{i}" for i in range(model.n_features_in_)] if names is None else list(names)

@@ -111,7 +111,7 @@ def saturated_nodes(model: Any, X: ArrayLike, tolerance: float = 1e-3) -> list[S
     check_model(model, "saturated_nodes")
     if not tolerance >= 0:
         raise ValueError(f"tolerance={tolerance!r} must be 0 or more")
-    inputs = X if isinstance(model, NeuralTree) else model._inputs(model._read_features(X))
+    inputs = X if isinstance(model, NeuralTree) else model._filled(model._read_features(X))
     found = []
     for position, tree in enumerate(trees_of(model)):
         values = node_values(tree, inputs)

@@ -106,6 +106,12 @@ class FixedCode:
         """Return a tree as cells."""
         bits = self.format.bits
         whole = 2**bits
+        widest = max(max(2 * len(node.children), len(node.leaves)) for node in tree.nodes)
+        if max(widest, self.model.plan.n_inputs) > whole**2:
+            raise ValueError(
+                f"the model has {self.model.plan.n_inputs:,} inputs and a node with {widest:,} "
+                f"children or leaves, too many for {self.format.name}: use style='code'"
+            )
         found: list[int] = []
         for node in tree.nodes:
             n, m, out = len(node.children), len(node.leaves), int(node.is_output)
@@ -169,6 +175,14 @@ class FixedCode:
             f"#define ${{UPPER}}_MISSING {missing}",
         ]
         return self._fill("\n".join(lines)) + "\n"
+
+    def header_includes(self) -> list[str]:
+        """Return the headers that the header needs."""
+        return ["<stdint.h>"]
+
+    def source_includes(self) -> list[str]:
+        """Return the headers that the source needs."""
+        return []
 
     def prototypes(self) -> list[tuple[str, str]]:
         """Return the declarations of the functions of the source, each with a comment."""
@@ -281,53 +295,33 @@ class FixedCode:
     def _trees(self) -> str:
         if self.straight:
             return "\n".join(map(self._straight, range(len(self.model.trees))))
-        next_cell = f"({self._fill('$ucell')}){self.name}_next(p)"
-        half = self.format.bits // 2
-        head, children, leaves, is_output = (
-            f"const $ucell head = {next_cell};",
-            f"head & {2 ** (half - 1) - 1}",
-            f"head >> {half}",
-            f"head & {2 ** (half - 1)}",
-        )
-        count = "$ucell"
+        cell, pair = "($ucell)${NAME}_next(p)", "${NAME}_next_pair(p)"
+        half, bits = self.format.bits // 2, self.format.bits
         if self.is_wide:
-            pair = "($uacc)(low + ($uacc)($uacc){cell} * ($uacc)$whole)".replace(
-                "{cell}", next_cell
-            )
-            head = (
-                f"$ucell low = {next_cell};\n"
-                f"        const $uacc head = {pair};\n"
-                f"        const $uacc n_leaves = (low = {next_cell}, {pair});"
-            )
-            top = f"{2 ** (2 * self.format.bits - 1)}u"
-            children, leaves, is_output = f"head & ({top} - 1u)", "n_leaves", f"head & {top}"
-            count = "$uacc"
-        index = next_cell
-        if self.has_wide_index:
-            index = f"($uacc)(i_low + ($uacc)($uacc){next_cell} * ($uacc)$whole)"
-        return self._fill(
+            flag = f"{2 ** (2 * bits - 1)}u"
+            lines = [f"const $uacc head = {pair};", f"const $uacc n_leaves = {pair};"]
+            shape = {"children": f"head & ({flag} - 1u)", "leaves": "n_leaves"}
+        else:
+            flag = f"{2 ** (half - 1)}"
+            lines = [f"const $ucell head = {cell};"]
+            shape = {"children": f"head & ({flag} - 1)", "leaves": f"head >> {half}"}
+        lines += ["$acc sum = ${NAME}_next_sum(p);", f"const $ucell scale = {cell};"]
+        lines += [f"const $ucell below = {cell};"] * self.has_below_cell
+        lines += [f"const $ucell kind = {cell};"] * self.has_kind_cell
+        loop = self._fill(
             text.LOOP,
-            head=self._fill(head),
-            count=self._fill(count),
-            children=self._fill(children),
-            leaves=self._fill(leaves),
-            is_output=self._fill(is_output),
+            begin="\n        ".join(map(self._fill, lines)),
+            count=self._fill("$uacc" if self.is_wide else "$ucell"),
+            **shape,
+            is_output=f"head & {flag}",
             index_type=self._fill("$uacc" if self.has_wide_index else "$ucell"),
-            index_low=f"const {self._fill('$ucell')} i_low = {next_cell};\n                "
-            if self.has_wide_index
-            else "",
-            index=self._fill(index),
-            scale=f"const {self._fill('$ucell')} scale = {next_cell};",
-            below=f"const {self._fill('$ucell')} below = {next_cell};\n        "
-            if self.has_below_cell
-            else "",
-            kind=f"const {self._fill('$ucell')} kind = {next_cell};\n        "
-            if self.has_kind_cell
-            else "",
+            index=self._fill(pair if self.has_wide_index else cell),
             n_stacked=max(1, *(tree.n_stacked for tree in self.model.trees)),
             output=self._choice(self.kinds[1], is_output=True),
             hidden=self._choice(self.kinds[0], is_output=False),
         )
+        needs_pair = self.is_wide or self.has_wide_index
+        return (self._fill(text.NEXT_PAIR) + "\n") * needs_pair + loop
 
     def _choice(self, kinds: set[str], is_output: bool) -> str:
         """Return the expression of a node's value."""

@@ -119,6 +119,14 @@ static inline $acc ${NAME}_pieces_output($acc sum, $ucell scale, $ucell below, i
 }
 """
 
+NEXT_PAIR = """\
+static inline $uacc ${NAME}_next_pair(const $cell **p)
+{
+    const $ucell low = ($ucell)${NAME}_next(p);
+    return ($uacc)(low + ($uacc)($ucell)${NAME}_next(p) * ($uacc)$whole);
+}
+"""
+
 LOOP = """\
 /* The outputs of the tree whose cells begin at *p. */
 static inline void ${NAME}_tree(const $cell **at, const $cell *in, $acc *y)
@@ -129,10 +137,8 @@ static inline void ${NAME}_tree(const $cell **at, const $cell *in, $acc *y)
     $cell *top = stack;
     $count left = $n_outputs;
     do {
-        $head
-        $acc sum = ${NAME}_next_sum(p);
-        $scale
-        $below$kind$count n = ($count)($children);
+        $begin
+        $count n = ($count)($children);
         if (n)
             do {
                 const $cell weight = ${NAME}_next(p);
@@ -141,7 +147,7 @@ static inline void ${NAME}_tree(const $cell **at, const $cell *in, $acc *y)
         n = ($count)($leaves);
         if (n)
             do {
-                $index_low const $index_type i = $index;
+                const $index_type i = $index;
                 const $cell weight = ${NAME}_next(p);
                 sum = ($acc)(sum + ($acc)weight * in[i]);
             } while (--n);

@@ -106,8 +106,8 @@ class RealCode:
         for i in order.nodes:
             form = forms[i]
             kind, gain, shift = form.kind, form.gain, form.shift
-            if kind == "tanh":  # 1 - 2 / (1 + exp(2 t))
-                kind, gain, shift = "logistic", 2.0 * gain, 2.0 * shift
+            if kind == "tanh":  # 2 / (1 + exp(-2 t)) - 1
+                kind, gain, shift = "logistic", -2.0 * gain, -2.0 * shift
             elif kind == "pieces" and form.slope == 1.0:
                 kind = "linear"
             bias = float(tree.bias[i])
@@ -177,7 +177,11 @@ class RealCode:
             "/* A feature; NaN is a missing value. */\ntypedef $real ${NAME}_input;\n"
         )
 
-    def includes(self) -> list[str]:
+    def header_includes(self) -> list[str]:
+        """Return the headers that the header needs."""
+        return []
+
+    def source_includes(self) -> list[str]:
         """Return the headers that the source needs."""
         return ["<math.h>"] * self.has_libm + ["<stdint.h>"] * (not self.straight)
 
@@ -399,8 +403,6 @@ class RealCode:
 
 def _affine(form: Form) -> tuple[float, float]:
     """Return offset and unit of an activation whose nodes compute 1 / (1 + exp(z)) and the like."""
-    if form.kind == "tanh":
-        return form.offset + form.unit, -2.0 * form.unit
-    if form.kind == "bell":
-        return form.offset - form.unit, 2.0 * form.unit
-    return form.offset, form.unit
+    if form.kind == "pieces":
+        return form.offset, form.unit
+    return form.offset - form.unit, 2.0 * form.unit  # 0 and 1 for sigmoids: no digits are lost

@@ -31,7 +31,7 @@ def evaluation_order(tree: NeuralTree) -> EvaluationOrder:
     --------
     >>> tree = NeuralTree(1, 1, [-1, 0, 0, 2], [0, 1, 1, 1], [1, 3], [0, 0], [1.0] * 9)
     >>> evaluation_order(tree).nodes
-    [3, 2, 1, 0]
+    [1, 3, 2, 0]
     """
     n, k = tree.parent.size, tree.n_outputs
     children: list[list[int]] = [[] for _ in range(n)]

@@ -8,7 +8,6 @@ Numbered like this, the children of a node are neighbours, and so are the nodes 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
@@ -19,7 +18,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from bneuralt import _core
 from bneuralt._typing import Array, FloatArray, IntArray
-from bneuralt.arrays import NotFiniteError, as_table
+from bneuralt.arrays import as_table
 from bneuralt.tree.activations import NAMES, default_parameters
 from bneuralt.tree.checks import (
     check_leaves,
@@ -32,8 +31,9 @@ from bneuralt.tree.checks import (
 )
 from bneuralt.tree.growth import LeafSampler, draw_tree_arrays
 from bneuralt.tree.layout import TreeArrays
+from bneuralt.tree.outputs import OutputOverflow, forward_many, mean_forward, not_finite
 
-__all__ = ["NeuralTree", "forward_many", "mean_forward"]
+__all__ = ["NeuralTree", "OutputOverflow", "forward_many", "mean_forward"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -360,7 +360,7 @@ class NeuralTree:
         except TypeError:
             return self._outputs(X, n_threads, softmax=False)
         if isinstance(outputs, tuple):
-            raise _not_finite(X, outputs)
+            raise not_finite(X, outputs)
         return outputs
 
     def probabilities(self, X: ArrayLike, n_threads: int = 1) -> FloatArray:
@@ -385,8 +385,27 @@ class NeuralTree:
         X = as_table(X) if n_dimensions == 2 else as_table(np.asarray(X)[np.newaxis])[0]
         outputs = _core.forward_tree(self.core, X, n_threads, softmax)
         if isinstance(outputs, tuple):
-            raise _not_finite(X, outputs)
+            raise not_finite(X, outputs)
         return outputs
+
+    def contributions(
+        self, X: ArrayLike, baseline: ArrayLike = 0.0, by: str = "leaf", **options: Any
+    ) -> FloatArray:
+        """Compute how much each leaf contributes to an output, compared with a baseline row.
+
+        The contributions below an output add up to the output less its value for the baseline.
+        Parameters are those of `bneuralt.tree.contributions.contributions`.
+
+        Examples
+        --------
+        >>> from bneuralt import NeuralTree
+        >>> tree = NeuralTree(2, 1, [-1], [0], [0, 0], [0, 1], [0.5, 2.0, -1.0])
+        >>> tree.contributions([[1.0, 1.0]], baseline=[0.0, 3.0])
+        array([[2., 2.]])
+        """
+        from bneuralt.tree.contributions import contributions
+
+        return contributions(self, X, baseline, by, **options)
 
     # -- files ---------------------------------------------------------------------------
     # Their modules are imported when they are used: most programs never read or write a tree.
@@ -594,96 +613,5 @@ class NeuralTree:
 _STRUCTURE = (*(name for name in TreeArrays._fields if name != "parameters"), "structure")
 
 
-def _not_finite(X: ArrayLike, problem: tuple[str, int, int]) -> NotFiniteError:
-    _, row, column = problem
-    return NotFiniteError(np.atleast_2d(np.asarray(X)), row, column)
-
-
 def _name_of(code: int) -> str:
     return NAMES[code] if code >= 0 else "mixed"
-
-
-def forward_many(trees: Sequence[NeuralTree], X: ArrayLike, n_threads: int = 1) -> FloatArray:
-    """Compute the outputs of many trees in one pass over a table.
-
-    Parameters
-    ----------
-    trees : sequence of NeuralTree
-        All with the same number of inputs and outputs, and of one dtype; their structures may
-        differ.
-    X : array of shape (n_rows, n_inputs)
-    n_threads : int
-        Number of threads; it never changes the result.
-
-    Returns
-    -------
-    array of shape (n_trees, n_rows, n_outputs)
-        What `forward` of each tree returns.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bneuralt import NeuralTree, forward_many
-    >>> trees = [NeuralTree.random(4, 3, random_state=seed) for seed in range(5)]
-    >>> forward_many(trees, np.ones((2, 4))).shape
-    (5, 2, 3)
-    """
-    return _ask(trees, X, n_threads, softmax=False)
-
-
-def mean_forward(
-    trees: Sequence[NeuralTree], X: ArrayLike, n_threads: int = 1, softmax: bool = False
-) -> FloatArray:
-    """Compute the mean of the outputs, or of the class probabilities, of many trees.
-
-    Parameters
-    ----------
-    trees : sequence of NeuralTree
-        As for `forward_many`, but their dtypes may differ.
-    X : array of shape (n_rows, n_inputs)
-    n_threads : int
-    softmax : bool
-        Whether to take the mean of probabilities, the softmax of each tree's outputs.
-
-    Returns
-    -------
-    float64 array of shape (n_rows, n_outputs)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bneuralt import NeuralTree
-    >>> from bneuralt.tree import mean_forward
-    >>> trees = [NeuralTree.random(4, 3, random_state=seed) for seed in range(5)]
-    >>> mean_forward(trees, np.ones((2, 4)), softmax=True).sum(axis=1)
-    array([1., 1.])
-    """
-    return _ask(trees, X, n_threads, softmax, mean=True)
-
-
-class OutputOverflow(ValueError):
-    """An output of a tree is not finite; `row` says for which row."""
-
-    def __init__(self, row: int, dtype: np.dtype[Any]) -> None:
-        super().__init__(
-            f"row {row} of X has values too large for a tree that computes in {dtype}: they are "
-            "far beyond those that it was trained on"
-        )
-        self.row = row
-
-
-def _ask(
-    trees: Sequence[NeuralTree], X: ArrayLike, n_threads: int, softmax: bool, mean: bool = False
-) -> FloatArray:
-    compiled = [tree.core for tree in trees]
-    try:
-        result, problem = _core.forward(compiled, X, n_threads, softmax, mean)
-    except TypeError:  # not an array that the core can read as it is
-        X = as_table(X)
-        result, problem = _core.forward(compiled, X, n_threads, softmax, mean)
-    if problem is not None:
-        if problem[0] == "input":
-            raise _not_finite(X, problem)
-        if mean:
-            raise OutputOverflow(problem[1], trees[0].dtype)
-    return result

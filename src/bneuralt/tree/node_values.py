@@ -9,7 +9,7 @@ from bneuralt._typing import FloatArray
 from bneuralt.arrays import as_table
 from bneuralt.tree.neural_tree import NeuralTree
 
-__all__ = ["node_values"]
+__all__ = ["node_sums", "node_values"]
 
 
 def node_values(tree: NeuralTree, X: ArrayLike, n_threads: int = 1) -> FloatArray:
@@ -42,6 +42,34 @@ def node_values(tree: NeuralTree, X: ArrayLike, n_threads: int = 1) -> FloatArra
         level_tree = _level_tree(tree, first, last, below)
         values[:, first:last] = level_tree.forward(np.hstack([X, values[:, below]]), n_threads)
     return values
+
+
+def node_sums(tree: NeuralTree, X: FloatArray, values: FloatArray) -> FloatArray:
+    """Return the weighted sum of each function node for each row.
+
+    Parameters
+    ----------
+    tree : NeuralTree
+    X : array of shape (n_rows, n_inputs)
+    values : array of shape (n_rows, n_nodes)
+        What `node_values` returned.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bneuralt import NeuralTree
+    >>> tree = NeuralTree(1, 1, [-1, 0], [1, 1], [0, 1], [0, 0], [0.0, 0.0, 2.0, 1.0, 1.0])
+    >>> X = np.zeros((1, 1))
+    >>> node_sums(tree, X, node_values(tree, X))
+    array([[1., 0.]])
+    """
+    k, n_nodes = tree.n_outputs, tree.parent.size
+    by_input = np.zeros((tree.n_inputs, n_nodes))
+    np.add.at(by_input, (tree.leaf_input, tree.leaf_parent), tree.leaf_weight)
+    by_node = np.zeros((n_nodes, n_nodes))
+    by_node[np.arange(k, n_nodes), tree.parent[k:]] = tree.edge
+    sums: FloatArray = tree.bias + X @ by_input + values @ by_node
+    return sums
 
 
 def _level_tree(tree: NeuralTree, first: int, last: int, below: slice) -> NeuralTree:

@@ -1,0 +1,54 @@
+"""How important each feature is to a model: its mean contribution on training rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bneuralt._typing import Array, FloatArray
+from bneuralt.estimators.rows import Rows
+from bneuralt.tables.encoder import TableEncoder
+from bneuralt.tables.means import input_means
+from bneuralt.tree import NeuralTree
+from bneuralt.tree.contributions import feature_contributions
+
+__all__ = ["mean_contributions"]
+
+#: More rows change a mean little; they are a random sample, since rows are sorted by a hash.
+MOST_ROWS = 1000
+
+
+def mean_contributions(
+    trees: Sequence[NeuralTree], rows: Rows, encoder: TableEncoder, n_features: int
+) -> FloatArray:
+    """Return the share of each feature in the mean absolute contributions to the outputs.
+
+    Parameters
+    ----------
+    trees : sequence of NeuralTree
+        Their outputs are averaged.
+    rows : Rows
+        Training rows; at most 1,000 of them are used.
+    encoder : TableEncoder
+        Its means are the baseline.
+    n_features : int
+
+    Returns
+    -------
+    array of shape (n_features,)
+        They add up to 1, unless no feature contributes at all.
+    """
+    groups = np.arange(n_features) if encoder.groups is None else encoder.groups
+    baseline = input_means(encoder)
+    assert baseline is not None
+    chosen = rows if len(rows) <= MOST_ROWS else rows.take(np.arange(MOST_ROWS))
+    X: Array = chosen.X
+    total: FloatArray = np.zeros(())
+    with np.errstate(over="ignore", invalid="ignore"):
+        for tree in trees:
+            total = total + feature_contributions(tree, X, baseline, groups, n_features)
+        sizes = np.abs(total).sum(axis=2)
+        mean = np.average(sizes, axis=0, weights=chosen.weight)
+        share: FloatArray = np.asarray(mean / (mean.sum() or 1.0), dtype=np.float64)
+    return share

@@ -1,0 +1,188 @@
+"""Plots of explanations with matplotlib: bars, waterfalls and beeswarms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bneuralt._typing import Array, FloatArray
+from bneuralt.explaining.raw_cells import format_cell
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from bneuralt.explaining.explanation import Explanation
+
+__all__ = ["current_axes", "plot_explanation"]
+
+KINDS = ("bar", "waterfall", "beeswarm")
+UP, DOWN, TOTAL = "#c8553d", "#2f6690", "#55606e"
+
+
+def plot_explanation(
+    explanation: Explanation,
+    kind: str,
+    row: int | None,
+    output: int | str | None,
+    max_features: int,
+    ax: Axes | None,
+) -> Axes:
+    """Plot contributions; see `Explanation.plot`."""
+    if kind not in KINDS:
+        raise ValueError(f"kind={kind!r} must be one of {', '.join(map(repr, KINDS))}")
+    if max_features < 1:
+        raise ValueError(f"max_features={max_features!r} must be 1 or more")
+    if row is not None and not 0 <= row < len(explanation):
+        raise IndexError(f"row={row} must be 0 to {len(explanation) - 1}")
+    if ax is None:
+        ax = current_axes()
+    if kind == "waterfall":
+        _waterfall(explanation, row or 0, output, max_features, ax)
+    elif kind == "beeswarm":
+        _beeswarm(explanation, output, max_features, ax)
+    else:
+        _bars(explanation, row, output, max_features, ax)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    return ax
+
+
+def current_axes() -> Any:
+    """Return the current axes of matplotlib."""
+    try:
+        import matplotlib.pyplot as plt
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            'plots need matplotlib: run pip install "bneuralt[plot]"'
+        ) from None
+    return plt.gca()
+
+
+def _of_row(explanation: Explanation, row: int, k: int) -> FloatArray:
+    values: FloatArray = explanation.values[row].reshape(len(explanation.feature_names), -1)[:, k]
+    return values
+
+
+def _what(explanation: Explanation, k: int) -> str:
+    names = explanation.output_names
+    return f"{explanation.explains} of {names[k]}" if names else explanation.explains
+
+
+def _cells(explanation: Explanation, row: int, order: Array) -> list[str]:
+    return [
+        format_cell(explanation.feature_names[j], explanation.data[row, j]) for j in order.tolist()
+    ]
+
+
+def _bars(
+    explanation: Explanation, row: int | None, output: int | str | None, most: int, ax: Axes
+) -> None:
+    if row is None and output is None:
+        values, label = (
+            explanation.importances,
+            f"mean |contribution| to the {explanation.explains}",
+        )
+    elif row is None:
+        k = explanation.of_output(output)
+        flat = explanation.values.reshape(len(explanation), len(explanation.feature_names), -1)
+        values = np.abs(flat[:, :, k]).mean(axis=0)
+        label = f"mean |contribution| to the {_what(explanation, k)}"
+    else:
+        k = explanation.of_output(output, row)
+        values, label = _of_row(explanation, row, k), f"contribution to the {_what(explanation, k)}"
+    order = np.argsort(-np.abs(values), kind="stable")[:most]
+    names = [explanation.feature_names[j] for j in order.tolist()]
+    if row is not None:
+        names = _cells(explanation, row, order)
+    shown = values[order]
+    colors = [UP if value >= 0 else DOWN for value in shown] if row is not None else TOTAL
+    positions = np.arange(order.size)
+    ax.barh(positions, shown, color=colors)
+    ax.set_yticks(positions, names)
+    ax.invert_yaxis()
+    ax.set_xlabel(label)
+
+
+def _waterfall(
+    explanation: Explanation, row: int, output: int | str | None, most: int, ax: Axes
+) -> None:
+    k = explanation.of_output(output, row)
+    values = _of_row(explanation, row, k)
+    order = np.argsort(-np.abs(values), kind="stable")
+    shown, rest = order[:most], order[most:]
+    steps, names = values[shown].tolist(), _cells(explanation, row, shown)
+    if rest.size:
+        steps.append(float(values[rest].sum()))
+        names.append(f"{rest.size} other features")
+    start = float(np.ravel(explanation.baseline)[k])
+    ends = start + np.cumsum(steps)
+    begins = np.concatenate([[start], ends[:-1]])
+    positions = np.arange(len(steps))
+    ax.barh(positions, steps, left=begins, color=[UP if step >= 0 else DOWN for step in steps])
+    for y, (end, step) in enumerate(zip(ends.tolist(), steps, strict=True)):
+        ax.annotate(
+            f"{step:+.3g}",
+            (end, y),
+            xytext=(4 if step >= 0 else -4, 0),
+            textcoords="offset points",
+            ha="left" if step >= 0 else "right",
+            va="center",
+        )
+    ax.axvline(start, color=TOTAL, linestyle=":", linewidth=1)
+    ax.axvline(float(ends[-1]), color=TOTAL, linewidth=1)
+    ax.set_yticks(positions, names)
+    ax.invert_yaxis()
+    ax.margins(x=0.15)
+    ax.set_xlabel(f"{_what(explanation, k)}: {start:.3g} for the baseline, {ends[-1]:.3g} here")
+
+
+def _beeswarm(explanation: Explanation, output: int | str | None, most: int, ax: Axes) -> None:
+    k = explanation.of_output(output)
+    values = explanation.values.reshape(len(explanation), len(explanation.feature_names), -1)[
+        ..., k
+    ]
+    order = np.argsort(-np.abs(values).mean(axis=0), kind="stable")[:most]
+    for position, j in enumerate(order.tolist()):
+        ax.scatter(
+            values[:, j],
+            position + _spread(values[:, j]),
+            c=_ranks(explanation.data[:, j]),
+            cmap="coolwarm",
+            vmin=0,
+            vmax=1,
+            s=9,
+            linewidths=0,
+        )
+    ax.axvline(0, color=TOTAL, linewidth=1)
+    ax.set_yticks(np.arange(order.size), [explanation.feature_names[j] for j in order.tolist()])
+    ax.set_ylim(order.size - 0.5, -0.5)
+    ax.set_xlabel(
+        f"contribution to the {_what(explanation, k)} (blue: low value of the feature, red: high)"
+    )
+
+
+def _spread(values: FloatArray) -> FloatArray:
+    """Return where points lie beside their line, so that points of the same value are all seen."""
+    span = float(np.ptp(values)) or 1.0
+    bins = np.round((values - values.min()) / span * 60).astype(int)
+    order = np.argsort(bins, kind="stable")
+    counts = np.bincount(bins)
+    rank = np.empty(len(values))
+    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    rank[order] = np.arange(len(values)) - starts[bins[order]]
+    side = np.where(rank % 2 == 0, 1, -1) * np.ceil(rank / 2)
+    offsets: FloatArray = 0.4 * side / max(1.0, counts.max() / 2)
+    return offsets
+
+
+def _ranks(cells: Array) -> FloatArray:
+    """Return the position of each value between the lowest (0) and the highest (1)."""
+    try:
+        numbers = cells.astype(np.float64)
+    except (TypeError, ValueError):
+        texts = np.array([str(cell) for cell in cells])
+        numbers = np.unique(texts, return_inverse=True)[1].astype(np.float64)
+    low, high = np.nanmin(numbers), np.nanmax(numbers)
+    scaled: FloatArray = np.nan_to_num((numbers - low) / ((high - low) or 1.0), nan=0.5)
+    return scaled

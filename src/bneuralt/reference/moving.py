@@ -1,0 +1,83 @@
+"""Leaves that move: which of them get another input during training, and which one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bneuralt import _core
+from bneuralt._typing import FloatArray
+from bneuralt.reference.passes import gradient
+from bneuralt.training.losses import Loss
+from bneuralt.tree.neural_tree import NeuralTree
+
+__all__ = ["LeafMover", "Moved"]
+
+
+class Moved(NamedTuple):
+    """A tree some of whose leaves have moved, and the places of their weights in theta."""
+
+    tree: NeuralTree
+    places: list[int]
+
+
+class LeafMover:
+    """Gives leaves of little weight other inputs.
+
+    The leaves that move are those whose weight times the deviation of their input is smallest. A
+    new input is one that the node has not got yet, drawn with a probability in proportion to the
+    fourth power of the gradient that a weight of 0 would have there, the input having deviation 1.
+    """
+
+    def __init__(
+        self,
+        tree: NeuralTree,
+        X: ArrayLike,
+        y: ArrayLike,
+        loss: Loss,
+        sample_weight: ArrayLike | None = None,
+        may_move_to: ArrayLike | None = None,
+    ) -> None:
+        self.X, self.y, self.loss = np.asarray(X, dtype=np.float64), np.asarray(y), loss
+        self.weight = np.ones(len(self.X)) if sample_weight is None else np.asarray(sample_weight)
+        allowed = np.ones(tree.n_inputs) if may_move_to is None else may_move_to
+        self.allowed = np.asarray(allowed, dtype=bool)
+        self.deviation: FloatArray | None = None  # learnt when leaves move for the first time
+
+    def move(self, tree: NeuralTree, order: Sequence[int], n_moving: int, seed: int) -> Moved:
+        """Move `n_moving` leaves, judged by the first rows of an epoch."""
+        rows = list(order)[: min(max(32 * tree.n_inputs, 1024), 16384)]
+        X = self.X[rows]
+        if self.deviation is None:
+            self.mean, self.deviation = X.mean(axis=0), X.std(axis=0)
+        theta = tree.parameters.copy()
+        first = theta.size - tree.n_leaves
+        if tree.trains_activations:
+            first -= tree.activation_parameters.size
+        worth = np.abs(tree.leaf_weight) * self.deviation[tree.leaf_input]
+        moving = np.lexsort((np.arange(tree.n_leaves), worth))[:n_moving]
+        deltas = np.array(
+            [
+                self.weight[i] * gradient(tree, self.X[i], self.y[i], self.loss)[: tree.bias.size]
+                for i in rows
+            ]
+        )
+        slopes = (
+            deltas.T @ (X - self.mean) / len(rows) / np.where(self.deviation, self.deviation, 1)
+        )
+        leaf_input, places = tree.leaf_input.copy(), []
+        for i, leaf in enumerate(moving.tolist()):
+            node = tree.leaf_parent[leaf]
+            chance = np.where(self.allowed & (self.deviation > 0), slopes[node] ** 4, 0.0)
+            chance[leaf_input[tree.leaf_parent == node]] = 0.0  # it is there already
+            if chance.sum() > 0:
+                below = np.cumsum(chance)
+                leaf_input[leaf] = np.searchsorted(
+                    below, _core.uniform(seed, i) * below[-1], side="right"
+                )
+                theta[first + leaf] = 0.0
+                places.append(first + leaf)
+        return Moved(tree.with_leaf_inputs(leaf_input, theta), places)
