@@ -286,9 +286,18 @@ def load_text(text, folder):
         ({"ranges": [[0, 1]]}, '"ranges" cannot be read: .* each of the 4 columns'),
         *(
             ({"ranges": [None, None, None, entry]}, "column 3, a number, is")
-            for entry in (3, [1], [2, 1], [0, "x"], [True, True], ["2024-01-01", "2024-01-02"])
+            for entry in (
+                3,
+                [1],
+                [2, 1],
+                [0, "x"],
+                [True, True],
+                ["2024-01-01", "2024-01-02"],
+                [0, 10**400],
+            )
         ),
         ({"history": [1]}, '"history" is not a dict'),
+        ({"history": {"train_loss": [10**400]}}, '"history" has too large a number in train_loss'),
         ({"history": {"weights": [1]}}, '"history" has no valid weights'),
         ({"history": {"train_loss": [1, "x"]}}, '"history" has no valid train_loss'),
         ({"n_features": "4"}, "\"n_features\" is '4'"),
