@@ -15,7 +15,7 @@ CORE_TESTS := $(addprefix tests/test_,kernels.py contributions.py engine.py regi
 THREAD_TESTS := $(addprefix tests/test_,soak.py threads.py train_many.py border.py engine.py) \
     -k "(soak or threads or many or border) and not flag_ends and not no_call and not ctrl_c and not processors"
 
-.PHONY: help demo test test-oldest fuzz export-c soak mutants mutants-core coverage bench tables quality lint format stub docs \
+.PHONY: help demo test test-oldest fuzz export-c soak mutants mutants-core coverage bench tables quality lint format stub docs gallery \
     sanitize sanitize-threads paper-quick clean test-core test-arm test-exports wheels test-wheels
 
 help:
@@ -145,6 +145,10 @@ format: $(VENV)/.with-lint
 # The type stub of the core, to be committed with changes of its Python interface.
 stub: $(VENV)/.with-test
 	$(BIN)/python -m nanobind.stubgen -q -m bneuralt._core -o src/bneuralt/_core.pyi
+
+# The pictures of docs/gallery.md and README.md, to be committed.
+gallery: $(VENV)/.with-test $(VENV)/.with-plot
+	$(BIN)/python docs/gallery/make.py
 
 docs: $(VENV)/.with-docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html

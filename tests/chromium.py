@@ -114,9 +114,9 @@ def browser(width: int = 1400, height: int = 1000):
     if not (chromium and driver):
         pytest.skip("needs Chromium and its driver (Debian: chromium chromium-driver)")
     with tempfile.TemporaryDirectory() as profile:
-        process = subprocess.Popen([driver, "--port=0"], stdout=subprocess.PIPE, text=True)
+        process, port = _start(driver)
         try:
-            base = f"http://localhost:{_port(process)}"
+            base = f"http://localhost:{port}"
             flags = [*_FLAGS, f"--user-data-dir={profile}", f"--window-size={width},{height}"]
             wanted = {
                 "goog:chromeOptions": {"binary": chromium, "args": flags},
@@ -135,11 +135,16 @@ def browser(width: int = 1400, height: int = 1000):
             process.stdout.close()
 
 
-def _port(process) -> int:
-    for line in process.stdout:
-        if "started successfully on port" in line:
-            return int(line.split("port")[1].strip(" .\n"))
-    raise RuntimeError("chromedriver did not start")
+def _start(driver: str, attempts: int = 5):
+    """Start the driver; return it with its port, which another process may have taken meanwhile."""
+    for _ in range(attempts):
+        process = subprocess.Popen([driver, "--port=0"], stdout=subprocess.PIPE, text=True)
+        for line in process.stdout:
+            if "started successfully on port" in line:
+                return process, int(line.split("port")[1].strip(" .\n"))
+        process.stdout.close()
+        process.wait()
+    raise RuntimeError(f"chromedriver did not start, {attempts} times")
 
 
 def _post(url: str, body: dict):

@@ -178,6 +178,23 @@ def test_forest_settings_and_drawing(tmp_path, run_here):
     assert run_here("draw", out, "--tree", 4).returncode == 2
 
 
+def test_pictures_of_models(tmp_path, run_here):
+    table, out = write_flowers(tmp_path / "f.csv"), tmp_path / "m.json"
+    trained = run_here("train", table, "--target", "-1", "--out", out, "--set", "max_epochs=5")
+    assert trained.returncode == 0, trained.stderr
+    picture = tmp_path / "tree.svg"
+    done = run_here("draw", out, "--out", picture, "--example", table, "--row", 2, "--dark")
+    assert done.returncode == 0, done.stderr
+    text = picture.read_text(encoding="utf-8")
+    assert text.startswith("<svg ") and "predicted: " in text and "colour = " in text
+    done = run_here("draw", out, "--out", tmp_path / "tree.png", "--layout", "radial", "--all")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "tree.png").read_bytes().startswith(b"\x89PNG")
+    wrong = run_here("draw", out, "--out", picture, "--example", table, "--row", 999)
+    assert wrong.returncode == 3 and "--row 999" in wrong.stderr
+    assert run_here("draw", out, "--out", tmp_path / "tree.gif").returncode == 2
+
+
 def test_all_rows_are_used_for_training_if_none_are_held_out(tmp_path, run_here):
     table, out = write_flowers(tmp_path / "f.csv", 30), tmp_path / "m.json"
     done = run_here("train", table, "--target", "kind", "--out", out, "--test-fraction", 0)

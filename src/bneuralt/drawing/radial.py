@@ -61,7 +61,7 @@ class _Radial:
         self.n_rings = max(int(depth.max()), 1)
         self.radius = UNLABELLED_RADIUS
         if self.is_labelled:
-            self.radius = max(n_rows * ROW / (2 * np.pi), 60.0 + 62 * self.n_rings)
+            self.radius = max(n_rows * ROW / (2 * np.pi), 60.0 + 52 * self.n_rings)
             depth = np.where(self.has_children, depth, self.n_rings)
         self.ring = self._rings()
         self.r = self.ring[depth]

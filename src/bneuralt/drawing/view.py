@@ -68,7 +68,7 @@ class FeatureView:
         if self.entries and self.entries[-1] == MISSING and values.size and values[-1] == 1:
             return "missing"
         if self.kind == "number":
-            return f"{values[0]:.6g}"
+            return f"{values[0]:.5g}"
         if self.kind == "date":
             pairs = zip(self.entries, values, strict=True)
             return ", ".join(f"{part} {value:g}" for part, value in pairs if part != MISSING)
