@@ -6,7 +6,7 @@ import { listen } from "./gestures.js";
 import { showHistory } from "./history.js";
 import { bounds, layOut } from "./layout.js";
 import { describe, showNode, showPrediction, showReasons, showTrees, titleOf } from "./panels.js";
-import { directions, largest, predict, voteOf } from "./prediction.js";
+import { directions, finish, largest, predict, voteOf } from "./prediction.js";
 import { readRows } from "./rows.js";
 import { LONGEST, edgeStyles, labelOf, strengths } from "./scene.js";
 import { Tree } from "./tree.js";
@@ -73,7 +73,7 @@ function describeDrawing() {
 function evaluate() {
   const prediction = predict(model, trees, inputs);
   run = tree.forward(inputs);
-  const votes = voteOf(model, tree, Array.from(run.value.subarray(0, tree.nOutputs)));
+  const votes = votesOfTree();
   share = tree.contributions(run, tree.forward(typical));
   signs = directions(model, votes, state.wanted);
   showPrediction(model, prediction, byId("prediction"));
@@ -111,7 +111,12 @@ function compose(votes) {
   };
 }
 
-const recompose = () => compose(voteOf(model, tree, Array.from(run.value.subarray(0, tree.nOutputs))));
+const recompose = () => compose(votesOfTree());
+
+/** Return what the tree that is shown predicts. */
+function votesOfTree() {
+  return finish(model, voteOf(model, tree, Array.from(run.value.subarray(0, tree.nOutputs))));
+}
 
 /** Return the number of items below a node. */
 function below(node) {
