@@ -7,6 +7,7 @@ the file is not computed again::
     python -m benchmarks.evolved_trees run --models evolved default --splits 3
     python -m benchmarks.evolved_trees report
     python -m benchmarks.evolved_trees plot --picture docs/evolved.svg
+    python -m benchmarks.evolved_trees tenfold
 
 ``--tables FOLDER`` uses the tables of `benchmarks.tables` on which settings may be chosen, instead
 of the paper's data sets.
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import StratifiedKFold
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -36,6 +38,7 @@ from bneuralt.datasets.catalogue import PAPER_DATASETS
 from bneuralt.paper.experiments.protocols import derive_seed
 
 FIELDS = ("model", "dataset", "task", "split", "n_weights", "size", "score", "seconds")
+TASKS = ("classification", "regression")
 #: Sizes of the curve.
 SIZES = (8, 12, 20, 40, 80, 150, 400)
 
@@ -127,6 +130,10 @@ def run(out: Path, wanted: list[str], n_splits: int, tables: Path | None) -> Non
                         warnings.simplefilter("ignore")
                         estimator.fit(X[train], y[train])
                     seconds = time.process_time() - started
+                    if model == "evolved":
+                        for row in _front_rows(estimator, X[test], y[test]):
+                            given = (*row[:1], name, task, split, *row[1:], f"{seconds:.2f}")
+                            writer.writerow(dict(zip(FIELDS, given, strict=True)))
                     n_weights, size = _sizes(estimator, n_outputs)
                     score = estimator.score(X[test], y[test])
                     row = (
@@ -141,6 +148,18 @@ def run(out: Path, wanted: list[str], n_splits: int, tables: Path | None) -> Non
                     )
                     writer.writerow(dict(zip(FIELDS, row, strict=True)))
                     file.flush()
+
+
+def _front_rows(model: Any, X: Any, y: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield, for some limits, the best tree of a front that has no more weights.
+
+    A front is sorted by size, and its validation loss falls with the size: the last is the best.
+    """
+    for n in (n for n in SIZES if n <= 40):
+        within = [entry for entry in model.pareto_front_ if entry.n_weights <= n]
+        if within:
+            score = within[-1].model.score(X, y)
+            yield f"front-{n}", within[-1].n_weights, within[-1].size, f"{score:.5f}"
 
 
 def _sizes(estimator: Any, n_outputs: int) -> tuple[int, int]:
@@ -193,18 +212,21 @@ def plot(out: Path, picture: Path) -> None:
 
     found = means(_read(out))
     labels = {
+        "front": "evolved trees (front of one search)",
         "evolved": "evolved trees",
         "random": "random trees with moving leaves",
         "cart": "CART",
         "mlp": "MLP, one hidden layer",
     }
+    n_sets = {task: max(v[-1] for (_, own), v in found.items() if own == task) for task in TASKS}
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.6))
-    for ax, task in zip(axes, ("classification", "regression"), strict=True):
+    for ax, task in zip(axes, TASKS, strict=True):
         for kind, label in labels.items():
             points = sorted(
                 (weights, score)
-                for (model, own), (score, weights, *_) in found.items()
-                if own == task and model.rsplit("-", 1)[0] == kind and model[-1].isdigit()
+                for (model, own), (score, weights, *_, n) in found.items()
+                if own == task and n == n_sets[task]  # a mean over all data sets, or none
+                if model.rsplit("-", 1)[0] == kind and model[-1].isdigit()
             )
             if points:
                 ax.plot(*zip(*points, strict=True), marker="o", label=label)
@@ -221,9 +243,38 @@ def plot(out: Path, picture: Path) -> None:
     figure.savefig(picture)
 
 
+#: Accuracy and nodes of HFNT by ten-fold cross-validation, as its paper (2017) has them.
+HFNT_TENFOLD = {
+    "australian": (0.857, 5.1),
+    "heart": (0.803, 7.5),
+    "ionosphere": (0.861, 6.7),
+    "pima": (0.703, 6.3),
+    "wdbc": (0.937, 8.0),
+}
+
+
+def tenfold() -> None:
+    """Print accuracy and nodes of evolved trees that have no more nodes than those of HFNT."""
+    print("| data set | HFNT, nodes | HFNT, accuracy | evolved, nodes | evolved, accuracy |")
+    print("| --- | ---: | ---: | ---: | ---: |")
+    for name, (printed, nodes) in HFNT_TENFOLD.items():
+        data = bneuralt.load_dataset(name, SHARED / "data")
+        X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y)
+        scores, sizes = [], []
+        for train, test in StratifiedKFold(10, shuffle=True, random_state=0).split(X, y):
+            model = bneuralt.EvolvedTreeClassifier(max_size=int(nodes), random_state=0)
+            model.fit(X[train], y[train])
+            scores.append(model.score(X[test], y[test]))
+            sizes.append(model.tree_.size)
+        print(
+            f"| {name} | {nodes} | {printed:.3f} | {np.mean(sizes):.1f} | {np.mean(scores):.3f} |",
+            flush=True,
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("run", "report", "plot"))
+    parser.add_argument("what", choices=("run", "report", "plot", "tenfold"))
     parser.add_argument("--out", type=Path, default=Path("build/evolved.csv"))
     parser.add_argument("--models", nargs="+", default=["default", "evolved"])
     parser.add_argument("--splits", type=int, default=3)
@@ -234,6 +285,8 @@ def main() -> None:
         run(args.out, args.models, args.splits, args.tables)
     elif args.what == "report":
         report(args.out)
+    elif args.what == "tenfold":
+        tenfold()
     else:
         plot(args.out, args.picture)
 

@@ -2,6 +2,7 @@
 
     python -m benchmarks.explain_speed speed
     python -m benchmarks.explain_speed shapley --data-home ../shared
+    python -m benchmarks.explain_speed picture --out docs/explain.svg
 
 Times are those of the processor in one thread, the least of several repetitions taken in turns.
 """
@@ -19,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.targets import print_table, splits
 from benchmarks.timing import interleaved
-from bneuralt import BNeuralTClassifier, BNeuralTRegressor, NeuralTree, load_dataset
+from bneuralt import BNeuralTClassifier, BNeuralTRegressor, NeuralTree, explain, load_dataset
 from bneuralt.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_REGRESSION
 from bneuralt.explaining.shapley import shapley_values
 from bneuralt.tables.means import input_means
@@ -120,16 +121,37 @@ def _shapley(tree: NeuralTree, x: np.ndarray, start: np.ndarray) -> np.ndarray:
     return total / N_PERMUTATIONS
 
 
+def picture(path: str) -> None:
+    """Draw the contributions to predictions for iris flowers, for the documentation."""
+    import matplotlib
+    from matplotlib.figure import Figure
+    from sklearn.datasets import load_iris
+
+    matplotlib.rcParams["svg.hashsalt"] = "explain"
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    names = load_iris().target_names
+    model = BNeuralTClassifier(dtype="float64", random_state=0).fit(X, names[y])
+    figure = Figure(figsize=(10, 3.4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    explain(model, X, output="probability").plot("waterfall", row=100, ax=left)
+    explain(model, X[::3]).plot("beeswarm", output="virginica", ax=right)
+    right.set_xlabel("contribution to the score of virginica")
+    figure.savefig(path, metadata={"Date": None})
+
+
 def main() -> None:
     """Run one of the measurements."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("what", choices=("speed", "shapley"))
+    parser.add_argument("what", choices=("speed", "shapley", "picture"))
     parser.add_argument("--data-home")
+    parser.add_argument("--out", default="docs/explain.svg", help="where to draw the picture")
     args = parser.parse_args()
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if args.what == "speed":
             speed()
+        elif args.what == "picture":
+            picture(args.out)
         else:
             shapley(args.data_home)
 

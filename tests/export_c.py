@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import expit
 
 from bneuralt.export import make_plan, quantize
+from bneuralt.tree.node_values import node_values
 from tests.c_programs import COMPILERS, SANITIZE, as_float32, c_rows, run_models
 from tests.random_models import random_model, rows_to_predict
 
@@ -39,7 +40,7 @@ def complaints(folder, seeds, n_rows, dtype, compiler, flags=("-O1",), libm=True
             expected.append(_expected(model, dtype, rows))
         results = run_models(folder, jobs, compiler, flags, libm)
     found = []
-    for seed, (plan, decided, shares, total_of_shares), (c_decided, c_shares) in zip(
+    for seed, (plan, decided, shares, total_of_shares, terms), (c_decided, c_shares) in zip(
         seeds, expected, results, strict=True
     ):
         where = f"seed {seed}, {dtype}, {compiler}: {plan.task}, {plan.combine}"
@@ -50,9 +51,9 @@ def complaints(folder, seeds, n_rows, dtype, compiler, flags=("-O1",), libm=True
         tolerance = TOLERANCE[dtype]
         if plan.task == "numbers":
             with np.errstate(invalid="ignore", over="ignore"):
-                error = np.abs(c_decided - decided) / np.maximum(1.0, np.abs(decided))
-            if dtype == "float" and plan.combine == "exp":  # a relative error is one of the sum
-                error = np.where((decided < 1e9) & (decided > 1e-9), error, 0.0)
+                error = np.abs(c_decided - decided) / np.maximum(1.0, np.abs(decided)) / terms
+            if dtype == "float" and plan.combine == "exp":  # float has no larger or smaller ones
+                error = np.where((decided < 1e30) & (decided > 1e-30), error, 0.0)
             error = np.where(c_decided == decided, 0.0, error)
         else:
             error = np.abs(c_shares - shares)
@@ -70,12 +71,17 @@ def complaints(folder, seeds, n_rows, dtype, compiler, flags=("-O1",), libm=True
 def _expected(model, dtype, rows):
     """The plan, predictions, and probabilities of rows, in the units of the C code.
 
-    The last entry is the smallest sum of the outputs of a tree.
+    The last two entries are the smallest sum of the outputs of a tree, and how much larger the
+    terms of an output are than the output, by which errors of rounding grow.
     """
     plan, n = make_plan(model), len(rows)
-    total = np.ones(n)
+    total, terms = np.ones(n), np.ones((n, 1))
     if dtype in TOLERANCE:
-        outputs = plan.outputs(model._filled(model._read_features(rows)).astype(np.float64))
+        inputs = model._filled(model._read_features(rows)).astype(np.float64)
+        outputs = plan.outputs(inputs)
+        terms = sum(_largest_term(tree, inputs) for tree in plan.trees) / len(plan.trees)
+        if plan.combine != "exp":  # whose relative error is the error of the sum
+            terms = np.maximum(1.0, terms / np.maximum(1.0, np.abs(plan.combined(outputs))))
         decided, values = plan.decided(outputs), plan.combined(outputs)
         total = np.abs(outputs).sum(axis=2).min(axis=0)
     else:
@@ -84,7 +90,21 @@ def _expected(model, dtype, rows):
         decided = rounded.integer_model_.decided(integers)
         values = rounded.integer_model_.values(integers) * 32768
     shares = values if plan.task != "numbers" else np.zeros((n, 0))
-    return plan, decided.reshape(n, -1), shares, total
+    return plan, decided.reshape(n, -1), shares, total, terms
+
+
+def _largest_term(tree, inputs):
+    """The sum of the magnitudes of the terms of each output, at least 1."""
+    values = np.abs(node_values(tree, inputs))
+    k = tree.n_outputs
+    total = np.zeros((len(inputs), k)) + np.abs(tree.bias[:k])
+    for child in range(k, tree.parent.size):
+        if tree.parent[child] < k:
+            total[:, tree.parent[child]] += np.abs(tree.edge[child - k]) * values[:, child]
+    for parent, i, weight in zip(tree.leaf_parent, tree.leaf_input, tree.leaf_weight, strict=True):
+        if parent < k:
+            total[:, parent] += np.abs(weight * inputs[:, i])
+    return np.maximum(1.0, total)
 
 
 def _is_clear(plan, shares, tolerance):

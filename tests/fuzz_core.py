@@ -196,6 +196,22 @@ class Valid:
         size = structure.n_parameters
         return {"structure": structure, "parameters": self.rng.normal(size=size).astype(dtype)}
 
+    def shares(self) -> dict[str, Any]:
+        weighted = self.weighted()
+        n_leaves, n_cells = int(weighted["structure"].leaf_start[-1]), int(self.rng.integers(1, 9))
+        n_positions = int(self.rng.integers(0, 4))
+        dtype = weighted["parameters"].dtype
+        return {
+            "tree": _core.WeightedTree(**weighted),
+            "X": self.data()["X"],
+            "baseline": self.rng.normal(size=self.m).astype(dtype),
+            "cell": self.rng.integers(0, n_cells, n_leaves).astype(np.int32),
+            "n_cells": n_cells,
+            "position": self.rng.uniform(size=n_positions).astype(dtype),
+            "weight": np.ones(n_positions, dtype),
+            "n_threads": int(self.rng.integers(1, 3)),
+        }
+
     def data(self) -> dict[str, Any]:
         dtype = self.rng.choice(["f8", "f4", "u1"])
         X = (self.rng.normal(size=(self.n, self.m)) * 3).astype(dtype)
@@ -307,7 +323,8 @@ def draw_call(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
         rng.choice(
             ["Structure", "WeightedTree", "Data", "Settings", "Job", "train", "train", "train",
              "train", "gradient", "gradient", "forward", "forward", "forward_tree",
-             "forward_tree", "epoch_order", "first_not_finite", "untouched", "use_engine"]
+             "forward_tree", "shares", "jacobian", "epoch_order", "first_not_finite", "untouched",
+             "use_engine"]
         )
     )  # fmt: skip
     loss, loss_parameters = valid.loss()
@@ -335,6 +352,8 @@ def draw_call(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
         "forward_tree": lambda: {
             "tree": tree(), "X": rows(), "n_threads": 2, "softmax": bool(rng.integers(2)),
         },
+        "shares": valid.shares,
+        "jacobian": lambda: {"tree": tree(), "X": rows(), "n_threads": 2},
         "epoch_order": lambda: {"seed": 3, "epoch": 2, "n_rows": 20},
         "first_not_finite": lambda: {"X": rows()},
         "untouched": lambda: {"job": _core.Job(**valid.job())},

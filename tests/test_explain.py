@@ -18,6 +18,7 @@ from bneuralt import (
     load_model,
 )
 from bneuralt.explaining.links import mean_slopes, softmax_slopes
+from bneuralt.tree.activations import NAMES
 
 FAST = {"max_epochs": 15, "random_state": 0, "dtype": "float64"}
 
@@ -78,6 +79,14 @@ def test_regressors_add_up(kind, settings):
     model = kind(**FAST, **size, **settings).fit(X, y)
     found = explain(model, X)
     assert found.values.shape == X.shape
+    np.testing.assert_allclose(added_up(found), model.predict(X), rtol=1e-10)
+
+
+def test_forests_of_all_activations_add_up():
+    X, y = load_diabetes(return_X_y=True)
+    settings = {"activation": list(NAMES), "train_activations": True}
+    model = BNeuralForestRegressor(n_estimators=5, **FAST, **settings).fit(X, y)
+    found = explain(model, X)
     np.testing.assert_allclose(added_up(found), model.predict(X), rtol=1e-10)
 
 

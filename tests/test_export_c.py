@@ -13,16 +13,19 @@ from sklearn.exceptions import NotFittedError
 
 from bneuralt import (
     BNeuralForestClassifier,
+    BNeuralForestRegressor,
     BNeuralTClassifier,
     BNeuralTRegressor,
     NeuralTree,
+    explain,
     export_c,
     quantize,
 )
 from bneuralt.cli.program import main
 from bneuralt.export import make_plan
 from bneuralt.export.c_text import c_string, comment
-from tests.c_programs import COMPILERS, FLAGS, SANITIZE, run_models
+from bneuralt.tables.columns import as_frame
+from tests.c_programs import COMPILERS, FLAGS, SANITIZE, c_rows, run_models
 from tests.export_c import complaints
 
 pytestmark = pytest.mark.skipif("gcc" not in COMPILERS, reason="gcc is not installed")
@@ -92,6 +95,96 @@ def test_categories_beyond_a_byte(tmp_path):
     rows = np.c_[codes, frame["x"]]
     ((_, shares),) = run_models(tmp_path, [(clf, "int8", "tables", rows)])
     assert np.array_equal(shares / 32768, rounded.predict_proba(frame))
+
+
+@pytest.mark.filterwarnings("ignore:no values at all")
+def test_columns_of_which_only_gaps_matter(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "nothing": np.full(60, np.nan),
+            "when": np.where(np.arange(60) % 3, pd.Timestamp("2020-01-01"), pd.NaT),
+            "x": rng.normal(size=60),
+            "colour": rng.choice(["red", "green"], 60),
+        }
+    )
+    frame["when"] = pd.to_datetime(frame["when"])
+    clf = BNeuralTClassifier(max_epochs=5, random_state=0).fit(frame, np.arange(60) % 3 > 0)
+    missing = np.where(frame["when"].isna(), np.nan, 0.0)
+    codes = (frame["colour"] == "red").to_numpy().astype(float)
+    codes[:3] = [1e30, -1e30, 200.0]  # none of them is a category
+    later = frame.assign(colour=np.where(np.arange(60) < 3, "blue", frame["colour"]))
+    rows = np.c_[frame["nothing"], missing, frame["x"], codes]
+    jobs = [(clf, dtype, "tables", rows) for dtype in ("double", "int8")]
+    (_, real), (_, rounded) = run_models(tmp_path, jobs, flags=SANITIZE)
+    with pytest.warns(UserWarning, match="not seen in training"):
+        assert np.allclose(real, clf.predict_proba(later), atol=1e-6)
+        assert np.array_equal(rounded / 32768, quantize(clf, "int8").predict_proba(later))
+    export_c(clf, tmp_path / "m.h", main=True)
+    command = ["gcc", *FLAGS, *SANITIZE, "m_main.c", "-o", "m", "-lm"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    run = subprocess.run(
+        ["./m"],
+        cwd=tmp_path,
+        input=frame.to_csv(index=False).encode(),
+        capture_output=True,
+        check=True,
+    )
+    shares = [row[1:] for row in csv.reader(io.StringIO(run.stdout.decode()))]
+    assert np.allclose(np.array(shares, dtype=float), clf.predict_proba(frame), atol=1e-6)
+
+
+@pytest.mark.parametrize("task", ["classes", "numbers", "forest"])
+def test_contributions_are_those_of_explain(tmp_path, task):
+    rng = np.random.default_rng(0)
+    n = 90
+    frame = pd.DataFrame(
+        {
+            "size": rng.normal(size=n),
+            "colour": rng.choice(["red", "blue", "green"], n),
+            "when": pd.Timestamp("2020-01-30") + pd.to_timedelta(rng.integers(0, 30000, n), "h"),
+        }
+    )
+    frame.loc[::9, "size"] = np.nan
+    options = {"max_epochs": 5, "random_state": 0, "dtype": "float64"}
+    if task == "classes":
+        y = np.arange(n) % 3
+        model = BNeuralTClassifier(**options, activation=["tanh", "gaussian", "leaky_relu"])
+    elif task == "numbers":
+        y, model = rng.normal(size=(n, 2)), BNeuralTRegressor(**options, activation="sigmoid")
+    else:
+        y, model = rng.normal(size=n), BNeuralForestRegressor(**options, n_estimators=3)
+    model.fit(frame, y)
+    export_c(model, tmp_path / "m.h", contributions=True)
+    plan = make_plan(model)
+    k = plan.n_outputs
+    rows = c_rows(plan, as_frame(frame))
+    parts = rows.shape[1] - 2  # of the date
+    (tmp_path / "rows").write_bytes(rows.tobytes())
+    (tmp_path / "program.c").write_text(
+        '#include "m.h"\n#include <stdio.h>\nint main(void)\n{\n'
+        f"    double x[M_N_FEATURES], out[M_N_FEATURES * {k}];\n"
+        '    FILE *in = fopen("rows", "rb"), *to = fopen("result", "wb");\n'
+        "    while (fread(x, sizeof x, 1, in) == 1) {\n        m_contributions(x, out);\n"
+        "        fwrite(out, sizeof out, 1, to);\n    }\n    return fclose(in) + fclose(to);\n}\n"
+    )
+    command = ["gcc", *FLAGS, *SANITIZE, "program.c", "-o", "program", "-lm"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    subprocess.run(["./program"], cwd=tmp_path, check=True)
+    found = np.frombuffer((tmp_path / "result").read_bytes()).reshape(n, k, 2 + parts)
+    found = np.concatenate([found[..., :2], found[..., 2:].sum(axis=2, keepdims=True)], axis=2)
+    expected = explain(model, frame).values.reshape(n, 3, k)
+    assert np.allclose(found.transpose(0, 2, 1), expected, atol=1e-8)
+
+
+def test_contributions_only_of_sums(tmp_path, iris):
+    with pytest.raises(ValueError, match="contributions are for dtype='double'"):
+        export_c(iris[0], tmp_path / "m.h", dtype="int8", contributions=True)
+    forest = BNeuralForestClassifier(n_estimators=2, max_epochs=1, random_state=0)
+    forest.fit(iris[1], iris[0].predict(iris[1]))
+    with pytest.raises(ValueError, match="combined by 'softmax'"):
+        export_c(forest, tmp_path / "m.h", contributions=True)
+    assert list(tmp_path.iterdir()) == []
 
 
 # -- files --------------------------------------------------------------------------------

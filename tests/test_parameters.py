@@ -15,11 +15,11 @@ from bneuralt import (
 from bneuralt.estimators import single
 
 WHOLE = ("max_depth", "max_children", "min_children", "max_size", "n_weights", "n_init",
-         "leaf_moves", "n_iter_no_change", "n_estimators", "max_epochs", "batch_size", "min_size",
-         "max_samples", "max_features")  # fmt: skip
+         "max_weights", "leaf_moves", "n_iter_no_change", "n_estimators", "max_epochs",
+         "batch_size", "min_size", "max_samples", "max_features")  # fmt: skip
 
 # the least whole number that is allowed
-LEAST = {"max_depth": 0, "max_children": 2, "n_weights": 3, "leaf_moves": 0}
+LEAST = {"max_depth": 0, "max_children": 2, "n_weights": 3, "max_weights": 2, "leaf_moves": 0}
 
 # the ends of the range of a number, and whether they belong to it
 RANGES = {
@@ -38,7 +38,7 @@ RANGES = {
 OPTIONAL = ("min_size", "max_size", "n_weights", "feature_sampling", "clip_norm", "batch_size",
             "max_epochs", "select", "scale", "class_weight", "random_state", "n_jobs",
             "max_samples", "max_features", "categorical_features", "leaf_probability", "max_depth",
-            "monotonic_cst")  # fmt: skip
+            "monotonic_cst", "max_weights")  # fmt: skip
 
 
 def is_allowed(name, value):

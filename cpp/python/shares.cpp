@@ -24,7 +24,8 @@ nb::tuple shares(const WeightedTree& weighted, nb::handle X, nb::handle baseline
     const Table table = as_table(rows, "X");
     const Tree& tree = weighted.tree();
     if (tree.n_inputs != table.n_columns) fail_features(table, tree);
-    const int count = int(as_whole(n_cells, "n_cells", 1, INT32_MAX));
+    constexpr int64_t most_cells = int64_t(1) << 24;  // times the rows of a block, it fits an int
+    const int count = int(as_whole(n_cells, "n_cells", 1, most_cells));
     // copied before they are checked: kernels use them as indices
     const std::vector<int32_t> cells = as_vector<int32_t>(cell, "cell");
     if (int64_t(cells.size()) != tree.n_leaves) fail("cell must have one entry for each leaf");

@@ -17,6 +17,8 @@ __all__ = ["mean_contributions"]
 
 #: More rows change a mean little; they are a random sample, since rows are sorted by a hash.
 MOST_ROWS = 1000
+#: Contributions that are held at a time.
+MOST_NUMBERS = 500_000
 
 
 def mean_contributions(
@@ -44,11 +46,14 @@ def mean_contributions(
     assert baseline is not None
     chosen = rows if len(rows) <= MOST_ROWS else rows.take(np.arange(MOST_ROWS))
     X: Array = chosen.X
-    total: FloatArray = np.zeros(())
+    mean = np.zeros(n_features)
+    n_rows = max(1, MOST_NUMBERS // (n_features * trees[0].n_outputs))
     with np.errstate(over="ignore", invalid="ignore"):
-        for tree in trees:
-            total = total + feature_contributions(tree, X, baseline, groups, n_features)
-        sizes = np.abs(total).sum(axis=2)
-        mean = np.average(sizes, axis=0, weights=chosen.weight)
-        share: FloatArray = np.asarray(mean / (mean.sum() or 1.0), dtype=np.float64)
+        for start in range(0, len(X), n_rows):
+            block = slice(start, start + n_rows)
+            total: FloatArray = np.zeros(())
+            for tree in trees:
+                total = total + feature_contributions(tree, X[block], baseline, groups, n_features)
+            mean += chosen.weight[block] @ np.abs(total).sum(axis=2)
+        share: FloatArray = mean / (mean.sum() or 1.0)
     return share

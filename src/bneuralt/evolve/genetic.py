@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from bneuralt import _core
 from bneuralt._typing import FloatArray
 from bneuralt.evolve.differential import STRATEGIES, DifferentialEvolution
 from bneuralt.evolve.genome import Genome, genome_of
 from bneuralt.evolve.operators import HFNT_MUTATIONS, Space, crossover, mutate, random_genome
-from bneuralt.evolve.population import Judge, check_objectives, diversities, weight_vectors
+from bneuralt.evolve.population import Judge, check_objectives, diversities
 from bneuralt.evolve.selection import non_dominated, require_pymoo, survivors, tournament
 from bneuralt.tree import NeuralTree
 
@@ -238,7 +239,7 @@ class GeneticSearch:
         return np.minimum(figures, np.finfo(np.float64).max)  # pymoo cannot sort infinity
 
     def _errors_of(self, genomes: list[Genome]) -> FloatArray:
-        return self.judge.errors([genome.trees()[0] for genome in genomes])
+        return self.judge.errors([genome.compiled() for genome in genomes])
 
     # -- weights -------------------------------------------------------------------------
 
@@ -255,7 +256,12 @@ class GeneticSearch:
         members = self.rng.uniform(low, high, (settings.tuning_size, low.size))
         members[0] = tree.parameters
         self._tuning = DifferentialEvolution(
-            lambda vectors: self.judge.errors(weight_vectors(tree, vectors)),
+            lambda vectors: self.judge.errors(
+                [
+                    _core.WeightedTree(tree.structure, own)
+                    for own in np.ascontiguousarray(vectors, dtype=tree.dtype)
+                ]
+            ),
             members,
             low,
             high,

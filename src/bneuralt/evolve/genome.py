@@ -12,6 +12,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from bneuralt import _core
 from bneuralt._typing import Array, FloatArray
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.activations import n_activation_parameters
@@ -153,6 +154,42 @@ class Genome(NamedTuple):
         >>> genome_of(tree).trees(float)[0].size == tree.size
         True
         """
+        parent, activation, leaf_parent, leaf_input, phi, weights = self._arrays(dtype)
+        first = NeuralTree(
+            self.n_inputs,
+            len(self.outputs),
+            parent,
+            activation,
+            leaf_parent,
+            leaf_input,
+            weights[0],
+            phi,
+            self.trains_activations,
+        )
+        return [first, *(first.with_parameters(own) for own in weights[1:])]
+
+    def compiled(self) -> _core.WeightedTree:
+        """Return the tree of the first copy as the core takes it, without a `NeuralTree`.
+
+        The core checks structures itself, and a search makes thousands of trees that are evaluated
+        once.
+        """
+        *arrays, phi, weights = self._arrays(np.float32)
+        parent, activation, leaf_parent, leaf_input = arrays
+        structure = _core.Structure(
+            self.n_inputs,
+            len(self.outputs),
+            parent,
+            activation,
+            leaf_parent,
+            leaf_input,
+            phi.astype(np.float64),
+            self.trains_activations and phi.size > 0,
+        )
+        return _core.WeightedTree(structure, weights[0])
+
+    def _arrays(self, dtype: type) -> tuple[Array, ...]:
+        """Return the arrays of the structure and, last, the weights of each copy."""
         nodes: list[Node] = list(self.outputs)
         k = len(nodes)
         parent, leaf_parent, leaves = [-1] * k, [], []
@@ -166,26 +203,18 @@ class Genome(NamedTuple):
                     leaf_parent.append(i)
         numbers = np.array([node.numbers[:2] for node in nodes])
         phi = np.concatenate([node.numbers[2:] for node in nodes])
-        parts: list[Array] = [
-            numbers[:, 0],
-            numbers[k:, 1],
-            np.array([leaf.numbers[0] for leaf in leaves]),
-        ]
+        parts: list[Array] = [numbers[:, 0], numbers[k:, 1]]
+        parts.append(np.array([leaf.numbers[0] for leaf in leaves]))
         if self.trains_activations:
             parts.append(phi)
-        weights: Array = np.concatenate(parts).T.astype(dtype)
-        first = NeuralTree(
-            self.n_inputs,
-            k,
-            np.array(parent),
-            np.array([node.activation for node in nodes]),
-            np.array(leaf_parent),
-            np.array([leaf.feature for leaf in leaves]),
-            weights[0],
+        return (
+            np.array(parent, dtype=np.int32),
+            np.array([node.activation for node in nodes], dtype=np.uint8),
+            np.array(leaf_parent, dtype=np.int32),
+            np.array([leaf.feature for leaf in leaves], dtype=np.int32),
             phi[:, 0],
-            self.trains_activations,
+            np.ascontiguousarray(np.concatenate(parts).T, dtype=dtype),
         )
-        return [first, *(first.with_parameters(own) for own in weights[1:])]
 
 
 def genome_of(tree: NeuralTree, weights: Sequence[FloatArray] | FloatArray | None = None) -> Genome:

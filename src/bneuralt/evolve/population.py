@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from bneuralt import _core
 from bneuralt._typing import Array, FloatArray
 from bneuralt.evolve.genome import Genome, Leaf
-from bneuralt.tree import NeuralTree, forward_many
+from bneuralt.tree import NeuralTree
 from bneuralt.tree.activations import NAMES
 
 __all__ = ["OBJECTIVES", "Judge", "check_objectives", "diversities", "weight_vectors"]
@@ -68,8 +69,17 @@ class Judge:
         """Whether targets are classes."""
         return bool(self.y.dtype.kind in "iu")
 
-    def errors(self, trees: Sequence[NeuralTree]) -> FloatArray:
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs of a tree: classes or targets."""
+        if self.is_classification:
+            return int(self.y.max()) + 1
+        return 1 if self.y.ndim == 1 else int(self.y.shape[1])
+
+    def errors(self, trees: Sequence[NeuralTree | _core.WeightedTree]) -> FloatArray:
         """Return the error of each tree; infinite where outputs overflow.
+
+        Trees may also be given as the core takes them.
 
         Examples
         --------
@@ -80,15 +90,14 @@ class Judge:
         >>> judge.errors([tree])
         array([0.5])
         """
-        n_outputs = len(self.y) * (trees[0].n_outputs if trees else 1)
-        step = max(1, MOST_OUTPUTS // n_outputs)
+        compiled = [tree.core if isinstance(tree, NeuralTree) else tree for tree in trees]
+        step = max(1, MOST_OUTPUTS // (len(self.y) * self.n_outputs))
         found = np.empty(len(trees))
         for start in range(0, len(trees), step):
-            some = trees[start : start + step]
+            some = compiled[start : start + step]
+            outputs, _ = _core.forward(some, self.X, self.n_threads, False, False)
             with np.errstate(over="ignore", invalid="ignore"):
-                found[start : start + step] = self._errors_of(
-                    forward_many(some, self.X, self.n_threads)
-                )
+                found[start : start + step] = self._errors_of(outputs)
         return np.where(np.isnan(found), np.inf, found)
 
     def _errors_of(self, outputs: Array) -> Array:

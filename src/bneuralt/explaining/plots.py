@@ -133,8 +133,10 @@ def _waterfall(
     ax.axvline(float(ends[-1]), color=TOTAL, linewidth=1)
     ax.set_yticks(positions, names)
     ax.invert_yaxis()
-    ax.margins(x=0.15)
-    ax.set_xlabel(f"{_what(explanation, k)}: {start:.3g} for the baseline, {ends[-1]:.3g} here")
+    low, high = min(start, float(ends.min())), max(start, float(ends.max()))
+    room = 0.2 * ((high - low) or 1.0)  # for the numbers beside the bars
+    ax.set_xlim(low - room, high + room)
+    ax.set_xlabel(f"{_what(explanation, k)} (baseline {start:.2g}, here {ends[-1]:.3g})")
 
 
 def _beeswarm(explanation: Explanation, output: int | str | None, most: int, ax: Axes) -> None:

@@ -49,15 +49,18 @@ class CFeature:
 
     @property
     def input(self) -> int | None:
-        """The input that has the value of a number or a part; None for categories."""
-        return None if self.is_category else self.column.inputs[self.part or 0]
+        """The input that has the value of a number or a part; None if there is none."""
+        is_date = isinstance(self.column.feature, DateFeature)
+        if self.is_category or (is_date and self.part is None):
+            return None
+        return self.column.inputs[self.part or 0]
 
     @property
     def mean(self) -> float | None:
         """What stands for a missing number; None for categories, and if it is not known."""
         feature = self.column.feature
         if isinstance(feature, DateFeature):
-            return feature.means[self.part or 0]
+            return None if self.part is None else feature.means[self.part]
         return feature.mean if isinstance(feature, NumberFeature) else None
 
 
@@ -65,10 +68,10 @@ def c_features(plan: Plan) -> list[CFeature]:
     """Return the features of a plan in the order of its columns."""
     found: list[tuple[str, PlanColumn, int | None]] = []
     for column in plan.columns:
-        if isinstance(column.feature, DateFeature):
+        if isinstance(column.feature, DateFeature) and column.feature.parts:
             parts = enumerate(column.feature.parts)
             found += [(f"{part} of {column.name}", column, i) for i, part in parts]
-        else:
+        elif column.inputs or not isinstance(column.feature, DateFeature):
             found.append((column.name, column, None))
     names = unique_identifiers([name for name, *_ in found])
     return [
@@ -193,8 +196,9 @@ static inline void {name}_encode(const {type} *x, {encoding.type} *in)
 
 def _encode_number(feature: CFeature, value: str, encoding: Encoding) -> list[str]:
     j = feature.input
-    assert j is not None
     missing = encoding.is_missing(value)
+    if j is None:  # a date of which it only matters whether it is missing
+        return [_encode_gap(feature, missing, encoding)]
     cast = f"({encoding.type})" if encoding.narrows else ""
     shifted = f"{cast}{value}"
     if encoding.centers and encoding.centers[j]:
@@ -202,13 +206,16 @@ def _encode_number(feature: CFeature, value: str, encoding: Encoding) -> list[st
     if feature.mean is None:
         return [f"in[{j}] = {shifted};"]
     lines = [f"in[{j}] = {missing} ? {encoding.literal(j, feature.mean)} : {shifted};"]
-    inputs = feature.column.inputs
-    has_gaps = feature.column.feature.has_gaps
-    if has_gaps and not feature.part:
-        last = inputs[-1]
-        yes, no = encoding.literal(last, 1.0), encoding.literal(last, 0.0)
-        lines.append(f"in[{last}] = {missing} ? {yes} : {no};")
+    if feature.column.feature.has_gaps and not feature.part:
+        lines.append(_encode_gap(feature, missing, encoding))
     return lines
+
+
+def _encode_gap(feature: CFeature, missing: str, encoding: Encoding) -> str:
+    """Return the statement that sets the input that says whether the value is missing."""
+    last = feature.column.inputs[-1]
+    yes, no = encoding.literal(last, 1.0), encoding.literal(last, 0.0)
+    return f"in[{last}] = {missing} ? {yes} : {no};"
 
 
 def _encode_category(feature: CFeature, value: str, encoding: Encoding) -> list[str]:

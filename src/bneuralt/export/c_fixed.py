@@ -172,7 +172,7 @@ class FixedCode:
         lines = [
             "/* A feature as a whole number: see ${NAME}_quantize. */",
             f"typedef {self.input_type} ${{NAME}}_input;",
-            f"#define ${{UPPER}}_MISSING {missing}",
+            *([] if self.is_plain else [f"#define ${{UPPER}}_MISSING {missing}"]),
         ]
         return self._fill("\n".join(lines)) + "\n"
 
@@ -479,7 +479,11 @@ class FixedCode:
         category = ""
         if any(feature.is_category for feature in self.features):
             tables.append(array(f"static const unsigned char is_category{size}", is_category))
-            category = f"    if (is_category[feature])\n        return ({self.name}_input)value;\n"
+            most = 127 if self.input_type == "int8_t" else 255
+            category = (
+                "    if (is_category[feature])\n"
+                f"        return ({self.name}_input)(value >= 0 && value <= {most} ? value : -1);\n"
+            )
         joined = "\n".join(tables).replace("\n", f"\n{indent}")
         return self._fill(
             text.QUANTIZE, tables=f"{indent}{joined}", category=category, top=self.format.top

@@ -41,7 +41,7 @@ def main_program(
         n_parts.append(str(len(listed)))
         if isinstance(feature, DateFeature):
             kinds.append("DATE")
-            at += len(listed)
+            at += len(listed) or len(column.inputs)
         else:
             kinds.append("CATEGORY" if isinstance(feature, CategoryFeature) else "NUMBER")
             at += 1

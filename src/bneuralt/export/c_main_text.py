@@ -200,6 +200,8 @@ READ_DATE = """\
             int k;
             if (!is_missing(text))
                 read_date(text, row, i, parts);
+            if (date_n_parts[i] == 0)
+                *value = is_missing(text) ? missing : 0;
             for (k = 0; k < date_n_parts[i]; k++)
                 value[k] = parts[date_parts[i][k]];
         }

@@ -13,6 +13,7 @@ from string import Template
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
 from bneuralt._typing import FloatArray
 from bneuralt.export import c_real_text as text
@@ -24,7 +25,7 @@ from bneuralt.export.plan import Plan
 from bneuralt.tables.features import DateFeature, NumberFeature
 from bneuralt.tree import NeuralTree
 
-__all__ = ["RealCode"]
+__all__ = ["RealCode", "RealNode"]
 
 _KINDS = {"linear": 0, "logistic": 1, "bell": 2, "pieces": 3}
 _IS_OUTPUT = 4
@@ -34,7 +35,9 @@ MOST_CHILDREN = 2**13 - 1
 MOST_LEAVES = 2**16 - 1
 
 
-class _Node(NamedTuple):
+class RealNode(NamedTuple):
+    """A function node, with the scales and offsets of activations as part of its weights."""
+
     number: int  # in the tree, outputs first
     kind: str
     bias: float
@@ -44,6 +47,14 @@ class _Node(NamedTuple):
     is_output: bool
     offset: float  # an output is offset + unit * value
     unit: float
+
+    def value(self, z: float) -> float:
+        """Return the value of the node for a weighted sum."""
+        if self.kind == "logistic":
+            return float(expit(-z))
+        if self.kind == "bell":
+            return math.exp(-z * z)
+        return self.slope * z if self.kind == "pieces" and z <= 0 else z
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,11 +105,11 @@ class RealCode:
         return centers
 
     @cached_property
-    def trees(self) -> list[list[_Node]]:
+    def trees(self) -> list[list[RealNode]]:
         """The nodes of each tree in the order of evaluation."""
         return [self._nodes(tree) for tree in self.plan.trees]
 
-    def _nodes(self, tree: NeuralTree) -> list[_Node]:
+    def _nodes(self, tree: NeuralTree) -> list[RealNode]:
         """Return the nodes, with the scales and offsets of activations as part of the weights."""
         order, k = evaluation_order(tree), tree.n_outputs
         forms = [activation_form(tree, i) for i in range(tree.parent.size)]
@@ -123,7 +134,7 @@ class RealCode:
                 bias += weight * float(self.centers[at])
                 leaves.append((at, gain * weight))
             found.append(
-                _Node(
+                RealNode(
                     i,
                     kind,
                     gain * bias + shift,
@@ -152,7 +163,8 @@ class RealCode:
         return real(value, self.is_float)
 
     @property
-    def _exp(self) -> str:
+    def exp(self) -> str:
+        """The name of the exponential function."""
         if not self.has_libm:
             return f"{self.name}_exp"
         return "expf" if self.is_float else "exp"
@@ -165,7 +177,7 @@ class RealCode:
             "real": self.type,
             "one": self._real(1.0),
             "half": self._real(0.5),
-            "exp": self._exp,
+            "exp": self.exp,
             "n_outputs": self.plan.n_outputs,
             "n_trees": len(self.plan.trees),
         }
@@ -281,7 +293,7 @@ class RealCode:
             parts.append(self._fill(head) + f"\n{{\n{body}\n}}\n")
         return "\n".join(parts)
 
-    def _by_level(self, tree: list[_Node]) -> list[_Node]:
+    def _by_level(self, tree: list[RealNode]) -> list[RealNode]:
         """Return the nodes in the order of their statements.
 
         Processors of computers evaluate nodes of the same level side by side. Those that have no
@@ -391,12 +403,12 @@ class RealCode:
         elif plan.task == "labels":
             parts += [self._fill(text.LABELS), self._fill(text.PROBABILITIES)]
         elif plan.n_outputs == 1:
-            result = f"{self._exp}(y)" if plan.combine == "exp" else "y"
+            result = f"{self.exp}(y)" if plan.combine == "exp" else "y"
             parts.append(self._fill(text.ONE_NUMBER, result=result))
         elif plan.order:
             parts.append(self._fill(text.SORTED, order=", ".join(map(str, plan.order))))
         else:
-            result = f"{self._exp}(out[k])" if plan.combine == "exp" else "out[k]"
+            result = f"{self.exp}(out[k])" if plan.combine == "exp" else "out[k]"
             parts.append(self._fill(text.NUMBERS, result=result))
         return "\n".join(parts)
 

@@ -122,11 +122,11 @@ class Plan:
                 rows[:1] = column.range
                 rows[1:] = 0.0, 1.0
             elif isinstance(column.feature, DateFeature):
-                if column.range is None:
-                    return None
-                n = len(column.feature.parts)
-                rows[:n] = [_part_range(part, column.range) for part in column.feature.parts]
-                rows[n:] = 0.0, 1.0
+                rows[:] = 0.0, 1.0
+                for i, part in enumerate(column.feature.parts):
+                    if column.range is None:
+                        return None
+                    rows[i] = _part_range(part, column.range)
             else:
                 rows[:] = 0.0, 1.0
             ends[list(column.inputs)] = rows
@@ -216,11 +216,13 @@ def _columns(model: Any) -> tuple[PlanColumn, ...]:
         names = [f"x{i}" for i in range(n)] if given is None else [str(name) for name in given]
         none = NumberFeature(None)
         return tuple(PlanColumn(name, none, range(i, i + 1)) for i, name in enumerate(names))
-    ranges = encoder.ranges or (None,) * n
-    return tuple(
-        PlanColumn(encoder.name(i), feature, encoder.inputs_of(i), ranges[i])
-        for i, feature in enumerate(encoder.features)
-    )
+    columns = []
+    for i, feature in enumerate(encoder.features):
+        range_ = None if encoder.ranges is None else encoder.ranges[i]
+        if encoder.ranges and range_ is None and feature.kind == "number":  # it had no values
+            range_ = feature.mean, feature.mean
+        columns.append(PlanColumn(encoder.name(i), feature, encoder.inputs_of(i), range_))
+    return tuple(columns)
 
 
 def _outputs(model: Any, trees: list[NeuralTree]) -> dict[str, Any]:

@@ -175,7 +175,7 @@ def as_frame(X: Any) -> Frame | None:
     if is_data_frame(X):
         names, columns = names_of(X), columns_of(X)
         all_plain = bool(columns) and all(is_plain(column) for column in columns)
-        if is_arrow(X) and not (all_plain and not is_large(8 * X.num_rows * len(columns))):
+        if is_arrow(X) and (not all_plain or is_large(8 * X.num_rows * len(columns))):
             return ArrowFrame.of(X)
         if all_plain:
             return None
@@ -249,15 +249,11 @@ def _read(column: Any, name: Any) -> Column:
         return Column("number", column.to_numpy(dtype=np.float64, na_value=np.nan))
     if str(getattr(column, "type", "")) in ("string", "large_string"):
         # Different texts are few: they become Python objects, and not the texts of all rows.
-        coded = column.dictionary_encode()
-        chunks = [
-            chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in coded.chunks
-        ]
-        texts = (
-            coded.chunks[-1].dictionary.to_pylist() if chunks else []
-        )  # all chunks have the same
-        codes = np.concatenate([*chunks, np.empty(0, np.int32)])
-        return _of_texts(codes, [label_of(text) for text in texts])
+        chunks = column.dictionary_encode().chunks  # which all have the same dictionary
+        codes = [chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in chunks]
+        texts = chunks[-1].dictionary.to_pylist() if chunks else []
+        empty = np.empty(0, dtype=np.int32)
+        return _of_texts(np.concatenate([*codes, empty]), [label_of(text) for text in texts])
     return _read_objects(as_list(column), place, has_categories(column))
 
 

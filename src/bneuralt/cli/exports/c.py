@@ -35,6 +35,11 @@ def add_arguments(group: Any) -> None:
         "--main", action="store_true", help="add a program that predicts the rows of a CSV file"
     )
     group.add_argument(
+        "--contributions",
+        action="store_true",
+        help="add a function that attributes predictions to features (double and float only)",
+    )
+    group.add_argument(
         "--data",
         metavar="DATA.csv",
         help="a table with the target, to measure the loss of accuracy of int16 and int8",
@@ -54,6 +59,7 @@ def export(model: Any, args: argparse.Namespace) -> dict[Any, str]:
         style=args.style,
         libm=not args.no_libm,
         main=args.main,
+        contributions=args.contributions,
         X=X,
         y=y,
     )

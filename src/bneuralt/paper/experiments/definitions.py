@@ -287,7 +287,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "evolved-quick": _QUICK_EVOLVED,
     "additions": _OTHERS,
     "equal-oracle": _ORACLE,
-    "quick": ("B-S-ESy-p4-R", "M-S-ESy-Rn-L-M", *_BASELINES, *_OTHERS),
+    "quick": ("B-S-ESy-p4-R", "M-S-ESy-Rn-L-M", "HFNT-S-q", *_BASELINES, *_OTHERS),
 }
 
 _TREE_NAME = re.compile(
