@@ -20,7 +20,7 @@ from bneuralt import BNeuralForestClassifier, BNeuralTClassifier
 from tests.chromium import Browser, browser
 
 FOLDER = Path(__file__).parent / "screenshots"
-MOST_COLORS = 128
+MOST_COLORS = 200
 
 
 def iris() -> tuple[Any, Any]:
@@ -61,7 +61,7 @@ def write(page: Browser, name: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         page.screenshot(Path(folder) / "shot.png")
         image = Image.open(io.BytesIO((Path(folder) / "shot.png").read_bytes())).convert("RGB")
-    few = image.quantize(MOST_COLORS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few = image.quantize(MOST_COLORS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
     few.save(FOLDER / f"{name}.png", optimize=True)
     print(f"{name}.png: {(FOLDER / f'{name}.png').stat().st_size:,} bytes")
 
@@ -83,8 +83,7 @@ def main() -> None:
         show(forest()[0], 1280, 800, True, title="A forest for iris")
         write(page, "page_dark")
         model, X = customers()
-        show(model, 390, 844, False, title="Customers", examples=X[:50])
-        page.run("document.querySelector('.panels').scrollIntoView()")
+        show(model, 390, 1000, False, title="Customers", examples=X[:50])
         write(page, "page_phone")
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from bneuralt._typing import FloatArray, IntArray
 from bneuralt.drawing.view import MISSING, RARE, FeatureView, TreeView
+from bneuralt.estimators.genetic import GeneticClassifierTask
 from bneuralt.tables.columns import Frame, as_frame
 from bneuralt.tables.features import CategoryFeature, DateFeature
 from bneuralt.tree.activations import NAMES
@@ -54,8 +55,7 @@ def page_data(
     view = TreeView.of(
         model, simplified=False, feature_names=feature_names, output_names=output_names
     )
-    members = [model] if isinstance(model, NeuralTree) else getattr(model, "estimators_", [model])
-    trees = [getattr(member, "tree_", member) for member in members]
+    trees = [model] if isinstance(model, NeuralTree) else list(model._trees)
     used = np.unique(np.concatenate([tree.leaf_input for tree in trees]))
     shown = np.unique(view.feature_of_input[used]).tolist()
     encoder = getattr(model, "encoder_", None)
@@ -72,7 +72,7 @@ def page_data(
         "trees": [_tree(model, tree, trees, used) for tree in trees],
         "tiny": float(np.finfo(trees[0].dtype).tiny),
         **_finish(model),
-        "history": _history(members),
+        "history": _history(getattr(model, "estimators_", [model])),
         "examples": rows,
     }
 
@@ -165,7 +165,7 @@ def _tree(model: Any, tree: NeuralTree, trees: list[NeuralTree], used: IntArray)
 
 def _link(model: Any, tree: NeuralTree, trees: list[NeuralTree]) -> str:
     """Return how the outputs of a tree become what a forest averages."""
-    if not hasattr(model, "classes_"):
+    if not hasattr(model, "classes_") or isinstance(model, GeneticClassifierTask):
         return "identity"
     if model.multilabel_:
         return "sigmoid" if tree.output_activation == "linear" else "identity"
@@ -174,6 +174,8 @@ def _link(model: Any, tree: NeuralTree, trees: list[NeuralTree]) -> str:
 
 def _finish(model: Any) -> dict[str, Any]:
     """Return what becomes of the mean over all trees."""
+    if isinstance(model, GeneticClassifierTask):
+        return {"finish": "softmax"}
     if isinstance(model, NeuralTree) or hasattr(model, "classes_"):
         return {"finish": None}
     if model._is_quantile():

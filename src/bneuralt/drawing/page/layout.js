@@ -1,7 +1,7 @@
 // Where the items of a tree are drawn: in columns by depth, or on circles around the root.
 // Each visible leaf and each collapsed node has a slot of its own, so that edges never cross.
 
-const ROW = 22, COLUMN = 168, GAP = 0.7;
+const ROW = 22, COLUMN = 168, NARROWEST = 80, GAP = 0.7;
 const ARC = 13, RING = 84;
 
 /**
@@ -56,8 +56,12 @@ function deepestShown(tree, collapsed) {
   return lowest;
 }
 
-/** Return positions of the shown items, and of the root above several outputs. */
-export function layOut(tree, collapsed, kind) {
+/**
+ * Return positions of the shown items, and of the root above several outputs.
+ *
+ * Columns are closer together where the room, in pixels, is high and narrow.
+ */
+export function layOut(tree, collapsed, kind, available) {
   const gap = tree.nOutputs > 1 ? GAP : 0, offset = tree.nOutputs > 1 ? 1 : 0;
   const lowest = deepestShown(tree, collapsed) + offset;
   // On an inner circle, the same room for a label is a larger angle.
@@ -87,8 +91,10 @@ export function layOut(tree, collapsed, kind) {
       free[i] = Math.min(ring, slotWidth * turn * depth[i] * ring || ring);
     }
   } else {
+    const scale = Math.min(1, available.height / (total * ROW));
+    const column = Math.max(NARROWEST, Math.min(COLUMN, available.width / scale / deepest));
     for (const i of items) {
-      x[i] = depth[i] * COLUMN;
+      x[i] = depth[i] * column;
       y[i] = slot[i] * ROW;
       free[i] = ROW;
     }

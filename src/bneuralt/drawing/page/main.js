@@ -6,7 +6,7 @@ import { listen } from "./gestures.js";
 import { showHistory } from "./history.js";
 import { bounds, layOut } from "./layout.js";
 import { describe, showNode, showPrediction, showReasons, showTrees, titleOf } from "./panels.js";
-import { directions, largest, predict, voteOf } from "./prediction.js";
+import { directions, finish, largest, predict, voteOf } from "./prediction.js";
 import { readRows } from "./rows.js";
 import { LONGEST, edgeStyles, labelOf, strengths } from "./scene.js";
 import { Tree } from "./tree.js";
@@ -35,7 +35,10 @@ function chooseTree(t) {
   tree = trees[t];
   collapsed = new Uint8Array(tree.nNodes);
   state.selected = state.hovered = -1;
-  if (layout === null || trees.length > 1) layout = tree.nLeaves <= MOST_ROWS_IN_COLUMNS ? "columns" : "radial";
+  view.resize();
+  // Phones have room for labels in columns only.
+  const most = view.width < 600 ? view.height / 9 : MOST_ROWS_IN_COLUMNS;
+  if (layout === null || trees.length > 1) layout = tree.nLeaves <= most ? "columns" : "radial";
   byId("layout").value = layout;
   byId("history-panel").hidden = !model.history?.[t];
   if (model.history?.[t]) showHistory(model.history[t], byId("history"));
@@ -44,23 +47,31 @@ function chooseTree(t) {
 }
 
 function arrange(fit = false) {
-  places = layOut(tree, collapsed, layout);
   view.resize();
+  places = layOut(tree, collapsed, layout, { width: view.width - 50 - labelWidth(), height: view.height - 52 });
   if (fit) fitAll();
   describeDrawing();
 }
 
+/** Return the room in pixels for the labels of the outermost leaves. */
+function labelWidth() {
+  const longest = model.inputs.reduce((most, name) => Math.max(most, Math.min(LONGEST, name.length)), 4);
+  const perCharacter = layout === "radial" || view.width < 600 ? 5.2 : 8;
+  return Math.min(50 + perCharacter * longest, layout === "radial" ? view.width / 3 : view.width / 2);
+}
+
 /** Show the whole tree, with room for the labels of the outermost leaves. */
 function fitAll() {
-  const longest = model.inputs.reduce((most, name) => Math.max(most, Math.min(LONGEST, name.length)), 4);
   const box = bounds(places), isRadial = layout === "radial";
-  const fit = (label, most) => {
-    if (isRadial) view.fit(box, { left: label, right: label, top: label, bottom: label }, most);
-    else view.fit(box, { left: 50, right: label + 20, top: 26, bottom: 26 }, most);
+  const fit = (label) => {
+    if (isRadial) view.fit(box, { left: label, right: label, top: label, bottom: label });
+    else view.fit(box, { left: 40, right: label + 10, top: 26, bottom: 26 });
   };
-  fit(isRadial ? Math.min(50 + 5.2 * longest, view.width / 3) : 55 + 8 * longest);
-  // Without labels there is more room: as much as they do not appear.
-  if (!view.showsLeafLabels(places)) fit(14, view.largestWithoutLabels(places));
+  view.labelsFrom = 0;
+  fit(labelWidth());
+  if (view.showsLeafLabels(places)) return;
+  fit(14); // without labels there is more room; they appear when this is enlarged
+  view.labelsFrom = 1.05 * view.scale;
 }
 
 function describeDrawing() {
@@ -73,7 +84,7 @@ function describeDrawing() {
 function evaluate() {
   const prediction = predict(model, trees, inputs);
   run = tree.forward(inputs);
-  const votes = voteOf(model, tree, Array.from(run.value.subarray(0, tree.nOutputs)));
+  const votes = votesOfTree();
   share = tree.contributions(run, tree.forward(typical));
   signs = directions(model, votes, state.wanted);
   showPrediction(model, prediction, byId("prediction"));
@@ -111,7 +122,12 @@ function compose(votes) {
   };
 }
 
-const recompose = () => compose(voteOf(model, tree, Array.from(run.value.subarray(0, tree.nOutputs))));
+const recompose = () => compose(votesOfTree());
+
+/** Return what the tree that is shown predicts. */
+function votesOfTree() {
+  return finish(model, voteOf(model, tree, Array.from(run.value.subarray(0, tree.nOutputs))));
+}
 
 /** Return the number of items below a node. */
 function below(node) {
@@ -359,7 +375,7 @@ function start() {
   if (model.examples) useRows(model.examples.rows);
   const repaint = () => (view.readColours(), requestDraw());
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
-  new ResizeObserver(() => (view.resize() && fitAll(), requestDraw())).observe(canvas);
+  new ResizeObserver(() => (view.resize() && (arrange(true), recompose()), requestDraw())).observe(canvas);
 }
 
 start();

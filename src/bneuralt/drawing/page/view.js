@@ -14,6 +14,7 @@ export class View {
     this.left = 0;
     this.top = 0;
     this.cost = 0;
+    this.labelsFrom = 0; // the scale from which leaves have labels
     this.scene = null;
     this.readColours();
   }
@@ -40,11 +41,11 @@ export class View {
   }
 
   /** Show a box of the drawing, with margins of so many pixels for labels. */
-  fit(box, margin, most = 1.6) {
+  fit(box, margin) {
     const width = Math.max(1, box.right - box.left), height = Math.max(1, box.bottom - box.top);
     const across = Math.max(this.width / 3, this.width - margin.left - margin.right);
     const down = Math.max(this.height / 3, this.height - margin.top - margin.bottom);
-    this.scale = Math.min(across / width, down / height, most);
+    this.scale = Math.min(across / width, down / height, 1.6);
     this.left = box.left - (margin.left + (across - width * this.scale) / 2) / this.scale;
     this.top = box.top - (margin.top + (down - height * this.scale) / 2) / this.scale;
   }
@@ -280,11 +281,7 @@ export class View {
 
   /** Return whether there is room for labels between two leaves. */
   showsLeafLabels(places = this.scene.places) {
-    return places.spacing * this.scale >= CLOSEST_LABELS;
-  }
-
-  largestWithoutLabels(places) {
-    return (0.99 * CLOSEST_LABELS) / places.spacing;
+    return this.scale >= this.labelsFrom && places.spacing * this.scale >= CLOSEST_LABELS;
   }
 
   drawLabels() {
@@ -317,7 +314,7 @@ export class View {
     const { context, scene, colours } = this;
     const { places } = scene;
     const parts = scene.label(i);
-    if (scene.collapsed[i]) parts.push([`${scene.hidden(i)} below`, "quiet"]);
+    if (scene.collapsed[i]) parts.push([`· ${scene.hidden(i)} below`, "quiet"]);
     const distance = scene.collapsed[i] ? this.nodeRadius(i) + 5 : 8;
     const pale = scene.found && !scene.found[i];
     const faint = scene.faded && scene.styles.emphasis[i] < 0.12;
