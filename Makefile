@@ -15,14 +15,15 @@ CORE_TESTS := $(addprefix tests/test_,kernels.py contributions.py engine.py regi
 THREAD_TESTS := $(addprefix tests/test_,soak.py threads.py train_many.py border.py engine.py) \
     -k "(soak or threads or many or border) and not flag_ends and not no_call and not ctrl_c and not processors"
 
-.PHONY: help demo test test-oldest fuzz soak mutants mutants-core coverage bench tables quality lint format stub docs \
-    sanitize sanitize-threads paper-quick clean
+.PHONY: help demo test test-oldest fuzz export-c soak mutants mutants-core coverage bench tables quality lint format stub docs \
+    sanitize sanitize-threads paper-quick clean test-core test-arm test-exports wheels test-wheels
 
 help:
 	@echo "make demo         compare small trees with scikit-learn models; no download needed"
 	@echo "make test         run all tests (JOBS=2 processes)"
 	@echo "make test-oldest  run all tests with the oldest supported NumPy, SciPy and scikit-learn"
 	@echo "make fuzz         read damaged files and call the core with wrong arguments (FILES=, CALLS=)"
+	@echo "make export-c     compare generated C code with Python (MODELS=200, ROWS=1000)"
 	@echo "make soak         fit and predict in threads for a while (SECONDS=600)"
 	@echo "make mutants      change modules bit by bit, list what no test notices (MODULE=, TESTS=)"
 	@echo "make coverage     run all tests and report which Python lines they execute"
@@ -35,6 +36,11 @@ help:
 	@echo "make docs         build the documentation in docs/_build/html"
 	@echo "make sanitize     run the tests of the core under AddressSanitizer and UBSan"
 	@echo "make sanitize-threads  train and predict in threads under ThreadSanitizer"
+	@echo "make test-core    test the core in a program without Python, with and without threads"
+	@echo "make test-arm     the same on an emulated ARM processor (needs qemu-user)"
+	@echo "make test-exports compare exports with their models (MODELS=200)"
+	@echo "make wheels       build wheels with the Pythons of this machine (WHEEL_PYTHONS=)"
+	@echo "make test-wheels  run all tests with these wheels, without a compiler"
 	@echo "make mutants-core change the kernels bit by bit, list what no test notices (JOBS=, KERNELS=)"
 	@echo "make paper-quick  reproduce a small part of the paper's tables"
 	@echo "make clean        remove everything make has created, including the environment"
@@ -57,7 +63,7 @@ demo: $(VENV)/.core
 	$(BIN)/bneuralt demo
 
 # Includes the tests of the optional dependencies, so these are installed too.
-TEST_ENV := $(VENV)/.with-test $(VENV)/.with-paper $(VENV)/.with-dask
+TEST_ENV := $(addprefix $(VENV)/.with-,test paper dask onnx evolve)
 test: $(TEST_ENV)
 	$(BIN)/python -m pytest -n $(JOBS)
 
@@ -78,6 +84,12 @@ CALLS ?= 10000
 fuzz: $(TEST_ENV)
 	$(BIN)/python -m tests.fuzz_core $(CALLS)
 	$(BIN)/python -m tests.fuzz_files $(FILES)
+
+# With gcc, clang and the sanitizers.
+MODELS ?= 200
+ROWS   ?= 1000
+export-c: $(TEST_ENV)
+	$(BIN)/python -m tests.export_c $(MODELS) $(ROWS)
 
 SECONDS ?= 600
 soak: $(TEST_ENV)
@@ -153,6 +165,40 @@ $(PIP) --no-deps --target $(SAN)/$(1)-site . \
 endef
 RUN_INSTRUMENTED = PYTHONPATH="$(SAN)/$(1)-site:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
 	"$$($(BIN)/python -c 'import sys; print(sys._base_executable)')" -s
+
+# The core without Python: here, on an emulated ARM processor, and in WebAssembly without threads.
+# PyPI's ziglang is the compiler, Debian's qemu-user and PyPI's wasmtime run the programs.
+CORE_TEST_CMAKE = $(BIN)/cmake -G Ninja -S . -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) \
+    -DBNEURALT_MODULE=OFF -DBNEURALT_TESTS=ON -DBNEURALT_KERNEL_OPTIMIZATION=-O2
+test-core: $(VENV)/.with-test
+	$(CORE_TEST_CMAKE) -B build/core-tests
+	$(BIN)/cmake --build build/core-tests
+	$(BIN)/ctest --test-dir build/core-tests --output-on-failure
+	$(CORE_TEST_CMAKE) -B build/core-tests-without-threads -DBNEURALT_THREADS=OFF
+	$(BIN)/cmake --build build/core-tests-without-threads
+	$(BIN)/ctest --test-dir build/core-tests-without-threads --output-on-failure
+
+test-arm: $(VENV)/.with-test $(VENV)/.with-cross
+	CXX="$(abspath $(BIN)/python) -m ziglang c++ -target aarch64-linux-musl" $(CORE_TEST_CMAKE) \
+	    -B build/core-tests-arm -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
+	    -DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64
+	$(BIN)/cmake --build build/core-tests-arm
+	$(BIN)/ctest --test-dir build/core-tests-arm --output-on-failure
+
+# Wheels for the Pythons of this machine: one of 3.11, one of 3.12 or newer for all of these, and
+# free-threaded ones.
+WHEEL_PYTHONS ?= $(shell .ci/find-pythons)
+wheels:
+	.ci/wheels build/wheels $(WHEEL_PYTHONS)
+
+# All tests in the environments that `make wheels` has made, with no compiler in sight.
+test-wheels:
+	.ci/test-wheels build/wheels
+
+# As many random models as in the statements of the documentation.
+MODELS ?= 200
+test-exports: $(TEST_ENV)
+	$(BIN)/python -m tests.exports $(MODELS)
 
 sanitize: $(VENV)/.with-test
 	$(call INSTRUMENTED,address)

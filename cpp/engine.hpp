@@ -104,6 +104,7 @@ struct Settings {
     Schedule schedule = Schedule::cosine;
     double weight_decay = 0, clip_norm = 0;  // 0: none
     int64_t batch_size = 16;  // 0: all rows
+    int64_t block_rows = 0;  // see epoch_order
     int max_epochs = 100;
     Select select = Select::never;
     Monitor monitor = Monitor::loss;

@@ -1,8 +1,9 @@
 #include "jobs.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
+#if !defined(BNT_NO_THREADS)
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -11,6 +12,7 @@
 #include <thread>
 #include <utility>
 #include <vector>
+#endif
 
 #if defined(__linux__)
 #include <sched.h>
@@ -19,11 +21,15 @@
 namespace bnt {
 
 int available_processors() {
+#if defined(BNT_NO_THREADS)
+    return 1;
+#else
 #if defined(__linux__)
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
 #endif
     return std::max(1u, std::thread::hardware_concurrency());
+#endif
 }
 
 namespace {
@@ -71,6 +77,8 @@ class InTurn {
     bool stopped_ = false;
     Clock::time_point next_check_ = Clock::now() + kCheckInterval;
 };
+
+#if !defined(BNT_NO_THREADS)
 
 // Jobs on threads of their own. The calling thread prepares them, answers them and looks for
 // Ctrl-C; workers never call the listener themselves, so they know nothing of Python.
@@ -225,13 +233,17 @@ class SideBySide {
     std::exception_ptr failed_;
 };
 
+#endif
+
 }  // namespace
 
 void run_jobs(int n_expected, int n_threads, RunJob run, JobListener& listener) {
     n_threads = std::clamp(n_threads, 1, available_processors());
-    const int n_workers = std::min(n_threads, n_expected);
-    if (n_workers <= 1) InTurn(listener).run(n_threads, run);
-    else SideBySide(listener).run(n_workers, n_threads / n_workers, run);
+    [[maybe_unused]] const int n_workers = std::min(n_threads, n_expected);
+#if !defined(BNT_NO_THREADS)
+    if (n_workers > 1) return SideBySide(listener).run(n_workers, n_threads / n_workers, run);
+#endif
+    InTurn(listener).run(n_threads, run);
 }
 
 }  // namespace bnt

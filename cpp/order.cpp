@@ -1,6 +1,9 @@
 #include "order.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 namespace bnt {
 
@@ -17,18 +20,29 @@ struct SplitMix64 {
     }
 };
 
-}  // namespace
-
-void epoch_order(uint64_t seed, uint64_t epoch, int64_t n, int32_t* order) {
-    SplitMix64 mixer{seed};
-    SplitMix64 random{mixer.next() + epoch * 0xd1342543de82ef95ull};
-    for (int64_t i = 0; i < n; ++i) order[i] = int32_t(i);
+void shuffle(SplitMix64& random, int32_t* entries, int64_t n) {
     for (int64_t i = n - 1; i > 0; --i) {
         const int64_t j = int64_t(((random.next() >> 32) * uint64_t(i + 1)) >> 32);
-        const int32_t swap = order[i];
-        order[i] = order[j];
-        order[j] = swap;
+        std::swap(entries[i], entries[j]);
     }
+}
+
+}  // namespace
+
+void epoch_order(uint64_t seed, uint64_t epoch, int64_t n, int64_t block_rows, int32_t* order) {
+    SplitMix64 mixer{seed};
+    SplitMix64 random{mixer.next() + epoch * 0xd1342543de82ef95ull};
+    if (block_rows <= 0 || block_rows > n) block_rows = std::max<int64_t>(n, 1);
+    std::vector<int32_t> blocks((n + block_rows - 1) / block_rows);
+    std::iota(blocks.begin(), blocks.end(), 0);
+    shuffle(random, blocks.data(), int64_t(blocks.size()));
+    int32_t* next = order;
+    for (const int32_t block : blocks)
+        for (int64_t i = block * block_rows; i < std::min(n, (block + 1) * block_rows); ++i)
+            *next++ = int32_t(i);
+    const int64_t window = std::min(n, block_rows * kBlocksPerWindow);
+    for (int64_t first = 0; first < n; first += window)
+        shuffle(random, order + first, std::min(window, n - first));
 }
 
 void most_costly_first(const double* cost, int64_t n, int32_t* rows) {

@@ -5,9 +5,12 @@
 
 namespace bnt {
 
-// The order of examples in an epoch: a permutation that depends on (seed, epoch, n) and on nothing
-// else.
-void epoch_order(uint64_t seed, uint64_t epoch, int64_t n, int32_t* order);
+// The order of examples in an epoch: a permutation that depends on (seed, epoch, n, block_rows) and
+// on nothing else. Blocks of `block_rows` neighbours are put in random order, and the rows of each
+// window of kBlocksPerWindow blocks are shuffled, so that reading a table in a file needs memory
+// for one window only. With 0, all rows are one block.
+constexpr int64_t kBlocksPerWindow = 64;
+void epoch_order(uint64_t seed, uint64_t epoch, int64_t n, int64_t block_rows, int32_t* order);
 
 // Sorts rows so that those of the highest cost come first; equal ones keep their order. No cost is
 // NaN.

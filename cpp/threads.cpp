@@ -5,6 +5,20 @@
 
 namespace bnt {
 
+#if defined(BNT_NO_THREADS)
+
+ThreadTeam::ThreadTeam(int) {}
+
+ThreadTeam::~ThreadTeam() = default;
+
+int ThreadTeam::size() const { return 1; }
+
+void ThreadTeam::run(Work work, void* context, int n_items) {
+    for (int i = 0; i < n_items; ++i) work(context, i, 0);
+}
+
+#else
+
 namespace {
 
 // Batches follow each other within microseconds, so a thread spins a little before it sleeps.
@@ -39,6 +53,8 @@ ThreadTeam::ThreadTeam(int n_threads) {
 }
 
 ThreadTeam::~ThreadTeam() { close(); }
+
+int ThreadTeam::size() const { return int(workers_.size()) + 1; }
 
 void ThreadTeam::close() {
     closing_ = true;
@@ -85,5 +101,7 @@ void ThreadTeam::run(Work work, void* context, int n_items) {
         wait_while_equal(busy_, left);
     if (has_failed_.exchange(false)) std::rethrow_exception(std::exchange(failed_, nullptr));
 }
+
+#endif
 
 }  // namespace bnt

@@ -1,10 +1,15 @@
 // A team of threads that runs one function at a time. Compiled once, for every processor.
+//
+// With BNT_NO_THREADS (for WebAssembly) a team is the calling thread, and no header of threads is
+// included: some standard libraries have none.
 #pragma once
 
 #include <atomic>
 #include <exception>
-#include <thread>
 #include <vector>
+#if !defined(BNT_NO_THREADS)
+#include <thread>
+#endif
 
 namespace bnt {
 
@@ -17,7 +22,7 @@ class ThreadTeam {
     ThreadTeam(const ThreadTeam&) = delete;
     ThreadTeam& operator=(const ThreadTeam&) = delete;
 
-    int size() const { return int(workers_.size()) + 1; }
+    int size() const;
 
     // Runs work(context, item, thread) for every item; throws what one of them throws. Which thread
     // takes which item is not fixed, so results must not depend on it. `thread` is 0 in the calling
@@ -31,6 +36,7 @@ class ThreadTeam {
             const_cast<void*>(static_cast<const void*>(&f)), n_items);
     }
 
+#if !defined(BNT_NO_THREADS)
   private:
     void close();
     void take_items(int thread);
@@ -44,6 +50,7 @@ class ThreadTeam {
     std::atomic<unsigned> round_{0};
     std::atomic<bool> closing_{false}, has_failed_{false};
     std::exception_ptr failed_;
+#endif
 };
 
 }  // namespace bnt

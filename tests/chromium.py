@@ -22,6 +22,9 @@ _FLAGS = [
     "--hide-scrollbars",
 ]
 
+#: Browsers act on some keys only with the code that Windows gives them.
+_KEY_CODES = {"Tab": 9, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
+
 
 class Browser:
     """One page of a running browser."""
@@ -36,6 +39,56 @@ class Browser:
         """Return the value of a script's ``return`` statement."""
         return _post(f"{self._session}/execute/sync", {"script": script, "args": []})
 
+    def run_async(self, script: str):
+        """Return what a script passes to the function that is its last argument."""
+        return _post(f"{self._session}/execute/async", {"script": script, "args": []})
+
+    def requests(self) -> list[str]:
+        """Addresses that were requested since the last call."""
+        entries = _post(f"{self._session}/se/log", {"type": "performance"})
+        events = [json.loads(entry["message"])["message"] for entry in entries]
+        sent = [e["params"] for e in events if e["method"] == "Network.requestWillBeSent"]
+        return [params["request"]["url"] for params in sent]
+
+    def press(self, *keys: str) -> None:
+        """Press keys one after the other; names such as ArrowLeft are those of the event."""
+        for key in keys:
+            text = {"text": key} if len(key) == 1 else {"text": "\r"} if key == "Enter" else {}
+            for kind in ("keyDown", "keyUp"):
+                event = {
+                    "type": kind,
+                    "key": key,
+                    "code": key,
+                    **(text if kind == "keyDown" else {}),
+                }
+                event["windowsVirtualKeyCode"] = _KEY_CODES.get(key, 0)
+                self.devtools("Input.dispatchKeyEvent", **event)
+
+    def mouse(self, kind: str, x: float, y: float, clicks: int = 1, **more) -> None:
+        """Send one mouse event: mousePressed, mouseMoved, mouseReleased or mouseWheel."""
+        button = (
+            {"button": "left", "buttons": 1, "clickCount": clicks} if kind != "mouseWheel" else {}
+        )
+        self.devtools("Input.dispatchMouseEvent", type=kind, x=x, y=y, **button, **more)
+
+    def touch(self, kind: str, *points: tuple[float, float]) -> None:
+        """Send one touch event, touchStart, touchMove or touchEnd, of so many fingers."""
+        fingers = [{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(points)]
+        self.devtools("Input.dispatchTouchEvent", type=kind, touchPoints=fingers)
+
+    def devtools(self, command: str, **parameters):
+        body = {"cmd": command, "params": parameters}
+        return _post(f"{self._session}/goog/cdp/execute", body)
+
+    def viewport(self, width: int, height: int) -> None:
+        """Set the size of the page, which can be narrower than a window."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.devtools("Emulation.setDeviceMetricsOverride", **size)
+
+    def enter_frame(self, number: int | None) -> None:
+        """Continue in a frame of the page; None for the page itself."""
+        _post(f"{self._session}/frame", {"id": number})
+
     def console(self) -> list[dict]:
         """Messages on the console since the last call, newest last."""
         return _post(f"{self._session}/se/log", {"type": "browser"})
@@ -46,12 +99,10 @@ class Browser:
     def dark(self, on: bool) -> None:
         value = "dark" if on else "light"
         features = [{"name": "prefers-color-scheme", "value": value}]
-        body = {"cmd": "Emulation.setEmulatedMedia", "params": {"features": features}}
-        _post(f"{self._session}/goog/cdp/execute", body)
+        self.devtools("Emulation.setEmulatedMedia", features=features)
 
     def screenshot(self, path: Path) -> None:
-        body = {"cmd": "Page.captureScreenshot", "params": {"captureBeyondViewport": False}}
-        answer = _post(f"{self._session}/goog/cdp/execute", body)
+        answer = self.devtools("Page.captureScreenshot", captureBeyondViewport=False)
         path.write_bytes(base64.b64decode(answer["data"]))
 
 
@@ -69,7 +120,7 @@ def browser(width: int = 1400, height: int = 1000):
             flags = [*_FLAGS, f"--user-data-dir={profile}", f"--window-size={width},{height}"]
             wanted = {
                 "goog:chromeOptions": {"binary": chromium, "args": flags},
-                "goog:loggingPrefs": {"browser": "ALL"},
+                "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
             }
             answer = _post(f"{base}/session", {"capabilities": {"alwaysMatch": wanted}})
             page = Browser(base, answer["sessionId"])

@@ -31,3 +31,13 @@ def shared() -> Path:
     if not (folder / "authors_models").is_dir():
         pytest.skip(f"needs the paper's data folder, not found at {folder} (set BNEURALT_SHARED)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A headless Chromium for all tests of pages; who needs it skips where there is none."""
+    from chromium import browser
+
+    with browser(1300, 900) as page:
+        page.viewport(1300, 900)
+        yield page

@@ -1,10 +1,9 @@
 """Change files bit by bit and see whether tests notice: `python -m tests.mutants [FILE TESTS...]`.
 
-FILE is a Python module of the package or a file of the core. Without TESTS, it is a part of the
-names in `MODULES`, and without FILE all of these are changed. Each change is made in a copy of the
-project, never here; a change of the core is compiled there. Prints the changes that survive, and
-for each file how many were noticed. Of the tests of a Python module, only those are run that
-execute the changed line.
+FILE is a Python module of the package (`tests.mutants_core` changes the core). Without TESTS, it is
+a part of the names in `MODULES`, and without FILE all of these are changed. Each change is made in
+a copy of the project, never here. Prints the changes that survive, and for each file how many were
+noticed. Only those tests are run that execute the changed line.
 
 Options
 -------
@@ -60,7 +59,7 @@ MODULES: dict[str, str] = {
     "estimators/rows.py": _ESTIMATORS,
     "estimators/scaling.py": _ESTIMATORS,
     "estimators/single.py": _ESTIMATORS,
-    "tree/growth.py": "generate tree",
+    "tree/growth.py": "generate sampling tree",
     "tree/sampling.py": "sampling",
     "files/atomic.py": _FILES,
     "files/json_text.py": _FILES,
@@ -192,11 +191,10 @@ Executed = dict[str, dict[int, list[str]]]
 
 
 class Copy:
-    """A copy of the project, with a core of its own where the core is changed."""
+    """A copy of the project."""
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "project"
-        self.build = folder / "build"
         skipped = shutil.ignore_patterns(".git", ".venv", "build", "__pycache__", "_build")
         shutil.copytree(ROOT, self.root, ignore=skipped)
         self.package = self.root / "src" / "bneuralt"
@@ -212,17 +210,6 @@ class Copy:
             cwd=self.root, env=environment, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         )  # fmt: skip
-
-    def compile(self) -> bool:
-        """Compile the core; False if the change does not compile."""
-        make = ["cmake", "-S", self.root, "-B", self.build, "-G", "Ninja",
-                "-DCMAKE_BUILD_TYPE=Release", f"-DPython_EXECUTABLE={sys.executable}"]  # fmt: skip
-        for command in (make, ["cmake", "--build", self.build]):
-            if subprocess.run(command, capture_output=True).returncode:
-                return False
-        for core in self.build.glob("_core*.so"):
-            shutil.copy(core, self.package)
-        return True
 
     def run(self, tests: list[str], *options: str, seconds: int = 3600) -> int:
         """Run tests and return pytest's exit code, or that of the signal that ended them."""
@@ -273,15 +260,11 @@ class Tester:
 
     def _without_changes(self, file: str, tests: list[str]) -> tuple[Executed, int]:
         """Return which tests execute what, and a generous time for all of them."""
-        key = *tests, Path(file).suffix
+        key = tuple(tests)
         if key not in self.known:
             copy = self.copies.get()
             started = time.perf_counter()
-            executed: Executed | None = {}
-            if file.endswith(".py"):
-                executed = copy.executed_lines(tests)
-            elif not copy.compile() or any(copy.fails([test], 3600) for test in tests):
-                executed = None
+            executed = copy.executed_lines(tests)
             if executed is None:
                 raise SystemExit(f"{file}: the tests fail without any change")
             self.known[key] = executed, 60 + 3 * round(time.perf_counter() - started)
@@ -290,38 +273,35 @@ class Tester:
 
     def test(self, file: str, tests: list[str], limit: int, seed: int) -> tuple[int, int]:
         """Print the changes that survive; return how many were noticed, and of how many."""
-        is_python = file.endswith(".py")
         text = (ROOT / file).read_text()
-        changes = changes_of(text, is_python)
+        changes = changes_of(text, is_python=True)
         drawn = sorted(random.Random(seed).sample(changes, min(limit, len(changes))))
         known = {(old, new) for name, old, new, _ in UNNOTICEABLE if file.endswith(name)}
         matter = [c for c in drawn if (c.line.strip(), c.changed.strip()) not in known]
         executed, seconds = self._without_changes(file, tests)
 
-        def is_noticed(change: Change) -> bool | None:
+        def is_noticed(change: Change) -> bool:
             copy = self.copies.get()
             lines = text.splitlines(keepends=True)
             lines[change.number] = change.changed
             try:
                 (copy.root / file).write_text("".join(lines))
-                if not is_python and not copy.compile():
-                    return None
                 chosen = executed.get(file, {}).get(change.number, tests)
                 return any(copy.fails(part, seconds) for part in by_file(chosen, tests))
             finally:
                 (copy.root / file).write_text(text)
                 self.copies.put(copy)
 
-        def report(change: Change) -> bool | None:
+        def report(change: Change) -> bool:
             noticed = is_noticed(change)
-            if noticed is False:
+            if not noticed:
                 lines = f"  - {change.line.strip()}\n  + {change.changed.strip()}"
                 print(f"{file}:{change.number + 1}\n{lines}", flush=True)
             return noticed
 
         with ThreadPoolExecutor(self.n_jobs) as pool:
             noticed = list(pool.map(report, matter))
-        n_noticed, n_made = noticed.count(True), len(noticed) - noticed.count(None)
+        n_noticed, n_made = noticed.count(True), len(noticed)
         n_others = len(drawn) - len(matter)
         others = f", {n_others} cannot be noticed" if n_others else ""
         print(f"{file}: noticed {n_noticed} of {n_made}{others}", flush=True)

@@ -265,6 +265,10 @@ def test_demo():
     for result in results:
         scores = {row["model"]: row["score"] for row in result["models"]}
         assert len(scores) == 6 and scores["neural tree"] > (0.2 if not result["classes"] else 0.8)
+    shown = bneuralt("demo", "--splits", 1).stdout
+    assert "The neural tree is best on " in shown and " of 5 data sets" in shown
+    assert "It loses most on " in shown and " is ahead by 0." in shown
+    assert "All models were fitted and used with one thread" in shown
 
 
 def test_predict_repeats_the_score_on_vehicle(shared, tmp_path):

@@ -1,6 +1,7 @@
 """The table encoder: what columns of every kind become, and what estimators make of it."""
 
 import datetime as dt
+import warnings
 from decimal import Decimal
 
 import numpy as np
@@ -155,6 +156,37 @@ def test_categorical_features_are_spelt_as_in_scikit_learn():
             learn_encoder(named, categorical_features=listed, names=["a", "b"])
 
 
+@pytest.mark.parametrize("kind", ["classes", "labels", "number", "numbers"])
+def test_gaps_get_an_input_only_if_they_say_something_of_the_target(kind):
+    rng = np.random.default_rng(0)
+    gaps = rng.random(400) < 0.3
+    X = rng.normal(size=(400, 2))
+    related = gaps ^ (rng.random(400) < 0.1)
+    X[gaps, 0] = X[rng.random(400) < 0.3, 1] = np.nan
+    day = np.where(gaps, np.datetime64("NaT"), np.datetime64("2024-01-01") + np.arange(400))
+    frame = pd.DataFrame(X, columns=["related", "random"]).assign(day=day)
+    estimator, y = {
+        "classes": (BNeuralTClassifier, np.where(related, "a", "b")),
+        "labels": (BNeuralTClassifier, np.c_[related, rng.random(400) < 0.5].astype(int)),
+        "number": (BNeuralTRegressor, related * 3.0 + rng.normal(size=400)),
+        "numbers": (BNeuralTRegressor, np.c_[rng.normal(size=400), related * 3.0]),
+    }[kind]
+    model = estimator(**SMALL).fit(frame, y)
+    names = model.encoder_.input_names
+    assert {"related is missing", "day is missing"} < set(names)
+    assert "random is missing" not in names
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # gaps are no surprise
+        model.predict(frame)
+    weight = rng.integers(0, 3, 400)
+    weighted = estimator(**SMALL).fit(frame, y, sample_weight=weight).encoder_
+    several = np.repeat(np.arange(400), weight)
+    repeated = estimator(**SMALL).fit(frame.iloc[several], y[several]).encoder_
+    assert weighted.input_names == repeated.input_names
+    plain = model.encoder_.to_plain()
+    assert TableEncoder.from_plain(plain, model.encoder_.names) == model.encoder_
+
+
 def test_ranges_are_those_of_the_rows_that_count():
     table = pd.DataFrame(
         {
@@ -271,6 +303,38 @@ def test_sparse_matrices_give_what_dense_ones_give(make):
     np.testing.assert_array_equal(reg.predict(make(X)), again.predict(X))
 
 
+@pytest.mark.parametrize(("values", "dtype"), [([1, 200], "uint8"), ([0.5, -3], "float32")])
+def test_sparse_tables_are_stored_in_the_smallest_type(values, dtype):
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((3000, 40), density=0.1, rng=rng, format="csr")
+    X.data = rng.choice(np.array(values, dtype=float), X.nnz)
+    y = np.asarray(X[:, :4].sum(axis=1)).ravel()
+    model = BNeuralTRegressor(**SMALL)
+    rows = model._read_rows(X, y, None, reset=True)
+    assert rows.table.dtype == dtype
+    np.testing.assert_allclose(rows.table[:, :4].sum(axis=1, dtype=float), rows.y)
+    np.testing.assert_array_equal(model.fit(X, y).predict(X), model.predict(X.toarray()))
+
+
+def test_sparse_tables_with_copies_gaps_and_weights_are_learnt_like_dense_ones():
+    rng = np.random.default_rng(1)
+    X = np.where(rng.random((400, 5)) < 0.3, rng.normal(size=(400, 5)), 0.0)
+    X = X[rng.integers(0, 300, 400)]
+    y, weight = X[:, 0] - X[:, 1], rng.integers(0, 3, 400)
+    gappy = X.copy()
+    gappy[::7, 2] = np.nan
+    for table in (X, gappy):
+        expected = BNeuralTRegressor(**SMALL).fit(table, y, sample_weight=weight)
+        found = BNeuralTRegressor(**SMALL).fit(sparse.csr_array(table), y, sample_weight=weight)
+        np.testing.assert_array_equal(found.predict(table), expected.predict(table))
+    summed = sparse.csr_array((np.ones(6), [0, 0, 1, 0, 1, 1], [0, 3, 6]), shape=(2, 2))
+    assert not summed.has_canonical_format
+    reg = BNeuralTRegressor(**SMALL).fit(summed, [0.0, 1.0])
+    np.testing.assert_array_equal(reg.predict(summed), reg.predict([[2.0, 1.0], [1.0, 2.0]]))
+    with pytest.raises(ValueError, match="contains infinity: row 0, column 1"):
+        reg.fit(sparse.csr_array([[0.0, np.inf], [1.0, 0.0]]), [0.0, 1.0])
+
+
 def test_partial_fit_and_warm_start_keep_the_encoder():
     frame, y = people()
     clf = BNeuralTClassifier(**SMALL)
@@ -285,10 +349,11 @@ def test_partial_fit_and_warm_start_keep_the_encoder():
 
 def test_validation_rows_and_feature_sampling_are_about_columns():
     frame, y = people()
-    sampling = [1, 0, 0, 0, 0, 0, 0]
+    sampling = [0, 1, 0, 0, 0, 0, 0]
     clf = BNeuralTClassifier(**SMALL, feature_sampling=sampling, early_stopping=True)
     clf.fit(frame, y, X_val=frame[:50], y_val=y[:50])
-    assert set(np.flatnonzero(clf.tree_.input_counts)) == {0, 1}
+    used = set(np.flatnonzero(clf.tree_.input_counts).tolist())
+    assert used == set(clf.encoder_.inputs_of(1)) and len(used) == 4
     forest = BNeuralForestClassifier(**SMALL, n_estimators=3, max_features=1).fit(frame, y)
     for member in forest.estimators_:
         used = set(forest.encoder_.groups[np.flatnonzero(member.tree_.input_counts)].tolist())

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -257,6 +258,72 @@ def test_many_dates_are_dates(run_here):
     assert load_model("m.json").encoder_.features[2].kind == "date"
 
 
+def test_thousands_are_read_as_such_and_no_message_advises_otherwise(run_here):
+    frame = base().assign(pay=[f"{i},017" for i in range(1, 161)])
+    assert train(run_here, frame).returncode == 0
+    pay = load_model("m.json").encoder_.features[2]
+    assert pay.kind == "number" and 1017 < pay.mean < 160_017
+    odd = frame.assign(pay=[*frame["pay"][:-1], "1,01x"])
+    frame.iloc[:9].assign(pay="1,01x").to_csv("odd.csv", index=False)
+    for done in (train(run_here, odd), run_here("predict", "m.json", "odd.csv")):
+        assert "--decimal" not in done.stderr + done.stdout
+
+
+def test_codes_with_leading_zeros_are_categories(run_here):
+    codes = np.where(base()["kind"] == "good", "00501", "10001")
+    assert train(run_here, base().assign(code=codes)).returncode == 0
+    code = load_model("m.json").encoder_.features[2]
+    assert code.kind == "category" and code.categories == ("00501", "10001")
+
+
+def test_a_regression_of_text_is_refused(run_here):
+    done = train(run_here, base(), "--task", "regression")
+    assert done.returncode == 3 and done.stderr.count("\n") == 1
+    assert "column 'kind' contains" in done.stderr and "number" in done.stderr
+
+
+def test_reading_a_large_file_takes_six_times_its_size(tmp_path):
+    """Measured in a process of its own, and without what training needs."""
+    table = tmp_path / "large.csv"
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60_000, 8))).add_prefix("x")
+    frame["kind"] = rng.integers(0, 2, 60_000)
+    frame.to_csv(table, index=False)
+    code = (
+        "import resource, sys\n"
+        "from bneuralt.tables import learn_encoding, read_csv\n"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "before = peak()\n"
+        "table = read_csv(sys.argv[1])\n"
+        "kept = learn_encoding(table, 'kind').frame(table)\n"
+        "print((peak() - before) * 1024)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(table)], capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) < 6 * table.stat().st_size
+
+
+# -- bad input ----------------------------------------------------------------------------
+
+
+def test_bad_tables_and_outputs_are_named_in_one_sentence(run_here):
+    twice = base().rename(columns={"city": "age"})
+    for done, words in (
+        (train(run_here, twice), "'age' is the name of several columns"),
+        (train(run_here, base()[["kind"]].assign(empty=np.nan)), "no column is left to predict"),
+        (train(run_here, base(), "--out", "/dev/full"), "--out /dev/full: cannot be written"),
+    ):
+        assert done.returncode in (3, 5) and words in done.stderr
+        assert done.stderr.count("\n") == 1 and "Traceback" not in done.stderr
+
+
+def test_a_model_that_cannot_be_written_is_named_in_python(tmp_path):
+    model = BNeuralTClassifier(max_epochs=1).fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(FileNotFoundError, match=r"no/such/model\.json'$"):
+        model.save(tmp_path / "no/such/model.json")
+
+
 def test_one_row_is_one_row(run_here):
     train(run_here, base())
     base()[:1].to_csv("one.csv", index=False)
@@ -280,6 +347,18 @@ def test_progress_says_which_tree_is_trained(run_here):
     options = ("--verbose", "--set", "n_init=3", "--set", "max_epochs=10")
     done = train(run_here, frame, *options)
     assert "tree 1/3  epoch" in done.stderr and "tree 3/3  epoch 10/10" in done.stderr
+    places = re.findall(r"tree (\d)/3  epoch +(\d+)/10", done.stderr)
+    assert len(places) > 5 and places == sorted(places, key=lambda place: tuple(map(int, place)))
+
+
+def test_progress_does_not_jump_back_when_all_rows_are_trained_on(run_here):
+    options = ("--verbose", "--set", "early_stopping=refit", "--set", "max_epochs=10")
+    done = train(run_here, base(), *options)
+    first, refit = done.stderr.split("refit on all rows", 1)
+    for part, words in ((first, "validation loss"), (refit, "loss")):
+        epochs = [int(n) for n in re.findall(rf"epoch +(\d+)/\d+  .*{words}", part)]
+        assert len(epochs) > 2 and epochs == sorted(epochs)
+    assert "validation loss" not in refit
 
 
 def test_one_divergence_gives_one_warning(run_here):

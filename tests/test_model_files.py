@@ -177,6 +177,7 @@ def test_settings_are_kept(optimizer, tmp_path):
         {"activation": LeakyReLU(slope=0.2)},
         {"activation": ["tanh", "relu"]},
         {"activation": ["tanh", Gaussian(width=2.0)], "train_activations": True},
+        {"activation": [LeakyReLU(slope=0.2), LeakyReLU(slope=0.3)]},
         {"activation": {"tanh": 3, "relu": 1}},
         {"activation": {LeakyReLU(slope=0.2): 0.5, "tanh": np.float64(0.25)}},
         {"activation": {"tanh": 1.0}},
@@ -285,11 +286,20 @@ def load_text(text, folder):
         ({"ranges": [[0, 1]]}, '"ranges" cannot be read: .* each of the 4 columns'),
         *(
             ({"ranges": [None, None, None, entry]}, "column 3, a number, is")
-            for entry in (3, [1], [2, 1], [0, "x"], [True, True], ["2024-01-01", "2024-01-02"])
+            for entry in (
+                3,
+                [1],
+                [2, 1],
+                [0, "x"],
+                [True, True],
+                ["2024-01-01", "2024-01-02"],
+                [0, 10**400],
+            )
         ),
         ({"history": [1]}, '"history" is not a dict'),
-        ({"history": {"weights": [1]}}, '"history" has no valid curve weights'),
-        ({"history": {"train_loss": [1, "x"]}}, '"history" has no valid curve train_loss'),
+        ({"history": {"train_loss": [10**400]}}, '"history" has too large a number in train_loss'),
+        ({"history": {"weights": [1]}}, '"history" has no valid weights'),
+        ({"history": {"train_loss": [1, "x"]}}, '"history" has no valid train_loss'),
         ({"n_features": "4"}, "\"n_features\" is '4'"),
         ({"feature_names": ["a"]}, '"feature_names" must be a list of 4 texts'),
         ({"classes": None}, '"classes" must be an object'),

@@ -129,3 +129,44 @@ def test_signs_hold_where_leaves_move():
     assert len(result.moves) > 0
     np.testing.assert_array_equal(result.tree.leaf_input, expected.leaf_input)
     np.testing.assert_allclose(result.tree.parameters, expected.parameters, rtol=1e-6, atol=1e-9)
+
+
+# -- reports ------------------------------------------------------------------------------
+
+
+def test_history_tells_which_features_were_tried_and_which_stayed():
+    X, y = table(600, 40)
+    model = BNeuralTClassifier(n_weights=150, max_epochs=20, random_state=0).fit(X, y)
+    tried, stayed = model.history_["tried"], model.history_["stayed"]
+    assert tried.shape == stayed.shape == (40,)
+    assert (stayed <= tried).all() and 0 < stayed.sum() < tried.sum()
+    assert (stayed <= model.tree_.input_counts).all()
+    assert tried[:3].min() > np.median(tried)
+    still = BNeuralTClassifier(leaf_moves=0, max_epochs=2, random_state=0).fit(X, y)
+    assert "tried" not in still.history_
+
+
+def test_history_counts_features_and_not_inputs():
+    pd = pytest.importorskip("pandas")
+    X, y = table(300, 3)
+    frame = pd.DataFrame({"a": X[:, 0], "kind": np.where(X[:, 1] > 0, "x", "y"), "b": X[:, 2]})
+    frame["kind"] = frame["kind"].where(X[:, 2] > -1, "z")
+    model = BNeuralTClassifier(max_epochs=10, random_state=0).fit(frame, y)
+    assert model.tree_.n_inputs == 5
+    assert model.history_["tried"].shape == model.history_["stayed"].shape == (3,)
+
+
+def test_verbose_names_the_features_that_are_not_used(capsys):
+    pd = pytest.importorskip("pandas")
+    X, y = table(200, 30)
+    frame = pd.DataFrame(X, columns=[f"feature {j}" for j in range(30)])
+    model = BNeuralTClassifier(n_weights=20, max_epochs=3, verbose=1, random_state=0)
+    model.fit(frame, y)
+    unused = [f"feature {j}" for j in np.flatnonzero(model.tree_.input_counts == 0)]
+    assert len(unused) > 20
+    last = capsys.readouterr().err.splitlines()[-1]
+    shown = ", ".join(unused[:20])
+    assert last == f"{len(unused)} features are not used: {shown} and {len(unused) - 20} more"
+    forest = BNeuralForestClassifier(n_estimators=10, max_epochs=3, verbose=1, random_state=0)
+    forest.fit(X[:, :3], y)
+    assert "not used" not in capsys.readouterr().err  # each is in one of the trees

@@ -283,6 +283,13 @@ def test_variances_of_tables_that_are_read_in_parts():
     np.testing.assert_allclose(VarianceSampling().learn(X, weight), expected, rtol=1e-9)
 
 
+def test_variances_of_numbers_far_from_zero():
+    X = 1e8 + np.random.default_rng(0).normal(size=(50, 3))
+    np.testing.assert_allclose(VarianceSampling().learn(X), X.var(axis=0), rtol=1e-6)
+    with pytest.raises(ValueError, match="no input varies"):
+        VarianceSampling().learn(X[:1])
+
+
 def test_pixels_that_do_not_vary_are_never_drawn():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 256, (20, 64))

@@ -133,6 +133,14 @@ def test_values_cannot_be_changed(value):
         setattr(value, name, None)
 
 
+def test_jobs_and_rows_are_compared_as_objects():
+    for first, second in (
+        (TrainingJob(TREE, ONCE), TrainingJob(TREE, ONCE)),
+        (Rows(X, Y, np.ones(20)), Rows(X, Y, np.ones(20))),
+    ):
+        assert first == first and first != second and len({first, second}) == 2
+
+
 def test_states_of_an_epoch_are_compared_and_shown_without_their_tree():
     first, second = (EpochState(lambda: TREE, 1, 2, 0.5, 0.0, 0.0, 0.0, 0.1, 0.0) for _ in "12")
     assert first == second and first.tree == TREE
@@ -214,6 +222,15 @@ def test_targets_may_be_the_largest_numbers(dtype):
     with pytest.raises(ValueError, match=rf"y\[0\] is .*not finite in {np.dtype(dtype)}"):
         gradient(tree, X, np.r_[largest * 1.0001 if dtype == np.float32 else np.inf, y[1:]],
                  loss="absolute_error")  # fmt: skip
+
+
+def test_numbers_must_be_finite_for_all_trees_that_are_trained_together():
+    wide = draw_tree(np.random.default_rng(1), 1, n_inputs=3)
+    how = TrainingSettings(loss="squared_error", max_epochs=1)
+    y = np.r_[1e39, np.zeros(19)]
+    for trees in ((wide, wide.astype(np.float32)), (wide.astype(np.float32), wide)):
+        with pytest.raises(ValueError, match=r"y\[0\] is 1e\+39, which is not finite in float32"):
+            train_many([TrainingJob(tree, how) for tree in trees], X, y)
 
 
 def test_a_weight_of_zero_is_allowed():

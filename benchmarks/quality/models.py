@@ -99,6 +99,10 @@ MODELS = {
         _made_by("bneuralt", "BNeuralForestClassifier"),
         _made_by("bneuralt", "BNeuralForestRegressor"),
     ),
+    "tree without moves": Model(
+        _made_by("bneuralt", "BNeuralTClassifier", leaf_moves=0),
+        _made_by("bneuralt", "BNeuralTRegressor", leaf_moves=0),
+    ),
     "linear": Model(*_scikit_learn("linear_model", "LogisticRegression", "Ridge")),
     "random forest": Model(
         *_scikit_learn("ensemble", "RandomForestClassifier", "RandomForestRegressor")

@@ -137,6 +137,8 @@ class FlushDenormals {
     static void set_control(uint64_t value) { asm volatile("msr fpcr, %0" : : "r"(value)); }
 
     uint64_t saved_;
+#else
+    FlushDenormals() {}  // WebAssembly, for example, cannot
 #endif
 };
 

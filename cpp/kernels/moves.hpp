@@ -70,11 +70,13 @@ class LeafMover {
             for (int c = 0; c < n_columns_; ++c)
                 for (int r = 0; r < count; ++r) {
                     const double x = double(x_[size_t(c) * R + r]);
-                    mean_[c] += x / double(n);
-                    square[c] += x * x / double(n);
+                    mean_[c] += x;
+                    square[c] += x * x;
                 }
         }
         for (int c = 0; c < n_columns_; ++c) {
+            mean_[c] /= double(n);
+            square[c] /= double(n);
             const double variance = square[c] - mean_[c] * mean_[c];
             deviation_[c] = variance > 1e-6 * square[c] ? std::sqrt(variance) : 0.0;
         }
@@ -118,9 +120,12 @@ class LeafMover {
                 for (int c = 0; c < n_columns_; c += 4)
                     add_tile(deltas.get(), n_nodes, four * 4, c, n_blocks);
                 for (int i = four * 4; i < std::min(n_nodes, four * 4 + 4); ++i)
-                    for (int b = 0; b < n_blocks; ++b)
-                        for (int r = 0; r < R; ++r)
-                            delta_sum_[i] += double(deltas[(size_t(b) * n_nodes + i) * R + r]);
+                    for (int b = 0; b < n_blocks; ++b) {
+                        const T* delta = deltas.get() + (size_t(b) * n_nodes + i) * R;
+                        double sum[8] = {};  // not one, so that no addition waits for another
+                        for (int r = 0; r < R; ++r) sum[r % 8] += double(delta[r]);
+                        for (int k = 0; k < 8; ++k) delta_sum_[i] += sum[k];
+                    }
             });
         }
     }

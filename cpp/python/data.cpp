@@ -13,10 +13,12 @@ namespace bnt {
 
 namespace {
 
-nb::object order_of_epoch(nb::handle seed, nb::handle epoch, nb::handle n_rows) {
+nb::object order_of_epoch(nb::handle seed, nb::handle epoch, nb::handle n_rows,
+                          nb::handle block_rows) {
     const int64_t n = as_whole(n_rows, "n_rows", 0, INT32_MAX);
     std::vector<int32_t> order(n);
-    epoch_order(as_seed(seed), uint64_t(as_whole(epoch, "epoch", 0, INT64_MAX)), n, order.data());
+    epoch_order(as_seed(seed), uint64_t(as_whole(epoch, "epoch", 0, INT64_MAX)), n,
+                as_whole(block_rows, "block_rows", 0, INT32_MAX), order.data());
     return new_array(order.data(), {size_t(n)});
 }
 
@@ -65,9 +67,9 @@ void bind_data(nb::module_& m) {
         },
         "seed"_a, "i"_a, "Return the number in [0, 1) that decides the i-th move of a leaf.",
         nb::sig("def uniform(seed: int, i: int) -> float"));
-    m.def("epoch_order", &order_of_epoch, "seed"_a, "epoch"_a, "n_rows"_a,
+    m.def("epoch_order", &order_of_epoch, "seed"_a, "epoch"_a, "n_rows"_a, "block_rows"_a = 0,
           "Return the order in which training takes the rows in an epoch.",
-          nb::sig("def epoch_order(seed: int, epoch: int, n_rows: int) -> "
+          nb::sig("def epoch_order(seed: int, epoch: int, n_rows: int, block_rows: int = 0) -> "
                   "numpy.typing.NDArray[numpy.int32]"));
     m.def(
         "first_not_finite", &first_not_finite, "X"_a,

@@ -11,22 +11,44 @@
 #include <cxxabi.h>
 #endif
 
+#if defined(BNT_NO_THREADS)
+#include <cstdlib>
+#else
 #include <chrono>
 #include <thread>
+#endif
+
+#if defined(Py_LIMITED_API) && Py_LIMITED_API < 0x030d0000
+#include <dlfcn.h>
+#endif
 
 namespace bnt {
 
 [[noreturn]] inline void sleep_forever() {
-    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
-}
-
-inline bool interpreter_is_ending() {
-#if PY_VERSION_HEX >= 0x030d0000
-    return Py_IsFinalizing() || !Py_IsInitialized();
+#if defined(BNT_NO_THREADS)
+    std::abort();  // there is no thread that the interpreter could end without
 #else
-    return _Py_IsFinalizing() || !Py_IsInitialized();
+    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 #endif
 }
+
+inline bool interpreter_is_finalizing() {
+#if defined(Py_LIMITED_API) && Py_LIMITED_API < 0x030d0000
+    // The stable ABI has the function from 3.13 on. 3.12 has it by its private name.
+    using Function = int (*)();
+    static const Function function = [] {
+        void* found = dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
+        return Function(found ? found : dlsym(RTLD_DEFAULT, "_Py_IsFinalizing"));
+    }();
+    return function && function();
+#elif PY_VERSION_HEX >= 0x030d0000
+    return Py_IsFinalizing();
+#else
+    return _Py_IsFinalizing();
+#endif
+}
+
+inline bool interpreter_is_ending() { return interpreter_is_finalizing() || !Py_IsInitialized(); }
 
 // Calls f, which takes the GIL or runs Python code.
 template <class F>

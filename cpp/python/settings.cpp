@@ -76,6 +76,7 @@ Settings as_settings(const nb::dict& given) {
         else if (name == "weight_decay") s.weight_decay = as_number(value, name);
         else if (name == "clip_norm") s.clip_norm = as_number(value, name);
         else if (name == "batch_size") s.batch_size = as_whole(value, name, 0, INT64_MAX);
+        else if (name == "block_rows") s.block_rows = as_whole(value, name, 0, most);
         else if (name == "max_epochs") s.max_epochs = int(as_whole(value, name, 0, most));
         else if (name == "select")
             s.select = one_of<Select>(value, name, {"never", "epoch", "update"});

@@ -136,7 +136,7 @@ class Data:
 def uniform(seed: int, i: int) -> float:
     """Return the number in [0, 1) that decides the i-th move of a leaf."""
 
-def epoch_order(seed: int, epoch: int, n_rows: int) -> numpy.typing.NDArray[numpy.int32]:
+def epoch_order(seed: int, epoch: int, n_rows: int, block_rows: int = 0) -> numpy.typing.NDArray[numpy.int32]:
     """Return the order in which training takes the rows in an epoch."""
 
 def first_not_finite(X: numpy.typing.NDArray[Any]) -> tuple[int, int] | None:

@@ -8,18 +8,52 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from bneuralt import _core
 from bneuralt._typing import Array
 
-__all__ = ["TABLE_DTYPES", "CheckedTable", "NotFiniteError", "as_table", "checked_table"]
+__all__ = [
+    "TABLE_DTYPES",
+    "CheckedTable",
+    "NotFiniteError",
+    "as_table",
+    "checked_table",
+    "is_large",
+    "new_table",
+]
 
 #: Tables of these types are read as they are, all others become float64.
 TABLE_DTYPES: tuple[type[np.generic], ...] = (np.float64, np.float32, np.uint8)
+
+#: Tables of more bytes than this are not copied in memory. It is a constant and not a share of the
+#: memory, so that a fit gives the same model on every machine, and wherever the table is.
+LARGEST_COPY = 2**30
+
+
+def is_large(n_bytes: int) -> bool:
+    """Return whether a table of so many bytes is too large to be copied in memory."""
+    return n_bytes > LARGEST_COPY
+
+
+def new_table(shape: tuple[int, int], dtype: DTypeLike) -> Array:
+    """Return a table to be filled: in memory or, if it is large, in a temporary file.
+
+    The file is deleted with the table.
+
+    Examples
+    --------
+    >>> new_table((3, 2), np.float32).shape
+    (3, 2)
+    """
+    if not is_large(shape[0] * shape[1] * np.dtype(dtype).itemsize):
+        return np.empty(shape, dtype=dtype)
+    with TemporaryFile() as file:
+        return np.memmap(file, dtype=dtype, mode="w+", shape=shape)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from bneuralt.paper.experiments.definitions import (
 def test_the_paper_has_110_experiments_of_which_107_run() -> None:
     assert len(set(ALL_EXPERIMENTS)) == len(ALL_EXPERIMENTS) == 110
     kinds = [parse_experiment(name).kind for name in ALL_EXPERIMENTS]
-    assert [kinds.count(k) for k in ("bneuralt", "mlp", "baseline", "quoted")] == [30, 72, 5, 3]
+    assert [kinds.count(k) for k in ("bneuralt", "mlp", "baseline", "evolved")] == [30, 72, 5, 3]
 
 
 def test_names_are_those_printed_in_tables_a2_and_a3(shared) -> None:

@@ -259,7 +259,6 @@ def test_settings_are_stored() -> None:
     [
         (("fair", "DT", "iris", 1), "'fair'"),
         (("paper", "XYZ", "iris", 1), "'XYZ'"),
-        (("paper", "MONT3", "iris", 1), "only be quoted"),
         (("paper", "DT", "mnist", 1), "'mnist'"),
         (("paper", "DT", "", 1), "none selected"),
         (("paper", "DT", "iris", 0), "runs=0"),
@@ -289,10 +288,16 @@ def test_error_messages_are_one_line(
     assert message in errors and errors.count("\n") == 1
 
 
-def test_quoted_experiments_are_skipped() -> None:
+def test_evolved_trees_are_run_with_a_small_budget() -> None:
+    pytest.importorskip("pymoo")
     with Store(":memory:") as store:
-        run("paper", "MONT3,NBC", "iris", 1, store=store, quiet=True)
-        assert store.finished() == {Key("paper", "NBC", "iris", 0)}
+        run("paper,honest", "evolved-quick", "iris,diabetese", 1, store=store, quiet=True)
+        found = {(key.experiment, key.dataset) for key in store.finished()}
+        sizes = [size for (size,) in store.execute("SELECT size FROM runs")]
+    # MONT has no regression in the paper
+    assert ("MONT3-q", "iris") in found and ("MONT3-q", "diabetese") not in found
+    assert {("HFNT-S-q", "diabetese"), ("HFNT-M-q", "iris")} <= found
+    assert all(2 <= size <= 200 for size in sizes)
 
 
 def test_the_quick_selection_needs_embedded_data_only(monkeypatch, tmp_path) -> None:

@@ -36,6 +36,7 @@ COMMANDS = (
     ("explain", "explain the predictions of a trained model by its columns"),
     ("compact", "remove weights from a trained model"),
     ("draw", "draw the tree of a trained model"),
+    ("export", "write a trained model as code for another language"),
     ("data", "list or download the data sets of the paper"),
     ("config", "show versions and the instruction set in use"),
 )

@@ -1,10 +1,18 @@
 """Scikit-learn estimators: single trees, forests, and their files."""
 
+from bneuralt.estimators.evolved import EvolvedTreeClassifier, EvolvedTreeRegressor
 from bneuralt.estimators.forest import BNeuralForestClassifier, BNeuralForestRegressor
+from bneuralt.estimators.genetic import (
+    HFNTClassifier,
+    HFNTRegressor,
+    MONTClassifier,
+    MONTRegressor,
+)
 from bneuralt.estimators.model_loading import load_model
 from bneuralt.estimators.monotonic import check_monotonic
 from bneuralt.estimators.parameters import PAPER_SETTINGS
 from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor
+from bneuralt.estimators.transformer import TableTransformer
 
 __all__ = [
     "PAPER_SETTINGS",
@@ -12,6 +20,13 @@ __all__ = [
     "BNeuralForestRegressor",
     "BNeuralTClassifier",
     "BNeuralTRegressor",
+    "EvolvedTreeClassifier",
+    "EvolvedTreeRegressor",
+    "HFNTClassifier",
+    "HFNTRegressor",
+    "MONTClassifier",
+    "MONTRegressor",
+    "TableTransformer",
     "check_monotonic",
     "load_model",
 ]

@@ -14,23 +14,22 @@ from typing import Any, Self
 import numpy as np
 from joblib import effective_n_jobs
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from bneuralt._sklearn import CallbackSupportMixin, check_monotonic_cst, fit_context
 from bneuralt._typing import Array, FloatArray
 from bneuralt.arrays import NotFiniteError
-from bneuralt.estimators.callbacks import TrainingData, reporting
+from bneuralt.estimators.callbacks import TrainingData, reporting, show_unused
+from bneuralt.estimators.display import PageDisplay
 from bneuralt.estimators.importance import mean_contributions
 from bneuralt.estimators.model_file import save_model
-from bneuralt.estimators.parameters import TreeParameters
 from bneuralt.estimators.rows import (
     Rows,
     blocks,
     canonical_rows,
-    check_inputs,
     encode,
+    filled,
     learn_table_encoder,
     read_features,
     read_training,
@@ -44,7 +43,7 @@ from bneuralt.tree.outputs import OutputOverflow
 __all__ = ["NeuralTreeEstimator"]
 
 
-class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
+class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
     """Reads the input of a fit, and leaves the rest to `_fit_rows`."""
 
     encoder_: TableEncoder | None
@@ -91,6 +90,8 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
         rows, calibration = self._set_aside(rows)
         with reporting(self, self._step(rows), data, callback) as report:
             self._fit_rows(rows, validation, report)
+        if self.verbose:
+            show_unused(self._unused_features())
         self._calibrate(calibration)
         self._learn_importances(rows)
         return self
@@ -125,16 +126,30 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
         return self.warm_start and self.__sklearn_is_fitted__()
 
     def _read_rows(
-        self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        reset: bool,
+        classes: Any = None,
+        in_parts: bool = False,
     ) -> Rows:
-        """Read training rows; with `reset`, their features and classes are those of the model."""
+        """Read training rows; with `reset`, their features and classes are those of the model.
+
+        With `in_parts`, more rows are to follow, by which gaps may be judged otherwise.
+        """
         X, y = read_training(self, X, y, reset)
         weight = read_weights(sample_weight, X)
         if reset:
-            self._learn_target(y[weight > 0], classes)
-            self.encoder_ = learn_table_encoder(self, X, weight)
+            self._learn_target(y if weight.all() else y[weight > 0], classes)
+        target = self._encode(y, weight)
+        if reset:
+            self.encoder_ = learn_table_encoder(self, X, weight, None if in_parts else target)
             self._feature_signs()
-        return self._weigh(canonical_rows(self._inputs(X), self._encode(y, weight), weight))
+        is_plain = self.encoder_ is None or self.encoder_.is_plain
+        if not (issparse(X) and is_plain and np.isfinite(X.data).all()):
+            X = self._inputs(X)
+        return self._weigh(canonical_rows(X, target, weight))
 
     def _inputs(self, table: Any) -> Array:
         """Return the inputs of the trees, without gaps."""
@@ -142,11 +157,7 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
 
     def _filled(self, X: Any) -> Array:
         """Return what `_read_features` returned, without gaps and as an array."""
-        if issparse(X):
-            X = encode(self, X)
-        if self.encoder_ is not None and self.encoder_.is_plain:
-            X = self.encoder_.encode(X)
-        return check_inputs(self, X)
+        return filled(self, X)
 
     def _feature_signs(self) -> Array | None:
         """Return the constraint of each feature, -1, 0 or 1; None if there are none."""
@@ -180,6 +191,19 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
         for i in np.flatnonzero(signs).tolist():
             inputs[self.encoder_.inputs_of(i)[0]] = signs[i]
         return inputs
+
+    @property
+    def _trees(self) -> list[NeuralTree]:
+        raise NotImplementedError
+
+    def _unused_features(self) -> list[str]:
+        """Return the names of the features that are on no leaf of any tree."""
+        encoder = self.encoder_
+        assert encoder is not None  # a fit has learnt it
+        n_leaves = np.sum([tree.input_counts for tree in self._trees], axis=0)
+        if encoder.groups is not None:
+            n_leaves = np.bincount(encoder.groups, n_leaves, minlength=len(encoder.features))
+        return [encoder.name(i) for i in np.flatnonzero(n_leaves == 0).tolist()]
 
     def _read_validation_rows(self, X_val: Any, y_val: Any) -> Rows | None:
         if X_val is None and y_val is None:
@@ -223,6 +247,14 @@ class NeuralTreeEstimator(CallbackSupportMixin, BaseEstimator, TreeParameters):
     def _n_threads(self) -> int:
         # the core uses one thread for each processor at most
         return min(effective_n_jobs(self.n_jobs), 2**31 - 1)
+
+    def _repr_svg_(self) -> str | None:
+        """Return the drawing of the (first) tree, which notebooks can show."""
+        if not self.__sklearn_is_fitted__():
+            return None
+        from bneuralt.drawing.display import tree_svg
+
+        return tree_svg(self, theme="auto")
 
     def save(self, path: str | PathLike[str], extra: dict[str, Any] | None = None) -> None:
         """Write the model to a JSON file; `bneuralt.load_model` reads it.

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-__all__ = ["ForestState", "Report", "Step", "TrainingData", "reporting"]
+__all__ = ["ForestState", "Report", "Step", "TrainingData", "reporting", "show_unused"]
 
 Attributes = Callable[[], dict[str, Any] | None]
 #: (state, score, function that returns the fitted attributes as of now) -> whether to stop
@@ -142,14 +142,36 @@ def _sklearn_callbacks(estimator: Any, step: Step, data: TrainingData) -> Iterat
     )
 
 
-def describe_epoch(state: Any, score: float, score_name: str, n_trees: int = 1) -> str:
-    """Return one line about the epoch that has just ended, of one of several trees."""
+def show_unused(features: list[str], stream: TextIO | None = None) -> None:
+    """Name the features that a model does not use, if there are any.
+
+    Examples
+    --------
+    >>> show_unused(["width", "depth"], sys.stdout)
+    2 features are not used: width, depth
+    """
+    if features:
+        n, out = len(features), sys.stderr if stream is None else stream
+        shown = ", ".join(features[:20]) + (f" and {n - 20} more" if n > 20 else "")
+        out.write(f"{n} feature{'s are' if n > 1 else ' is'} not used: {shown}\n")
+
+
+def describe_epoch(
+    state: Any, score: float, score_name: str, n_trees: int = 1, refits: bool = False
+) -> str:
+    """Return one line about the epoch that has just ended, of one of several trees.
+
+    With `refits`, a training without validation rows is the one on all rows, after all others.
+    """
     width = len(str(state.max_epochs))
+    has_validation = math.isfinite(state.val_loss)
+    is_refit = refits and not has_validation
+    n_trees = 1 if is_refit else n_trees
     n_done = state.job * state.max_epochs + state.epoch + 1
     left = state.seconds / n_done * max(0, n_trees * state.max_epochs - n_done)
-    has_validation = math.isfinite(state.val_loss)
     return "  ".join(
         [
+            *(["refit on all rows"] if is_refit else []),
             *([f"tree {state.job + 1}/{n_trees}"] if n_trees > 1 else []),
             f"epoch {state.epoch + 1:{width}d}/{state.max_epochs}",
             f"loss {state.train_loss:.4f}",

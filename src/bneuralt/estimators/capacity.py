@@ -23,9 +23,10 @@ BATCH_SIZES = ((0, 16), (1_000, 32), (50_000, 64))
 class Capacity:
     """How the size and the decay of a tree follow from the rows that it is trained on.
 
-    Trees have `fewest` weights for few rows, more for many classes, and `per_row` weights for each
-    row up to `most`. From `most_rows` on they get smaller again, so that a fit does not take longer
-    and longer. The decay falls with the rows, from `decay_rows` on.
+    Trees have `fewest` weights for few rows, `per_class` for each class if that is more, and
+    `per_row` weights for each row up to `most`; with more than `classes` classes, this limit is
+    higher in proportion. From `most_rows` on they get smaller again, so that a fit does not take
+    longer and longer. The decay falls with the rows, from `decay_rows` on.
     """
 
     fewest: int
@@ -36,6 +37,7 @@ class Capacity:
     decay: float
     decay_rows: int
     decay_power: float
+    classes: int | None = None
     small: tuple[int, int] | None = None  # (rows, weights): up to so many rows, not more weights
 
     def n_weights(self, n_rows: int, n_outputs: int) -> int:
@@ -46,8 +48,10 @@ class Capacity:
         >>> [SINGLE_TREE.n_weights(n, 2) for n in (100, 1_000, 3_000, 100_000)]
         [300, 400, 1200, 2000]
         """
-        wanted = max(self.fewest, 100 + self.per_class * n_outputs, self.per_row * n_rows)
+        wanted = max(self.fewest, self.per_class * n_outputs, self.per_row * n_rows)
         most = float(self.most)
+        if self.classes is not None:
+            most *= max(1.0, n_outputs / self.classes)
         if self.small is not None and n_rows <= self.small[0]:
             most = self.small[1]
         if n_rows > self.most_rows:
@@ -68,7 +72,7 @@ class Capacity:
 #: A tree that stands alone has to be small, and nothing averages out its errors.
 SINGLE_TREE = Capacity(
     fewest=300,
-    per_class=30,
+    per_class=100,
     per_row=0.4,
     most=2_000,
     most_rows=200_000,
@@ -81,13 +85,14 @@ SINGLE_TREE = Capacity(
 #: The trees of a forest may err in ways of their own.
 IN_FOREST = Capacity(
     fewest=400,
-    per_class=30,
+    per_class=100,
     per_row=0.8,
     most=4_000,
     most_rows=40_000,
     decay=0.15,
     decay_rows=300,
     decay_power=0.7,
+    classes=8,
 )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, log_expit, log_softmax, logit
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 
 from bneuralt._typing import Array, FloatArray
 from bneuralt.estimators.rows import Rows, class_weights
@@ -19,6 +19,18 @@ from bneuralt.tree import NeuralTree
 __all__ = ["ClassifierTask"]
 
 CLASSIFICATION_LOSSES = ("cross_entropy", "squared_error")
+
+
+def _refuse_other_than_labels(y: Array, name: str, advice: str) -> None:
+    """Refuse several columns that do not say which labels a row has."""
+    odd = ~np.isin(y, (0, 1))
+    if odd.any():
+        row, column = np.argwhere(odd)[0].tolist()
+        value = y[odd].tolist()[0]
+        raise ValueError(
+            f"{name} has {y.shape[1]} columns that are not all 0 and 1, but {value!r:.50} in row "
+            f"{row}, column {column}: {advice}"
+        )
 
 
 class ClassifierTask(ClassifierMixin):
@@ -44,13 +56,13 @@ class ClassifierTask(ClassifierMixin):
             self._learn_classes(y if classes is None else classes)
 
     def _learn_labels(self, y: Array, classes: Any) -> None:
-        if type_of_target(y, "y") != "multilabel-indicator":
-            name = type(self).__name__
-            raise ValueError(
-                f"y has {y.shape[1]} columns that are not all 0 and 1: for several columns of "
-                f"classes, use sklearn.multioutput.MultiOutputClassifier({name}()), which fits one "
-                "model for each column"
-            )
+        _refuse_other_than_labels(
+            y,
+            "y",
+            "for several columns of classes, use "
+            f"sklearn.multioutput.MultiOutputClassifier({type(self).__name__}()), which fits one "
+            "model for each column",
+        )
         self.classes_ = np.arange(y.shape[1])
         if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(
@@ -92,8 +104,7 @@ class ClassifierTask(ClassifierMixin):
                 raise ValueError(
                     f"{name} has {n_columns[0]} columns, the model was trained with {needed}"
                 )
-            if not np.isin(y, (0, 1)).all():
-                raise ValueError(f"{name} must be 0 or 1 in all its {n_columns[0]} columns")
+            _refuse_other_than_labels(y, name, "make it one of them")
             return np.ascontiguousarray(y, dtype=np.float64)
         index = np.searchsorted(self.classes_, y).clip(max=self.classes_.size - 1)
         unknown = (self.classes_[index] != y) & (weight > 0)

@@ -7,10 +7,12 @@ the number of threads nor the order in which trees get done changes anything.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import fields, replace
+from functools import partial
 from math import nan
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -30,6 +32,7 @@ from bneuralt.estimators.parameters import (
 from bneuralt.estimators.regression import RegressorTask
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor, SingleTree
+from bneuralt.estimators.spreading import active_backend, aligned, over_workers
 from bneuralt.tree import NeuralTree
 
 __all__ = ["BNeuralForestClassifier", "BNeuralForestRegressor"]
@@ -82,9 +85,7 @@ class Forest(NeuralTreeEstimator, ForestParameters):
         parameters = {name: getattr(self, name) for name in names}
         own = {"random_state": seed, "warm_start": False, "n_jobs": None, "verbose": 0}
         member = self._tree_type(**{**parameters, **own})
-        for name in LEARNT_FROM_INPUT:
-            if hasattr(self, name):
-                setattr(member, name, getattr(self, name))
+        _copy_learnt(self, member)
         return member
 
     def _train(
@@ -94,10 +95,61 @@ class Forest(NeuralTreeEstimator, ForestParameters):
         validation: Rows | None,
         report: Report | None,
     ) -> None:
-        """Train the members together; those that are done when training ends have their tree."""
+        """Train the members; those that are done when training ends have their tree."""
+        started, n_done = time.perf_counter(), 0
+
+        def report_tree() -> bool:
+            nonlocal n_done
+            assert report is not None
+            n_done += 1
+            state = ForestState(n_done, len(members), time.perf_counter() - started)
+            return report(state, nan, lambda: {"estimators_": _trained(members)})
+
+        told = report_tree if report else None
+        backend = active_backend(self.n_jobs) if len(members) > 1 else None
+        if backend is None:
+            self._train_here(members, rows, validation, told)
+        else:
+            self._train_over_workers(backend, members, rows, validation, told)
+
+    def _train_over_workers(
+        self,
+        backend: Any,
+        members: list[SingleTree],
+        rows: Rows,
+        validation: Rows | None,
+        report_tree: Callable[[], bool] | None,
+    ) -> None:
+        """Train each member on a worker of a joblib backend."""
+        forest = self._new_copy()
+        held_out: list[Array | None] = [None] * 3
+        if validation is not None:
+            held_out = [validation.table, validation.target, validation.weight]
+        arrays = [rows.table, rows.target, rows.weight, rows.index, *held_out]
+        train = partial(_train_member, forest, rows.times)
+        results = over_workers(backend, self.n_jobs, train, members, arrays)
+        with closing(results):
+            for i, trained in results:
+                members[i].__dict__.update(trained.__dict__)
+                if report_tree is not None and report_tree():
+                    break
+
+    def _new_copy(self) -> Self:
+        """Return a forest of the same parameters and features that has no trees."""
+        forest = type(self)(**{**self.get_params(deep=False), "n_jobs": 1, "verbose": 0})
+        _copy_learnt(self, forest)
+        return forest
+
+    def _train_here(
+        self,
+        members: list[SingleTree],
+        rows: Rows,
+        validation: Rows | None,
+        report_tree: Callable[[], bool] | None = None,
+    ) -> None:
+        """Train the members together in this process."""
         samples: list[Rows] = []
         fits: list[TreeFit] = []
-        started, n_done = time.perf_counter(), 0
 
         def planned() -> Iterator[TreeFit]:
             for member in members:
@@ -108,13 +160,10 @@ class Forest(NeuralTreeEstimator, ForestParameters):
                 fits.append(member._plan(samples[-1], validation))
                 yield fits[-1]
 
-        def report_tree(i: int) -> bool:
-            nonlocal n_done
-            assert report is not None
-            n_done += 1
+        def keep_and_report(i: int) -> bool:
+            assert report_tree is not None
             members[i]._keep(fits[i])
-            state = ForestState(n_done, len(members), time.perf_counter() - started)
-            return report(state, nan, lambda: {"estimators_": _trained(members)})
+            return report_tree()
 
         n_starts = len(members) * self.n_init
         try:
@@ -125,7 +174,7 @@ class Forest(NeuralTreeEstimator, ForestParameters):
                 self._n_threads(),
                 n_starts,
                 None,
-                report_tree if report else None,
+                keep_and_report if report_tree else None,
             )
         finally:
             trios = zip(members, fits, samples, strict=False)
@@ -199,7 +248,8 @@ class Forest(NeuralTreeEstimator, ForestParameters):
             assert times is not None
             unseen = np.flatnonzero(times == 0)
             if unseen.size:
-                total[unseen] += self._vote(member.tree_, rows.take(unseen).X)
+                votes = [self._vote(member.tree_, X) for X in rows.take(unseen).X_blocks()]
+                total[unseen] += np.concatenate(votes)
             n_votes[unseen] += 1
         judged = np.flatnonzero(n_votes)
         self.oob_score_ = nan
@@ -216,6 +266,23 @@ LEARNT_FROM_INPUT = (
     "multilabel_",
     "n_outputs_",
 )
+
+
+def _copy_learnt(source: Any, to: Any) -> None:
+    for name in LEARNT_FROM_INPUT:
+        if hasattr(source, name):
+            setattr(to, name, getattr(source, name))
+
+
+def _train_member(
+    forest: Forest, times: int, member: SingleTree, *arrays: Array | None
+) -> SingleTree:
+    """Train one member of a forest in the process of a worker."""
+    table, target, weight, index, *held_out = (aligned(array) for array in arrays)
+    assert table is not None and target is not None and weight is not None
+    validation = None if held_out[0] is None else Rows(*held_out)  # type: ignore[arg-type]
+    forest._train_here([member], Rows(table, target, weight, index, times), validation)
+    return member
 
 
 def _trained(members: list[SingleTree]) -> list[SingleTree]:

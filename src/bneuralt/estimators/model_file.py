@@ -14,6 +14,7 @@ from bneuralt import __version__
 from bneuralt._typing import Array
 from bneuralt.files import format_json, write_atomically
 from bneuralt.registry import Registered
+from bneuralt.tree import NeuralTree
 from bneuralt.tree.sampling import FeatureSampler
 
 __all__ = ["KINDS", "MODEL_FORMAT", "MODEL_VERSION", "save_model"]
@@ -26,6 +27,8 @@ KINDS = (
     "BNeuralTRegressor",
     "BNeuralForestClassifier",
     "BNeuralForestRegressor",
+    *("HFNTClassifier", "HFNTRegressor", "MONTClassifier", "MONTRegressor"),
+    *("EvolvedTreeClassifier", "EvolvedTreeRegressor"),
 )
 
 
@@ -57,7 +60,11 @@ def save_model(model: Any, path: str | PathLike[str], extra: dict[str, Any] | No
             "multilabel": bool(getattr(model, "multilabel_", False)),
         },
         "calibration": _calibration_to_dict(getattr(model, "calibration_", None)),
-        "trees": [_member_to_dict(member) for member in getattr(model, "estimators_", [model])],
+        "trees": [
+            _member_to_dict(member, tree)
+            for member in getattr(model, "estimators_", [model])
+            for tree in member._trees
+        ],
         "history": _history_to_dict(getattr(model, "history_", None)),
         "importances": None if model._importances is None else model._importances.tolist(),
         "extra": extra or {},
@@ -68,12 +75,12 @@ def save_model(model: Any, path: str | PathLike[str], extra: dict[str, Any] | No
 # -- parts of a model ---------------------------------------------------------------------
 
 
-def _member_to_dict(member: Any) -> dict[str, Any]:
+def _member_to_dict(member: Any, tree: NeuralTree) -> dict[str, Any]:
     return {
         "random_state": _to_plain(member.random_state),
         "n_iter": int(member.n_iter_),
         "best_epoch": None if member.best_epoch_ is None else int(member.best_epoch_),
-        "tree": member.tree_.to_dict(),
+        "tree": tree.to_dict(),
     }
 
 
@@ -88,9 +95,13 @@ def _history_to_dict(history: Any) -> dict[str, Any] | None:
     if history is None:
         return None
     return {
-        name: [float(f"{x:.6g}") if np.isfinite(x) else None for x in curve.tolist()]
-        for name, curve in history.items()
+        name: values.tolist() if values.dtype.kind == "i" else list(map(_six_digits, values))
+        for name, values in history.items()
     }
+
+
+def _six_digits(x: float) -> float | None:
+    return float(f"{x:.6g}") if np.isfinite(x) else None
 
 
 def _calibration_to_dict(calibration: Any) -> dict[str, Any] | None:

@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 
 from bneuralt._typing import Array
+from bneuralt.estimators.evolved import EvolvedTreeClassifier, EvolvedTreeRegressor
 from bneuralt.estimators.forest import BNeuralForestClassifier, BNeuralForestRegressor
+from bneuralt.estimators.genetic import (
+    HFNTClassifier,
+    HFNTRegressor,
+    MONTClassifier,
+    MONTRegressor,
+)
 from bneuralt.estimators.intervals import Calibration
 from bneuralt.estimators.model_file import KINDS, MODEL_FORMAT, MODEL_VERSION
 from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor
@@ -36,8 +43,16 @@ _CLASSES: dict[str, Any] = {
         BNeuralTRegressor,
         BNeuralForestClassifier,
         BNeuralForestRegressor,
+        HFNTClassifier,
+        HFNTRegressor,
+        MONTClassifier,
+        MONTRegressor,
+        EvolvedTreeClassifier,
+        EvolvedTreeRegressor,
     )
 }
+#: Models that can have several trees without being forests.
+_ENSEMBLES = ("HFNTClassifier", "HFNTRegressor")
 _MODEL_KEYS = (
     *("format", "version", "bneuralt", "kind", "settings"),
     *("n_features", "feature_names", "classes", "trees", "extra"),
@@ -51,6 +66,7 @@ _NEW_IN_3: dict[str, Any] = {
 #: Keys that files of version 3 may lack.
 _OPTIONAL = {"ranges": None, "history": None, "importances": None}
 _CURVES = ("train_loss", "train_score", "val_loss", "val_score", "learning_rate")
+_COUNTS = ("tried", "stayed")
 _MEMBER_NUMBERS = {"random_state": 2**32 - 1, "n_iter": 2**63 - 1, "best_epoch": 2**63 - 1}
 _MEMBER_KEYS = (*_MEMBER_NUMBERS, "tree")
 
@@ -105,7 +121,8 @@ def model_from_dict(data: Any) -> Any:
     _check_type(data, "extra", dict)
     _check_type(data, "trees", list)
     is_forest = data["kind"].startswith("BNeuralForest")
-    if not data["trees"] or (len(data["trees"]) > 1 and not is_forest):
+    may_be_many = is_forest or data["kind"] in _ENSEMBLES
+    if not data["trees"] or (len(data["trees"]) > 1 and not may_be_many):
         raise ModelFileError(f'"trees" has {len(data["trees"])} trees: too few or too many')
 
     model = _CLASSES[data["kind"]]()
@@ -113,8 +130,12 @@ def model_from_dict(data: Any) -> Any:
     _set_features(model, data)
     _set_targets(model, data)
     members = [model._new_member(None) if is_forest else model for _ in data["trees"]]
-    for i, (member, entry) in enumerate(zip(members, data["trees"], strict=True)):
+    trees = [
         _set_tree(member, entry, f'"trees"[{i}]')
+        for i, (member, entry) in enumerate(zip(members, data["trees"], strict=True))
+    ]
+    if data["kind"] in _ENSEMBLES:
+        model.trees_, model.tree_ = trees, trees[0]
     _check_settings(model, data)
     if data["calibration"] is not None:
         model.calibration_ = _calibration_from_dict(data, model._n_outputs())
@@ -145,7 +166,7 @@ def _set_targets(model: Any, data: dict[str, Any]) -> None:
 
 def _check_settings(model: Any, data: dict[str, Any]) -> None:
     """Check what goes together: the settings among themselves, and with the targets."""
-    if data["version"] >= 3 and "loss" not in data["settings"]:
+    if data["version"] >= 3 and "loss" in model.get_params() and "loss" not in data["settings"]:
         raise ModelFileError('"settings" lacks the key "loss", which predictions depend on')
     _checked_setting(model._loss)
     _checked_setting(model._feature_signs)
@@ -160,12 +181,19 @@ def _checked_setting(read: Callable[[], Any]) -> Any:
 
 def _history_from_dict(data: dict[str, Any]) -> dict[str, Array]:
     _check_type(data, "history", dict)
-    for name, curve in data["history"].items():
-        is_curve = name in _CURVES and isinstance(curve, list)
-        if not is_curve or any(type(x) not in (int, float, type(None)) for x in curve):
-            raise ModelFileError(f'"history" has no valid curve {name:.50}')
-    # NumPy reads null as NaN.
-    return {name: np.array(curve, np.float64) for name, curve in data["history"].items()}
+    history: dict[str, Array] = {}
+    for name, values in data["history"].items():
+        types = (int,) if name in _COUNTS else (int, float, type(None))
+        is_valid = name in (*_CURVES, *_COUNTS) and isinstance(values, list)
+        if is_valid and name in _COUNTS:
+            is_valid = len(values) == data["n_features"]
+        if not is_valid or any(type(x) not in types for x in values):
+            raise ModelFileError(f'"history" has no valid {name:.50}')
+        try:  # NumPy reads null as NaN
+            history[name] = np.array(values, np.int64 if name in _COUNTS else np.float64)
+        except OverflowError:
+            raise ModelFileError(f'"history" has too large a number in {name:.50}') from None
+    return history
 
 
 def _importances_from_list(data: dict[str, Any]) -> Array:
@@ -196,7 +224,7 @@ def _calibration_from_dict(data: dict[str, Any], n_outputs: int) -> Calibration:
     return Calibration(residuals, weight)
 
 
-def _set_tree(member: Any, entry: Any, where: str) -> None:
+def _set_tree(member: Any, entry: Any, where: str) -> NeuralTree:
     if not isinstance(entry, dict):
         raise ModelFileError(f"{where} must be an object, not {type(entry).__name__}")
     check_keys(entry, _MEMBER_KEYS, where)
@@ -217,6 +245,7 @@ def _set_tree(member: Any, entry: Any, where: str) -> None:
     member.random_state = entry["random_state"]
     member.n_iter_ = entry["n_iter"]
     member.best_epoch_ = entry["best_epoch"]
+    return tree
 
 
 def _n_inputs(model: Any) -> int:

@@ -34,6 +34,7 @@ __all__ = [
     "ForestClassifierParameters",
     "ForestRegressorParameters",
     "RegressorParameters",
+    "TreeParameters",
 ]
 
 RandomState = int | np.random.RandomState | None
@@ -416,7 +417,9 @@ PARAMETERS: dict[str, Parameter] = {
         "int or None",
         "Number of threads, -1 for all; None means 1.",
     ),
-    "verbose": Parameter(["verbose"], "int", "1 shows the progress of training."),
+    "verbose": Parameter(
+        ["verbose"], "int", "1 shows the progress of training, and which features are not used."
+    ),
     "n_estimators": Parameter([_whole(1)], "int", "Number of trees."),
     "max_samples": Parameter(
         [_whole(1), Interval(RealNotInt, 0, 1, closed="right"), None],
@@ -440,7 +443,8 @@ def declared(cls: T) -> T:
 
     Their description goes where the docstring of the class says `{parameters}`.
     """
-    names = [(field.name, field.default, PARAMETERS[field.name]) for field in fields(cls)]
+    known = {**PARAMETERS, **getattr(cls, "_own_parameters", {})}
+    names = [(field.name, field.default, known[field.name]) for field in fields(cls)]
     allowed = {name: parameter.allowed for name, _, parameter in names}
     cls._parameter_constraints = allowed  # type: ignore[attr-defined]
     if cls.__doc__:

@@ -26,6 +26,9 @@ __all__ = ["RegressorTask"]
 REGRESSION_LOSSES = ("squared_error", "absolute_error", "huber", "poisson", "quantile")
 MOST_QUANTILES = 64
 
+#: Large targets are gone through in blocks of so many rows.
+BLOCK_ROWS = 2**20
+
 
 class RegressorTask(RegressorMixin):
     """Targets are numbers, scaled while the tree is trained."""
@@ -137,8 +140,12 @@ class RegressorTask(RegressorMixin):
             cost = pinball(target, np.array(best), quantiles).mean(axis=1)
             return float(np.average(cost, weights=weight)) or 1.0
         mean = np.average(target, axis=0, weights=weight)
-        error = np.square(target - mean).reshape(len(target), -1).mean(axis=1)
-        return float(np.average(error, weights=weight)) or 1.0
+        error = 0.0
+        for start in range(0, len(target), BLOCK_ROWS):  # each of a million rows at most
+            block = slice(start, start + BLOCK_ROWS)
+            square = np.square(target[block] - mean).reshape(len(weight[block]), -1).mean(axis=1)
+            error += float(weight[block] @ square)
+        return error / float(weight.sum()) or 1.0
 
     # -- predictions ---------------------------------------------------------------------
 
@@ -216,7 +223,8 @@ class RegressorTask(RegressorMixin):
 
     def _calibrate(self, rows: Rows | None) -> None:
         if rows is not None:
-            self._set_calibration(self._values(rows.X), rows)
+            values = np.concatenate([self._values(X) for X in rows.X_blocks()])
+            self._set_calibration(values, rows)
 
     def _set_calibration(self, values: FloatArray, rows: Rows) -> None:
         residuals = (rows.y.reshape(len(rows), -1) - values) / self._spread(values)

@@ -3,7 +3,8 @@
 Before training, rows of weight 0 are dropped, identical rows are merged into one that carries
 their total weight, and all are sorted by a hash of their content. So a fit does not depend on
 the order of the rows, a row of weight 3 is exactly three equal rows, and copies of one row never
-stand on both sides of a validation split.
+stand on both sides of a validation split. This takes a copy of the table; one that is too large
+for that, such as one in a file (`np.memmap`), is used as it is, in blocks of neighbouring rows.
 """
 
 from __future__ import annotations
@@ -19,26 +20,29 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import is_regressor
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.validation import check_consistent_length, validate_data
+from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
-from bneuralt._sklearn import check_sample_weight, check_y
+from bneuralt._sklearn import check_sample_weight, check_y, with_names
 from bneuralt._typing import Array, FloatArray, IntArray
-from bneuralt.arrays import TABLE_DTYPES, checked_table
-from bneuralt.tables.columns import Frame, as_frame, is_frame
+from bneuralt.arrays import TABLE_DTYPES, checked_table, is_large, new_table
+from bneuralt.tables import frames
+from bneuralt.tables.columns import Frame, as_frame
 from bneuralt.tables.encoder import TableEncoder, learn_encoder
 from bneuralt.tables.features import NumberFeature
+from bneuralt.tables.frames import is_data_frame, known_frame, plain_table, select_columns
 
 __all__ = [
     "Rows",
     "TinyDataWarning",
     "blocks",
     "canonical_rows",
-    "check_inputs",
     "class_weights",
     "encode",
+    "filled",
     "hold_out",
     "learn_table_encoder",
     "read_features",
+    "read_table",
     "read_training",
     "read_weights",
     "refuse_not_finite",
@@ -56,6 +60,10 @@ MOST_ROWS_TO_COPY = 4096
 
 #: With fewer rows than this, holding some out for validation does more harm than good.
 FEWEST_ROWS_TO_SPLIT = 60
+
+
+#: Large tables are read in blocks of so many bytes; a window of 64 blocks is shuffled at a time.
+BLOCK_BYTES = 2**20
 
 
 class TinyDataWarning(UserWarning):
@@ -99,6 +107,22 @@ class Rows:
         """Features of each row."""
         return self.table if self.index is None else self.table.take(self.index, axis=0)
 
+    def X_blocks(self) -> Iterator[Array]:
+        """Yield the features of all rows in blocks, so that they are never copied all at once."""
+        if self.index is None:
+            yield self.table
+            return
+        n_rows = max(1, BLOCK_BYTES * len(self.table) // self.table.nbytes)
+        for start in range(0, len(self), n_rows):
+            yield self.table.take(self.index[start : start + n_rows], axis=0)
+
+    @property
+    def block_rows(self) -> int | None:
+        """Number of neighbours that training takes together, None if the table is small enough."""
+        if not is_large(self.table.nbytes):
+            return None
+        return max(1, BLOCK_BYTES * len(self.table) // self.table.nbytes)
+
     @cached_property
     def scalings(self) -> dict[Any, Any]:
         """Scalings learnt from these rows, by their settings: trees on the same rows share them."""
@@ -114,10 +138,13 @@ class Rows:
         index = positions if self.index is None else self.index[positions]
         return replace(self, weight=self.weight[positions], index=index.astype(np.int32))
 
+    def used(self) -> Rows:
+        """Return the rows without those of weight 0."""
+        return self if self.weight.all() else self.take(np.flatnonzero(self.weight))
+
     def weighed(self, factor: FloatArray) -> Rows:
         """Return the rows with their weights multiplied, less those that have weight 0 then."""
-        rows = replace(self, weight=self.weight * factor)
-        return rows if rows.weight.all() else rows.take(np.flatnonzero(rows.weight))
+        return replace(self, weight=self.weight * factor).used()
 
     @property
     def n_examples(self) -> int:
@@ -133,9 +160,10 @@ class Rows:
 
     def with_mean_weight_one(self) -> Rows:
         """Return the rows with their weights in the same proportions, and of mean 1."""
-        same = np.ptp(self.weight) == 0.0  # then rounding must not turn 1 into another number
-        weight = np.ones(len(self)) if same else self.weight / self.weight.mean()
-        return replace(self, weight=weight)
+        if np.ptp(self.weight) > 0.0:
+            return replace(self, weight=self.weight / self.weight.mean())
+        # Rounding must not turn 1 into another number, nor trees of a forest each have a copy.
+        return self if self.weight[0] == 1.0 else replace(self, weight=np.ones(len(self)))
 
 
 # -- reading what a user gives ------------------------------------------------------------
@@ -148,7 +176,7 @@ def read_features(estimator: Any, X: Any) -> Any:
     """
     if _is_readable(X, estimator):
         return X
-    table = _read_table(estimator, X, reset=False)
+    table = read_table(estimator, X, reset=False)
     return table if issparse(table) else encode(estimator, table)
 
 
@@ -172,15 +200,32 @@ def blocks(X: Any, n_rows: int = 4096) -> Iterator[Any]:
         yield X[start : start + n_rows]
 
 
-def dense(table: Any) -> Any:
-    """Return a table as it is, and a sparse matrix as an array, filled block by block."""
+def dense(table: Any, dtype: Any = None) -> Any:
+    """Return a table as it is, and a sparse matrix as an array, filled block by block.
+
+    By default the array is of the smallest type that holds the values exactly.
+    """
     if not issparse(table):
         return table
-    filled, start = np.empty(table.shape, dtype=table.dtype), 0
+    array, start = new_table(table.shape, dtype or _smallest_dtype(table.data)), 0
     for block in blocks(table):
-        filled[start : start + block.shape[0]] = block.toarray()
+        array[start : start + block.shape[0]] = block.toarray()
         start += block.shape[0]
-    return filled
+    return array
+
+
+def _dense_bytes(table: Any) -> int:
+    """Return the size of the array that a sparse matrix becomes."""
+    return (
+        int(np.prod(table.shape, dtype=np.int64)) * np.dtype(_smallest_dtype(table.data)).itemsize
+    )
+
+
+def _smallest_dtype(values: Array) -> type[np.generic]:
+    """Return the smallest type that a table may have and that holds these values exactly."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        fitting = (d for d in (np.uint8, np.float32) if np.array_equal(values.astype(d), values))
+        return next(fitting, np.float64)
 
 
 def names_of(estimator: Any) -> tuple[str, ...] | None:
@@ -203,16 +248,26 @@ def _is_readable(X: Any, estimator: Any) -> bool:
     )
 
 
-def _read_table(estimator: Any, X: Any, reset: bool) -> Any:
+def read_table(estimator: Any, X: Any, reset: bool) -> Any:
     """Return X as an array of numbers, as a sparse matrix, or as a `Frame`.
 
     With `reset`, the number and names of the columns are what the estimator expects from then on.
     """
-    if is_frame(X) and getattr(estimator, "finds_columns_", False) and not reset:
+    X = known_frame(X)
+    if getattr(estimator, "finds_columns_", False) and not reset:
         X = _select(estimator, X)
     frame = as_frame(X)
+    if frame is None and is_data_frame(X):
+        validate_data(
+            estimator, with_names(X, frames.names_of(X)), reset=reset, skip_check_array=True
+        )
+        return check_array(plain_table(X), estimator=estimator, input_name="X", **_TABLE)
     if frame is None:
-        return validate_data(estimator, X, reset=reset, accept_sparse="csr", **_TABLE)
+        table = validate_data(estimator, X, reset=reset, accept_sparse="csr", **_TABLE)
+        if issparse(table) and not table.has_canonical_format:
+            table = table.copy()
+            table.sum_duplicates()
+        return table
     if len(frame) == 0:
         raise ValueError("X has no rows: at least one is needed")
     if isinstance(X, Frame):
@@ -221,6 +276,8 @@ def _read_table(estimator: Any, X: Any, reset: bool) -> Any:
             estimator.feature_names_in_ = np.array(X.names, dtype=object)
     else:
         shown = X if hasattr(X, "shape") else np.empty(frame.shape)
+        if is_data_frame(X):
+            shown = with_names(X, frames.names_of(X))
         validate_data(estimator, shown, reset=reset, skip_check_array=True)
     return frame
 
@@ -228,12 +285,9 @@ def _read_table(estimator: Any, X: Any, reset: bool) -> Any:
 def _select(estimator: Any, X: Any) -> Any:
     """Return the columns that a model needs, in the order in which it needs them."""
     names = names_of(estimator)
-    if names is None:
+    if names is None or (not isinstance(X, Frame) and not is_data_frame(X)):
         return X
-    if isinstance(X, Frame):
-        found = X.names or []
-    else:
-        found = [str(name) for name in getattr(X, "column_names", getattr(X, "columns", ()))]
+    found = [str(name) for name in _column_names(X)]
     absent = [name for name in names if name not in found]
     if absent:
         shown = ", ".join(repr(name) for name in absent[:10])
@@ -244,9 +298,11 @@ def _select(estimator: Any, X: Any) -> Any:
     _refuse_duplicated(name for name in found if name in names)
     if isinstance(X, Frame):
         return X.select(names)
-    if hasattr(X, "iloc"):
-        return X.iloc[:, [found.index(name) for name in names]]
-    return X.select(list(names))
+    return select_columns(X, [found.index(name) for name in names])
+
+
+def _column_names(X: Any) -> list[Any]:
+    return list(X.names or ()) if isinstance(X, Frame) else frames.names_of(X)
 
 
 def read_training(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, Array]:
@@ -254,11 +310,12 @@ def read_training(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, Arr
 
     With `reset`, their number and names are what the estimator expects from then on.
     """
-    _refuse_duplicated(getattr(X, "columns", ()) if not isinstance(X, Frame) else X.names or ())
+    X = known_frame(X)
+    _refuse_duplicated(_column_names(X))
     numeric = is_regressor(estimator)
     if y is None:  # scikit-learn says what is missing
         validate_data(estimator, X, y, reset=False, skip_check_array=True)
-    table = _read_table(estimator, X, reset)
+    table = read_table(estimator, X, reset)
     try:
         target = check_y(y, _has_several_columns(y), y_numeric=numeric, estimator=estimator)
         if numeric and target.dtype.kind in "US":
@@ -277,11 +334,17 @@ def read_training(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, Arr
     return table, target
 
 
-def learn_table_encoder(estimator: Any, table: Any, weight: FloatArray) -> TableEncoder:
-    """Return how the columns of the training rows become inputs of trees."""
+def learn_table_encoder(
+    estimator: Any, table: Any, weight: FloatArray, target: Array | None = None
+) -> TableEncoder:
+    """Return how the columns of the training rows become inputs of trees; see `learn_encoder`."""
     try:
         return learn_encoder(
-            dense(table), weight, estimator.categorical_features, names_of(estimator)
+            table.tocsc() if issparse(table) else table,
+            weight,
+            estimator.categorical_features,
+            names_of(estimator),
+            target,
         )
     except MemoryError:
         raise MemoryError(
@@ -289,9 +352,13 @@ def learn_table_encoder(estimator: Any, table: Any, weight: FloatArray) -> Table
         ) from None
 
 
-def check_inputs(estimator: Any, table: Array) -> Array:
-    """Return a table of finite numbers, or raise an error."""
-    return checked_table(table, refuse=partial(refuse_not_finite, estimator)).X
+def filled(estimator: Any, inputs: Any) -> Array:
+    """Return what `read_features` returned as an array of finite numbers, or raise an error."""
+    if issparse(inputs):
+        inputs = encode(estimator, inputs)
+    if estimator.encoder_ is not None and estimator.encoder_.is_plain:
+        inputs = estimator.encoder_.encode(inputs)
+    return checked_table(inputs, refuse=partial(refuse_not_finite, estimator)).X
 
 
 def read_weights(sample_weight: Any, X: Array) -> Array:
@@ -388,8 +455,13 @@ def _refuse_duplicated(names: Iterable[Any]) -> None:
 # -- the same rows, however they came -----------------------------------------------------
 
 
-def canonical_rows(X: Array, y: Array, weight: Array) -> Rows:
+def canonical_rows(X: Any, y: Array, weight: Array) -> Rows:
     """Drop rows of weight 0, merge identical rows, and sort by a hash of the content.
+
+    X is an array, or a sparse matrix, which becomes one in the order of the result.
+
+    A large table (`bneuralt.arrays.is_large`) stays as it is: identical rows are not merged, and
+    the order of the rows matters.
 
     Examples
     --------
@@ -398,23 +470,46 @@ def canonical_rows(X: Array, y: Array, weight: Array) -> Rows:
     >>> sorted(zip(rows.X[:, 0].tolist(), rows.weight.tolist()))
     [(1.0, 2.0), (2.0, 1.0)]
     """
-    used = np.flatnonzero(weight > 0)
-    if used.size < weight.size:
-        X, y, weight = X.take(used, axis=0), y[used], weight[used]
-    identity = _hash_rows(X, y)
+    if issparse(X) and is_large(_dense_bytes(X)):
+        X = dense(X)
+    if not issparse(X) and is_large(X.nbytes):
+        if np.ptp(weight) == 0.0:  # one number instead of one for each row
+            weight = np.broadcast_to(weight[0], weight.shape)
+        return Rows(X, y, weight).used()
+    if not weight.all():
+        used = np.flatnonzero(weight)
+        X, y, weight = _take(X, used), y[used], weight[used]
+    identity = _hash_sparse_rows(X, y) if issparse(X) else _hash_rows(X, y)
     order = np.argsort(identity, kind="stable")
     is_copy = identity[order[1:]] == identity[order[:-1]]
     if is_copy.any():
         later, earlier = order[1:][is_copy], order[:-1][is_copy]
-        if not (np.all(y[later] == y[earlier]) and np.all(X[later] == X[earlier])):
-            identity = _rank_by_content(X, y)  # different rows with the same hash
+        if not (np.all(y[later] == y[earlier]) and _are_equal(X[later], X[earlier])):
+            identity = _rank_by_content(dense(X), y)  # different rows with the same hash
         order = np.lexsort((weight, identity))  # by weight too, so that sums round the same
         is_copy = identity[order[1:]] == identity[order[:-1]]
     first = np.flatnonzero(np.append(True, ~is_copy))
     index, total = order[first], np.add.reduceat(weight[order], first)
     # Keep the number of updates proportional to the original number of rows.
     times = int(min(total.mean() + 0.5, MOST_ROWS_TO_COPY / total.size))
-    return Rows(X.take(index, axis=0), y[index], total, times=max(1, times))
+    return Rows(dense(_take(X, index)), y[index], total, times=max(1, times))
+
+
+def _take(X: Any, index: IntArray) -> Any:
+    return X[index] if issparse(X) else X.take(index, axis=0)  # faster than indexing
+
+
+def _are_equal(X: Any, Z: Any) -> bool:
+    """Return whether two tables of one shape have the same values."""
+    return (X != Z).nnz == 0 if issparse(X) else bool(np.all(X == Z))
+
+
+def _hash_sparse_rows(X: Any, y: Array) -> Array:
+    """Return the hash of each row, as of the array that the matrix would be."""
+    dtype, n_rows = _smallest_dtype(X.data), 4096
+    parts = zip(blocks(X, n_rows), range(0, X.shape[0], n_rows), strict=True)
+    hashes = [_hash_rows(dense(part, dtype), y[at : at + n_rows]) for part, at in parts]
+    return np.concatenate(hashes)
 
 
 def _hash_rows(X: Array, y: Array) -> Array:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from bneuralt._typing import FloatArray
+from bneuralt._typing import FloatArray, IntArray
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.activations import activation_code
 
-__all__ = ["Scaling", "fold", "learn_scaling"]
+__all__ = ["Scaling", "fold", "learn_scaling", "with_linear_root"]
 
 #: A folded float32 tree would compute the small difference of two large numbers if an offset is
 #: further from 0 than this many units of scale: up to here it costs no more than 2 digits of 7.
@@ -43,6 +44,7 @@ def learn_scaling(
     weight: FloatArray,
     constant: float = 0.0,
     name: str | None = None,
+    rows: IntArray | None = None,
 ) -> Scaling | None:
     """Learn how to scale each column.
 
@@ -57,6 +59,8 @@ def learn_scaling(
         The factor of columns that do not vary. With 0 they have no influence from then on.
     name : str, optional
         What messages call the values; by default column so and so of X.
+    rows : array of positions, optional
+        Learn from these rows of X only, to which `weight` belongs.
 
     Examples
     --------
@@ -65,7 +69,7 @@ def learn_scaling(
     """
     if kind is None:
         return None
-    low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+    low, high = _extremes(X, rows)
     with np.errstate(over="ignore"):
         span = high - low
     if not np.isfinite(span).all():
@@ -79,20 +83,33 @@ def learn_scaling(
     span = np.where(varies, span, 1.0)
     offset, deviation = low, span
     if kind == "standard":
-        mean, variance = _moments(X, weight, low, span)
+        mean, variance = _moments(X, rows, weight, low, span)
         offset, deviation = low + mean * span, np.sqrt(variance) * span
     return Scaling(offset, np.where(varies, 1.0 / deviation, constant))
 
 
+def _blocks(X: FloatArray, rows: IntArray | None) -> Iterator[tuple[slice, FloatArray]]:
+    """Yield blocks of rows, so that there never is a float64 copy of the whole table."""
+    n_rows = max(1, 100_000 // X.shape[1])
+    for start in range(0, len(X) if rows is None else len(rows), n_rows):
+        block = slice(start, start + n_rows)
+        yield block, X[block] if rows is None else X.take(rows[block], axis=0)
+
+
+def _extremes(X: FloatArray, rows: IntArray | None) -> tuple[FloatArray, FloatArray]:
+    """Return the lowest and the highest value of each column."""
+    ends = [(part.min(axis=0), part.max(axis=0)) for _, part in _blocks(X, rows)]
+    low, high = (np.array(each, dtype=np.float64) for each in zip(*ends, strict=True))
+    return low.min(axis=0), high.max(axis=0)
+
+
 def _moments(
-    X: FloatArray, weight: FloatArray, low: FloatArray, span: FloatArray
+    X: FloatArray, rows: IntArray | None, weight: FloatArray, low: FloatArray, span: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return mean and variance of `(X - low) / span`, which cannot overflow or cancel badly."""
     total, total_square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    n_rows = max(1, 100_000 // X.shape[1])  # never a float64 copy of the whole table
-    for start in range(0, len(X), n_rows):
-        block = slice(start, start + n_rows)
-        unit = (X[block] - low) / span
+    for block, part in _blocks(X, rows):
+        unit = (part - low) / span
         total += weight[block] @ unit
         total_square += weight[block] @ np.square(unit)
     mean = total / weight.sum()
@@ -119,7 +136,7 @@ def fold(tree: NeuralTree, inputs: Scaling | None, target: Scaling | None) -> Ne
         folded = folded.with_input_scaling(*inputs)
     if target is not None:
         if folded.output_activation != "linear":
-            folded = _with_linear_root(folded)
+            folded = with_linear_root(folded)
         varies = target.factor != 0.0
         factor = np.where(varies, 1.0 / np.where(varies, target.factor, 1.0), 0.0)
         folded = folded.with_output_scaling(target.offset, factor)
@@ -135,7 +152,7 @@ def _is_float32(values: FloatArray) -> bool:
         return bool(np.all(values.astype(np.float32) == values))
 
 
-def _with_linear_root(tree: NeuralTree) -> NeuralTree:
+def with_linear_root(tree: NeuralTree) -> NeuralTree:
     """Put a linear root above each output of a tree, which becomes its only child."""
     k = tree.n_outputs
     return NeuralTree(

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bneuralt._sklearn import fit_context
-from bneuralt._typing import Array, FloatArray
+from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.estimators.base import NeuralTreeEstimator
 from bneuralt.estimators.callbacks import Report, Step, describe_epoch
 from bneuralt.estimators.capacity import SINGLE_TREE, Capacity, batch_size, n_epochs
@@ -28,10 +28,11 @@ from bneuralt.estimators.parameters import (
     PAPER_SETTINGS,
     ClassifierParameters,
     RegressorParameters,
+    TreeParameters,
     declared,
 )
 from bneuralt.estimators.regression import RegressorTask
-from bneuralt.estimators.rows import Rows, hold_out
+from bneuralt.estimators.rows import FEWEST_ROWS_TO_SPLIT, Rows, hold_out
 from bneuralt.estimators.scaling import fold, learn_scaling
 from bneuralt.training import EpochState, OptimizerState, TrainingSettings
 from bneuralt.training.losses import check_loss
@@ -45,13 +46,13 @@ __all__ = ["PAPER_SETTINGS", "BNeuralTClassifier", "BNeuralTRegressor"]
 LEAVES_PER_OUTPUT = 10
 
 
-class SingleTree(NeuralTreeEstimator):
+class SingleTree(NeuralTreeEstimator, TreeParameters):
     """Draws a tree, trains it, and folds the scaling into it."""
 
     tree_: NeuralTree
     n_iter_: int
     best_epoch_: int | None
-    history_: dict[str, FloatArray]
+    history_: dict[str, Array]
     _trained_tree: NeuralTree  # as it came out of training: for scaled features
     _optimizer_state: OptimizerState | None
     _node_signs: Array | None = None  # of the trained tree, where effects are constrained
@@ -71,8 +72,11 @@ class SingleTree(NeuralTreeEstimator):
 
     def _step(self, rows: Rows) -> Step:
         n_trees = 1 if self._is_warm_start() else self.n_init
-        n_epochs = self._n_epochs(rows) * (n_trees + (self.early_stopping == "refit"))
-        describe = partial(describe_epoch, score_name=self._score_name, n_trees=n_trees)
+        refits = self.early_stopping == "refit" and len(rows) >= FEWEST_ROWS_TO_SPLIT
+        n_epochs = self._n_epochs(rows) * (n_trees + refits)
+        describe = partial(
+            describe_epoch, score_name=self._score_name, n_trees=n_trees, refits=refits
+        )
         return Step("epoch", n_epochs, describe)
 
     def _fit_rows(self, rows: Rows, validation: Rows | None, report: Report | None) -> None:
@@ -213,6 +217,16 @@ class SingleTree(NeuralTreeEstimator):
                 self.history_[f"{kind}_loss"] = result.history[f"{kind}_loss"]
                 self.history_[f"{kind}_score"] = 1.0 - result.history[f"{kind}_error"] / unit
         self.history_["learning_rate"] = result.history["learning_rate"]
+        if fit.settings.leaf_moves:
+            start, end = fit.starts[fit.best].leaf_input, result.tree.leaf_input
+            self.history_["tried"] = self._leaves_per_feature(result.moves[:, 3])
+            self.history_["stayed"] = self._leaves_per_feature(end[end != start])
+
+    def _leaves_per_feature(self, inputs: IntArray) -> IntArray:
+        """Return how many of these leaves each feature has, from the input of each leaf."""
+        groups = None if self.encoder_ is None else self.encoder_.groups
+        features = inputs if groups is None else groups[inputs]
+        return np.bincount(features, minlength=self.n_features_in_)
 
     def _n_epochs(self, rows: Rows) -> int:
         """Return `max_epochs`; by default, few rows are gone over more often."""
@@ -236,6 +250,7 @@ class SingleTree(NeuralTreeEstimator):
             moving_share=self.moving_share,
             clip_norm=self.clip_norm,
             batch_size=self._batch_size(rows),
+            block_rows=rows.block_rows,
             max_epochs=self._n_epochs(rows),
             select=self.select or ("epoch" if self.early_stopping else None),
             monitor=self.monitor,
@@ -293,7 +308,7 @@ class SingleTree(NeuralTreeEstimator):
     def _learn_scaling(self, rows: Rows, constant: float = 0.0) -> None:
         key = self.scale, self.output_activation, constant
         if key not in rows.scalings:
-            inputs = learn_scaling(self.scale, rows.X, rows.weight, constant)
+            inputs = learn_scaling(self.scale, rows.table, rows.weight, constant, rows=rows.index)
             rows.scalings[key] = inputs, self._learn_target_scaling(rows, constant)
         self._input_scaling, self._target_scaling = rows.scalings[key]
 
@@ -361,7 +376,7 @@ class SingleTree(NeuralTreeEstimator):
                 "not see one: use fit, or conformal=None"
             )
         is_first = not self.__sklearn_is_fitted__()
-        rows = self._read_rows(X, y, sample_weight, is_first, classes)
+        rows = self._read_rows(X, y, sample_weight, is_first, classes, in_parts=True)
         seed, n_before, earlier, state = self._draw_seed(), 0, {}, None
         if is_first:
             # What does not vary among the first rows may do so among later ones.
@@ -418,7 +433,8 @@ class BNeuralTClassifier(ClassifierTask, SingleTree, ClassifierParameters):
     history_ : dict of arrays
         For each epoch: `train_loss`, `train_score` (accuracy), `learning_rate` and, where there
         were validation rows, `val_loss` and `val_score`. Training figures are means over the
-        updates of the epoch.
+        updates of the epoch. For each feature, if leaves move: `tried`, how often a leaf was moved
+        to it, and `stayed`, how many leaves still have the feature that they were moved to.
     best_epoch_ : int or None
         The epoch, counted from 0, whose weights were selected on validation rows.
 
@@ -511,7 +527,9 @@ class BNeuralTRegressor(RegressorTask, SingleTree, RegressorParameters):
     history_ : dict of arrays
         For each epoch: `train_loss` (of the scaled target), `train_score` (r2), `learning_rate`
         and, where there were validation rows, `val_loss` and `val_score`. Training figures are
-        means over the updates of the epoch.
+        means over the updates of the epoch. For each feature, if leaves move: `tried`, how often a
+        leaf was moved to it, and `stayed`, how many leaves still have the feature that they were
+        moved to.
     best_epoch_ : int or None
         The epoch, counted from 0, whose weights were selected on validation rows.
 

@@ -14,7 +14,8 @@ from bneuralt.explaining.attribution import Attribution, attribute
 from bneuralt.explaining.explanation import Explanation
 from bneuralt.explaining.models import check_model, feature_names_of, features_of_inputs, trees_of
 from bneuralt.explaining.raw_cells import raw_cells
-from bneuralt.tables.columns import Frame, as_frame, is_frame
+from bneuralt.tables.columns import Frame, as_frame
+from bneuralt.tables.frames import is_data_frame
 from bneuralt.tables.means import input_means
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.contributions import METHODS
@@ -140,7 +141,7 @@ def _baselines(model: Any, baseline: Any, inputs: Array) -> FloatArray:
         return _mean_row(model, inputs)[np.newaxis]
     n_features = _n_features(model)
     rows = baseline
-    if not is_frame(baseline):
+    if not is_data_frame(baseline):
         array = np.asarray(baseline)
         if array.ndim not in (1, 2) or array.shape[-1] != n_features or array.shape[0] == 0:
             raise ValueError(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
+from collections.abc import Mapping
 from contextlib import suppress
 from os import PathLike
+from typing import Any
 
-__all__ = ["write_atomically"]
+__all__ = ["write_atomically", "write_together"]
 
 
 def write_atomically(path: str | PathLike[str], content: str | bytes) -> None:
@@ -45,11 +48,42 @@ def write_atomically(path: str | PathLike[str], content: str | bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         if os.path.exists(temporary):
             os.remove(temporary)
+        if isinstance(error, OSError) and error.errno is not None:
+            # The name that the user knows, instead of that of the temporary file.
+            raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
         raise
     _sync_folder(os.path.dirname(target))
+
+
+def write_together(files: Mapping[Any, str | bytes]) -> None:
+    """Write several files, all of them or, if one of them cannot be written, none.
+
+    Parameters
+    ----------
+    files : dict
+        From path to content.
+    """
+    waiting: dict[str, str] = {}
+    try:
+        for path, content in files.items():
+            if os.path.isdir(path):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+            temporary = f"{os.path.realpath(path)}.{os.urandom(6).hex()}.tmp"
+            waiting[temporary] = os.path.realpath(path)
+            try:
+                write_atomically(temporary, content)
+            except OSError as error:  # of which users know the name of the file
+                raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
+        for temporary, target in waiting.items():
+            os.replace(temporary, target)
+    except BaseException:
+        for temporary in waiting:
+            with suppress(OSError):
+                os.remove(temporary)
+        raise
 
 
 def _mode(path: str | PathLike[str]) -> int | None:

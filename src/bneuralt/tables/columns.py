@@ -1,7 +1,7 @@
 """Columns of any table as numbers, texts or dates.
 
-Data frames are read through the methods that their columns have, so that pandas, polars and Arrow
-need not be installed. What the values mean for a model is decided in `encoder`.
+`frames` knows the data frames of several packages. What the values mean for a model is decided in
+`encoder`.
 """
 
 from __future__ import annotations
@@ -17,13 +17,23 @@ from typing import Any
 import numpy as np
 
 from bneuralt._typing import Array, FloatArray, IntArray
+from bneuralt.arrays import is_large
+from bneuralt.tables.frames import (
+    as_array,
+    as_list,
+    columns_of,
+    has_categories,
+    is_arrow,
+    is_data_frame,
+    is_plain,
+    names_of,
+)
 from bneuralt.tables.numbers import read_numbers
 
 __all__ = [
     "Column",
     "Frame",
     "as_frame",
-    "is_frame",
     "label_of",
     "parse_dates",
     "stands_for_missing",
@@ -69,7 +79,7 @@ class Column:
             return self.values < 0
         return np.isnat(self.values) if self.kind == "date" else np.isnan(self.values)
 
-    def take(self, rows: IntArray) -> Column:
+    def take(self, rows: IntArray | slice) -> Column:
         """Return some rows of the column."""
         return Column(self.kind, self.values[rows], self.texts, self.is_category)
 
@@ -94,12 +104,12 @@ class Frame:
 
     Attributes
     ----------
-    columns : list of Column
+    columns : sequence of Column
     names : list of str or None
         Their names.
     """
 
-    columns: list[Column]
+    columns: Sequence[Column]
     names: list[str] | None = None
 
     def __len__(self) -> int:
@@ -110,7 +120,12 @@ class Frame:
         """Number of rows and columns."""
         return len(self), len(self.columns)
 
-    def take(self, rows: IntArray) -> Frame:
+    @property
+    def dtype(self) -> type[np.floating[Any]]:
+        """Type of the numbers that trees read."""
+        return np.float64
+
+    def take(self, rows: IntArray | slice) -> Frame:
         """Return some rows of the table."""
         return Frame([column.take(rows) for column in self.columns], self.names)
 
@@ -136,12 +151,7 @@ def label_of(value: Any) -> str:
     return str(value)
 
 
-# -- data frames --------------------------------------------------------------------------
-
-
-def is_frame(X: Any) -> bool:
-    """Return whether X is a table of named columns: of pandas, polars or Arrow, or a `Frame`."""
-    return isinstance(X, Frame) or _columns_of(X) is not None
+# -- tables -------------------------------------------------------------------------------
 
 
 def as_frame(X: Any) -> Frame | None:
@@ -162,10 +172,12 @@ def as_frame(X: Any) -> Frame | None:
     """
     if isinstance(X, Frame):
         return X
-    found = _columns_of(X)
-    if found is not None:
-        names, columns = found
-        if columns and all(_is_plain(column) for column in columns):
+    if is_data_frame(X):
+        names, columns = names_of(X), columns_of(X)
+        all_plain = bool(columns) and all(is_plain(column) for column in columns)
+        if is_arrow(X) and (not all_plain or is_large(8 * X.num_rows * len(columns))):
+            return ArrowFrame.of(X)
+        if all_plain:
             return None
         whole = [_read(column, name) for column, name in zip(columns, names, strict=True)]
         return Frame(whole, [str(name) for name in names])
@@ -178,41 +190,71 @@ def as_frame(X: Any) -> Frame | None:
     return Frame([_read_array(X[:, j], f"column {j}") for j in range(X.shape[1])])
 
 
-def _columns_of(X: Any) -> tuple[list[Any], list[Any]] | None:
-    """Return names and columns of a data frame."""
-    if hasattr(X, "iloc") and getattr(X, "ndim", 0) == 2:  # pandas
-        return list(X.columns), [X.iloc[:, j] for j in range(X.shape[1])]
-    if hasattr(X, "get_columns") and hasattr(X, "columns"):  # polars
-        return list(X.columns), list(X.get_columns())
-    if hasattr(X, "column_names") and hasattr(X, "column"):  # Arrow
-        names = list(X.column_names)
-        return names, [X.column(j) for j in range(len(names))]
-    return None
+class _ArrowColumns(Sequence[Column]):
+    """The columns of an Arrow table, each read when it is asked for."""
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+
+    def __len__(self) -> int:
+        return len(self.table.column_names)
+
+    def __getitem__(self, j: Any) -> Any:
+        if isinstance(j, slice):
+            return [self[i] for i in range(*j.indices(len(self)))]
+        return _read(self.table.column(j), self.table.column_names[j])
 
 
-def _is_plain(column: Any) -> bool:
-    dtype = getattr(column, "dtype", None)
-    return isinstance(dtype, np.dtype) and dtype.kind in "fiuc"
+class ArrowFrame(Frame):
+    """An Arrow table, which may be a file larger than memory: nothing is read before it is used."""
+
+    @classmethod
+    def of(cls, table: Any) -> ArrowFrame:
+        """Return an Arrow table as a `Frame`."""
+        return cls(_ArrowColumns(table), [str(name) for name in table.column_names])
+
+    @property
+    def _table(self) -> Any:
+        assert isinstance(self.columns, _ArrowColumns)
+        return self.columns.table
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    @property
+    def dtype(self) -> type[np.floating[Any]]:
+        """Type of the numbers that trees read."""
+        kinds = {str(kind) for kind in self._table.schema.types}
+        return np.float32 if kinds <= {"float", "halffloat"} else np.float64
+
+    def take(self, rows: IntArray | slice) -> Frame:
+        """Return some rows of the table."""
+        if isinstance(rows, slice):
+            start, stop, _ = rows.indices(len(self))
+            return ArrowFrame.of(self._table.slice(start, stop - start))
+        return ArrowFrame.of(self._table.take(rows))
 
 
 def _read(column: Any, name: Any) -> Column:
     """Read a column of a data frame."""
     dtype: Any = getattr(column, "dtype", None)
     place = f"column {str(name)!r}"
-    if isinstance(dtype, np.dtype):
-        return _read_array(column.to_numpy(), place)
+    values = as_array(column)
+    if values is not None:
+        return _read_array(values, place)
     if hasattr(column, "cat") and hasattr(dtype, "categories") and hasattr(column.cat, "codes"):
         texts = tuple(label_of(value) for value in dtype.categories)
         return _of_texts(column.cat.codes.to_numpy(), texts, is_category=True)
     if getattr(dtype, "kind", "") in "fiub" and hasattr(dtype, "na_value"):  # pandas, nullable
         return Column("number", column.to_numpy(dtype=np.float64, na_value=np.nan))
-    if hasattr(dtype, "is_numeric") and dtype.is_numeric():  # polars
-        values = column.to_numpy()
-        if values.dtype.kind in "fiu":
-            return Column("number", values.astype(np.float64))
-    to_list = getattr(column, "to_list", None) or column.to_pylist
-    is_category = "ategor" in str(dtype) or "Enum" in str(dtype)
-    return _read_objects(to_list(), place, is_category)
+    if str(getattr(column, "type", "")) in ("string", "large_string"):
+        # Different texts are few: they become Python objects, and not the texts of all rows.
+        chunks = column.dictionary_encode().chunks  # which all have the same dictionary
+        codes = [chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in chunks]
+        texts = chunks[-1].dictionary.to_pylist() if chunks else []
+        empty = np.empty(0, dtype=np.int32)
+        return _of_texts(np.concatenate([*codes, empty]), [label_of(text) for text in texts])
+    return _read_objects(as_list(column), place, has_categories(column))
 
 
 def _read_array(values: Array, place: str) -> Column:

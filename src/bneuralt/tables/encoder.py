@@ -14,8 +14,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from bneuralt._typing import Array, FloatArray, IntArray
+from bneuralt.arrays import is_large, new_table
 from bneuralt.tables.columns import Column, Frame, parse_dates
 from bneuralt.tables.features import (
     CategoryFeature,
@@ -23,7 +25,7 @@ from bneuralt.tables.features import (
     DateFeature,
     Feature,
     NumberFeature,
-    rounded_means,
+    means_and_ranges,
 )
 from bneuralt.tables.ranges import Range, column_range, number_range
 
@@ -35,6 +37,9 @@ __all__ = [
     "categorical_mask",
     "learn_encoder",
 ]
+
+#: Large tables are encoded in blocks of so many bytes.
+BLOCK_BYTES = 2**26
 
 
 class UnseenValuesWarning(UserWarning):
@@ -124,32 +129,45 @@ class TableEncoder:
         UnseenValuesWarning, MissingValuesWarning
             Some values become the mean of the training rows, since training had none of the kind.
         """
-        dtype: type[np.floating[Any]] = np.float64
-        if isinstance(X, Frame):
-            columns = X.columns
-        elif self.is_plain and not _may_have_gaps(X):
+        if not isinstance(X, Frame) and self.is_plain and not _may_have_gaps(X):
             return X
-        else:
-            columns = [_number_column(X, j) for j in range(X.shape[1])]
-            dtype = np.float32 if X.dtype == np.float32 else np.float64
-        encoded = np.empty((len(X), self.n_inputs), dtype=dtype)
-        surprises: list[tuple[str, int, int, str]] = []
+        dtype = np.float32 if X.dtype == np.float32 else np.float64
+        encoded = new_table((len(X), self.n_inputs), dtype)
+        surprises: dict[tuple[str, int], tuple[int, str]] = {}
+        n_rows = max(1, len(X))
+        if is_large(encoded.nbytes):  # then only a part of it is in memory
+            n_rows = max(1, BLOCK_BYTES * len(X) // encoded.nbytes)
+        for start in range(0, len(X), n_rows):
+            rows = slice(start, start + n_rows)
+            self._encode_block(X, rows, encoded[rows], surprises)
+        self._warn([(what, i, n, text) for (what, i), (n, text) in surprises.items()])
+        return encoded
+
+    def _encode_block(
+        self,
+        X: Array | Frame,
+        rows: slice,
+        encoded: Array,
+        surprises: dict[tuple[str, int], tuple[int, str]],
+    ) -> None:
+        """Write the inputs of some rows, and count what training could not prepare for."""
+        part = X.take(rows) if isinstance(X, Frame) else X[rows]
         at = 0
-        for i, (feature, column) in enumerate(zip(self.features, columns, strict=True)):
+        for i, feature in enumerate(self.features):
+            column = part.columns[i] if isinstance(part, Frame) else _number_column(part, i)
             out = encoded[:, at : at + feature.n_columns]
             at += feature.n_columns
+
+            def report(what: str, n: int, text: str, i: int = i) -> None:
+                before, example = surprises.get((what, i), (0, text))
+                surprises[what, i] = before + n, example
+
             try:
                 if column.kind == "number":
-                    _refuse_infinite(column.values)
-                feature.encode(
-                    column,
-                    out,
-                    lambda what, n, text, i=i: surprises.append((what, i, n, text)),  # type: ignore[misc]
-                )
+                    _refuse_infinite(column.values, rows.start)
+                feature.encode(column, out, report)
             except ColumnError as error:
                 raise ValueError(f"{self._place(i)} {error}") from None
-        self._warn(surprises)
-        return encoded
 
     def _place(self, i: int) -> str:
         return f"column {i} of X" if self.names is None else f"column {self.names[i]!r} of X"
@@ -223,7 +241,14 @@ def _listed(parts: list[str], total: int) -> str:
 
 
 def _number_column(X: Array, j: int) -> Column:
-    return Column("number", X[:, j].astype(np.float64))
+    return Column("number", _dense_columns(X, j, j + 1)[:, 0])
+
+
+def _dense_columns(X: Any, start: int, stop: int) -> FloatArray:
+    """Return columns of an array or of a sparse matrix."""
+    block = X[:, start:stop]
+    columns: FloatArray = (block.toarray() if issparse(block) else block).astype(np.float64)
+    return columns
 
 
 def _may_have_gaps(X: Array) -> bool:
@@ -231,9 +256,9 @@ def _may_have_gaps(X: Array) -> bool:
         return bool(np.isnan(X.sum(dtype=np.float64)))
 
 
-def _refuse_infinite(values: Array) -> None:
+def _refuse_infinite(values: Array, first_row: int) -> None:
     if np.isinf(values).any():
-        row = int(np.argmax(np.isinf(values)))
+        row = first_row + int(np.argmax(np.isinf(values)))
         raise ColumnError(
             f"has infinity in row {row}: numbers must be finite; correct it, or make it NaN, which "
             "stands for a missing value"
@@ -294,13 +319,14 @@ def learn_encoder(
     weight: FloatArray | None = None,
     categorical_features: Any = "from_dtype",
     names: Sequence[str] | None = None,
+    target: Array | None = None,
 ) -> TableEncoder:
     """Decide how the columns of a table become the inputs of trees.
 
     Parameters
     ----------
-    X : array of numbers or Frame
-        The training rows.
+    X : array of numbers, sparse matrix or Frame
+        The training rows. A sparse matrix is read a few columns at a time; CSC is the form for it.
     weight : array of shape (n_rows,), optional
         How much each row counts; rows of weight 0 are ignored.
     categorical_features : "from_dtype", None, or a list of names, indices or bools
@@ -308,6 +334,10 @@ def learn_encoder(
         None they are errors.
     names : sequence of str, optional
         Names of the columns.
+    target : array of shape (n_rows,) or (n_rows, n_columns), optional
+        Class numbers (if integers) or values to learn. Numbers and dates that are missing without a
+        relation to it are treated as the mean; without a target, every column with gaps gets an
+        input that says where they are.
 
     Examples
     --------
@@ -319,7 +349,7 @@ def learn_encoder(
     array([[1. , 0. , 1. , 0. , 0. ],
            [1.8, 1. , 0. , 1. , 0. ]])
     """
-    weight = np.ones(len(X)) if weight is None else weight
+    weight = np.ones(X.shape[0]) if weight is None else weight
     listed = categorical_mask(categorical_features, X.shape[1], names)
     features: list[Feature] = []
     ranges: list[Range | None] = []
@@ -335,7 +365,7 @@ def learn_encoder(
             if listed[j] or (column.is_category and isinstance(categorical_features, str)):
                 features.append(CategoryFeature.learn(column, weight))
             else:
-                features.append(_learn_feature(column, weight, place, categorical_features))
+                features.append(_learn_feature(column, weight, target, place, categorical_features))
             ranges.append(column_range(column, features[-1], weight))
             if column.is_missing[weight > 0].all():
                 empty.append(j)
@@ -360,17 +390,19 @@ def learn_encoder(
     return encoder
 
 
-def _learn_feature(column: Column, weight: FloatArray, place: str, wanted: Any) -> Feature:
+def _learn_feature(
+    column: Column, weight: FloatArray, target: Array | None, place: str, wanted: Any
+) -> Feature:
     if column.kind == "date":
-        return DateFeature.learn(column, weight)
+        return DateFeature.learn(column, weight, target)
     if column.kind == "number":
-        return NumberFeature.learn(column, weight)
+        return NumberFeature.learn(column, weight, target)
     if not column.texts:
-        return NumberFeature(0.0, True)
+        return NumberFeature(0.0, ignores_gaps=True)
     found = parse_dates(column.texts)
     if found is not None:
         dates = np.append(found[0], np.datetime64("NaT"))[column.values]
-        return DateFeature.learn(Column("date", dates), weight, found[1])
+        return DateFeature.learn(Column("date", dates), weight, target, found[1])
     if wanted is None:
         raise ValueError(
             f"{place} has text, such as {column.texts[0]!r:.50}, and categorical_features=None "
@@ -379,12 +411,10 @@ def _learn_feature(column: Column, weight: FloatArray, place: str, wanted: Any) 
     return CategoryFeature.learn(column, weight)
 
 
-def _mean_low_high(X: Array, weight: FloatArray) -> Iterator[tuple[float, float, float]]:
-    """Yield mean, minimum and maximum of each column, computed in blocks of columns."""
-    width = max(1, 1_000_000 // max(1, len(X)))
-    used = weight > 0
+def _mean_low_high(X: Any, weight: FloatArray) -> Iterator[tuple[float, float, float]]:
+    """Yield mean, minimum and maximum of each column, of a sparse matrix in blocks of columns."""
+    width = max(1, 1_000_000 // max(1, X.shape[0])) if issparse(X) else X.shape[1]
     for start in range(0, X.shape[1], width):
-        block = X[:, start : start + width].astype(np.float64)[used]
-        low, high = block.min(axis=0), block.max(axis=0)
-        means = rounded_means(block, weight[used], low, high)
-        yield from zip(means.tolist(), low.tolist(), high.tolist(), strict=True)
+        block = _dense_columns(X, start, start + width) if issparse(X) else X
+        found = means_and_ranges(block, weight)
+        yield from zip(*(values.tolist() for values in found), strict=True)

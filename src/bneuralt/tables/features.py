@@ -8,7 +8,7 @@ becomes the mean of the training rows: after scaling that is 0, so the value has
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from bneuralt._typing import Array, FloatArray
 from bneuralt.tables.columns import Column, parse_dates, stands_for_missing
+from bneuralt.tables.gaps import gaps_tell
 from bneuralt.tables.numbers import read_numbers
 
 __all__ = ["MOST_CATEGORIES", "CategoryFeature", "DateFeature", "Feature", "NumberFeature"]
@@ -40,27 +41,31 @@ class ColumnError(ValueError):
 
 @dataclass(frozen=True)
 class NumberFeature:
-    """A column of numbers; with gaps in training, a second input says what is missing.
+    """A column of numbers; if gaps say something, a second input says what is missing.
 
     Attributes
     ----------
     mean : float or None
         Mean of the training rows, which stands for missing values; None if it is not known.
     has_gaps : bool
-        Whether values were missing in training.
+        Whether values were missing in training, and an input says where.
+    ignores_gaps : bool
+        Whether values were missing in training, without a relation to the target.
     """
 
     kind: ClassVar[str] = "number"
     mean: float | None
     has_gaps: bool = False
+    ignores_gaps: bool = False
 
     @classmethod
-    def learn(cls, column: Column, weight: FloatArray) -> NumberFeature:
+    def learn(
+        cls, column: Column, weight: FloatArray, target: Array | None = None
+    ) -> NumberFeature:
         """Describe a column of training rows."""
-        gaps = column.is_missing
-        known = ~gaps & (weight > 0)
+        known = ~column.is_missing & (weight > 0)
         mean = rounded_mean(column.values[known], weight[known])
-        return cls(mean, bool(np.any(gaps & (weight > 0))))
+        return cls(mean, *_learn_gaps(column.is_missing, weight, target))
 
     @property
     def n_columns(self) -> int:
@@ -87,7 +92,7 @@ class NumberFeature:
         out[:, 0] = values
         if n_gaps and self.mean is None:
             raise ColumnError(f"has {n_gaps} missing values, and its mean in training is not known")
-        if n_gaps and not self.has_gaps:
+        if n_gaps and not self.has_gaps and not self.ignores_gaps:
             report("missing", n_gaps, "")
         if n_gaps:
             out[gaps, 0] = self.mean
@@ -96,50 +101,71 @@ class NumberFeature:
 
     def to_plain(self) -> Any:
         """Return the description as JSON has it: the mean alone if there were no gaps."""
-        return {"kind": self.kind, "mean": self.mean} if self.has_gaps else self.mean
+        if not self.has_gaps and not self.ignores_gaps:
+            return self.mean
+        return {"kind": self.kind, "mean": self.mean, **_ignored(self.ignores_gaps)}
 
     @classmethod
     def from_plain(cls, data: Any) -> NumberFeature:
         """Read what `to_plain` returned."""
         if isinstance(data, dict):
+            ignores_gaps = _ignores_gaps(data)
             _check_keys(data, "kind", "mean")
-            return cls(_number(data["mean"], "mean"), True)
+            return cls(_number(data["mean"], "mean"), not ignores_gaps, ignores_gaps)
         return cls(None if data is None else _number(data, "mean"))
 
 
+def _learn_gaps(gaps: Array, weight: FloatArray, target: Array | None) -> tuple[bool, bool]:
+    """Return whether there are gaps that get an input, and whether there are some that do not."""
+    used = weight > 0
+    if not np.any(gaps & used):
+        return False, False
+    tell = target is None or gaps_tell(gaps[used], target[used], weight[used])
+    return tell, not tell
+
+
 def rounded_mean(values: FloatArray, weight: FloatArray) -> float:
-    """Return the mean of one column; see `rounded_means`."""
+    """Return the mean of one column; see `means_and_ranges`."""
     if values.size == 0 or np.isinf(values).any():
         return 0.0
-    low, high = values.min(keepdims=True), values.max(keepdims=True)
-    return float(rounded_means(values[:, np.newaxis], weight, low, high)[0])
+    return float(means_and_ranges(values[:, np.newaxis], weight)[0][0])
 
 
-def rounded_means(
-    X: FloatArray, weight: FloatArray, low: FloatArray, high: FloatArray
-) -> FloatArray:
-    """Return the mean of each column, rounded to a millionth of its spread.
+def means_and_ranges(X: Array, weight: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the mean of each column, rounded to a millionth of its spread, minimum and maximum.
 
-    So it does not depend on the order of the rows, by which sums differ in their last digits.
-    `low` and `high` are the smallest and largest value of each column.
+    So the mean does not depend on the order of the rows, by which sums differ in their last digits.
+    Rows of weight 0 are ignored. X is gone through in blocks of rows, as it may be large.
 
     Examples
     --------
-    >>> X = np.array([[0.1], [0.2], [0.3]])
-    >>> rounded_means(X, np.ones(3), X.min(axis=0), X.max(axis=0))
-    array([0.2])
+    >>> means_and_ranges(np.array([[0.1], [0.2], [0.3]]), np.ones(3))
+    (array([0.2]), array([0.1]), array([0.3]))
     """
+
+    def blocks() -> Iterator[tuple[FloatArray, FloatArray]]:
+        n_rows = max(1, 100_000 // X.shape[1])
+        for start in range(0, len(X), n_rows):
+            part, own = X[start : start + n_rows], weight[start : start + n_rows]
+            part, own = (part, own) if own.all() else (part[own > 0], own[own > 0])
+            if own.size:
+                yield part.astype(np.float64), own
+
+    low, high = np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)
+    for part, _ in blocks():
+        low, high = np.minimum(low, part.min(axis=0)), np.maximum(high, part.max(axis=0))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         span = high - low
         usable = np.isfinite(span) & (span > 0)
         unit = np.where(usable, span, 1.0)
-        mean = low + unit * (weight @ ((X - low) / unit)) / weight.sum()
+        total = sum((own @ ((part - low) / unit) for part, own in blocks()), np.zeros(low.size))
+        mean = low + unit * total / weight.sum()
         step = 10.0 ** np.maximum(np.floor(np.log10(unit)) - 6, -300)
         # Dividing by a power of ten rounds better than multiplying by a negative power.
         fine = np.round(mean / step) / np.round(1 / step)
         rounded = np.where(step >= 1, np.round(mean / step) * step, fine)
     means: FloatArray = np.where(usable, np.where(np.isfinite(rounded), rounded, mean), low)
-    return means
+    return means, low, high
 
 
 @dataclass(frozen=True)
@@ -296,9 +322,11 @@ class DateFeature:
     means : tuple of float
         Their means.
     has_gaps : bool
-        Whether values were missing in training.
+        Whether values were missing in training, and an input says where.
     day_first : bool
         Whether texts such as 1/2/2024 have the day before the month.
+    ignores_gaps : bool
+        Whether values were missing in training, without a relation to the target.
     """
 
     kind: ClassVar[str] = "date"
@@ -306,16 +334,23 @@ class DateFeature:
     means: tuple[float, ...]
     has_gaps: bool = False
     day_first: bool = False
+    ignores_gaps: bool = False
 
     @classmethod
-    def learn(cls, column: Column, weight: FloatArray, day_first: bool = False) -> DateFeature:
+    def learn(
+        cls,
+        column: Column,
+        weight: FloatArray,
+        target: Array | None = None,
+        day_first: bool = False,
+    ) -> DateFeature:
         """Describe a column of training rows."""
-        gaps = column.is_missing
-        known = ~gaps & (weight > 0)
+        known = ~column.is_missing & (weight > 0)
         values = {name: part(column.values[known]) for name, part in _PARTS.items()}
         parts = tuple(name for name, v in values.items() if v.size and v.min() < v.max())
         means = tuple(rounded_mean(values[name].astype(float), weight[known]) for name in parts)
-        return cls(parts, means, bool(np.any(gaps & (weight > 0))), day_first)
+        has_gaps, ignores_gaps = _learn_gaps(column.is_missing, weight, target)
+        return cls(parts, means, has_gaps, day_first, ignores_gaps)
 
     @property
     def n_columns(self) -> int:
@@ -332,7 +367,7 @@ class DateFeature:
         column = self._as_dates(column)
         gaps = column.is_missing
         n_gaps = int(np.count_nonzero(gaps))
-        if n_gaps and not self.has_gaps:
+        if n_gaps and not self.has_gaps and not self.ignores_gaps:
             report("missing", n_gaps, "")
         for i, (part, mean) in enumerate(zip(self.parts, self.means, strict=True)):
             out[:, i] = np.where(gaps, mean, _PARTS[part](column.values))
@@ -364,11 +399,13 @@ class DateFeature:
             "means": list(self.means),
             "has_gaps": self.has_gaps,
             "day_first": self.day_first,
+            **_ignored(self.ignores_gaps),
         }
 
     @classmethod
     def from_plain(cls, data: Any) -> DateFeature:
         """Read what `to_plain` returned."""
+        ignores_gaps = _ignores_gaps(data)
         _check_keys(data, "kind", "parts", "means", "has_gaps", "day_first")
         parts = _texts(data["parts"], "parts")
         if not set(parts) <= _PARTS.keys() or len(set(parts)) < len(parts):
@@ -378,7 +415,7 @@ class DateFeature:
         if type(data["has_gaps"]) is not bool or type(data["day_first"]) is not bool:
             raise ValueError('"has_gaps" or "day_first" is not true or false')
         means = tuple(_number(mean, "means") for mean in data["means"])
-        return cls(parts, means, data["has_gaps"], data["day_first"])
+        return cls(parts, means, data["has_gaps"], data["day_first"], ignores_gaps)
 
 
 Feature = NumberFeature | CategoryFeature | DateFeature
@@ -388,8 +425,20 @@ Feature = NumberFeature | CategoryFeature | DateFeature
 
 
 def _check_keys(data: dict[str, Any], *expected: str) -> None:
-    if data.keys() != set(expected):
+    if data.keys() - {"ignores_gaps"} != set(expected):
         raise ValueError(f"its keys must be {', '.join(expected)}")
+
+
+def _ignored(ignores_gaps: bool) -> dict[str, bool]:
+    """Return the entry of a description that is there only if it is true."""
+    return {"ignores_gaps": True} if ignores_gaps else {}
+
+
+def _ignores_gaps(data: dict[str, Any]) -> bool:
+    ignores_gaps = data.get("ignores_gaps", False)
+    if type(ignores_gaps) is not bool:
+        raise ValueError('"ignores_gaps" is not true or false')
+    return ignores_gaps
 
 
 def _number(value: Any, key: str) -> float:

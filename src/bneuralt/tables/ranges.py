@@ -80,10 +80,15 @@ def _range(i: int, entry: Any, kind: str) -> Range | None:
         return None
     if isinstance(entry, list) and len(entry) == 2:
         low, high = entry
-        if kind == "number" and all(type(end) in (int, float) for end in entry):
-            found = number_range(float(low), float(high))
-            if found is not None and low <= high:
-                return found
+        if kind == "number" and all(_is_finite(end) for end in entry) and low <= high:
+            return float(low), float(high)
         if kind == "date" and all(type(end) is str for end in entry) and parse_dates(entry):
             return low, high
     raise ValueError(f"the entry of column {i}, a {kind}, is {entry!r:.50}")
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return type(value) in (int, float) and math.isfinite(value)
+    except OverflowError:  # of an integer with hundreds of digits
+        return False

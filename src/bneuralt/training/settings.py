@@ -35,6 +35,10 @@ class TrainingSettings:
         Gradients longer than this are shortened to it.
     batch_size : int or None
         Rows per update: 1 is the paper's online training, None takes all rows.
+    block_rows : int or None
+        Take blocks of so many neighbouring rows together: the blocks are shuffled, and then the
+        rows of 64 blocks at a time, so that a table in a file need not fit into memory. None
+        shuffles all rows.
     max_epochs : int
     select : {None, "epoch", "update"}
         Return the weights that did best on the validation rows, scored after every epoch
@@ -72,6 +76,7 @@ class TrainingSettings:
     repeat_first_row: bool = False
     leaf_moves: int = 0
     moving_share: float = 0.3
+    block_rows: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "loss", get_loss(self.loss))
@@ -84,6 +89,7 @@ class TrainingSettings:
         if self.clip_norm is not None:
             self._check_number("clip_norm", "above 0", lambda x: x > 0)
         self._check_count("batch_size", 1, 2**62, optional=True)
+        self._check_count("block_rows", 1, 2**31 - 1, optional=True)
         self._check_count("max_epochs", 0, 2**31 - 1)
         self._check_count("patience", 1, 2**31 - 1, optional=True)
         object.__setattr__(self, "repeat_first_row", bool(self.repeat_first_row))
@@ -132,6 +138,7 @@ class TrainingSettings:
                 "weight_decay": self.weight_decay,
                 "clip_norm": self.clip_norm or 0.0,
                 "batch_size": self.batch_size or 0,
+                "block_rows": self.block_rows or 0,
                 "max_epochs": self.max_epochs,
                 "select": self.select or "never",
                 "monitor": self.monitor,

@@ -356,15 +356,21 @@ def gradient(
     return _core.gradient(tree.core, data.core, data.weight, loss.name, loss.numbers, n_threads)
 
 
-def epoch_order(seed: int, epoch: int, n_rows: int) -> IntArray:
+def epoch_order(seed: int, epoch: int, n_rows: int, block_rows: int | None = None) -> IntArray:
     """Return the order in which `train` takes the rows in an epoch.
+
+    Parameters
+    ----------
+    seed, epoch, n_rows : int
+    block_rows : int or None
+        See `TrainingSettings`.
 
     Examples
     --------
     >>> sorted(epoch_order(seed=0, epoch=3, n_rows=4).tolist())
     [0, 1, 2, 3]
     """
-    return _core.epoch_order(seed, epoch, n_rows)
+    return _core.epoch_order(seed, epoch, n_rows, block_rows or 0)
 
 
 # -- what users give, as the core takes it ------------------------------------------------

@@ -1,27 +1,26 @@
-"""Draw the tree of a trained model, in text or as a picture."""
+"""Draw the tree of a trained model: in text, as a picture, or as an interactive page."""
 
 from __future__ import annotations
 
 import argparse
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-from bneuralt.cli.errors import CommandError
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from bneuralt.tree import NeuralTree
+from bneuralt.cli.errors import BAD_DATA, CommandError
+from bneuralt.cli.table_options import add_table_arguments, read_table
 
 PICTURES = (".svg", ".png", ".pdf")
+PAGE = ".html"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     parser.add_argument("model", metavar="MODEL.json", help="a file written by bneuralt train")
     parser.add_argument(
-        "--out", metavar="FILE", help=f"write a picture; the name must end in {', '.join(PICTURES)}"
+        "--out",
+        metavar="FILE",
+        help=f"write a picture ({', '.join(PICTURES)}) or an interactive page ({PAGE})",
     )
     parser.add_argument(
         "--tree", type=int, default=1, metavar="N", help="which tree of a forest (default 1)"
@@ -29,6 +28,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-lines", type=int, metavar="N", help="omit the deepest levels to fit into N lines"
     )
+    picture = parser.add_argument_group("pictures")
+    picture.add_argument(
+        "--layout",
+        choices=["auto", "layered", "radial"],
+        default="auto",
+        help="from left to right, or around a centre (default: by size)",
+    )
+    picture.add_argument("--dark", action="store_true", help="draw on dark ground")
+    picture.add_argument(
+        "--all", action="store_true", help="draw all leaves of a large tree, none summarised"
+    )
+    picture.add_argument(
+        "--example",
+        metavar="DATA.csv",
+        help="a table: its row --row at every node, or all its rows on the page",
+    )
+    picture.add_argument(
+        "--row", type=int, default=1, metavar="N", help="which row of --example (default 1)"
+    )
+    add_table_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -40,12 +59,12 @@ def run(args: argparse.Namespace) -> None:
     trees = trees_of(model)
     if not 1 <= args.tree <= len(trees):
         raise CommandError(f"--tree {args.tree}: must be a number from 1 to {len(trees)}.")
-    tree = trees[args.tree - 1]
     if args.out:
-        _write_picture(tree, args)
+        is_page = Path(args.out).suffix.lower() == PAGE
+        (_write_page if is_page else _write_picture)(model, args)
         return
     drawing = draw_tree(
-        tree,
+        trees[args.tree - 1],
         feature_names=feature_names(model),
         output_names=getattr(model, "classes_", None),
         max_lines=args.max_lines,
@@ -53,30 +72,68 @@ def run(args: argparse.Namespace) -> None:
     print(drawing)
 
 
-def _write_picture(tree: NeuralTree, args: argparse.Namespace) -> None:
+def _write_picture(model: Any, args: argparse.Namespace) -> None:
     from bneuralt.cli.outputs import check_output
-    from bneuralt.drawing.pictures import plot_tree
+    from bneuralt.drawing import TreeDisplay, tree_svg
     from bneuralt.files import write_atomically
 
     ending = Path(args.out).suffix.lower()
     if ending not in PICTURES:
-        raise CommandError(f"--out {args.out}: the name must end in one of {', '.join(PICTURES)}.")
-    check_output(args.out, inputs=(args.model,))
-    figure = _new_figure()
-    plot_tree(tree, figure.subplots())
-    picture = io.BytesIO()
-    figure.savefig(picture, format=ending[1:])
-    write_atomically(args.out, picture.getvalue())
+        endings = ", ".join((*PICTURES, PAGE))
+        raise CommandError(f"--out {args.out}: the name must end in one of {endings}.")
+    inputs = (args.model, args.example) if args.example else (args.model,)
+    check_output(args.out, inputs=inputs)
+    options: dict[str, Any] = {
+        "tree": args.tree - 1,
+        "layout": args.layout,
+        "theme": "dark" if args.dark else "light",
+        "max_leaves": None if args.all else "auto",
+        "example": _example(model, args) if args.example else None,
+    }
+    content: str | bytes
+    if ending == ".svg":
+        content = tree_svg(model, **options)
+    else:
+        picture = io.BytesIO()
+        try:
+            display = TreeDisplay.from_estimator(model, **options)
+        except ModuleNotFoundError:
+            raise CommandError(
+                f'--out {args.out}: {ending} files need matplotlib: run pip install "bneuralt[plot]'
+                '", or write an .svg file.'
+            ) from None
+        display.figure_.savefig(picture, format=ending[1:], dpi=192)
+        content = picture.getvalue()
+    write_atomically(args.out, content)
     print(f"Drawing written to {args.out}.")
 
 
-def _new_figure() -> Figure:
-    """Return an empty figure without a window."""
-    try:
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError:
+def _write_page(model: Any, args: argparse.Namespace) -> None:
+    from bneuralt.cli.outputs import check_output
+    from bneuralt.cli.trained_models import stored_encoding
+    from bneuralt.files import write_atomically
+
+    check_output(args.out, inputs=(args.model, args.example) if args.example else (args.model,))
+    examples = None
+    if args.example:
+        encoding = stored_encoding(model, args.model)
+        table = read_table(args.example, args, expect=encoding.column_names)
+        examples = encoding.frame(table, decimal=args.decimal)
+    page = model.to_html(examples=examples, title=Path(args.model).stem)
+    write_atomically(args.out, page)
+    print(f"Page written to {args.out}; open it in a browser.")
+
+
+def _example(model: Any, args: argparse.Namespace) -> Any:
+    """Return the row that is shown, as the model reads it."""
+    import numpy as np
+
+    from bneuralt.cli.trained_models import stored_encoding
+
+    encoding = stored_encoding(model, args.model)
+    table = read_table(args.example, args, expect=encoding.column_names)
+    if not 1 <= args.row <= table.n_rows:
         raise CommandError(
-            'pictures need matplotlib: run pip install "bneuralt[plot]", or omit --out to draw the '
-            "tree in text."
-        ) from None
-    return Figure(figsize=(8, 8), layout="constrained")
+            f"--row {args.row}: {args.example} has rows 1 to {table.n_rows}.", BAD_DATA
+        )
+    return encoding.frame(table, decimal=args.decimal).take(np.array([args.row - 1]))

@@ -29,8 +29,8 @@ LABELS = {
     "LIN": "logistic or ridge regression (addition)",
 }
 
-#: Algorithms without a regressor.
-CLASSIFICATION_ONLY = frozenset({"NBC"})
+#: Algorithms without a regressor, or without one in the paper.
+CLASSIFICATION_ONLY = frozenset({"NBC", "MONT3", "MONT3-q"})
 
 
 def make_estimator(name: str, task: str, seed: int) -> Any:

@@ -36,9 +36,9 @@ __all__ = [
     "OPTIMIZERS",
     "BNeuralTExperiment",
     "BaselineExperiment",
+    "EvolvedExperiment",
     "Experiment",
     "MLPExperiment",
-    "QuotedExperiment",
     "parse_experiment",
     "select_experiments",
 ]
@@ -199,10 +199,44 @@ class BaselineExperiment(_NamedAlgorithm):
     kind: ClassVar[str] = "baseline"
 
 
-class QuotedExperiment(_NamedAlgorithm):
-    """An algorithm that cannot be run here: reports quote the paper's results for it."""
+@dataclass(frozen=True)
+class EvolvedExperiment(_NamedAlgorithm):
+    """HFNT with one objective (S) or several (M), or MONT; with the budgets of Table A1.
 
-    kind: ClassVar[str] = "quoted"
+    The names with ``-q`` are the same with a small budget.
+
+    Examples
+    --------
+    >>> parse_experiment("HFNT-M").objectives
+    ('error', 'size', 'diversity')
+    """
+
+    kind: ClassVar[str] = "evolved"
+    population_size: int = 50
+    n_generations: int = 500
+    tuning_size: int = 100
+    n_tuning: int = 1000
+    max_depth: int = 10
+    max_children: int = 5
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether the budget is a small one."""
+        return self.n_generations < 500
+
+    @property
+    def name(self) -> str:
+        """The name in the paper's tables."""
+        return self.algorithm + "-q" * self.is_quick
+
+    @property
+    def objectives(self) -> tuple[str, ...]:
+        """What the search minimises."""
+        return _OBJECTIVES[self.algorithm]
+
+    def settings(self) -> dict[str, Any]:
+        """Return everything that determines a run, except the protocol, the data and its number."""
+        return super().settings() | {"objectives": list(self.objectives)}
 
 
 def _six(pattern: str) -> list[str]:
@@ -221,31 +255,39 @@ _MLP = _names(
 )
 _TABLE2_MLP = (*_six("M-S-ESy-Rn-L"), "M-S-ESn-Rn-L-Dr-D")
 _BASELINES = ("DT", "RF", "GP", "NBC", "SVM")
-_QUOTED = ("HFNT-S", "HFNT-M", "MONT3")
+_OBJECTIVES: dict[str, tuple[str, ...]] = {
+    "HFNT-S": ("error",),
+    "HFNT-M": ("error", "size", "diversity"),
+    "MONT3": ("error", "size"),
+}
+_EVOLVED = tuple(_OBJECTIVES)
+_QUICK_EVOLVED = tuple(f"{name}-q" for name in _EVOLVED)
+_QUICK_BUDGET = {"population_size": 20, "n_generations": 30, "tuning_size": 20, "n_tuning": 60}
 _ORACLE = _names("M-S-ESe-Rn-L M-S-ESu-Rn-L")
 _OTHERS = ("HGB", "SVC", "LIN")
 
 #: The paper's 110 experiments.
-ALL_EXPERIMENTS: tuple[str, ...] = (*_BNEURALT, *_MLP, *_BASELINES, *_QUOTED)
+ALL_EXPERIMENTS: tuple[str, ...] = (*_BNEURALT, *_MLP, *_BASELINES, *_EVOLVED)
 
 #: Experiments that are not in the paper: other baselines (histogram gradient boosting, an RBF
-#: support vector classifier, logistic or ridge regression), and MLPs whose weights are selected as
-#: those of BNeuralT.
-ADDITIONS: tuple[str, ...] = (*_OTHERS, *_ORACLE)
+#: support vector classifier, logistic or ridge regression), MLPs whose weights are selected as
+#: those of BNeuralT, and searches with a small budget.
+ADDITIONS: tuple[str, ...] = (*_OTHERS, *_ORACLE, *_QUICK_EVOLVED)
 
 #: Names for groups of experiments.
 GROUPS: dict[str, tuple[str, ...]] = {
     "all": ALL_EXPERIMENTS,
-    "table2": (*_six("B-S-ESy-p4"), *_TABLE2_MLP, *_BASELINES, *_QUOTED),
+    "table2": (*_six("B-S-ESy-p4"), *_TABLE2_MLP, *_BASELINES, *_EVOLVED),
     "table2-mlp": _TABLE2_MLP,
     "best": tuple(_six("B-S-ESy-p4")),
     "bneuralt": _BNEURALT,
     "mlp": _MLP,
     "baselines": _BASELINES,
-    "quoted": _QUOTED,
+    "evolved": _EVOLVED,
+    "evolved-quick": _QUICK_EVOLVED,
     "additions": _OTHERS,
     "equal-oracle": _ORACLE,
-    "quick": ("B-S-ESy-p4-R", "M-S-ESy-Rn-L-M", *_BASELINES, *_OTHERS),
+    "quick": ("B-S-ESy-p4-R", "M-S-ESy-Rn-L-M", "HFNT-S-q", *_BASELINES, *_OTHERS),
 }
 
 _TREE_NAME = re.compile(
@@ -288,12 +330,14 @@ def parse_experiment(name: str) -> Experiment:
         )
     if name in _BASELINES + _OTHERS:
         return BaselineExperiment(name)
-    if name in _QUOTED:
-        return QuotedExperiment(name)
+    if name in _EVOLVED:
+        return EvolvedExperiment(name)
+    if name in _QUICK_EVOLVED:
+        return EvolvedExperiment(name.removesuffix("-q"), **_QUICK_BUDGET)
     raise ValueError(
         f"experiment {name!r} is unknown: give a name as in the paper's Tables A2 and A3 "
         f"(for example B-S-ESy-p4-R or M-S-ESy-Rn-L-D), one of "
-        f"{', '.join(_BASELINES + _OTHERS + _QUOTED)}, a pattern such as 'B-S-*', "
+        f"{', '.join(_BASELINES + _OTHERS + _EVOLVED)}, a pattern such as 'B-S-*', "
         f"or a group: {', '.join(GROUPS)}"
     )
 

@@ -69,7 +69,9 @@ def to_svg(figure: Figure, name: str) -> str:
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :].replace(INK, "currentColor")
     # As wide as the page, but with the same font size in small and large figures.
-    size = f'style="max-width: {figure.get_figwidth() * 130:.0f}px" '
+    # On phones it is scrolled: its text, of 14 pixels at full width, has at least 10.
+    width = figure.get_figwidth() * 130
+    size = f'style="max-width: {width:.0f}px; min-width: {0.7 * width:.0f}px" '
     svg = re.sub(r'^<svg ([^>]*?)width="[^"]*" height="[^"]*"', rf"<svg {size}\1", svg)
     return compact_svg(svg)
 
@@ -85,14 +87,16 @@ def svg_file(svg: str) -> str:
     '<svg width="130" style="background: #ffffff; col'
     """
     attributes = r'<svg width="\1" style="background: #ffffff; color: #1d2733"'
-    return re.sub(r'^<svg style="max-width: (\d+)px"', attributes, svg) + "\n"
+    return re.sub(r'^<svg style="max-width: (\d+)px; min-width: \d+px"', attributes, svg) + "\n"
 
 
-def to_png(figure: Figure, dpi: int = 200) -> bytes:
-    """Return a figure as a PNG file with a transparent background."""
+def to_png(figure: Figure, dpi: int = 200, background: str = "none") -> bytes:
+    """Return a figure as a PNG file, by default with a transparent background."""
     drawn, reduced = io.BytesIO(), io.BytesIO()
     with rc_context(STYLE):
-        figure.savefig(drawn, format="png", dpi=dpi, metadata={"Software": None})
+        figure.savefig(
+            drawn, format="png", dpi=dpi, metadata={"Software": None}, facecolor=background
+        )
     # With a palette of 256 colours the file is a quarter as large and looks the same.
     palette = Image.open(drawn).quantize(256, method=Image.Quantize.FASTOCTREE)
     palette.save(reduced, "png", optimize=True)

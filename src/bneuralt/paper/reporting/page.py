@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from bneuralt.files import write_atomically
 from bneuralt.paper.reporting.cells import ReportTable
+from bneuralt.paper.reporting.codes import explain_codes
 from bneuralt.paper.reporting.figure_files import svg_file, to_png, to_svg
 from bneuralt.paper.reporting.findings import HEADINGS, Finding
 
@@ -29,11 +30,15 @@ PROVENANCE = "Provenance"
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure with its caption: an SVG element as text, or a PNG file as bytes."""
+    """A figure with its caption: an SVG element as text, or a PNG file as bytes.
+
+    An SVG element has the same figure as pixels in `png`, for the files.
+    """
 
     name: str
     caption: str
     content: str | bytes
+    png: bytes | None = None
 
     @property
     def file_name(self) -> str:
@@ -47,7 +52,8 @@ class Picture:
             drawn = f"<img alt='' src='data:image/png;base64,{b64encode(drawn).decode()}'>"
         caption = escape(self.caption)
         return (
-            f"<figure id='{self.name}' role='img' aria-label='{caption}'>{drawn}"
+            f"<figure id='{self.name}' role='img' aria-label='{caption}'>"
+            f"<div class='scroll' tabindex='0'>{drawn}</div>"
             f"<figcaption>{caption}</figcaption></figure>"
         )
 
@@ -72,7 +78,9 @@ def pictures(
     """
     if figure is None:
         return []
-    return [Picture(name, caption, to_png(figure) if raster else to_svg(figure, name))]
+    if raster:
+        return [Picture(name, caption, to_png(figure))]
+    return [Picture(name, caption, to_svg(figure, name), to_png(figure, 130, "white"))]
 
 
 @dataclass(frozen=True)
@@ -120,10 +128,17 @@ def write_page(
             drawn = part.content
             content = svg_file(drawn) if isinstance(drawn, str) else drawn
             write_atomically(folder / "figures" / part.file_name, content)
+            if part.png is not None:
+                write_atomically(folder / "figures" / f"{part.name}.png", part.png)
     write_atomically(folder / "report.md", _markdown(findings, sections, facts))
     page = folder / "report.html"
     write_atomically(page, _html(findings, sections, facts))
     return page
+
+
+def _aside(text: str) -> str:
+    explanation = explain_codes(text)
+    return f" <small>{escape(explanation)}</small>" if explanation else ""
 
 
 def _by_kind(findings: Sequence[Finding]) -> dict[str, list[str]]:
@@ -139,6 +154,8 @@ def _markdown(
         lines += ["", f"## {HEADINGS[kind]}", "", *(f"- {text}" for text in texts)]
     for section in sections:
         lines += ["", f"## {section.title}", "", section.text, ""]
+        if explanation := _explanation(section):
+            lines += [explanation, ""]
         lines += [part.to_markdown() for part in section.parts]
     if facts:
         lines += ["", f"## {PROVENANCE}", ""]
@@ -160,7 +177,7 @@ def _html(
     )
     boxes = "".join(
         f"<div class='{kind}'><h3>{escape(HEADINGS[kind])}</h3><ul>"
-        + "".join(f"<li>{escape(text)}</li>" for text in texts)
+        + "".join(f"<li>{escape(text)}{_aside(text)}</li>" for text in texts)
         + "</ul></div>"
         for kind, texts in _by_kind(findings).items()
     )
@@ -180,9 +197,22 @@ def _html(
     )
 
 
+def _explanation(section: Section) -> str:
+    """Return what the codes of experiments in a section mean."""
+    texts = [section.text]
+    for part in section.parts:
+        if isinstance(part, ReportTable):
+            texts += [cell.text for row in part.rows for cell in row] + list(part.notes)
+        else:
+            texts += [part.caption, part.content if isinstance(part.content, str) else ""]
+    return explain_codes(" ".join(texts))
+
+
 def _html_section(section: Section) -> str:
     pieces = [f"<section id='{section.slug}'><h2>{escape(section.title)}</h2>"]
     pieces.append(f"<p>{escape(section.text)}</p>")
+    if explanation := _explanation(section):
+        pieces.append(f"<p class='note'>{escape(explanation)}</p>")
     for part in section.parts:
         if isinstance(part, ReportTable) and part.slug in section.folded:
             title = escape(part.title)

@@ -8,11 +8,12 @@ from typing import Any
 
 from bneuralt.datasets import load_dataset
 from bneuralt.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_DATASETS, PAPER_REGRESSION
+from bneuralt.evolve.selection import require_pymoo
 from bneuralt.paper.experiments.baselines import CLASSIFICATION_ONLY
 from bneuralt.paper.experiments.definitions import (
+    EvolvedExperiment,
     Experiment,
     MLPExperiment,
-    QuotedExperiment,
     select_experiments,
 )
 from bneuralt.paper.experiments.protocols import Problem, get_protocol
@@ -84,13 +85,11 @@ def plan_tasks(
     if isinstance(protocols, str):
         protocols = protocols.split(",")
     protocol_names = [get_protocol(name.strip()).name for name in protocols]
-    selected = [e for e in select_experiments(experiments) if not isinstance(e, QuotedExperiment)]
-    if not selected:
-        raise ValueError(
-            "experiments: the selected ones can only be quoted from the paper, not run"
-        )
+    selected = select_experiments(experiments)
     if any(isinstance(e, MLPExperiment) for e in selected):
         require_jax()
+    if any(isinstance(e, EvolvedExperiment) and len(e.objectives) > 1 for e in selected):
+        require_pymoo()
     problems = [
         Problem.from_dataset(load_dataset(name, data_home)) for name in select_datasets(datasets)
     ]

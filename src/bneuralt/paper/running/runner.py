@@ -72,8 +72,7 @@ def run(
     protocols, experiments, datasets : str or iterable of str
         Names, groups and patterns: see `bneuralt.paper.experiments.protocols.PROTOCOLS`,
         `bneuralt.paper.experiments.definitions.select_experiments` and
-        `bneuralt.paper.running.planning.select_datasets`. Experiments that can only be quoted are
-        skipped.
+        `bneuralt.paper.running.planning.select_datasets`.
     runs : int
         Runs 0 to ``runs - 1`` of each.
     jobs : int

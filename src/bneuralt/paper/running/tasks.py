@@ -9,9 +9,11 @@ from bneuralt.paper.experiments.baselines import run_baseline
 from bneuralt.paper.experiments.definitions import (
     BaselineExperiment,
     BNeuralTExperiment,
+    EvolvedExperiment,
     MLPExperiment,
     parse_experiment,
 )
+from bneuralt.paper.experiments.evolved_trees import run_evolved
 from bneuralt.paper.experiments.neural_trees import run_bneuralt
 from bneuralt.paper.experiments.protocols import Outcome, Problem, get_protocol
 from bneuralt.paper.running.store import Key
@@ -40,7 +42,7 @@ class Task:
         kind = parse_experiment(self.experiment).kind
         if kind == "bneuralt" or self.experiment == "GP":
             return float(n * n)
-        return 400.0 * n if kind == "mlp" else 10.0 * n
+        return {"mlp": 400.0, "evolved": 4000.0}.get(kind, 10.0) * n
 
     def restricted_to(self, keys: Iterable[Key]) -> Task:
         """Return a task with only the runs that have the given keys."""
@@ -69,5 +71,7 @@ def execute(task: Task) -> list[Outcome]:
     pairs = zip(partitions, task.runs, strict=True)
     if isinstance(experiment, BNeuralTExperiment):
         return [run_bneuralt(experiment, protocol, partition, run) for partition, run in pairs]
+    if isinstance(experiment, EvolvedExperiment):
+        return [run_evolved(experiment, partition, run) for partition, run in pairs]
     assert isinstance(experiment, BaselineExperiment)
     return [run_baseline(experiment, partition, run) for partition, run in pairs]

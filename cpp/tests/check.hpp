@@ -1,0 +1,52 @@
+// A test is a function that registers itself; a check that fails is reported, and the others go on.
+#pragma once
+
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace bnt::tests {
+
+struct Test {
+    const char* name;
+    void (*run)();
+};
+
+inline std::vector<Test>& all_tests() {
+    static std::vector<Test> tests;
+    return tests;
+}
+
+inline int& n_failures() {
+    static int n = 0;
+    return n;
+}
+
+struct Registration {
+    Registration(const char* name, void (*run)()) { all_tests().push_back({name, run}); }
+};
+
+inline void check(bool ok, const char* what, const char* file, int line) {
+    if (ok) return;
+    std::printf("%s:%d: %s\n", file, line, what);
+    n_failures() += 1;
+}
+
+inline void check_close(double seen, double wanted, double tolerance, const char* what,
+                        const char* file, int line) {
+    const double scale = std::fmax(1, std::fabs(wanted));
+    if (std::fabs(seen - wanted) <= tolerance * scale) return;  // false for NaN
+    std::printf("%s:%d: %s is %.17g, expected %.17g\n", file, line, what, seen, wanted);
+    n_failures() += 1;
+}
+
+#define BNT_TEST(name)                                                         \
+    static void name();                                                        \
+    static const ::bnt::tests::Registration registration_##name(#name, &name); \
+    static void name()
+#define CHECK(condition) ::bnt::tests::check(condition, #condition, __FILE__, __LINE__)
+#define CHECK_CLOSE(seen, wanted, tolerance) \
+    ::bnt::tests::check_close(seen, wanted, tolerance, #seen, __FILE__, __LINE__)
+
+}  // namespace bnt::tests

@@ -1,0 +1,93 @@
+// Outputs of random trees, compared with recursion.
+#include "../dispatch.hpp"
+#include "check.hpp"
+#include "random_trees.hpp"
+
+namespace bnt::tests {
+
+namespace {
+
+constexpr int kInputs = 5, kOutputs = 3;
+
+template <class T, class S>
+std::vector<T> outputs(const RandomTree& made, const std::vector<S>& rows, Dtype dtype,
+                       int n_threads, bool softmax = false) {
+    const int64_t n_rows = int64_t(rows.size()) / kInputs;
+    const std::vector<T> theta = made.weights<T>();
+    const Tree* const trees[] = {&made.tree()};
+    const T* const weights[] = {theta.data()};
+    std::vector<T> out(size_t(n_rows) * kOutputs);
+    const ForwardTask<T> task{trees,   weights,    1,       {rows.data(), dtype, n_rows, kInputs},
+                              softmax, out.data(), nullptr, n_threads};
+    const ForwardProblem problem = engine().kernels<T>().forward(task, {});
+    CHECK(problem.input.row < 0 && problem.output < 0 && !problem.interrupted);
+    return out;
+}
+
+template <class T>
+void compare(const RandomTree& made, Random& random, int n_rows, double tolerance) {
+    std::vector<double> rows(size_t(n_rows) * kInputs);
+    for (double& x : rows) x = float(random.between(-3, 3));
+    const auto one = outputs<T>(made, rows, Dtype::float64, 1);
+    CHECK(one == outputs<T>(made, rows, Dtype::float64, 3));
+    CHECK(one == outputs<T>(made, std::vector<float>(rows.begin(), rows.end()), Dtype::float32, 1));
+    const auto shares = outputs<T>(made, rows, Dtype::float64, 1, true);
+    for (int r = 0; r < n_rows; ++r) {
+        double total = 0, sum = 0;
+        for (int k = 0; k < kOutputs; ++k) {
+            const double wanted =
+                value_of(made.tree(), made.theta.data(), k, rows.data() + r * kInputs);
+            CHECK_CLOSE(double(one[r * kOutputs + k]), wanted, tolerance);
+            sum += double(shares[r * kOutputs + k]);
+            total += std::exp(double(one[r * kOutputs + k]));
+        }
+        CHECK_CLOSE(sum, 1.0, tolerance);
+        CHECK_CLOSE(double(shares[r * kOutputs]), std::exp(double(one[r * kOutputs])) / total,
+                    tolerance);
+    }
+}
+
+}  // namespace
+
+BNT_TEST(forward_equals_recursion) {
+    Random random(1);
+    for (int code = kMixed; code < int(registry().activations.size()); ++code) {
+        for (const int n_nodes : {3, 8, 40}) {
+            const RandomTree made = random_tree(random, kInputs, kOutputs, n_nodes, code);
+            for (const int n_rows : {1, 2, 33, 200}) {
+                compare<double>(made, random, n_rows, 1e-12);
+                compare<float>(made, random, n_rows, 1e-4);
+            }
+        }
+    }
+}
+
+BNT_TEST(extreme_sums_saturate) {
+    Random random(2);
+    const RandomTree made = random_tree(random, kInputs, kOutputs, 20, 2);
+    for (const double size : {1e3, 1e10, 1e300}) {
+        const std::vector<double> rows(size_t(40) * kInputs, size);
+        for (const double out : outputs<double>(made, rows, Dtype::float64, 1))
+            CHECK(std::fabs(out) <= 1);
+    }
+}
+
+BNT_TEST(inputs_that_are_not_finite_are_found) {
+    Random random(3);
+    const RandomTree made = random_tree(random, kInputs, kOutputs, 6, 1);
+    const std::vector<double> theta = made.theta;
+    const Tree* const trees[] = {&made.tree()};
+    const double* const weights[] = {theta.data()};
+    for (const int n_rows : {1, 70}) {
+        std::vector<double> rows(size_t(n_rows) * kInputs, 0.5);
+        rows[size_t(n_rows - 1) * kInputs + 2] = n_rows == 1 ? INFINITY : NAN;
+        std::vector<double> out(size_t(n_rows) * kOutputs);
+        const ForwardTask<double> task{
+            trees, weights,    1,       {rows.data(), Dtype::float64, n_rows, kInputs},
+            false, out.data(), nullptr, 2};
+        const ForwardProblem problem = engine().f64.forward(task, {});
+        CHECK(problem.input.row == n_rows - 1 && problem.input.column == 2);
+    }
+}
+
+}  // namespace bnt::tests

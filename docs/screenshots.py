@@ -1,0 +1,92 @@
+"""Make the screenshots of the documentation: ``python -m docs.screenshots`` in the repository.
+
+Requires Chromium with its driver, pandas, and Pillow, which makes the files small.
+"""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from PIL import Image
+from sklearn.datasets import load_iris
+
+from bneuralt import BNeuralForestClassifier, BNeuralTClassifier
+from tests.chromium import Browser, browser
+
+FOLDER = Path(__file__).parent / "screenshots"
+MOST_COLORS = 128
+
+
+def iris() -> tuple[Any, Any]:
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    names = load_iris().target_names[y]
+    return BNeuralTClassifier(n_weights=60, random_state=0).fit(X, names), X
+
+
+def forest() -> tuple[Any, Any]:
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    names = load_iris().target_names[y]
+    return BNeuralForestClassifier(n_estimators=10, n_weights=200, random_state=0).fit(X, names), X
+
+
+def customers() -> tuple[Any, Any]:
+    """Return a model of a made-up table with categories, dates and gaps."""
+    rng = np.random.default_rng(0)
+    n = 600
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(18, 80, n).astype(float),
+            "plan": rng.choice(["basic", "plus", "family"], n, p=[0.5, 0.3, 0.2]),
+            "since": pd.Timestamp("2019-01-01") + pd.to_timedelta(rng.integers(0, 2000, n), "D"),
+            "visits": rng.poisson(6, n).astype(float),
+        }
+    )
+    score = 0.05 * (frame["age"] - 45) + (frame["plan"] == "basic") - 0.25 * (frame["visits"] - 6)
+    score -= 0.4 * (frame["since"].dt.year - 2021)
+    y = np.where(score + rng.logistic(size=n) * 0.5 > 0.5, "leaves", "stays")
+    frame.loc[rng.random(n) < 0.1, "age"] = np.nan
+    frame.loc[rng.random(n) < 0.1, "plan"] = None
+    return BNeuralTClassifier(n_weights=70, random_state=0).fit(frame, y), frame
+
+
+def write(page: Browser, name: str) -> None:
+    """Write a screenshot with few colours, which needs a third of the room."""
+    time.sleep(1.5)  # until nothing moves
+    with tempfile.TemporaryDirectory() as folder:
+        page.screenshot(Path(folder) / "shot.png")
+        image = Image.open(io.BytesIO((Path(folder) / "shot.png").read_bytes())).convert("RGB")
+    few = image.quantize(MOST_COLORS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few.save(FOLDER / f"{name}.png", optimize=True)
+    print(f"{name}.png: {(FOLDER / f'{name}.png').stat().st_size:,} bytes")
+
+
+def main() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, browser(1280, 800) as page:
+        path = Path(folder) / "page.html"
+
+        def show(model: Any, width: int, height: int, dark: bool, **options: Any) -> None:
+            page.viewport(width, height)
+            page.dark(dark)
+            model.to_html(path, **options)
+            page.open(path)
+
+        model, X = iris()
+        show(model, 1280, 800, False, title="Iris", examples=X.iloc[[70, 0, 120]])
+        write(page, "page")
+        show(forest()[0], 1280, 800, True, title="A forest for iris")
+        write(page, "page_dark")
+        model, X = customers()
+        show(model, 390, 844, False, title="Customers", examples=X[:50])
+        page.run("document.querySelector('.panels').scrollIntoView()")
+        write(page, "page_phone")
+
+
+if __name__ == "__main__":
+    main()

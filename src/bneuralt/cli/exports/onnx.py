@@ -1,0 +1,27 @@
+"""ONNX: see `bneuralt.to_onnx`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+
+def add_arguments(group: Any) -> None:
+    """Add the options of the target."""
+    group.add_argument(
+        "--onnx-dtype",
+        choices=["double", "float"],
+        default="double",
+        help="numbers that the trees compute with; float for hardware that has nothing else",
+    )
+
+
+def export(model: Any, args: argparse.Namespace) -> dict[str, str | bytes]:
+    """Return the files to write."""
+    from bneuralt.export import to_onnx
+
+    try:
+        proto = to_onnx(model, args.onnx_dtype)
+    except ImportError as error:
+        raise ValueError(str(error)) from None
+    return {args.out: proto.SerializeToString()}

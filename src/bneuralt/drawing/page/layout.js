@@ -1,0 +1,111 @@
+// Where the items of a tree are drawn: in columns by depth, or on circles around the root.
+// Each visible leaf and each collapsed node has a slot of its own, so that edges never cross.
+
+const ROW = 22, COLUMN = 168, GAP = 0.7;
+const ARC = 13, RING = 84;
+
+/**
+ * Return which items are shown, with their slots; `collapsed` has a flag for each function node.
+ *
+ * `room(level)` is the width of a slot below a node of this level.
+ */
+function slots(tree, collapsed, gap, room) {
+  const { nNodes, nOutputs, parent } = tree;
+  const shown = new Uint8Array(tree.size), width = new Float64Array(nNodes);
+  const first = new Float64Array(nNodes), slot = new Float64Array(tree.size);
+  for (let i = 0; i < nNodes; i++) shown[i] = i < nOutputs || (shown[parent[i]] && !collapsed[parent[i]]) ? 1 : 0;
+  for (let i = nNodes - 1; i >= 0; i--) {
+    if (!shown[i]) continue;
+    if (collapsed[i]) width[i] = room(tree.level[i]);
+    else width[i] += room(tree.level[i] + 1) * (tree.leafStart[i + 1] - tree.leafStart[i]);
+    if (i >= nOutputs) width[parent[i]] += width[i];
+  }
+  const next = new Float64Array(nNodes); // the next free slot below each node
+  let total = 0;
+  for (let i = 0; i < nNodes; i++) {
+    if (!shown[i]) continue;
+    if (i < nOutputs) {
+      first[i] = total + (i ? gap : 0);
+      total = first[i] + width[i];
+    } else {
+      first[i] = next[parent[i]];
+      next[parent[i]] += width[i];
+    }
+    next[i] = first[i];
+    slot[i] = first[i] + width[i] / 2;
+  }
+  for (let i = 0; i < tree.nLeaves; i++) {
+    const above = tree.leafParent[i];
+    if (!shown[above] || collapsed[above]) continue;
+    shown[nNodes + i] = 1;
+    const width = room(tree.level[above] + 1);
+    slot[nNodes + i] = next[above] + width / 2;
+    next[above] += width;
+  }
+  return { shown, slot, width, total };
+}
+
+/** Return the level of the lowest items that are not below a collapsed node. */
+function deepestShown(tree, collapsed) {
+  const open = new Uint8Array(tree.nNodes);
+  let lowest = 1;
+  for (let i = 0; i < tree.nNodes; i++) {
+    open[i] = (i < tree.nOutputs || open[tree.parent[i]]) && !collapsed[i] ? 1 : 0;
+    if (open[i]) lowest = Math.max(lowest, tree.level[i] + 1);
+  }
+  return lowest;
+}
+
+/** Return positions of the shown items, and of the root above several outputs. */
+export function layOut(tree, collapsed, kind) {
+  const gap = tree.nOutputs > 1 ? GAP : 0, offset = tree.nOutputs > 1 ? 1 : 0;
+  const lowest = deepestShown(tree, collapsed) + offset;
+  // On an inner circle, the same room for a label is a larger angle.
+  const room = (level) => (kind === "radial" ? Math.min(3, lowest / Math.max(1, level + offset)) : 1);
+  const { shown, slot, width, total } = slots(tree, collapsed, gap, room);
+  const items = [], depth = new Int32Array(tree.size);
+  let deepest = 1;
+  for (let i = 0; i < tree.size; i++) {
+    if (!shown[i]) continue;
+    items.push(i);
+    depth[i] = offset + (tree.isLeaf(i) ? tree.level[tree.parentOf(i)] + 1 : tree.level[i]);
+    deepest = Math.max(deepest, depth[i]);
+  }
+  const x = new Float32Array(tree.size), y = new Float32Array(tree.size), angle = new Float32Array(tree.size);
+  const free = new Float32Array(tree.size); // how far it is to the neighbours, about
+  const places = { kind, items, shown, x, y, angle, free, spacing: ROW, magnified: 1, root: { x: 0, y: 0 } };
+  if (kind === "radial") {
+    const turn = (2 * Math.PI) / (total + gap);
+    const ring = Math.max(RING, ((total * ARC) / (2 * Math.PI) / deepest) * 1.1);
+    places.spacing = ring * deepest * turn;
+    places.magnified = ring / RING;
+    for (const i of items) {
+      angle[i] = slot[i] * turn - Math.PI / 2;
+      x[i] = depth[i] * ring * Math.cos(angle[i]);
+      y[i] = depth[i] * ring * Math.sin(angle[i]);
+      const slotWidth = tree.isLeaf(i) ? room(depth[i] - offset) : width[i];
+      free[i] = Math.min(ring, slotWidth * turn * depth[i] * ring || ring);
+    }
+  } else {
+    for (const i of items) {
+      x[i] = depth[i] * COLUMN;
+      y[i] = slot[i] * ROW;
+      free[i] = ROW;
+    }
+    places.root.y = (total * ROW) / 2;
+  }
+  places.outputSpacing = tree.nOutputs > 1 ? Math.hypot(x[1] - x[0], y[1] - y[0]) : Infinity;
+  return places;
+}
+
+/** Return the smallest box around all items. */
+export function bounds(places) {
+  const box = { left: places.root.x, right: places.root.x, top: places.root.y, bottom: places.root.y };
+  for (const i of places.items) {
+    box.left = Math.min(box.left, places.x[i]);
+    box.right = Math.max(box.right, places.x[i]);
+    box.top = Math.min(box.top, places.y[i]);
+    box.bottom = Math.max(box.bottom, places.y[i]);
+  }
+  return box;
+}

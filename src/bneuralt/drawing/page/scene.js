@@ -1,0 +1,45 @@
+// What is drawn: for each item its line (width, sign, strength) and its label.
+import { number, shorten, signed } from "./format.js";
+
+const WIDEST = 5;
+
+/** Return how strong each edge is: its weight times the spread of what it passes on. */
+export function strengths(model, tree) {
+  const strength = new Float64Array(tree.size);
+  for (let i = tree.nOutputs; i < tree.size; i++) {
+    const spread = tree.isLeaf(i) ? model.spreads[tree.inputOf(i)] : 1;
+    strength[i] = Math.abs(tree.weight[i]) * spread;
+  }
+  return strength;
+}
+
+/** Return width, sign and emphasis (0 to 1) of each edge. */
+export function edgeStyles(tree, strength, sign) {
+  const width = new Float32Array(tree.size), emphasis = new Float32Array(tree.size);
+  const sorted = Float64Array.from(strength).sort();
+  // A few extreme weights must not make all other lines thin.
+  const reference = sorted[Math.floor(0.98 * (sorted.length - 1))] || sorted[sorted.length - 1] || 1;
+  for (let i = 0; i < tree.size; i++) {
+    emphasis[i] = Math.sqrt(Math.min(1, strength[i] / reference));
+    width[i] = 0.7 + (WIDEST - 0.7) * emphasis[i];
+  }
+  return { width, emphasis, sign };
+}
+
+/** Return the text beside an item, as parts: [text, colour]; with an example, its values. */
+export function labelOf(model, tree, item, values, sign) {
+  const weight = tree.weight[item], colour = (values ? sign : weight) < 0 ? "negative" : "positive";
+  if (tree.isLeaf(item)) {
+    const name = shorten(model.inputs[tree.inputOf(item)], LONGEST);
+    return values ? [[name, "text"], [`= ${number(values[item])}`, colour]] : [[signed(weight), colour], [name, "text"]];
+  }
+  return values ? [[number(values[item]), "text"], ["", "quiet"]] : [[signed(weight), colour], [activationOf(tree, item), "quiet"]];
+}
+
+/** Characters of a name in the drawing. */
+export const LONGEST = 26;
+
+export function activationOf(tree, node) {
+  const own = tree.parameters[node];
+  return tree.activation[node] + (own.length ? `(${own.map(number).join(", ")})` : "");
+}

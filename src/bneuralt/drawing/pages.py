@@ -1,0 +1,162 @@
+"""The interactive page: one file with the model, the styles and the scripts of `drawing/page`.
+
+The page makes no request. Names come into it as JSON, which scripts read as data and show as text;
+its content security policy allows no other script than its own.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+from functools import cache
+from importlib.resources import files
+from os import PathLike
+from typing import Any
+
+from bneuralt.drawing.labels import counted
+from bneuralt.drawing.page_data import page_data
+from bneuralt.files import write_atomically
+from bneuralt.tree.neural_tree import NeuralTree
+
+__all__ = ["notebook_html", "to_html"]
+
+#: The scripts, each after those that it imports.
+_SCRIPTS = (
+    *("activations", "tree", "encoder", "prediction", "format", "elements"),
+    *("layout", "scene", "view", "gestures", "form", "rows", "panels", "history", "main"),
+)
+
+#: Models whose data is larger than this, in characters, are not shown in notebooks by themselves.
+MOST_IN_NOTEBOOK = 400_000
+
+
+def to_html(
+    model: Any,
+    path: str | PathLike[str] | None = None,
+    *,
+    examples: Any = None,
+    title: str | None = None,
+    small: bool = False,
+    feature_names: Any = None,
+    output_names: Any = None,
+) -> str:
+    """Return a page on which a model can be looked at and tried out, as one file.
+
+    Parameters
+    ----------
+    model : estimator, fitted, or NeuralTree
+        What to show.
+    path : str or path-like, optional
+        A file to write the page to, as well.
+    examples : table, optional
+        Rows to step through, with the columns of the training table; at most 1,000 are kept.
+    title : str, optional
+        Heading of the page; the name of the estimator by default.
+    small : bool
+        Whether to leave out what needs room, as in notebooks.
+    feature_names, output_names : sequence, optional
+        Names to use instead of those of the model.
+
+    Returns
+    -------
+    str
+        The page.
+
+    Examples
+    --------
+    >>> from bneuralt import NeuralTree
+    >>> from bneuralt.drawing.pages import to_html
+    >>> page = to_html(NeuralTree.random(4, 3, random_state=0), title="A random tree")
+    >>> "A random tree" in page
+    True
+    """
+    data = page_data(model, examples, feature_names, output_names)
+    title = type(model).__name__ if title is None else title
+    page = _assemble(data, title, _facts(model, data), small)
+    if path is not None:
+        write_atomically(path, page)
+    return page
+
+
+def notebook_html(model: Any, height: int = 480) -> str:
+    """Return a small page in a frame, to be put beside other output of a notebook.
+
+    Parameters
+    ----------
+    model : estimator, fitted, or NeuralTree
+    height : int
+        Of the frame, in pixels.
+
+    Returns
+    -------
+    str
+        HTML; a note on how to see the page if the model is too large.
+    """
+    data = page_data(model)
+    facts = _facts(model, data)
+    if len(_as_script_data(data)) > MOST_IN_NOTEBOOK:
+        return f'<p>{html.escape(facts)}. See the tree with <code>to_html("tree.html")</code>.</p>'
+    page = html.escape(_assemble(data, type(model).__name__, facts, small=True))
+    return (
+        f'<iframe srcdoc="{page}" title="{type(model).__name__}" sandbox="allow-scripts" '
+        f'style="width: 100%; height: {height}px; border: 0"></iframe>'
+    )
+
+
+def _assemble(data: dict[str, Any], title: str, facts: str, small: bool) -> str:
+    style, script = _file("page.css"), _script()
+    policy = (
+        f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}"
+    )
+    parts = {
+        "size": "small" if small else "full",
+        "policy": f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        "title": html.escape(title),
+        "facts": html.escape(facts),
+        "style": style,
+        "model": _as_script_data(data),
+        "script": script,
+    }
+    return re.sub(r"<!--(\w+)-->", lambda match: parts[match[1]], _file("page.html"))
+
+
+def _as_script_data(data: dict[str, Any]) -> str:
+    """Return JSON that cannot end the script element that it is in."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    for char in "<>&":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return text
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+@cache
+def _file(name: str) -> str:
+    return (files("bneuralt.drawing") / "page" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _script() -> str:
+    """Return all modules as one script: without imports and exports, in a scope of their own."""
+    parts = [_file(f"{name}.js") for name in _SCRIPTS]
+    text = "\n".join(re.sub(r"(?m)^import .*\n|^export ", "", part) for part in parts)
+    return f'(() => {{\n"use strict";\n{text}}})();\n'
+
+
+def _facts(model: Any, data: dict[str, Any]) -> str:
+    """Return the size of a model in a few words."""
+    trees = data["trees"]
+    parts = [counted(len(trees), "tree")] if len(trees) > 1 else []
+    parts.append(counted(sum(tree["n_weights"] for tree in trees), "weight"))
+    n_columns = model.n_inputs if isinstance(model, NeuralTree) else model.n_features_in_
+    parts.append(counted(n_columns, "column"))
+    noun = {"classes": "class", "labels": "label"}.get(data["task"], "output")
+    n = len(data["outputs"])
+    parts.append(f"{n} {'classes' if noun == 'class' else counted(n, noun).split()[1]}")
+    return ", ".join(parts)

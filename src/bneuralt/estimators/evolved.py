@@ -1,0 +1,306 @@
+"""Trees whose structure evolves while their weights are trained by backpropagation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bneuralt._typing import Array, FloatArray, IntArray
+from bneuralt.arrays import CheckedTable
+from bneuralt.estimators.capacity import batch_size
+from bneuralt.estimators.classification import ClassifierTask
+from bneuralt.estimators.evolution import Entry, EvolutionEstimator
+from bneuralt.estimators.evolution_parameters import (
+    EvolvedClassifierParameters,
+    EvolvedRegressorParameters,
+)
+from bneuralt.estimators.parameters import declared
+from bneuralt.estimators.regression import RegressorTask
+from bneuralt.estimators.rows import Rows
+from bneuralt.estimators.scaling import learn_scaling
+from bneuralt.evolve.memetic import Fold, MemeticSearch, MemeticSettings, TrainingRows
+from bneuralt.evolve.operators import Space
+from bneuralt.training import TrainingSettings
+from bneuralt.training.losses import check_loss
+from bneuralt.tree import NeuralTree
+
+__all__ = ["EvolvedTreeClassifier", "EvolvedTreeRegressor"]
+
+#: A child is trained on so many examples; the trees of the front, in the end, on so many.
+EXAMPLES_PER_CHILD = 8_000
+FINAL_EXAMPLES = 30_000
+FEWEST_EPOCHS, FEWEST_FINAL_EPOCHS = 3, 30
+
+#: (decay, rows up to which it is that): from there on, it falls with the root of the rows.
+DECAY, DECAY_ROWS = 0.15, 600
+
+#: With fewer rows than this in each fold, trees are judged by the rows they are trained on.
+FEWEST_IN_FOLD = 2
+
+FEWEST_WEIGHTS, WEIGHTS_PER_OUTPUT = 40, 6
+
+
+class EvolvedTree(EvolutionEstimator):
+    """Searches structures, and trains the weights of each."""
+
+    output_activation: ClassVar[str] = "linear"
+
+    def _n_steps(self) -> int:
+        return 1 + self.n_generations
+
+    def _new_search(self, rows: Rows, validation: Rows | None) -> Any:
+        if self.n_generations < 1:
+            raise ValueError(
+                f"n_generations={self.n_generations} leaves nothing to search: 1 is the least"
+            )
+        self._input_scaling = learn_scaling(self.scale, rows.X, rows.weight)
+        self._target_scaling = self._learn_target_scaling(rows, 0.0)
+        rng = np.random.default_rng(self._draw_seed())
+        data = self._training_rows(rows, validation, rng)
+        settings = self._settings(rows)
+        search = MemeticSettings(
+            self.population_size,
+            self.n_generations,
+            self.crossover_rate,
+            settings,
+            2 * settings.max_epochs,
+        )
+        space = self._space(rows, n_copies=len(data.folds) + 1)
+        return _Search(space, data, search, rng)
+
+    def _space(self, rows: Rows, n_copies: int) -> Space:
+        n_outputs = self._n_outputs()
+        most = self.max_weights
+        if isinstance(most, str):  # "auto"
+            most = max(FEWEST_WEIGHTS, WEIGHTS_PER_OUTPUT * n_outputs)
+        space = Space(
+            rows.table.shape[1],
+            n_outputs,
+            max_depth=self.max_depth,
+            min_children=self.min_children,
+            max_children=self.max_children,
+            max_size=self.max_size,
+            max_weights=most,
+            activation=self.activation,
+            output_activation="linear",
+            feature_chances=self._feature_chances(rows),
+            scale=self.init_scale,
+            n_copies=n_copies,
+        )
+        least_nodes = n_outputs * (1 + self.min_children) + (n_outputs > 1)
+        if most < space.least_weights:
+            raise ValueError(
+                f"max_weights={self.max_weights} is too small: a tree of {n_outputs} outputs has "
+                f"{space.least_weights} weights or more with min_children={self.min_children}"
+            )
+        if self.max_size is not None and self.max_size < least_nodes:
+            raise ValueError(
+                f"max_size={self.max_size} is too small: a tree of {n_outputs} outputs has "
+                f"{least_nodes} nodes or more with min_children={self.min_children}"
+            )
+        return space
+
+    def _feature_chances(self, rows: Rows) -> FloatArray | None:
+        """Return the chance of each input: that of its feature, divided among its inputs."""
+        varies = np.ones(rows.table.shape[1])
+        if self._input_scaling is not None:
+            varies = (self._input_scaling.factor != 0.0).astype(np.float64)
+        if not varies.any():
+            return None
+        groups = None if self.encoder_ is None else self.encoder_.groups
+        if groups is not None:
+            varies /= np.maximum(1.0, np.bincount(groups, varies))[groups]
+        return varies
+
+    def _settings(self, rows: Rows) -> TrainingSettings:
+        n = rows.n_examples
+        epochs = self.max_epochs or max(FEWEST_EPOCHS, round(EXAMPLES_PER_CHILD / n))
+        decay = self.weight_decay
+        if isinstance(decay, str):  # "auto"
+            decay = DECAY * min(1.0, DECAY_ROWS / n) ** 0.5
+        size = batch_size(n) if isinstance(self.batch_size, str) else self.batch_size
+        return TrainingSettings(
+            loss=check_loss(self._loss(), self._n_outputs(), self.output_activation),
+            learning_rate=self.learning_rate,
+            weight_decay=decay,
+            batch_size=size,
+            max_epochs=epochs,
+            leaf_moves=self.leaf_moves,
+            moving_share=self.moving_share,
+        )
+
+    # -- rows ----------------------------------------------------------------------------
+
+    def _training_rows(
+        self, rows: Rows, validation: Rows | None, rng: np.random.Generator
+    ) -> TrainingRows:
+        everything = _as_fold(rows)
+        folds, table = [everything], None
+        if validation is not None:
+            table = (validation.table, validation.target, validation.weight)
+        else:
+            self._fold_of_row = _divide(rows, self.n_folds, rng)
+            n_folds = int(self._fold_of_row.max()) + 1
+            held = [self._fold_of_row == i for i in range(n_folds)]
+            folds = (
+                [
+                    _as_fold(rows.take(np.flatnonzero(~own)), rows.take(np.flatnonzero(own)))
+                    for own in held
+                ]
+                if n_folds > 1
+                else [_as_fold(rows, rows)]
+            )  # too few rows to divide
+        chances = self._feature_chances(rows)
+        return TrainingRows(
+            CheckedTable(rows.table),
+            rows.target,
+            everything,
+            folds,
+            self._input_scaling,
+            self._target_scaling,
+            table,
+            None if chances is None else chances > 0,
+            self._n_threads(),
+        )
+
+    # -- results -------------------------------------------------------------------------
+
+    def _front_of(self, search: Any, rows: Rows) -> tuple[Sequence[Entry], int]:
+        front = search.front()
+        data: TrainingRows = search.rows
+        settings = search.settings.training
+        epochs = max(FEWEST_FINAL_EPOCHS, round(FINAL_EXAMPLES / rows.n_examples))
+        final = replace(settings, leaf_moves=0, max_epochs=epochs)
+        copies = [candidate.genome.trees() for candidate in front]
+        trained = data.train(
+            [own[-1] for own in copies], [data.everything] * len(copies), final, seed=0
+        )
+        X = rows.X if self._input_scaling is None else self._input_scaling.apply(rows.X)
+        X = np.ascontiguousarray(X, dtype=np.float32)
+        entries = []
+        for own, result in zip(copies, trained, strict=True):
+            outputs = self._outputs_of_folds(own[:-1], X) if data.validation is None else None
+            if outputs is None:
+                outputs = result.tree.forward(X)
+            entries.append(Entry(result.tree, outputs))
+        return entries, int(np.argmin([candidate.loss for candidate in front]))
+
+    def _outputs_of_folds(self, trees: list[NeuralTree], X: Array) -> FloatArray:
+        """Return, for each row, the outputs of the tree that was trained without it."""
+        outputs = np.empty((len(X), trees[0].n_outputs))
+        for i, tree in enumerate(trees):
+            own = self._fold_of_row == i
+            outputs[own] = tree.forward(X[own]) if own.any() else 0.0
+        return outputs
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_fold_of_row"}
+
+
+class _Search(MemeticSearch):
+    def best_tree(self) -> NeuralTree:
+        return self.best.genome.trees()[-1]
+
+
+def _divide(rows: Rows, n_folds: int, rng: np.random.Generator) -> IntArray:
+    """Return the fold of each row; every class, or range of the target, has its share in each."""
+    n_rows = len(rows)
+    if n_rows < FEWEST_IN_FOLD * n_folds:
+        return np.zeros(n_rows, dtype=np.intp)
+    key = rows.y if rows.y.ndim == 1 else np.zeros(n_rows)
+    by_target = np.lexsort((rng.random(n_rows), key))
+    fold = np.empty(n_rows, dtype=np.intp)
+    fold[by_target] = np.arange(n_rows) % n_folds
+    return fold
+
+
+def _as_fold(rows: Rows, validation: Rows | None = None) -> Fold:
+    once = rows.one_epoch().with_mean_weight_one()
+    if validation is None:
+        return Fold(once.index, once.sample_weight)
+    index = np.arange(len(rows), dtype=np.int32) if validation.index is None else validation.index
+    return Fold(once.index, once.sample_weight, index, validation.weight)
+
+
+@declared
+class EvolvedTreeClassifier(ClassifierTask, EvolvedTree, EvolvedClassifierParameters):
+    """A classifier that is a very small tree, found by evolution and trained by backpropagation.
+
+    Structures evolve by crossover and mutation. Every child inherits the weights of its parents and
+    goes through a short training, during which leaves move to the features that lower the loss
+    most. Trees are judged by cross-validation, and the best ones of each size survive.
+
+    {parameters}
+
+    Attributes
+    ----------
+    tree_ : NeuralTree
+        The tree that was chosen; it works on unscaled inputs.
+    pareto_front_ : list of FrontModel
+        For each number of weights, the best tree that was found, by size; no other one is both
+        smaller and better. `pareto_front_[0].model` is a fitted estimator.
+    classes_ : array of shape (n_classes,)
+        The labels; 0, 1, ... if y had several columns.
+    multilabel_ : bool
+        Whether y had several columns, each a label of its own.
+    n_parameters_ : int
+        Number of weights.
+    n_iter_ : int
+        Number of generations.
+
+    Examples
+    --------
+    >>> from bneuralt import EvolvedTreeClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = EvolvedTreeClassifier(n_generations=3, random_state=0).fit(X, y)
+    >>> clf.n_parameters_ <= 40, clf.score(X, y) > 0.9
+    (True, True)
+    """
+
+    loss: ClassVar[str] = "cross_entropy"
+
+    def _scores(self, X: Array) -> FloatArray:
+        return self._scores_of(self._mean_outputs([self.tree_], X), self.tree_)
+
+    def _probabilities(self, X: Array) -> FloatArray:
+        return self._mean_probabilities([self.tree_], X)
+
+
+@declared
+class EvolvedTreeRegressor(RegressorTask, EvolvedTree, EvolvedRegressorParameters):
+    """A regressor that is a very small tree, found by evolution and trained by backpropagation.
+
+    See `EvolvedTreeClassifier`.
+
+    {parameters}
+
+    Attributes
+    ----------
+    tree_ : NeuralTree
+        The tree that was chosen, from raw features to the target in its own units.
+    pareto_front_ : list of FrontModel
+        For each number of weights, the best tree that was found, by size; no other one is both
+        smaller and better. `pareto_front_[0].model` is a fitted estimator.
+    n_outputs_ : int
+        Number of columns of y.
+    n_parameters_ : int
+        Number of weights.
+    n_iter_ : int
+        Number of generations.
+
+    Examples
+    --------
+    >>> from bneuralt import EvolvedTreeRegressor
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> reg = EvolvedTreeRegressor(n_generations=3, random_state=0).fit(X, y)
+    >>> reg.n_parameters_ <= 40, reg.score(X, y) > 0.4
+    (True, True)
+    """
+
+    loss: ClassVar[str] = "squared_error"

@@ -1,0 +1,93 @@
+"""Files that a search writes as it goes on, and continues from."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from bneuralt.files import (
+    ModelFileError,
+    check_format,
+    check_keys,
+    format_json,
+    parse_json,
+    write_atomically,
+)
+
+__all__ = ["CheckpointError", "read_checkpoint", "write_checkpoint"]
+
+FORMAT = "bneuralt-search"
+VERSION = 1
+
+
+class CheckpointError(ValueError):
+    """A file that does not belong to this search; it is left as it is."""
+
+
+def write_checkpoint(
+    path: str | PathLike[str], search: dict[str, Any], state: dict[str, Any]
+) -> None:
+    """Write the state of a search, in full or not at all: what was there before stays until then.
+
+    Parameters
+    ----------
+    path : str or path-like
+    search : dict
+        What the search depends on: its settings, and the checksum of its table.
+    state : dict
+    """
+    content = {"format": FORMAT, "version": VERSION, "search": search, "state": state}
+    write_atomically(path, format_json(content) + "\n")
+
+
+def read_checkpoint(path: str | PathLike[str], search: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the state of a search, or None if there is no file yet.
+
+    Parameters
+    ----------
+    path : str or path-like
+    search : dict
+        What the search depends on; the file must have been written with the same.
+
+    Raises
+    ------
+    CheckpointError
+        If the file is damaged, or belongs to another version, table or search.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "search.json")
+    ...     write_checkpoint(path, {"table": "a"}, {"n_done": 3})
+    ...     read_checkpoint(path, {"table": "a"})
+    {'n_done': 3}
+    """
+    try:
+        text = Path(path).read_bytes().decode()
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError:
+        raise CheckpointError(f"checkpoint={str(path)!r} is not a {FORMAT} file") from None
+    try:
+        content = parse_json(text)
+        check_format(content, FORMAT, VERSION)
+        check_keys(content, ("format", "version", "search", "state"), "the checkpoint")
+        if not isinstance(content["search"], dict) or not isinstance(content["state"], dict):
+            raise ModelFileError('"search" and "state" must be objects')
+    except ModelFileError as error:
+        raise CheckpointError(
+            f"checkpoint={str(path)!r} cannot be continued: {error}. Delete the file to start anew"
+        ) from None
+    for name in {**content["search"], **search}:
+        was, wanted = content["search"].get(name), search.get(name)
+        if was != wanted:
+            what = "on another table" if name == "table" else f"with {name}={was!r:.60}"
+            now = "" if name == "table" else f", not {wanted!r:.60}"
+            raise CheckpointError(
+                f"checkpoint={str(path)!r} belongs to a search {what}{now}: give another path, or "
+                "delete the file to start anew"
+            )
+    state: dict[str, Any] = content["state"]
+    return state

@@ -1,0 +1,61 @@
+"""How the values of a category may be written in another program.
+
+The encoder takes 3, 3.0, "3" and " 3.0 " for the same category, and several texts for a missing
+value. Generated code compares texts, so it gets a list of all spellings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from bneuralt.tables.columns import MISSING_TEXTS
+from bneuralt.tables.features import CategoryFeature
+
+__all__ = ["category_entries", "missing_spellings", "spellings"]
+
+_TRUTH = {"0": ["false", "False"], "1": ["true", "True"]}
+
+
+def spellings(label: str, others: Sequence[str] = ()) -> list[str]:
+    """Return the texts that stand for a category.
+
+    Parameters
+    ----------
+    label : str
+    others : sequence of str
+        Texts of other categories, which are not taken.
+
+    Examples
+    --------
+    >>> spellings("3"), spellings("1"), spellings("red")
+    (['3', '3.0'], ['1', '1.0', 'true', 'True'], ['red'])
+    """
+    found = [label]
+    if re.fullmatch(r"[+-]?\d+", label):
+        found.append(f"{label}.0")
+    if label in _TRUTH:  # the encoder reads truth values as numbers, databases write them as words
+        found += _TRUTH[label]
+    return [text for text in found if text == label or text not in others]
+
+
+def missing_spellings() -> list[str]:
+    """Return the texts that stand for a missing value, in lower case."""
+    return sorted(MISSING_TEXTS)
+
+
+def category_entries(feature: CategoryFeature) -> tuple[list[list[float]], int, int]:
+    """Return the inputs of each entry, and which entries unknown and missing values have.
+
+    The last entry is the mean of the training rows.
+
+    Examples
+    --------
+    >>> category_entries(CategoryFeature(("a", "b"), (0.25, 0.75)))
+    ([[0.0], [1.0], [0.75]], 2, 2)
+    """
+    n = len(feature.shares)
+    rows = [[float(i == j) for j in range(n)] for i in range(n)] + [list(feature.shares)]
+    table = [row[n - feature.n_columns :] for row in rows]
+    unknown = len(feature.categories) if feature.has_other else n
+    return table, unknown, n - 1 if feature.has_gaps else n

@@ -1,0 +1,229 @@
+"""Weighted sums with integer weights: how they are rounded, how large they get, how far off.
+
+A sum is what the activation of a node is applied to. Its terms are inputs and values of other
+nodes, of which the range and the error are known; from them follow the range and the error of the
+sum. Of the inputs that a category became, only one is not 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cached_property
+from typing import NamedTuple
+
+from bneuralt.export.arithmetic import Form, Format
+
+__all__ = ["RoundedSum", "Term", "WeightedSum", "interval_product", "slopes", "value_range"]
+
+#: What rounding of float64 can add to a bound.
+SLACK = 1.0 + 1e-9
+
+Interval = tuple[float, float]
+
+
+class Term(NamedTuple):
+    """An input, or the value of a function node that was converted before.
+
+    Its value is ``offset + unit * integer`` with an integer of magnitude `top` at most. The real
+    value is between `low` and `high`, and the error between `error_low` and `error_high`.
+
+    Inputs of the same `group` are 0 or 1, and no more than one of them is 1. If a node has as many
+    of them as `group_size`, one is 1. For a category that is not known, the integer is `share`.
+    """
+
+    offset: float
+    unit: float
+    top: int
+    low: float
+    high: float
+    error_low: float = 0.0
+    error_high: float = 0.0
+    group: int = -1
+    group_size: int = 0
+    share: int = 0
+
+
+class WeightedSum:
+    """The argument of an activation, in real numbers.
+
+    Parameters
+    ----------
+    form : Form
+        The activation.
+    bias : float
+    weights : list of float
+    terms : list of Term
+    """
+
+    def __init__(self, form: Form, bias: float, weights: list[float], terms: list[Term]) -> None:
+        self.form, self.bias, self.weights, self.terms = form, bias, weights, terms
+        self._single = [i for i, term in enumerate(terms) if term.group < 0]
+        groups: dict[int, list[int]] = {}
+        for i, term in enumerate(terms):
+            if term.group >= 0:
+                groups.setdefault(term.group, []).append(i)
+        self._groups = list(groups.values())
+
+    def shifted(self, by: float) -> WeightedSum:
+        """Return the sum plus a number."""
+        return WeightedSum(self.form, self.bias + by, self.weights, self.terms)
+
+    @cached_property
+    def middle(self) -> float:
+        """The sum where all integers are 0."""
+        return self.bias + sum(
+            w * term.offset for w, term in zip(self.weights, self.terms, strict=True)
+        )
+
+    @cached_property
+    def range(self) -> Interval:
+        """The smallest and the largest sum over the training range."""
+        low, high = self._spread(self.weights, lambda term: (term.low, term.high))
+        return self.bias + low, self.bias + high
+
+    @cached_property
+    def reach(self) -> float:
+        """The largest magnitude of the sum, whatever the inputs are."""
+        per_integer = [w * t.unit for w, t in zip(self.weights, self.terms, strict=True)]
+        return abs(self.middle) + self._reach(per_integer)
+
+    def least_unit(self, format: Format) -> float:
+        """Return the unit in which the integers just about fit."""
+        pairs = zip(self.weights, self.terms, strict=True)
+        most = max((abs(w * term.unit) for w, term in pairs), default=0.0)
+        return max(most / format.top, self.reach / (format.top_sum - 1), 1e-290) * SLACK
+
+    def rounded(self, unit: float, flat: float = 1.0) -> RoundedSum:
+        """Return the sum with integer weights in a unit.
+
+        The bias makes up for the mean error of the weights. With `flat` below 1, the sum is made
+        that much smaller.
+        """
+        weights = [
+            round(flat * w * term.unit / unit)
+            for w, term in zip(self.weights, self.terms, strict=True)
+        ]
+        effective = [
+            weight * unit / term.unit if term.unit else w
+            for weight, w, term in zip(weights, self.weights, self.terms, strict=True)
+        ]
+        too_much = [e - w for e, w in zip(effective, self.weights, strict=True)]
+        by_weights = self._spread(
+            too_much, lambda term: (term.low - term.offset, term.high - term.offset)
+        )
+        by_errors = self._spread(
+            effective, lambda term: (term.error_low, term.error_high), groups=False
+        )
+        low, high = by_weights[0] + by_errors[0], by_weights[1] + by_errors[1]
+        center = (low + high) / 2 if flat == 1.0 else 0.0
+        bias = round((flat * self.middle - center) / unit)
+        constant = bias * unit - self.middle
+        reach = abs(bias) + int(self._reach([float(weight) for weight in weights]))
+        return RoundedSum(bias, weights, reach, (low + constant, high + constant))
+
+    def _spread(
+        self, factors: list[float], ends: Callable[[Term], Interval], groups: bool = True
+    ) -> Interval:
+        """Return the range of the sum of terms, each between its ends, times factors."""
+        low = high = 0.0
+        for i in self._single:
+            products = sorted(factors[i] * end for end in ends(self.terms[i]))
+            low += products[0]
+            high += products[1]
+        for group in self._groups if groups else ():
+            found = [factors[i] for i in group]
+            if len(group) != self.terms[group[0]].group_size:
+                found.append(0.0)
+            low += min(found)
+            high += max(found)
+        return low, high
+
+    def _reach(self, factors: list[float]) -> float:
+        """Return the largest magnitude of the sum of integers times factors."""
+        reach = sum(abs(factors[i]) * self.terms[i].top for i in self._single)
+        for group in self._groups:
+            one = max(abs(factors[i]) * self.terms[i].top for i in group)
+            reach += max(one, sum(abs(factors[i]) * self.terms[i].share for i in group))
+        return reach
+
+
+class RoundedSum(NamedTuple):
+    """A weighted sum with integers.
+
+    Attributes
+    ----------
+    bias : int
+    weights : list of int
+    reach : int
+        The largest magnitude of the sum and of all its parts, whatever the inputs are.
+    error : (float, float)
+        The range of the difference to the real sum, over the training range.
+    """
+
+    bias: int
+    weights: list[int]
+    reach: int
+    error: Interval
+
+    def fits(self, format: Format) -> bool:
+        """Return whether nothing can overflow."""
+        most = max((abs(weight) for weight in self.weights), default=0)
+        return self.reach <= format.top_sum and most <= format.top
+
+
+# -- activations on intervals -------------------------------------------------------------
+
+
+def slopes(form: Form, low: float, high: float) -> Interval:
+    """Return the smallest and largest slope of F between two arguments.
+
+    Examples
+    --------
+    >>> slopes(Form("pieces", slope=0.25), -1.0, 2.0)
+    (0.25, 1.0)
+    """
+    if form.kind == "pieces":
+        found = [form.slope] * (low < 0) + [1.0] * (high > 0) or [1.0]
+        return min(found), max(found)
+    if form.kind == "tanh":
+        ends = [1.0 - math.tanh(low) ** 2, 1.0 - math.tanh(high) ** 2]
+        return min(ends), 1.0 if low <= 0 <= high else max(ends)
+    steepest = math.sqrt(0.5)
+    inside = [t for t in (-steepest, steepest) if low < t < high]
+    found = [-4.0 * t * _bell(t) for t in (low, high, *inside)]
+    return min(found), max(found)
+
+
+def value_range(form: Form, low: float, high: float) -> Interval:
+    """Return the range of an activation whose argument is between two numbers.
+
+    Examples
+    --------
+    >>> value_range(Form("pieces", slope=-0.5), -4.0, 1.0)
+    (0.0, 2.0)
+    """
+    if form.kind == "pieces":
+        ends = [t if t > 0 else form.slope * t for t in (low, high)] + [0.0] * (low < 0 < high)
+    elif form.kind == "tanh":
+        ends = [math.tanh(low), math.tanh(high)]
+    else:
+        ends = [2.0 * _bell(t) - 1.0 for t in (low, high)] + [1.0] * (low < 0 < high)
+    values = [form.offset + form.unit * end for end in ends]
+    return min(values), max(values)
+
+
+def _bell(t: float) -> float:
+    return math.exp(-t * t) if abs(t) < 26 else 0.0
+
+
+def interval_product(a: Interval, b: Interval) -> Interval:
+    """Return the range of the product of two numbers in intervals.
+
+    Examples
+    --------
+    >>> interval_product((0.0, 2.0), (-1.0, 3.0))
+    (-2.0, 6.0)
+    """
+    products = [x * y for x in a for y in b]
+    return min(products), max(products)

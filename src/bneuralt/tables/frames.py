@@ -1,0 +1,153 @@
+"""Data frames of pandas, polars and Arrow: their names, their columns, and the values of a column.
+
+They are read through the methods that they have, so that none of these packages need be installed.
+Data frames of other packages are handed over to Arrow, by the protocols that they share.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bneuralt._typing import Array
+
+__all__ = [
+    "as_array",
+    "as_list",
+    "columns_of",
+    "has_categories",
+    "is_arrow",
+    "is_data_frame",
+    "is_plain",
+    "known_frame",
+    "names_of",
+    "plain_table",
+    "select_columns",
+]
+
+#: How the names of Arrow's types begin whose values NumPy has too.
+_NUMBERS_OF_ARROW = ("int", "uint", "float", "double", "halffloat")
+_SHARED_WITH_NUMPY = (*_NUMBERS_OF_ARROW, "bool", "date", "timestamp", "duration")
+
+
+def _is_pandas(X: Any) -> bool:
+    return hasattr(X, "iloc") and getattr(X, "ndim", 0) == 2
+
+
+def _is_polars(X: Any) -> bool:
+    return hasattr(X, "get_columns") and hasattr(X, "columns")
+
+
+def is_arrow(X: Any) -> bool:
+    """Return whether X is a table or record batch of Arrow."""
+    return hasattr(X, "column_names") and hasattr(X, "itercolumns")
+
+
+def is_data_frame(X: Any) -> bool:
+    """Return whether X is a data frame of pandas, polars or Arrow."""
+    return _is_pandas(X) or _is_polars(X) or is_arrow(X)
+
+
+def known_frame(X: Any) -> Any:
+    """Return a data frame of any package as one of pandas, polars or Arrow, and others as they are.
+
+    Raises
+    ------
+    ImportError
+        Arrow is needed and not installed.
+    TypeError
+        The rows are yet to be computed.
+    """
+    is_batch = is_arrow(X) and not hasattr(X, "combine_chunks")  # a RecordBatch
+    if isinstance(X, np.ndarray) or (is_data_frame(X) and not is_batch):
+        return X
+    if hasattr(X, "collect") and hasattr(X, "collect_schema"):
+        raise TypeError(f"X is a {type(X).__name__}, which has no rows yet: use X.collect()")
+    has_stream = hasattr(X, "__arrow_c_stream__")
+    if not has_stream and not hasattr(X, "__dataframe__"):
+        return X
+    try:
+        if has_stream:
+            return importlib.import_module("pyarrow").table(X)
+        return importlib.import_module("pyarrow.interchange").from_dataframe(X)
+    except ImportError:
+        raise ImportError(
+            f"X is a {type(X).__module__}.{type(X).__name__}: to read it, install pyarrow, or "
+            "make a data frame of pandas or polars of it"
+        ) from None
+
+
+def names_of(X: Any) -> list[Any]:
+    """Return the names of the columns of a data frame; an empty list for other tables."""
+    if not is_data_frame(X):
+        return []
+    return list(X.column_names if is_arrow(X) else X.columns)
+
+
+def columns_of(X: Any) -> list[Any]:
+    """Return the columns of a data frame."""
+    if _is_pandas(X):
+        return [X.iloc[:, j] for j in range(X.shape[1])]
+    return list(X.get_columns() if _is_polars(X) else X.itercolumns())
+
+
+def select_columns(X: Any, positions: Sequence[int]) -> Any:
+    """Return some columns of a data frame."""
+    if _is_pandas(X):
+        return X.iloc[:, list(positions)]
+    if _is_polars(X):
+        return X[:, list(positions)]
+    return X.select(list(positions))
+
+
+def plain_table(X: Any) -> Any:
+    """Return a data frame of plain numbers as an array where scikit-learn would not find its type.
+
+    Data frames of pandas are returned as they are.
+    """
+    if _is_pandas(X):
+        return X
+    return np.column_stack([column.to_numpy() for column in columns_of(X)])
+
+
+def is_plain(column: Any) -> bool:
+    """Return whether a column is one of numbers as NumPy has them."""
+    dtype: Any = getattr(column, "dtype", None)
+    if isinstance(dtype, np.dtype):
+        return dtype.kind in "fiuc"
+    if hasattr(dtype, "is_integer"):  # polars
+        return bool(dtype.is_integer() or dtype.is_float())
+    return str(getattr(column, "type", "")).startswith(_NUMBERS_OF_ARROW)
+
+
+def as_array(column: Any) -> Array | None:
+    """Return the values of a column as an array; None if they are not all of a type of NumPy."""
+    dtype: Any = getattr(column, "dtype", None)
+    if isinstance(dtype, np.dtype):
+        values: Array = column.to_numpy()
+        return values
+    if hasattr(dtype, "is_temporal"):  # polars
+        is_shared = dtype.is_numeric() or dtype.is_temporal() or str(dtype) == "Boolean"
+        has_zone = getattr(dtype, "time_zone", None) is not None
+    else:
+        is_shared = str(getattr(column, "type", "")).startswith(_SHARED_WITH_NUMPY)
+        has_zone = getattr(getattr(column, "type", None), "tz", None) is not None
+    if not is_shared or has_zone:  # the hour on the wall is what matters, NumPy has that of UTC
+        return None
+    values = column.to_numpy()
+    return values if values.dtype.kind in "fiubMm" else None
+
+
+def as_list(column: Any) -> list[Any]:
+    """Return the values of a column as Python objects."""
+    values: list[Any] = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
+    return values
+
+
+def has_categories(column: Any) -> bool:
+    """Return whether the type of a column says that its values are categories."""
+    kind = str(getattr(column, "dtype", getattr(column, "type", "")))
+    return kind.startswith(("Categorical", "category", "Enum", "dictionary"))
