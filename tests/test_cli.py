@@ -431,8 +431,8 @@ def test_a_damaged_table_encoding_is_found_when_the_model_is_loaded(
 def test_a_file_that_states_many_features_takes_no_memory_for_them(flowers, tmp_path, run_here):
     table, model_file, _ = flowers
     content = json.loads(model_file.read_text())
-    content.update(n_features=5_000_000, feature_names=None, encoder=None, importances=None)
-    content["extra"] = {}
+    content.update(n_features=5_000_000, feature_names=None, encoder=None, extra={})
+    content.update(history=None, importances=None, ranges=None)
     content["trees"][0]["tree"]["n_inputs"] = 5_000_000
     many = tmp_path / "many.json"
     many.write_text(json.dumps(content))

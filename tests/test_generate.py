@@ -308,9 +308,3 @@ def test_a_generator_gives_the_same_trees_in_all_releases():
     rng = np.random.default_rng(0)
     sizes = [NeuralTree.random(4, 3, random_state=rng).size for _ in range(6)]
     assert sizes == [592, 318, 200, 229, 199, 444]
-
-
-def test_a_number_of_weights_that_no_tree_has():
-    # three, six or nine weights
-    with pytest.raises(ValueError, match="no tree of 4 to 5 weights in 1000 draws"):
-        NeuralTree.random(3, max_depth=1, max_children=2, n_weights=5)
