@@ -1,5 +1,7 @@
 """Smaller models: sizes, scores, curves and messages."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
@@ -14,6 +16,7 @@ from bneuralt import (
     check_monotonic,
     compact,
     explain,
+    export_c,
 )
 from bneuralt.explaining import CompactCurve
 from bneuralt.pruning import fewest_bytes, fewest_weights, table_bytes
@@ -127,6 +130,19 @@ def test_a_budget_in_bytes(wine):
     X, y, model = wine
     result = compact(model, X, y, max_bytes=200, cv=None)
     assert result.n_bytes == table_bytes(result.model.tree_) <= 200
+
+
+def test_bytes_are_those_of_the_c_code(wine, tmp_path):
+    X, y, model = wine
+
+    def written(size):
+        small = compact(model, X, y, max_weights=size, cv=None).model
+        export_c(small, tmp_path / "small.h", dtype="int16", style="tables")
+        text = (tmp_path / "small.h").read_text()
+        return table_bytes(small.tree_), int(re.search(r"Size: ([\d,]+) bytes", text)[1])
+
+    (ours, theirs), (fewer, less) = written(120), written(60)
+    assert ours - fewer == theirs - less > 0  # what differs is the table of the activation
 
 
 def test_the_curve_and_the_chosen_size(wine):

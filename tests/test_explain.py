@@ -239,8 +239,8 @@ def test_what_cannot_be_explained_is_refused(iris, iris_model):
         explain(iris_model, X, output="logit")
     with pytest.raises(ValueError, match="method='lime' must be one of"):
         explain(iris_model, X, method="lime")
-    with pytest.raises(ValueError, match="features"):
-        explain(iris_model, X.to_numpy()[:, :3])
+    with pytest.raises(ValueError, match="feature names"):
+        explain(iris_model, X.iloc[:, :3])
     with pytest.raises(ValueError, match="output='score' is for classifiers"):
         explain(iris_model.tree_, X.to_numpy(), output="score")
     with pytest.raises(ValueError, match="5 features, but the tree has 4 inputs"):
