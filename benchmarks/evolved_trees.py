@@ -262,7 +262,10 @@ def tenfold() -> None:
         X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y)
         scores, sizes = [], []
         for train, test in StratifiedKFold(10, shuffle=True, random_state=0).split(X, y):
-            model = bneuralt.EvolvedTreeClassifier(max_size=int(nodes), random_state=0)
+            # there are few trees of so few nodes: ten generations are enough
+            model = bneuralt.EvolvedTreeClassifier(
+                max_size=int(nodes), n_generations=10, random_state=0
+            )
             model.fit(X[train], y[train])
             scores.append(model.score(X[test], y[test]))
             sizes.append(model.tree_.size)

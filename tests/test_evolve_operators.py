@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bneuralt import NeuralTree
+from bneuralt import NeuralTree, _core
 from bneuralt.evolve.genome import Genome, Leaf, Node, genome_of
 from bneuralt.evolve.operators import MUTATIONS, Space, crossover, mutate, random_genome
 from bneuralt.tree.activations import NAMES
@@ -109,6 +109,15 @@ def test_a_tree_survives_the_way_to_a_genome_and_back(n_outputs, trains):
     copies = genome_of(tree, weights).trees(np.float64)
     assert [copy.parameters.tolist() for copy in copies] == weights.tolist()
     assert copies[0].structure is copies[1].structure
+
+
+@given(spaces(), st.integers(0, 2**32 - 1))
+def test_compiled_genomes_compute_what_their_trees_compute(space, seed):
+    rng = np.random.default_rng(seed)
+    genome = random_genome(space, rng)
+    X = rng.normal(size=(7, space.n_inputs)).astype(np.float32)
+    outputs, _ = _core.forward([genome.compiled()], X, 1, False, False)
+    np.testing.assert_array_equal(outputs[0], genome.trees()[0].forward(X))
 
 
 def numbers_of(genome):
