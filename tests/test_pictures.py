@@ -27,7 +27,7 @@ from bneuralt.drawing.labels import signed, term_label
 from bneuralt.drawing.outline import TERM, outline_of
 from bneuralt.drawing.scene import PALETTES, Curves, Dots, Pill, Wedges, box_of, fitted
 from bneuralt.drawing.scene import text_width as width_of
-from bneuralt.drawing.view import TreeView, node_values
+from bneuralt.drawing.view import TreeView, sums_and_values
 
 LAYOUTS = ["layered", "radial"]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -347,12 +347,12 @@ def test_values_of_an_example_are_those_of_the_tree(seed, n_outputs):
     activations = ["tanh", "relu", "gaussian", "leaky_relu", "bipolar"]
     tree = random_tree(seed, n_outputs, activation=activations)
     x = np.random.default_rng(seed).normal(size=6)
-    np.testing.assert_allclose(node_values(tree, x)[1][:n_outputs], tree.forward(x), rtol=1e-12)
+    np.testing.assert_allclose(sums_and_values(tree, x)[1][:n_outputs], tree.forward(x), rtol=1e-12)
     view = TreeView.of(tree)
     example = view.example(x)
     np.testing.assert_allclose(example.node_value[:n_outputs], tree.forward(x), atol=1e-12)
     # effects below a node add up to the change of its sum
-    usual, _ = node_values(view.tree, np.zeros(6))
+    usual, _ = sums_and_values(view.tree, np.zeros(6))
     total = np.bincount(view.term_node, example.term_effect, minlength=view.tree.parent.size)
     below = view.tree.parent[n_outputs:]
     np.add.at(total, below, example.node_effect[n_outputs:])

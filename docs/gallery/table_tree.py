@@ -11,7 +11,7 @@ flats = pd.DataFrame(
         "area": rng.normal(80, 25, 500).round(),
         "district": rng.choice(["harbour", "old town", "park", "station"], 500),
         "lift": rng.choice(["yes", "no"], 500),
-        "built": pd.Timestamp("1950-01-01") + pd.to_timedelta(rng.integers(0, 26000, 500), "D"),
+        "built": pd.to_datetime(rng.integers(-7000, 19000, 500), unit="D"),
     }
 )
 rent = 6 * flats["area"] * (1 + 0.5 * (flats["district"] == "old town")) + 2 * (

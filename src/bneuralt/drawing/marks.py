@@ -12,7 +12,7 @@ from bneuralt.drawing.outline import NODE, ROOT, TERM, Outline
 from bneuralt.drawing.scene import Curves, Dots, Line, Mark, Scene, Text, fitted, text_width
 from bneuralt.drawing.view import ExampleView, TreeView
 
-__all__ = ["Drawing", "edges", "glyph", "legend", "prominence"]
+__all__ = ["Drawing", "edge_roles", "edges", "glyph", "leaf_dots", "legend", "prominence", "title"]
 
 
 @dataclass(frozen=True)

@@ -19,14 +19,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.estimators.base import NeuralTreeEstimator
-from bneuralt.reference import VALUE
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.features import CategoryFeature, DateFeature, NumberFeature
 from bneuralt.tree.activations import NAMES
 from bneuralt.tree.neural_tree import NeuralTree
+from bneuralt.tree.node_values import node_values
 from bneuralt.tree.simplify import simplify
 
-__all__ = ["ExampleView", "FeatureView", "TreeView", "node_values", "printable"]
+__all__ = ["ExampleView", "FeatureView", "TreeView", "printable", "sums_and_values"]
 
 MISSING, RARE = "(missing)", "(rare)"
 
@@ -315,8 +315,8 @@ class TreeView:
         array([ 2., -3.])
         """
         inputs = self._inputs(row)
-        total, value = node_values(self.tree, inputs)
-        _, usual = node_values(self.tree, self.average)
+        total, value = sums_and_values(self.tree, inputs)
+        _, usual = sums_and_values(self.tree, self.average)
         change = value - usual
         k = self.tree.n_outputs
         node_effect = change.copy()
@@ -392,26 +392,21 @@ class TreeView:
         return shares
 
 
-def node_values(tree: NeuralTree, inputs: FloatArray) -> tuple[FloatArray, FloatArray]:
+def sums_and_values(tree: NeuralTree, inputs: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the weighted sum and the value of each function node for one row.
 
     Examples
     --------
     >>> from bneuralt import NeuralTree
     >>> tree = NeuralTree(2, 1, [-1], [1], [0, 0], [0, 1], [0.0, 2.0, -1.0])
-    >>> node_values(tree, np.array([1.0, 2.0]))
+    >>> sums_and_values(tree, np.array([1.0, 2.0]))
     (array([0.]), array([0.5]))
     """
-    n_nodes, k = tree.parent.size, tree.n_outputs
-    weight, edge = tree.leaf_weight.astype(np.float64), tree.edge.astype(np.float64)
-    total = tree.bias + np.bincount(tree.leaf_parent, weight * inputs[tree.leaf_input], n_nodes)
-    value = np.empty(n_nodes)
-    start, parameters = tree.activation_parameter_start, tree.activation_parameters
-    for node in range(n_nodes - 1, -1, -1):
-        activate = VALUE[NAMES[tree.activation[node]]]
-        value[node] = activate(total[node], *parameters[start[node] : start[node + 1]])
-        if node >= k:
-            total[tree.parent[node]] += edge[node - k] * value[node]
+    tree = tree.astype(np.float64)
+    value = node_values(tree, inputs[np.newaxis])[0]
+    total = tree.bias.copy()
+    np.add.at(total, tree.leaf_parent, tree.leaf_weight * inputs[tree.leaf_input])
+    np.add.at(total, tree.parent[tree.n_outputs :], tree.edge * value[tree.n_outputs :])
     return total, value
 
 
