@@ -44,7 +44,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         How columns become inputs.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
         Names of the columns, if X had names that are all strings.
 
     Examples

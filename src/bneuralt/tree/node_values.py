@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
 
 from bneuralt._typing import FloatArray
 from bneuralt.arrays import as_table
@@ -64,10 +65,10 @@ def node_sums(tree: NeuralTree, X: FloatArray, values: FloatArray) -> FloatArray
     array([[1., 0.]])
     """
     k, n_nodes = tree.n_outputs, tree.parent.size
-    by_input = np.zeros((tree.n_inputs, n_nodes))
-    np.add.at(by_input, (tree.leaf_input, tree.leaf_parent), tree.leaf_weight)
-    by_node = np.zeros((n_nodes, n_nodes))
-    by_node[np.arange(k, n_nodes), tree.parent[k:]] = tree.edge
+    leaves = (tree.leaf_weight, (tree.leaf_input, tree.leaf_parent))
+    by_input = csr_array(leaves, shape=(tree.n_inputs, n_nodes))
+    edges = (tree.edge, (np.arange(k, n_nodes), tree.parent[k:]))
+    by_node = csr_array(edges, shape=(n_nodes, n_nodes))
     sums: FloatArray = tree.bias + X @ by_input + values @ by_node
     return sums
 
