@@ -82,20 +82,6 @@ def test_all_backends_give_the_same_trees(backend):
     np.testing.assert_array_equal(forests[1].predict_interval(X), forests[0].predict_interval(X))
 
 
-def test_ray():
-    ray = pytest.importorskip("ray")
-    from ray.util.joblib import register_ray
-
-    register_ray()
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-    try:
-        with parallel_config("ray", n_jobs=2):
-            found = classifier().fit(X, Y > 0)
-    finally:
-        ray.shutdown()
-    assert_same_trees(found, classifier().fit(X, Y > 0))
-
-
 class KillsItsWorker:
     """A sampler of leaves that ends the process it is first used in, if that is a worker."""
 

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 
 from bneuralt._typing import Array
@@ -114,18 +114,21 @@ def _outcomes(
     kind = type(backend).__name__
     context: AbstractContextManager[Any] = nullcontext()
     if kind == "DaskDistributedBackend":
+        from joblib import parallel_config  # not in joblib 1.2, which works without Dask
+
         # All workers get the arrays: those that one of them alone has are lost with it.
         shared = [array for array in arrays if array is not None]
         context = parallel_config(
             "dask", client=backend.client, scatter=shared, **backend.submit_kwargs
         )
-    batch_size: Any = 1
+    options: dict[str, Any] = {"batch_size": 1}
     if kind not in SHARE_ARRAYS:  # one message for each worker
-        batch_size = -(-len(tasks) // effective_n_jobs(n_jobs))
-    returned = "generator" if backend.supports_return_generator else "list"
+        options["batch_size"] = -(-len(tasks) // effective_n_jobs(n_jobs))
+    if getattr(backend, "supports_return_generator", False):
+        options["return_as"] = "generator"
     try:
         with context:
-            results = Parallel(n_jobs=n_jobs, batch_size=batch_size, return_as=returned)(tasks)
+            results = Parallel(n_jobs=n_jobs, **options)(tasks)
             try:
                 # `yield from` would close the results before the warnings are ignored
                 for result in results:  # noqa: UP028
