@@ -71,7 +71,7 @@ def tournament(objectives: FloatArray, n: int, rng: np.random.Generator) -> IntA
     --------
     >>> import numpy as np
     >>> tournament(np.array([[1.0], [2.0]]), 4, np.random.default_rng(0))
-    array([1, 0, 0, 0])
+    array([0, 0, 0, 0])
     """
     pairs = rng.integers(len(objectives), size=(2, n))
     first, second = objectives[pairs[0]], objectives[pairs[1]]
