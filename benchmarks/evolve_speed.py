@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -35,7 +36,7 @@ def main(repeat: int = 5) -> None:
     fits()
 
 
-def population(repeat: int) -> None:
+def population(repeat: int, clock: Callable[[], int] = time.perf_counter_ns) -> None:
     """Evaluate a population, and compute its gradients."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N_ROWS, N_INPUTS)).astype(np.float32)
@@ -58,9 +59,7 @@ def population(repeat: int) -> None:
         ),
     }  # fmt: skip
     calls |= _gplearn(X, rng) | _deap(X)
-    seconds = interleaved(
-        {name: call for name, (call, _, _) in calls.items()}, repeat, time.perf_counter_ns
-    )
+    seconds = interleaved({name: call for name, (call, _, _) in calls.items()}, repeat, clock)
     reference = {
         name: seconds[name] / calls[name][1]
         for name in ("forward_many", "train_many, one gradient step")
