@@ -289,7 +289,8 @@ def test_rows_to_calibrate_on_are_not_trained_on():
 
 
 def test_warm_starts_do_not_train_on_rows_to_calibrate_on():
-    model, held_out = tree(conformal=0.25, warm_start=True, random_state=np.random.RandomState(0)), []
+    rng, held_out = np.random.RandomState(0), []
+    model = tree(conformal=0.25, warm_start=True, random_state=rng)
     for _ in range(2):
         residual = model.fit(X, y).calibration_.residuals[:, 0]
         off = (y - model.predict(X))[:, np.newaxis]
