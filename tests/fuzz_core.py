@@ -220,6 +220,17 @@ class Valid:
         y = self.rng.uniform(0, 1, (self.n, self.k))
         return {"X": X, "y": y}
 
+    def text(self) -> np.ndarray:
+        """A CSV file, more or less."""
+        return self.rng.choice(np.frombuffer(b'0123456789.-+eE,,,\n\n\r"; xn\xff', np.uint8), 200)
+
+    def cells(self) -> dict[str, Any]:
+        """Arguments of parse_numbers."""
+        text = self.text()
+        places = np.sort(self.rng.integers(0, text.size + 1, size=(self.n, 2)), axis=1)
+        starts, ends = np.ascontiguousarray(places.T.astype(np.int32))
+        return {"data": text, "starts": starts, "ends": ends, "decimal": ord(".")}
+
     @property
     def labels(self) -> bool:
         return self.n % 2 == 0
@@ -324,7 +335,7 @@ def draw_call(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
             ["Structure", "WeightedTree", "Data", "Settings", "Job", "train", "train", "train",
              "train", "gradient", "gradient", "forward", "forward", "forward_tree",
              "forward_tree", "shares", "jacobian", "epoch_order", "first_not_finite", "untouched",
-             "use_engine"]
+             "use_engine", "scan_csv", "parse_numbers"]
         )
     )  # fmt: skip
     loss, loss_parameters = valid.loss()
@@ -357,6 +368,8 @@ def draw_call(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
         "epoch_order": lambda: {"seed": 3, "epoch": 2, "n_rows": 20},
         "first_not_finite": lambda: {"X": rows()},
         "untouched": lambda: {"job": _core.Job(**valid.job())},
+        "scan_csv": lambda: {"data": valid.text(), "delimiter": ord(",")},
+        "parse_numbers": valid.cells,
         "use_engine": lambda: {"name": str(rng.choice([*_core.engines(), "auto"]))},
     }[name]()  # fmt: skip
     if rng.random() < (0.5 if name == "train" else 0.85):

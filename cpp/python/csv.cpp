@@ -1,6 +1,8 @@
 // Bindings of the CSV scanner.
 #include "../csv.hpp"
 
+#include <vector>
+
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "gil.hpp"
@@ -36,17 +38,20 @@ nb::object scan(nb::handle data, nb::handle delimiter) {
 
 nb::object parse(nb::handle data, nb::handle starts, nb::handle ends, nb::handle decimal) {
     const In<uint8_t> text = as_array<uint8_t>(data, "data");
-    const In<int32_t> start = as_array<int32_t>(starts, "starts");
-    const In<int32_t> end = as_array<int32_t>(ends, "ends", start.size());
+    const In<int32_t> given_start = as_array<int32_t>(starts, "starts");
+    const In<int32_t> given_end = as_array<int32_t>(ends, "ends", given_start.size());
     const uint8_t point = as_character(decimal, "decimal");
-    for (size_t i = 0; i < start.size(); ++i)
-        if (start.data()[i] < 0 || end.data()[i] < start.data()[i] ||
-            size_t(end.data()[i]) > text.size())
+    // Copied before they are checked: another thread may change the arrays.
+    const size_t n = given_start.size();
+    const std::vector<int32_t> start(given_start.data(), given_start.data() + n);
+    const std::vector<int32_t> end(given_end.data(), given_end.data() + n);
+    for (size_t i = 0; i < n; ++i)
+        if (start[i] < 0 || end[i] < start[i] || size_t(end[i]) > text.size())
             fail("starts and ends must be places in data, in ascending order");
     ParsedNumbers found;
     {
         GilRelease release;
-        found = parse_numbers(text.data(), start.data(), end.data(), start.size(), char(point));
+        found = parse_numbers(text.data(), start.data(), end.data(), n, char(point));
     }
     return nb::make_tuple(new_array(found.value.data(), {found.value.size()}),
                           new_array(found.odd.data(), {found.odd.size()}), found.all_digits,
