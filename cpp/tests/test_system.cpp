@@ -54,7 +54,7 @@ BNT_TEST(every_job_is_run_and_reported) {
 
 BNT_TEST(epochs_visit_every_row) {
     std::vector<int32_t> order(100), seen(100);
-    epoch_order(3, 1, 100, order.data());
+    epoch_order(3, 1, 100, 0, order.data());
     for (const int32_t row : order) seen[size_t(row)] += 1;
     for (const int32_t n : seen) CHECK(n == 1);
 }
