@@ -54,6 +54,7 @@ def run(args: argparse.Namespace) -> None:
     """Print the drawing, or write it to a file."""
     from bneuralt.cli.trained_models import feature_names, load_trained_model, trees_of
     from bneuralt.drawing.terminal import draw_tree
+    from bneuralt.tree.simplify import simplify
 
     model = load_trained_model(args.model)
     trees = trees_of(model)
@@ -64,7 +65,7 @@ def run(args: argparse.Namespace) -> None:
         (_write_page if is_page else _write_picture)(model, args)
         return
     drawing = draw_tree(
-        trees[args.tree - 1],
+        simplify(trees[args.tree - 1]),
         feature_names=feature_names(model),
         output_names=getattr(model, "classes_", None),
         max_lines=args.max_lines,
