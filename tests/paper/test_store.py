@@ -2,6 +2,7 @@
 
 import sqlite3
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -257,3 +258,34 @@ def test_claims_of_living_processes_are_respected() -> None:
         store.execute("INSERT INTO owners VALUES (99, 'elsewhere', 1, '', ?)", (time.time(),))
         store.execute("INSERT INTO claims VALUES (?, ?, ?, ?, 99)", KEY)
         assert mine.take([KEY]) == []
+
+
+def test_stores_of_two_machines_become_one(path, tmp_path, capsys) -> None:
+    elsewhere = tmp_path / "elsewhere.sqlite"
+    with Store(path) as store, Store(elsewhere) as other:
+        store.add([finished(test=0.9)])
+        other.add([finished(test=0.1), finished(KEY._replace(run=1))])
+    assert main(["paper", "merge", str(elsewhere), "--store", str(path)]) == 0
+    assert "1 of 2 runs added" in capsys.readouterr().out
+    with Store(path) as store:
+        assert sorted(store.finished()) == [KEY, KEY._replace(run=1)]
+        assert store.to_frame()["test_score"].tolist() == [0.9, 0.9]
+
+
+def test_runs_with_other_settings_are_not_merged(path, tmp_path, capsys) -> None:
+    elsewhere = tmp_path / "elsewhere.sqlite"
+    with Store(path) as store, Store(elsewhere) as other:
+        store.add([finished()])
+        another = finished(KEY._replace(run=1))
+        other.add([replace(another, settings={"kind": "bneuralt", "max_epochs": 7})])
+    assert main(["paper", "merge", str(elsewhere), "--store", str(path)]) != 0
+    assert "other settings or data" in capsys.readouterr().err
+    with Store(path) as store:
+        assert len(store) == 1
+
+
+def test_merging_a_file_that_is_not_there_creates_nothing(path, tmp_path, capsys) -> None:
+    missing = tmp_path / "missing.sqlite"
+    assert main(["paper", "merge", str(missing), "--store", str(path)]) != 0
+    assert "there is no store at" in capsys.readouterr().err
+    assert not missing.exists()

@@ -1,4 +1,4 @@
-"""The command ``bneuralt paper`` with its subcommands; ``run`` and ``report`` are defined here."""
+"""The command ``bneuralt paper``; ``run``, ``merge`` and ``report`` are defined here."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _RUN = """\
 Run those experiments of the paper that are not in the store.
 
 Experiments have the names of the paper's Tables A2 and A3 (B-S-ESy-p4-R, M-S-ESy-Rn-L-D, RF, ...).
-Groups (all, table2, best, bneuralt, mlp, table2-mlp, baselines, additions, equal-oracle, quick) and
-patterns ('B-S-*') select several. The command can be interrupted at any time; run it again to
-continue.
+Groups (all, table2, best, bneuralt, mlp, table2-mlp, baselines, evolved, additions, equal-oracle,
+quick) and patterns ('B-S-*') select several. The command can be interrupted at any time; run it
+again to continue.
 """
 
 
@@ -35,6 +35,7 @@ def add_paper_commands(subparsers: argparse._SubParsersAction[Any]) -> None:
     paper = subparsers.add_parser("paper", help="reproduce the paper's tables and figures")
     commands = paper.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_run(commands)
+    _add_merge(commands)
     _add_report(commands)
     add_mnist_command(commands)
     add_ktree_command(commands)
@@ -95,6 +96,19 @@ def _add_run(commands: argparse._SubParsersAction[Any]) -> None:
     parser.set_defaults(run=_run)
 
 
+def _add_merge(commands: argparse._SubParsersAction[Any]) -> None:
+    parser = commands.add_parser(
+        "merge",
+        help="add the runs of other stores, computed elsewhere",
+        description="Add the runs of other stores to a store. Runs that it has stay as they are.",
+    )
+    parser.add_argument("other", nargs="+", metavar="FILE", help="a store to take runs from")
+    parser.add_argument(
+        "--store", default=_STORE, help="the store to add them to (default: %(default)s)"
+    )
+    parser.set_defaults(run=_merge)
+
+
 def _add_report(commands: argparse._SubParsersAction[Any]) -> None:
     parser = commands.add_parser(
         "report", help="write a report that compares results with the paper"
@@ -146,6 +160,19 @@ def _run(args: argparse.Namespace) -> int:
     )
     _print_failures(summary.failures)
     return _FAILED if summary.failures else OK
+
+
+def _merge(args: argparse.Namespace) -> int:
+    from bneuralt.paper.running.store import Store, StoreError
+
+    try:
+        with Store(args.store) as store:
+            for path in args.other:
+                with Store(path, must_exist=True) as other:
+                    print(f"{path}: {store.merge(other)} of {len(other)} runs added")
+    except StoreError as error:
+        raise CommandError(str(error), BAD_DATA) from error
+    return OK
 
 
 def _print_failures(failures: dict[Key, str]) -> None:

@@ -148,12 +148,32 @@ class Store:
         Runs that the store already contains are not changed.
         """
         rows = [_row(item) for item in finished]
-        placeholders = ", ".join("?" * 21)
-        insert = f"INSERT INTO runs VALUES ({placeholders}) ON CONFLICT ({KEY_COLUMNS}) DO NOTHING"
         with self.transaction() as execute:
             for row in rows:
-                execute(insert, row)
+                execute(_INSERT, row)
                 execute(f"DELETE FROM claims WHERE {KEY_MATCHES}", row[:4])
+
+    def merge(self, other: Store) -> int:
+        """Add the runs of another store that this one lacks, and return how many they are.
+
+        Runs with other settings or data than the runs of the same experiment and data set in this
+        store are refused, and nothing is added.
+        """
+        different = (
+            "SELECT DISTINCT protocol, experiment, dataset, settings, data_checksum FROM runs"
+        )
+        own = {tuple(row[:3]): tuple(row[3:]) for row in self._rows(different)}
+        for row in other._rows(different):
+            if own.get(row[:3], row[3:]) != row[3:]:
+                raise StoreError(
+                    f"{other.path} has runs of {row[1]} on {row[2]} (protocol {row[0]}) with other "
+                    f"settings or data than {self.path}: compute one of them again"
+                )
+        before = len(self)
+        with self.transaction() as execute:
+            for row in other._rows("SELECT * FROM runs"):
+                execute(_INSERT, row)
+        return len(self) - before
 
     def finished(self) -> set[Key]:
         """Return the keys of all finished runs."""
@@ -318,6 +338,7 @@ class Store:
 KEY_COLUMNS = "protocol, experiment, dataset, run"
 #: The condition that selects one run; its parameters are the parts of the key.
 KEY_MATCHES = "protocol = ? AND experiment = ? AND dataset = ? AND run = ?"
+_INSERT = f"INSERT INTO runs VALUES ({', '.join('?' * 21)}) ON CONFLICT ({KEY_COLUMNS}) DO NOTHING"
 
 
 def _primary_code(error: sqlite3.Error) -> int:
