@@ -49,7 +49,8 @@ def test_means_are_paired_and_over_all_data_sets_or_none():
         for dataset in ("a", "b"):
             rows.append(row("default", "", dataset, split, 0.5 + shift, n_weights=300))
             rows.append(row("evolved", "", dataset, split, 0.6 + 2 * shift, validation="0.9"))
-    rows.append(row("compact", "300", "a", 0, 0.9))  # there is no such tree for b
+        rows.append(row("evolved", "300", "a", split, 0.9))  # there is no such tree for b
+    rows.append(row("default", "", "a", 2, 0.0))  # a split that is not finished
     found = summary(rows, "regression")
     assert set(found) == {("default", ""), ("evolved", "")}
     evolved = found["evolved", ""]
