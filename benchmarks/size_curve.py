@@ -1,6 +1,6 @@
 """Honest scores against the number of weights, from 8 to 400: the curve of docs/evolution.md.
 
-    python -m benchmarks.size_curve run --splits 6 --jobs 2
+    python -m benchmarks.size_curve run --splits 3 --jobs 2
     python -m benchmarks.size_curve report
     python -m benchmarks.size_curve plot --picture docs/evolved.svg
 
@@ -341,7 +341,7 @@ def main() -> None:
     running = commands.add_parser("run", help="compute what the file of results lacks")
     running.add_argument("--families", nargs="+", choices=FAMILIES, default=list(FAMILIES))
     running.add_argument("--datasets", nargs="+")
-    running.add_argument("--splits", type=int, default=6)
+    running.add_argument("--splits", type=int, default=3)
     running.add_argument("--jobs", type=int, default=1)
     running.add_argument("--tables", type=Path)
     merging = commands.add_parser("merge", help="add the results of other files")
