@@ -1,6 +1,7 @@
 """Write one model of each kind, and what it predicts, to be kept for ever; and a tree by itself.
 
-Run this once for each version of the format, never again for an old one:
+Run this for each new version of the format, and when a kind is added. What is there already is
+never written again:
 
     python tests/models/write.py
 """
@@ -16,6 +17,12 @@ from bneuralt import (
     BNeuralForestRegressor,
     BNeuralTClassifier,
     BNeuralTRegressor,
+    EvolvedTreeClassifier,
+    EvolvedTreeRegressor,
+    HFNTClassifier,
+    HFNTRegressor,
+    MONTClassifier,
+    MONTRegressor,
     NeuralTree,
 )
 from bneuralt.estimators.model_file import MODEL_VERSION
@@ -26,8 +33,10 @@ from bneuralt.tree.activations import NAMES, Gaussian, LeakyReLU, get_activation
 
 def main() -> None:
     folder = Path(__file__).parent / f"version_{MODEL_VERSION}"
-    folder.mkdir()  # fails if these models are there already
+    folder.mkdir(exist_ok=True)
     small = {"max_depth": 2, "max_epochs": 10, "random_state": 0}
+    searched = {"n_generations": 3, "population_size": 10, "random_state": 0}
+    tuned = {**searched, "n_tuning": 3, "tuning_size": 10, "max_size": 30}
     iris, diabetes = load_iris(as_frame=True), load_diabetes()
     names = np.array(["setosa", "versicolor", "virginica"])[iris.target]
     messy = iris.data.to_numpy().copy()
@@ -70,8 +79,24 @@ def main() -> None:
         "messy_classifier": BNeuralTClassifier(**small, categorical_features=[3]).fit(
             messy, iris.target
         ),
+        "evolved_classifier": EvolvedTreeClassifier(**searched, max_weights=20).fit(
+            iris.data, names
+        ),
+        "evolved_regressor": EvolvedTreeRegressor(
+            **searched, activation="sigmoid", choose="one_standard_error"
+        ).fit(diabetes.data, diabetes.target),
+        "hfnt_classifier": HFNTClassifier(**tuned, objectives=("error", "size", "diversity")).fit(
+            iris.data.to_numpy(), iris.target
+        ),
+        "hfnt_regressor": HFNTRegressor(**tuned, n_ensemble=3).fit(diabetes.data, diabetes.target),
+        "mont_classifier": MONTClassifier(**tuned).fit(iris.data.to_numpy(), names),
+        "mont_regressor": MONTRegressor(**tuned, strategy="best1bin").fit(
+            diabetes.data, diabetes.target
+        ),
     }
     for name, model in models.items():
+        if (folder / f"{name}.json").exists():
+            continue
         model.save(folder / f"{name}.json", extra={"name": name})
         table = messy if "messy" in name else iris.data.to_numpy()
         is_classifier = "classifier" in name
@@ -79,7 +104,8 @@ def main() -> None:
         predicted = model._scores(model._inputs(rows)) if is_classifier else model.predict(rows)
         record = {"rows": rows.tolist(), "predicted": np.asarray(predicted, float).tolist()}
         (folder / f"{name}.predictions").write_text(json.dumps(record) + "\n")
-    write_trees(folder / "trees")
+    if not (folder / "trees").exists():
+        write_trees(folder / "trees")
 
 
 def write_trees(folder: Path) -> None:

@@ -36,7 +36,8 @@ class FrontModel:
         Number of weights, and of nodes.
     score : float
         Accuracy or r2 on validation rows: those of the folds (evolved trees) or those given to
-        `fit`; on the training rows where there are none (HFNT and MONT).
+        `fit`; on the training rows where there are none (HFNT and MONT). The trees were chosen
+        among many by these rows, so new rows give lower scores.
     standard_error : float
         Of the score.
     model : estimator
