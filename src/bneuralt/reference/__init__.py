@@ -25,6 +25,7 @@ from bneuralt.reference.attributions import (
     rescaled_contributions,
 )
 from bneuralt.reference.losses import LOSS, LOSS_GRADIENT, targets
+from bneuralt.reference.mlp import MLP, MLPOptimizer, train_mlp
 from bneuralt.reference.moving import LeafMover, Moved
 from bneuralt.reference.nodes import Node, build
 from bneuralt.reference.optimizers import RULE, Memory, viewpoint
@@ -45,12 +46,14 @@ from bneuralt.reference.training import clipped, learning_rates, train
 __all__ = [
     "LOSS",
     "LOSS_GRADIENT",
+    "MLP",
     "PARAMETER_SLOPES",
     "RULE",
     "SLOPE",
     "VALUE",
     "Example",
     "LeafMover",
+    "MLPOptimizer",
     "Memory",
     "Moved",
     "Node",
@@ -71,6 +74,7 @@ __all__ = [
     "rescaled_contributions",
     "targets",
     "train",
+    "train_mlp",
     "viewpoint",
     "wanted_signs",
 ]
