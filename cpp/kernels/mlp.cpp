@@ -47,7 +47,7 @@ class MlpTrainer {
           theta_(layout_.size), best_(layout_.size), hidden_(layout_.width), sent_(layout_.width),
           back_(layout_.width), exists_(layout_.width), kept_(layout_.width),
           output_(MlpLayout::up(layout_.n_outputs, 16)), drawn_(layout_.n_hidden),
-          order_(task.training.n) {
+          order_(task.training.n), monitored_order_(task.monitored.n) {
         for (int s = 0; s < Optimizer::n_state; ++s) {
             state_[s] = Buffer<float>(layout_.size);
             for (int i = 0; i < layout_.size; ++i) state_[s][i] = Optimizer::initial_state;
@@ -55,6 +55,7 @@ class MlpTrainer {
         layout_.each_part(task, [&](const float* part, int at, int n) {
             std::memcpy(theta_.get() + at, part, sizeof(float) * n);
         });
+        for (int i = 0; i < task.monitored.n; ++i) monitored_order_[i] = i;
         copy(theta_, best_);
         for (int j = 0; j < layout_.n_hidden; ++j) exists_[j] = kept_[j] = 1;
     }
@@ -95,8 +96,7 @@ class MlpTrainer {
             if (i % 256 == 0 && pulse_.interrupted()) return false;
             if (task_.dropout > 0) drop_units();
             update(rows, order_[i]);
-            if (task_.stopping == MlpStopping::update)
-                keep_if_better(error_below(task_.monitored, best_value_));
+            if (task_.stopping == MlpStopping::update) keep_if_better(error_below(best_value_));
         }
         return true;
     }
@@ -110,18 +110,32 @@ class MlpTrainer {
         for (int j = 0; j < n; ++j) kept_[j] = drawn_[j] < task_.dropout ? 0.0f : scale;
     }
 
+    // N vectors of hidden units from j on.
+    template <int N>
+    BNT_INLINE void forward_units(const float* x, const float* kept, int j) {
+        const float* theta = theta_.get() + j;
+        const int width = layout_.width, n_inputs = layout_.n_inputs;
+        V z[N];
+        for (int c = 0; c < N; ++c) z[c] = load(theta + layout_.bias + c * W);
+        for (int i = 0; i < n_inputs; ++i)
+            for (int c = 0; c < N; ++c) z[c] += x[i] * load(theta + i * width + c * W);
+        for (int c = 0; c < N; ++c) {
+            const V h = Activation::template value<float>(z[c], {});
+            store(hidden_.get() + j + c * W, h);
+            store(sent_.get() + j + c * W, h * load(kept + j + c * W));
+        }
+    }
+
     // The values of hidden units, what they send on (`kept` times that), and the sums of outputs.
     BNT_INLINE void forward(const float* x, const float* kept) {
-        const float *theta = theta_.get(), *W2 = theta + layout_.output;
-        float *hidden = hidden_.get(), *sent = sent_.get(), *output = output_.get();
-        const int width = layout_.width, n_inputs = layout_.n_inputs;
-        for (int j = 0; j < width; j += W) {
-            V z = load(theta + layout_.bias + j);
-            for (int i = 0; i < n_inputs; ++i) z += x[i] * load(theta + i * width + j);
-            const V h = Activation::template value<float>(z, {});
-            store(hidden + j, h);
-            store(sent + j, h * load(kept + j));
-        }
+        const float* W2 = theta_.get() + layout_.output;
+        const float* sent = sent_.get();
+        float* output = output_.get();
+        const int width = layout_.width;
+        int j = 0;
+        for (; j + 4 * W <= width; j += 4 * W) forward_units<4>(x, kept, j);
+        for (; j + 2 * W <= width; j += 2 * W) forward_units<2>(x, kept, j);
+        for (; j < width; j += W) forward_units<1>(x, kept, j);
         for (int k = 0; k < layout_.n_outputs; k += 4) {
             V sums[4] = {};
             for (int j = 0; j < width; j += W) {
@@ -133,7 +147,7 @@ class MlpTrainer {
             std::memcpy(output + k, totals, sizeof totals);
         }
         for (int k = 0; k < layout_.n_outputs; k += W)
-            store(output + k, load(output + k) + load(theta + layout_.output_bias + k));
+            store(output + k, load(output + k) + load(theta_.get() + layout_.output_bias + k));
     }
 
     int highest_output() const {
@@ -260,14 +274,24 @@ class MlpTrainer {
         loss_and_error[1] = error / double(rows.n);
     }
 
-    // The sum of errors, or a number that is not below `limit` if it is not.
-    double error_below(const MlpRows& rows, double limit) {
-        double error = 0;
-        for (int64_t row = 0; row < rows.n && !(error >= limit); ++row) {
-            forward(rows.X + row * layout_.n_inputs, exists_.get());
-            error += error_of(rows, row);
+    // The sum of the errors of monitored rows, or, if it is not below `limit`, any number that is
+    // not. Rows with a large error come first the next time, so that the sum is soon high enough.
+    double error_below(double limit) {
+        const MlpRows& rows = task_.monitored;
+        const double large = limit / double(rows.n);
+        double sum = 0;
+        int64_t n_large = 0;
+        for (int64_t i = 0; i < rows.n && !(sum >= limit); ++i) {
+            const int32_t row = monitored_order_[i];
+            forward(rows.X + row * int64_t(layout_.n_inputs), exists_.get());
+            const double error = error_of(rows, row);
+            sum += error;
+            if (error > large) {
+                monitored_order_[i] = monitored_order_[n_large];
+                monitored_order_[n_large++] = row;
+            }
         }
-        return error;
+        return sum;
     }
 
     void keep_if_better(double value) {
@@ -289,7 +313,7 @@ class MlpTrainer {
     Buffer<float> theta_, best_, state_[2];
     Buffer<float> hidden_, sent_, back_, exists_, kept_, output_;
     Buffer<double> drawn_;
-    Buffer<int32_t> order_;
+    Buffer<int32_t> order_, monitored_order_;
     uint64_t n_drawn_ = 0;
     double best_value_ = INFINITY;
     int64_t waited_ = 0;

@@ -28,7 +28,8 @@ Code as_choice(nb::handle value, const char* name, const char* const (&choices)[
 In<float> as_matrix(nb::handle object, const char* name) {
     const In<float> array = as_array<float>(object, name);
     if (array.ndim() != 2) fail(std::string(name) + " must have two dimensions");
-    if (array.size() >= size_t(1) << 27) fail(std::string(name) + " has 2^27 numbers or more");
+    if (array.size() >= size_t(1) << 31) fail(std::string(name) + " has 2^31 numbers or more");
+    if (!array.shape(1)) fail(std::string(name) + " has no columns");
     return array;
 }
 
@@ -52,18 +53,18 @@ class LabelledRows {
                          std::to_string(n_outputs) + " outputs");
         } else {
             values_ = as_array<float>(y, name.c_str(), X_.shape(0));
+            value_ = values_.data();
             if (n_outputs != 1) fail(name + " has values, for which W2 must have one row");
         }
     }
 
     MlpRows rows() const {
-        const bool has_labels = !labels_.empty();
-        return {X_.data(), has_labels ? labels_.data() : nullptr,
-                has_labels ? nullptr : values_.data(), int64_t(X_.shape(0))};
+        return {X_.data(), value_ ? nullptr : labels_.data(), value_, int64_t(X_.shape(0))};
     }
 
   private:
     In<float> X_, values_;
+    const float* value_ = nullptr;
     std::vector<int32_t> labels_;
 };
 
@@ -74,7 +75,10 @@ nb::tuple train_mlp(nb::handle W1, nb::handle b1, nb::handle W2, nb::handle b2, 
                     nb::handle patience, nb::handle max_epochs, nb::handle seed) {
     const In<float> first = as_matrix(W1, "W1"), second = as_matrix(W2, "W2");
     const size_t n_inputs = first.shape(0), n_hidden = first.shape(1), n_outputs = second.shape(0);
-    if (!n_hidden || !n_outputs) fail("W1 and W2 must not be empty");
+    if (!n_inputs || !n_outputs) fail("W1 and W2 must have rows");
+    // kernels count the padded weights in an int
+    if ((n_inputs + n_outputs + 5) * (n_hidden + 16) >= size_t(1) << 31)
+        fail("the network has too many weights");
     if (second.shape(1) != n_hidden)
         fail("W1 has " + std::to_string(n_hidden) + " columns, W2 has " +
              std::to_string(second.shape(1)));
