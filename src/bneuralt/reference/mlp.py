@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,7 +41,7 @@ class MLP:
     def __init__(
         self, parameters: MLPParameters, activation: str, classify: bool, penalty: float
     ) -> None:
-        self.parameters = {
+        self.parameters: MLPParameters = {
             name: np.array(values, dtype=np.float64) for name, values in parameters.items()
         }
         self.activation, self.classify, self.penalty = activation, classify, penalty
@@ -114,7 +115,7 @@ class MLPOptimizer:
         for name, g in gradient.items():
             parameters[name] += self._step(g, self.m[name], self.v[name])
 
-    def _step(self, g: FloatArray, m: FloatArray, v: FloatArray) -> FloatArray:
+    def _step(self, g: FloatArray, m: FloatArray, v: FloatArray) -> Any:
         rate, epsilon = self.rate, 1e-7
         match self.name:
             case "gd":

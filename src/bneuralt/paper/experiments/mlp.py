@@ -84,8 +84,8 @@ def predict(
     >>> predict(zeros, np.ones((1, 2)), classify=False)
     array([0.5])
     """
-    X = np.asarray(X, dtype=parameters["W1"].dtype)
-    hidden = X @ parameters["W1"] + parameters["b1"]
+    rows: FloatArray = np.asarray(X, dtype=parameters["W1"].dtype)
+    hidden: FloatArray = rows @ parameters["W1"] + parameters["b1"]
     hidden = _sigmoid(hidden) if activation == "sigmoid" else np.maximum(hidden, 0)
     output = hidden @ parameters["W2"].T + parameters["b2"]
     return np.argmax(output, axis=1) if classify else _sigmoid(output[:, 0])
