@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import _thread
+import threading
+
 import numpy as np
 import pytest
 from strategies import INSTRUCTION_SETS
@@ -104,3 +107,78 @@ def test_stopping_equals_that_of_the_twin(stopping, classify):
         )  # fmt: skip
         lengths.add(len(case.check()))
     assert (len(lengths) > 1) == (stopping == "patience")
+
+
+def test_rows_that_are_not_monitored_have_no_numbers():
+    case = Case(3)
+    case.X_monitored, case.y_monitored = case.X_monitored[:0], case.y_monitored[:0]
+    curves = case.check()
+    assert np.isnan(curves[:, 2:]).all() and np.isfinite(curves[:, :2]).all()
+
+
+@pytest.mark.parametrize("stopping", ["never", "patience", "epoch", "update"])
+def test_a_training_that_diverges_ends(engine, stopping):
+    case = Case(
+        0, activation="relu", learning_rate=1e30, stopping=stopping, patience=4, max_epochs=12
+    )
+    parameters, curves = case.by_the_kernel()
+    assert np.isnan(curves[:, [0, 2]]).all()  # from the first epoch on
+    assert len(curves) == (4 if stopping == "patience" else 12)
+    if stopping == "patience":  # no epoch was better than the start
+        for name, values in case.start.items():
+            np.testing.assert_array_equal(parameters[name], values)
+    if stopping == "never":
+        assert np.isnan(parameters["W1"]).all()
+
+
+def test_the_seed_alone_decides():
+    case = Case(5, dropout=0.3, optimizer="adam")
+    first, again = case.by_the_kernel(), case.by_the_kernel()
+    np.testing.assert_array_equal(first[1], again[1])
+    case.seed += 1
+    assert not np.array_equal(first[1], case.by_the_kernel()[1])
+
+
+def test_ctrl_c_ends_a_long_training():
+    case = Case(6, max_epochs=2**20)
+    with pytest.raises(KeyboardInterrupt):
+        threading.Timer(0.1, _thread.interrupt_main).start()
+        case.by_the_kernel()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"optimizer": "lion"}, "optimizer='lion' is unknown: choose one of gd, momentum"),
+        ({"activation": "tanh"}, "activation='tanh'"),
+        ({"stopping": "soon"}, "stopping='soon'"),
+        ({"dropout": 1.0}, "dropout must lie in"),
+        ({"learning_rate": np.nan}, "learning_rate must be finite"),
+        ({"max_epochs": 0}, "max_epochs is 0"),
+        ({"patience": 0}, "patience is 0"),
+        ({"X": np.zeros((0, 3), np.float32), "y": np.zeros(0, np.int32)}, "X has no rows"),
+        ({"X": np.zeros((2, 4), np.float32)}, "X has 4 columns, W1 has 3 rows"),
+        ({"y": np.zeros(3, np.int32)}, "y has 3 entries"),
+        ({"y": np.array([0, 2], np.int32)}, "y has the label 2, the network has 2 outputs"),
+        ({"y": np.zeros(2, np.float32), "y_monitored": np.zeros(2, np.float32)}, "one row"),
+        ({"W2": np.zeros((2, 6), np.float32)}, "W1 has 5 columns, W2 has 6"),
+        ({"b1": np.zeros(4, np.float32)}, "b1 has 4 entries, 5 are needed"),
+        ({"W1": np.zeros((0, 5), np.float32)}, "W1 and W2 must have rows"),
+        (
+            {"stopping": "epoch", "X_monitored": np.zeros((0, 3), np.float32),
+             "y_monitored": np.zeros(0, np.int32)},
+            "X_monitored has no rows",
+        ),
+    ],
+)  # fmt: skip
+def test_wrong_arguments_are_named(change, message):
+    arguments = {
+        "W1": np.zeros((3, 5), np.float32), "b1": np.zeros(5, np.float32),
+        "W2": np.zeros((2, 5), np.float32), "b2": np.zeros(2, np.float32),
+        "X": np.zeros((2, 3), np.float32), "y": np.zeros(2, np.int32),
+        "X_monitored": np.zeros((2, 3), np.float32), "y_monitored": np.zeros(2, np.int32),
+        "activation": "relu", "optimizer": "gd", "learning_rate": 0.1, "penalty": 0.0,
+        "dropout": 0.0, "stopping": "never", "patience": 1, "max_epochs": 1, "seed": 0,
+    }  # fmt: skip
+    with pytest.raises(ValueError, match=message):
+        _core.train_mlp(**arguments | change)
