@@ -43,7 +43,7 @@ class Task:
         kind = parse_experiment(self.experiment).kind
         if kind == "bneuralt" or self.experiment == "GP":
             return float(n * n)
-        return {"mlp": 400.0, "evolved": 4000.0}.get(kind, 10.0) * n
+        return {"mlp": 100.0, "evolved": 4000.0}.get(kind, 10.0) * n
 
     def restricted_to(self, keys: Iterable[Key]) -> Task:
         """Return a task with only the runs that have the given keys."""
