@@ -16,6 +16,8 @@ The compiled core computes the same numbers many thousand times faster. Here a t
 
 All numbers that are trained stand in one vector, theta, in the order of
 `NeuralTree.parameters`; a node knows the places of its own.
+
+`train_mlp` does the same for the multilayer perceptrons that the paper compares trees with.
 """
 
 from bneuralt.reference.activations import PARAMETER_SLOPES, SLOPE, VALUE
