@@ -182,6 +182,7 @@ class MlpTrainer {
             const float y = first_output_as_sigmoid();
             output_[0] = 2 * (y - rows.value[row]) * y * (1 - y);
         }
+        for (size_t k = size_t(layout_.n_outputs); k < output_.size(); ++k) output_[k] = 0;
         optimizer_.next_update();
         backward(x);
     }
@@ -204,12 +205,7 @@ class MlpTrainer {
             store(back + j, sum * slope * load(kept + j));
             move(layout.bias + j, load(back + j));
         }
-        V delta_vector{};
-        for (int k = 0; k < layout.n_outputs; k += W) {
-            for (int c = 0; c < W; ++c)
-                delta_vector[c] = k + c < layout.n_outputs ? delta[k + c] : 0;
-            move(layout.output_bias + k, delta_vector);
-        }
+        for (int k = 0; k < layout.n_outputs; k += W) move(layout.output_bias + k, load(delta + k));
         const float penalty = float(task_.penalty);
         for (int i = 0; i < layout.n_inputs; ++i)
             for (int j = 0; j < width; j += W) {
