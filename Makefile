@@ -10,7 +10,7 @@ PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(PI
 SOURCES := CMakeLists.txt $(shell find cpp -type f)
 CXX_FILES := $(shell find cpp benchmarks -name '*.hpp' -o -name '*.cpp')
 
-CORE_TESTS := $(addprefix tests/test_,kernels.py contributions.py engine.py registry.py train_many.py losses.py border.py)
+CORE_TESTS := $(addprefix tests/test_,kernels.py contributions.py engine.py registry.py train_many.py losses.py border.py mlp_kernel.py)
 # Without those that limit their time or memory, of which ThreadSanitizer needs a lot.
 THREAD_TESTS := $(addprefix tests/test_,soak.py threads.py train_many.py border.py engine.py) \
     -k "(soak or threads or many or border) and not flag_ends and not no_call and not ctrl_c and not processors"

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "mlp.hpp"
 #include "registry.hpp"
 
 namespace bnt {
@@ -237,6 +238,7 @@ struct Engine {
     const char* name;
     Kernels<float> f32;
     Kernels<double> f64;
+    MlpOutcome (*train_mlp)(const MlpTask&, const Hooks&);
 
     template <class T>
     const Kernels<T>& kernels() const {

@@ -56,10 +56,19 @@ void lowest_first(const double* value, int n, int k, int32_t* positions) {
     });
 }
 
-double uniform(uint64_t seed, uint64_t i) {
+void uniforms(uint64_t seed, uint64_t first, int n, double* out) {
     SplitMix64 mixer{seed};
-    SplitMix64 random{mixer.next() + i * 0xd1342543de82ef95ull};
-    return double(random.next() >> 11) * 0x1p-53;
+    const uint64_t start = mixer.next();
+    for (int i = 0; i < n; ++i) {
+        SplitMix64 random{start + (first + uint64_t(i)) * 0xd1342543de82ef95ull};
+        out[i] = double(random.next() >> 11) * 0x1p-53;
+    }
+}
+
+double uniform(uint64_t seed, uint64_t i) {
+    double number;
+    uniforms(seed, i, 1, &number);
+    return number;
 }
 
 }  // namespace bnt

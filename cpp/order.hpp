@@ -22,5 +22,7 @@ void lowest_first(const double* value, int n, int k, int32_t* positions);
 
 // A number in [0, 1) that depends on (seed, i) and on nothing else.
 double uniform(uint64_t seed, uint64_t i);
+// n such numbers, from i = first on.
+void uniforms(uint64_t seed, uint64_t first, int n, double* out);
 
 }  // namespace bnt

@@ -294,6 +294,37 @@ class Valid:
             "step": 0,
         }
 
+    def perceptron(self) -> dict[str, Any]:
+        rng, n_hidden = self.rng, int(self.rng.integers(1, 40))
+        classify = bool(rng.integers(2))
+        k = self.k if classify else 1
+
+        def numbers(*shape: int) -> np.ndarray:
+            return rng.normal(size=shape).astype(np.float32)
+
+        def targets(n: int) -> np.ndarray:
+            return rng.integers(0, k, n).astype(np.int32) if classify else numbers(n)
+
+        return {
+            "W1": numbers(self.m, n_hidden),
+            "b1": numbers(n_hidden),
+            "W2": numbers(k, n_hidden),
+            "b2": numbers(k),
+            "X": numbers(self.n, self.m),
+            "y": targets(self.n),
+            "X_monitored": numbers(3, self.m),
+            "y_monitored": targets(3),
+            "activation": str(rng.choice(["sigmoid", "relu"])),
+            "optimizer": str(rng.choice(["gd", "nesterov", "adagrad", "rmsprop", "adam"])),
+            "learning_rate": 0.02,
+            "penalty": 0.01 * int(rng.integers(2)),
+            "dropout": 0.4 * int(rng.integers(2)),
+            "stopping": str(rng.choice(["never", "patience", "epoch", "update"])),
+            "patience": 2,
+            "max_epochs": 3,
+            "seed": 0,
+        }
+
     def damaged(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """The same with one or more arguments replaced, left out or added."""
         damaged = dict(arguments)
@@ -335,7 +366,7 @@ def draw_call(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
             ["Structure", "WeightedTree", "Data", "Settings", "Job", "train", "train", "train",
              "train", "gradient", "gradient", "forward", "forward", "forward_tree",
              "forward_tree", "shares", "jacobian", "epoch_order", "first_not_finite", "untouched",
-             "use_engine", "scan_csv", "parse_numbers"]
+             "use_engine", "scan_csv", "parse_numbers", "train_mlp"]
         )
     )  # fmt: skip
     loss, loss_parameters = valid.loss()
@@ -370,10 +401,13 @@ def draw_call(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
         "untouched": lambda: {"job": _core.Job(**valid.job())},
         "scan_csv": lambda: {"data": valid.text(), "delimiter": ord(",")},
         "parse_numbers": valid.cells,
+        "train_mlp": valid.perceptron,
         "use_engine": lambda: {"name": str(rng.choice([*_core.engines(), "auto"]))},
     }[name]()  # fmt: skip
     if rng.random() < (0.5 if name == "train" else 0.85):
         arguments = valid.damaged(arguments)
+    if name == "train_mlp" and _is_long(arguments.get("max_epochs")):
+        arguments["max_epochs"] = 3
     return getattr(_core, name), arguments
 
 

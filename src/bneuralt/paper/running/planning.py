@@ -13,12 +13,10 @@ from bneuralt.paper.experiments.baselines import CLASSIFICATION_ONLY
 from bneuralt.paper.experiments.definitions import (
     EvolvedExperiment,
     Experiment,
-    MLPExperiment,
     select_experiments,
 )
 from bneuralt.paper.experiments.protocols import Problem, get_protocol
 from bneuralt.paper.running.tasks import Task
-from bneuralt.paper.running.workers import require_jax
 
 __all__ = ["QUICK", "plan_tasks", "select_datasets"]
 
@@ -86,8 +84,6 @@ def plan_tasks(
         protocols = protocols.split(",")
     protocol_names = [get_protocol(name.strip()).name for name in protocols]
     selected = select_experiments(experiments)
-    if any(isinstance(e, MLPExperiment) for e in selected):
-        require_jax()
     if any(isinstance(e, EvolvedExperiment) and len(e.objectives) > 1 for e in selected):
         require_pymoo()
     problems = [

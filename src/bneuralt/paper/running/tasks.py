@@ -14,6 +14,7 @@ from bneuralt.paper.experiments.definitions import (
     parse_experiment,
 )
 from bneuralt.paper.experiments.evolved_trees import run_evolved
+from bneuralt.paper.experiments.mlp import run_mlp
 from bneuralt.paper.experiments.neural_trees import run_bneuralt
 from bneuralt.paper.experiments.protocols import Outcome, Problem, get_protocol
 from bneuralt.paper.running.store import Key
@@ -42,7 +43,7 @@ class Task:
         kind = parse_experiment(self.experiment).kind
         if kind == "bneuralt" or self.experiment == "GP":
             return float(n * n)
-        return {"mlp": 400.0, "evolved": 4000.0}.get(kind, 10.0) * n
+        return {"mlp": 100.0, "evolved": 4000.0}.get(kind, 10.0) * n
 
     def restricted_to(self, keys: Iterable[Key]) -> Task:
         """Return a task with only the runs that have the given keys."""
@@ -64,9 +65,6 @@ def execute(task: Task) -> list[Outcome]:
     experiment, protocol = parse_experiment(task.experiment), get_protocol(task.protocol)
     partitions = [protocol.partition(task.problem, run) for run in task.runs]
     if isinstance(experiment, MLPExperiment):
-        # jax is an optional dependency, and takes a second to import.
-        from bneuralt.paper.experiments.mlp import run_mlp
-
         return run_mlp(experiment, partitions, task.runs)
     pairs = zip(partitions, task.runs, strict=True)
     if isinstance(experiment, BNeuralTExperiment):

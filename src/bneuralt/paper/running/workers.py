@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import multiprocessing
 import os
 import signal
@@ -20,7 +19,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from bneuralt.paper.experiments.protocols import Outcome
 from bneuralt.paper.running.tasks import Task, execute
 
-__all__ = ["WorkerError", "attempt", "dask_client", "quiet_worker_warnings", "require_jax"]
+__all__ = ["WorkerError", "attempt", "dask_client", "quiet_worker_warnings"]
 
 
 class WorkerError(RuntimeError):
@@ -57,16 +56,6 @@ def _follow_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def require_jax() -> None:
-    """Raise an error that says how to install jax and optax, if they are missing."""
-    for module in ("jax", "optax"):
-        if importlib.util.find_spec(module) is None:
-            raise WorkerError(
-                f"the MLP experiments require {module}: pip install 'bneuralt[paper]', or select "
-                "other experiments"
-            )
-
-
 @contextmanager
 def dask_client(address: str) -> Iterator[Any]:
     """Connect to the scheduler of a Dask cluster, and yield the client."""
@@ -93,7 +82,7 @@ def quiet_worker_warnings() -> Iterator[None]:
     """Suppress warnings about replaced workers, and raise `WorkerError` if one was killed."""
     try:
         with warnings.catch_warnings():
-            # joblib replaces a process that has grown by 300 MB, which the compiler of jax causes.
+            # joblib replaces a process that has grown by 300 MB.
             warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
             yield
     except TerminatedWorkerError as error:
