@@ -73,7 +73,7 @@ def test_onnx(trained, export):
         (["--to", "sql", "--of", "maybe"], "bneuralt: --of 'maybe' is not an output"),
         (["--to", "python", "--function", "class"], "bneuralt: --function 'class'"),
         (["--to", "c"], "bneuralt: --out 'bad.txt' must end in .h or .c."),
-        (["--to", "c", "--name", "while", "--out", "x.h"], "bneuralt: --name 'while' is not a name"),
+        (["--to", "c", "--name", "while", "--out", "x.h"], "bneuralt: --name 'while' is not"),
         (["--to", "python", "--of", "yes"], "--of is an option of --to sql"),
     ],
 )

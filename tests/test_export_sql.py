@@ -92,8 +92,8 @@ def test_categories_may_be_numbers_or_truth_values(database):
 def test_cells_of_a_csv_file_are_texts_in_sqlite():
     """`.import` of the sqlite3 program makes columns of texts, in which gaps are texts as well."""
     rng = np.random.default_rng(2)
-    X = pd.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60).round(1),
-                      "day": pd.Timestamp("2020-01-30") + pd.to_timedelta(np.arange(60), "D")})  # fmt: skip
+    days = pd.Timestamp("2020-01-30") + pd.to_timedelta(np.arange(60), "D")
+    X = pd.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60), "day": days})
     X = X.mask(rng.random(X.shape) < 0.2)
     y = X["a"].fillna(3.0) * X["day"].dt.month.fillna(7)
     model = BNeuralTRegressor(max_epochs=5, dtype="float64", random_state=0).fit(X, y)

@@ -342,8 +342,8 @@ class _Writer:
             if self.dialect.not_a_number:
                 value = f"NULLIF({value}, {self.dialect.not_a_number})"
             if self.dialect.has_texts_of_numbers:
-                is_text = f"TYPEOF({name}) = 'text'"
-                value = f"CASE WHEN {is_text} AND ({_absent(f'TRIM({name})')}) THEN NULL ELSE {value} END"
+                is_gap = f"TYPEOF({name}) = 'text' AND ({_absent(f'TRIM({name})')})"
+                value = f"CASE WHEN {is_gap} THEN NULL ELSE {value} END"
             yield value if feature.mean is None else f"COALESCE({value}, {number(feature.mean)})"
             gap = f"{value} IS NULL"
         if feature.has_gaps:

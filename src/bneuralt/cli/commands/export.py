@@ -30,9 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         _module(name).add_arguments(parser.add_argument_group(f"options of --to {name}"))
         own[name] = {action.dest for action in parser._actions} - before
     options = {text for action in parser._actions for text in action.option_strings}
-    parser.set_defaults(
-        options_of_targets=own, default_of=parser.get_default, all_options=options
-    )
+    parser.set_defaults(options_of_targets=own, default_of=parser.get_default, all_options=options)
 
 
 def run(args: argparse.Namespace) -> None:
