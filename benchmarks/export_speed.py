@@ -158,15 +158,18 @@ def other_code(folder, X, y, some):
     with contextlib.suppress(ModuleNotFoundError):
         import emlearn
 
-        converted = emlearn.convert(forest, method="inline", dtype="float")
-        converted.save(file=str(folder / "eml.h"), name="eml")
-        include = '#include "eml.h"'
-        where = Path(emlearn.includedir)
-        body = "total += eml_predict(rows[i], 14);"
-        kind = "float" if "const float *features" in (folder / "eml.h").read_text() else "int16_t"
-        values = some if kind == "float" else (some * 1000).astype(int)
-        took = nanoseconds_in_c(folder, include, body, rows_in_c(values, kind), [f"-I{where}"])
-        yield "emlearn, random forest of 10", took
+        net = MLPClassifier((12,), activation="logistic", max_iter=300, random_state=0).fit(X, y)
+        for label, model, options in (
+            ("emlearn, random forest of 10", forest, {"method": "inline", "dtype": "float"}),
+            ("emlearn, MLP of 193 weights", net, {"method": "inline"}),
+        ):
+            converted = emlearn.convert(model, **options)
+            converted.save(file=str(folder / "eml.h"), name="eml")
+            is_float = "const float *features" in (folder / "eml.h").read_text()
+            values = some if is_float else (some * 1000).astype(int)
+            in_c = rows_in_c(values, "float" if is_float else "int16_t")
+            body, where = "total += eml_predict(rows[i], 14);", Path(emlearn.includedir)
+            yield label, nanoseconds_in_c(folder, '#include "eml.h"', body, in_c, [f"-I{where}"])
 
 
 def other_models(model, X, y):
