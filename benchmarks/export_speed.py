@@ -1,10 +1,11 @@
 """Latency of one prediction: exported C code beside other ways to predict a single row.
 
-    python -m benchmarks.export_speed [--data FOLDER]
+    python -m benchmarks.export_speed [--data FOLDER] [--runs 4]
 
 The tree is the one of the paper's timings (48 function nodes, 100 leaves, sigmoid everywhere). C
 code is compiled with ``gcc -O2``; the floor is 48 calls of libm's ``exp``. Other libraries predict
-the same rows with models of their own; those that are not installed are left out.
+the same rows with models of their own; those that are not installed are left out. Of several runs,
+the least time of each row is shown: other programs disturb some of them.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ from sklearn.tree import DecisionTreeClassifier
 from benchmarks.core_speed import australian_tree
 from benchmarks.timing import table
 from bneuralt import BNeuralTClassifier, export_c, load_dataset, quantize
+
+FLOOR = "48 calls of libm's exp"
+INCLUDE = '#include "m.h"'
 
 PROGRAM = """\
 #define _POSIX_C_SOURCE 199309L
@@ -91,7 +95,18 @@ def nanoseconds_in_python(call, X, repeat=30):
     return least
 
 
-def main(data_home=None):
+def main(data_home=None, n_runs=4):
+    least = {}
+    for _ in range(n_runs):
+        for label, took in measured(data_home).items():
+            least[label] = min(took, least.get(label, took))
+    floor = least[FLOOR]
+    rows = [(label, took, took / floor) for label, took in least.items()]
+    table("one row", ("", "ns", "x 48 exp"), rows)
+
+
+def measured(data_home):
+    """Nanoseconds of each way to predict a row."""
     data = load_dataset("australian", data_home=data_home)
     X, y = np.ascontiguousarray(data.X, dtype=np.float64), data.y
     low, high = X.min(axis=0), X.max(axis=0)
@@ -101,38 +116,32 @@ def main(data_home=None):
     ).fit(X, y)
     model.tree_ = australian_tree()
     some = X[:100]
-    rows = []
+    found = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         exps = "int j; for (j = 0; j < 48; j++) total += exp(-rows[i][j]);"
         random = np.random.default_rng(0).normal(size=(100, 48))
-        floor = nanoseconds_in_c(folder, "", exps, rows_in_c(random))
-        rows.append(("48 calls of libm's exp", floor, 1.0))
+        found[FLOOR] = nanoseconds_in_c(folder, "", exps, rows_in_c(random))
         body = "total += m_predict(rows[i]);"
         for style in ("code", "tables"):
             export_c(model, folder / "m.h", dtype="double", style=style)
-            took = nanoseconds_in_c(folder, '#include "m.h"', body, rows_in_c(some))
-            rows.append((f"C, double, {style}", took, took / floor))
+            in_c = rows_in_c(some)
+            found[f"C, double, {style}"] = nanoseconds_in_c(folder, INCLUDE, body, in_c)
         export_c(model, folder / "m.h", dtype="float", style="code")
-        took = nanoseconds_in_c(folder, '#include "m.h"', body, rows_in_c(some, "float"))
-        rows.append(("C, float, code", took, took / floor))
+        in_c = rows_in_c(some, "float")
+        found["C, float, code"] = nanoseconds_in_c(folder, INCLUDE, body, in_c)
         for dtype in ("int16", "int8"):
             integers = quantize(model, dtype).encode(some)
             export_c(model, folder / "m.h", dtype=dtype, style="code")
             in_c = rows_in_c(integers, f"{dtype}_t")
-            took = nanoseconds_in_c(folder, '#include "m.h"', body, in_c)
-            rows.append((f"C, {dtype}, code", took, took / floor))
-        for label, took in other_code(folder, X, y, some):
-            rows.append((label, took, took / floor))
+            found[f"C, {dtype}, code"] = nanoseconds_in_c(folder, INCLUDE, body, in_c)
+        found |= dict(other_code(folder, X, y, some))
     calls = {
         "engine, tree.forward": model.tree_.forward,
         "engine, predict_proba of the estimator": model.predict_proba,
         **other_models(model, X, y),
     }
-    for label, call in calls.items():
-        took = nanoseconds_in_python(call, X)
-        rows.append((label, took, took / floor))
-    table("one row", ("", "ns", "x 48 exp"), rows)
+    return found | {label: nanoseconds_in_python(call, X) for label, call in calls.items()}
 
 
 def other_code(folder, X, y, some):
@@ -158,15 +167,18 @@ def other_code(folder, X, y, some):
     with contextlib.suppress(ModuleNotFoundError):
         import emlearn
 
-        converted = emlearn.convert(forest, method="inline", dtype="float")
-        converted.save(file=str(folder / "eml.h"), name="eml")
-        include = '#include "eml.h"'
-        where = Path(emlearn.includedir)
-        body = "total += eml_predict(rows[i], 14);"
-        kind = "float" if "const float *features" in (folder / "eml.h").read_text() else "int16_t"
-        values = some if kind == "float" else (some * 1000).astype(int)
-        took = nanoseconds_in_c(folder, include, body, rows_in_c(values, kind), [f"-I{where}"])
-        yield "emlearn, random forest of 10", took
+        net = MLPClassifier((12,), activation="logistic", max_iter=300, random_state=0).fit(X, y)
+        for label, model, options in (
+            ("emlearn, random forest of 10", forest, {"method": "inline", "dtype": "float"}),
+            ("emlearn, MLP of 193 weights", net, {"method": "inline"}),
+        ):
+            converted = emlearn.convert(model, **options)
+            converted.save(file=str(folder / "eml.h"), name="eml")
+            is_float = "const float *features" in (folder / "eml.h").read_text()
+            values = some if is_float else (some * 1000).astype(int)
+            in_c = rows_in_c(values, "float" if is_float else "int16_t")
+            body, where = "total += eml_predict(rows[i], 14);", Path(emlearn.includedir)
+            yield label, nanoseconds_in_c(folder, '#include "eml.h"', body, in_c, [f"-I{where}"])
 
 
 def other_models(model, X, y):
@@ -210,4 +222,6 @@ def other_models(model, X, y):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", help="folder with the data sets")
-    main(parser.parse_args().data)
+    parser.add_argument("--runs", type=int, default=4)
+    args = parser.parse_args()
+    main(args.data, args.runs)

@@ -15,9 +15,9 @@ import numpy as np
 from scipy.special import expit
 
 from bneuralt.export import make_plan, quantize
-from bneuralt.tree.node_values import node_values
 from tests.c_programs import COMPILERS, SANITIZE, as_float32, c_rows, run_models
 from tests.random_models import random_model, rows_to_predict
+from tests.terms import size_of_terms
 
 TOLERANCE = {"double": 1e-12, "float": 1e-5}
 
@@ -79,7 +79,7 @@ def _expected(model, dtype, rows):
     if dtype in TOLERANCE:
         inputs = model._filled(model._read_features(rows)).astype(np.float64)
         outputs = plan.outputs(inputs)
-        terms = sum(_largest_term(tree, inputs) for tree in plan.trees) / len(plan.trees)
+        terms = size_of_terms(plan, inputs)
         if plan.combine != "exp":  # whose relative error is the error of the sum
             terms = np.maximum(1.0, terms / np.maximum(1.0, np.abs(plan.combined(outputs))))
         decided, values = plan.decided(outputs), plan.combined(outputs)
@@ -91,20 +91,6 @@ def _expected(model, dtype, rows):
         values = rounded.integer_model_.values(integers) * 32768
     shares = values if plan.task != "numbers" else np.zeros((n, 0))
     return plan, decided.reshape(n, -1), shares, total, terms
-
-
-def _largest_term(tree, inputs):
-    """The sum of the magnitudes of the terms of each output, at least 1."""
-    values = np.abs(node_values(tree, inputs))
-    k = tree.n_outputs
-    total = np.zeros((len(inputs), k)) + np.abs(tree.bias[:k])
-    for child in range(k, tree.parent.size):
-        if tree.parent[child] < k:
-            total[:, tree.parent[child]] += np.abs(tree.edge[child - k]) * values[:, child]
-    for parent, i, weight in zip(tree.leaf_parent, tree.leaf_input, tree.leaf_weight, strict=True):
-        if parent < k:
-            total[:, parent] += np.abs(weight * inputs[:, i])
-    return np.maximum(1.0, total)
 
 
 def _is_clear(plan, shares, tolerance):

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from strategies import draw_activation
+from terms import size_of_terms
 
 from bneuralt import (
     BNeuralForestClassifier,
@@ -37,13 +38,23 @@ class Drawn(NamedTuple):
     @property
     def expected(self):
         """Decisions, and probabilities or numbers, in float64."""
+        plan = make_plan(self.model, simplified=False)
+        outputs = plan.outputs(self._inputs)
+        with np.errstate(over="ignore"):
+            return plan.decided(outputs), plan.combined(outputs), plan
+
+    @property
+    def terms(self):
+        """What errors of predicted numbers are relative to, see `terms`; 1 for probabilities."""
+        plan = make_plan(self.model, simplified=False)
+        return size_of_terms(plan, self._inputs) if plan.task == "numbers" else 1.0
+
+    @property
+    def _inputs(self):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             inputs = self.model._filled(self.model._read_features(self.rows))
-        plan = make_plan(self.model, simplified=False)
-        outputs = plan.outputs(np.asarray(inputs, dtype=np.float64))
-        with np.errstate(over="ignore"):
-            return plan.decided(outputs), plan.combined(outputs), plan
+        return np.asarray(inputs, dtype=np.float64)
 
     @property
     def safe(self):
@@ -57,17 +68,18 @@ class Drawn(NamedTuple):
         return top[:, -1] - top[:, -2] > 1e-6
 
 
-def assert_same(found, expected, tolerance, plan=None, largest=1e300):
+def assert_same(found, expected, tolerance, plan=None, largest=1e300, terms=1.0):
     """Compare probabilities or numbers, up to the largest number that an export has.
 
-    Where a prediction is exp of a sum, the sums are compared.
+    Where a prediction is exp of a sum, the sums are compared. Errors are relative to `terms`, or to
+    what is expected where this is larger.
     """
     found, expected = (
         np.clip(np.asarray(values, dtype=float), -largest, largest) for values in (found, expected)
     )
     if plan is not None and plan.combine == "exp":
         found, expected = (np.log(np.maximum(v, 1 / largest)) for v in (found, expected))
-    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(found / terms, expected / terms, rtol=tolerance, atol=tolerance)
 
 
 def random_table(rng, kind, n_rows, extreme=False):

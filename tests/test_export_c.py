@@ -224,10 +224,12 @@ def test_program_predicts_csv_rows(tmp_path, dtype):
     command = ["gcc", *FLAGS, "-O1", "m_main.c", "-o", "m", "-lm"]
     subprocess.run(command, cwd=tmp_path, check=True)
     shuffled = frame[frame.columns[::-1]]
-    text = shuffled.to_csv(index=False)
+    text = "\ufeff" + shuffled.to_csv(index=False)  # spreadsheets begin with this mark
     run = subprocess.run(
         ["./m"], cwd=tmp_path, input=text.encode(), capture_output=True, check=True
     )
+    other = subprocess.run(["./m"], cwd=tmp_path, input=b"size (cm),when\n", capture_output=True)
+    assert other.returncode == 1 and b"names of all columns" in other.stderr
     rows = list(csv.reader(io.StringIO(run.stdout.decode())))
     model = clf if dtype == "double" else quantize(clf, dtype)
     assert [row[0] for row in rows] == model.predict(frame).tolist()
@@ -384,6 +386,6 @@ def test_command(tmp_path, capsys):
     assert "--force" in capsys.readouterr().err
     assert main([*command, "--force"]) == 0
     assert main([*command, "--name", "a b"]) == 2
-    assert "name='a b'" in capsys.readouterr().err
+    assert "--name 'a b'" in capsys.readouterr().err
     assert main(["export", model, "--to", "c", "--out", str(tmp_path / "no" / "m.c")]) == 5
     assert make_plan(reg).task == "numbers"

@@ -70,15 +70,18 @@ def test_onnx(trained, export):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--to", "sql", "--of", "maybe"], "of='maybe' is not an output"),
-        (["--to", "python", "--function", "class"], "name='class'"),
+        (["--to", "sql", "--of", "maybe"], "bneuralt: --of 'maybe' is not an output"),
+        (["--to", "python", "--function", "class"], "bneuralt: --function 'class'"),
+        (["--to", "c"], "bneuralt: --out 'bad.txt' must end in .h or .c."),
+        (["--to", "c", "--name", "while", "--out", "x.h"], "bneuralt: --name 'while' is not"),
         (["--to", "python", "--of", "yes"], "--of is an option of --to sql"),
     ],
 )
 def test_mistakes_leave_no_file(trained, export, options, message):
-    code, errors = export(*options, "--out", "bad.txt")
+    before = set(trained.iterdir())
+    code, errors = export("--out", "bad.txt", *options)
     assert code != 0 and message in errors
-    assert "Traceback" not in errors and not (trained / "bad.txt").exists()
+    assert "Traceback" not in errors and set(trained.iterdir()) == before
 
 
 @pytest.mark.parametrize("target", ["python", "sql", "onnx"])

@@ -32,7 +32,7 @@ def check(seed, n_rows=200):
         if plan.task == "classes":
             predicted = np.array(plan.classes)[predicted]
         assert np.array_equal(labels, predicted)
-    assert_same(values, expected, 1e-12, plan)
+    assert_same(values, expected, 1e-12, plan, terms=drawn.terms)
 
 
 @pytest.mark.parametrize("seed", range(32))

@@ -32,7 +32,7 @@ def check(database, seed, n_rows=100):
     database.fill(drawn.rows)
     found = database.evaluate(*expressions)
     values = np.array([row[: len(wanted)] for row in found], dtype=float)
-    assert_same(values, expected, 1e-12, plan)
+    assert_same(values, expected, 1e-12, plan, terms=drawn.terms)
     if plan.task == "classes":
         labels = np.array([row[-1] for row in found])[drawn.safe]
         assert np.array_equal(labels, np.array(plan.classes)[decided[drawn.safe]])
@@ -87,6 +87,24 @@ def test_categories_may_be_numbers_or_truth_values(database):
     database.fill(table)
     found = np.array(database.evaluate(to_sql(model, database.name)))[:, 0]
     assert_same(found, model.predict(X), 1e-4)
+
+
+def test_cells_of_a_csv_file_are_texts_in_sqlite():
+    """`.import` of the sqlite3 program makes columns of texts, in which gaps are texts as well."""
+    rng = np.random.default_rng(2)
+    days = pd.Timestamp("2020-01-30") + pd.to_timedelta(np.arange(60), "D")
+    X = pd.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60), "day": days})
+    X = X.mask(rng.random(X.shape) < 0.2)
+    y = X["a"].fillna(3.0) * X["day"].dt.month.fillna(7)
+    model = BNeuralTRegressor(max_epochs=5, dtype="float64", random_state=0).fit(X, y)
+    gaps = np.array(["", "NA", " n/a ", "None", "?"])[rng.integers(0, 5, X.shape)]
+    texts = X.astype(object).where(X.isna(), X.astype(str)).where(X.notna(), gaps)
+    with DATABASES["sqlite"]() as database:
+        if reason := database.why_not():
+            pytest.skip(reason)
+        database.fill(texts)
+        found = np.array(database.evaluate(to_sql(model)))[:, 0]
+    assert_same(found, model.predict(X), 1e-10)
 
 
 def test_unknown_columns_are_errors(database):

@@ -28,7 +28,7 @@ def check(seed, n_rows=100):
     module = to_torch(drawn.model, torch.float64)
     with torch.no_grad():
         found = module(module.encode(drawn.rows)).numpy()
-    assert_same(found, expected, 1e-12, plan)
+    assert_same(found, expected, 1e-12, plan, terms=drawn.terms)
 
 
 @pytest.mark.parametrize("seed", range(32))

@@ -21,6 +21,7 @@ from bneuralt import (
 )
 from bneuralt.export.arithmetic import FORMATS, activation_form
 from bneuralt.tree import NeuralTree
+from bneuralt.tree.activations import NAMES
 from tests.export_c import excesses
 from tests.tree_strategies import activations
 
@@ -30,6 +31,21 @@ def test_bounds_hold_and_are_not_far_off(dtype):
     ratios = excesses(range(2000, 2025), 100, dtype)
     assert (ratios >= 1).all()
     assert np.median(ratios) < 10
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int8"])
+def test_errors_of_leaves_with_the_same_feature_can_cancel(dtype):
+    """Two almost linear nodes, one of which is subtracted from the other."""
+    X = np.random.default_rng(0).uniform(-1, 1, (200, 2))
+    model = BNeuralTRegressor(max_epochs=1, dtype="float64", random_state=0).fit(X, X[:, 0])
+    bounds, activation = [], [NAMES.index(name) for name in ("linear", "tanh", "tanh")]
+    for second in (0, 1):
+        weights = [0.0, 0.0, 0.0, 1.0, -1.0, 0.3, 0.27]
+        model.tree_ = NeuralTree(2, 1, [-1, 0, 0], activation, [1, 2], [0, second], weights)
+        rounded = quantize(model, dtype)
+        bounds.append(rounded.error_bound_)
+        assert np.abs(rounded.predict(X) - model.predict(X)).max() <= bounds[-1]
+    assert bounds[0] < 0.95 * bounds[1]
 
 
 @pytest.mark.parametrize("dtype", ["int16", "int8"])

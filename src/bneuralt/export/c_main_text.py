@@ -81,8 +81,9 @@ static double number(const char *text, long row, int column)
     char *end;
     const double value = strtod(text, &end);
     if (end == text || *end) {
-        fprintf(stderr, "row %ld: column \\"%s\\" has \\"%s\\", a number is needed\\n", row,
-                column_names[column], text);
+        fprintf(stderr, "row %ld: column \\"%s\\" has \\"%s\\", a number is needed%s\\n", row,
+                column_names[column], text,
+                row > 1 ? "" : "; a header must have the names of all columns");
         exit(1);
     }
     return value;
@@ -119,7 +120,8 @@ ${print_text}int main(int argc, char **argv)
     for (i = 0; i < N_COLUMNS; i++)
         place[i] = i;
     while (fgets(line, sizeof line, file)) {
-        n = split(line);
+        /* files of spreadsheets may begin with a mark of their encoding */
+        n = split(line + (row == 0 && memcmp(line, "\\xef\\xbb\\xbf", 3) == 0 ? 3 : 0));
         if (n < 0 || (strchr(line, '\\0') == line + sizeof line - 1)) {
             fprintf(stderr, "row %ld is too long\\n", row + 1);
             return 1;

@@ -150,12 +150,12 @@ def c_name(text: str) -> str:
     Examples
     --------
     >>> c_name("my model-2"), c_name("int"), c_name("2x")
-    ('my_model_2', 'int_', 'm2x')
+    ('my_model_2', 'm_int', 'm2x')
     """
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     name = re.sub(r"[^A-Za-z0-9]+", "_", plain).strip("_")[:MOST_CHARACTERS] or "model"
     name = name if name[0].isalpha() else f"m{name}"[:MOST_CHARACTERS]
-    return f"{name}_" if name in KEYWORDS else name
+    return f"m_{name}" if name in KEYWORDS else name
 
 
 def unique_identifiers(texts: Sequence[str]) -> list[str]:

@@ -20,13 +20,12 @@ import numpy as np
 from bneuralt._typing import FloatArray, IntArray
 from bneuralt.export.arithmetic import Form, Format, activation_form
 from bneuralt.export.order import evaluation_order
+from bneuralt.export.shared_errors import Interval, SharedError
 from bneuralt.export.weighted_sums import (
     SLACK,
-    Interval,
     RoundedSum,
     Term,
     WeightedSum,
-    interval_product,
     slopes,
     value_range,
 )
@@ -69,20 +68,14 @@ class InputUnits(NamedTuple):
 
     def terms(self, top: int) -> list[Term]:
         """Return the inputs as terms of sums."""
-        half = np.where(self.group >= 0, 0.0, self.unit / 2)
         shares = self.encode(np.where(self.group >= 0, self.share, self.middle)[np.newaxis], top)
-        n = self.middle.size
-        columns = (
-            *self[:2],
-            np.full(n, top + 1),
-            self.low,
-            self.high,
-            -half,
-            half,
-            *self[4:6],
-            shares[0],
-        )
-        return [Term(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+        rows = zip(*(column.tolist() for column in (*self[:6], shares[0])), strict=True)
+        found = []
+        for i, (middle, unit, low, high, *grouped) in enumerate(rows):
+            is_exact = self.group[i] >= 0
+            error = SharedError(factors={("rounding", i): (0.0 if is_exact else unit / 2,) * 2})
+            found.append(Term(middle, unit, top + 1, low, high, error, i, *grouped))
+        return found
 
 
 class IntegerNode(NamedTuple):
@@ -249,19 +242,18 @@ class _Converter:
         self._keep(i, form.kind, integers, scale)
         low, high = total.range
         half = table.unit / 2
-        error = integers.error[0] - half, integers.error[1] + half
-        whole = (low + error[0]) / table.unit - 1, (high + error[1]) / table.unit + 1
+        error = integers.error.plus(-half, half)
+        most = error.range
+        whole = (low + most[0]) / table.unit - 1, (high + most[1]) / table.unit + 1
         of_table = table.errors(*whole, fine=is_output)
-        of_sum = _propagated(form, total.range, error)
-        errors = interval_product(
-            (form.unit, form.unit), (of_table[0] + of_sum[0], of_table[1] + of_sum[1])
-        )
+        of_value = _propagated(form, total.range, error).plus(*of_table)
         unit, top = form.unit / format.top, format.top
         if is_output:
             unit /= 2**format.bits
         elif form.kind == "tanh":
             top = int(table.coarse(format.scaled(np.array([integers.reach]), scale))[0])
-        return Term(form.offset, unit, top, *value_range(form, low, high), *errors)
+        error = of_value.times((form.unit, form.unit))
+        return Term(form.offset, unit, top, *value_range(form, low, high), error)
 
     def _convert_pieces(self, i: int, total: WeightedSum) -> Term:
         """Convert a node whose activation has two slopes."""
@@ -279,22 +271,22 @@ class _Converter:
         above, below = max(1, round(most / steepest)), round(most * slope / steepest)
         self._keep(i, "pieces", integers, above, below, folds=total.form.slope < 0)
         off = below * steepest / most - slope, above * steepest / most - 1.0
-        errors = self._pieces_error(total, integers, off, unit / 2 * (1 + 1 / whole))
+        error = self._pieces_error(total, integers, off, unit / 2 * (1 + 1 / whole))
         reached = int(format.scaled(np.array([integers.reach]), max(above, below))[0])
         top = (reached + whole // 2) // whole
-        return Term(0.0, unit, top, *value_range(total.form, *total.range), *errors)
+        return Term(0.0, unit, top, *value_range(total.form, *total.range), error)
 
     def _pieces_error(
         self, total: WeightedSum, integers: RoundedSum, off: Interval, rounding: float
-    ) -> Interval:
-        """Return the range of the error of a value whose slopes below and above 0 are off."""
-        form, error = total.form, integers.error
-        of_sum = _propagated(form, total.range, error)
-        ends = total.range[0] + error[0], total.range[1] + error[1]
+    ) -> SharedError:
+        """Return the error of a value whose slopes below and above 0 are off."""
+        form, most = total.form, integers.error.range
+        ends = total.range[0] + most[0], total.range[1] + most[1]
         of_slopes = [0.0]
         of_slopes += [math.copysign(1, form.slope) * off[0] * t for t in ends if t < 0]
         of_slopes += [off[1] * t for t in ends if t > 0]
-        return of_sum[0] + min(of_slopes) - rounding, of_sum[1] + max(of_slopes) + rounding
+        of_sum = _propagated(form, total.range, integers.error)
+        return of_sum.plus(min(of_slopes) - rounding, max(of_slopes) + rounding)
 
     # -- outputs -------------------------------------------------------------------------
 
@@ -314,8 +306,8 @@ class _Converter:
             if integers.fits(self.format):
                 self._keep(k, "pieces", integers, scale, scale)
                 low, high = total.range
-                error = integers.error[0] - unit / 2, integers.error[1] + unit / 2
-                return Term(offset, unit, 0, low + offset, high + offset, *error)
+                error = integers.error.plus(-unit / 2, unit / 2)
+                return Term(offset, unit, 0, low + offset, high + offset, error)
         return None
 
     def convert_output(self, k: int) -> Term:
@@ -323,10 +315,10 @@ class _Converter:
         return self._convert_table(k, self.outputs[k], is_output=True)
 
 
-def _propagated(form: Form, ends: Interval, error: Interval) -> Interval:
+def _propagated(form: Form, ends: Interval, error: SharedError) -> SharedError:
     """Return the error of F whose argument is between two ends and has an error."""
-    steep = slopes(form, ends[0] + min(error[0], 0.0), ends[1] + max(error[1], 0.0))
-    return interval_product(steep, error)
+    low, high = error.range
+    return error.times(slopes(form, ends[0] + min(low, 0.0), ends[1] + max(high, 0.0)))
 
 
 def integer_trees(
@@ -362,7 +354,7 @@ def integer_trees(
             tuple(c.nodes[i] for i in c.order.nodes),
             np.array([term.offset for term in row]),
             np.array([term.unit for term in row]),
-            np.array([max(-term.error_low, term.error_high) * SLACK for term in row]),
+            np.array([max(map(abs, term.error.range)) * SLACK for term in row]),
             np.array([term.low for term in row]),
             np.array([term.high for term in row]),
         )

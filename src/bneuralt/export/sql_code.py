@@ -55,6 +55,9 @@ class Dialect:
         The longest statement, 0 if there is no limit to mind.
     most_columns : int
         Of a table.
+    has_texts_of_numbers : bool
+        Whether columns of numbers can have texts, such as the empty cells of an imported CSV file,
+        and converting them is no error.
     """
 
     quote: str
@@ -67,6 +70,7 @@ class Dialect:
     parts: dict[str, str]
     most_characters: int
     most_columns: int
+    has_texts_of_numbers: bool = False
 
 
 _EXTRACT = {
@@ -95,6 +99,7 @@ DIALECTS = {
         },
         most_characters=1_000_000,
         most_columns=2000,
+        has_texts_of_numbers=True,
     ),
     "postgresql": Dialect(
         quote='"',
@@ -331,11 +336,14 @@ class _Writer:
             for part, mean in zip(feature.parts, feature.means, strict=True):
                 value = f"CAST({self.dialect.parts[part].format(name)} AS {self.dialect.double})"
                 yield f"COALESCE({value}, {number(mean)})"
-            gap = f"{name} IS NULL"
+            gap = f"{self.dialect.parts['year'].format(name)} IS NULL"
         else:
             value = f"CAST({name} AS {self.dialect.double})"
             if self.dialect.not_a_number:
                 value = f"NULLIF({value}, {self.dialect.not_a_number})"
+            if self.dialect.has_texts_of_numbers:
+                is_gap = f"TYPEOF({name}) = 'text' AND ({_absent(f'TRIM({name})')})"
+                value = f"CASE WHEN {is_gap} THEN NULL ELSE {value} END"
             yield value if feature.mean is None else f"COALESCE({value}, {number(feature.mean)})"
             gap = f"{value} IS NULL"
         if feature.has_gaps:
@@ -344,8 +352,7 @@ class _Writer:
     def _category(self, name: str, feature: CategoryFeature) -> Iterable[str]:
         value = f"TRIM(CAST({name} AS {self.dialect.text}))"
         table, unknown, missing = category_entries(feature)
-        absent = ", ".join(string(text) for text in missing_spellings())
-        is_missing = f"{name} IS NULL OR LOWER({value}) IN ({absent}) OR {value} = 'None'"
+        is_missing = f"{name} IS NULL OR {_absent(value)}"
         for k in range(feature.n_columns):
             cases = [f"WHEN {is_missing} THEN {number(table[missing][k])}"]
             for i, category in enumerate(feature.categories):
@@ -483,6 +490,12 @@ class _Writer:
         if isinstance(label, int):
             return str(label)
         return number(label) if isinstance(label, float) else self._string(str(label))
+
+
+def _absent(text: str) -> str:
+    """Return the condition that a text stands for a missing value."""
+    listed = ", ".join(string(spelling) for spelling in missing_spellings())
+    return f"LOWER({text}) IN ({listed}) OR {text} = 'None'"
 
 
 def _sigmoid_by_tanh(z: str) -> str:

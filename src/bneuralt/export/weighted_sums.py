@@ -13,20 +13,19 @@ from functools import cached_property
 from typing import NamedTuple
 
 from bneuralt.export.arithmetic import Form, Format
+from bneuralt.export.shared_errors import Interval, SharedError, sum_of_errors
 
-__all__ = ["RoundedSum", "Term", "WeightedSum", "interval_product", "slopes", "value_range"]
+__all__ = ["RoundedSum", "Term", "WeightedSum", "slopes", "value_range"]
 
 #: What rounding of float64 can add to a bound.
 SLACK = 1.0 + 1e-9
-
-Interval = tuple[float, float]
 
 
 class Term(NamedTuple):
     """An input, or the value of a function node that was converted before.
 
     Its value is ``offset + unit * integer`` with an integer of magnitude `top` at most. The real
-    value is between `low` and `high`, and the error between `error_low` and `error_high`.
+    value is between `low` and `high`. `input` is the position of an input, -1 for a node.
 
     Inputs of the same `group` are 0 or 1, and no more than one of them is 1. If a node has as many
     of them as `group_size`, one is 1. For a category that is not known, the integer is `share`.
@@ -37,8 +36,8 @@ class Term(NamedTuple):
     top: int
     low: float
     high: float
-    error_low: float = 0.0
-    error_high: float = 0.0
+    error: SharedError
+    input: int = -1
     group: int = -1
     group_size: int = 0
     share: int = 0
@@ -79,7 +78,7 @@ class WeightedSum:
     @cached_property
     def range(self) -> Interval:
         """The smallest and the largest sum over the training range."""
-        low, high = self._spread(self.weights, lambda term: (term.low, term.high))
+        low, high = self._spread(self.weights, self._single, lambda term: (term.low, term.high))
         return self.bias + low, self.bias + high
 
     @cached_property
@@ -109,29 +108,41 @@ class WeightedSum:
             for weight, w, term in zip(weights, self.weights, self.terms, strict=True)
         ]
         too_much = [e - w for e, w in zip(effective, self.weights, strict=True)]
-        by_weights = self._spread(
-            too_much, lambda term: (term.low - term.offset, term.high - term.offset)
-        )
-        by_errors = self._spread(
-            effective, lambda term: (term.error_low, term.error_high), groups=False
-        )
-        low, high = by_weights[0] + by_errors[0], by_weights[1] + by_errors[1]
+        error = self._error(effective, too_much)
+        low, high = error.range
         center = (low + high) / 2 if flat == 1.0 else 0.0
         bias = round((flat * self.middle - center) / unit)
         constant = bias * unit - self.middle
         reach = abs(bias) + int(self._reach([float(weight) for weight in weights]))
-        return RoundedSum(bias, weights, reach, (low + constant, high + constant))
+        return RoundedSum(bias, weights, reach, error.plus(constant, constant))
+
+    def _error(self, effective: list[float], too_much: list[float]) -> SharedError:
+        """Return the error of the sum, from those of its terms and of its weights."""
+        found = [self.terms[i].error.times((effective[i], effective[i])) for i in self._single]
+        nodes = []
+        for i in self._single:
+            term = self.terms[i]
+            if term.input < 0:
+                nodes.append(i)
+            else:
+                most = too_much[i] * (term.high - term.low) / 2
+                found.append(SharedError(factors={("position", term.input): (most, most)}))
+        by_weights = self._spread(too_much, nodes, lambda t: (t.low - t.offset, t.high - t.offset))
+        return sum_of_errors([SharedError(by_weights), *found])
 
     def _spread(
-        self, factors: list[float], ends: Callable[[Term], Interval], groups: bool = True
+        self, factors: list[float], single: list[int], ends: Callable[[Term], Interval]
     ) -> Interval:
-        """Return the range of the sum of terms, each between its ends, times factors."""
+        """Return the range of the sum of terms times factors, some of them between their ends.
+
+        All groups are part of the sum.
+        """
         low = high = 0.0
-        for i in self._single:
+        for i in single:
             products = sorted(factors[i] * end for end in ends(self.terms[i]))
             low += products[0]
             high += products[1]
-        for group in self._groups if groups else ():
+        for group in self._groups:
             found = [factors[i] for i in group]
             if len(group) != self.terms[group[0]].group_size:
                 found.append(0.0)
@@ -157,14 +168,14 @@ class RoundedSum(NamedTuple):
     weights : list of int
     reach : int
         The largest magnitude of the sum and of all its parts, whatever the inputs are.
-    error : (float, float)
-        The range of the difference to the real sum, over the training range.
+    error : SharedError
+        The difference to the real sum, over the training range.
     """
 
     bias: int
     weights: list[int]
     reach: int
-    error: Interval
+    error: SharedError
 
     def fits(self, format: Format) -> bool:
         """Return whether nothing can overflow."""
@@ -215,15 +226,3 @@ def value_range(form: Form, low: float, high: float) -> Interval:
 
 def _bell(t: float) -> float:
     return math.exp(-t * t) if abs(t) < 26 else 0.0
-
-
-def interval_product(a: Interval, b: Interval) -> Interval:
-    """Return the range of the product of two numbers in intervals.
-
-    Examples
-    --------
-    >>> interval_product((0.0, 2.0), (-1.0, 3.0))
-    (-2.0, 6.0)
-    """
-    products = [x * y for x in a for y in b]
-    return min(products), max(products)

@@ -29,7 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         before = {action.dest for action in parser._actions}
         _module(name).add_arguments(parser.add_argument_group(f"options of --to {name}"))
         own[name] = {action.dest for action in parser._actions} - before
-    parser.set_defaults(options_of_targets=own, default_of=parser.get_default)
+    options = {text for action in parser._actions for text in action.option_strings}
+    parser.set_defaults(options_of_targets=own, default_of=parser.get_default, all_options=options)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace) -> None:
     except (ValueError, TypeError) as error:
         if isinstance(error, TableError):
             raise
-        raise CommandError(f"{args.model}: {error}.", USAGE) from None
+        raise CommandError(_message(error, args), USAGE) from None
     for path in files:
         check_output(str(path), inputs=(args.model,))
         if not args.force:
@@ -59,6 +60,15 @@ def run(args: argparse.Namespace) -> None:
             f"--out {error.filename}: cannot be written: {error.strerror}.", CANNOT_WRITE
         ) from None
     print(f"Written: {', '.join(str(path) for path in files)}")
+
+
+def _message(error: Exception, args: argparse.Namespace) -> str:
+    """Return what is wrong, with the option where the error names a parameter."""
+    parameter, is_assigned, rest = str(error).partition("=")
+    option = _module(args.to).OPTIONS.get(parameter, f"--{parameter}")
+    if is_assigned and option in args.all_options:
+        return f"{option} {rest}."
+    return f"{args.model}: {error}."
 
 
 def _check_replaces_export(path: str) -> None:

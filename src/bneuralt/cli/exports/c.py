@@ -9,6 +9,7 @@ from bneuralt.cli.errors import CommandError
 
 DTYPES = ("double", "float", "int16", "int8")
 STYLES = ("auto", "tables", "code")
+OPTIONS = {"path": "--out"}
 
 
 def add_arguments(group: Any) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+OPTIONS: dict[str, str] = {}
+
 
 def add_arguments(group: Any) -> None:
     """Add the options of the target."""
