@@ -86,13 +86,16 @@ class LeafMover {
             const int count = int(std::min<int64_t>(R, n - first));
             sample_.template load<R>(positions + first, count, x_.get());
             for (int c = 0; c < n_columns_; ++c) {
+                T* x = x_.get() + size_t(c) * R;
+                for (int r = count; r < R; ++r) x[r] = 0;
                 double sum[8] = {}, squares[8] = {};  // so that no addition waits for another
-                for (int r = 0; r < R; ++r) {
-                    const double x = r < count ? double(x_[size_t(c) * R + r]) : 0.0;
-                    sum[r % 8] += x;
-                    squares[r % 8] += x * x;
-                }
-                for (int k = 0; k < 8; ++k) mean_[c] += sum[k], square[c] += squares[k];
+                for (int r = 0; r < R; r += 8)
+                    for (int k = 0; k < 8; ++k) {
+                        sum[k] += double(x[r + k]);
+                        squares[k] += double(x[r + k]) * double(x[r + k]);
+                    }
+                mean_[c] += sum_of_eight(sum);
+                square[c] += sum_of_eight(squares);
             }
         }
         for (int c = 0; c < n_columns_; ++c) {
@@ -151,9 +154,14 @@ class LeafMover {
         double sum[8] = {};  // so that no addition waits for another
         for (int b = 0; b < n_blocks; ++b) {
             const T* delta = deltas + (size_t(b) * n_nodes + node) * R;
-            for (int r = 0; r < R; ++r) sum[r % 8] += double(delta[r]);
+            for (int r = 0; r < R; r += 8)
+                for (int k = 0; k < 8; ++k) sum[k] += double(delta[r + k]);
         }
-        return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+        return sum_of_eight(sum);
+    }
+
+    static BNT_INLINE double sum_of_eight(const double (&x)[8]) {
+        return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));
     }
 
     // Adds the products of some nodes and four columns over the rows of a panel.
