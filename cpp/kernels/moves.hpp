@@ -32,9 +32,15 @@ class LeafMover {
         : t_(t), layout_(layout), sample_(sample), rule_(rule), team_(team),
           may_move_to_(may_move_to), n_columns_(sample.table().n_columns) {}
 
-    // How many rows are enough to judge so many inputs.
-    static int64_t rows_needed(int n_inputs) {
-        return std::clamp<int64_t>(32 * int64_t(n_inputs), 1024, 16384);
+    // How many of n rows to judge so many inputs by, when that `share` of the leaves moves that
+    // moved at first: few leaves are judged by fewer rows. Training goes over `rows_between` rows
+    // from one move to the next; with a quarter of them, moving stays a small part of the work.
+    static int64_t rows_needed(int64_t n, int n_inputs, int64_t rows_between, double share) {
+        const int64_t enough = std::clamp<int64_t>(32 * int64_t(n_inputs), 1024, 16384);
+        const int64_t affordable =
+            std::max<int64_t>(512, rows_between * std::max(100, n_inputs) / 400);
+        const double wanted = share * double(std::min({n, enough, affordable}));
+        return std::min(n, std::max<int64_t>(128, std::llround(wanted)));
     }
 
     // Chooses n_moving leaves, judged by the rows at these positions, and calls

@@ -274,14 +274,14 @@ class Trainer {
     template <class Gradient>
     void move_leaves(Gradient& gradient) {
         while (updates_ == next_move_) next_move_ = time_of_move(++n_moves_ + 1);
-        const double share = settings_.moving_share * 0.5 *
-                             (1 + std::cos(3.14159265358979323846 * double(n_moves_ - 1) /
-                                           double(settings_.leaf_moves)));
-        const int n = int(std::lround(share * t_.n_leaves));
+        const double share = 0.5 * (1 + std::cos(3.14159265358979323846 * double(n_moves_ - 1) /
+                                                 double(settings_.leaf_moves)));
+        const int n = int(std::lround(settings_.moving_share * share * t_.n_leaves));
         if (n == 0) return;
+        const int64_t rows_between = total_updates_ * batch_size_ / (2 * settings_.leaf_moves);
         const uint64_t seed = task_.seed + uint64_t(n_moves_) * 0x9e3779b97f4a7c15ull;
         mover_.run(theta_.get(), order_.get(),
-                   std::min(sample_.size(), LeafMover<T>::rows_needed(t_.n_inputs)), n, seed,
+                   mover_.rows_needed(sample_.size(), t_.n_inputs, rows_between, share), n, seed,
                    [&](int leaf, int input) {
                        if (hooks_.leaf_moved)
                            hooks_.leaf_moved(hooks_.context,
