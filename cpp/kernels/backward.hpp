@@ -139,8 +139,8 @@ void deltas_block(const Tree& t, Weights<const T> w, const T* slopes, T* h, cons
             const Phi<T> phi = node_phi<A>(t, w.phi, j);
             for (int v = 0; v < V; ++v) {
                 const Vec<T> z = A::keeps_sum ? load(sums + size_t(j) * R + v * W) : Vec<T>{};
-                store(own + v * W, delta_of<A, T>(z, load(own + v * W), phi, weight,
-                                                  load(above + v * W)));
+                store(own + v * W,
+                      delta_of<A, T>(z, load(own + v * W), phi, weight, load(above + v * W)));
             }
         });
     }

@@ -59,8 +59,7 @@ void forward_block(const Tree& t, Weights<const T> w, const T* x, T* h, T* sums 
     constexpr int V = R / Simd<T>::lanes, N = V < 4 ? 4 / V : 1;
     for (int j = t.n_nodes; j > 0;) {
         const int first = j - N;
-        const bool alike =
-            first >= 0 && t.child_start[first] >= j && same_activation<N>(t, first);
+        const bool alike = first >= 0 && t.child_start[first] >= j && same_activation<N>(t, first);
         j = alike ? first : j - 1;
         Activations::with(t.activation[j], [&](auto tag) {
             using A = typename decltype(tag)::type;

@@ -285,8 +285,8 @@ BNT_INLINE Vec<double> logarithm(Vec<double> x) {
     const Int exponent = (bits >> 52) - 1023 + (shift >> 52);
     const Vec<double> k = __builtin_convertvector(exponent, Vec<double>);
     const Vec<double> s = f / (2.0 + f), z = s * s, w = z * z, half = 0.5 * f * f;
-    const Vec<double> r = w * (c[1] + w * (c[3] + w * c[5])) +
-                          z * (c[0] + w * (c[2] + w * (c[4] + w * c[6])));
+    const Vec<double> r =
+        w * (c[1] + w * (c[3] + w * c[5])) + z * (c[0] + w * (c[2] + w * (c[4] + w * c[6])));
     const Vec<double> low = s * (half + r) + k * 1.90821492927058770002e-10;
     return k * 6.93147180369123816490e-01 - ((half - low) - f) + (x - x);
 }
