@@ -310,7 +310,7 @@ def _grow_to(
     if deepen and total + 1 + low <= n_weights and total < ENOUGH_WEIGHTS * n_weights:
         return _grow_to(replace(growth, max_depth=growth.max_depth + 1), rng, n_weights, True)
     leaf_parent = [node for own in leaves for node in own] + too_deep
-    return _breadth_first(np.array(parent), np.array(depth), np.array(leaf_parent))
+    return _breadth_first(parent, leaf_parent, k)
 
 
 def _grow_groups_to(
@@ -344,21 +344,18 @@ def _grow_groups_to(
 
 
 def _breadth_first(
-    parent: IntArray, depth: IntArray, leaf_parent: IntArray
+    parent: list[int], leaf_parent: list[int], n_outputs: int
 ) -> tuple[IntArray, IntArray]:
     """Give nodes numbers so that those of a level, and the children of a node, are neighbours."""
-    place = np.zeros(parent.size, dtype=np.int64)  # of the nodes that have been numbered
-    order: list[IntArray] = []
-    n_before = 0
-    for level in range(int(depth.min()), int(depth.max()) + 1):
-        own = np.flatnonzero(depth == level)
-        above = parent[own]
-        own = own[np.argsort(np.where(above < 0, -1, place[above]), kind="stable")]
-        place[own] = n_before + np.arange(own.size)
-        n_before += own.size
-        order.append(own)
-    old = np.concatenate(order)
-    above = parent[old]
+    children: list[list[int]] = [[] for _ in parent]
+    for node in range(n_outputs, len(parent)):
+        children[parent[node]].append(node)
+    order = list(range(n_outputs))
+    for node in order:  # which gets longer on the way
+        order.extend(children[node])
+    place = np.empty(len(parent), dtype=np.int64)
+    place[order] = np.arange(len(parent))
+    above = np.array(parent)[order]
     return np.where(above < 0, -1, place[above]), np.sort(place[leaf_parent])
 
 
