@@ -123,7 +123,7 @@ class LeafMover {
         products_ = Buffer<T>(size_t(n_nodes) * n_columns_);
         delta_sum_ = Buffer<double>(n_nodes);
         Buffer<T> scratch(size_t(room) * R * team_.size());
-        Buffer<T> deltas(size_t(kBlocks) * n_nodes * R);
+        Buffer<T> deltas(size_t(std::min<int64_t>(kBlocks, (n + R - 1) / R)) * n_nodes * R);
         for (int64_t first = 0; first < n; first += kBlocks * R) {
             const int64_t left = std::min<int64_t>(kBlocks * R, n - first);
             const int n_blocks = int((left + R - 1) / R);
