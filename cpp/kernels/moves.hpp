@@ -39,7 +39,7 @@ class LeafMover {
         const int64_t enough = std::clamp<int64_t>(32 * int64_t(n_inputs), 1024, 16384);
         const int64_t affordable =
             std::max<int64_t>(512, rows_between * std::max(100, n_inputs) / 400);
-        const double wanted = share * double(std::min({n, enough, affordable}));
+        const double wanted = share * double(std::min(n, std::min(enough, affordable)));
         return std::min(n, std::max<int64_t>(128, std::llround(wanted)));
     }
 
@@ -120,16 +120,18 @@ class LeafMover {
     void sum_products(Weights<const T> w, const int32_t* positions, int64_t n, int n_nodes) {
         const int room = t_.n_nodes * (t_.keeps_sums ? 2 : 1) + t_.n_outputs;
         const int n_tiles = (n_nodes + kTileNodes - 1) / kTileNodes;
-        products_ = Buffer<T>(size_t(n_nodes) * n_columns_);
-        delta_sum_ = Buffer<double>(n_nodes);
-        Buffer<T> scratch(size_t(room) * R * team_.size());
-        Buffer<T> deltas(size_t(std::min<int64_t>(kBlocks, (n + R - 1) / R)) * n_nodes * R);
+        const int64_t most_blocks = std::min<int64_t>(kBlocks, (n + R - 1) / R);
+        const size_t n_products = size_t(n_nodes) * n_columns_;
+        std::memset(at_least(products_, n_products), 0, n_products * sizeof(T));
+        std::memset(at_least(delta_sum_, n_nodes), 0, n_nodes * sizeof(double));
+        T* scratch = at_least(scratch_, size_t(room) * R * team_.size());
+        T* deltas = at_least(deltas_, size_t(most_blocks) * n_nodes * R);
         for (int64_t first = 0; first < n; first += kBlocks * R) {
             const int64_t left = std::min<int64_t>(kBlocks * R, n - first);
             const int n_blocks = int((left + R - 1) / R);
             team_.each(n_blocks, [&](int b, int thread) {
                 FlushDenormals flush;
-                T* slopes = scratch.get() + size_t(thread) * room * R;
+                T* slopes = scratch + size_t(thread) * room * R;
                 T* h = slopes + size_t(t_.n_outputs) * R;
                 T* sums = t_.keeps_sums ? h + size_t(t_.n_nodes) * R : nullptr;
                 T* x = x_.get() + size_t(b) * n_columns_ * R;
@@ -142,18 +144,25 @@ class LeafMover {
                 deltas_block<T, R>(t_, w, slopes, h, sums, wanted_.get());
                 for (int j = 0; j < t_.n_nodes; ++j)
                     if (slot_[j] >= 0)
-                        std::memcpy(deltas.get() + (size_t(b) * n_nodes + slot_[j]) * R,
+                        std::memcpy(deltas + (size_t(b) * n_nodes + slot_[j]) * R,
                                     h + size_t(j) * R, sizeof(T) * R);
             });
             team_.each(n_tiles, [&](int tile, int) {
                 FlushDenormals flush;
                 const int node = tile * kTileNodes;
                 for (int c = 0; c < n_columns_; c += 4)
-                    add_tile(deltas.get(), n_nodes, node, c, n_blocks);
+                    add_tile(deltas, n_nodes, node, c, n_blocks);
                 for (int i = node; i < std::min(n_nodes, node + kTileNodes); ++i)
-                    delta_sum_[i] += sum_of_deltas(deltas.get(), n_nodes, i, n_blocks);
+                    delta_sum_[i] += sum_of_deltas(deltas, n_nodes, i, n_blocks);
             });
         }
+    }
+
+    // Memory is kept from one move to the next: to get it from the system costs more than its use.
+    template <class U>
+    static U* at_least(Buffer<U>& buffer, size_t n) {
+        if (buffer.size() < n) buffer = Buffer<U>(n);
+        return buffer.get();
     }
 
     static double sum_of_deltas(const T* deltas, int n_nodes, int node, int n_blocks) {
@@ -253,7 +262,7 @@ class LeafMover {
     Buffer<double> mean_, deviation_, inverse_, worth_, chance_, delta_sum_;
     Buffer<int32_t> slot_, which_;
     Buffer<uint8_t> wanted_;
-    Buffer<T> x_, products_;
+    Buffer<T> x_, products_, scratch_, deltas_;
 };
 
 }  // namespace bnt::BNT_ISA
