@@ -51,9 +51,11 @@ void most_costly_first(const double* cost, int64_t n, int32_t* rows) {
 
 void lowest_first(const double* value, int n, int k, int32_t* positions) {
     for (int i = 0; i < n; ++i) positions[i] = i;
-    std::partial_sort(positions, positions + k, positions + n, [&](int32_t a, int32_t b) {
+    const auto is_before = [&](int32_t a, int32_t b) {
         return value[a] < value[b] || (value[a] == value[b] && a < b);
-    });
+    };
+    if (k < n) std::nth_element(positions, positions + k, positions + n, is_before);
+    std::sort(positions, positions + k, is_before);
 }
 
 void uniforms(uint64_t seed, uint64_t first, int n, double* out) {

@@ -60,6 +60,22 @@ def test_moves_of_raw_weighted_rows_and_forbidden_inputs():
     assert not set(result.moves[:, 3].tolist()) & {3, 4}
 
 
+def test_few_leaves_are_judged_by_fewer_rows():
+    X, y = table(400, 3)
+    tree = NeuralTree.random(3, 2, 2, output_activation="linear", random_state=1)
+    common = {
+        "optimizer": "adam", "learning_rate": 0.01, "batch_size": 64, "leaf_moves": 3,
+        "moving_share": 0.6, "schedule": "cosine",
+    }  # fmt: skip
+    settings = TrainingSettings(loss="cross_entropy", max_epochs=2, **common)
+    result = train(tree, X, y, settings=settings, seed=5)
+    order = [epoch_order(5, epoch, len(X)) for epoch in range(2)]
+    expected = reference.train(tree, X, y, order=order, loss="cross_entropy", seed=5, **common)
+    assert len(result.moves) > 0
+    np.testing.assert_array_equal(result.tree.leaf_input, expected.leaf_input)
+    np.testing.assert_allclose(result.tree.parameters, expected.parameters, rtol=1e-6, atol=1e-9)
+
+
 def test_moves_tell_where_each_leaf_went():
     X, y = table(300, 12)
     tree = NeuralTree.random(12, 2, n_weights=80, output_activation="linear", random_state=0)

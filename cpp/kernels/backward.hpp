@@ -6,10 +6,21 @@
 
 namespace bnt::BNT_ISA {
 
+// The delta of a node: the derivative of the loss by its weighted sum z. `weight` leads to its
+// parent, whose delta is `above`.
+template <class A, class T>
+BNT_INLINE Vec<T> delta_of(Vec<T> z, Vec<T> value, Phi<T> phi, T weight, Vec<T> above) {
+    const Vec<T> slope = A::template slope<T>(z, value, phi);
+    // Where a ReLU is off, the product cannot overflow in this order; where it is on,
+    // slope * weight is exact.
+    if constexpr (std::is_same_v<A, Relu>) return slope * weight * above;
+    else return slope * (weight * above);
+}
+
 // On entry h holds the node values, sums the weighted sums of the nodes that keep theirs, and
 // slopes [n_outputs][R] the derivatives of the loss by the outputs. Each node's value is read for
-// the last time when its delta (the derivative of the loss by its weighted sum) is known, so the
-// delta takes its place. The gradient is written to g, or added.
+// the last time when its delta is known, so the delta takes its place. The gradient is written to
+// g, or added.
 //
 // Sums over the R rows are the costly part: they are taken four at a time (sum_each_of_four),
 // leaves in their own order, following the nodes whose deltas are known.
@@ -18,6 +29,17 @@ class BackwardBlock {
     static constexpr int W = Simd<T>::lanes, V = R / W;
 
     static BNT_INLINE void put(T& where, T value) { where = Add ? where + value : value; }
+
+    // All four at once where there are four: one by one, they are compiled as a call of memcpy.
+    static BNT_INLINE void put_sums(T* where, const Vec<T> (&parts)[4], int n) {
+        T sum[4];
+        sum_each_of_four<T>(parts, sum);
+        if (n == 4)
+            for (int i = 0; i < 4; ++i) put(where[i], sum[i]);
+        else
+            for (int i = 0; i < 3; ++i)
+                if (i < n) put(where[i], sum[i]);
+    }
 
   public:
     static void run(const Tree& t, Weights<const T> w, const T* x, const T* slopes, T* h,
@@ -28,9 +50,7 @@ class BackwardBlock {
             for (int i = 0; i < n; ++i)
                 node(t, w, slopes + size_t(j + i) * R, T(1), h, sums, j + i, by_edge[i], by_bias[i],
                      g);
-            T bias[4];
-            sum_each_of_four<T>(by_bias, bias);
-            for (int i = 0; i < n; ++i) put(g.bias[j + i], bias[i]);
+            put_sums(g.bias + j, by_bias, n);
         }
         int leaf = leaves(t, x, h, g, 0, t.leaf_start[t.n_outputs]);
         for (int j = t.n_outputs; j < t.n_nodes; j += 4) {
@@ -39,16 +59,12 @@ class BackwardBlock {
             for (int i = 0; i < n; ++i)
                 node(t, w, h + size_t(t.parent[j + i]) * R, w.edge[j + i], h, sums, j + i,
                      by_edge[i], by_bias[i], g);
-            T edge[4], bias[4];
-            sum_each_of_four<T>(by_edge, edge);
-            sum_each_of_four<T>(by_bias, bias);
-            for (int i = 0; i < n; ++i) {
-                put(g.edge[j + i], edge[i]);
-                put(g.bias[j + i], bias[i]);
-            }
+            put_sums(g.edge + j, by_edge, n);
+            put_sums(g.bias + j, by_bias, n);
             leaf = leaves(t, x, h, g, leaf, t.leaf_start[j + n]);
         }
-        for (; leaf < t.n_leaves; leaf += 4) four_leaves(t, x, h, g, leaf, t.n_leaves - leaf);
+        for (; leaf < t.n_leaves; leaf += 4)
+            four_leaves(t, x, h, g, leaf, t.n_leaves - leaf < 4 ? t.n_leaves - leaf : 4);
     }
 
   private:
@@ -66,15 +82,11 @@ class BackwardBlock {
             for (int v = 0; v < V; ++v) {
                 const Vec<T> delta_above = load(above + v * W), value = load(own + v * W);
                 const Vec<T> z = A::keeps_sum ? load(sum + v * W) : Vec<T>{};
-                const Vec<T> by_value = weight * delta_above;
-                const Vec<T> slope = A::template slope<T>(z, value, phi);
-                // Where a ReLU is off, the product cannot overflow in this order; where it is
-                // on, slope * weight is exact.
-                const Vec<T> delta =
-                    std::is_same_v<A, Relu> ? slope * weight * delta_above : slope * by_value;
+                const Vec<T> delta = delta_of<A, T>(z, value, phi, weight, delta_above);
                 by_edge += delta_above * value;
                 by_bias += delta;
                 if constexpr (A::parameters.size() > 0) {
+                    const Vec<T> by_value = weight * delta_above;
                     const Phi<T> slopes = A::template parameter_slopes<T>(z, value, phi);
                     by_phi.a += slopes.a * by_value;
                     by_phi.b += slopes.b * by_value;
@@ -106,10 +118,32 @@ class BackwardBlock {
             const T* column = x + size_t(t.leaf_input[l]) * R;
             for (int v = 0; v < V; ++v) product[i] += load(delta + v * W) * load(column + v * W);
         }
-        T sum[4];
-        sum_each_of_four<T>(product, sum);
-        for (int i = 0; i < (n < 4 ? n : 4); ++i) put(g.leaf[leaf + i], sum[i]);
+        put_sums(g.leaf + leaf, product, n);
     }
 };
+
+// The deltas of the wanted nodes in the place of their values, without the gradient. The parent of
+// a wanted node has to be wanted too.
+template <class T, int R>
+void deltas_block(const Tree& t, Weights<const T> w, const T* slopes, T* h, const T* sums,
+                  const uint8_t* wanted) {
+    constexpr int W = Simd<T>::lanes, V = R / W;
+    for (int j = 0; j < t.n_nodes; ++j) {
+        if (!wanted[j]) continue;
+        const bool is_output = j < t.n_outputs;
+        const T* above = is_output ? slopes + size_t(j) * R : h + size_t(t.parent[j]) * R;
+        const T weight = is_output ? T(1) : w.edge[j];
+        T* own = h + size_t(j) * R;
+        Activations::with(t.activation[j], [&](auto tag) {
+            using A = typename decltype(tag)::type;
+            const Phi<T> phi = node_phi<A>(t, w.phi, j);
+            for (int v = 0; v < V; ++v) {
+                const Vec<T> z = A::keeps_sum ? load(sums + size_t(j) * R + v * W) : Vec<T>{};
+                store(own + v * W,
+                      delta_of<A, T>(z, load(own + v * W), phi, weight, load(above + v * W)));
+            }
+        });
+    }
+}
 
 }  // namespace bnt::BNT_ISA

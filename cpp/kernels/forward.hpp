@@ -24,23 +24,47 @@ BNT_INLINE void weighted_sum(const Tree& t, Weights<const T> w, const T* x, cons
     }
 }
 
+// Whether nodes j .. j + N - 1 have the same activation.
+template <int N>
+BNT_INLINE bool same_activation(const Tree& t, int j) {
+    bool same = true;
+    for (int i = 1; i < N; ++i) same &= t.activation[j + i] == t.activation[j];
+    return same;
+}
+
+// The values of nodes j .. j + N - 1, none of which is a child of another, of activation A.
+template <class A, class T, int R, int N>
+BNT_INLINE void forward_nodes(const Tree& t, Weights<const T> w, const T* x, T* h, T* sums, int j) {
+    constexpr int W = Simd<T>::lanes, V = R / W;
+    Vec<T> z[N][V];
+    for (int i = 0; i < N; ++i) weighted_sum<T, R>(t, w, x, h, j + i, z[i]);
+    for (int i = 0; i < N; ++i) {
+        const Phi<T> phi = node_phi<A>(t, w.phi, j + i);
+        T* value = h + size_t(j + i) * R;
+        for (int v = 0; v < V; ++v) store(value + v * W, A::template value<T>(z[i][v], phi));
+        if constexpr (A::keeps_sum)
+            if (sums)
+                for (int v = 0; v < V; ++v) store(sums + size_t(j + i) * R + v * W, z[i][v]);
+    }
+}
+
 // x [n_inputs][R] -> h [n_nodes][R]. Children stand after their parents, so going backwards
 // every child is known before it is needed. Where sums is given, the weighted sums of nodes
 // whose backward pass needs them go there.
+//
+// An activation is a chain of operations that wait for each other: nodes are taken several at a
+// time, so that there is always another chain to work on.
 template <class T, int R>
 void forward_block(const Tree& t, Weights<const T> w, const T* x, T* h, T* sums = nullptr) {
-    constexpr int W = Simd<T>::lanes, V = R / W;
-    for (int j = t.n_nodes - 1; j >= 0; --j) {
-        Vec<T> z[V];
-        weighted_sum<T, R>(t, w, x, h, j, z);
-        T* value = h + size_t(j) * R;
+    constexpr int V = R / Simd<T>::lanes, N = V < 4 ? 4 / V : 1;
+    for (int j = t.n_nodes; j > 0;) {
+        const int first = j - N;
+        const bool alike = first >= 0 && t.child_start[first] >= j && same_activation<N>(t, first);
+        j = alike ? first : j - 1;
         Activations::with(t.activation[j], [&](auto tag) {
             using A = typename decltype(tag)::type;
-            const Phi<T> phi = node_phi<A>(t, w.phi, j);
-            for (int v = 0; v < V; ++v) store(value + v * W, A::template value<T>(z[v], phi));
-            if constexpr (A::keeps_sum)
-                if (sums)
-                    for (int v = 0; v < V; ++v) store(sums + size_t(j) * R + v * W, z[v]);
+            if (alike) forward_nodes<A, T, R, N>(t, w, x, h, sums, j);
+            else forward_nodes<A, T, R, 1>(t, w, x, h, sums, j);
         });
     }
 }

@@ -215,11 +215,22 @@ struct CrossEntropy {
                     store(sum + r, load(sum + r) + exponential<T>(load(shifted + r)));
                 for (int r = 0; r < R; ++r) linear[r] += shifted[r];
             }
+            logarithms<R>(sum, loss);
             for (int r = 0; r < block.count; ++r) {
                 const double own = out[block.label(r) * R + r] - top[r];
-                loss[r] = std::log(double(sum[r])) - (1 - smoothing) * own -
-                          double(other) * double(linear[r]);
+                loss[r] = loss[r] - (1 - smoothing) * own - double(other) * double(linear[r]);
                 error[r] = indicator<T, R>(is_wrong(top[r], best[r], block.label(r)));
+            }
+        }
+
+        template <int R>
+        static void logarithms(const T* x, double (&out)[R]) {
+            constexpr int W = Simd<double>::lanes;
+            if constexpr (R < W) {
+                for (int r = 0; r < R; ++r) out[r] = std::log(double(x[r]));
+            } else {
+                for (int r = 0; r < R; ++r) out[r] = double(x[r]);
+                for (int r = 0; r < R; r += W) store(out + r, logarithm(load(out + r)));
             }
         }
 

@@ -21,19 +21,26 @@ namespace bnt::BNT_ISA {
 // not.)
 template <class T>
 class LeafMover {
-    static constexpr int R = 32, kBlocks = 8, W = Simd<T>::lanes;
+    static constexpr int R = 32, kBlocks = 8, W = Simd<T>::lanes, D = Simd<double>::lanes;
+    // A tile of products is kTileNodes x 4 vectors, as many as there are registers for.
+    static constexpr int kTileNodes = BNT_VECTOR_BYTES == 64 ? 6 : 2;
+    static constexpr int kGroup = 32;  // columns whose chances are added up together
 
   public:
     LeafMover(const Tree& t, const Layout& layout, const SampleView<T>& sample,
               const LossRule<T>& rule, ThreadTeam& team, const uint8_t* may_move_to)
         : t_(t), layout_(layout), sample_(sample), rule_(rule), team_(team),
-          may_move_to_(may_move_to), n_columns_(sample.table().n_columns), mean_(n_columns_),
-          deviation_(n_columns_), worth_(t.n_leaves), slot_(t.n_nodes), which_(t.n_leaves),
-          x_(size_t(kBlocks) * n_columns_ * R) {}
+          may_move_to_(may_move_to), n_columns_(sample.table().n_columns) {}
 
-    // How many rows are enough to judge so many inputs.
-    static int64_t rows_needed(int n_inputs) {
-        return std::clamp<int64_t>(32 * int64_t(n_inputs), 1024, 16384);
+    // How many of n rows to judge so many inputs by, when that `share` of the leaves moves that
+    // moved at first: few leaves are judged by fewer rows. Training goes over `rows_between` rows
+    // from one move to the next; with a quarter of them, moving stays a small part of the work.
+    static int64_t rows_needed(int64_t n, int n_inputs, int64_t rows_between, double share) {
+        const int64_t enough = std::clamp<int64_t>(32 * int64_t(n_inputs), 1024, 16384);
+        const int64_t affordable =
+            std::max<int64_t>(512, rows_between * std::max(100, n_inputs) / 400);
+        const double wanted = share * double(std::min(n, std::min(enough, affordable)));
+        return std::min(n, std::max<int64_t>(128, std::llround(wanted)));
     }
 
     // Chooses n_moving leaves, judged by the rows at these positions, and calls
@@ -41,7 +48,7 @@ class LeafMover {
     template <class F>
     void run(const T* theta, const int32_t* positions, int64_t n, int n_moving, uint64_t seed,
              F&& moved) {
-        if (!known_) learn_columns(positions, n);
+        if (deviation_.size() == 0) prepare(positions, n);
         const Weights<const T> w = layout_.of(t_, theta);
         for (int l = 0; l < t_.n_leaves; ++l)
             worth_[l] = std::abs(double(w.leaf[l])) * deviation_[t_.leaf_input[l]];
@@ -52,14 +59,31 @@ class LeafMover {
     }
 
   private:
-    // Gives each node that loses a leaf a row in the table of products.
+    // Gives each node that loses a leaf a row in the table of products. Their deltas follow from
+    // those of the nodes above.
     int number_nodes(int n_moving) {
         int n = 0;
-        for (int j = 0; j < t_.n_nodes; ++j) slot_[j] = -1;
+        for (int j = 0; j < t_.n_nodes; ++j) slot_[j] = -1, wanted_[j] = 0;
         for (int i = 0; i < n_moving; ++i) slot_[t_.leaf_parent[which_[i]]] = 0;
         for (int j = 0; j < t_.n_nodes; ++j)
-            if (slot_[j] == 0) slot_[j] = n++;
+            if (slot_[j] == 0) wanted_[j] = 1, slot_[j] = n++;
+        for (int j = t_.n_nodes - 1; j >= t_.n_outputs; --j)
+            if (wanted_[j]) wanted_[t_.parent[j]] = 1;
         return n;
+    }
+
+    // Memory, and mean and deviation of the columns: when leaves move for the first time.
+    void prepare(const int32_t* positions, int64_t n) {
+        mean_ = Buffer<double>(n_columns_);
+        deviation_ = Buffer<double>(n_columns_);
+        inverse_ = Buffer<double>(n_columns_);
+        chance_ = Buffer<double>((n_columns_ + kGroup - 1) / kGroup * kGroup);
+        worth_ = Buffer<double>(t_.n_leaves);
+        slot_ = Buffer<int32_t>(t_.n_nodes);
+        wanted_ = Buffer<uint8_t>(t_.n_nodes);
+        which_ = Buffer<int32_t>(t_.n_leaves);
+        x_ = Buffer<T>(size_t(kBlocks) * n_columns_ * R);
+        learn_columns(positions, n);
     }
 
     void learn_columns(const int32_t* positions, int64_t n) {
@@ -67,39 +91,47 @@ class LeafMover {
         for (int64_t first = 0; first < n; first += R) {
             const int count = int(std::min<int64_t>(R, n - first));
             sample_.template load<R>(positions + first, count, x_.get());
-            for (int c = 0; c < n_columns_; ++c)
-                for (int r = 0; r < count; ++r) {
-                    const double x = double(x_[size_t(c) * R + r]);
-                    mean_[c] += x;
-                    square[c] += x * x;
-                }
+            for (int c = 0; c < n_columns_; ++c) {
+                T* x = x_.get() + size_t(c) * R;
+                for (int r = count; r < R; ++r) x[r] = 0;
+                double sum[8] = {}, squares[8] = {};  // so that no addition waits for another
+                for (int r = 0; r < R; r += 8)
+                    for (int k = 0; k < 8; ++k) {
+                        sum[k] += double(x[r + k]);
+                        squares[k] += double(x[r + k]) * double(x[r + k]);
+                    }
+                mean_[c] += sum_of_eight(sum);
+                square[c] += sum_of_eight(squares);
+            }
         }
         for (int c = 0; c < n_columns_; ++c) {
             mean_[c] /= double(n);
             square[c] /= double(n);
             const double variance = square[c] - mean_[c] * mean_[c];
             deviation_[c] = variance > 1e-6 * square[c] ? std::sqrt(variance) : 0.0;
+            const bool may = deviation_[c] > 0 && (!may_move_to_ || may_move_to_[c]);
+            inverse_[c] = may ? 1 / deviation_[c] : 0.0;
         }
-        known_ = true;
     }
 
     // products_[node][column]: the sum of delta * x over the rows; delta_sum_[node]: of delta.
     // Rows are taken in panels of kBlocks blocks. Each product is summed by one thread, in the
     // order of the rows, so their number changes nothing.
     void sum_products(Weights<const T> w, const int32_t* positions, int64_t n, int n_nodes) {
-        products_ = Buffer<T>(size_t(n_nodes) * n_columns_);
-        delta_sum_ = Buffer<double>(n_nodes);
         const int room = t_.n_nodes * (t_.keeps_sums ? 2 : 1) + t_.n_outputs;
-        Buffer<T> scratch(size_t(layout_.size + room * R) * team_.size());
-        Buffer<T> deltas(size_t(kBlocks) * n_nodes * R);
-        const int stride = layout_.size + room * R;
+        const int n_tiles = (n_nodes + kTileNodes - 1) / kTileNodes;
+        const int64_t most_blocks = std::min<int64_t>(kBlocks, (n + R - 1) / R);
+        const size_t n_products = size_t(n_nodes) * n_columns_;
+        std::memset(at_least(products_, n_products), 0, n_products * sizeof(T));
+        std::memset(at_least(delta_sum_, n_nodes), 0, n_nodes * sizeof(double));
+        T* scratch = at_least(scratch_, size_t(room) * R * team_.size());
+        T* deltas = at_least(deltas_, size_t(most_blocks) * n_nodes * R);
         for (int64_t first = 0; first < n; first += kBlocks * R) {
             const int64_t left = std::min<int64_t>(kBlocks * R, n - first);
             const int n_blocks = int((left + R - 1) / R);
             team_.each(n_blocks, [&](int b, int thread) {
                 FlushDenormals flush;
-                T* g = scratch.get() + size_t(thread) * stride;
-                T* slopes = g + layout_.size;
+                T* slopes = scratch + size_t(thread) * room * R;
                 T* h = slopes + size_t(t_.n_outputs) * R;
                 T* sums = t_.keeps_sums ? h + size_t(t_.n_nodes) * R : nullptr;
                 T* x = x_.get() + size_t(b) * n_columns_ * R;
@@ -109,46 +141,63 @@ class LeafMover {
                 forward_block<T, R>(t_, w, x, h, sums);
                 const OutputBlock<T, R> out{t_.n_outputs, sample_.targets(), own, count};
                 rule_.template slopes<R>(out, h, T(1) / T(n), slopes);
-                BackwardBlock<T, R, false>::run(t_, w, x, slopes, h, sums, layout_.of(g));
+                deltas_block<T, R>(t_, w, slopes, h, sums, wanted_.get());
                 for (int j = 0; j < t_.n_nodes; ++j)
                     if (slot_[j] >= 0)
-                        std::memcpy(deltas.get() + (size_t(b) * n_nodes + slot_[j]) * R,
+                        std::memcpy(deltas + (size_t(b) * n_nodes + slot_[j]) * R,
                                     h + size_t(j) * R, sizeof(T) * R);
             });
-            team_.each((n_nodes + 3) / 4, [&](int four, int) {
+            team_.each(n_tiles, [&](int tile, int) {
                 FlushDenormals flush;
+                const int node = tile * kTileNodes;
                 for (int c = 0; c < n_columns_; c += 4)
-                    add_tile(deltas.get(), n_nodes, four * 4, c, n_blocks);
-                for (int i = four * 4; i < std::min(n_nodes, four * 4 + 4); ++i)
-                    for (int b = 0; b < n_blocks; ++b) {
-                        const T* delta = deltas.get() + (size_t(b) * n_nodes + i) * R;
-                        double sum[8] = {};  // not one, so that no addition waits for another
-                        for (int r = 0; r < R; ++r) sum[r % 8] += double(delta[r]);
-                        for (int k = 0; k < 8; ++k) delta_sum_[i] += sum[k];
-                    }
+                    add_tile(deltas, n_nodes, node, c, n_blocks);
+                for (int i = node; i < std::min(n_nodes, node + kTileNodes); ++i)
+                    delta_sum_[i] += sum_of_deltas(deltas, n_nodes, i, n_blocks);
             });
         }
     }
 
-    // Adds the products of four nodes and four columns over the rows of a panel.
-    void add_tile(const T* deltas, int n_nodes, int node, int column, int n_blocks) {
-        const T *delta[4], *x[4];
-        for (int i = 0; i < 4; ++i) {  // beyond the end: the last one again, and not written
-            delta[i] = deltas + size_t(std::min(node + i, n_nodes - 1)) * R;
-            x[i] = x_.get() + size_t(std::min(column + i, n_columns_ - 1)) * R;
+    // Memory is kept from one move to the next: to get it from the system costs more than its use.
+    template <class U>
+    static U* at_least(Buffer<U>& buffer, size_t n) {
+        if (buffer.size() < n) buffer = Buffer<U>(n);
+        return buffer.get();
+    }
+
+    static double sum_of_deltas(const T* deltas, int n_nodes, int node, int n_blocks) {
+        double sum[8] = {};  // so that no addition waits for another
+        for (int b = 0; b < n_blocks; ++b) {
+            const T* delta = deltas + (size_t(b) * n_nodes + node) * R;
+            for (int r = 0; r < R; r += 8)
+                for (int k = 0; k < 8; ++k) sum[k] += double(delta[r + k]);
         }
-        Vec<T> sum[4][4] = {};
+        return sum_of_eight(sum);
+    }
+
+    static BNT_INLINE double sum_of_eight(const double (&x)[8]) {
+        return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));
+    }
+
+    // Adds the products of some nodes and four columns over the rows of a panel.
+    void add_tile(const T* deltas, int n_nodes, int node, int column, int n_blocks) {
+        const T *delta[kTileNodes], *x[4];
+        for (int i = 0; i < kTileNodes; ++i)  // beyond the end: the last one again, not written
+            delta[i] = deltas + size_t(std::min(node + i, n_nodes - 1)) * R;
+        for (int k = 0; k < 4; ++k)
+            x[k] = x_.get() + size_t(std::min(column + k, n_columns_ - 1)) * R;
+        Vec<T> sum[kTileNodes][4] = {};
         for (int b = 0; b < n_blocks; ++b)
             for (int v = 0; v < R; v += W) {
                 const size_t d = size_t(b) * n_nodes * R + v, c = size_t(b) * n_columns_ * R + v;
                 const Vec<T> column_values[4] = {load(x[0] + c), load(x[1] + c), load(x[2] + c),
                                                  load(x[3] + c)};
-                for (int i = 0; i < 4; ++i) {
+                for (int i = 0; i < kTileNodes; ++i) {
                     const Vec<T> own = load(delta[i] + d);
                     for (int k = 0; k < 4; ++k) sum[i][k] += own * column_values[k];
                 }
             }
-        for (int i = 0; i < std::min(4, n_nodes - node); ++i) {
+        for (int i = 0; i < std::min(kTileNodes, n_nodes - node); ++i) {
             T total[4];
             sum_each_of_four<T>(sum[i], total);
             T* to = products_.get() + size_t(node + i) * n_columns_ + column;
@@ -158,30 +207,49 @@ class LeafMover {
 
     template <class F>
     void draw(int n_moving, uint64_t seed, F&& moved) {
-        Buffer<double> below(n_columns_);
-        Buffer<int32_t> holder(n_columns_);  // 1 + the last moving leaf whose node has the column
         for (int i = 0; i < n_moving; ++i) {
             const int leaf = which_[i], node = t_.leaf_parent[leaf], slot = slot_[node];
-            double total = 0;
-            for (int l = t_.leaf_start[node]; l < t_.leaf_start[node + 1]; ++l)
-                holder[t_.leaf_input[l]] = i + 1;
+            const T* product = products_.get() + size_t(slot) * n_columns_;
+            const double delta_sum = delta_sum_[slot];
             for (int c = 0; c < n_columns_; ++c) {
-                double chance = 0;
-                const bool is_there = holder[c] == i + 1;
-                if (!is_there && deviation_[c] > 0 && (!may_move_to_ || may_move_to_[c])) {
-                    const T* product = products_.get() + size_t(slot) * n_columns_;
-                    const double slope =
-                        (double(product[c]) - mean_[c] * delta_sum_[slot]) / deviation_[c];
-                    chance = slope * slope * slope * slope;
-                }
-                below[c] = total += chance;
+                const double slope = (double(product[c]) - mean_[c] * delta_sum) * inverse_[c];
+                const double square = slope * slope;
+                chance_[c] = square * square;
             }
-            if (!(total > 0) || !std::isfinite(total)) continue;
-            const double at = uniform(seed, uint64_t(i)) * total;
-            int chosen = 0;
-            while (chosen + 1 < n_columns_ && !(at < below[chosen])) ++chosen;
-            moved(leaf, chosen);
+            for (int l = t_.leaf_start[node]; l < t_.leaf_start[node + 1]; ++l)
+                chance_[t_.leaf_input[l]] = 0;  // it is there already
+            const int chosen = drawn_column(uniform(seed, uint64_t(i)));
+            if (chosen >= 0) moved(leaf, chosen);
         }
+    }
+
+    // The column at this share of the sum of all chances; -1 if there is none. The sum is taken by
+    // groups, so that few additions wait for each other.
+    int drawn_column(double share) const {
+        double total = 0;
+        for (int first = 0; first < n_columns_; first += kGroup) total += chance_of_group(first);
+        if (!(total > 0) || !std::isfinite(total)) return -1;
+        double left = share * total;
+        int first = 0;
+        for (; first + kGroup < n_columns_; first += kGroup) {
+            const double group = chance_of_group(first);
+            if (left < group) break;
+            left -= group;
+        }
+        int chosen = -1;
+        for (int c = first; c < first + kGroup && left >= 0; ++c) {
+            if (chance_[c] > 0) chosen = c;
+            left -= chance_[c];
+        }
+        return chosen;
+    }
+
+    double chance_of_group(int first) const {
+        Vec<double> sum{};
+        for (int c = first; c < first + kGroup; c += D) sum += load(chance_.get() + c);
+        double total = 0;
+        for (int k = 0; k < D; ++k) total += sum[k];
+        return total;
     }
 
     const Tree& t_;
@@ -191,11 +259,10 @@ class LeafMover {
     ThreadTeam& team_;
     const uint8_t* may_move_to_;
     int n_columns_;
-    bool known_ = false;
-    Buffer<double> mean_, deviation_, worth_;
+    Buffer<double> mean_, deviation_, inverse_, worth_, chance_, delta_sum_;
     Buffer<int32_t> slot_, which_;
-    Buffer<T> x_, products_;
-    Buffer<double> delta_sum_;
+    Buffer<uint8_t> wanted_;
+    Buffer<T> x_, products_, scratch_, deltas_;
 };
 
 }  // namespace bnt::BNT_ISA

@@ -1,6 +1,8 @@
 // The rows that one training sees: which rows of the table, in the form in which kernels read them.
 #pragma once
 
+#include <algorithm>
+
 #include "losses.hpp"
 #include "rows.hpp"
 
@@ -11,7 +13,8 @@ namespace bnt::BNT_ISA {
 template <class T>
 class SampleView {
   public:
-    explicit SampleView(const Sample& sample) : sample_(sample) {
+    explicit SampleView(const Sample& sample)
+        : sample_(sample), table_(sample.table), rows_(sample.rows) {
         const int64_t n = sample.n;
         view_.n_targets = sample.targets.n_targets;
         if (sample.targets.labels) {
@@ -37,29 +40,55 @@ class SampleView {
     }
 
     int64_t size() const { return sample_.n; }
-    const Table& table() const { return sample_.table; }
+    const Table& table() const { return table_; }
     const TargetView<T>& targets() const { return view_; }
-    int64_t row(int64_t position) const { return sample_.rows ? sample_.rows[position] : position; }
+    int64_t row(int64_t position) const { return rows_ ? rows_[position] : position; }
+
+    // Copies a small table: its rows in their order, scaled and as T. A training that goes over
+    // them many times scales them once, and keeps them in the cache.
+    void keep_copy() {
+        constexpr int R = 32;
+        const size_t n_columns = table_.n_columns, bytes = size() * n_columns * sizeof(T);
+        if (bytes > kLargestCopy) return;
+        Buffer<T> copy(size() * n_columns), block(R * n_columns);
+        for (int64_t first = 0; first < size(); first += R) {
+            const int count = int(std::min<int64_t>(R, size() - first));
+            int32_t positions[R];
+            for (int r = 0; r < count; ++r) positions[r] = int32_t(first + r);
+            load<R>(positions, count, block.get());
+            for (int r = 0; r < count; ++r)
+                for (size_t c = 0; c < n_columns; ++c)
+                    copy[(first + r) * n_columns + c] = block[c * R + r];
+        }
+        copy_ = std::move(copy);
+        const Dtype dtype = sizeof(T) == 4 ? Dtype::float32 : Dtype::float64;
+        table_ = {copy_.get(), dtype, size(), table_.n_columns, nullptr, nullptr};
+        rows_ = nullptr;
+    }
 
     // Loads the R rows at these positions; lanes from count on repeat the first one.
     template <int R>
     void load(const int32_t* positions, int count, T* x) const {
-        if (!sample_.rows) return load_block<T, R>(sample_.table, positions, 0, count, x);
+        if (!rows_) return load_block<T, R>(table_, positions, 0, count, x);
         int32_t rows[R];
-        for (int r = 0; r < count; ++r) rows[r] = sample_.rows[positions[r]];
-        load_block<T, R>(sample_.table, rows, 0, count, x);
+        for (int r = 0; r < count; ++r) rows[r] = rows_[positions[r]];
+        load_block<T, R>(table_, rows, 0, count, x);
     }
 
   private:
+    static constexpr size_t kLargestCopy = size_t(1) << 21;
+
     double scaled(double value, int k) const {
         if (!sample_.target_offset) return value;
         return (value - sample_.target_offset[k]) * sample_.target_factor[k];
     }
 
     const Sample& sample_;
+    Table table_;
+    const int32_t* rows_;
     TargetView<T> view_;
     Buffer<int32_t> labels_;
-    Buffer<T> values_, weights_;
+    Buffer<T> values_, weights_, copy_;
 };
 
 }  // namespace bnt::BNT_ISA

@@ -248,22 +248,47 @@ BNT_INLINE Vec<T> sigmoid(Vec<T> x) {
     return reciprocal<T>(e.rest * e.power + (e.power + T(1)));
 }
 
+// The absolute values of `size` with the signs of `sign`.
+template <class T>
+BNT_INLINE Vec<T> with_sign_of(Vec<T> size, Vec<T> sign) {
+    using Int = typename Simd<T>::Int;
+    constexpr auto bit = decltype(Int{}[0] + 0)(1) << (sizeof(T) * 8 - 1);
+#if defined(__AVX512F__)
+    return (Vec<T>)_mm512_ternarylogic_epi64((__m512i)(Int{} + bit), (__m512i)sign, (__m512i)size,
+                                             0xca);  // a bit of the first ? second : third
+#else
+    return (Vec<T>)(((Int)size & ~bit) | ((Int)sign & bit));
+#endif
+}
+
 // By (exp(-2|x|) - 1) / 2, which is accurate near 0 and lies between -1/2 and 0.
 template <class T>
 BNT_INLINE Vec<T> hyperbolic_tangent(Vec<T> x) {
-    using Int = typename Simd<T>::Int;
-    constexpr auto sign = decltype(Int{}[0] + 0)(1) << (sizeof(T) * 8 - 1);
-    Int bits;
-    std::memcpy(&bits, &x, sizeof bits);
-    const Int size = bits & ~sign, signs = bits & sign;
-    std::memcpy(&x, &size, sizeof x);
-    const ExpOfMinus<T, 2> e(minimum<T>(broadcast<T>(Simd<T>::exp_limit / 2), x));
+    const Vec<T> size = with_sign_of<T>(x, Vec<T>{});
+    const ExpOfMinus<T, 2> e(minimum<T>(broadcast<T>(Simd<T>::exp_limit / 2), size));
     const Vec<T> half = e.rest * e.power + (e.power * T(0.5) - T(0.5));
-    const Vec<T> negative = half * reciprocal<T>(half + T(1));
-    std::memcpy(&bits, &negative, sizeof bits);
-    bits = (bits & ~sign) | signs;
-    std::memcpy(&x, &bits, sizeof x);
-    return x;
+    return with_sign_of<T>(half * reciprocal<T>(half + T(1)), x);
+}
+
+// log(x) for 1 <= x < infinity, within one unit in the last place; NaN for infinity and NaN. By the
+// polynomial of fdlibm (Sun Microsystems 1993) for log(1 + f), sqrt(1/2) < 1 + f < sqrt(2).
+BNT_INLINE Vec<double> logarithm(Vec<double> x) {
+    using Int = Simd<double>::Int;
+    constexpr double c[7] = {6.666666666666735130e-01, 3.999999999940941908e-01,
+                             2.857142874366239149e-01, 2.222219843214978396e-01,
+                             1.818357216161805012e-01, 1.531383769920937332e-01,
+                             1.479819860511658591e-01};
+    const Int bits = (Int)x;
+    const Int shift = ((bits & 0x000fffffffffffff) + 0x00095f6400000000) & 0x0010000000000000;
+    const Vec<double> f =
+        (Vec<double>)((bits & 0x000fffffffffffff) | (shift ^ 0x3ff0000000000000)) - 1.0;
+    const Int exponent = (bits >> 52) - 1023 + (shift >> 52);
+    const Vec<double> k = __builtin_convertvector(exponent, Vec<double>);
+    const Vec<double> s = f / (2.0 + f), z = s * s, w = z * z, half = 0.5 * f * f;
+    const Vec<double> r =
+        w * (c[1] + w * (c[3] + w * c[5])) + z * (c[0] + w * (c[2] + w * (c[4] + w * c[6])));
+    const Vec<double> low = s * (half + r) + k * 1.90821492927058770002e-10;
+    return k * 6.93147180369123816490e-01 - ((half - low) - f) + (x - x);
 }
 
 // 1/sqrt(x) for x > 0; NaN for infinity, so that training that overflows ends.

@@ -39,8 +39,14 @@ class BatchGradient {
     // Gradient of the mean weighted loss of the rows at these positions; returns their score.
     Score compute(const T* theta, const int32_t* positions, int64_t n, T* gradient) {
         const int used = chunks(n);
-        team_.each(used,
-                   [&](int chunk, int thread) { run_chunk(theta, positions, n, chunk, thread); });
+        if (used == 1) {
+            run_chunk(theta, positions, n, 0, 0, gradient);
+            return scores_[0];
+        }
+        team_.each(used, [&](int chunk, int thread) {
+            T* own = gradients_.get() + size_t(chunk) * layout_.size;
+            run_chunk(theta, positions, n, chunk, thread, own);
+        });
         Score total = scores_[0];
         for (int c = 1; c < used; ++c) total.add(scores_[c]);
         for (int i = 0; i < layout_.size; i += Simd<T>::lanes) {
@@ -55,7 +61,8 @@ class BatchGradient {
   private:
     static int blocks(int64_t n) { return int((n + R - 1) / R); }
 
-    void run_chunk(const T* theta, const int32_t* positions, int64_t n, int chunk, int thread) {
+    void run_chunk(const T* theta, const int32_t* positions, int64_t n, int chunk, int thread,
+                   T* gradient) {
         FlushDenormals flush;
         const Weights<const T> w = layout_.of(t_, theta);
         const int64_t n_blocks = blocks(n), used = chunks(n);
@@ -63,10 +70,10 @@ class BatchGradient {
         T* slopes = x + size_t(n_columns_) * R;
         T* h = slopes + size_t(t_.n_outputs) * R;
         T* sums = t_.keeps_sums ? h + size_t(t_.n_nodes) * R : nullptr;
-        const Weights<T> g = layout_.of(gradients_.get() + size_t(chunk) * layout_.size);
+        const Weights<T> g = layout_.of(gradient);
         Score score;
-        const int64_t first = chunk * n_blocks / used;
-        for (int64_t b = first; b < (chunk + 1) * n_blocks / used; ++b) {
+        const int64_t first = chunk * n_blocks / used, end = (chunk + 1) * n_blocks / used;
+        for (int64_t b = first; b < end; ++b) {
             const int32_t* own = positions + b * R;
             const int count = int(std::min<int64_t>(R, n - b * R));
             sample_.template load<R>(own, count, x);
@@ -76,7 +83,7 @@ class BatchGradient {
             rule_.template slopes<R>(out, h, T(1) / T(n), slopes);
             if (b == first) BackwardBlock<T, R, false>::run(t_, w, x, slopes, h, sums, g);
             else BackwardBlock<T, R, true>::run(t_, w, x, slopes, h, sums, g);
-            if (thread == 0 && pulse_ && pulse_->interrupted()) break;
+            if (thread == 0 && b + 1 < end && pulse_ && pulse_->interrupted()) break;
         }
         scores_[chunk] = score;
     }
@@ -138,6 +145,7 @@ int useful_threads(const TrainingTask<T>& task, int64_t batch_size) {
 template <class T>
 class Trainer {
     static constexpr int W = Simd<T>::lanes;
+    static constexpr int64_t kWorkPerPulse = 100'000;  // weights times rows, some 50 microseconds
 
   public:
     Trainer(const TrainingTask<T>& task, const Hooks& hooks)
@@ -154,6 +162,7 @@ class Trainer {
           order_(sample_.size()), mover_(t_, layout_, sample_, rule_, team_, task.may_move_to) {
         t_.leaf_input = leaf_input_.get();
         copy_inputs(leaf_input_.get(), task.leaf_input);
+        if (batch_size_ > 1) sample_.keep_copy();
     }
 
     Outcome run() {
@@ -226,7 +235,7 @@ class Trainer {
             if (scorer) select_after_update(*scorer);
             if (updates_ == next_move_) move_leaves(gradient);
             if (--until_pulse < 0) {  // the clock costs as much as a tenth of a small update
-                until_pulse = batch_size_ == 1 && !scorer ? 31 : 0;
+                until_pulse = scorer ? 0 : kWorkPerPulse / (batch_size_ * n_parameters(t_));
                 if (pulse_.interrupted()) return score;
             }
         }
@@ -265,14 +274,14 @@ class Trainer {
     template <class Gradient>
     void move_leaves(Gradient& gradient) {
         while (updates_ == next_move_) next_move_ = time_of_move(++n_moves_ + 1);
-        const double share = settings_.moving_share * 0.5 *
-                             (1 + std::cos(3.14159265358979323846 * double(n_moves_ - 1) /
-                                           double(settings_.leaf_moves)));
-        const int n = int(std::lround(share * t_.n_leaves));
+        const double share = 0.5 * (1 + std::cos(3.14159265358979323846 * double(n_moves_ - 1) /
+                                                 double(settings_.leaf_moves)));
+        const int n = int(std::lround(settings_.moving_share * share * t_.n_leaves));
         if (n == 0) return;
+        const int64_t rows_between = total_updates_ * batch_size_ / (2 * settings_.leaf_moves);
         const uint64_t seed = task_.seed + uint64_t(n_moves_) * 0x9e3779b97f4a7c15ull;
         mover_.run(theta_.get(), order_.get(),
-                   std::min(sample_.size(), LeafMover<T>::rows_needed(t_.n_inputs)), n, seed,
+                   mover_.rows_needed(sample_.size(), t_.n_inputs, rows_between, share), n, seed,
                    [&](int leaf, int input) {
                        if (hooks_.leaf_moved)
                            hooks_.leaf_moved(hooks_.context,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from os import PathLike
+from threading import Lock
 from typing import Any, Self
 
 import numpy as np
@@ -41,6 +42,8 @@ from bneuralt.tree import NeuralTree, mean_forward
 from bneuralt.tree.outputs import OutputOverflow
 
 __all__ = ["NeuralTreeEstimator"]
+
+_SEEDED, _SEEDED_LOCK = np.random.RandomState(0), Lock()
 
 
 class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
@@ -242,7 +245,12 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
         return tags
 
     def _draw_seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        largest = np.iinfo(np.int32).max
+        if not isinstance(self.random_state, int):
+            return int(check_random_state(self.random_state).randint(largest))
+        with _SEEDED_LOCK:  # seeding a generator is much faster than making one
+            _SEEDED.seed(self.random_state)
+            return int(_SEEDED.randint(largest))
 
     def _n_threads(self) -> int:
         # the core uses one thread for each processor at most

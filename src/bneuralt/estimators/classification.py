@@ -77,8 +77,12 @@ class ClassifierTask(ClassifierMixin):
 
     def _learn_classes(self, y: Any) -> None:
         try:
-            check_classification_targets(y)
+            is_whole = isinstance(y, np.ndarray) and y.dtype.kind in "iub"
+            if not is_whole:
+                check_classification_targets(y)
             classes = np.unique(y)
+            if is_whole and 2 * classes.size > y.size:  # only then it has something to say
+                check_classification_targets(y)
         except TypeError as error:
             kinds = ", ".join(sorted({type(label).__name__ for label in y}))
             raise TypeError(

@@ -103,7 +103,7 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
         training = rows
         if validation is None and settings.select is not None:
             training, validation = hold_out(rows, self.validation_fraction, split)
-        if validation is None:
+        if validation is None and (settings.select or settings.patience):
             settings = replace(settings, select=None, patience=None)
         if self._is_warm_start():
             starts = [self._last_tree()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -47,9 +48,24 @@ class LeafMover:
         self.allowed = np.asarray(allowed, dtype=bool)
         self.deviation: FloatArray | None = None  # learnt when leaves move for the first time
 
-    def move(self, tree: NeuralTree, order: Sequence[int], n_moving: int, seed: int) -> Moved:
-        """Move `n_moving` leaves, judged by the first rows of an epoch."""
-        rows = list(order)[: min(max(32 * tree.n_inputs, 1024), 16384)]
+    def move(
+        self,
+        tree: NeuralTree,
+        order: Sequence[int],
+        n_moving: int,
+        seed: int,
+        rows_between: int,
+        share: float,
+    ) -> Moved:
+        """Move `n_moving` leaves, judged by the first rows of an epoch.
+
+        Training goes over `rows_between` rows from one move to the next, and this is the `share` of
+        the leaves that moved at first: few leaves are judged by fewer rows.
+        """
+        enough = min(max(32 * tree.n_inputs, 1024), 16384)
+        affordable = max(512, rows_between * max(100, tree.n_inputs) // 400)
+        wanted = share * min(len(order), enough, affordable)
+        rows = list(order)[: max(128, math.floor(wanted + 0.5))]
         X = self.X[rows]
         if self.deviation is None:
             self.mean, self.deviation = X.mean(axis=0), X.std(axis=0)

@@ -134,10 +134,12 @@ def train(
         theta = np.where(theta * wanted < 0, 0.0, theta)
         if done in times:
             m = max(i for i, time in enumerate(times, start=1) if time == done)
-            share = moving_share * (1 + math.cos(math.pi * (m - 1) / leaf_moves)) / 2
-            n_moving = math.floor(share * tree.n_leaves + 0.5)
+            share = (1 + math.cos(math.pi * (m - 1) / leaf_moves)) / 2
+            n_moving = math.floor(moving_share * share * tree.n_leaves + 0.5)
             moving_seed = (seed + m * 0x9E3779B97F4A7C15) % 2**64
-            moved = mover.move(tree.with_parameters(theta), epochs[done - 1], n_moving, moving_seed)
+            rows_between = len(batches) * len(batches[0]) // (2 * leaf_moves)
+            now = tree.with_parameters(theta)
+            moved = mover.move(now, epochs[done - 1], n_moving, moving_seed, rows_between, share)
             tree, outputs = moved.tree, build(moved.tree)
             theta = moved.tree.parameters.copy()
             wanted = wanted_signs(outputs, theta.size, signs)

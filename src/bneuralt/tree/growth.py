@@ -7,7 +7,7 @@ array operations per level however large the tree is.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heapreplace
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -284,33 +284,33 @@ def _grow_to(
     too_deep: list[int] = []  # parents of those that may not
     weights = [(0, output) for output in range(k)]  # a heap: the smallest comes first
     total = 0
-
-    def add_leaves(node: int, output: int, n: int) -> None:
-        nonlocal total
-        (leaves[output] if depth[node] < growth.max_depth else too_deep).extend([node] * n)
-        total += 1 + n
-
+    max_depth, integers = growth.max_depth, rng.integers
     for output in range(k):
-        n_children = int(rng.integers(low, high + 1))
-        add_leaves(output, output, n_children)
+        n_children = int(integers(low, high + 1))
+        (leaves[output] if growth.top_depth < max_depth else too_deep).extend([output] * n_children)
         weights[output] = (1 + n_children, output)
+        total += 1 + n_children
     heapify(weights)
     while weights and total + 1 + low <= n_weights:
-        before, output = heappop(weights)
+        before, output = weights[0]
         own = leaves[output]
         if not own:  # all leaves of this output are as deep as they may be
+            heappop(weights)
             continue
-        i = int(rng.integers(len(own)))
-        own[i], own[-1] = own[-1], own[i]
-        parent.append(own.pop())
-        depth.append(depth[parent[-1]] + 1)
-        n_children = min(int(rng.integers(low, high + 1)), n_weights - total - 1)
-        add_leaves(len(parent) - 1, output, n_children)
-        heappush(weights, (before + 1 + n_children, output))
+        i = int(integers(len(own)))
+        above, own[i] = own[i], own[-1]
+        own.pop()
+        n_children = min(int(integers(low, high + 1)), n_weights - total - 1)
+        node_depth = depth[above] + 1
+        (own if node_depth < max_depth else too_deep).extend([len(parent)] * n_children)
+        parent.append(above)
+        depth.append(node_depth)
+        total += 1 + n_children
+        heapreplace(weights, (before + 1 + n_children, output))
     if deepen and total + 1 + low <= n_weights and total < ENOUGH_WEIGHTS * n_weights:
         return _grow_to(replace(growth, max_depth=growth.max_depth + 1), rng, n_weights, True)
     leaf_parent = [node for own in leaves for node in own] + too_deep
-    return _breadth_first(np.array(parent), np.array(depth), np.array(leaf_parent))
+    return _breadth_first(parent, leaf_parent, k)
 
 
 def _grow_groups_to(
@@ -344,21 +344,18 @@ def _grow_groups_to(
 
 
 def _breadth_first(
-    parent: IntArray, depth: IntArray, leaf_parent: IntArray
+    parent: list[int], leaf_parent: list[int], n_outputs: int
 ) -> tuple[IntArray, IntArray]:
     """Give nodes numbers so that those of a level, and the children of a node, are neighbours."""
-    place = np.zeros(parent.size, dtype=np.int64)  # of the nodes that have been numbered
-    order: list[IntArray] = []
-    n_before = 0
-    for level in range(int(depth.min()), int(depth.max()) + 1):
-        own = np.flatnonzero(depth == level)
-        above = parent[own]
-        own = own[np.argsort(np.where(above < 0, -1, place[above]), kind="stable")]
-        place[own] = n_before + np.arange(own.size)
-        n_before += own.size
-        order.append(own)
-    old = np.concatenate(order)
-    above = parent[old]
+    children: list[list[int]] = [[] for _ in parent]
+    for node in range(n_outputs, len(parent)):
+        children[parent[node]].append(node)
+    order = list(range(n_outputs))
+    for node in order:  # which gets longer on the way
+        order.extend(children[node])
+    place = np.empty(len(parent), dtype=np.int64)
+    place[order] = np.arange(len(parent))
+    above = np.array(parent)[order]
     return np.where(above < 0, -1, place[above]), np.sort(place[leaf_parent])
 
 
