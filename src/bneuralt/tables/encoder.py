@@ -372,9 +372,11 @@ def learn_encoder(
     encoder = TableEncoder(tuple(features), None if names is None else tuple(names), tuple(ranges))
     for j, feature in enumerate(features):
         if type(feature) is CategoryFeature and feature.has_other and not feature.categories:
+            example = f", such as {feature.rare[0]!r:.50}," if feature.rare else ""
             warnings.warn(
-                f"all values of {encoder._place(j)} are rare, which identifies rows rather than "
-                "categories: they share one weight; drop the column.",
+                f"all values of {encoder._place(j)}{example} are rare, which identifies rows "
+                "rather than categories: they share one weight; drop the column, or make numbers "
+                "of it.",
                 RareValuesWarning,
                 stacklevel=4,
             )
