@@ -55,7 +55,7 @@ def peak(folder):
 
 
 def customers():
-    """Return a table with an index, ids, codes, thousands, dates, gaps, and classes of all sizes."""
+    """Return a table with an index, ids, codes, thousands, dates, gaps, and rare classes."""
     rng = np.random.default_rng(0)
     city = rng.choice(["Köln", "Málaga", "Rome"], N_ROWS)
     frame = pd.DataFrame(

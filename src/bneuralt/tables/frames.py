@@ -116,7 +116,8 @@ def plain_table(X: Any) -> Any:
 
 def _plain_array(column: Any) -> Array:
     """Return a column of plain numbers as an array of the type that NumPy has for it."""
-    if not _is_nullable(dtype := getattr(column, "dtype", None)):
+    dtype: Any = getattr(column, "dtype", None)
+    if not _is_nullable(dtype):
         values: Array = column.to_numpy()
         return values
     has_gaps = dtype.kind != "f" and column.hasnans
