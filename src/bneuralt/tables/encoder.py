@@ -97,6 +97,16 @@ class TableEncoder:
         return range(first, first + self.features[i].n_columns)
 
     @property
+    def category_inputs(self) -> list[range]:
+        """The positions of the inputs of each column that is a category."""
+        ends = np.cumsum([feature.n_columns for feature in self.features]).tolist()
+        return [
+            range(end - feature.n_columns, end)
+            for end, feature in zip(ends, self.features, strict=True)
+            if feature.kind == CategoryFeature.kind
+        ]
+
+    @property
     def input_names(self) -> list[str]:
         """Names of the inputs, such as ``colour=red`` or ``height is missing``."""
         names = (feature.names(self.name(i)) for i, feature in enumerate(self.features))
