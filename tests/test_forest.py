@@ -241,3 +241,13 @@ def test_decay_of_larger_tables_is_the_usual_one():
     X[:, 0] += np.arange(len(X)) / 5000  # so that no two rows are equal
     found = decays(X, noise, categorical_features=[1, 2, 3], max_epochs=2)
     assert found == {round(0.15 * (300 / 1200) ** 0.7, 4)}
+
+
+def test_trees_are_larger_where_a_leaf_has_a_weight_for_each_category():
+    X = categories(600)
+    y = (X[:, 0] * 4 + X[:, 1]).astype(int)
+    sizes = [
+        classifier(n_estimators=1, max_epochs=1, categorical_features=listed).fit(X, y).n_parameters_
+        for listed in (None, [0, 1, 2, 3])
+    ]
+    assert 1.5 * sizes[0] < sizes[1] <= 4 * sizes[0]

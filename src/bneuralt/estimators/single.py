@@ -299,7 +299,8 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
         limits = self.leaf_probability, self.max_size
         if limits != (None, None) or isinstance(self.min_size, int):
             return None
-        enough = capacity.n_weights(rows.n_examples, self._n_outputs())
+        per_leaf = 1.0 if self.encoder_ is None else self.encoder_.weights_per_leaf
+        enough = capacity.n_weights(rows.n_examples, self._n_outputs(), per_leaf)
         groups = None if self.encoder_ is None else self.encoder_.groups
         if groups is None:
             return enough

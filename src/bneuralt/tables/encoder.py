@@ -107,6 +107,13 @@ class TableEncoder:
         ]
 
     @property
+    def weights_per_leaf(self) -> float:
+        """Mean number of weights of a leaf, which has one for each category of a feature."""
+        n_used = sum(feature.n_columns > 0 for feature in self.features)
+        more = sum(len(inputs) - 1 for inputs in self.category_inputs if inputs)
+        return 1.0 + more / max(1, n_used)
+
+    @property
     def input_names(self) -> list[str]:
         """Names of the inputs, such as ``colour=red`` or ``height is missing``."""
         names = (feature.names(self.name(i)) for i, feature in enumerate(self.features))
