@@ -182,6 +182,19 @@ def test_scaling_of_tables_that_are_read_in_parts():
     np.testing.assert_allclose(found.factor, 1 / deviation, rtol=1e-11)
 
 
+def test_columns_of_a_category_share_a_factor():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=500), np.eye(3)[rng.choice(3, 500, p=[0.7, 0.28, 0.02])]])
+    alone = learn_scaling("standard", X, np.ones(500))
+    together = learn_scaling("standard", X, np.ones(500), categories=[range(1, 4)])
+    assert together.factor[0] == alone.factor[0]
+    assert len(set(together.factor[1:].tolist())) == 1
+    np.testing.assert_allclose(together.apply(X)[:, 1:].var(axis=0).sum(), 1.0)
+    np.testing.assert_array_equal(together.offset, alone.offset)
+    X[:, 1] = 0.0  # a category that these rows have not
+    assert learn_scaling("standard", X, np.ones(500), categories=[range(1, 4)]).factor[1] == 0.0
+
+
 def test_columns_that_do_not_vary_get_the_constant():
     X = np.array([[7.0, 1.0], [7.0, 3.0]])
     for kind in ("standard", "minmax"):

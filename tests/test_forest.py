@@ -210,3 +210,43 @@ def test_pickles(make, data):
     X, y = data
     forest = make().fit(X, y)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(forest)).predict(X), forest.predict(X))
+
+
+# -- decay on small tables with categories ------------------------------------------------
+
+
+def categories(n_rows=240):
+    return np.random.default_rng(0).integers(4, size=(n_rows, 4)).astype(float)
+
+
+def decays(X, y, **parameters):
+    forest = BNeuralForestClassifier(n_estimators=2, random_state=0, **parameters).fit(X, y)
+    return {round(member.weight_decay, 4) for member in forest.estimators_}
+
+
+def test_decay_of_small_tables_with_categories_follows_their_noise():
+    X = categories()
+    rule = (X[:, 0] > X[:, 1]) ^ (X[:, 2] == 1)
+    noise = np.random.default_rng(1).random(len(X)) < 0.5
+    listed = {"categorical_features": [0, 1, 2, 3]}
+    assert decays(X, rule, **listed) == {0.15}
+    assert decays(X, noise, **listed) == {0.6}
+    assert decays(X, noise, weight_decay=0.1, **listed) == {0.1}
+    assert decays(X, noise) == {0.15}  # of numbers
+
+
+def test_decay_of_larger_tables_is_the_usual_one():
+    X = categories(1200)
+    noise = np.random.default_rng(1).random(len(X)) < 0.5
+    X[:, 0] += np.arange(len(X)) / 5000  # so that no two rows are equal
+    found = decays(X, noise, categorical_features=[1, 2, 3], max_epochs=2)
+    assert found == {round(0.15 * (300 / 1200) ** 0.7, 4)}
+
+
+def test_trees_are_larger_where_a_leaf_has_a_weight_for_each_category():
+    X = categories(3000)
+    y = (X[:, 0] * 4 + X[:, 1]).astype(int)
+    small = {"n_estimators": 1, "max_epochs": 1}
+    numbers = classifier(**small).fit(X, y).n_parameters_
+    listed = classifier(categorical_features=[0, 1, 2, 3], **small).fit(X, y).n_parameters_
+    assert 1.5 * numbers < listed <= 4 * numbers

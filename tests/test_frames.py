@@ -99,6 +99,35 @@ def test_predictions_are_those_of_pandas(name, form, tmp_path):
     np.testing.assert_array_equal(loaded.predict_proba(other), expected)
 
 
+@pytest.mark.parametrize(
+    ("name", "nullable", "of_arrow"),
+    [
+        ("float32", "Float32", "float[pyarrow]"),
+        ("gaps", "Float32", "float[pyarrow]"),
+        ("bytes", "UInt8", "uint8[pyarrow]"),
+        ("integers", "Int64", "int64[pyarrow]"),
+    ],
+)
+def test_nullable_columns_are_read_as_those_of_numpy(name, nullable, of_arrow):
+    frame = TABLES[name]
+    model = BNeuralTClassifier(**SMALL).fit(frame, LABELS)
+    expected = model.predict_proba(frame)
+    some = {"u": nullable, "w": of_arrow}
+    for other in (frame.astype(nullable), frame.astype(of_arrow), frame.astype(some)):
+        again = BNeuralTClassifier(**SMALL).fit(other, LABELS)
+        np.testing.assert_array_equal(again.predict_proba(other), expected)
+        np.testing.assert_array_equal(model.predict_proba(other), expected)
+
+
+def test_nullable_integers_may_have_gaps():
+    frame = TABLES["integers"].astype("Int64")
+    frame.loc[::5, "u"] = pd.NA
+    as_floats = frame.astype(float)
+    model = BNeuralTClassifier(**SMALL).fit(frame, LABELS)
+    again = BNeuralTClassifier(**SMALL).fit(as_floats, LABELS)
+    np.testing.assert_array_equal(model.predict_proba(frame), again.predict_proba(as_floats))
+
+
 def test_a_stream_that_can_be_read_only_once():
     table = pa.Table.from_pandas(mixed(), preserve_index=False)
     reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())

@@ -3,8 +3,6 @@
 import io
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -282,28 +280,6 @@ def test_a_regression_of_text_is_refused(run_here):
     assert "column 'kind' contains" in done.stderr and "number" in done.stderr
 
 
-def test_reading_a_large_file_takes_six_times_its_size(tmp_path):
-    """Measured in a process of its own, and without what training needs."""
-    table = tmp_path / "large.csv"
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(60_000, 8))).add_prefix("x")
-    frame["kind"] = rng.integers(0, 2, 60_000)
-    frame.to_csv(table, index=False)
-    code = (
-        "import resource, sys\n"
-        "from bneuralt.tables import learn_encoding, read_csv\n"
-        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
-        "before = peak()\n"
-        "table = read_csv(sys.argv[1])\n"
-        "kept = learn_encoding(table, 'kind').frame(table)\n"
-        "print((peak() - before) * 1024)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(table)], capture_output=True, text=True, check=True
-    )
-    assert int(done.stdout) < 6 * table.stat().st_size
-
-
 # -- bad input ----------------------------------------------------------------------------
 
 
@@ -329,17 +305,6 @@ def test_one_row_is_one_row(run_here):
     base()[:1].to_csv("one.csv", index=False)
     done = run_here("predict", "m.json", "one.csv")
     assert "1 row predicted" in done.stderr
-
-
-def test_the_report_of_the_paper_says_what_to_install():
-    code = (
-        "import sys; sys.modules['matplotlib'] = None\n"
-        "from bneuralt.cli.program import main\n"
-        "sys.exit(main(['paper', 'report', '--store', 'no.sqlite', '--out', 'page']))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 2 and "Traceback" not in done.stderr
-    assert 'needs matplotlib: run pip install "bneuralt[paper]"' in done.stderr
 
 
 def test_progress_says_which_tree_is_trained(run_here):

@@ -208,6 +208,8 @@ def id_table(name, cells):
         ("", range(40), "numbers the rows"),
         ("number", range(1, 41), "numbers the rows"),
         ("customer_id", range(1000, 3000, 50), "identifier"),
+        ("Customer No.", range(1000, 3000, 50), "identifier"),
+        ("orderID", range(1000, 3000, 50), "identifier"),
         ("name", [f"name {i}" for i in range(40)], "texts that are all different"),
         ("note", [""] * 40, "no values"),
     ],
@@ -226,6 +228,7 @@ def test_columns_that_identify_rows_are_left_out(name, cells, why):
     ("name", "cells"),
     [
         ("population", range(1000, 3000, 50)),
+        ("paid", range(1000, 3000, 50)),
         ("width", [i / 7 for i in range(40)]),
         ("day", [f"2024-{1 + i // 20:02}-{1 + i % 20:02}" for i in range(40)]),
         ("id", [i // 2 for i in range(40)]),

@@ -226,7 +226,8 @@ def cross_validate(
 def _mean_and_sd(values: list[float]) -> dict[str, Any] | None:
     if not values:
         return None
-    return {"mean": float(np.mean(values)), "sd": float(np.std(values, ddof=1)), "each": values}
+    sd = float(np.std(values, ddof=1)) if len(values) > 1 else None
+    return {"mean": float(np.mean(values)), "sd": sd, "each": values}
 
 
 def confusion(y: Array, predicted: Array) -> dict[str, Any]:

@@ -83,8 +83,9 @@ def _score_lines(report: dict[str, Any]) -> str:
         place = f"by {cv['folds']}-fold cross-validation of the training rows"
         for name, summary in cv.items():
             if name != "folds" and summary:
-                spread = f"{summary['mean']:.4f}   (standard deviation {summary['sd']:.4f})"
-                rows.append((f"{_TITLES[name]} {place}", spread))
+                sd = summary["sd"]
+                spread = "in a single fold" if sd is None else f"standard deviation {sd:.4f}"
+                rows.append((f"{_TITLES[name]} {place}", f"{summary['mean']:.4f}   ({spread})"))
     if not rows:
         return "No score: no rows were held out, and there was no cross-validation."
     width = max(len(title) for title, _ in rows)

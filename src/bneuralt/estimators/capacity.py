@@ -39,15 +39,30 @@ class Capacity:
     decay_power: float
     classes: int | None = None
     small: tuple[int, int] | None = None  # (rows, weights): up to so many rows, not more weights
+    enlarged: int = 1  # up to so many times as many weights, where leaves are of categories
 
-    def n_weights(self, n_rows: int, n_outputs: int) -> int:
+    def n_weights(self, n_rows: int, n_outputs: int, weights_per_leaf: float = 1.0) -> int:
         """Return the number of weights of a tree.
+
+        Parameters
+        ----------
+        n_rows, n_outputs : int
+        weights_per_leaf : float
+            Leaves of categories have several weights: `per_class` and `per_row` then count leaves,
+            of which there are as many as the lower one says.
 
         Examples
         --------
         >>> [SINGLE_TREE.n_weights(n, 2) for n in (100, 1_000, 3_000, 100_000)]
         [300, 400, 1200, 2000]
+        >>> [IN_FOREST.n_weights(2_000, n, weights_per_leaf=4.0) for n in (2, 10)]
+        [1600, 4000]
         """
+        plain = self._n_weights_of_numbers(n_rows, n_outputs)
+        leaves = min(self.per_row * n_rows, self.per_class * n_outputs)
+        return max(plain, int(min(self.enlarged * plain, weights_per_leaf * leaves)))
+
+    def _n_weights_of_numbers(self, n_rows: int, n_outputs: int) -> int:
         wanted = max(self.fewest, self.per_class * n_outputs, self.per_row * n_rows)
         most = float(self.most)
         if self.classes is not None:
@@ -93,6 +108,7 @@ IN_FOREST = Capacity(
     decay_rows=300,
     decay_power=0.7,
     classes=8,
+    enlarged=4,
 )
 
 

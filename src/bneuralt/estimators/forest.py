@@ -22,6 +22,7 @@ from bneuralt.estimators.callbacks import ForestState, Report, Step, describe_fo
 from bneuralt.estimators.capacity import IN_FOREST
 from bneuralt.estimators.classification import ClassifierTask
 from bneuralt.estimators.compacting import check_budget
+from bneuralt.estimators.decay import decay_factor, needs_trial
 from bneuralt.estimators.fitting import TreeFit, train_fits
 from bneuralt.estimators.parameters import (
     ForestClassifierParameters,
@@ -65,8 +66,10 @@ class Forest(NeuralTreeEstimator, ForestParameters):
                 f"n_estimators={self.n_estimators} is less than the {len(kept)} trees that are "
                 "there already, and warm_start=True only adds trees"
             )
-        seeds = np.random.SeedSequence(self._draw_seed()).spawn(self.n_estimators)
-        new = [self._new_member(int(seed.generate_state(1)[0])) for seed in seeds[len(kept) :]]
+        seed = self._draw_seed()
+        factor = self._decay_factor(rows, seed)
+        children = np.random.SeedSequence(seed).spawn(self.n_estimators)[len(kept) :]
+        new = [self._new_member(int(child.generate_state(1)[0]), factor) for child in children]
         if self.max_weights is not None:
             check_budget("max_weights", self.max_weights, self._n_outputs())
         try:
@@ -79,12 +82,17 @@ class Forest(NeuralTreeEstimator, ForestParameters):
         if self._draws_rows(len(rows)):
             self._judge_out_of_bag(rows)
 
-    def _new_member(self, seed: int | None) -> Any:
+    def _decay_factor(self, rows: Rows, seed: int) -> float:
+        """Return what the usual weight decay is multiplied with."""
+        return 1.0
+
+    def _new_member(self, seed: int | None, decay_factor: float = 1.0) -> Any:
         """Return a tree to be trained, with the parameters and the features of the forest."""
         names = {field.name for field in fields(self._tree_type)}
         parameters = {name: getattr(self, name) for name in names}
         own = {"random_state": seed, "warm_start": False, "n_jobs": None, "verbose": 0}
         member = self._tree_type(**{**parameters, **own})
+        member._decay_factor = decay_factor
         _copy_learnt(self, member)
         return member
 
@@ -337,6 +345,9 @@ class BNeuralForestClassifier(ClassifierTask, Forest, ForestClassifierParameters
     """
 
     _tree_type = BNeuralTClassifier
+
+    def _decay_factor(self, rows: Rows, seed: int) -> float:
+        return decay_factor(self, rows, seed) if needs_trial(self, rows) else 1.0
 
     def _probabilities(self, X: Array) -> FloatArray:
         return self._mean_probabilities(self._trees, X)

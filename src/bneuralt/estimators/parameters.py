@@ -311,7 +311,8 @@ PARAMETERS: dict[str, Parameter] = {
         [_real(0, None, "left"), StrOptions({"auto"})],
         "float or 'auto'",
         "Each update shrinks all weights, biases excepted, by this share of the rate. 'auto': the "
-        "less, the more rows there are (see the settings page).",
+        "less, the more rows there are (see the settings page). A forest of a classifier tries "
+        "four times as much, by a cross-validation, on up to 1,000 rows with categories.",
     ),
     "leaf_moves": Parameter(
         [_whole(0)],

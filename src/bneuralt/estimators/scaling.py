@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -45,6 +45,7 @@ def learn_scaling(
     constant: float = 0.0,
     name: str | None = None,
     rows: IntArray | None = None,
+    categories: Iterable[range] = (),
 ) -> Scaling | None:
     """Learn how to scale each column.
 
@@ -61,6 +62,10 @@ def learn_scaling(
         What messages call the values; by default column so and so of X.
     rows : array of positions, optional
         Learn from these rows of X only, to which `weight` belongs.
+    categories : iterable of range
+        Columns that say which category of a feature a row has. With "standard" they share one
+        factor, which makes the sum of their variances 1. With factors of their own, the rarer a
+        category, the less its weight would be decayed.
 
     Examples
     --------
@@ -85,6 +90,9 @@ def learn_scaling(
     if kind == "standard":
         mean, variance = _moments(X, rows, weight, low, span)
         offset, deviation = low + mean * span, np.sqrt(variance) * span
+        for columns in map(list, categories):
+            if varies[columns].any():
+                deviation[columns] = np.linalg.norm(deviation[columns][varies[columns]])
     return Scaling(offset, np.where(varies, 1.0 / deviation, constant))
 
 

@@ -56,6 +56,7 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
     _trained_tree: NeuralTree  # as it came out of training: for scaled features
     _optimizer_state: OptimizerState | None
     _node_signs: Array | None = None  # of the trained tree, where effects are constrained
+    _decay_factor: float = 1.0  # of trees of a forest, see `decay`
     _fewest_epochs: ClassVar[int]
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -288,7 +289,7 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
 
     def _weight_decay(self, rows: Rows, capacity: Capacity = SINGLE_TREE) -> float:
         if isinstance(self.weight_decay, str):  # "auto"
-            return capacity.weight_decay(rows.n_examples)
+            return self._decay_factor * capacity.weight_decay(rows.n_examples)
         return self.weight_decay
 
     def _n_weights(self, rows: Rows, capacity: Capacity = SINGLE_TREE) -> int | None:
@@ -298,7 +299,8 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
         limits = self.leaf_probability, self.max_size
         if limits != (None, None) or isinstance(self.min_size, int):
             return None
-        enough = capacity.n_weights(rows.n_examples, self._n_outputs())
+        per_leaf = 1.0 if self.encoder_ is None else self.encoder_.weights_per_leaf
+        enough = capacity.n_weights(rows.n_examples, self._n_outputs(), per_leaf)
         groups = None if self.encoder_ is None else self.encoder_.groups
         if groups is None:
             return enough
@@ -308,7 +310,14 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
     def _learn_scaling(self, rows: Rows, constant: float = 0.0) -> None:
         key = self.scale, self.output_activation, constant
         if key not in rows.scalings:
-            inputs = learn_scaling(self.scale, rows.table, rows.weight, constant, rows=rows.index)
+            inputs = learn_scaling(
+                self.scale,
+                rows.table,
+                rows.weight,
+                constant,
+                rows=rows.index,
+                categories=() if self.encoder_ is None else self.encoder_.category_inputs,
+            )
             rows.scalings[key] = inputs, self._learn_target_scaling(rows, constant)
         self._input_scaling, self._target_scaling = rows.scalings[key]
 

@@ -97,6 +97,23 @@ class TableEncoder:
         return range(first, first + self.features[i].n_columns)
 
     @property
+    def category_inputs(self) -> list[range]:
+        """The positions of the inputs of each column that is a category."""
+        ends = np.cumsum([feature.n_columns for feature in self.features]).tolist()
+        return [
+            range(end - feature.n_columns, end)
+            for end, feature in zip(ends, self.features, strict=True)
+            if feature.kind == CategoryFeature.kind
+        ]
+
+    @property
+    def weights_per_leaf(self) -> float:
+        """Mean number of weights of a leaf, which has one for each category of a feature."""
+        n_used = sum(feature.n_columns > 0 for feature in self.features)
+        more = sum(len(inputs) - 1 for inputs in self.category_inputs if inputs)
+        return 1.0 + more / max(1, n_used)
+
+    @property
     def input_names(self) -> list[str]:
         """Names of the inputs, such as ``colour=red`` or ``height is missing``."""
         names = (feature.names(self.name(i)) for i, feature in enumerate(self.features))
@@ -372,9 +389,11 @@ def learn_encoder(
     encoder = TableEncoder(tuple(features), None if names is None else tuple(names), tuple(ranges))
     for j, feature in enumerate(features):
         if type(feature) is CategoryFeature and feature.has_other and not feature.categories:
+            example = f", such as {feature.rare[0]!r:.50}," if feature.rare else ""
             warnings.warn(
-                f"all values of {encoder._place(j)} are rare, which identifies rows rather than "
-                "categories: they share one weight; drop the column.",
+                f"all values of {encoder._place(j)}{example} are rare, which identifies rows "
+                "rather than categories: they share one weight; drop the column, or make numbers "
+                "of it.",
                 RareValuesWarning,
                 stacklevel=4,
             )

@@ -106,11 +106,28 @@ def select_columns(X: Any, positions: Sequence[int]) -> Any:
 def plain_table(X: Any) -> Any:
     """Return a data frame of plain numbers as an array where scikit-learn would not find its type.
 
-    Data frames of pandas are returned as they are.
+    Data frames of pandas whose columns are all of NumPy's types are returned as they are.
     """
-    if _is_pandas(X):
+    columns = columns_of(X)
+    if _is_pandas(X) and all(isinstance(column.dtype, np.dtype) for column in columns):
         return X
-    return np.column_stack([column.to_numpy() for column in columns_of(X)])
+    return np.column_stack([_plain_array(column) for column in columns])
+
+
+def _plain_array(column: Any) -> Array:
+    """Return a column of plain numbers as an array of the type that NumPy has for it."""
+    dtype: Any = getattr(column, "dtype", None)
+    if not _is_nullable(dtype):
+        values: Array = column.to_numpy()
+        return values
+    has_gaps = dtype.kind != "f" and column.hasnans
+    values = column.to_numpy(np.float64 if has_gaps else dtype.numpy_dtype, na_value=np.nan)
+    return values
+
+
+def _is_nullable(dtype: Any) -> bool:
+    """Return whether a type is one of pandas for numbers and gaps, its own or one of Arrow."""
+    return hasattr(dtype, "numpy_dtype") and getattr(dtype, "kind", "") in "fiu"
 
 
 def is_plain(column: Any) -> bool:
@@ -118,6 +135,8 @@ def is_plain(column: Any) -> bool:
     dtype: Any = getattr(column, "dtype", None)
     if isinstance(dtype, np.dtype):
         return dtype.kind in "fiuc"
+    if _is_nullable(dtype):
+        return True
     if hasattr(dtype, "is_integer"):  # polars
         return bool(dtype.is_integer() or dtype.is_float())
     return str(getattr(column, "type", "")).startswith(_NUMBERS_OF_ARROW)

@@ -27,7 +27,11 @@ MAX_INTEGER_CLASSES = 20
 #: Fewer rows than this say nothing about whether a column identifies them.
 FEWEST_ROWS_WITH_IDS = 5
 
-_ID_NAME = re.compile(r"(.*[ _.-])?(id|uuid|guid|index|key|rownum|rowid|row)|.*[a-z](Id|ID)", re.I)
+#: Such as `id`, `order-no.` or `customerID`, but not `paid`.
+_ID_NAME = re.compile(
+    r"(?i:(.*[ _.-])?(id|uuid|guid|index|key|rownum|rowid|row|no|nr|number)\.?)"
+    r"|.*[a-z](Id|ID|No|Nr)"
+)
 
 
 def learn_encoding(

@@ -101,13 +101,10 @@ def run(args: argparse.Namespace) -> None:
     """Train a model, write it, and print the report."""
     import numpy as np
 
-    from bneuralt.cli.model_fitting import fit_and_score, make_model
-    from bneuralt.cli.outputs import StatusLine, count
-    from bneuralt.cli.summary import train_report
-    from bneuralt.cli.trained_models import check_model_output, save_trained_model, usable_rows
+    from bneuralt.cli.outputs import StatusLine, check_output, count
     from bneuralt.tables.learning import learn_encoding
 
-    check_model_output(args.out, inputs=(args.data,))
+    check_output(args.out, inputs=(args.data,))
     names = [] if args.target.lstrip("-").isdigit() else [args.target]
     table = read_table(args.data, args, expect=names)
     encoding = learn_encoding(
@@ -124,6 +121,13 @@ def run(args: argparse.Namespace) -> None:
         encoding.check_no_missing(table)
     y = encoding.labels(table, decimal=args.decimal)
     assert y is not None
+
+    # What is wrong with the files has been said by now: these imports take a second.
+    from bneuralt.cli.model_fitting import fit_and_score, make_model
+    from bneuralt.cli.summary import train_report
+    from bneuralt.cli.trained_models import check_model_output, save_trained_model, usable_rows
+
+    check_model_output(args.out, inputs=(args.data,))
     rows = usable_rows(encoding, table, y, args.missing)
     if not rows.size:
         raise table.error("every row has missing values; use --missing learn.")
