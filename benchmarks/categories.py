@@ -141,7 +141,7 @@ def report(tables: list[str], path: Path) -> None:
     for name in tables:
         X, y = read(name)
         n_text = sum(X[c].dtype == "category" for c in X)
-        row: list[Any] = [f"{name} | {len(y)} | {n_text} of {X.shape[1]}"]
+        row: list[Any] = [name, len(y), f"{n_text} of {X.shape[1]}"]
         for model in MODELS:
             keys = [(name, i, model) for i in range(n_splits_of(model, len(y)))]
             if not all((name, i, m) in found for _, i, _ in keys for m in (model, "forest")):
@@ -152,7 +152,7 @@ def report(tables: list[str], path: Path) -> None:
             row.append(float(np.mean(own)))
             leads[model].append(float(np.mean(forest) - np.mean(own)))
         rows.append(row)
-    print_table(["table | rows | columns of text", *MODELS], rows)
+    print_table(["table", "rows", "columns of text", *MODELS], rows)
     for model, lead in leads.items():
         error = np.std(lead, ddof=1) / np.sqrt(len(lead)) if len(lead) > 1 else np.nan
         seconds = np.mean([found[key][1] for key in found if key[2] == model])
