@@ -272,3 +272,18 @@ def test_constant_targets_are_refused(cls):
     message = "only one class" if cls.__name__.endswith("Classifier") else "y is constant, 3"
     with pytest.raises(ValueError, match=message):
         small(cls).fit(X, np.full(len(y), 3))
+
+
+@pytest.mark.parametrize("n_ensemble", [1, 3])
+def test_explanations_and_exports_have_the_probabilities_of_hfnt(n_ensemble):
+    X, y = load_iris(return_X_y=True)
+    model = HFNTClassifier(
+        population_size=10, n_generations=5, n_tuning=5, n_ensemble=n_ensemble, random_state=0
+    ).fit(X, y)
+    probabilities = model.predict_proba(X)
+    found = explain(model, X, output="probability")
+    np.testing.assert_allclose(found.baseline + found.values.sum(axis=1), probabilities, atol=1e-6)
+    plan = make_plan(model)
+    outputs = plan.outputs(X)
+    np.testing.assert_allclose(plan.combined(outputs), probabilities, atol=1e-6)
+    np.testing.assert_array_equal(model.classes_[plan.decided(outputs)], model.predict(X))

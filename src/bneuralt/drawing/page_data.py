@@ -13,7 +13,6 @@ import numpy as np
 
 from bneuralt._typing import FloatArray, IntArray
 from bneuralt.drawing.view import MISSING, RARE, FeatureView, TreeView
-from bneuralt.estimators.genetic import GeneticClassifierTask
 from bneuralt.tables.columns import Frame, as_frame
 from bneuralt.tables.features import CategoryFeature, DateFeature
 from bneuralt.tree.activations import NAMES
@@ -165,17 +164,15 @@ def _tree(model: Any, tree: NeuralTree, trees: list[NeuralTree], used: IntArray)
 
 def _link(model: Any, tree: NeuralTree, trees: list[NeuralTree]) -> str:
     """Return how the outputs of a tree become what a forest averages."""
-    if not hasattr(model, "classes_") or isinstance(model, GeneticClassifierTask):
+    if not hasattr(model, "classes_"):
         return "identity"
     if model.multilabel_:
-        return "sigmoid" if tree.output_activation == "linear" else "identity"
-    return "softmax" if all(t.output_activation == "linear" for t in trees) else "shares"
+        return "sigmoid" if model._outputs_are_scores([tree]) else "identity"
+    return "softmax" if model._outputs_are_scores(trees) else "shares"
 
 
 def _finish(model: Any) -> dict[str, Any]:
     """Return what becomes of the mean over all trees."""
-    if isinstance(model, GeneticClassifierTask):
-        return {"finish": "softmax"}
     if isinstance(model, NeuralTree) or hasattr(model, "classes_"):
         return {"finish": None}
     if model._is_quantile():

@@ -177,9 +177,16 @@ class ClassifierTask(ClassifierMixin):
             )
         return loss
 
+    def _outputs_are_scores(self, trees: Sequence[NeuralTree]) -> bool:
+        """Return whether probabilities are the softmax of outputs, or the sigmoid for labels.
+
+        Otherwise, the outputs themselves are shares, or probabilities of labels.
+        """
+        return all(tree.output_activation == "linear" for tree in trees)
+
     def _mean_probabilities(self, trees: Sequence[NeuralTree], X: Array) -> FloatArray:
         """Return the mean of the probabilities that trees give to each class."""
-        if not self.multilabel_ and all(tree.output_activation == "linear" for tree in trees):
+        if not self.multilabel_ and self._outputs_are_scores(trees):
             return self._mean_outputs(trees, X, softmax=True)
         X = self._filled(X)  # once for all trees
         if self.multilabel_:
@@ -198,7 +205,7 @@ class ClassifierTask(ClassifierMixin):
 
         With several labels, the sigmoid of each score is the probability of the label.
         """
-        if tree.output_activation == "linear":
+        if self._outputs_are_scores([tree]):
             return outputs
         if self.multilabel_:
             return self._scores_of_shares(outputs)

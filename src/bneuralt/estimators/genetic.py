@@ -142,7 +142,7 @@ class HFNTEstimator(GeneticEstimator):
 
 
 class GeneticClassifierTask(ClassifierTask):
-    """Predicts the class of the largest output; probabilities are the softmax of the outputs."""
+    """Probabilities are the softmax of the outputs, whatever their activations."""
 
     label_smoothing: ClassVar[float] = 0.0
 
@@ -157,14 +157,16 @@ class GeneticClassifierTask(ClassifierTask):
             "EvolvedTreeClassifier, or sklearn.multioutput.MultiOutputClassifier"
         )
 
+    def _outputs_are_scores(self, trees: Sequence[NeuralTree]) -> bool:
+        return True
+
     def _scores(self, X: Array) -> FloatArray:
-        return self._mean_outputs(self._trees, X)
+        if len(self._trees) == 1:
+            return self._mean_outputs(self._trees, X)
+        return self._scores_of_shares(self._probabilities(X))
 
     def _probabilities(self, X: Array) -> FloatArray:
-        from scipy.special import softmax
-
-        shares: FloatArray = softmax(self._scores(X), axis=1)
-        return shares
+        return self._mean_probabilities(self._trees, X)
 
 
 @declared

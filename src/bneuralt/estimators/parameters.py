@@ -123,7 +123,6 @@ class ForestParameters(TreeParameters):
     max_samples: int | float | None = None
     bootstrap: bool = False
     max_features: int | float | None = None
-    moving_share: float = 0.15  # trees that choose the same features err alike
 
 
 @dataclass(kw_only=True, eq=False)

@@ -111,17 +111,17 @@ def _of_classifier(
     output: str | None,
     of_trees: Callable[[Array, Callable[[Attribution], Attribution]], Attribution],
 ) -> Attribution:
-    is_linear = trees[0].output_activation == "linear"
-    if output == "score" and len(trees) == 1 and is_linear:
+    are_scores = model._outputs_are_scores(trees)
+    if output == "score" and len(trees) == 1 and are_scores:
         found = of_trees(rows, lambda part: part)
     elif model.multilabel_:
-        found = of_trees(rows, _label_probabilities if is_linear else (lambda part: part))
+        found = of_trees(rows, _label_probabilities if are_scores else (lambda part: part))
         if output == "score":
             found = found.through(_bounded_logit, lambda p: 1 / np.maximum(p * (1 - p), LEAST))
     elif output == "score" and len(trees) == 1:
         found = of_trees(rows, _logarithms)  # of shares: decision_function has no common term
     else:
-        found = of_trees(rows, _probabilities if is_linear else _shares)
+        found = of_trees(rows, _probabilities if are_scores else _shares)
         if output == "score":
             found = _logarithms(found)
     if model.multilabel_ or found.start.size != 2:

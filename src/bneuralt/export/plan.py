@@ -242,12 +242,12 @@ def _outputs(model: Any, trees: list[NeuralTree]) -> dict[str, Any]:
         names = ("y",) if n == 1 else tuple(f"y{k}" for k in range(n))
         combine = "exp" if model._is_poisson() else "mean"
         return {"task": "numbers", "combine": combine, "output_names": names}
-    is_linear = all(tree.output_activation == "linear" for tree in trees)
+    are_scores = model._outputs_are_scores(trees)
     labels = tuple(model.classes_.tolist())
     if model.multilabel_:
-        combine = "sigmoid" if is_linear else "clip"
+        combine = "sigmoid" if are_scores else "clip"
     else:
-        combine = "softmax" if is_linear else "shares"
+        combine = "softmax" if are_scores else "shares"
     return {
         "task": "labels" if model.multilabel_ else "classes",
         "combine": combine,

@@ -32,7 +32,6 @@ export function predict(model, trees, inputs) {
 /** Return predictions from the mean of the votes. */
 export function finish(model, mean) {
   if (model.finish === "exp") return mean.map(Math.exp);
-  if (model.finish === "softmax") return LINKS.softmax(mean);
   if (model.finish !== "sort") return mean;
   const sorted = [...mean].sort((a, b) => a - b);
   return model.places.map((place) => sorted[place]);
