@@ -40,7 +40,7 @@ class LeafMover {
         const int64_t affordable =
             std::max<int64_t>(512, rows_between * std::max(100, n_inputs) / 400);
         const double wanted = share * double(std::min(n, std::min(enough, affordable)));
-        return std::min(n, std::max<int64_t>(128, std::llround(wanted)));
+        return std::min(n, std::max<int64_t>(256, std::llround(wanted)));
     }
 
     // Chooses n_moving leaves, judged by the rows at these positions, and calls

@@ -65,7 +65,7 @@ class LeafMover:
         enough = min(max(32 * tree.n_inputs, 1024), 16384)
         affordable = max(512, rows_between * max(100, tree.n_inputs) // 400)
         wanted = share * min(len(order), enough, affordable)
-        rows = list(order)[: max(128, math.floor(wanted + 0.5))]
+        rows = list(order)[: max(256, math.floor(wanted + 0.5))]
         X = self.X[rows]
         if self.deviation is None:
             self.mean, self.deviation = X.mean(axis=0), X.std(axis=0)
