@@ -20,10 +20,12 @@ from bneuralt import (
     HFNTRegressor,
     MONTClassifier,
     MONTRegressor,
+    explain,
     load_model,
 )
 from bneuralt.drawing import draw_tree
 from bneuralt.evolve import CheckpointError
+from bneuralt.export import make_plan
 
 pytest.importorskip("pymoo")
 
@@ -276,7 +278,7 @@ def test_constant_targets_are_refused(cls):
 
 @pytest.mark.parametrize("n_ensemble", [1, 3])
 def test_explanations_and_exports_have_the_probabilities_of_hfnt(n_ensemble):
-    X, y = load_iris(return_X_y=True)
+    X, y = IRIS
     model = HFNTClassifier(
         population_size=10, n_generations=5, n_tuning=5, n_ensemble=n_ensemble, random_state=0
     ).fit(X, y)
