@@ -411,7 +411,7 @@ def draw_call(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
     if name == "train_mlp" and _is_long(arguments.get("max_epochs")):
         arguments["max_epochs"] = 3
     # a sanitizer ends the process where allocation fails otherwise with a MemoryError
-    if name == "epoch_order" and SANITIZED and arguments.get("n_rows") == 2**31 - 1:
+    if name == "epoch_order" and SANITIZED and _is_long(arguments.get("n_rows")):
         arguments["n_rows"] = 2**15
     return getattr(_core, name), arguments
 
