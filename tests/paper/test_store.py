@@ -2,6 +2,7 @@
 
 import sqlite3
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -289,3 +290,12 @@ def test_merging_a_file_that_is_not_there_creates_nothing(path, tmp_path, capsys
     assert main(["paper", "merge", str(missing), "--store", str(path)]) != 0
     assert "there is no store at" in capsys.readouterr().err
     assert not missing.exists()
+
+
+def test_many_threads_may_create_a_store_at_once(tmp_path) -> None:
+    def open_and_close(path) -> None:
+        Store(path).close()
+
+    with ThreadPoolExecutor(8) as pool:
+        for i in range(20):
+            list(pool.map(open_and_close, [tmp_path / f"{i}.sqlite"] * 8))

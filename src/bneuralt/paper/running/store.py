@@ -313,9 +313,14 @@ class Store:
     def _check_format(self) -> int:
         """Return the format of the file, 0 if it is empty."""
         execute = self._connection.execute
-        application = execute("PRAGMA application_id").fetchone()[0]
-        version = execute("PRAGMA user_version").fetchone()[0]
-        has_tables = execute("SELECT count(*) FROM sqlite_master").fetchone()[0] > 0
+        # Read in one transaction: meanwhile, another process may create the tables.
+        execute("SAVEPOINT format")
+        try:
+            has_tables = execute("SELECT count(*) FROM sqlite_master").fetchone()[0] > 0
+            application = execute("PRAGMA application_id").fetchone()[0]
+            version = execute("PRAGMA user_version").fetchone()[0]
+        finally:
+            execute("RELEASE format")
         if application != _APPLICATION_ID and (has_tables or application or version):
             raise StoreError(
                 f"{self.path} is an SQLite file, but not a store of runs: use another path"
