@@ -10,6 +10,10 @@ from hypothesis import settings
 # One of scikit-learn's estimator checks runs only with this, set before SciPy is imported.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
+from strategies import INSTRUCTION_SETS
+
+from bneuralt import _core
+
 # Machines are shared and slow at times: no test fails for taking long.
 settings.register_profile("bneuralt", deadline=None)
 settings.load_profile("bneuralt")
@@ -41,3 +45,14 @@ def browser():
     with browser(1300, 900) as page:
         page.viewport(1300, 900)
         yield page
+
+
+@pytest.fixture(params=INSTRUCTION_SETS)
+def engine(request):
+    """Use each instruction set of this processor in turn."""
+    if request.param not in _core.engines():
+        pytest.skip(f"this processor has no {request.param}")
+    before = _core.engine()
+    _core.use_engine(request.param)
+    yield request.param
+    _core.use_engine(before)

@@ -4,22 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from bneuralt import NeuralTree, _core, reference
+from bneuralt import NeuralTree, reference
 from bneuralt.arrays import NotFiniteError
 from bneuralt.tree.activations import NAMES
 from bneuralt.tree.contributions import contributions, jacobian
 from bneuralt.tree.walk import outputs_above
-from tests.strategies import INSTRUCTION_SETS, draw_tree, seeds
+from tests.strategies import draw_tree, seeds
 from tests.tree_strategies import neural_trees
-
-
-@pytest.fixture(params=INSTRUCTION_SETS)
-def engine(request):
-    if request.param not in _core.engines():
-        pytest.skip(f"this processor has no {request.param}")
-    _core.use_engine(request.param)
-    yield request.param
-    _core.use_engine("auto")
 
 
 def rows_and_baseline(rng, tree, n_rows=5):

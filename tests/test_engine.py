@@ -29,15 +29,7 @@ def test_no_instruction_set_is_missing_from_the_tests():
     assert set(_core.engines()) <= set(INSTRUCTION_SETS)
 
 
-@pytest.fixture(params=INSTRUCTION_SETS, autouse=True)
-def engine(request):
-    """Every test runs with each instruction set of this processor."""
-    if request.param not in _core.engines():
-        pytest.skip(f"this processor has no {request.param}")
-    before = _core.engine()
-    _core.use_engine(request.param)
-    yield request.param
-    _core.use_engine(before)
+pytestmark = pytest.mark.usefixtures("engine")  # every test with each instruction set
 
 
 # -- outputs and gradients -------------------------------------------------------------------

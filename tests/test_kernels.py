@@ -6,23 +6,14 @@ import warnings
 
 import numpy as np
 import pytest
-from strategies import INSTRUCTION_SETS, draw_rows, draw_tree
+from strategies import draw_rows, draw_tree
 
 from bneuralt import NeuralTree, TrainingSettings, _core, reference, train
 from bneuralt.training import gradient
 from bneuralt.training.losses import CrossEntropy, Pinball, get_loss
 from bneuralt.training.trainer import TrainingDiverged
 
-
-@pytest.fixture(params=INSTRUCTION_SETS, autouse=True)
-def engine(request):
-    """Every test runs with each instruction set of this processor."""
-    if request.param not in _core.engines():
-        pytest.skip(f"this processor has no {request.param}")
-    before = _core.engine()
-    _core.use_engine(request.param)
-    yield request.param
-    _core.use_engine(before)
+pytestmark = pytest.mark.usefixtures("engine")  # every test with each instruction set
 
 
 def outputs_as_inputs(n_outputs: int) -> NeuralTree:

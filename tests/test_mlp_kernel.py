@@ -7,22 +7,11 @@ import threading
 
 import numpy as np
 import pytest
-from strategies import INSTRUCTION_SETS
 
 from bneuralt import _core, reference
 
 OPTIMIZERS = ("gd", "momentum", "nesterov", "adagrad", "rmsprop", "adam")
 RATES = {"gd": 0.1, "momentum": 0.05, "nesterov": 0.05, "adagrad": 0.05}  # others: 0.002
-
-
-@pytest.fixture(params=INSTRUCTION_SETS)
-def engine(request):
-    if request.param not in _core.engines():
-        pytest.skip(f"this processor has no {request.param}")
-    before = _core.engine()
-    _core.use_engine(request.param)
-    yield request.param
-    _core.use_engine(before)
 
 
 class Case:

@@ -21,22 +21,26 @@ def table(n_rows, n_inputs, seed=0, dtype=np.float64):
     return X, (X[:, 0] * X[:, 1] + X[:, 2] > 0).astype(int)
 
 
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
-@pytest.mark.parametrize("batch_size", [1, 7, None])
-def test_moves_are_those_of_the_reference(optimizer, batch_size):
-    X, y = table(24, 6)
-    tree = NeuralTree.random(6, 2, 3, output_activation="linear", random_state=1)
+def assert_as_reference(X, y, tree, max_epochs, **settings):
     common = {
-        "optimizer": optimizer, "learning_rate": 0.01, "batch_size": batch_size,
-        "weight_decay": 0.1, "leaf_moves": 3, "moving_share": 0.6, "schedule": "cosine",
+        "learning_rate": 0.01, "leaf_moves": 3, "moving_share": 0.6, "schedule": "cosine",
+        "loss": "cross_entropy", **settings,
     }  # fmt: skip
-    settings = TrainingSettings(loss="cross_entropy", max_epochs=4, **common)
-    result = train(tree, X, y, settings=settings, seed=5)
-    order = [epoch_order(5, epoch, len(X)) for epoch in range(4)]
-    expected = reference.train(tree, X, y, order=order, loss="cross_entropy", seed=5, **common)
+    result = train(tree, X, y, settings=TrainingSettings(max_epochs=max_epochs, **common), seed=5)
+    order = [epoch_order(5, epoch, len(X)) for epoch in range(max_epochs)]
+    expected = reference.train(tree, X, y, order=order, seed=5, **common)
     assert len(result.moves) > 0
     np.testing.assert_array_equal(result.tree.leaf_input, expected.leaf_input)
     np.testing.assert_allclose(result.tree.parameters, expected.parameters, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("batch_size", [1, 7, None])
+def test_moves_are_those_of_the_reference(optimizer, batch_size):
+    assert_as_reference(
+        *table(24, 6), NeuralTree.random(6, 2, 3, output_activation="linear", random_state=1),
+        max_epochs=4, optimizer=optimizer, batch_size=batch_size, weight_decay=0.1,
+    )  # fmt: skip
 
 
 def test_moves_of_raw_weighted_rows_and_forbidden_inputs():
@@ -61,19 +65,10 @@ def test_moves_of_raw_weighted_rows_and_forbidden_inputs():
 
 
 def test_few_leaves_are_judged_by_fewer_rows():
-    X, y = table(400, 3)
-    tree = NeuralTree.random(3, 2, 2, output_activation="linear", random_state=1)
-    common = {
-        "optimizer": "adam", "learning_rate": 0.01, "batch_size": 64, "leaf_moves": 3,
-        "moving_share": 0.6, "schedule": "cosine",
-    }  # fmt: skip
-    settings = TrainingSettings(loss="cross_entropy", max_epochs=2, **common)
-    result = train(tree, X, y, settings=settings, seed=5)
-    order = [epoch_order(5, epoch, len(X)) for epoch in range(2)]
-    expected = reference.train(tree, X, y, order=order, loss="cross_entropy", seed=5, **common)
-    assert len(result.moves) > 0
-    np.testing.assert_array_equal(result.tree.leaf_input, expected.leaf_input)
-    np.testing.assert_allclose(result.tree.parameters, expected.parameters, rtol=1e-6, atol=1e-9)
+    assert_as_reference(
+        *table(400, 3), NeuralTree.random(3, 2, 2, output_activation="linear", random_state=1),
+        max_epochs=2, optimizer="adam", batch_size=64,
+    )  # fmt: skip
 
 
 def test_moves_tell_where_each_leaf_went():

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.base import clone
-from strategies import INSTRUCTION_SETS, draw_activation, draw_parameter, draw_targets
+from strategies import draw_activation, draw_parameter, draw_targets
 
 from bneuralt import BNeuralTClassifier, NeuralTree, TrainingSettings, _core, reference, train
 from bneuralt.training import epoch_order, gradient, losses, optimizers
@@ -47,17 +47,6 @@ every_entry = pytest.mark.parametrize(("kind", "name"), ALL)
 every_activation = pytest.mark.parametrize("name", ENTRIES["activation"])
 every_loss = pytest.mark.parametrize("name", ENTRIES["loss"])
 every_optimizer = pytest.mark.parametrize("name", ENTRIES["optimizer"])
-
-
-@pytest.fixture(params=INSTRUCTION_SETS)
-def engine(request):
-    """Use each instruction set of this processor in turn."""
-    if request.param not in _core.engines():
-        pytest.skip(f"this processor has no {request.param}")
-    before = _core.engine()
-    _core.use_engine(request.param)
-    yield request.param
-    _core.use_engine(before)
 
 
 def generator(*key):

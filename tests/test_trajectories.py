@@ -10,14 +10,12 @@ from functools import cache
 
 import numpy as np
 import pytest
-from strategies import INSTRUCTION_SETS
 
 from bneuralt import (
     BNeuralTClassifier,
     BNeuralTRegressor,
     NeuralTree,
     TrainingSettings,
-    _core,
     reference,
     train,
 )
@@ -31,16 +29,6 @@ N_ROWS, N_INPUTS = 45, 5  # no multiple of any vector's width
 
 # loss, number of outputs
 TASKS = (("cross_entropy", 3), (CrossEntropy(0.1), 2), ("squared_error", 1), ("squared_error", 2))
-
-
-@pytest.fixture(params=INSTRUCTION_SETS)
-def engine(request):
-    if request.param not in _core.engines():
-        pytest.skip(f"this processor has no {request.param}")
-    before = _core.engine()
-    _core.use_engine(request.param)
-    yield request.param
-    _core.use_engine(before)
 
 
 class Setting:

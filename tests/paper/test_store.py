@@ -293,9 +293,13 @@ def test_merging_a_file_that_is_not_there_creates_nothing(path, tmp_path, capsys
 
 
 def test_many_threads_may_create_a_store_at_once(tmp_path) -> None:
-    def open_and_close(path) -> None:
-        Store(path).close()
+    def add_a_run(path, run) -> None:
+        with Store(path) as store:
+            store.add([finished(KEY._replace(run=run))])
 
     with ThreadPoolExecutor(8) as pool:
         for i in range(20):
-            list(pool.map(open_and_close, [tmp_path / f"{i}.sqlite"] * 8))
+            path = tmp_path / f"{i}.sqlite"
+            list(pool.map(add_a_run, [path] * 8, range(8)))
+            with Store(path) as store:
+                assert len(store) == 8

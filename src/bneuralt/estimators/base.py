@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from threading import Lock
 from typing import Any, Self
 
 import numpy as np
@@ -42,8 +41,6 @@ from bneuralt.tree import NeuralTree, mean_forward
 from bneuralt.tree.outputs import OutputOverflow
 
 __all__ = ["NeuralTreeEstimator"]
-
-_SEEDED, _SEEDED_LOCK = np.random.RandomState(0), Lock()
 
 
 class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
@@ -245,12 +242,7 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
         return tags
 
     def _draw_seed(self) -> int:
-        largest = np.iinfo(np.int32).max
-        if not isinstance(self.random_state, int):
-            return int(check_random_state(self.random_state).randint(largest))
-        with _SEEDED_LOCK:  # seeding a generator is much faster than making one
-            _SEEDED.seed(self.random_state)
-            return int(_SEEDED.randint(largest))
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _n_threads(self) -> int:
         # the core uses one thread for each processor at most
