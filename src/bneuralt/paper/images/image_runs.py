@@ -15,7 +15,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from bneuralt.paper.images.image_data import Images
-from bneuralt.paper.images.recipes import image_classifier
+from bneuralt.paper.images.recipes import MODERN_CHANGES, image_classifier
 
 __all__ = ["IMAGE_PROTOCOLS", "ImageRun", "group_runs", "is_same_size", "run_images"]
 
@@ -85,6 +85,8 @@ def run_images(
     if protocol not in IMAGE_PROTOCOLS:
         known = " or ".join(IMAGE_PROTOCOLS)
         raise ValueError(f"protocol={protocol!r} is unknown: choose {known}")
+    if recipe == "modern":
+        changes = {**MODERN_CHANGES.get(images.name, {}), **changes}
     if protocol == "paper":
         changes = {"select": "update", "monitor": "error", **changes}
     model = image_classifier(
