@@ -279,7 +279,7 @@ def test_size_limits():
     ("make", "parameters", "message"),
     [
         (classifier, {"validation_fraction": 0}, r"'validation_fraction' .* \(0.0, 1.0\). Got 0 "),
-        (classifier, {"learning_rate": -1}, r"'learning_rate' .* \(0.0, inf\). Got -1 instead"),
+        (classifier, {"learning_rate": -1}, r"'learning_rate' .* \(0.0, inf\) .* Got -1 instead"),
         (classifier, {"optimizer": "sgd"}, r"'optimizer' .* Got 'sgd' instead"),
         (classifier, {"max_depth": 0}, "max_depth=0 must be 1 or more"),
         (classifier, {"output_activation": "sigmoid"}, "needs linear output nodes"),

@@ -297,7 +297,7 @@ def test_partial_fit_counts_epochs_and_keeps_the_history():
     first = reg.partial_fit(X, X[:, 0]).history_["train_loss"].tolist()
     second = reg.partial_fit(X, X[:, 0]).history_["train_loss"].tolist()
     assert reg.n_iter_ == 2 and len(second) == 2 and second[:1] == first
-    assert reg.history_["learning_rate"].tolist() == [reg.learning_rate] * 2
+    assert reg.history_["learning_rate"].tolist() == [0.02] * 2
 
 
 def test_partial_fit_learns_from_features_that_vary_later():
@@ -520,3 +520,15 @@ def test_divergence_is_told_once_for_all_trees():
     with pytest.warns(TrainingDiverged, match="^the weights of 3 trees overflowed") as caught:
         BNeuralForestRegressor(n_estimators=3, **common).fit(X, y)
     assert len(caught) == 1
+
+
+@pytest.mark.parametrize(
+    "n_rows, n_classes, epochs, rate", [(9_999, 5, 50, 0.02), (10_000, 4, 50, 0.02),
+                                        (10_000, 5, 100, 0.01)]
+)  # fmt: skip
+def test_large_tables_of_many_classes_are_learnt_more_slowly(n_rows, n_classes, epochs, rate):
+    X = np.random.default_rng(0).random((n_rows, 1))
+    clf = BNeuralTClassifier(n_weights=3 * n_classes, random_state=0)
+    clf.fit(X, (n_classes * X[:, 0]).astype(int))
+    assert clf.n_iter_ == epochs
+    assert 0.99 * rate < clf.history_["learning_rate"][0] <= rate

@@ -1,4 +1,4 @@
-"""What "auto" stands for: size, decay, epochs and batches as functions of the training rows.
+"""What "auto" stands for: size, decay, rate, epochs and batches as functions of rows and classes.
 
 More rows can carry more weights, need less decay, and need to be gone over less often. The
 experiments that chose the numbers are in `docs/quality.md`.
@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["IN_FOREST", "SINGLE_TREE", "Capacity", "batch_size", "n_epochs"]
+__all__ = ["IN_FOREST", "SINGLE_TREE", "Capacity", "batch_size", "learning_rate", "n_epochs"]
 
 #: Few rows are gone over more often, many less often.
 FEWEST_EXAMPLES = 30_000
 MOST_EXAMPLES = 1_200_000
 FEWEST_EPOCHS = {"classifier": 50, "regressor": 100}
+
+#: Large tables of more classes than this are learnt at half the rate, in twice the epochs.
+LEARNING_RATE = 0.02
+MANY_CLASSES = 4
+MANY_ROWS = 10_000
 
 #: (rows, batch size from there on)
 BATCH_SIZES = ((0, 16), (1_000, 32), (50_000, 64))
@@ -55,6 +60,8 @@ class Capacity:
         --------
         >>> [SINGLE_TREE.n_weights(n, 2) for n in (100, 1_000, 3_000, 100_000)]
         [300, 400, 1200, 2000]
+        >>> [IN_FOREST.n_weights(n, 18) for n in (1_000, 10_000, 40_000)]
+        [1800, 8000, 18000]
         >>> [IN_FOREST.n_weights(2_000, n, weights_per_leaf=4.0) for n in (2, 10)]
         [1600, 4000]
         """
@@ -107,20 +114,39 @@ IN_FOREST = Capacity(
     decay=0.15,
     decay_rows=300,
     decay_power=0.7,
-    classes=8,
+    classes=MANY_CLASSES,
     enlarged=4,
 )
 
 
-def n_epochs(n_rows: int, fewest: int) -> int:
-    """Return the number of epochs, `fewest` for a usual number of rows.
+def n_epochs(n_rows: int, fewest: int, n_classes: int = 1) -> int:
+    """Return the number of epochs, `fewest` for a usual number of rows and classes.
 
     Examples
     --------
     >>> [n_epochs(n, fewest=50) for n in (100, 1_000, 24_000, 400_000)]
     [300, 50, 50, 3]
+    >>> n_epochs(24_000, fewest=50, n_classes=18)
+    100
     """
-    return max(round(FEWEST_EXAMPLES / n_rows), min(fewest, max(3, round(MOST_EXAMPLES / n_rows))))
+    factor = 2 if _takes_longer(n_rows, n_classes) else 1
+    usual = min(fewest, max(3, round(MOST_EXAMPLES / n_rows)))
+    return max(round(FEWEST_EXAMPLES / n_rows), factor * usual)
+
+
+def learning_rate(n_rows: int, n_classes: int = 1) -> float:
+    """Return the rate of the first updates.
+
+    Examples
+    --------
+    >>> [learning_rate(24_000, n) for n in (2, 18)]
+    [0.02, 0.01]
+    """
+    return LEARNING_RATE / (2 if _takes_longer(n_rows, n_classes) else 1)
+
+
+def _takes_longer(n_rows: int, n_classes: int) -> bool:
+    return n_rows >= MANY_ROWS and n_classes > MANY_CLASSES
 
 
 def batch_size(n_rows: int) -> int:

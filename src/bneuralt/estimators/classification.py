@@ -127,6 +127,9 @@ class ClassifierTask(ClassifierMixin):
     def _n_outputs(self) -> int:
         return self.classes_.size
 
+    def _n_classes(self) -> int:
+        return 2 if self.multilabel_ else self.classes_.size
+
     def _output_signs(self) -> tuple[int, ...]:
         """Return whether the probability of the second class rises or falls with each output."""
         if self.multilabel_ or self.classes_.size > 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from os import PathLike
 from typing import Any, ClassVar
 
@@ -106,6 +106,9 @@ _OWN: dict[str, Parameter] = {
         "{'best', 'one_standard_error'}",
         "Which tree of `pareto_front_` predicts: the best one, or the smallest one whose score is "
         "within one standard error of it.",
+    ),
+    "learning_rate": Parameter(
+        [Interval(Real, 0, None, closed="neither")], "float", "Rate of the first updates."
     ),
     "max_epochs": Parameter(
         [_whole(1), None],

@@ -22,6 +22,9 @@ from bneuralt.estimators.capacity import (
     BATCH_SIZES,
     FEWEST_EPOCHS,
     FEWEST_EXAMPLES,
+    LEARNING_RATE,
+    MANY_CLASSES,
+    MANY_ROWS,
     MOST_EXAMPLES,
 )
 from bneuralt.training.losses import LOSSES, Loss
@@ -49,6 +52,8 @@ LOSS_NAMES = (*LOSS_OBJECTS, "quantile")
 MAX_DEPTH = 5
 LEAF_PROBABILITY = 0.35
 
+LARGE_TASK = f"{MANY_ROWS:,} or more rows of more than {MANY_CLASSES} classes"
+
 
 @dataclass(kw_only=True, eq=False)
 class TreeParameters:
@@ -72,7 +77,7 @@ class TreeParameters:
     loss: str | Loss = "squared_error"
     monotonic_cst: ArrayLike | Mapping[str, int] | None = None
     optimizer: str | Optimizer = "adam"
-    learning_rate: float = 0.02
+    learning_rate: float | str = "auto"
     schedule: str = "cosine"
     weight_decay: float | str = "auto"
     leaf_moves: int = 20
@@ -300,7 +305,11 @@ PARAMETERS: dict[str, Parameter] = {
         f"One of {', '.join(OPTIMIZERS)}, or an object of `bneuralt.training.optimizers` such as "
         "`Adam(beta2=0.99)`.",
     ),
-    "learning_rate": Parameter([_real(0, None, "neither")], "float", "Rate of the first updates."),
+    "learning_rate": Parameter(
+        [_real(0, None, "neither"), StrOptions({"auto"})],
+        "float or 'auto'",
+        f"Rate of the first updates. 'auto': {LEARNING_RATE}, and half of it for {LARGE_TASK}.",
+    ),
     "schedule": Parameter(
         [StrOptions({"cosine", "constant"})],
         "{'cosine', 'constant'}",
@@ -343,7 +352,7 @@ PARAMETERS: dict[str, Parameter] = {
         f"Passes over the training rows, at most. None: as many as make for {FEWEST_EXAMPLES:,} "
         f"examples, and not fewer than {FEWEST_EPOCHS['classifier']} for classifiers, "
         f"{FEWEST_EPOCHS['regressor']} for regressors, unless that makes for more than "
-        f"{MOST_EXAMPLES:,} examples.",
+        f"{MOST_EXAMPLES:,} examples; twice as many for {LARGE_TASK}.",
     ),
     "early_stopping": Parameter(
         [StrOptions({"refit"}), "boolean"],

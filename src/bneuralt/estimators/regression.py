@@ -74,6 +74,9 @@ class RegressorTask(RegressorMixin):
     def _n_outputs(self) -> int:
         return self._quantiles().size if self._is_quantile() else self.n_outputs_
 
+    def _n_classes(self) -> int:
+        return 1
+
     def _output_signs(self) -> tuple[int, ...]:
         """Return whether the prediction rises or falls with each output."""
         if self.n_outputs_ > 1:

@@ -18,7 +18,13 @@ from bneuralt._sklearn import fit_context
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.estimators.base import NeuralTreeEstimator
 from bneuralt.estimators.callbacks import Report, Step, describe_epoch
-from bneuralt.estimators.capacity import SINGLE_TREE, Capacity, batch_size, n_epochs
+from bneuralt.estimators.capacity import (
+    SINGLE_TREE,
+    Capacity,
+    batch_size,
+    learning_rate,
+    n_epochs,
+)
 from bneuralt.estimators.classification import ClassifierTask
 from bneuralt.estimators.compacting import check_budget, smaller_models
 from bneuralt.estimators.fitting import TreeFit, train_fits
@@ -233,7 +239,12 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
         """Return `max_epochs`; by default, few rows are gone over more often."""
         if self.max_epochs is not None:
             return self.max_epochs
-        return n_epochs(rows.n_examples, self._fewest_epochs)
+        return n_epochs(rows.n_examples, self._fewest_epochs, self._n_classes())
+
+    def _learning_rate(self, rows: Rows) -> float:
+        if isinstance(self.learning_rate, str):  # "auto"
+            return learning_rate(rows.n_examples, self._n_classes())
+        return self.learning_rate
 
     def _batch_size(self, rows: Rows) -> int | None:
         if isinstance(self.batch_size, str):  # "auto"
@@ -244,7 +255,7 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
         return TrainingSettings(
             loss=check_loss(self._loss(), self._n_outputs(), self.output_activation),
             optimizer=self.optimizer,
-            learning_rate=self.learning_rate,
+            learning_rate=self._learning_rate(rows),
             schedule=self.schedule,
             weight_decay=self._weight_decay(rows),
             leaf_moves=self.leaf_moves if self._leaves_may_move() else 0,
