@@ -22,8 +22,8 @@ _KEYS = ("protocol", "experiment", "dataset", "run")
 _KEPT = (
     *_KEYS, "train_score", "test_score", "size", "weights", "predict_seconds", "machine",
 )  # fmt: skip
-#: Significant digits, enough for all tables.
-_DIGITS = {"train_score": 6, "test_score": 6, "predict_seconds": 3, "size": 12, "weights": 12}
+#: Significant digits, enough for all tables; the tests of significance depend on ties of scores.
+_DIGITS = {"train_score": 6, "test_score": 15, "predict_seconds": 5, "size": 12, "weights": 12}
 
 
 def write_run_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:

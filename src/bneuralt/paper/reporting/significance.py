@@ -138,7 +138,8 @@ def rank_algorithms(results: Results, protocol: str, task: str | None = None) ->
     chosen: dict[str, str] = {}
     for experiment in [e for e in paper_order if e in table.columns] + ours:
         chosen.setdefault(_family(experiment), experiment)
-    table = table[[e for e in table.columns if e in chosen.values()]]
+    # Equal mean accuracies are ties, even if their last bits differ.
+    table = table[[e for e in table.columns if e in chosen.values()]].round(5)
     if table.shape[1] < 3 or table.shape[0] < 3:
         return None
     result = friedman({e: table[e].to_numpy() for e in table.columns})
