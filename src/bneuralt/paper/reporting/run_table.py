@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import lzma
 import os
-from pathlib import Path
 
 import pandas as pd
 
