@@ -114,7 +114,9 @@ def _add_report(commands: argparse._SubParsersAction[Any]) -> None:
         "report", help="write a report that compares results with the paper"
     )
     parser.add_argument(
-        "--store", help=f"file with finished runs (default: {_STORE}, or none if --images is given)"
+        "--store",
+        help="file with finished runs, or runs.csv.xz of another report "
+        f"(default: {_STORE}, or none if --images is given)",
     )
     parser.add_argument(
         "--images",
@@ -203,15 +205,19 @@ def _write_report(args: argparse.Namespace) -> int:
     from bneuralt.paper.images.image_data import load_images
     from bneuralt.paper.images.result_files import load_results
     from bneuralt.paper.reporting.report import write_report
+    from bneuralt.paper.reporting.run_table import FILE_NAME, read_run_table
     from bneuralt.paper.running.store import Store, StoreError
 
     frame = images = digits = None
     provenance: dict[str, str] = {}
     if args.store or not args.images:
         try:
-            with Store(args.store or _STORE, must_exist=True) as store:
-                frame, provenance = store.to_frame(), store.provenance()
-        except StoreError as error:
+            if str(args.store).endswith(FILE_NAME):
+                frame = read_run_table(args.store)
+            else:
+                with Store(args.store or _STORE, must_exist=True) as store:
+                    frame, provenance = store.to_frame(), store.provenance()
+        except (StoreError, OSError, ValueError) as error:
             raise CommandError(str(error), BAD_DATA) from error
     if args.images:
         images = load_results(args.images)

@@ -21,6 +21,7 @@ from bneuralt.paper.reporting.findings import findings
 from bneuralt.paper.reporting.image_sections import image_sections
 from bneuralt.paper.reporting.page import Picture, Section, pictures, write_page
 from bneuralt.paper.reporting.run_results import Results
+from bneuralt.paper.reporting.run_table import FILE_NAME, write_run_table
 from bneuralt.paper.reporting.significance import rank_algorithms, ranking_table, significance_table
 
 __all__ = ["build_sections", "write_report"]
@@ -45,7 +46,8 @@ def write_report(
     out : path
         The folder; created if necessary. It will contain ``report.html`` (a self-contained page),
         ``report.md`` (the same as Markdown), ``tables/NAME.csv`` and ``tables/NAME.md`` for each
-        table, and ``figures/NAME.svg`` or ``figures/NAME.png`` for each figure.
+        table, ``figures/NAME.svg`` or ``figures/NAME.png`` for each figure, and ``runs.csv.xz``
+        with the scores of all runs.
     images : ImageResults, optional
         Runs on images, from `bneuralt.paper.images.result_files.load_results`.
     digits : Images, optional
@@ -67,7 +69,10 @@ def write_report(
     results = None if frame is None else Results(frame)
     sections = [] if results is None else build_sections(results)
     sections += image_sections(images or ImageResults(), digits)
-    return write_page(findings(results, images), sections, provenance or {}, out)
+    page = write_page(findings(results, images), sections, provenance or {}, out)
+    if frame is not None:
+        write_run_table(frame, page.with_name(FILE_NAME))
+    return page
 
 
 def build_sections(results: Results) -> list[Section]:

@@ -294,17 +294,34 @@ def times_table(results: Results) -> ReportTable:
                     {"quantity": quantity, "experiment": experiment, "dataset": dataset}
                     | {"paper_printed": p, "ours": o}
                 )
+    timed = [r["experiment"] for r in records if r["quantity"] != "weights"]
     notes = (
         "Our times: one call for all test rows of a run, divided by their number. The published "
         "times: BNeuralT in Java, the others in Python, on another machine. The published numbers "
         "of weights for classification are in alphabetical order of the data sets; here they are "
         "in the columns of their data sets.",
+        *_machines_note(results, [str(e) for e in dict.fromkeys(timed)]),
     )
     header = ("quantity", "algorithm", "source", *(SHORT_NAMES[d] for d in _WITH_MEANS))
     return ReportTable(
         "table2_weights_times", "Table 2, last part: weights and forward-pass times", header, rows,
         pd.DataFrame(records), notes, 3, frozenset(starts),
     )  # fmt: skip
+
+
+def _machines_note(results: Results, experiments: Iterable[str]) -> list[str]:
+    """Return a warning if the experiments ran on several machines, whose times differ."""
+    runs = results.frame
+    by_machine: dict[str, list[str]] = {}
+    for experiment in experiments:
+        names = runs.loc[runs["experiment"] == experiment, "machine"].dropna().unique()
+        if len(names):
+            label = _EXAMPLES.get(experiment, experiment)
+            by_machine.setdefault(" and ".join(sorted(names)), []).append(label)
+    if len(by_machine) < 2:
+        return []
+    listed = "; ".join(f"{name}: {', '.join(labels)}" for name, labels in by_machine.items())
+    return [f"Our times are from several machines and only comparable on the same. {listed}."]
 
 
 _EXAMPLES = {"B-S-ESy-p4-R": "BNeuralT", "M-S-ESy-Rn-L-D": "MLP"}

@@ -22,6 +22,7 @@ __all__ = ["COLUMNS", "GROUPS_OF_DATASETS", "Results", "Summary"]
 COLUMNS = (
     "protocol", "experiment", "dataset", "run", "train_score", "val_score", "test_score", "size",
     "weights", "fit_seconds", "predict_seconds", "epochs", "curves", "tree_json",
+    "machine",
 )  # fmt: skip
 
 #: Names of means over data sets, which tables use like names of data sets.

@@ -40,7 +40,8 @@ def significance_table(results: Results, test: str, protocol: str = "paper") -> 
     slug, title = _TESTS[test]
     printed = published.significance().loc[test].to_dict("index")
     against = {opponent for opponent, _ in printed}
-    opponents = [e for e in published.table2().index if e in against]
+    compared = (e for e in published.table2().index if not e.startswith("B-"))
+    opponents = [e for e in compared if e in against or results.has(protocol, e)]
     opponents += [e for e in results.experiments(protocol) if e in LABELS and e not in opponents]
     tested = {d: _tests(results, protocol, test, opponents, d) for d in PAPER_DATASETS}
     rows: list[tuple[Cell, ...]] = []
@@ -137,7 +138,8 @@ def rank_algorithms(results: Results, protocol: str, task: str | None = None) ->
     chosen: dict[str, str] = {}
     for experiment in [e for e in paper_order if e in table.columns] + ours:
         chosen.setdefault(_family(experiment), experiment)
-    table = table[[e for e in table.columns if e in chosen.values()]]
+    # Equal mean accuracies are ties, even if their last bits differ.
+    table = table[[e for e in table.columns if e in chosen.values()]].round(5)
     if table.shape[1] < 3 or table.shape[0] < 3:
         return None
     result = friedman({e: table[e].to_numpy() for e in table.columns})

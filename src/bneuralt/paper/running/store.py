@@ -55,7 +55,7 @@ CREATE TABLE claims (
 """
 _FRAME_COLUMNS = (
     "protocol, experiment, dataset, run, train_score, val_score, test_score, size, weights, "
-    "fit_seconds, predict_seconds, epochs, curves, tree"
+    "fit_seconds, predict_seconds, epochs, curves, tree, machine"
 )
 # The results of a run, without columns that depend on the machine or the time.
 _CONTENT_COLUMNS = (
@@ -191,8 +191,8 @@ class Store:
 
         The columns are protocol, experiment, dataset, run, train_score, val_score, test_score,
         size, weights, fit_seconds, predict_seconds (per example), epochs, curves (a dict of
-        sequences with one number per epoch) and tree_json. Scores are accuracies or r2. Values that
-        do not apply are missing. A damaged record is a `StoreError` that names it.
+        sequences with one number per epoch), tree_json and machine. Scores are accuracies or r2.
+        Values that do not apply are missing. A damaged record is a `StoreError` that names it.
         """
         import pandas as pd
 
