@@ -93,7 +93,7 @@ _OWN: dict[str, Parameter] = {
     "max_weights": Parameter(
         [_whole(1), StrOptions({"auto"})],
         "int or 'auto'",
-        "Most weights that a tree can have. 'auto': 40, or 6 for each output if that is more.",
+        "Most weights that a tree can have. 'auto': 40, or 16 for each output if that is more.",
     ),
     "n_folds": Parameter(
         [_whole(2)],

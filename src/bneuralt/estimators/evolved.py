@@ -40,7 +40,7 @@ DECAY, DECAY_ROWS = 0.15, 600
 #: With fewer rows than this in each fold, trees are judged by the rows they are trained on.
 FEWEST_IN_FOLD = 2
 
-FEWEST_WEIGHTS, WEIGHTS_PER_OUTPUT = 40, 6
+FEWEST_WEIGHTS, WEIGHTS_PER_OUTPUT = 40, 16
 
 
 class EvolvedTree(EvolutionEstimator):
