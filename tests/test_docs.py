@@ -32,7 +32,7 @@ def import_or_skip(name):
         pytest.skip(f"{name} needs {error.name}, which is not installed")
 
 
-def run_doctest(test):
+def assert_examples_hold(test):
     report = []
     result = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=report.append)
     assert result.failed == 0, "".join(report)
@@ -44,7 +44,7 @@ def test_examples_of_docstrings(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for test in doctest.DocTestFinder().find(module, name):
         if test.examples:
-            run_doctest(test)
+            assert_examples_hold(test)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -52,7 +52,7 @@ def test_examples_of_pages(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     # A fence ends the output above it; doctest knows only blank lines.
     text = re.sub(r"(?m)^```.*$", "", page.read_text(encoding="utf-8"))
-    run_doctest(doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0))
+    assert_examples_hold(doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0))
 
 
 def shown_commands():

@@ -74,6 +74,17 @@ def test_a_run(recipe, protocol, images):
         assert run.test_error < 0.5
 
 
+def test_clothes_have_a_decay_of_their_own(images):
+    def decay(name, **settings):
+        _, model = run_images(replace(images, name=name), n_weights=500, epochs=1, **settings)
+        return model.weight_decay
+
+    assert decay("mnist") == 0.05
+    assert decay("fashion_mnist") == 0.015
+    assert decay("fashion_mnist", weight_decay=0.3) == 0.3
+    assert decay("fashion_mnist", recipe="paper") == 0.0
+
+
 def test_monitoring_has_no_influence(images):
     plain, _ = run_images(images, n_weights=1500, epochs=3, n_jobs=1)
     monitored, _ = run_images(images, n_weights=1500, epochs=3, n_jobs=1, monitor_test=True)

@@ -15,10 +15,9 @@ FEWEST_EXAMPLES = 30_000
 MOST_EXAMPLES = 1_200_000
 FEWEST_EPOCHS = {"classifier": 50, "regressor": 100}
 
-#: Large tables of more classes than this are learnt at half the rate, in twice the epochs.
+#: So many rows of more classes than this are learnt at half the rate, in twice the epochs.
+MANY_ROWS, MANY_CLASSES = 10_000, 4
 LEARNING_RATE = 0.02
-MANY_CLASSES = 4
-MANY_ROWS = 10_000
 
 #: (rows, batch size from there on)
 BATCH_SIZES = ((0, 16), (1_000, 32), (50_000, 64))

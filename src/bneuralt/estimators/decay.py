@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bneuralt._typing import IntArray
+from bneuralt.estimators.folds import fold_of_each
 from bneuralt.estimators.rows import FEWEST_ROWS_TO_SPLIT, Rows
 from bneuralt.training import TrainingDiverged
 
@@ -55,7 +55,7 @@ def decay_factor(forest: BNeuralForestClassifier, rows: Rows, seed: int) -> floa
         Training rows. Each is predicted by trees that have not seen it, in a cross-validation.
     seed : int
     """
-    folds = _folds(rows.y, np.random.default_rng([2, seed]))
+    folds = fold_of_each(rows.y, N_FOLDS, np.random.default_rng([2, seed]))
     seeds = np.random.SeedSequence([3, seed]).spawn(N_TREES)
     losses = []
     for factor in FACTORS:
@@ -73,10 +73,3 @@ def decay_factor(forest: BNeuralForestClassifier, rows: Rows, seed: int) -> floa
             loss -= float(held.weight @ np.log(np.maximum(right, np.finfo(np.float64).tiny)))
         losses.append(loss)
     return FACTORS[int(np.argmin(losses))]
-
-
-def _folds(y: IntArray, rng: np.random.Generator) -> IntArray:
-    """Return the fold of each row; every class gives each fold its share."""
-    folds = np.empty(y.size, dtype=np.int64)
-    folds[np.lexsort((rng.random(y.size), y))] = np.arange(y.size) % N_FOLDS
-    return folds

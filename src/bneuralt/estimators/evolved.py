@@ -17,6 +17,7 @@ from bneuralt.estimators.evolution_parameters import (
     EvolvedClassifierParameters,
     EvolvedRegressorParameters,
 )
+from bneuralt.estimators.folds import fold_of_each
 from bneuralt.estimators.parameters import declared
 from bneuralt.estimators.regression import RegressorTask
 from bneuralt.estimators.rows import Rows
@@ -207,15 +208,10 @@ class _Search(MemeticSearch):
 
 
 def _divide(rows: Rows, n_folds: int, rng: np.random.Generator) -> IntArray:
-    """Return the fold of each row; every class, or range of the target, has its share in each."""
-    n_rows = len(rows)
-    if n_rows < FEWEST_IN_FOLD * n_folds:
-        return np.zeros(n_rows, dtype=np.intp)
-    key = rows.y if rows.y.ndim == 1 else np.zeros(n_rows)
-    by_target = np.lexsort((rng.random(n_rows), key))
-    fold = np.empty(n_rows, dtype=np.intp)
-    fold[by_target] = np.arange(n_rows) % n_folds
-    return fold
+    """Return the fold of each row, the same one for all of them if there are few."""
+    if len(rows) < FEWEST_IN_FOLD * n_folds:
+        return np.zeros(len(rows), dtype=np.intp)
+    return fold_of_each(rows.y, n_folds, rng)
 
 
 def _as_fold(rows: Rows, validation: Rows | None = None) -> Fold:

@@ -67,7 +67,7 @@ class Forest(NeuralTreeEstimator, ForestParameters):
                 "there already, and warm_start=True only adds trees"
             )
         seed = self._draw_seed()
-        factor = self._decay_factor(rows, seed)
+        factor = self._find_decay_factor(rows, seed)
         children = np.random.SeedSequence(seed).spawn(self.n_estimators)[len(kept) :]
         new = [self._new_member(int(child.generate_state(1)[0]), factor) for child in children]
         if self.max_weights is not None:
@@ -82,7 +82,7 @@ class Forest(NeuralTreeEstimator, ForestParameters):
         if self._draws_rows(len(rows)):
             self._judge_out_of_bag(rows)
 
-    def _decay_factor(self, rows: Rows, seed: int) -> float:
+    def _find_decay_factor(self, rows: Rows, seed: int) -> float:
         """Return what the usual weight decay is multiplied with."""
         return 1.0
 
@@ -346,7 +346,7 @@ class BNeuralForestClassifier(ClassifierTask, Forest, ForestClassifierParameters
 
     _tree_type = BNeuralTClassifier
 
-    def _decay_factor(self, rows: Rows, seed: int) -> float:
+    def _find_decay_factor(self, rows: Rows, seed: int) -> float:
         return decay_factor(self, rows, seed) if needs_trial(self, rows) else 1.0
 
     def _probabilities(self, X: Array) -> FloatArray:

@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, valid
 from bneuralt._sklearn import check_sample_weight, check_y, with_names
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import TABLE_DTYPES, checked_table, is_large, new_table
+from bneuralt.estimators.folds import by_target
 from bneuralt.tables import frames
 from bneuralt.tables.columns import Frame, as_frame
 from bneuralt.tables.encoder import TableEncoder, learn_encoder
@@ -574,12 +575,10 @@ def hold_out(rows: Rows, fraction: float, rng: np.random.Generator) -> tuple[Row
             stacklevel=2,
         )
         return rows, None
-    # Sorted by target, at random among equals, every k-th row is held out.
-    key = rows.y if rows.y.ndim == 1 else np.zeros(n_rows)
-    by_target = np.lexsort((rng.random(n_rows), key))
+    order = by_target(rows.y, rng)  # of which every k-th row is held out
     n_held = min(max(1, round(fraction * n_rows)), n_rows - 1)
     held = np.zeros(n_rows, dtype=bool)
-    held[by_target[((np.arange(n_held) + rng.random()) * n_rows / n_held).astype(np.intp)]] = True
+    held[order[((np.arange(n_held) + rng.random()) * n_rows / n_held).astype(np.intp)]] = True
     if rows.y.dtype.kind == "i":
         _keep_every_class(rows.y, held)
     return rows.take(np.flatnonzero(~held)), rows.take(np.flatnonzero(held))

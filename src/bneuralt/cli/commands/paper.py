@@ -205,14 +205,14 @@ def _write_report(args: argparse.Namespace) -> int:
     from bneuralt.paper.images.image_data import load_images
     from bneuralt.paper.images.result_files import load_results
     from bneuralt.paper.reporting.report import write_report
-    from bneuralt.paper.reporting.run_table import FILE_NAME, read_run_table
+    from bneuralt.paper.reporting.run_table import read_run_table
     from bneuralt.paper.running.store import Store, StoreError
 
     frame = images = digits = None
     provenance: dict[str, str] = {}
     if args.store or not args.images:
         try:
-            if str(args.store).endswith(FILE_NAME):
+            if str(args.store).endswith(".csv.xz"):
                 frame = read_run_table(args.store)
             else:
                 with Store(args.store or _STORE, must_exist=True) as store:
