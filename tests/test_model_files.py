@@ -261,7 +261,7 @@ def load_text(text, folder):
         ({"format": "bneuralt-tree"}, "its \"format\" is 'bneuralt-tree'"),
         ({"kind": "os.system"}, "\"kind\" is 'os.system', known are"),
         ({"kind": "BNeuralTClassifier"}, '"trees" has 2 trees: too few or too many'),
-        ({"kind": "BNeuralForestRegressor"}, "has 3 outputs, the model needs 1"),
+        ({"kind": "BNeuralForestRegressor"}, "is for classifiers"),
         ({"trees": []}, '"trees" has 0 trees'),
         ({"trees": {}}, '"trees" is not a list'),
         ({"trees": [3]}, r'"trees"\[0\] must be an object, not int'),
