@@ -179,7 +179,7 @@ def find(classes: dict[str, type[R]], base: type[R], value: Any, what: str) -> R
     if isinstance(value, base) and type(value) in classes.values():
         return value
     if isinstance(value, str) and value in classes:
-        entry: R = _with_defaults(classes[value])
+        entry: R = _with_defaults(classes[value])  # type: ignore[arg-type]
         return entry
     if isinstance(value, dict) and value.get("name") in classes:
         return classes[value["name"]](**{k: v for k, v in value.items() if k != "name"})
