@@ -55,7 +55,7 @@ $(VENV)/.core: pyproject.toml src/bneuralt/__init__.py $(SOURCES)
 	@touch $@
 
 # The reproduction of the paper; its kernel is compiled with headers of the core.
-$(VENV)/.paper: $(VENV)/.core paper/pyproject.toml $(PAPER_SOURCES)
+$(VENV)/.paper: $(VENV)/.core paper/pyproject.toml paper/src/bneuralt_paper/__init__.py $(PAPER_SOURCES)
 	$(PIP) --editable ./paper
 	@touch $@
 
