@@ -2,6 +2,7 @@
 
 from bneuralt.estimators.evolved import EvolvedTreeClassifier, EvolvedTreeRegressor
 from bneuralt.estimators.forest import BNeuralForestClassifier, BNeuralForestRegressor
+from bneuralt.estimators.frameworks import from_torch, register_skl2onnx
 from bneuralt.estimators.genetic import (
     HFNTClassifier,
     HFNTRegressor,
@@ -28,5 +29,7 @@ __all__ = [
     "MONTRegressor",
     "TableTransformer",
     "check_monotonic",
+    "from_torch",
     "load_model",
+    "register_skl2onnx",
 ]
