@@ -194,12 +194,10 @@ def other_models(model, X, y):
     with contextlib.suppress(ImportError):
         import onnxruntime
 
-        from bneuralt import to_onnx
-
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         session = onnxruntime.InferenceSession(
-            to_onnx(model).SerializeToString(), options, providers=["CPUExecutionProvider"]
+            model.to_onnx().SerializeToString(), options, providers=["CPUExecutionProvider"]
         )
         calls["onnxruntime, the same tree"] = lambda row: session.run(
             None, {"X": row.astype(np.float32)}

@@ -57,7 +57,8 @@ def affine(expression: Expression) -> Affine:
                 return Affine(one.value * inner.offset, one.value * inner.factor, inner.core)
     if expression.operation == "divide" and expression.arguments[1].is_constant:
         inner, divisor = affine(expression.arguments[0]), expression.arguments[1].value
-        return Affine(inner.offset / divisor, inner.factor / divisor, inner.core)
+        if divisor != 0:
+            return Affine(inner.offset / divisor, inner.factor / divisor, inner.core)
     return Affine(0.0, 1.0, expression)
 
 
@@ -167,7 +168,8 @@ def interval(expression: Expression, ranges: Mapping[str, Range]) -> Range:
     parts = [interval(part, ranges) for part in expression.arguments]
     if operation in ("square", "absolute"):
         ((low, high),) = parts
-        least, most = sorted(float(OPERATIONS[operation].value(end)) for end in (low, high))
+        with np.errstate(over="ignore"):
+            least, most = sorted(float(OPERATIONS[operation].value(end)) for end in (low, high))
         return (0.0 if low <= 0.0 <= high else least), most
     if operation not in NUMERIC:
         raise ValueError(f"the operation {operation!r} has no bounds")
@@ -179,4 +181,6 @@ def interval(expression: Expression, ranges: Mapping[str, Range]) -> Range:
         corners = [(*corner, end) for corner in corners for end in ends]
     with np.errstate(all="ignore"):
         values = [float(OPERATIONS[operation].value(*map(np.float64, c))) for c in corners]
+    if any(map(math.isnan, values)):  # not defined everywhere, or a product of 0 and infinity
+        return -math.inf, math.inf
     return min(values), max(values)

@@ -167,7 +167,7 @@ class Model:
     @property
     def decides_by_outputs(self) -> bool:
         """Whether the class of the largest output is predicted; otherwise, of the largest mean."""
-        return self.link == SOFTMAX and len(self.trees) == 1
+        return self.task == "classes" and self.link == SOFTMAX and len(self.trees) == 1
 
     @property
     def mean_inputs(self) -> FloatArray | None:

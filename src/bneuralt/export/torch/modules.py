@@ -1,4 +1,4 @@
-"""The module itself; imported only where torch is installed."""
+"""The modules; imported only where torch is installed."""
 
 from __future__ import annotations
 
@@ -10,16 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bneuralt.export.plan import Plan
+from bneuralt.export.torch.functions import compute
+from bneuralt.model import Model
 from bneuralt.tree import NeuralTree
-from bneuralt.tree.activations import ACTIVATIONS, NAMES
+from bneuralt.tree.activations import ACTIVATIONS, EXPRESSIONS, NAMES
 
 __all__ = ["NeuralTrees"]
-
-#: Arguments of exp are limited as in the core, by the bytes of a number.
-EXP_LIMIT = {2: 11.0, 4: 87.0, 8: 708.0}
-
-N_PARAMETERS = {name: len(cls.entry.parameters) for name, cls in ACTIVATIONS.items()}
 
 
 class TreeLayout(nn.Module):
@@ -47,11 +43,11 @@ class TreeLayout(nn.Module):
             codes = tree.activation[start:end]
             names = []
             for code in np.unique(codes):
-                own = np.flatnonzero(codes == code)
+                nodes = np.flatnonzero(codes == code)
                 name = NAMES[code]
                 names.append(name)
-                self._keep(f"own_{name}_{depth}", own)
-                self._keep(f"phi_{name}_{depth}", tree.activation_parameter_start[start + own])
+                self._keep(f"nodes_{name}_{depth}", nodes)
+                self._keep(f"phi_{name}_{depth}", tree.activation_parameter_start[start + nodes])
             self.groups.append(names)
         self.fixed_phi: Tensor
         phi = torch.as_tensor(np.array(tree.activation_parameters, dtype=float), dtype=dtype)
@@ -84,60 +80,40 @@ class TreeLayout(nn.Module):
     def _activated(self, depth: int, z: Tensor, phi: Tensor) -> Tensor:
         h = z
         for name in self.groups[depth]:
-            own, at = self._kept(f"own_{name}", depth), self._kept(f"phi_{name}", depth)
-            part = activated(name, z[:, own], [phi[at + i] for i in range(N_PARAMETERS[name])])
-            h = h.index_copy(1, own, part)
+            nodes, first = self._kept(f"nodes_{name}", depth), self._kept(f"phi_{name}", depth)
+            variables = {"z": z[:, nodes]}
+            for i, parameter in enumerate(ACTIVATIONS[name].entry.parameters):
+                variables[parameter.name] = phi[first + i]
+            h = h.index_copy(1, nodes, compute(EXPRESSIONS[name], variables))
         return h
 
 
-def sigmoid(z: Tensor) -> Tensor:
-    """Return 1 / (1 + exp(-z)), which never is 0: shares keep their proportions."""
-    limit = EXP_LIMIT[z.element_size()]
-    return torch.sigmoid(z.clamp(-limit, limit))
-
-
-def activated(name: str, z: Tensor, phi: list[Tensor]) -> Tensor:
-    """Apply an activation with these parameters."""
-    if name == "linear":
-        return z
-    if name == "sigmoid":
-        return sigmoid(z)
-    if name == "tanh":
-        return torch.tanh(z)
-    if name == "relu":
-        return torch.relu(z)
-    if name == "leaky_relu":
-        return torch.where(z > 0, z, phi[0] * z)
-    if name == "gaussian":
-        return torch.exp((-(((z - phi[0]) / phi[1]) ** 2)).clamp(min=-EXP_LIMIT[z.element_size()]))
-    if name == "linear_sigmoid":
-        return phi[0] * sigmoid(z) + phi[1]
-    if name == "linear_tanh":
-        return phi[0] * torch.tanh(z) + phi[1]
-    if name == "bipolar":
-        return torch.tanh(phi[0] * z) / phi[0]
-    if name == "unipolar":
-        double = 2 * phi[0].abs()
-        return double * sigmoid(double * z)
-    raise ValueError(f"activation {name!r} is unknown to to_torch")
-
-
 class NeuralTrees(nn.Module):
-    """The trees of a model; see `bneuralt.to_torch`."""
+    """The trees of a model; see the method `to_torch` of estimators.
 
-    def __init__(self, model: Any, plan: Plan, dtype: torch.dtype) -> None:
+    Attributes
+    ----------
+    model : Model
+    weights : list of torch.nn.Parameter
+        One vector for each tree.
+    estimator : estimator or None
+        What `bneuralt.from_torch` returns a copy of.
+    """
+
+    def __init__(self, model: Model, dtype: torch.dtype) -> None:
         super().__init__()
-        self.model, self.plan = model, plan
-        self.trees = nn.ModuleList(TreeLayout(tree, dtype) for tree in plan.trees)
+        self.model = model
+        self.estimator: Any = None
+        self.trees = nn.ModuleList(TreeLayout(tree, dtype) for tree in model.trees)
         self.weights = nn.ParameterList(
-            nn.Parameter(torch.tensor(tree.parameters, dtype=dtype)) for tree in plan.trees
+            nn.Parameter(torch.tensor(tree.parameters, dtype=dtype)) for tree in model.trees
         )
 
     def encode(self, X: Any) -> Tensor:
         """Return a table as inputs of the trees, on the device of the weights."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # unknown values are part of the encoding
-            inputs = self.model._filled(self.model._read_features(X))
+            inputs = self.model.encode(X)
         like = self.weights[0]
         return torch.as_tensor(np.asarray(inputs), dtype=like.dtype, device=like.device)
 
@@ -148,17 +124,8 @@ class NeuralTrees(nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Return probabilities or numbers, of shape (n_rows, n_outputs)."""
-        values, combine = self.scores(inputs), self.plan.combine
-        if combine == "softmax":
-            values = torch.softmax(values, dim=2)
-        elif combine == "sigmoid":
-            values = torch.sigmoid(values)
-        elif combine == "clip":
-            values = values.clamp(0.0, 1.0)
-        elif combine == "shares":
-            shares = values.clamp(min=max(self.plan.smallest, torch.finfo(values.dtype).tiny))
-            values = shares / shares.sum(dim=2, keepdim=True)
-        mean = values.mean(dim=0)
-        if combine == "exp":
-            return torch.exp(mean)
-        return mean.sort(dim=1).values[:, list(self.plan.order)] if combine == "sort" else mean
+        outputs = self.scores(inputs)
+        if self.model.averages == "outputs":
+            outputs = outputs.mean(dim=0)
+        values = compute(self.model.link, {"outputs": outputs})
+        return values.mean(dim=0) if self.model.averages == "predictions" else values
