@@ -20,7 +20,6 @@ from bneuralt import (
     HFNTRegressor,
     MONTClassifier,
     MONTRegressor,
-    explain,
     load_model,
 )
 from bneuralt.drawing import draw_tree
@@ -283,7 +282,7 @@ def test_explanations_and_exports_have_the_probabilities_of_hfnt(n_ensemble):
         population_size=10, n_generations=5, n_tuning=5, n_ensemble=n_ensemble, random_state=0
     ).fit(X, y)
     probabilities = model.predict_proba(X)
-    found = explain(model, X, output="probability")
+    found = model.explain(X, output="probability")
     np.testing.assert_allclose(found.baseline + found.values.sum(axis=1), probabilities, atol=1e-6)
     plan = make_plan(model)
     outputs = plan.outputs(X)

@@ -9,7 +9,6 @@ from bneuralt.estimators.genetic import (
     MONTRegressor,
 )
 from bneuralt.estimators.model_loading import load_model
-from bneuralt.estimators.monotonic import check_monotonic
 from bneuralt.estimators.parameters import PAPER_SETTINGS
 from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor
 from bneuralt.estimators.transformer import TableTransformer
@@ -27,6 +26,5 @@ __all__ = [
     "MONTClassifier",
     "MONTRegressor",
     "TableTransformer",
-    "check_monotonic",
     "load_model",
 ]

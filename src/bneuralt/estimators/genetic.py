@@ -121,8 +121,8 @@ class HFNTEstimator(GeneticEstimator):
     def _trees(self) -> list[NeuralTree]:
         return self.trees_
 
-    def _set_trees(self, trees: list[NeuralTree]) -> None:
-        self.trees_, self.tree_ = trees, trees[0]
+    def _set_trees(self, trees: Sequence[NeuralTree]) -> None:
+        self.trees_, self.tree_ = list(trees), trees[0]
 
     def _keep(self, search: Any, rows: Rows, validation: Rows | None) -> None:
         super()._keep(search, rows, validation)

@@ -94,9 +94,12 @@ class Explanation:
 
         Examples
         --------
-        >>> from bneuralt import NeuralTree, explain
+        >>> from bneuralt import NeuralTree
+        >>> from bneuralt.explaining import explain
+        >>> from bneuralt.model import Model
         >>> tree = NeuralTree(2, 1, [-1], [0], [0, 0], [0, 1], [0.5, 2.0, -1.0])
-        >>> explain(tree, [[1.0, 1.0]], baseline=[0.0, 0.5]).sentence(n_features=2)
+        >>> explanation = explain(Model.of_tree(tree), [[1.0, 1.0]], baseline=[0.0, 0.5])
+        >>> explanation.sentence(n_features=2)
         'x0 = 1 on one path: +2; x1 = 1 on one path: -0.5'
         """
         if not 0 <= row < len(self):
