@@ -265,9 +265,11 @@ class Forest(NeuralTreeEstimator, ForestParameters):
     def _with_trees(
         self, trees: Sequence[NeuralTree], trained: Sequence[NeuralTree] | None = None
     ) -> Self:
-        own = [None] * len(trees) if trained is None else [[tree] for tree in trained]
-        trios = zip(self.estimators_, trees, own, strict=True)
-        return self._with_members(member._with_trees([tree], t) for member, tree, t in trios)
+        starts = [None] * len(trees) if trained is None else [[tree] for tree in trained]
+        trios = zip(self.estimators_, trees, starts, strict=True)
+        return self._with_members(
+            member._with_trees([tree], start) for member, tree, start in trios
+        )
 
     def _trained_trees(self) -> Sequence[NeuralTree] | None:
         trees = [tree for member in self.estimators_ for tree in member._trained_trees() or ()]

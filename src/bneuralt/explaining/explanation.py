@@ -74,8 +74,8 @@ class Explanation:
             return int(shown.reshape(len(shown), -1).mean(axis=0).argmax())
         if isinstance(output, str):
             if output not in self.output_names:
-                known = ", ".join(map(repr, self.output_names)) or "none"
-                raise ValueError(f"output={output!r} is not one of the outputs: {known}")
+                names = ", ".join(map(repr, self.output_names)) or "none"
+                raise ValueError(f"output={output!r} is not one of the outputs: {names}")
             return self.output_names.index(output)
         if not 0 <= output < n_outputs:
             raise ValueError(f"output={output!r} must be 0 to {n_outputs - 1}")
