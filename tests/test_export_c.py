@@ -17,7 +17,6 @@ from bneuralt import (
     BNeuralTClassifier,
     BNeuralTRegressor,
     NeuralTree,
-    explain,
     export_c,
     quantize,
 )
@@ -173,7 +172,7 @@ def test_contributions_are_those_of_explain(tmp_path, task):
     subprocess.run(["./program"], cwd=tmp_path, check=True)
     found = np.frombuffer((tmp_path / "result").read_bytes()).reshape(n, k, 2 + parts)
     found = np.concatenate([found[..., :2], found[..., 2:].sum(axis=2, keepdims=True)], axis=2)
-    expected = explain(model, frame).values.reshape(n, 3, k)
+    expected = model.explain(frame).values.reshape(n, 3, k)
     assert np.allclose(found.transpose(0, 2, 1), expected, atol=1e-8)
 
 

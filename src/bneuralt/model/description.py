@@ -18,9 +18,10 @@ import numpy as np
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import as_table
 from bneuralt.expressions import OUTPUTS, Expression, evaluate
-from bneuralt.tables.columns import as_frame
+from bneuralt.tables.columns import Frame, as_frame
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.features import Feature, Input, NumberFeature
+from bneuralt.tables.frames import is_data_frame, names_of, plain_table
 from bneuralt.tables.ranges import Range
 from bneuralt.training.losses import SOFTMAX
 from bneuralt.tree import NeuralTree
@@ -199,8 +200,8 @@ class Model:
 
     # -- evaluation ----------------------------------------------------------------------
 
-    def encode(self, X: Any) -> Array:
-        """Return the inputs of the trees for each row of a table.
+    def read(self, X: Any) -> Array | Frame:
+        """Return the columns of the training table, in their order, as what `encode` takes.
 
         Parameters
         ----------
@@ -208,15 +209,27 @@ class Model:
             With the columns of the training table; those of a data frame are found by their names.
         """
         table: Any = as_frame(X)
+        names = table.names if table is not None else names_of(X) if is_data_frame(X) else None
         if table is None:
-            table = np.asarray(X)
-        elif table.names is not None and self.encoder.names is not None:
-            table = table.select(self.encoder.names)
+            table = np.asarray(plain_table(X) if is_data_frame(X) else X)
+        if names is not None and self.encoder.names is not None:
+            places = {str(name): i for i, name in enumerate(names)}
+            if absent := [name for name in self.encoder.names if name not in places]:
+                raise ValueError(f"X has no column {absent[0]!r}, which the model needs")
+            if isinstance(table, Frame):
+                table = table.select(self.encoder.names)
+            else:
+                table = table[:, [places[name] for name in self.encoder.names]]
         if table.shape[1] != len(self.columns):
             raise ValueError(
                 f"X has {table.shape[1]} columns, the model has {len(self.columns)} features"
             )
-        return as_table(self.encoder.encode(table))
+        selected: Array | Frame = table
+        return selected
+
+    def encode(self, X: Any) -> Array:
+        """Return the inputs of the trees for each row of a table; see `read`."""
+        return as_table(self.encoder.encode(self.read(X)))
 
     def outputs(self, inputs: Array) -> FloatArray:
         """Return the outputs of all trees, of shape (n_trees, n_rows, n_outputs)."""

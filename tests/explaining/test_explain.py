@@ -1,5 +1,7 @@
 """Explanations of models: sums, features, results and messages."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,10 +16,22 @@ from bneuralt import (
     BNeuralTClassifier,
     BNeuralTRegressor,
     NeuralTree,
-    explain,
     load_model,
 )
-from bneuralt.explaining.links import mean_slopes, softmax_slopes
+from bneuralt.explaining import explain
+from bneuralt.explaining.links import mean_slopes
+from bneuralt.expressions import (
+    OUTPUTS,
+    exp,
+    largest,
+    maximum,
+    ordered,
+    sigmoid,
+    square,
+    total,
+)
+from bneuralt.model import Model
+from bneuralt.training.losses import SOFTMAX, shares
 from bneuralt.tree.activations import NAMES
 
 FAST = {"max_epochs": 15, "random_state": 0, "dtype": "float64"}
@@ -49,14 +63,14 @@ def test_classifiers_add_up(settings, n_classes, n_trees):
         model = BNeuralTClassifier(**FAST, **settings).fit(X, y)
     else:
         model = BNeuralForestClassifier(n_estimators=n_trees, **FAST, **settings).fit(X, y)
-    scores = explain(model, X, output="score")
+    scores = model.explain(X, output="score")
     np.testing.assert_allclose(added_up(scores), model.decision_function(X), atol=1e-9)
-    found = explain(model, X, output="probability")
+    found = model.explain(X, output="probability")
     expected = model.predict_proba(X)
     expected = expected[:, 1] if n_classes == 2 else expected
     np.testing.assert_allclose(added_up(found), expected, atol=1e-10)
     np.testing.assert_allclose(found.predictions, expected, atol=1e-10)
-    default = explain(model, X)
+    default = model.explain(X)
     assert default.explains == ("score" if n_trees == 1 else "probability")
 
 
@@ -65,9 +79,9 @@ def test_labels_add_up(kind):
     X, y = make_multilabel_classification(n_samples=100, random_state=0)
     size = {"n_estimators": 3} if kind is BNeuralForestClassifier else {}
     model = kind(**FAST, **size).fit(X, y)
-    found = explain(model, X, output="probability")
+    found = model.explain(X, output="probability")
     np.testing.assert_allclose(added_up(found), model.predict_proba(X), atol=1e-10)
-    found = explain(model, X, output="score")
+    found = model.explain(X, output="score")
     np.testing.assert_allclose(added_up(found), model.decision_function(X), atol=1e-8)
 
 
@@ -77,7 +91,7 @@ def test_regressors_add_up(kind, settings):
     X, y = load_diabetes(return_X_y=True)
     size = {"n_estimators": 3} if kind is BNeuralForestRegressor else {}
     model = kind(**FAST, **size, **settings).fit(X, y)
-    found = explain(model, X)
+    found = model.explain(X)
     assert found.values.shape == X.shape
     np.testing.assert_allclose(added_up(found), model.predict(X), rtol=1e-10)
 
@@ -86,14 +100,14 @@ def test_forests_of_all_activations_add_up():
     X, y = load_diabetes(return_X_y=True)
     settings = {"activation": list(NAMES), "train_activations": True}
     model = BNeuralForestRegressor(n_estimators=5, **FAST, **settings).fit(X, y)
-    found = explain(model, X)
+    found = model.explain(X)
     np.testing.assert_allclose(added_up(found), model.predict(X), rtol=1e-10)
 
 
 def test_several_targets_add_up():
     X, y = load_diabetes(return_X_y=True)
     model = BNeuralTRegressor(**FAST).fit(X, np.column_stack([y, -y]))
-    found = explain(model, X[:20])
+    found = model.explain(X[:20])
     assert found.values.shape == (20, 10, 2)
     np.testing.assert_allclose(added_up(found), model.predict(X[:20]), rtol=1e-9)
 
@@ -103,7 +117,7 @@ def test_effects_of_additive_data_are_recovered():
     X = rng.uniform(-1, 1, size=(1500, 4))  # the last feature has no effect
     effects = np.column_stack([2 * X[:, 0], np.sin(3 * X[:, 1]), -np.square(X[:, 2])])
     model = BNeuralForestRegressor(n_estimators=4, random_state=0).fit(X, effects.sum(axis=1))
-    found = explain(model, X, baseline=X[:200])
+    found = model.explain(X, baseline=X[:200])
     for i in range(3):
         centred = effects[:, i] - effects[:, i].mean()
         assert np.corrcoef(found.values[:, i], centred)[0, 1] > 0.98
@@ -112,7 +126,7 @@ def test_effects_of_additive_data_are_recovered():
 
 def test_a_feature_without_a_leaf_contributes_0():
     tree = NeuralTree(3, 1, [-1], [2], [0, 0], [0, 2], [0.5, 2.0, -1.0])
-    found = explain(tree, np.random.default_rng(0).normal(size=(50, 3)))
+    found = explain(Model.of_tree(tree), np.random.default_rng(0).normal(size=(50, 3)))
     assert not found.values[:, 1].any()
     assert found.importances[1] == 0
 
@@ -134,22 +148,22 @@ def messy_table():
 def test_categories_dates_and_gaps_count_for_their_column():
     table, y = messy_table()
     model = BNeuralTRegressor(**FAST).fit(table, y)
-    found = explain(model, table)
+    found = model.explain(table)
     assert found.values.shape == (300, 3)
     assert found.feature_names == ["height", "colour", "day"]
     np.testing.assert_allclose(added_up(found), model.predict(table), rtol=1e-9)
     row = int(np.flatnonzero(table["height"].isna())[0])
     assert "height is missing on" in found.sentence(row, n_features=3)
     assert f"colour = {table['colour'][row]} on" in found.sentence(row, n_features=3)
-    baseline = explain(model, table.iloc[:5], baseline=table.iloc[[7]])
+    baseline = model.explain(table.iloc[:5], baseline=table.iloc[[7]])
     assert baseline.baseline == pytest.approx(model.predict(table.iloc[[7]])[0])
-    listed = explain(model, table.iloc[:5], baseline=table.iloc[7].tolist())
+    listed = model.explain(table.iloc[:5], baseline=table.iloc[7].tolist())
     np.testing.assert_allclose(listed.values, baseline.values)
 
 
 def test_several_baselines_are_averaged(iris, iris_model):
     X, _ = iris
-    one, two, both = (explain(iris_model, X, baseline=X.iloc[i]) for i in ([0], [90], [0, 90]))
+    one, two, both = (iris_model.explain(X, baseline=X.iloc[i]) for i in ([0], [90], [0, 90]))
     np.testing.assert_allclose(both.values, (one.values + two.values) / 2)
 
 
@@ -157,13 +171,13 @@ def test_the_mean_is_known_after_loading(iris, iris_model, tmp_path):
     X, _ = iris
     iris_model.save(tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json")
-    np.testing.assert_array_equal(explain(loaded, X).values, explain(iris_model, X).values)
+    np.testing.assert_array_equal(loaded.explain(X).values, iris_model.explain(X).values)
     np.testing.assert_allclose(loaded.feature_importances_, iris_model.feature_importances_)
 
 
 def test_the_sentence_names_value_paths_and_class(iris, iris_model):
     X, _ = iris
-    sentence = explain(iris_model, X).sentence(120, output="2")
+    sentence = iris_model.explain(X).sentence(120, output="2")
     assert " path" in sentence
     assert sentence.endswith(" for 2")
     assert " = " in sentence
@@ -171,11 +185,11 @@ def test_the_sentence_names_value_paths_and_class(iris, iris_model):
 
 def test_a_data_frame_of_contributions(iris, iris_model):
     X, _ = iris
-    found = explain(iris_model, X)
+    found = iris_model.explain(X)
     frame = found.to_frame()
     assert frame.shape == (150, 12)
     np.testing.assert_array_equal(frame["1"]["petal length (cm)"], found.values[:, 2, 1])
-    probabilities = explain(iris_model, X.iloc[:3], output="probability")
+    probabilities = iris_model.explain(X.iloc[:3], output="probability")
     assert probabilities.to_frame().shape == (3, 12)
 
 
@@ -185,7 +199,7 @@ def test_plots(iris, iris_model, kind):
     from matplotlib.figure import Figure
 
     X, _ = iris
-    found = explain(iris_model, X)
+    found = iris_model.explain(X)
     for row in (None, 70):
         ax = found.plot(kind, row=row, ax=Figure().subplots(), max_features=3)
         labels = [label.get_text() for label in ax.get_yticklabels()]
@@ -201,7 +215,7 @@ def test_importances_are_those_of_the_training_rows(iris, iris_model):
     share = iris_model.feature_importances_
     assert share.shape == (4,)
     assert share.sum() == pytest.approx(1)
-    of_rows = explain(iris_model, X).importances
+    of_rows = iris_model.explain(X).importances
     np.testing.assert_allclose(share, of_rows / of_rows.sum(), atol=0.02)
     forest = BNeuralForestClassifier(n_estimators=3, **FAST).fit(*iris)
     assert forest.feature_importances_.sum() == pytest.approx(1)
@@ -220,31 +234,76 @@ def test_scikit_learns_inspection_takes_models(iris, iris_model):
 def test_mean_slopes_of_a_softmax_are_exact_sums():
     rng = np.random.default_rng(0)
     start, end = rng.normal(size=4), 30 * rng.normal(size=(20, 4))
-    slopes = mean_slopes(lambda s: softmax(s, axis=1), softmax_slopes, start, end)
+    slopes = mean_slopes(SOFTMAX, start, end)
     change = np.einsum("nij,nj->ni", slopes, end - start)
     np.testing.assert_allclose(change, softmax(end, axis=1) - softmax(start), atol=1e-12)
+
+
+POWERS = exp(OUTPUTS - largest(OUTPUTS))
+
+
+@pytest.mark.parametrize("averages", ["outputs", "predictions"])
+@pytest.mark.parametrize(
+    "link",
+    [
+        OUTPUTS,
+        square(OUTPUTS),
+        sigmoid(2 * OUTPUTS) - 1,
+        SOFTMAX,
+        shares(1e-3),
+        square(POWERS) / (1 + total(POWERS)),
+        maximum(OUTPUTS, 0.0) - largest(OUTPUTS),
+    ],
+    ids=lambda link: link.operation,
+)
+def test_any_link_adds_up(link, averages):
+    trees = tuple(NeuralTree.random(4, 3, random_state=seed) for seed in range(3))
+    model = replace(Model.of_tree(trees[0]), trees=trees, link=link, averages=averages)
+    X = np.random.default_rng(0).normal(size=(20, 4))
+    found = explain(model, X, baseline=np.zeros(4))
+    expected = model.predictions(model.outputs(X))
+    np.testing.assert_allclose(found.predictions, expected, atol=1e-12)
+    np.testing.assert_allclose(added_up(found), expected, atol=1e-9)
+
+
+def test_quantiles_are_explained_before_they_are_sorted():
+    tree = NeuralTree.random(4, 3, random_state=0)
+    X = np.random.default_rng(0).normal(size=(20, 4))
+    model = replace(Model.of_tree(tree), link=ordered(OUTPUTS, [0, 2, 1]))
+    found = explain(model, X)
+    np.testing.assert_allclose(found.predictions, tree.forward(X))
+
+
+def test_data_frames_are_found_by_names(iris, iris_model):
+    X, _ = iris
+    turned = X[X.columns[::-1]]
+    np.testing.assert_array_equal(iris_model.model_.encode(turned), X.to_numpy())
+    baseline = iris_model.explain(X, baseline=turned.iloc[[3]])
+    assert baseline.baseline == pytest.approx(iris_model.decision_function(X.iloc[[3]])[0])
+    with pytest.raises(ValueError, match="baseline cannot be used: X has no column 'sepal length"):
+        iris_model.explain(X, baseline=X.iloc[[3], 1:])
 
 
 def test_what_cannot_be_explained_is_refused(iris, iris_model):
     X, _ = iris
     with pytest.raises(NotFittedError):
-        explain(BNeuralTClassifier(), X)
+        BNeuralTClassifier().explain(X)
     with pytest.raises(ValueError, match=r"baseline has shape \(3,\).*4 features"):
-        explain(iris_model, X, baseline=[1.0, 2.0, 3.0])
+        iris_model.explain(X, baseline=[1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match="baseline='median' must be 'mean'"):
-        explain(iris_model, X, baseline="median")
+        iris_model.explain(X, baseline="median")
     with pytest.raises(ValueError, match=r"baseline cannot be used: .*infinity"):
-        explain(iris_model, X, baseline=[1.0, 2.0, 3.0, np.inf])
+        iris_model.explain(X, baseline=[1.0, 2.0, 3.0, np.inf])
     with pytest.raises(ValueError, match="output='logit' must be one of"):
-        explain(iris_model, X, output="logit")
+        iris_model.explain(X, output="logit")
     with pytest.raises(ValueError, match="method='lime' must be one of"):
-        explain(iris_model, X, method="lime")
+        iris_model.explain(X, method="lime")
     with pytest.raises(ValueError, match="feature names"):
-        explain(iris_model, X.iloc[:, :3])
+        iris_model.explain(X.iloc[:, :3])
     with pytest.raises(ValueError, match="output='score' is for classifiers"):
-        explain(iris_model.tree_, X.to_numpy(), output="score")
-    with pytest.raises(ValueError, match="5 features, but the tree has 4 inputs"):
-        explain(iris_model.tree_, np.zeros((2, 5)))
-    found = explain(iris_model, X)
+        explain(Model.of_tree(iris_model.tree_), X.to_numpy(), output="score")
+    with pytest.raises(ValueError, match="5 columns, the model has 4 features"):
+        explain(Model.of_tree(iris_model.tree_), np.zeros((2, 5)))
+    found = iris_model.explain(X)
     with pytest.raises(ValueError, match="output='9' is not one of the outputs: '0', '1', '2'"):
         found.sentence(output="9")

@@ -1,4 +1,4 @@
-"""Fewer weights for the tree of an estimator: the data and the training that pruning needs."""
+"""Pruning of an estimator of one tree, with the data and the training that it needs."""
 
 from __future__ import annotations
 
@@ -13,28 +13,17 @@ from bneuralt._typing import FloatArray
 from bneuralt.arrays import CheckedTable
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling
-from bneuralt.pruning import fewest_bytes, fewest_weights, prune
+from bneuralt.shrinking import prune
 from bneuralt.training import TrainingJob, train_many
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.monotonic import Signs, node_signs
 
-__all__ = ["check_budget", "smaller_models"]
+__all__ = ["smaller_models"]
 
 #: Training after each step: epochs as a share of those of a fit, and the learning rate likewise.
 REFIT_EPOCHS, REFIT_RATE = 0.1, 0.5
-#: The same at a size that is wanted.
+#: The same once a size is reached.
 LAST_EPOCHS, LAST_RATE = 0.5, 0.5
-
-
-def check_budget(name: str, wanted: int, n_outputs: int, in_bytes: bool = False) -> None:
-    """Refuse a size that is too small for a tree with so many outputs."""
-    fewest = fewest_bytes(n_outputs) if in_bytes else fewest_weights(n_outputs)
-    if wanted < fewest:
-        raise ValueError(
-            f"{name}={wanted} is too small: a tree with {n_outputs} "
-            f"output{'' if n_outputs == 1 else 's'} has at least {fewest} "
-            f"{'bytes' if in_bytes else 'weights'}, a bias and a leaf for each"
-        )
 
 
 def smaller_models(model: Any, rows: Rows, sizes: Sequence[int], **options: Any) -> list[Any]:
@@ -46,9 +35,9 @@ def smaller_models(model: Any, rows: Rows, sizes: Sequence[int], **options: Any)
     rows : Rows
         Training rows.
     sizes : sequence of int
-        Sizes that are wanted, from large to small.
+        From large to small.
     **options
-        Of `bneuralt.pruning.prune`.
+        Of `bneuralt.shrinking.prune`.
     """
     work = copy.copy(model)
     work._learn_scaling(rows, constant=1.0)
@@ -62,8 +51,8 @@ def smaller_models(model: Any, rows: Rows, sizes: Sequence[int], **options: Any)
     settings = replace(work._settings(rows), leaf_moves=0, select=None, patience=None)
     table = CheckedTable(rows.table)
 
-    def refit(smaller: NeuralTree, is_wanted: bool) -> NeuralTree:
-        epochs, rate = (LAST_EPOCHS, LAST_RATE) if is_wanted else (REFIT_EPOCHS, REFIT_RATE)
+    def refit(smaller: NeuralTree, is_last: bool) -> NeuralTree:
+        epochs, rate = (LAST_EPOCHS, LAST_RATE) if is_last else (REFIT_EPOCHS, REFIT_RATE)
         signs = None
         if input_signs is not None:
             signs = Signs(node_signs(smaller, work._output_signs()), input_signs)
@@ -85,17 +74,8 @@ def smaller_models(model: Any, rows: Rows, sizes: Sequence[int], **options: Any)
 
     compensates = input_signs is None  # what makes up for a removal may have any sign
     trees = prune(tree, X, loss, rows.weight, refit, sizes, compensates=compensates, **options)
-    return [_with_tree(work, smaller) for smaller in trees]
-
-
-def _with_tree(work: Any, tree: NeuralTree) -> Any:
-    """Return a copy of an estimator that has this tree for scaled inputs."""
-    model = copy.copy(work)
-    model._trained_tree = tree.astype(work.tree_.dtype)
-    model._optimizer_state = None
-    model._node_signs = None
-    model.tree_ = model._fold(model._trained_tree)
-    return model
+    trained = [smaller.astype(model.tree_.dtype) for smaller in trees]
+    return [work._with_trees([work._fold(tree)], [tree]) for tree in trained]
 
 
 def _unfold(tree: NeuralTree, inputs: Scaling | None, target: Scaling | None) -> NeuralTree:

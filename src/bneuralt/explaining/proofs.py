@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import is_classifier
-from sklearn.utils.validation import check_is_fitted
 
 from bneuralt._typing import IntArray
-from bneuralt.estimators.base import NeuralTreeEstimator
+from bneuralt.explaining.links import without_order
+from bneuralt.expressions import direction
+from bneuralt.model import Model
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.monotonic import UNKNOWN, leaf_effects
 
-__all__ = ["FeatureEffect", "MonotonicProof", "Path", "check_monotonic"]
+__all__ = ["FeatureEffect", "MonotonicProof", "SignedPath", "check_monotonic"]
 
 _WORDS = {1: "increasing", -1: "decreasing", 0: "without effect", None: "not proven"}
 
 
-class Path(NamedTuple):
+class SignedPath(NamedTuple):
     """One way from a feature to the prediction.
 
     Attributes
@@ -77,31 +77,30 @@ class FeatureEffect:
         return self.constraint == 0 or self.direction in (0, self.constraint)
 
     @property
-    def paths(self) -> list[Path]:
+    def paths(self) -> list[SignedPath]:
         """All paths from the feature to the prediction."""
         return list(self._walk())
 
-    def _walk(self) -> Iterator[Path]:
+    def _walk(self) -> Iterator[SignedPath]:
         for t, (tree, effects) in enumerate(zip(self._trees, self._effects, strict=True)):
             for leaf in np.flatnonzero(np.isin(tree.leaf_input, self._inputs)).tolist():
                 nodes, weights = [int(tree.leaf_parent[leaf])], [float(tree.leaf_weight[leaf])]
                 while (parent := int(tree.parent[nodes[-1]])) >= 0:
                     weights.append(float(tree.edge[nodes[-1] - tree.n_outputs]))
                     nodes.append(parent)
-                sign = int(effects[leaf])
-                known = None if sign == UNKNOWN else sign
-                yield Path(t, leaf, tuple(nodes), tuple(weights), known)
+                sign = None if effects[leaf] == UNKNOWN else int(effects[leaf])
+                yield SignedPath(t, leaf, tuple(nodes), tuple(weights), sign)
 
     def __str__(self) -> str:
         pairs = zip(self._trees, self._effects, strict=True)
         signs = np.concatenate([e[np.isin(t.leaf_input, self._inputs)] for t, e in pairs])
         counted = {"positive": 1, "negative": -1, "zero": 0, "unknown": UNKNOWN}
         counts = [f"{np.sum(signs == s)} {word}" for word, s in counted.items() if s in signs]
-        found = f"{_WORDS[self.direction]} ({', '.join(counts) or 'no'} paths)"
+        effect = f"{self.name}: {_WORDS[self.direction]} ({', '.join(counts) or 'no'} paths)"
         if self.constraint == 0:
-            return f"{self.name}: {found}"
+            return effect
         verdict = "holds" if self.holds else "DOES NOT HOLD"
-        return f"{self.name}: {found}; constraint {self.constraint:+d} {verdict}"
+        return f"{effect}; constraint {self.constraint:+d} {verdict}"
 
 
 @dataclass(frozen=True)
@@ -139,82 +138,41 @@ class MonotonicProof:
         return "\n".join(map(str, self.features))
 
 
-def check_monotonic(model: Any) -> MonotonicProof:
-    """Return what the signs of a model's weights prove about the effects of its features.
-
-    If no activation decreases, the effect of a leaf has the sign of the product of the weights on
-    its path to the output. A feature whose paths all have the same sign has a monotone effect, for
-    all values of all features: this is a proof, not a sample. Features can be monotone without
-    such a proof.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted tree or forest of this library, with or without `monotonic_cst`; a regressor or a
-        classifier of two classes. The prediction is that of `predict`, or the probability of the
-        second class. With several columns of y, or several quantiles, an effect is the same on all.
-
-    Returns
-    -------
-    MonotonicProof
-        Its `holds` says whether all constraints are met; printing it lists all features.
-
-    Examples
-    --------
-    >>> from bneuralt import BNeuralTRegressor, check_monotonic
-    >>> from sklearn.datasets import load_diabetes
-    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-    >>> X = X[["bmi", "bp", "s5"]]
-    >>> reg = BNeuralTRegressor(max_depth=2, monotonic_cst={"bmi": 1}, random_state=0).fit(X, y)
-    >>> proof = check_monotonic(reg)
-    >>> proof.holds, proof["bmi"].direction
-    (True, 1)
-    >>> all(path.sign in (0, 1) for path in proof["bmi"].paths)
-    True
-    """
-    if not isinstance(model, NeuralTreeEstimator):
-        raise TypeError(
-            f"check_monotonic takes a tree or a forest of bneuralt, got {type(model).__name__}"
-        )
-    check_is_fitted(model)
-    output_sign: Any = 1
-    if is_classifier(model) and not model.multilabel_:
-        output_sign = model._output_signs()
-    trees = model._trees
-    effects = [leaf_effects(tree, np.asarray(output_sign)) for tree in trees]
-    constraints = model._feature_signs()
-    n_features = model.n_features_in_
-    if constraints is None:
-        constraints = np.zeros(n_features, dtype=np.int8)
-    names = getattr(model, "feature_names_in_", [f"x{i}" for i in range(n_features)])
-    has = {sign: np.zeros(trees[0].n_inputs, dtype=bool) for sign in (-1, 1, UNKNOWN)}
-    for tree, effect in zip(trees, effects, strict=True):
-        for sign, found in has.items():
-            found[tree.leaf_input[effect == sign]] = True
+def check_monotonic(model: Model) -> MonotonicProof:
+    """Return what the signs of a model's weights prove; see `Explained.check_monotonic`."""
+    along = [direction(entry.expression).sign for entry in model.inputs]
+    effects = [_effects_of_cells(model, tree, along) for tree in model.trees]
+    has = {sign: np.zeros(model.n_inputs, dtype=bool) for sign in (-1, 1, UNKNOWN)}
+    for tree, effect in zip(model.trees, effects, strict=True):
+        for sign, places in has.items():
+            places[tree.leaf_input[effect == sign]] = True
     features = []
-    for i in range(n_features):
-        inputs, is_number = _inputs_of(model, i)
+    for i, column in enumerate(model.columns):
+        # an input that only says whether a value is missing has no effect among known ones
+        inputs = [j for j in column.inputs if along[j] != 0]
         falls, rises, unknown = (bool(has[sign][inputs].any()) for sign in (-1, 1, UNKNOWN))
-        direction = _direction(falls, rises, unknown or (not is_number and (falls or rises)))
+        unknown |= any(along[j] is None and (has[1][j] or has[-1][j]) for j in inputs)
+        proven = None if unknown or (falls and rises) else int(rises) - int(falls)
+        constraint = model.constraints[i] if model.constraints else 0
         features.append(
-            FeatureEffect(i, str(names[i]), int(constraints[i]), direction, inputs, trees, effects)
+            FeatureEffect(i, column.name, constraint, proven, inputs, model.trees, effects)
         )
     return MonotonicProof(tuple(features))
 
 
-def _inputs_of(model: Any, i: int) -> tuple[list[int], bool]:
-    """Return the inputs through which a feature has its effect, and whether it is a number.
-
-    The input that says that a number is missing is none of them.
-    """
-    if model.encoder_ is None or model.encoder_.groups is None:
-        return [i], True
-    inputs = list(model.encoder_.inputs_of(i))
-    is_number = model.encoder_.features[i].kind == "number"
-    return (inputs[:1] if is_number else inputs), is_number
-
-
-def _direction(falls: bool, rises: bool, unknown: bool) -> int | None:
-    if unknown or (falls and rises):
-        return None
-    return int(rises) - int(falls)
+def _effects_of_cells(model: Model, tree: NeuralTree, along: Sequence[int | None]) -> IntArray:
+    """Return the sign of the effect of each leaf; of the cell, where it decides the input's."""
+    if model.classes is not None and model.task == "classes":
+        if len(model.classes) != 2:
+            raise ValueError(
+                f"a monotone effect needs two classes, y has {len(model.classes)} classes: it is "
+                "one on the probability of the second class"
+            )
+        effects = leaf_effects(tree, (-1, 1))
+    else:
+        output = direction(without_order(model.link), "outputs").sign
+        effects = leaf_effects(tree, 1 if output is None else output)
+        if output is None:
+            effects = np.where(effects == 0, 0, UNKNOWN)
+    reverses = np.array([sign == -1 for sign in along])[tree.leaf_input]
+    return np.where(reverses & (effects != UNKNOWN), -effects, effects)

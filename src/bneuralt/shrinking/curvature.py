@@ -17,10 +17,10 @@ from bneuralt.tree import NeuralTree
 from bneuralt.tree.contributions import jacobian
 from bneuralt.tree.walk import outputs_above
 
-__all__ = ["Curvature", "outputs_of_parameters"]
+__all__ = ["WeightCurvature", "outputs_of_parameters"]
 
 
-class Curvature(NamedTuple):
+class WeightCurvature(NamedTuple):
     """Derivatives of the outputs for some rows, and second derivatives of the loss by outputs.
 
     Attributes
@@ -41,7 +41,7 @@ class Curvature(NamedTuple):
     weight: FloatArray
 
     @classmethod
-    def of(cls, tree: NeuralTree, X: Array, loss: Loss, weight: FloatArray) -> Curvature:
+    def of(cls, tree: NeuralTree, X: Array, loss: Loss, weight: FloatArray) -> WeightCurvature:
         """Return the curvature of the mean loss of a tree on some rows."""
         own, common = loss.curvature(tree.forward(X).astype(np.float64))
         return cls(

@@ -9,22 +9,18 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from bneuralt._typing import Array, FloatArray
-from bneuralt.pruning.surgery import operate
+from bneuralt.shrinking.sizes import WEIGHTS, SizeUnit
+from bneuralt.shrinking.surgery import operate
 from bneuralt.training.losses import Loss
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.simplify import simplify
 
-__all__ = ["n_weights", "prune"]
+__all__ = ["prune"]
 
 #: Share of the weights that goes in each step.
 STEP = 0.1
 #: Rows that decide what goes: more hardly change the curvature.
 MOST_ROWS = 2000
-
-
-def n_weights(tree: NeuralTree) -> int:
-    """Return the number of weights of a tree."""
-    return tree.n_parameters
 
 
 def prune(
@@ -35,7 +31,7 @@ def prune(
     refit: Callable[[NeuralTree, bool], NeuralTree],
     sizes: Sequence[int],
     *,
-    size_of: Callable[[NeuralTree], int] = n_weights,
+    unit: SizeUnit = WEIGHTS,
     rule: str = "surgeon",
     compensates: bool = True,
 ) -> list[NeuralTree]:
@@ -49,13 +45,13 @@ def prune(
     loss : Loss
     weight : array of shape (n_rows,)
     refit : callable
-        Trains a tree further: called with a tree, and whether it has one of the wanted sizes.
+        Trains a tree further: called with a tree, and whether it is small enough for the next size.
     sizes : sequence of int
-        The sizes that are wanted, from large to small.
-    size_of : callable
-        Returns the size of a tree.
+        From large to small.
+    unit : SizeUnit
+        What the sizes are measured in.
     rule, compensates
-        See `bneuralt.pruning.surgery.operate`.
+        See `bneuralt.shrinking.surgery.operate`.
 
     Returns
     -------
@@ -66,16 +62,16 @@ def prune(
     if len(X) > MOST_ROWS:
         chosen = np.linspace(0, len(X) - 1, MOST_ROWS).astype(np.int64)
         X, weight = X[chosen], weight[chosen]
-    current = simplify(tree.astype(np.float64))
+    current, size_of = simplify(tree.astype(np.float64)), unit.size_of
     trees = []
-    for wanted in sizes:
-        while size_of(current) > wanted:
-            excess = (size_of(current) - wanted) * current.n_parameters / size_of(current)
+    for limit in sizes:
+        while size_of(current) > limit:
+            excess = (size_of(current) - limit) * current.n_parameters / size_of(current)
             n_remove = min(max(1, round(STEP * current.n_parameters)), max(1, math.ceil(excess)))
             with threadpool_limits(1, "blas"):  # the matrices are too small to be shared out
                 smaller = operate(current, X, loss, weight, n_remove, rule, compensates)
             if smaller.n_parameters >= current.n_parameters:
                 break  # nothing is left to remove
-            current = simplify(refit(smaller, size_of(smaller) <= wanted))
+            current = simplify(refit(smaller, size_of(smaller) <= limit))
         trees.append(current)
     return trees

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from bneuralt._typing import Array, FloatArray, IntArray
-from bneuralt.pruning.curvature import Curvature
+from bneuralt.shrinking.curvature import WeightCurvature
 from bneuralt.training.losses import Loss
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.activations import NAMES, n_activation_parameters
@@ -80,7 +80,7 @@ def operate(
     """
     if rule == "magnitude":
         return _without_smallest(tree, n_remove)
-    curvature = Curvature.of(tree, X, loss, weight)
+    curvature = WeightCurvature.of(tree, X, loss, weight)
     matrix = curvature.matrix()
     diagonal = np.einsum("ii->i", matrix)
     diagonal += DAMPING * max(float(diagonal.mean()), 1e-12)
@@ -186,7 +186,9 @@ class _Lines:
     gradients: FloatArray
 
     @classmethod
-    def of(cls, tree: NeuralTree, X: Array, curvature: Curvature, inverse: FloatArray) -> _Lines:
+    def of(
+        cls, tree: NeuralTree, X: Array, curvature: WeightCurvature, inverse: FloatArray
+    ) -> _Lines:
         k = tree.n_outputs
         inner = np.arange(k, tree.parent.size)
         node = inner[tree.activation[inner] != NAMES.index("linear")]

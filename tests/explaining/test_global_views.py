@@ -10,16 +10,16 @@ from bneuralt import (
     BNeuralTClassifier,
     BNeuralTRegressor,
     NeuralTree,
-    explain,
-    feature_use,
     importance_stability,
 )
+from bneuralt.explaining import explain, feature_use
 from bneuralt.explaining.shapley import shapley_values
+from bneuralt.model import Model
 
 
 def test_unused_features_are_listed():
     tree = NeuralTree(4, 1, [-1], [0], [0, 0, 0], [0, 2, 3], [0.5, 2.0, -1.0, 0.0])
-    use = feature_use(tree)
+    use = feature_use(Model.of_tree(tree))
     assert use.used == ["x0", "x2"]
     assert use.unused == ["x1", "x3"]
     assert str(use) == "2 of 4 features are used; not used: x1, x3"
@@ -28,7 +28,7 @@ def test_unused_features_are_listed():
 def test_use_in_a_forest_counts_trees():
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     forest = BNeuralForestRegressor(n_estimators=3, max_features=4, max_epochs=3, random_state=0)
-    use = feature_use(forest.fit(X, y))
+    use = forest.fit(X, y).feature_use()
     assert use.n_trees.max() <= 3
     assert set(use.used) | set(use.unused) == set(X.columns)
 
@@ -56,13 +56,14 @@ def test_additive_models_have_their_shapley_values():
     )
     x, baseline = np.array([1.0, -2.0]), np.array([0.2, 0.4])
     exact = shapley_values(tree.forward, x, baseline)
-    np.testing.assert_allclose(explain(tree, x[np.newaxis], baseline).values[0], exact[:, 0])
+    found = explain(Model.of_tree(tree), x[np.newaxis], baseline)
+    np.testing.assert_allclose(found.values[0], exact[:, 0])
 
 
 def test_ranks_agree_with_shapley_values():
     X, y = load_iris(return_X_y=True)
     model = BNeuralTClassifier(dtype="float64", random_state=0).fit(X, y)
-    found = explain(model, X[::10])
+    found = model.explain(X[::10])
     start = X.mean(axis=0)
     agreement = []
     for i, x in enumerate(X[::10]):
@@ -75,7 +76,7 @@ def test_the_exact_explainer_of_shap_agrees():
     shap = pytest.importorskip("shap")
     X, y = load_iris(return_X_y=True)
     model = BNeuralTRegressor(dtype="float64", max_epochs=50, random_state=0).fit(X, y)
-    found = explain(model, X, baseline=X[0])
+    found = model.explain(X, baseline=X[0])
     explainer = shap.explainers.Exact(model.predict, X[:1])
     exact = explainer(X[::10])
     np.testing.assert_allclose(exact.base_values, found.baseline)
@@ -89,7 +90,7 @@ def test_explanations_for_the_plots_of_shap():
     shap = pytest.importorskip("shap")
     X, y = load_iris(return_X_y=True, as_frame=True)
     model = BNeuralTClassifier(max_epochs=5, random_state=0).fit(X, y)
-    found = explain(model, X)
+    found = model.explain(X)
     theirs = found.to_shap()
     assert isinstance(theirs, shap.Explanation)
     assert theirs.shape == (150, 4, 3)

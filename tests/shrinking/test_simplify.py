@@ -12,11 +12,13 @@ from bneuralt import (
     BNeuralForestRegressor,
     BNeuralTClassifier,
     BNeuralTRegressor,
+    HFNTRegressor,
     NeuralTree,
-    saturated_nodes,
-    simplify,
 )
+from bneuralt.model import Model
+from bneuralt.shrinking import saturated_nodes, simplify_trees
 from bneuralt.tree.node_values import node_values
+from bneuralt.tree.simplify import simplify
 from tests.strategies import draw_tree, seeds
 from tests.tree_strategies import neural_trees
 
@@ -115,7 +117,7 @@ def test_classifiers_keep_their_predictions(kind):
     X, y = load_iris(return_X_y=True)
     size = {"n_estimators": 4} if kind is BNeuralForestClassifier else {}
     model = kind(max_epochs=5, dtype="float64", random_state=0, **size).fit(X, y)
-    small = simplify(model)
+    small = model.simplify()
     assert type(small) is kind
     assert small.n_parameters_ < model.n_parameters_
     np.testing.assert_allclose(small.predict_proba(X), model.predict_proba(X), rtol=1e-9)
@@ -126,7 +128,7 @@ def test_regressors_keep_their_predictions(kind):
     X, y = load_diabetes(return_X_y=True)
     size = {"n_estimators": 4} if kind is BNeuralForestRegressor else {}
     model = kind(max_epochs=5, dtype="float64", random_state=0, **size).fit(X, y)
-    small = simplify(model)
+    small = model.simplify()
     assert small.n_parameters_ < model.n_parameters_
     np.testing.assert_allclose(small.predict(X), model.predict(X), rtol=1e-9)
 
@@ -134,10 +136,19 @@ def test_regressors_keep_their_predictions(kind):
 def test_a_simplified_model_can_be_trained_further():
     X, y = load_iris(return_X_y=True)
     model = BNeuralTClassifier(max_epochs=5, warm_start=True, random_state=0).fit(X, y)
-    small = simplify(model)
+    small = model.simplify()
     n_weights = small.n_parameters_
     small.set_params(max_epochs=3).fit(X, y)
     assert small.n_parameters_ == n_weights
+
+
+def test_all_trees_of_an_ensemble_are_simplified():
+    X, y = load_iris(return_X_y=True)
+    model = HFNTRegressor(n_generations=2, n_tuning=2, n_ensemble=3, random_state=0).fit(X, y)
+    small = model.simplify()
+    assert len(small.trees_) == len(model.trees_) and small.tree_ is small.trees_[0]
+    assert small.n_parameters_ < model.n_parameters_
+    np.testing.assert_allclose(small.predict(X), model.predict(X), rtol=1e-4)
 
 
 def saturated_tree():
@@ -155,10 +166,11 @@ def saturated_tree():
 
 def test_saturated_nodes_are_reported_and_folded_only_if_asked():
     tree, X = saturated_tree(), np.linspace(0, 1, 9)[:, np.newaxis]
-    (found,) = saturated_nodes(tree, X)
+    model = Model.of_tree(tree)
+    (found,) = saturated_nodes(model, X)
     assert (found.node, found.value, found.n_weights) == (2, 1.0, 3)
-    assert simplify(tree) is tree
-    small = simplify(tree, saturated_on=X)
+    assert simplify_trees(model).trees == (tree,)
+    (small,) = simplify_trees(model, [found]).trees
     assert small.n_parameters == tree.n_parameters - 3
     np.testing.assert_allclose(small.forward(X), tree.forward(X), atol=1e-12)
 
@@ -166,8 +178,8 @@ def test_saturated_nodes_are_reported_and_folded_only_if_asked():
 def test_saturated_nodes_of_an_estimator():
     X, y = load_iris(return_X_y=True)
     model = BNeuralTClassifier(max_epochs=20, random_state=0).fit(X, y)
-    assert all(found.span <= 0.05 for found in saturated_nodes(model, X, tolerance=0.05))
-    small = simplify(model, saturated_on=X, tolerance=0.05)
+    assert all(found.span <= 0.05 for found in model.saturated_nodes(X, tolerance=0.05))
+    small = model.simplify(saturated_on=X, tolerance=0.05)
     assert np.mean(small.predict(X) == model.predict(X)) > 0.95
 
 
@@ -180,10 +192,6 @@ def test_node_values_are_those_of_the_outputs_and_of_subtrees():
 
 def test_what_is_not_a_fitted_model_is_refused():
     with pytest.raises(NotFittedError):
-        simplify(BNeuralTClassifier())
-    with pytest.raises(TypeError, match="got the class BNeuralTClassifier"):
-        simplify(BNeuralTClassifier)
-    with pytest.raises(TypeError, match="got dict"):
-        simplify({})
+        BNeuralTClassifier().simplify()
     with pytest.raises(ValueError, match="tolerance=-1 must be 0 or more"):
-        saturated_nodes(saturated_tree(), [[0.0]], tolerance=-1)
+        saturated_nodes(Model.of_tree(saturated_tree()), [[0.0]], tolerance=-1)

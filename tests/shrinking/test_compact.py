@@ -12,16 +12,16 @@ from bneuralt import (
     BNeuralForestClassifier,
     BNeuralTClassifier,
     BNeuralTRegressor,
+    EvolvedTreeClassifier,
     NeuralTree,
-    check_monotonic,
-    compact,
-    explain,
     export_c,
+    plot_score_against_size,
 )
-from bneuralt.explaining import CompactCurve
-from bneuralt.pruning import fewest_bytes, fewest_weights, table_bytes
-from bneuralt.pruning.curvature import Curvature
-from bneuralt.pruning.surgery import operate
+from bneuralt.shrinking import BYTES, WEIGHTS
+from bneuralt.shrinking.compaction import smallest_good_size
+from bneuralt.shrinking.curvature import WeightCurvature
+from bneuralt.shrinking.sizes import table_bytes
+from bneuralt.shrinking.surgery import operate
 from bneuralt.training import gradient
 from bneuralt.training.losses import CrossEntropy, SquaredError
 from bneuralt.tree.simplify import simplify
@@ -46,7 +46,7 @@ def test_the_curvature_of_a_perfect_fit_is_the_hessian():
         return gradient(tree.with_parameters(parameters), X, y, loss="squared_error")[1]
 
     hessian = approx_fprime(tree.parameters, slopes, 1e-6)
-    found = Curvature.of(tree, X, SquaredError(), np.ones(30)).matrix()
+    found = WeightCurvature.of(tree, X, SquaredError(), np.ones(30)).matrix()
     scale = np.trace(hessian) / np.trace(found)  # losses may have a factor of 1/2
     np.testing.assert_allclose(scale * found, hessian, atol=1e-4 * np.abs(hessian).max())
 
@@ -61,7 +61,7 @@ def test_the_curvature_of_a_softmax_is_that_of_its_outputs():
         return gradient(tree.with_parameters(parameters), X, y, loss="cross_entropy")[1]
 
     hessian = approx_fprime(tree.parameters, slopes, 1e-6)
-    found = Curvature.of(tree, X, CrossEntropy(), np.ones(20)).matrix()
+    found = WeightCurvature.of(tree, X, CrossEntropy(), np.ones(20)).matrix()
     np.testing.assert_allclose(found, hessian, atol=1e-5)
 
 
@@ -103,40 +103,42 @@ def test_monks_problems_keep_their_solution(problem):
     model = BNeuralTClassifier(random_state=2).fit(X, y)
     assert model.score(X_all, y_all) == 1.0
     removed = {1: 0.90, 2: 0.76}[problem]
-    result = compact(model, X, y, max_weights=int(model.n_parameters_ * (1 - removed)), cv=None)
-    assert result.model.score(X_all, y_all) == 1.0
+    small = model.compact(X, y, max_weights=int(model.n_parameters_ * (1 - removed)), cv=None)
+    assert small.score(X_all, y_all) == 1.0
 
 
 def test_the_third_monks_problem_loses_nothing():
     X, y, X_all, y_all = monks.load(3)
     model = BNeuralTClassifier(random_state=0).fit(X, y)
-    result = compact(model, X, y)
-    assert result.n_weights < (1 - 0.62) * model.n_parameters_
-    assert result.model.score(X_all, y_all) >= model.score(X_all, y_all)
+    small = model.compact(X, y)
+    assert small.n_parameters_ < (1 - 0.62) * model.n_parameters_
+    assert small.score(X_all, y_all) >= model.score(X_all, y_all)
 
 
 def test_sizes_are_kept_and_the_model_stays_as_it_was(wine):
     X, y, model = wine
     before = model.predict_proba(X)
-    for size in (150, 40, fewest_weights(3)):
-        result = compact(model, X, y, max_weights=size, cv=None)
-        assert result.n_weights == result.model.n_parameters_ <= size
-        assert result.curve is None
+    for size in (150, 40, WEIGHTS.per_output * 3):
+        small = model.compact(X, y, max_weights=size, cv=None)
+        assert type(small) is type(model)
+        assert small.compaction_.n_weights == small.n_parameters_ <= size
+        assert small.compaction_.chosen == size
+        assert small.compaction_.size.size == 0
     np.testing.assert_array_equal(model.predict_proba(X), before)
-    assert compact(model, X, y, max_weights=40, cv=None).model.score(X, y) > 0.95
+    assert model.compact(X, y, max_weights=40, cv=None).score(X, y) > 0.95
 
 
 def test_a_budget_in_bytes(wine):
     X, y, model = wine
-    result = compact(model, X, y, max_bytes=200, cv=None)
-    assert result.n_bytes == table_bytes(result.model.tree_) <= 200
+    small = model.compact(X, y, max_bytes=200, cv=None)
+    assert small.compaction_.n_bytes == table_bytes(small.tree_) <= 200
 
 
 def test_bytes_are_those_of_the_c_code(wine, tmp_path):
     X, y, model = wine
 
     def written(size):
-        small = compact(model, X, y, max_weights=size, cv=None).model
+        small = model.compact(X, y, max_weights=size, cv=None)
         export_c(small, tmp_path / "small.h", dtype="int16", style="tables")
         text = (tmp_path / "small.h").read_text()
         return table_bytes(small.tree_), int(re.search(r"Size: ([\d,]+) bytes", text)[1])
@@ -147,32 +149,35 @@ def test_bytes_are_those_of_the_c_code(wine, tmp_path):
 
 def test_the_curve_and_the_chosen_size(wine):
     X, y, model = wine
-    result = compact(model, X, y, cv=3)
-    curve = result.curve
-    assert curve.size[0] == model.n_parameters_
+    small = model.compact(X, y, cv=3)
+    curve = small.compaction_
+    assert curve.size[0] == curve.n_weights_before == model.n_parameters_
     assert np.all(np.diff(curve.size) < 0)
-    assert result.n_weights <= curve.smallest_good_size() < model.n_parameters_ / 2
-    assert "weights=" in repr(result)
+    assert small.n_parameters_ <= curve.chosen < model.n_parameters_ / 2
+    assert curve.chosen == smallest_good_size(curve.size, curve.score, curve.standard_error)
+    assert "weights=" in repr(curve)
     pytest.importorskip("matplotlib")
     from matplotlib.figure import Figure
 
-    assert result.plot(Figure().subplots()).get_xlabel() == "weights"
+    assert plot_score_against_size(small, ax=Figure().subplots()).get_xlabel() == "weights"
+    with pytest.raises(ValueError, match="no scores of several sizes"):
+        plot_score_against_size(model, ax=Figure().subplots())
+    small.set_params(max_epochs=1).fit(X, y)
+    assert not hasattr(small, "compaction_")
 
 
 def test_the_smallest_size_within_one_standard_error():
-    curve = CompactCurve(
-        np.array([100, 50, 25, 10]), np.array([0.9, 0.95, 0.94, 0.5]), np.full(4, 0.02)
-    )
-    assert curve.smallest_good_size() == 25
+    size, score = np.array([100, 50, 25, 10]), np.array([0.9, 0.95, 0.94, 0.5])
+    assert smallest_good_size(size, score, np.full(4, 0.02)) == 25
 
 
 @pytest.mark.parametrize("settings", [{}, {"loss": "poisson"}, {"loss": "quantile"}])
 def test_regressors(settings):
     X, y = load_diabetes(return_X_y=True)
     model = BNeuralTRegressor(random_state=0, **settings).fit(X, y)
-    result = compact(model, X, y, max_weights=40, cv=None)
-    assert result.n_weights <= 40
-    assert result.model.score(X, y) > model.score(X, y) - 0.2
+    small = model.compact(X, y, max_weights=40, cv=None)
+    assert small.n_parameters_ <= 40
+    assert small.score(X, y) > model.score(X, y) - 0.2
 
 
 def test_labels_and_trained_activations():
@@ -180,16 +185,15 @@ def test_labels_and_trained_activations():
     model = BNeuralTClassifier(
         activation="linear_tanh", train_activations=True, max_epochs=30, random_state=0
     ).fit(X, y)
-    result = compact(model, X, y, max_weights=60, cv=None)
-    assert result.n_weights <= 60
+    assert model.compact(X, y, max_weights=60, cv=None).n_parameters_ <= 60
 
 
 def test_forests_share_the_budget(wine):
     X, y, _ = wine
     forest = BNeuralForestClassifier(n_estimators=3, random_state=0).fit(X, y)
-    result = compact(forest, X, y, max_weights=150, cv=None)
-    assert result.model.n_parameters_ <= 150
-    assert result.model.score(X, y) > 0.95
+    small = forest.compact(X, y, max_weights=150, cv=None)
+    assert small.n_parameters_ <= 150
+    assert small.score(X, y) > 0.95
 
 
 def test_max_weights_of_estimators(wine):
@@ -208,21 +212,19 @@ def test_monotone_effects_stay_monotone():
     signs = np.zeros(10, dtype=int)
     signs[[2, 8]] = 1
     model = BNeuralTRegressor(monotonic_cst=signs, random_state=0).fit(X, y)
-    result = compact(model, X, y, max_weights=40, cv=None)
-    assert check_monotonic(result.model).holds
+    assert model.compact(X, y, max_weights=40, cv=None).check_monotonic().holds
 
 
 def test_a_compact_model_can_be_saved_explained_and_trained(wine, tmp_path):
     from bneuralt import load_model
 
     X, y, model = wine
-    small = compact(model, X, y, max_weights=40, cv=None).model
+    small = model.compact(X, y, max_weights=40, cv=None)
     small.save(tmp_path / "small.json")
     loaded = load_model(tmp_path / "small.json")
     np.testing.assert_array_equal(loaded.predict_proba(X), small.predict_proba(X))
-    again = compact(loaded, X, y, max_weights=20, cv=None)
-    assert again.n_weights <= 20
-    assert explain(small, X).values.shape == (178, 13, 3)
+    assert loaded.compact(X, y, max_weights=20, cv=None).n_parameters_ <= 20
+    assert small.explain(X).values.shape == (178, 13, 3)
     small.set_params(warm_start=True, max_epochs=2).fit(X, y)
     assert small.n_parameters_ <= 40
 
@@ -230,25 +232,26 @@ def test_a_compact_model_can_be_saved_explained_and_trained(wine, tmp_path):
 def test_what_cannot_be_compacted_is_refused(wine):
     X, y, model = wine
     with pytest.raises(NotFittedError):
-        compact(BNeuralTClassifier(), X, y)
-    with pytest.raises(TypeError, match="takes a fitted estimator"):
-        compact(model.tree_, X, y)
+        BNeuralTClassifier().compact(X, y)
+    evolved = EvolvedTreeClassifier(n_generations=1, population_size=4, random_state=0).fit(X, y)
+    with pytest.raises(TypeError, match="EvolvedTreeClassifier has no training"):
+        evolved.compact(X, y, max_weights=20, cv=None)
     with pytest.raises(ValueError, match=r"max_weights=5 is too small: .* 3 outputs"):
-        compact(model, X, y, max_weights=5)
-    with pytest.raises(ValueError, match=f"at least {fewest_bytes(3)} bytes"):
-        compact(model, X, y, max_bytes=5)
+        model.compact(X, y, max_weights=5)
+    with pytest.raises(ValueError, match=f"at least {3 * BYTES.per_output} bytes"):
+        model.compact(X, y, max_bytes=5)
     with pytest.raises(TypeError, match="max_weights must be an int, not float"):
-        compact(model, X, y, max_weights=20.5)
+        model.compact(X, y, max_weights=20.5)
     with pytest.raises(ValueError, match="exclude each other"):
-        compact(model, X, y, max_weights=20, max_bytes=100)
+        model.compact(X, y, max_weights=20, max_bytes=100)
     with pytest.raises(ValueError, match="cv=None computes no scores"):
-        compact(model, X, y, cv=None)
+        model.compact(X, y, cv=None)
     with pytest.raises(ValueError, match="cv=1 must be"):
-        compact(model, X, y, cv=1)
+        model.compact(X, y, cv=1)
     with pytest.raises(ValueError, match="label that is not among the classes"):
-        compact(model, X, y + 1, max_weights=20)
+        model.compact(X, y + 1, max_weights=20)
     with pytest.raises(ValueError, match="features"):
-        compact(model, X[:, :3], y, max_weights=20)
+        model.compact(X[:, :3], y, max_weights=20)
     iris = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="features"):
-        compact(model, *iris, max_weights=20)
+        model.compact(*iris, max_weights=20)
