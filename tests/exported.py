@@ -46,8 +46,8 @@ class Drawn(NamedTuple):
     @property
     def terms(self):
         """What errors of predicted numbers are relative to, see `terms`; 1 for probabilities."""
-        plan = make_plan(self.model, simplified=False)
-        return size_of_terms(plan, self._inputs) if plan.task == "numbers" else 1.0
+        model = self.model.model_
+        return size_of_terms(model, self._inputs) if model.task == "numbers" else 1.0
 
     @property
     def _inputs(self):

@@ -16,7 +16,6 @@ from bneuralt import (
     check_monotonic,
     compact,
     explain,
-    export_c,
 )
 from bneuralt.explaining import CompactCurve
 from bneuralt.pruning import fewest_bytes, fewest_weights, table_bytes
@@ -137,7 +136,7 @@ def test_bytes_are_those_of_the_c_code(wine, tmp_path):
 
     def written(size):
         small = compact(model, X, y, max_weights=size, cv=None).model
-        export_c(small, tmp_path / "small.h", dtype="int16", style="tables")
+        small.to_c(tmp_path / "small.h", dtype="int16", style="tables")
         text = (tmp_path / "small.h").read_text()
         return table_bytes(small.tree_), int(re.search(r"Size: ([\d,]+) bytes", text)[1])
 
