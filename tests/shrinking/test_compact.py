@@ -14,7 +14,6 @@ from bneuralt import (
     BNeuralTRegressor,
     EvolvedTreeClassifier,
     NeuralTree,
-    export_c,
     plot_score_against_size,
 )
 from bneuralt.shrinking import BYTES, WEIGHTS
@@ -139,7 +138,7 @@ def test_bytes_are_those_of_the_c_code(wine, tmp_path):
 
     def written(size):
         small = model.compact(X, y, max_weights=size, cv=None)
-        export_c(small, tmp_path / "small.h", dtype="int16", style="tables")
+        small.to_c(tmp_path / "small.h", dtype="int16", style="tables")
         text = (tmp_path / "small.h").read_text()
         return table_bytes(small.tree_), int(re.search(r"Size: ([\d,]+) bytes", text)[1])
 

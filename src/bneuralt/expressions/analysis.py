@@ -183,6 +183,8 @@ def interval(expression: Expression, ranges: Mapping[str, Range]) -> Range:
         return expression.value, expression.value
     if operation == "variable":
         return ranges[expression.value]
+    if operation == "select":
+        return _interval_of_choice(expression, ranges)
     parts = [interval(part, ranges) for part in expression.arguments]
     if operation in ("square", "absolute"):
         ((low, high),) = parts
@@ -202,3 +204,17 @@ def interval(expression: Expression, ranges: Mapping[str, Range]) -> Range:
     if any(map(math.isnan, values)):  # not defined everywhere, or a product of 0 and infinity
         return -math.inf, math.inf
     return min(values), max(values)
+
+
+def _interval_of_choice(expression: Expression, ranges: Mapping[str, Range]) -> Range:
+    """Return bounds of a `select`: of both choices, unless the condition is certain."""
+    condition, a, b = expression.arguments
+    chosen = [a, b]
+    if condition.operation == "greater":
+        left, right = (interval(part, ranges) for part in condition.arguments)
+        if left[0] > right[1]:
+            chosen = [a]
+        elif left[1] <= right[0]:
+            chosen = [b]
+    lows, highs = zip(*(interval(part, ranges) for part in chosen), strict=True)
+    return min(lows), max(highs)

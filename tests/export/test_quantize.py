@@ -1,7 +1,6 @@
 """Integer models: estimators that differ from their originals by no more than they say."""
 
-import json
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,13 +15,13 @@ from bneuralt import (
     BNeuralTClassifier,
     BNeuralTRegressor,
     QuantizedClassifier,
-    load_model,
-    quantize,
 )
-from bneuralt.export.arithmetic import FORMATS, activation_form
+from bneuralt.export.activation_forms import activation_form
+from bneuralt.export.whole import FORMATS
+from bneuralt.export.whole.curve_tables import shared_tables
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.activations import NAMES
-from tests.export_c import excesses
+from tests.export.compare_c import excesses
 from tests.tree_strategies import activations
 
 
@@ -42,7 +41,7 @@ def test_errors_of_leaves_with_the_same_feature_can_cancel(dtype):
     for second in (0, 1):
         weights = [0.0, 0.0, 0.0, 1.0, -1.0, 0.3, 0.27]
         model.tree_ = NeuralTree(2, 1, [-1, 0, 0], activation, [1, 2], [0, second], weights)
-        rounded = quantize(model, dtype)
+        rounded = model.quantize(dtype)
         bounds.append(rounded.error_bound_)
         assert np.abs(rounded.predict(X) - model.predict(X)).max() <= bounds[-1]
     assert bounds[0] < 0.95 * bounds[1]
@@ -55,7 +54,7 @@ def test_sums_cannot_overflow(dtype):
 
     format = FORMATS[dtype]
     for seed in range(15):
-        integer = quantize(random_model(seed)[0], dtype).integer_model_
+        integer = random_model(seed)[0].quantize(dtype).integer_model_
         for tree in integer.trees:
             stack = []
             for node in tree.nodes:
@@ -78,7 +77,7 @@ def test_sums_cannot_overflow(dtype):
 @pytest.mark.parametrize("dtype", ["int16", "int8"])
 @pytest.mark.parametrize("kind", ["tanh", "bell"])
 def test_errors_of_tables_are_those_stated(dtype, kind):
-    table = FORMATS[dtype].table(kind)
+    table = shared_tables(FORMATS[dtype])[kind]
     top = FORMATS[dtype].top
     t = np.arange(0, 2 * table.limit, 7)
     for low, high in (
@@ -102,7 +101,7 @@ def test_every_activation_has_one_of_three_forms(activation, z):
     tree = NeuralTree(
         1, 1, [-1], [activation.code], [0], [0], [0.0, 1.0], np.array(activation.numbers)
     )
-    form = activation_form(tree, 0)
+    form = activation_form(activation.expression)
     t = form.gain * z + form.shift
     value = {
         "tanh": np.tanh(t),
@@ -120,7 +119,7 @@ def test_quantized_models_are_estimators():
     model = QuantizedClassifier(BNeuralTClassifier(max_epochs=30, random_state=0), "int8")
     assert cross_val_score(clone(model), X, y, cv=3).min() > 0.9
     fitted = model.fit(X, y)
-    assert np.array_equal(fitted.predict(X), quantize(fitted.model_, "int8").predict(X))
+    assert np.array_equal(fitted.predict(X), fitted.estimator_.quantize("int8").predict(X))
     shares = fitted.predict_proba(X)
     assert np.allclose(shares.sum(axis=1), 1, atol=1e-3)
     assert np.array_equal(shares * 2**15, np.rint(shares * 2**15))
@@ -129,9 +128,9 @@ def test_quantized_models_are_estimators():
 def test_labels_are_those_of_the_model():
     X, y = load_iris(return_X_y=True)
     clf = BNeuralTClassifier(random_state=0).fit(X, np.array(["a", "b", "c"])[y])
-    assert quantize(clf, "int16").score(X, clf.predict(X)) > 0.98
+    assert clf.quantize("int16").score(X, clf.predict(X)) > 0.98
     several = BNeuralTClassifier(random_state=0).fit(X, np.eye(3, dtype=int)[y])
-    assert quantize(several, "int16").score(X, several.predict(X)) > 0.95
+    assert several.quantize("int16").score(X, several.predict(X)) > 0.95
 
 
 def test_regression_in_original_units():
@@ -143,7 +142,7 @@ def test_regression_in_original_units():
         BNeuralTRegressor(random_state=0, max_epochs=20, loss="quantile", quantiles=(0.9, 0.1)),
     ):
         fitted = model.fit(X, y)
-        rounded = quantize(fitted, "int16")
+        rounded = fitted.quantize("int16")
         found, expected = rounded.predict(X), fitted.predict(X)
         assert found.shape == expected.shape
         assert np.abs(found - expected).max() < 0.01 * np.std(y)
@@ -153,25 +152,29 @@ def test_regression_in_original_units():
 
 def test_values_outside_of_the_training_range_are_clipped():
     X, y = load_iris(return_X_y=True)
-    rounded = quantize(BNeuralTClassifier(random_state=0, max_epochs=5).fit(X, y))
+    rounded = BNeuralTClassifier(random_state=0, max_epochs=5).fit(X, y).quantize()
     far, end = X.copy(), X.copy()
     far[:, 2], end[:, 2] = 1e30, X[:, 2].max()
     assert np.array_equal(rounded.predict_proba(far), rounded.predict_proba(end))
 
 
-def test_models_without_a_range_need_rows():
-    path = Path(__file__).parent / "models" / "version_1" / "tree_classifier.json"
-    model = load_model(path)
-    rows = np.array(json.loads(path.with_suffix(".predictions").read_text())["rows"])
+def test_models_without_a_range_need_rows(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    model = BNeuralTClassifier(random_state=0, max_epochs=5).fit(X, y)
+    expected = model.quantize().predict_proba(X)
+    model.encoder_ = replace(model.encoder_, ranges=None)
     with pytest.raises(ValueError, match="does not know the range"):
-        quantize(model)
-    assert quantize(model, X=rows).score(rows, model.predict(rows)) == 1.0
+        model.quantize()
+    with pytest.raises(ValueError, match="does not know the range"):
+        model.to_c(tmp_path / "m.h", dtype="int8")
+    assert np.array_equal(model.quantize(X=X).predict_proba(X), expected)
+    model.to_c(tmp_path / "m.h", dtype="int8", X=X, y=y)
 
 
 def test_unknown_dtype():
     X, y = load_iris(return_X_y=True)
     clf = BNeuralTClassifier(random_state=0, max_epochs=1).fit(X, y)
     with pytest.raises(ValueError, match="dtype='int4'"):
-        quantize(clf, "int4")
+        clf.quantize("int4")
     with pytest.raises(ValueError, match="dtype='int4'"):
         QuantizedClassifier(clf, "int4").fit(X, y)

@@ -17,15 +17,12 @@ from bneuralt import (
     BNeuralTClassifier,
     BNeuralTRegressor,
     NeuralTree,
-    export_c,
-    quantize,
 )
 from bneuralt.cli.program import main
-from bneuralt.export import make_plan
-from bneuralt.export.c_text import c_string, comment
+from bneuralt.export.c.literals import c_string, comment
 from bneuralt.tables.columns import as_frame
-from tests.c_programs import COMPILERS, FLAGS, SANITIZE, c_rows, run_models
-from tests.export_c import complaints
+from tests.export.c_programs import COMPILERS, FLAGS, SANITIZE, c_rows, run_models
+from tests.export.compare_c import complaints
 
 pytestmark = pytest.mark.skipif("gcc" not in COMPILERS, reason="gcc is not installed")
 
@@ -79,7 +76,7 @@ def test_wide_nodes_and_many_inputs(tmp_path):
     jobs = [(clf, dtype, "tables", X) for dtype in ("int8", "int16", "double")]
     results = run_models(tmp_path, jobs)
     for (_, dtype, *_), (decided, shares) in zip(jobs[:2], results[:2], strict=True):
-        rounded = quantize(clf, dtype)
+        rounded = clf.quantize(dtype)
         assert np.array_equal(shares / 32768, rounded.predict_proba(X))
         assert np.array_equal(clf.classes_[decided[:, 0].astype(int)], rounded.predict(X))
     assert np.allclose(results[2][1], clf.predict_proba(X), atol=1e-6)
@@ -90,7 +87,7 @@ def test_categories_beyond_a_byte(tmp_path):
     codes = np.repeat(np.arange(200), 3)
     frame = pd.DataFrame({"code": [f"c{c:03}" for c in codes], "x": rng.normal(size=600)})
     clf = BNeuralTClassifier(max_epochs=2, random_state=0).fit(frame, codes % 2)
-    rounded = quantize(clf, "int8")
+    rounded = clf.quantize("int8")
     rows = np.c_[codes, frame["x"]]
     ((_, shares),) = run_models(tmp_path, [(clf, "int8", "tables", rows)])
     assert np.array_equal(shares / 32768, rounded.predict_proba(frame))
@@ -118,8 +115,8 @@ def test_columns_of_which_only_gaps_matter(tmp_path):
     (_, real), (_, rounded) = run_models(tmp_path, jobs, flags=SANITIZE)
     with pytest.warns(UserWarning, match="not seen in training"):
         assert np.allclose(real, clf.predict_proba(later), atol=1e-6)
-        assert np.array_equal(rounded / 32768, quantize(clf, "int8").predict_proba(later))
-    export_c(clf, tmp_path / "m.h", main=True)
+        assert np.array_equal(rounded / 32768, clf.quantize("int8").predict_proba(later))
+    clf.to_c(tmp_path / "m.h", main=True)
     command = ["gcc", *FLAGS, *SANITIZE, "m_main.c", "-o", "m", "-lm"]
     subprocess.run(command, cwd=tmp_path, check=True)
     run = subprocess.run(
@@ -154,10 +151,9 @@ def test_contributions_are_those_of_explain(tmp_path, task):
     else:
         y, model = rng.normal(size=n), BNeuralForestRegressor(**options, n_estimators=3)
     model.fit(frame, y)
-    export_c(model, tmp_path / "m.h", contributions=True)
-    plan = make_plan(model)
-    k = plan.n_outputs
-    rows = c_rows(plan, as_frame(frame))
+    model.to_c(tmp_path / "m.h", contributions=True)
+    k = model.model_.n_outputs
+    rows = c_rows(model.model_, as_frame(frame))
     parts = rows.shape[1] - 2  # of the date
     (tmp_path / "rows").write_bytes(rows.tobytes())
     (tmp_path / "program.c").write_text(
@@ -178,11 +174,11 @@ def test_contributions_are_those_of_explain(tmp_path, task):
 
 def test_contributions_only_of_sums(tmp_path, iris):
     with pytest.raises(ValueError, match="contributions are for dtype='double'"):
-        export_c(iris[0], tmp_path / "m.h", dtype="int8", contributions=True)
+        iris[0].to_c(tmp_path / "m.h", dtype="int8", contributions=True)
     forest = BNeuralForestClassifier(n_estimators=2, max_epochs=1, random_state=0)
     forest.fit(iris[1], iris[0].predict(iris[1]))
-    with pytest.raises(ValueError, match="combined by 'softmax'"):
-        export_c(forest, tmp_path / "m.h", contributions=True)
+    with pytest.raises(ValueError, match="scores of single trees"):
+        forest.to_c(tmp_path / "m.h", contributions=True)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -191,7 +187,7 @@ def test_contributions_only_of_sums(tmp_path, iris):
 
 @pytest.mark.parametrize("dtype", ["double", "int8"])
 def test_header_and_source_compile_as_c_and_cplusplus(tmp_path, iris, dtype):
-    paths = export_c(iris[0], tmp_path / "iris.c", dtype=dtype, main=True)
+    paths = iris[0].to_c(tmp_path / "iris.c", dtype=dtype, main=True)
     assert [path.name for path in paths] == ["iris.h", "iris.c", "iris_main.c"]
     command = ["gcc", *FLAGS, "iris.c", "iris_main.c", "-o", "iris", "-lm"]
     subprocess.run(command, cwd=tmp_path, check=True)
@@ -200,7 +196,7 @@ def test_header_and_source_compile_as_c_and_cplusplus(tmp_path, iris, dtype):
     )
     command = ["g++", "-Wall", "-Wextra", "-Werror", "-c", "sketch.cpp"]
     subprocess.run(command, cwd=tmp_path, check=True)
-    export_c(iris[0], tmp_path / "iris.h", dtype=dtype)
+    iris[0].to_c(tmp_path / "iris.h", dtype=dtype)
     subprocess.run(command, cwd=tmp_path, check=True)
 
 
@@ -219,7 +215,7 @@ def test_program_predicts_csv_rows(tmp_path, dtype):
     frame.loc[::7, 'colour, "main"'] = None
     y = np.where(frame["when"].dt.month > 6, "late", "early, or so")
     clf = BNeuralForestClassifier(n_estimators=2, max_epochs=3, random_state=0).fit(frame, y)
-    export_c(clf, tmp_path / "m.h", dtype=dtype, main=True)
+    clf.to_c(tmp_path / "m.h", dtype=dtype, main=True)
     command = ["gcc", *FLAGS, "-O1", "m_main.c", "-o", "m", "-lm"]
     subprocess.run(command, cwd=tmp_path, check=True)
     shuffled = frame[frame.columns[::-1]]
@@ -230,7 +226,7 @@ def test_program_predicts_csv_rows(tmp_path, dtype):
     other = subprocess.run(["./m"], cwd=tmp_path, input=b"size (cm),when\n", capture_output=True)
     assert other.returncode == 1 and b"names of all columns" in other.stderr
     rows = list(csv.reader(io.StringIO(run.stdout.decode())))
-    model = clf if dtype == "double" else quantize(clf, dtype)
+    model = clf if dtype == "double" else clf.quantize(dtype)
     assert [row[0] for row in rows] == model.predict(frame).tolist()
     shares = np.array([row[1:] for row in rows], dtype=float)
     assert np.allclose(shares, model.predict_proba(frame), atol=1e-5 if dtype == "double" else 0)
@@ -239,9 +235,9 @@ def test_program_predicts_csv_rows(tmp_path, dtype):
 def test_comment_states_bound_loss_and_size(tmp_path, iris):
     clf, X = iris
     path = tmp_path / "iris.h"
-    export_c(clf, path, dtype="int8", X=X, y=clf.predict(X))
+    clf.to_c(path, dtype="int8", X=X, y=clf.predict(X))
     about = path.read_text().split("*/")[0]
-    rounded = quantize(clf, "int8")
+    rounded = clf.quantize("int8")
     assert f"differs by more than {rounded.error_bound_:.3g}" in " ".join(
         about.replace("\n *", " ").split()
     )
@@ -252,17 +248,17 @@ def test_comment_states_bound_loss_and_size(tmp_path, iris):
 def test_style_is_chosen_by_size_and_selectable(tmp_path, iris):
     texts = {}
     for style in ("auto", "tables", "code"):
-        (path,) = export_c(iris[0], tmp_path / "iris.h", style=style)
+        (path,) = iris[0].to_c(tmp_path / "iris.h", style=style)
         texts[style] = path.read_text()
     assert texts["auto"] == texts["code"] != texts["tables"]
     forest = BNeuralForestClassifier(n_estimators=20, max_epochs=1, random_state=0)
     forest.fit(iris[1], iris[0].predict(iris[1]))
-    (path,) = export_c(forest, tmp_path / "iris.h")
+    (path,) = forest.to_c(tmp_path / "iris.h")
     assert "iris_weights" in path.read_text()
 
 
 def test_without_library(tmp_path, iris):
-    (path,) = export_c(iris[0], tmp_path / "iris.h", libm=False)
+    (path,) = iris[0].to_c(tmp_path / "iris.h", libm=False)
     assert "#include" not in path.read_text()
 
 
@@ -274,13 +270,13 @@ def test_without_library(tmp_path, iris):
 )
 def test_names_that_c_does_not_allow_are_refused(tmp_path, iris, name):
     with pytest.raises((ValueError, TypeError), match="name="):
-        export_c(iris[0], tmp_path / "iris.h", name)
+        iris[0].to_c(tmp_path / "iris.h", name)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("stem", ["while", "my model", "7", "\u00e4\u00f6", "a-b__c"])
 def test_names_of_files_become_names_in_c(tmp_path, iris, stem):
-    (path,) = export_c(iris[0], tmp_path / f"{stem}.h", dtype="int8")
+    (path,) = iris[0].to_c(tmp_path / f"{stem}.h", dtype="int8")
     subprocess.run(["gcc", *FLAGS, "-x", "c", "-fsyntax-only", path], check=True)
 
 
@@ -306,7 +302,7 @@ def test_evil_names_are_escaped(tmp_path):
     frame["category */"] = np.tile(names, 6)
     clf = BNeuralTClassifier(max_epochs=1, random_state=0).fit(frame, np.tile(names, 6))
     for dtype in ("double", "int8"):
-        export_c(clf, tmp_path / "evil.h", dtype=dtype, main=True)
+        clf.to_c(tmp_path / "evil.h", dtype=dtype, main=True)
         (tmp_path / "names.c").write_text(
             '#include "evil.h"\n#include <stdio.h>\nint main(void) {\n    int k;\n'
             "    for (k = 0; k < EVIL_N_OUTPUTS; k++)\n"
@@ -329,19 +325,17 @@ def test_strings_and_comments():
 def test_models_that_cannot_be_exported(tmp_path, iris):
     path = tmp_path / "m.h"
     with pytest.raises(NotFittedError):
-        export_c(BNeuralTClassifier(), path)
-    with pytest.raises(TypeError, match="only fitted trees and forests"):
-        export_c(iris[0].tree_, path)
+        BNeuralTClassifier().to_c(path)
     with pytest.raises(ValueError, match="must end in"):
-        export_c(iris[0], tmp_path / "m.txt")
+        iris[0].to_c(tmp_path / "m.txt")
     with pytest.raises(ValueError, match="cannot have"):
-        export_c(iris[0], tmp_path / 'm".c')
+        iris[0].to_c(tmp_path / 'm".c')
     with pytest.raises(ValueError, match="dtype='int4' must be one of"):
-        export_c(iris[0], path, dtype="int4")
+        iris[0].to_c(path, dtype="int4")
     with pytest.raises(ValueError, match="style='fast' must be one of"):
-        export_c(iris[0], path, style="fast")
+        iris[0].to_c(path, style="fast")
     with pytest.raises(ValueError, match="together"):
-        export_c(iris[0], path, X=iris[1])
+        iris[0].to_c(path, X=iris[1])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -353,17 +347,17 @@ def test_too_large_for_statements(tmp_path, iris):
         np.ones(2 * (n + 3) - 3 + n + 2),
     )  # fmt: skip
     with pytest.raises(ValueError, match="use style='tables'"):
-        export_c(model, tmp_path / "m.h", style="code")
+        model.to_c(tmp_path / "m.h", style="code")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_nothing_is_half_written(tmp_path, iris):
     (tmp_path / "m.c").mkdir()  # the second file cannot be written
     with pytest.raises(IsADirectoryError):
-        export_c(iris[0], tmp_path / "m.c")
+        iris[0].to_c(tmp_path / "m.c")
     assert os.listdir(tmp_path) == ["m.c"]
     with pytest.raises(FileNotFoundError, match="absent"):
-        export_c(iris[0], tmp_path / "absent" / "m.c")
+        iris[0].to_c(tmp_path / "absent" / "m.c")
 
 
 # -- the program --------------------------------------------------------------------------
@@ -387,4 +381,3 @@ def test_command(tmp_path, capsys):
     assert main([*command, "--name", "a b"]) == 2
     assert "--name 'a b'" in capsys.readouterr().err
     assert main(["export", model, "--to", "c", "--out", str(tmp_path / "no" / "m.c")]) == 5
-    assert make_plan(reg).task == "numbers"

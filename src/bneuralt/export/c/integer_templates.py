@@ -102,6 +102,26 @@ static inline $acc ${NAME}_${kind}_output($acc sum, $ucell scale)
 }
 """
 
+CURVE = """\
+static inline $cell ${NAME}_$kind($acc sum, $ucell scale)
+{
+    $uacc t = ${NAME}_scaled(sum, scale);
+    const int step = sum < 0 ? -1 : 1;
+    const $cell *e = ${NAME}_${kind}_table + $n_steps;
+    $cell low, high;
+    $ucell part;
+    if (t >= $limit)
+        return ${UPPER}_AT(e + step * $n_steps);
+    t = ($uacc)(t << 2);
+    e += step * (int)(t >> $bits);
+    low = ${UPPER}_AT(e);
+    high = ${UPPER}_AT(e + step);
+    part = ($ucell)(($uacc)(${NAME}_product(($ucell)(high > low ? high - low : low - high),
+                                            ($ucell)(t & $mask)) + $half) >> $bits);
+    return ($cell)(high > low ? low + part : low - part);
+}
+"""
+
 PIECES = """\
 static inline $cell ${NAME}_pieces($acc sum, $ucell scale, $ucell below, int folds)
 {
@@ -375,7 +395,7 @@ $tables
     long whole;
     if (value != value)
         return missing[feature];
-$category    scaled = (value - middle[feature]) * factor[feature];
+$category$computed    scaled = (value - middle[feature]) * factor[feature];
     scaled += 0.5;
     if (!(scaled > -$top))
         return -$top;
@@ -387,10 +407,21 @@ $category    scaled = (value - middle[feature]) * factor[feature];
 """
 
 VALUE = """\
-/* The real number that an output of ${NAME}_predict stands for.$about */
+/* $about */
 static inline double ${NAME}_value(int k, int32_t sum)
 {
 $tables
     return $result;
+}
+"""
+
+VALUES = """\
+/* The predictions that the sums of ${NAME}_predict stand for. */
+static inline void ${NAME}_values(const int32_t *sums, double *out)
+{
+    int k;
+    for (k = 0; k < $n_outputs; k++)
+        out[k] = ${NAME}_value(k, sums[k]);
+    ${NAME}_link(out);
 }
 """

@@ -7,15 +7,15 @@ sum. Of the inputs that a category became, only one is not 0.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
 
-from bneuralt.export.arithmetic import Form, Format
-from bneuralt.export.shared_errors import Interval, SharedError, sum_of_errors
+from bneuralt.export.activation_forms import ActivationForm
+from bneuralt.export.whole.formats import IntegerFormat
+from bneuralt.export.whole.shared_errors import Interval, SharedError, sum_of_errors
 
-__all__ = ["RoundedSum", "Term", "WeightedSum", "slopes", "value_range"]
+__all__ = ["SLACK", "RoundedSum", "Term", "WeightedSum"]
 
 #: What rounding of float64 can add to a bound.
 SLACK = 1.0 + 1e-9
@@ -48,14 +48,14 @@ class WeightedSum:
 
     Parameters
     ----------
-    form : Form
+    form : ActivationForm
         The activation.
     bias : float
     weights : list of float
     terms : list of Term
     """
 
-    def __init__(self, form: Form, bias: float, weights: list[float], terms: list[Term]) -> None:
+    def __init__(self, form: ActivationForm, bias: float, weights: list[float], terms: list[Term]) -> None:
         self.form, self.bias, self.weights, self.terms = form, bias, weights, terms
         self._single = [i for i, term in enumerate(terms) if term.group < 0]
         groups: dict[int, list[int]] = {}
@@ -87,7 +87,7 @@ class WeightedSum:
         per_integer = [w * t.unit for w, t in zip(self.weights, self.terms, strict=True)]
         return abs(self.middle) + self._reach(per_integer)
 
-    def least_unit(self, format: Format) -> float:
+    def least_unit(self, format: IntegerFormat) -> float:
         """Return the unit in which the integers just about fit."""
         pairs = zip(self.weights, self.terms, strict=True)
         most = max((abs(w * term.unit) for w, term in pairs), default=0.0)
@@ -118,7 +118,7 @@ class WeightedSum:
 
     def _error(self, effective: list[float], too_much: list[float]) -> SharedError:
         """Return the error of the sum, from those of its terms and of its weights."""
-        found = [self.terms[i].error.times((effective[i], effective[i])) for i in self._single]
+        errors = [self.terms[i].error.times((effective[i], effective[i])) for i in self._single]
         nodes = []
         for i in self._single:
             term = self.terms[i]
@@ -126,9 +126,9 @@ class WeightedSum:
                 nodes.append(i)
             else:
                 most = too_much[i] * (term.high - term.low) / 2
-                found.append(SharedError(factors={("position", term.input): (most, most)}))
+                errors.append(SharedError(factors={("position", term.input): (most, most)}))
         by_weights = self._spread(too_much, nodes, lambda t: (t.low - t.offset, t.high - t.offset))
-        return sum_of_errors([SharedError(by_weights), *found])
+        return sum_of_errors([SharedError(by_weights), *errors])
 
     def _spread(
         self, factors: list[float], single: list[int], ends: Callable[[Term], Interval]
@@ -143,11 +143,11 @@ class WeightedSum:
             low += products[0]
             high += products[1]
         for group in self._groups:
-            found = [factors[i] for i in group]
+            choices = [factors[i] for i in group]
             if len(group) != self.terms[group[0]].group_size:
-                found.append(0.0)
-            low += min(found)
-            high += max(found)
+                choices.append(0.0)
+            low += min(choices)
+            high += max(choices)
         return low, high
 
     def _reach(self, factors: list[float]) -> float:
@@ -177,52 +177,7 @@ class RoundedSum(NamedTuple):
     reach: int
     error: SharedError
 
-    def fits(self, format: Format) -> bool:
+    def fits(self, format: IntegerFormat) -> bool:
         """Return whether nothing can overflow."""
         most = max((abs(weight) for weight in self.weights), default=0)
         return self.reach <= format.top_sum and most <= format.top
-
-
-# -- activations on intervals -------------------------------------------------------------
-
-
-def slopes(form: Form, low: float, high: float) -> Interval:
-    """Return the smallest and largest slope of F between two arguments.
-
-    Examples
-    --------
-    >>> slopes(Form("pieces", slope=0.25), -1.0, 2.0)
-    (0.25, 1.0)
-    """
-    if form.kind == "pieces":
-        found = [form.slope] * (low < 0) + [1.0] * (high > 0) or [1.0]
-        return min(found), max(found)
-    if form.kind == "tanh":
-        ends = [1.0 - math.tanh(low) ** 2, 1.0 - math.tanh(high) ** 2]
-        return min(ends), 1.0 if low <= 0 <= high else max(ends)
-    steepest = math.sqrt(0.5)
-    inside = [t for t in (-steepest, steepest) if low < t < high]
-    found = [-4.0 * t * _bell(t) for t in (low, high, *inside)]
-    return min(found), max(found)
-
-
-def value_range(form: Form, low: float, high: float) -> Interval:
-    """Return the range of an activation whose argument is between two numbers.
-
-    Examples
-    --------
-    >>> value_range(Form("pieces", slope=-0.5), -4.0, 1.0)
-    (0.0, 2.0)
-    """
-    if form.kind == "pieces":
-        ends = [t if t > 0 else form.slope * t for t in (low, high)] + [0.0] * (low < 0 < high)
-    elif form.kind == "tanh":
-        ends = [math.tanh(low), math.tanh(high)]
-    else:
-        ends = [2.0 * _bell(t) - 1.0 for t in (low, high)] + [1.0] * (low < 0 < high)
-    values = [form.offset + form.unit * end for end in ends]
-    return min(values), max(values)
-
-
-def _bell(t: float) -> float:
-    return math.exp(-t * t) if abs(t) < 26 else 0.0

@@ -1,6 +1,6 @@
 """Compare generated C code with Python on random models.
 
-`make export-c` runs it with all compilers: ``python -m tests.export_c MODELS ROWS``. The tests do
+`make export-c` runs it with all compilers: ``python -m tests.export.compare_c MODELS ROWS``. The tests do
 the same with fewer models and rows.
 """
 
@@ -12,10 +12,9 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from scipy.special import expit
 
-from bneuralt.export import make_plan, quantize
-from tests.c_programs import COMPILERS, SANITIZE, as_float32, c_rows, run_models
+from bneuralt.expressions import OUTPUTS, evaluate, exp
+from tests.export.c_programs import COMPILERS, SANITIZE, as_float32, c_rows, run_models
 from tests.random_models import random_model, rows_to_predict
 from tests.terms import size_of_terms
 
@@ -36,30 +35,30 @@ def complaints(folder, seeds, n_rows, dtype, compiler, flags=("-O1",), libm=True
             if dtype == "float":
                 rows = as_float32(rows)
             style = "code" if seed % 2 else "tables"
-            jobs.append((model, dtype, style, c_rows(make_plan(model), rows)))
+            jobs.append((model, dtype, style, c_rows(model.model_, rows, dtype.startswith("int"))))
             expected.append(_expected(model, dtype, rows))
         results = run_models(folder, jobs, compiler, flags, libm)
     found = []
-    for seed, (plan, decided, shares, total_of_shares, terms), (c_decided, c_shares) in zip(
+    for seed, (model, decided, shares, total_of_shares, terms), (c_decided, c_shares) in zip(
         seeds, expected, results, strict=True
     ):
-        where = f"seed {seed}, {dtype}, {compiler}: {plan.task}, {plan.combine}"
+        where = f"seed {seed}, {dtype}, {compiler}: {model.task}, {model.link.operation}"
         if dtype not in TOLERANCE:
             if not np.array_equal(c_decided, decided) or not np.array_equal(c_shares, shares):
                 found.append(f"{where}: not equal")
             continue
         tolerance = TOLERANCE[dtype]
-        if plan.task == "numbers":
+        if model.task == "numbers":
             with np.errstate(invalid="ignore", over="ignore"):
                 error = np.abs(c_decided - decided) / np.maximum(1.0, np.abs(decided)) / terms
-            if dtype == "float" and plan.combine == "exp":  # float has no larger or smaller ones
+            if dtype == "float" and model.link == exp(OUTPUTS):  # float has no larger or smaller ones
                 error = np.where((decided < 1e30) & (decided > 1e-30), error, 0.0)
             error = np.where(c_decided == decided, 0.0, error)
         else:
             error = np.abs(c_shares - shares)
-            if plan.combine == "shares":
+            if model.link.operation == "divide":
                 error[total_of_shares < LEAST_TOTAL[dtype]] = 0.0
-            clear = _is_clear(plan, shares, tolerance) & (error > 0).any(axis=1)
+            clear = _is_clear(model, shares, tolerance) & (error > 0).any(axis=1)
             differs = (c_decided != decided).any(axis=1) & clear
             if differs.any():
                 found.append(f"{where}: row {int(np.argmax(differs))} has another class")
@@ -68,34 +67,34 @@ def complaints(folder, seeds, n_rows, dtype, compiler, flags=("-O1",), libm=True
     return found
 
 
-def _expected(model, dtype, rows):
-    """The plan, predictions, and probabilities of rows, in the units of the C code.
+def _expected(estimator, dtype, rows):
+    """The model, predictions, and probabilities of rows, in the units of the C code.
 
     The last two entries are the smallest sum of the outputs of a tree, and how much larger the
     terms of an output are than the output, by which errors of rounding grow.
     """
-    plan, n = make_plan(model), len(rows)
+    model, n = estimator.model_.simplified(), len(rows)
     total, terms = np.ones(n), np.ones((n, 1))
     if dtype in TOLERANCE:
-        inputs = model._filled(model._read_features(rows)).astype(np.float64)
-        outputs = plan.outputs(inputs)
-        terms = size_of_terms(plan, inputs)
-        if plan.combine != "exp":  # whose relative error is the error of the sum
-            terms = np.maximum(1.0, terms / np.maximum(1.0, np.abs(plan.combined(outputs))))
-        decided, values = plan.decided(outputs), plan.combined(outputs)
+        inputs = model.encode(rows).astype(np.float64)
+        outputs = model.outputs(inputs)
+        values, decided = model.predictions(outputs), model.decisions(outputs)
+        terms = size_of_terms(model, inputs)
+        if model.link != exp(OUTPUTS):  # whose relative error is the error of the sum
+            terms = np.maximum(1.0, terms / np.maximum(1.0, np.abs(values)))
         total = np.abs(outputs).sum(axis=2).min(axis=0)
     else:
-        rounded = quantize(model, dtype)
+        rounded = estimator.quantize(dtype)
         integers = rounded.integer_outputs(rows)
-        decided = rounded.integer_model_.decided(integers)
-        values = rounded.integer_model_.values(integers) * 32768
-    shares = values if plan.task != "numbers" else np.zeros((n, 0))
-    return plan, decided.reshape(n, -1), shares, total, terms
+        decided = rounded.integer_model_.decisions(integers)
+        values = rounded.integer_model_.predictions(integers) * 32768
+    shares = values if model.task != "numbers" else np.zeros((n, 0))
+    return model, decided.reshape(n, -1), shares, total, terms
 
 
-def _is_clear(plan, shares, tolerance):
+def _is_clear(model, shares, tolerance):
     """Whether the prediction of a row does not hang on rounding."""
-    if plan.task == "labels":
+    if model.task == "labels":
         return (np.abs(shares - 0.5) > tolerance).all(axis=1)
     first, second = np.sort(shares, axis=1)[:, :-3:-1].T
     return first - second > 2 * tolerance
@@ -107,32 +106,28 @@ def excesses(seeds, n_rows, dtype):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for seed in seeds:
-            model, table, later = random_model(seed)
-            integer = quantize(model, dtype).integer_model_
+            estimator, table, later = random_model(seed)
+            integers = estimator.quantize(dtype).integer_model_
             rows = rows_to_predict(seed, table, later, n_rows, inside=True)
-            inputs = model._filled(model._read_features(rows)).astype(np.float64)
-            inside = ((inputs >= integer.inputs.low) & (inputs <= integer.inputs.high)).all(axis=1)
-            plan, inputs = integer.plan, inputs[inside]
-            exact, found = plan.outputs(inputs), integer.outputs(integer.encode(inputs))
-            pairs = [(integer.bound, _real_values(integer, found), _combined(plan, exact))]
-            if plan.combine == "sigmoid":
-                exact = expit(exact)
-            for tree, mine, real in zip(integer.trees, found, exact, strict=True):
-                pairs.append((tree.bound, tree.offset + tree.unit * mine, real))
-            for bound, mine, real in pairs:
-                seen = np.abs(mine - real).max(axis=0)
-                ratios += (np.maximum(bound, 1e-300) / np.maximum(seen, 1e-300)).tolist()
+            inputs = integers.model.encode(rows).astype(np.float64)
+            units = integers.inputs
+            inside = ((inputs >= units.low) & (inputs <= units.high)).all(axis=1)
+            ratios += ratios_of(integers, inputs[inside])
     return np.array(ratios)
 
 
-def _combined(plan, outputs):
-    values = plan.combined(outputs)
-    return np.log(values) if plan.combine == "exp" else values
-
-
-def _real_values(integer, outputs):
-    values = integer.values(outputs)
-    return np.log(values) if integer.plan.combine == "exp" else values
+def ratios_of(integers, inputs):
+    """How much the bounds on predictions and on outputs are larger than the largest errors."""
+    pairs = [(integers.bound, integers.errors(inputs))]
+    exact = evaluate(integers.link.activation, {"outputs": integers.model.outputs(inputs)})
+    outputs = integers.outputs(integers.encode(inputs))
+    for tree, whole, real in zip(integers.trees, outputs, exact, strict=True):
+        pairs.append((tree.bound, np.abs(tree.offset + tree.unit * whole - real)))
+    ratios = []
+    for bound, errors in pairs:
+        seen = errors.max(axis=0)
+        ratios += (np.maximum(bound, 1e-300) / np.maximum(seen, 1e-300)).tolist()
+    return ratios
 
 
 def main(n_models=200, n_rows=1000):

@@ -12,13 +12,13 @@ MAIN = """\
 
 #define N_COLUMNS $n_columns
 #define MOST_CELLS 4096
-enum { NUMBER, CATEGORY, DATE };
+enum { $cell_kinds };
 
 static const char *const column_names[N_COLUMNS] = {
 $column_names};
-static const int column_kind[N_COLUMNS] = {$column_kinds};
-static const int column_feature[N_COLUMNS] = {$column_features};
-$date_tables
+/* The column of each feature, and what it is of the cell. */
+static const int feature_column[${UPPER}_N_FEATURES] = {$feature_columns};
+static const int feature_kind[${UPPER}_N_FEATURES] = {$feature_kinds};
 static char line[1 << 20];
 static char *cells[MOST_CELLS];
 
@@ -93,15 +93,17 @@ static void read_row(const int *place, int n, long row, double *values)
 {
     const double missing = strtod("nan", NULL);
     int i;
-    for (i = 0; i < N_COLUMNS; i++) {
-        char *text = place[i] < n ? cells[place[i]] : cells[0];
-        double *value = values + column_feature[i];
-        if (place[i] >= n) {
-            fprintf(stderr, "row %ld: column \\"%s\\" has no cell\\n", row, column_names[i]);
+    for (i = 0; i < ${UPPER}_N_FEATURES; i++) {
+        const int column = feature_column[i];
+        char *text = place[column] < n ? cells[place[column]] : cells[0];
+        if (place[column] >= n) {
+            fprintf(stderr, "row %ld: column \\"%s\\" has no cell\\n", row, column_names[column]);
             exit(1);
         }
-        if (column_kind[i] == NUMBER)
-            *value = is_missing(text) ? missing : number(text, row, i);
+        if (is_missing(text))
+            values[i] = missing;
+        else if (feature_kind[i] == NUMBER)
+            values[i] = number(text, row, column);
 $read_category$read_date    }
 }
 
@@ -170,14 +172,14 @@ static double category(int feature, char *text)
 """
 
 READ_CATEGORY = """\
-        else if (column_kind[i] == CATEGORY)
-            *value = is_missing(text) ? missing : category(column_feature[i], text);
+        else if (feature_kind[i] == CATEGORY)
+            values[i] = category(i, text);
 """
 
 DATE = """\
 
-/* Year, month, weekday (0 is Monday) and hour of a date such as 2024-05-31 14:30. */
-static void read_date(const char *text, long row, int column, double *parts)
+/* A part of a date such as 2024-05-31 14:30. */
+static double date_part(const char *text, long row, int column, int part)
 {
     static const int shift[] = {0, 3, 2, 5, 0, 3, 5, 1, 4, 6, 2, 4};
     int year, month, day, hour = 0, early;
@@ -189,24 +191,25 @@ static void read_date(const char *text, long row, int column, double *parts)
         exit(1);
     }
     early = year - (month < 3);
-    parts[0] = year;
-    parts[1] = month;
-    parts[2] = (early + early / 4 - early / 100 + early / 400 + shift[month - 1] + day + 6) % 7;
-    parts[3] = hour;
+    switch (part) {
+$date_parts
+    default:
+        return 0;
+    }
 }
 """
 
+#: Parts of a date, computed from its year, month, day and hour.
+DATE_PARTS = {
+    "year": "year",
+    "month": "month",
+    "weekday": "(early + early / 4 - early / 100 + early / 400 + shift[month - 1] + day + 6) % 7",
+    "hour": "hour",
+}
+
 READ_DATE = """\
-        else if (column_kind[i] == DATE) {
-            double parts[4] = {missing, missing, missing, missing};
-            int k;
-            if (!is_missing(text))
-                read_date(text, row, i, parts);
-            if (date_n_parts[i] == 0)
-                *value = is_missing(text) ? missing : 0;
-            for (k = 0; k < date_n_parts[i]; k++)
-                value[k] = parts[date_parts[i][k]];
-        }
+        else
+            values[i] = date_part(text, row, column, feature_kind[i]);
 """
 
 PRINT_TEXT = """\

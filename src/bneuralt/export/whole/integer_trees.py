@@ -12,70 +12,37 @@ nodes suffices.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from bneuralt._typing import FloatArray, IntArray
-from bneuralt.export.arithmetic import Form, Format, activation_form
-from bneuralt.export.order import evaluation_order
-from bneuralt.export.shared_errors import Interval, SharedError
-from bneuralt.export.weighted_sums import (
-    SLACK,
-    RoundedSum,
-    Term,
-    WeightedSum,
+from bneuralt.export.activation_forms import ActivationForm, activation_form
+from bneuralt.export.evaluation_order import evaluation_order
+from bneuralt.export.whole.curve_tables import (
+    CurveTable,
+    fitted_curve,
+    shared_tables,
     slopes,
     value_range,
 )
+from bneuralt.export.whole.formats import IntegerFormat
+from bneuralt.export.whole.input_units import InputUnits
+from bneuralt.export.whole.shared_errors import Interval, SharedError, interval_product
+from bneuralt.export.whole.weighted_sums import SLACK, RoundedSum, Term, WeightedSum
+from bneuralt.expressions import Expression
 from bneuralt.tree import NeuralTree
 
-__all__ = ["InputUnits", "IntegerNode", "IntegerTree", "integer_trees"]
+__all__ = ["IntegerNode", "IntegerTree", "SourceTree", "integer_trees"]
 
 
-class InputUnits(NamedTuple):
-    """How inputs become whole numbers: ``round((x - middle) / unit)``, clipped.
+class SourceTree(NamedTuple):
+    """A tree to convert, and the activation of each of its function nodes."""
 
-    Attributes
-    ----------
-    middle, unit : arrays of shape (n_inputs,)
-        A unit of 0 stands for an input that does not vary.
-    low, high : arrays of shape (n_inputs,)
-        The range in training, for which bounds hold.
-    group : int array of shape (n_inputs,)
-        -1 for numbers; inputs that are 0 or 1 have the number of the column that they come from.
-    group_size : int array of shape (n_inputs,)
-        If one of the inputs of a group is 1 always, the number of these inputs, otherwise 0.
-    share : array of shape (n_inputs,)
-        Value of the input for a category that is not known.
-    """
-
-    middle: FloatArray
-    unit: FloatArray
-    low: FloatArray
-    high: FloatArray
-    group: IntArray
-    group_size: IntArray
-    share: FloatArray
-
-    def encode(self, inputs: FloatArray, top: int) -> IntArray:
-        """Return inputs as whole numbers."""
-        factor = np.where(self.unit > 0, 1.0 / np.where(self.unit > 0, self.unit, 1.0), 0.0)
-        with np.errstate(over="ignore"):
-            scaled = np.floor((inputs - self.middle) * factor + 0.5)
-        return np.clip(scaled, -top, top).astype(np.int64)
-
-    def terms(self, top: int) -> list[Term]:
-        """Return the inputs as terms of sums."""
-        shares = self.encode(np.where(self.group >= 0, self.share, self.middle)[np.newaxis], top)
-        rows = zip(*(column.tolist() for column in (*self[:6], shares[0])), strict=True)
-        found = []
-        for i, (middle, unit, low, high, *grouped) in enumerate(rows):
-            is_exact = self.group[i] >= 0
-            error = SharedError(factors={("rounding", i): (0.0 if is_exact else unit / 2,) * 2})
-            found.append(Term(middle, unit, top + 1, low, high, error, i, *grouped))
-        return found
+    tree: NeuralTree
+    activations: list[Expression]
 
 
 class IntegerNode(NamedTuple):
@@ -83,7 +50,8 @@ class IntegerNode(NamedTuple):
 
     Attributes
     ----------
-    kind : {"tanh", "bell", "pieces"}
+    kind : str
+        "pieces", or the name of a table: "tanh", "bell", "curve0", "curve1", ...
     bias : int
     scale : int
         The sum is multiplied by ``scale / 2 ** bits``.
@@ -114,7 +82,9 @@ class IntegerTree:
 
     Attributes
     ----------
-    format : Format
+    format : IntegerFormat
+    tables : dict of str to CurveTable
+        By kind of node.
     nodes : tuple of IntegerNode
         In the order of evaluation; outputs in the order of the outputs.
     offset, unit : arrays of shape (n_outputs,)
@@ -125,7 +95,8 @@ class IntegerTree:
         The range of the outputs of the real tree, over the training range.
     """
 
-    format: Format
+    format: IntegerFormat
+    tables: dict[str, CurveTable]
     nodes: tuple[IntegerNode, ...]
     offset: FloatArray
     unit: FloatArray
@@ -146,7 +117,7 @@ class IntegerTree:
     def outputs(self, inputs: IntArray) -> IntArray:
         """Return the outputs for inputs that are whole numbers, of shape (n_rows, n_outputs)."""
         stack: list[IntArray] = []
-        found = []
+        outputs = []
         for node in self.nodes:
             acc = np.full(len(inputs), node.bias, dtype=np.int64)
             for weight in node.children:
@@ -154,10 +125,10 @@ class IntegerTree:
             for i, weight in node.leaves:
                 acc += weight * inputs[:, i]
             if node.is_output:
-                found.append(self._value(node, acc))
+                outputs.append(self._value(node, acc))
             else:
                 stack.append(self._value(node, acc))
-        return np.stack(found, axis=1)
+        return np.stack(outputs, axis=1)
 
     def _value(self, node: IntegerNode, acc: IntArray) -> IntArray:
         format, negative = self.format, acc < 0
@@ -166,9 +137,8 @@ class IntegerTree:
             if not node.is_output:
                 t = (t + 2 ** (format.bits - 1)) >> format.bits
             return t if node.folds else np.where(negative, -t, t)
-        table, t = format.table(node.kind), format.scaled(acc, node.scale)
-        value = table.fine(t) if node.is_output else table.coarse(t)
-        return np.where(negative, -value, value) if node.kind == "tanh" else value
+        table, t = self.tables[node.kind], format.scaled(acc, node.scale)
+        return table.fine(t, negative) if node.is_output else table.coarse(t, negative)
 
 
 # -- from real weights to integers --------------------------------------------------------
@@ -177,8 +147,15 @@ class IntegerTree:
 class _Converter:
     """Converts the nodes of one tree, from the leaves up."""
 
-    def __init__(self, tree: NeuralTree, inputs: InputUnits, format: Format) -> None:
-        self.tree, self.format = tree, format
+    def __init__(
+        self,
+        tree: NeuralTree,
+        forms: list[ActivationForm],
+        tables: dict[str, CurveTable],
+        inputs: InputUnits,
+        format: IntegerFormat,
+    ) -> None:
+        self.tree, self.forms, self.tables, self.format = tree, forms, tables, format
         self.terms: dict[int, Term] = {}
         self.nodes: dict[int, IntegerNode] = {}
         self.leaves = inputs.terms(format.top)
@@ -190,7 +167,7 @@ class _Converter:
     def sum_of(self, i: int) -> WeightedSum:
         """Return the argument of the activation of a node."""
         tree, k = self.tree, self.tree.n_outputs
-        form = activation_form(tree, i)
+        form = self.forms[i]
         leaves = range(tree.leaf_start[i], tree.leaf_start[i + 1])
         weights = [form.gain * float(tree.edge[c - k]) for c in self.order.children[i]]
         weights += [form.gain * float(tree.leaf_weight[j]) for j in leaves]
@@ -230,7 +207,7 @@ class _Converter:
     def _convert_table(self, i: int, total: WeightedSum, is_output: bool) -> Term:
         """Convert a node with a table; return its value, of which an output has more digits."""
         format, form = self.format, total.form
-        table = format.table(form.kind)
+        table = self.tables[form.kind]
         step, most = table.unit / 2**format.bits, 2**format.bits - 1
         least = total.least_unit(format)
         scale = min(most, max(1, math.ceil(least / step)))
@@ -315,16 +292,16 @@ class _Converter:
         return self._convert_table(k, self.outputs[k], is_output=True)
 
 
-def _propagated(form: Form, ends: Interval, error: SharedError) -> SharedError:
+def _propagated(form: ActivationForm, ends: Interval, error: SharedError) -> SharedError:
     """Return the error of F whose argument is between two ends and has an error."""
     low, high = error.range
     return error.times(slopes(form, ends[0] + min(low, 0.0), ends[1] + max(high, 0.0)))
 
 
 def integer_trees(
-    trees: tuple[NeuralTree, ...],
+    trees: Sequence[SourceTree],
     inputs: InputUnits,
-    format: Format,
+    format: IntegerFormat,
     shared: bool,
     centered: bool,
 ) -> tuple[IntegerTree, ...]:
@@ -332,18 +309,22 @@ def integer_trees(
 
     Parameters
     ----------
-    trees : tuple of NeuralTree
+    trees : sequence of SourceTree
         Linear outputs are returned in a unit of the conversion's choice. All others need tables,
         and have the units of these.
     inputs : InputUnits
-    format : Format
+    format : IntegerFormat
     shared : bool
         Whether all outputs of a tree must have the same unit and offset; otherwise, each output has
         its own, the same one in all trees.
     centered : bool
         Whether linear outputs may have an offset, so that the integers are small.
     """
-    converters = [_Converter(tree, inputs, format) for tree in trees]
+    forms, tables = _integer_forms(trees, inputs, format)
+    converters = [
+        _Converter(tree, [forms[activation] for activation in activations], tables, inputs, format)
+        for tree, activations in trees
+    ]
     if any(total.form.kind != "pieces" for c in converters for total in c.outputs):
         terms = [[c.convert_output(k) for k in range(len(c.outputs))] for c in converters]
     else:
@@ -351,6 +332,7 @@ def integer_trees(
     return tuple(
         IntegerTree(
             format,
+            tables,
             tuple(c.nodes[i] for i in c.order.nodes),
             np.array([term.offset for term in row]),
             np.array([term.unit for term in row]),
@@ -375,11 +357,64 @@ def _linear_outputs(converters: list[_Converter], shared: bool, centered: bool) 
     )
     units = np.full(n_outputs, least.max()) if shared else least.max(axis=0)
     while True:
-        found = [
+        converted = [
             [c.convert_linear_output(k, row[k], float(units[k])) for k in range(n_outputs)]
             for c, row in pairs
         ]
-        terms = [[term for term in row if term is not None] for row in found]
+        terms = [[term for term in row if term is not None] for row in converted]
         if all(len(row) == n_outputs for row in terms):
             return terms
         units = 1.01 * units
+
+
+# -- activations --------------------------------------------------------------------------
+
+
+def _integer_forms(
+    trees: Sequence[SourceTree], inputs: InputUnits, format: IntegerFormat
+) -> tuple[dict[Expression, ActivationForm], dict[str, CurveTable]]:
+    """Return the form of each activation, and the tables by kind of node.
+
+    Activations that are no affine map around a shared table have a table of their own, which covers
+    the sums of all nodes with the activation.
+    """
+    forms = {a: activation_form(a) for _, activations in trees for a in activations}
+    tables = dict(shared_tables(format))
+    curves = [activation for activation, form in forms.items() if form.kind == "curve"]
+    if curves:
+        ranges: dict[Expression, Interval] = {}
+        for source in trees:
+            _widen(ranges, source, forms, inputs)
+        for i, activation in enumerate(curves):
+            ends, kind = ranges[activation], f"curve{i}"
+            forms[activation], tables[kind] = fitted_curve(forms[activation], ends, format, kind)
+    return forms, tables
+
+
+def _widen(
+    ranges: dict[Expression, Interval],
+    source: SourceTree,
+    forms: dict[Expression, ActivationForm],
+    inputs: InputUnits,
+) -> None:
+    """Widen the range of the sums of each activation by those of a tree."""
+    tree, activations = source
+    sums = [(bias, bias) for bias in tree.bias.tolist()]
+
+    def add(node: int, weight: float, ends: Interval) -> None:
+        low, high = interval_product((weight, weight), ends)
+        sums[node] = sums[node][0] + low, sums[node][1] + high
+
+    leaves = zip(
+        tree.leaf_parent.tolist(), tree.leaf_weight.tolist(), tree.leaf_input.tolist(), strict=True
+    )
+    for node, weight, j in leaves:
+        add(node, weight, (float(inputs.low[j]), float(inputs.high[j])))
+    for i in reversed(range(tree.parent.size)):
+        form, (low, high) = forms[activations[i]], sums[i]
+        before = ranges.get(activations[i], sums[i])
+        ranges[activations[i]] = min(low, before[0]), max(high, before[1])
+        if i >= tree.n_outputs:
+            ends = sorted((form.gain * low + form.shift, form.gain * high + form.shift))
+            weight = float(tree.edge[i - tree.n_outputs])
+            add(int(tree.parent[i]), weight, value_range(form, ends[0], ends[1]))

@@ -49,7 +49,7 @@ class SharedError(NamedTuple):
         >>> SharedError((0.0, 1.0)).times((-3.0, 2.0)).rest
         (-3.0, 2.0)
         """
-        factors = {key: interval_product(factor, own) for key, own in self.factors.items()}
+        factors = {key: interval_product(factor, ends) for key, ends in self.factors.items()}
         return SharedError(interval_product(factor, self.rest), factors)
 
     def plus(self, low: float, high: float) -> SharedError:

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from bneuralt.export import make_plan
-from bneuralt.export.c_export import c_files
-from bneuralt.export.c_features import c_features
+from bneuralt.estimators.exporting import c_files
+from bneuralt.export.c import c_files as model_files
+from bneuralt.export.c.features import CRow
+from bneuralt.export.whole import FORMATS, integer_model
 from bneuralt.expressions.operations import DATE_PARTS
+from bneuralt.model import Model
 from bneuralt.tables.columns import Column, Frame
 
 FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -19,21 +21,19 @@ SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"]
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 
 
-def c_rows(plan, frame):
+def c_rows(model, frame, is_integer=False):
     """The rows of a table as the C code has them: numbers, positions of categories, date parts."""
     found = []
-    for feature in c_features(plan):
-        i = [column.name for column in plan.columns].index(feature.column.name)
-        column = frame.columns[i]
+    for feature in CRow(model, is_integer).features:
+        column = frame.columns[feature.column]
         if feature.is_category:
             text = column.as_text()
             position = [
-                feature.categories.index(word) if word in feature.categories else -1
-                for word in text.texts
+                feature.texts.index(word) if word in feature.texts else -1 for word in text.texts
             ]
             found.append(np.array([*position, np.nan])[text.values])
-        elif feature.part is not None:
-            part = DATE_PARTS[feature.column.feature.parts[feature.part]]
+        elif feature.reads in DATE_PARTS:
+            part = DATE_PARTS[feature.reads]
             found.append(np.where(column.is_missing, np.nan, part(column.values)))
         else:
             found.append(column.values)
@@ -56,20 +56,25 @@ def as_float32(frame):
 def run_models(folder: Path, jobs, compiler="gcc", flags=("-O1",), libm=True):
     """What the C code of models returns for rows: for each, predictions and probabilities.
 
-    Each job is (model, dtype, style, rows as `c_rows` makes them). All models are compiled
-    together.
+    Each job is (fitted estimator or `Model`, dtype, style, rows as `c_rows` makes them). All models
+    are compiled together.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    includes, cases, data, plans = [], [], [], []
-    for i, (model, dtype, style, rows) in enumerate(jobs):
-        for path, text in c_files(
-            model, folder / f"m{i}.h", dtype=dtype, style=style, libm=libm
-        ).items():
+    includes, cases, data, models = [], [], [], []
+    for i, (source, dtype, style, rows) in enumerate(jobs):
+        options = {"dtype": dtype, "style": style, "libm": libm}
+        if not isinstance(source, Model):
+            model, files = source.model_, c_files(source, folder / f"m{i}.h", **options)
+        else:
+            model = source
+            if dtype in FORMATS:
+                options["integers"] = integer_model(model, dtype, model.input_ranges)
+            files = model_files(model, folder / f"m{i}.h", **options)
+        for path, text in files.items():
             path.write_text(text)
             includes.append(f'#include "{path.name}"')
-        plan = make_plan(model)
-        plans.append(plan)
-        cases.append(_case(i, plan, dtype))
+        models.append(model)
+        cases.append(_case(i, model, dtype))
         data += [np.array([len(rows)], dtype=np.float64), np.asarray(rows, dtype=np.float64)]
     body = "\n".join([*includes, "#include <stdio.h>", *cases])
     calls = "\n".join(f"    run{i}(in, out);" for i in range(len(jobs)))
@@ -84,27 +89,27 @@ def run_models(folder: Path, jobs, compiler="gcc", flags=("-O1",), libm=True):
     subprocess.run(["./program", "rows", "results"], cwd=folder, check=True)
     flat = np.frombuffer((folder / "results").read_bytes())
     results, at = [], 0
-    for plan, (*_, rows) in zip(plans, jobs, strict=True):
-        k = plan.n_outputs
-        width = {"classes": 1 + k, "labels": 2 * k, "numbers": k}[plan.task]
+    for model, (*_, rows) in zip(models, jobs, strict=True):
+        k = model.n_outputs
+        width = {"classes": 1 + k, "labels": 2 * k, "numbers": k}[model.task]
         table = flat[at : at + len(rows) * width].reshape(len(rows), width)
         at += table.size
-        n = width - (k if plan.task != "numbers" else 0)
+        n = width - (k if model.task != "numbers" else 0)
         results.append((table[:, :n], table[:, n:]))
     assert at == flat.size
     return results
 
 
-def _case(i, plan, dtype):
+def _case(i, model, dtype):
     """A C function that reads rows and writes predictions, all as doubles."""
-    k, integer = plan.n_outputs, dtype.startswith("int")
+    k, integer = model.n_outputs, dtype.startswith("int")
     value = "int32_t" if integer else dtype
     share = "uint16_t" if integer else dtype
     byte = "uint8_t" if integer else "unsigned char"
-    if plan.task == "classes":
+    if model.task == "classes":
         n, statement = 1, f"result[0] = m{i}_predict(x);"
         before = ""
-    elif plan.task == "labels":
+    elif model.task == "labels":
         n, before = k, f"    {byte} y[{k}];\n"
         statement = f"m{i}_predict(x, y);\n        for (k = 0; k < {k}; k++) result[k] = y[k];"
     elif k == 1:
@@ -114,13 +119,13 @@ def _case(i, plan, dtype):
         statement = (
             f"m{i}_predict(x, y);\n        for (k = 0; k < {k}; k++) result[k] = (double)y[k];"
         )
-    if plan.task != "numbers":
+    if model.task != "numbers":
         before += f"    {share} p[{k}];\n"
         statement += (
             f"\n        m{i}_predict_proba(x, p);\n"
             f"        for (k = 0; k < {k}; k++) result[{n} + k] = (double)p[k];"
         )
-    width = n + (k if plan.task != "numbers" else 0)
+    width = n + (k if model.task != "numbers" else 0)
     convert = f"m{i}_quantize(k, row[k])" if integer else f"({dtype})row[k]"
     upper = f"M{i}_N_FEATURES"
     return f"""

@@ -2,30 +2,6 @@
 
 from __future__ import annotations
 
-OWN_EXP = """\
-/* exp without a library: x = k ln 2 + r, a polynomial for exp(r), and k doublings or halvings. */
-static inline $real ${NAME}_exp($real x)
-{
-    $real r, p, f;
-    int k;
-    if (!(x > $lowest))
-        return x < 0 ? 0 : x;
-    if (x > $highest)
-        return $infinity * x; /* overflows as exp does */
-    k = (int)(x * $per_ln2 + (x < 0 ? $minus_half : $half));
-    r = x - ($real)k * $ln2_high;
-    r -= ($real)k * $ln2_low;
-    p = $polynomial;
-    f = k < 0 ? $half : $two;
-    for (k = k < 0 ? -k : k; k; k >>= 1) {
-        if (k & 1)
-            p *= f;
-        f *= f;
-    }
-    return p;
-}
-"""
-
 LOGISTIC = """\
 static inline $real ${NAME}_logistic($real z)
 {
@@ -52,16 +28,16 @@ static inline void ${NAME}_tree(const uint16_t **shapes, const $real **weights, 
     int left = $n_outputs;
     do {
         uint16_t n = *shape++;
-        const int kind = n & 7;
+        const int kind = n & $head_mask;
         $real z = *w++;
-        for (n >>= 3; n; n--)
+        for (n >>= $head_bits; n; n--)
             z += *w++ * *--top;
         for (n = *shape++; n; n--)
             z += *w++ * in[*shape++];
-        switch (kind & 3) {
+        switch (kind & $kind_mask) {
 $cases
         }
-        if (kind & 4) {
+        if (kind & $is_output) {
             *y++ = z$affine;
             left--;
         } else {
@@ -73,66 +49,14 @@ $cases
 }
 """
 
-ADD = {
-    "softmax": """\
-/* Adds the softmax of the outputs of a tree. */
-static inline void ${NAME}_add($real *y, $real *sums)
-{
-    $real total = 0, best = y[0];
-    int k;
-    for (k = 1; k < $n_outputs; k++)
-        if (y[k] > best)
-            best = y[k];
-    for (k = 0; k < $n_outputs; k++) {
-        y[k] = $exp(y[k] - best);
-        total += y[k];
-    }
-    for (k = 0; k < $n_outputs; k++)
-        sums[k] += y[k] / total;
-}
-""",
-    "shares": """\
-/* Adds the outputs of a tree divided by their sum. */
-static inline void ${NAME}_add($real *y, $real *sums)
-{
-    $real total = 0;
-    int k;
-    for (k = 0; k < $n_outputs; k++) {
-        if (!(y[k] > $smallest))
-            y[k] = $smallest;
-        total += y[k];
-    }
-    for (k = 0; k < $n_outputs; k++)
-        sums[k] += y[k] / total;
-}
-""",
-    "sigmoid": """\
-/* Adds the sigmoid of the outputs of a tree. */
+ADD = """\
 static inline void ${NAME}_add($real *y, $real *sums)
 {
     int k;
-    for (k = 0; k < $n_outputs; k++)
-        sums[k] += $one / ($one + $exp(-y[k]));
-}
-""",
-    "clip": """\
-/* Adds the outputs of a tree, between 0 and 1. */
-static inline void ${NAME}_add($real *y, $real *sums)
-{
-    int k;
-    for (k = 0; k < $n_outputs; k++)
-        sums[k] += y[k] < 0 ? 0 : y[k] > 1 ? 1 : y[k];
-}
-""",
-    "sum": """\
-static inline void ${NAME}_add($real *y, $real *sums)
-{
-    int k;
-    for (k = 0; k < $n_outputs; k++)
+$link    for (k = 0; k < $n_outputs; k++)
         sums[k] += y[k];
 }
-""",
-}
+"""
 
 OUTPUTS = """\
 /* The outputs of the tree. */
@@ -156,7 +80,7 @@ ${public}int ${NAME}_predict(const $real *x)
 """
 
 MEANS = """\
-/* The means over all trees. */
+/* $what. */
 static inline void ${NAME}_means(const $real *x, $real *out)
 {
 $begin$row    $real y[$n_outputs];
@@ -165,7 +89,7 @@ $begin$row    $real y[$n_outputs];
         out[k] = 0;
 $encode$calls    for (k = 0; k < $n_outputs; k++)
         out[k] /= $n_trees;
-}
+$link}
 """
 
 ALL_TREES = """\
@@ -211,34 +135,13 @@ ${public}$real ${NAME}_predict(const $real *x)
 {
     $real y;
     ${NAME}_means(x, &y);
-    return $result;
+    return y;
 }
 """
 
 NUMBERS = """\
 ${public}void ${NAME}_predict(const $real *x, $real *out)
 {
-    int k;
     ${NAME}_means(x, out);
-    for (k = 0; k < $n_outputs; k++)
-        out[k] = $result;
-}
-"""
-
-SORTED = """\
-${public}void ${NAME}_predict(const $real *x, $real *out)
-{
-    static const unsigned char order[$n_outputs] = {$order};
-    $real y[$n_outputs];
-    int k, j;
-    ${NAME}_means(x, y);
-    for (k = 1; k < $n_outputs; k++) {
-        const $real value = y[k];
-        for (j = k; j > 0 && y[j - 1] > value; j--)
-            y[j] = y[j - 1];
-        y[j] = value;
-    }
-    for (k = 0; k < $n_outputs; k++)
-        out[k] = y[order[k]];
 }
 """

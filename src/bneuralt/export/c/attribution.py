@@ -6,21 +6,15 @@ the weights on the path and, at each node, the quotient of the differences of it
 
 from __future__ import annotations
 
-from string import Template
-
-import numpy as np
-
 from bneuralt._typing import FloatArray
-from bneuralt.export.c_features import CFeature
-from bneuralt.export.c_real import RealCode, RealNode
-from bneuralt.export.c_text import array
-from bneuralt.export.plan import Plan
-from bneuralt.tables.features import CategoryFeature, DateFeature
+from bneuralt.export.c.literals import array
+from bneuralt.export.c.real_code import FUNCTIONS, RealCode, RealNode
+from bneuralt.export.cell_reads import cell_reads
+from bneuralt.expressions import OUTPUTS
+from bneuralt.model import Model
 from bneuralt.tree.walk import outputs_above
 
 __all__ = ["can_attribute", "contributions_code", "contributions_prototype"]
-
-_KINDS = {"linear": 0, "logistic": 1, "bell": 2, "pieces": 3}
 
 CODE = """\
 static inline $real ${NAME}_activation(int kind, $real slope, $real z)
@@ -28,7 +22,7 @@ static inline $real ${NAME}_activation(int kind, $real slope, $real z)
     return kind == 1   ? $one / ($one + $exp(z))
            : kind == 2 ? $exp(-z * z)
            : kind == 3 ? (z > 0 ? z : slope * z)
-                       : z;
+$curves                       : z;
 }
 
 /* The quotient of differences of an activation, or its slope where they are almost 0. */
@@ -41,7 +35,7 @@ static inline $real ${NAME}_quotient(int kind, $real slope, $real z, $real from)
         const $real s = ${NAME}_activation(1, slope, middle);
         return -s * ($one - s);
     }
-    return kind == 2 ? -2 * middle * $exp(-middle * middle) : kind == 3 && z <= 0 ? slope : $one;
+$slopes    return kind == 2 ? -2 * middle * $exp(-middle * middle) : kind == 3 && z <= 0 ? slope : $one;
 }
 
 /* Adds the contributions of one tree: numbers of nodes and leaves, nodes, leaves, numbers. */
@@ -83,15 +77,22 @@ $calls}
 """
 
 
-def can_attribute(plan: Plan) -> bool:
-    """Return whether predictions are sums or means of linear outputs."""
-    return plan.combine == "mean" or plan.argmax_of_outputs
+SLOPES = """\
+    if (kind > 3)
+        return (${NAME}_activation(kind, slope, middle + $small)
+                - ${NAME}_activation(kind, slope, middle - $small)) / ($small + $small);
+"""
+
+
+def can_attribute(model: Model) -> bool:
+    """Return whether predictions are means of outputs, or classes decided by one tree's outputs."""
+    return (model.task == "numbers" and model.link == OUTPUTS) or model.decides_by_outputs
 
 
 def contributions_prototype(code: RealCode) -> tuple[str, str]:
     """Return the declaration of the function, with a comment."""
-    what = "score of each class" if code.plan.task == "classes" else "prediction"
-    size = "N_FEATURES" if code.plan.n_outputs == 1 else "N_OUTPUTS][N_FEATURES"
+    what = "score of each class" if code.model.task == "classes" else "prediction"
+    size = "N_FEATURES" if code.model.n_outputs == 1 else "N_OUTPUTS][N_FEATURES"
     return (
         f"void {code.name}_contributions(const {code.type} *x, {code.type} *out)",
         f"How much each feature adds to the {what}, compared with the mean of the training rows: "
@@ -101,29 +102,36 @@ def contributions_prototype(code: RealCode) -> tuple[str, str]:
 
 def contributions_code(code: RealCode) -> str:
     """Return the function that attributes predictions, and its tables."""
-    plan = code.plan
-    if not can_attribute(plan):
+    model, real, baseline = code.model, code.math.real, code.model.mean_inputs
+    if not can_attribute(model):
         raise ValueError(
-            "contributions are for single trees with scores and for means of numbers; the outputs "
-            f"of this model are combined by {plan.combine!r}"
+            "contributions are for means of numbers and for the scores of single trees; the "
+            f"predictions of this {model.kind} are neither"
         )
-    baseline = _baseline(plan)
+    if baseline is None:
+        raise ValueError("contributions need the means of training rows: fit the model again")
+    numbers = {kind: i for i, kind in enumerate(FUNCTIONS)}
+    curves: dict[tuple[str, tuple[float, ...]], int] = {}  # with their constants
     tables, calls = [], []
     for t, nodes in enumerate(code.trees):
         by_number = sorted(nodes, key=lambda node: node.number)
         n = len(by_number)
         above = {c: (node.number, weight) for node in by_number for c, weight in node.children}
-        tree = plan.trees[t]
-        top = outputs_above(tree.parent)
+        top = outputs_above(model.trees[t].parent)
         sums = _sums(by_number, above, baseline - code.centers)
         node_rows, number_rows, leaf_rows, weights = [], [], [], []
         for node in by_number:
             parent, weight = above.get(node.number, (0, node.unit))
-            node_rows.append(f"{{{_KINDS[node.kind]}, {parent}, {top[node.number]}}}")
-            numbers = (node.bias, weight, node.slope, sums[node.number])
-            number_rows.append("{" + ", ".join(map(code._real, numbers)) + "}")
+            slope = node.constants[0] if node.kind == "pieces" else 1.0
+            kind = numbers.get(node.kind)
+            if kind is None:
+                curve = node.kind, node.constants
+                kind = curves.setdefault(curve, len(numbers) + len(curves))
+            node_rows.append(f"{{{kind}, {parent}, {top[node.number]}}}")
+            row = (node.bias, weight, slope, sums[node.number])
+            number_rows.append("{" + ", ".join(map(real, row)) + "}")
             leaf_rows += [f"{{{node.number}, {j}}}" for j, _ in node.leaves]
-            weights += [code._real(weight) for _, weight in node.leaves]
+            weights += [real(weight) for _, weight in node.leaves]
         m = len(weights)
         if max(n, m) > 2**16 - 1:
             raise ValueError(f"a tree has {n:,} nodes and {m:,} leaves: too many for contributions")
@@ -138,21 +146,25 @@ def contributions_code(code: RealCode) -> str:
         names = ("size", "node", "number", "leaf", "weight")
         parts = ", ".join(f"{prefix}_{part}" for part in names)
         calls.append(f"    {code.name}_add_contributions({parts}, in, out);\n")
-    return Template(CODE).substitute(
-        NAME=code.name,
+    cases = "".join(
+        f"           : kind == {i} ? {code.name}_{kind}({', '.join(['z', *map(real, constants)])})\n"
+        for (kind, constants), i in curves.items()
+    )
+    code.math.call("exp")
+    small = real(1e-3 if code.is_float else 1e-5)
+    return code.math.fill(
+        CODE,
         public=code.public,
-        real=code.type,
-        exp=code.exp,
-        one=code._real(1.0),
-        half=code._real(0.5),
-        small=code._real(1e-3 if code.is_float else 1e-5),
-        n_inputs=plan.n_inputs,
-        n_features=len(code.features),
-        n_outputs=plan.n_outputs,
-        n_trees=len(plan.trees),
-        most_nodes=max(tree.parent.size for tree in plan.trees),
-        baseline=", ".join(map(code._real, (baseline - code.centers).tolist())),
-        feature=", ".join(map(str, _feature_of_inputs(plan, code.features))),
+        small=small,
+        curves=cases,
+        slopes=code.math.fill(SLOPES, small=small) if curves else "",
+        n_inputs=model.n_inputs,
+        n_features=len(code.row.features),
+        n_outputs=model.n_outputs,
+        n_trees=len(model.trees),
+        most_nodes=max(tree.parent.size for tree in model.trees),
+        baseline=", ".join(map(real, (baseline - code.centers).tolist())),
+        feature=", ".join(map(str, _feature_of_inputs(code))),
         tables="\n".join(tables) + "\n",
         calls="".join(calls),
     )
@@ -170,30 +182,11 @@ def _sums(
     return sums
 
 
-def _baseline(plan: Plan) -> FloatArray:
-    """Return the mean of each input in training."""
-    means = np.zeros(plan.n_inputs)
-    for column in plan.columns:
-        feature, inputs = column.feature, list(column.inputs)
-        if isinstance(feature, CategoryFeature):
-            means[inputs] = feature.shares[len(feature.shares) - len(inputs) :]
-        elif isinstance(feature, DateFeature):
-            means[inputs[: len(feature.parts)]] = feature.means
-        elif feature.mean is None:
-            raise ValueError("contributions need the means of training rows: fit the model again")
-        else:
-            means[inputs[0]] = feature.mean
-    return means
-
-
-def _feature_of_inputs(plan: Plan, features: list[CFeature]) -> list[int]:
+def _feature_of_inputs(code: RealCode) -> list[int]:
     """Return the feature, as the C code has them, to which each input belongs."""
-    found = [0] * plan.n_inputs
-    for i, feature in reversed(list(enumerate(features))):
-        inputs = list(feature.column.inputs)
-        for j in inputs if feature.input is None or not feature.part else [feature.input]:
-            found[j] = i
-    for i, feature in enumerate(features):
-        if feature.part:
-            found[feature.column.inputs[feature.part]] = i
-    return found
+    features = []
+    for column, inputs in enumerate(entry.inputs for entry in code.model.columns):
+        for j in inputs:
+            reads = cell_reads(code.model.inputs[j].expression)
+            features.append(code.row.place(column, (*reads.values, *reads.gaps, None)[0]))
+    return features
