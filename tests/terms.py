@@ -18,7 +18,8 @@ def size_of_terms(plan, inputs):
     Predictions that are sorted have the largest one of all outputs.
     """
     sizes = sum(_size(tree, inputs) for tree in plan.trees) / len(plan.trees)
-    return np.broadcast_to(sizes.max(axis=1, keepdims=True), sizes.shape) if plan.order else sizes
+    is_sorted = plan.order if hasattr(plan, "order") else plan.link.operation == "ordered"
+    return np.broadcast_to(sizes.max(axis=1, keepdims=True), sizes.shape) if is_sorted else sizes
 
 
 def _size(tree, inputs):

@@ -53,8 +53,6 @@ _WHERE = {
     "QuantizedRegressor": "export",
     "to_onnx": "export",
     "register_skl2onnx": "export",
-    "to_sql": "export",
-    "to_python": "export",
     "to_torch": "export",
     "from_torch": "export",
     "load_dataset": "datasets",

@@ -22,6 +22,7 @@ from bneuralt._typing import Array, FloatArray
 from bneuralt.arrays import NotFiniteError
 from bneuralt.estimators.callbacks import TrainingData, reporting, show_unused
 from bneuralt.estimators.display import PageDisplay
+from bneuralt.estimators.exporting import Exporting
 from bneuralt.estimators.importance import mean_contributions
 from bneuralt.estimators.model_file import save_model
 from bneuralt.estimators.rows import (
@@ -44,7 +45,7 @@ from bneuralt.tree.outputs import OutputOverflow
 __all__ = ["NeuralTreeEstimator"]
 
 
-class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
+class NeuralTreeEstimator(CallbackSupportMixin, Exporting, PageDisplay):
     """Reads the input of a fit, and leaves the rest to `_fit_rows`."""
 
     encoder_: TableEncoder | None
