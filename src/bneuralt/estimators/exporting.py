@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bneuralt.files import write_together
 from bneuralt.model import Model
@@ -15,7 +15,11 @@ __all__ = ["Exporting"]
 class Exporting:
     """Adds exports to an estimator."""
 
-    model_: Model
+    if TYPE_CHECKING:
+
+        @property
+        def model_(self) -> Model: ...
+
 
     def to_c(
         self,
