@@ -142,12 +142,16 @@ def _file(name: str) -> str:
     return (files("bneuralt.drawing") / "page" / name).read_text(encoding="utf-8")
 
 
+def _joined(*names: str) -> str:
+    """Return modules as one script, without imports and exports."""
+    parts = [_file(f"{name}.js") for name in names]
+    return "\n".join(re.sub(r"(?m)^import .*\n|^export ", "", part) for part in parts)
+
+
 @cache
 def _script() -> str:
-    """Return all modules as one script: without imports and exports, in a scope of their own."""
-    parts = [_file(f"{name}.js") for name in _SCRIPTS]
-    text = "\n".join(re.sub(r"(?m)^import .*\n|^export ", "", part) for part in parts)
-    return f'(() => {{\n"use strict";\n{text}}})();\n'
+    """Return all modules as one script, in a scope of their own."""
+    return f'(() => {{\n"use strict";\n{_joined(*_SCRIPTS)}}})();\n'
 
 
 def _facts(data: dict[str, Any]) -> str:

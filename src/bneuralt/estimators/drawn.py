@@ -18,7 +18,6 @@ class Drawn(BaseEstimator):
     """Adds formulas and pages to an estimator, and a small page to its display in notebooks."""
 
     if TYPE_CHECKING:
-
         model_: Model
 
         def __sklearn_is_fitted__(self) -> bool: ...

@@ -55,8 +55,10 @@ const CELLS = {
 
 /** Return an operation on numbers as one on vectors, entry by entry. */
 const entrywise = (apply) => (...values) => {
-  const vector = values.find(Array.isArray);
-  return vector ? vector.map((_, k) => apply(...values.map((x) => (Array.isArray(x) ? x[k] : x)))) : apply(...values);
+  const size = Math.max(...values.map((x) => (Array.isArray(x) ? x.length : 0)));
+  if (!size) return apply(...values);
+  const entry = (x, k) => (Array.isArray(x) ? x[x.length === 1 ? 0 : k] : x);
+  return Array.from({ length: size }, (_, k) => apply(...values.map((x) => entry(x, k))));
 };
 
 /**
