@@ -479,5 +479,5 @@ def test_the_program_adds_the_rows_of_a_table(browser, tmp_path, capsys):
 
 def test_examples_that_do_not_fit_are_refused():
     model, X = iris()
-    with pytest.raises(ValueError, match="X has 3 columns, the model has 4"):
+    with pytest.raises(ValueError, match="examples has 3 columns, the model has 4 features"):
         model.to_html(examples=X.to_numpy()[:, :3])

@@ -238,13 +238,15 @@ class Model:
 
     # -- evaluation ----------------------------------------------------------------------
 
-    def table(self, X: Any) -> Frame | Array:
+    def table(self, X: Any, name: str = "X") -> Frame | Array:
         """Return a table with the columns of the training table, in their order.
 
         Parameters
         ----------
         X : data frame or array-like of shape (n_rows, n_columns)
             With the columns of the training table; those of a data frame are found by their names.
+        name : str
+            Name of the table, for error messages.
 
         Returns
         -------
@@ -255,13 +257,13 @@ class Model:
             table = np.asarray(X)
         elif table.names is not None and self.encoder.names is not None:
             present = set(table.names)
-            absent = [name for name in self.encoder.names if name not in present]
+            absent = [column for column in self.encoder.names if column not in present]
             if absent:
-                raise ValueError(f"X has no column {absent[0]!r}")
+                raise ValueError(f"{name} has no column {absent[0]!r}")
             table = table.select(self.encoder.names)
         if table.shape[1] != len(self.columns):
             raise ValueError(
-                f"X has {table.shape[1]} columns, the model has {len(self.columns)} features"
+                f"{name} has {table.shape[1]} columns, the model has {len(self.columns)} features"
             )
         return table
 
