@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bneuralt import BNeuralTClassifier, NeuralTree
-from bneuralt.drawing.pictures import radial_layout
 from bneuralt.drawing.terminal import draw_tree as draw_simplified
 from bneuralt.drawing.terminal import use_color
 from bneuralt.tree.activations import NAMES
@@ -119,34 +118,6 @@ def chain(n):
 def test_a_tree_deeper_than_pythons_stack():
     tree = chain(5000)
     assert draw_tree(tree, width=40, max_lines=10).splitlines()[-1].endswith(" 1 leaf below")
-    nodes, leaves = radial_layout(tree)
-    np.testing.assert_allclose(np.hypot(*nodes.T), np.arange(5000))
-    np.testing.assert_allclose(np.hypot(*leaves.T), [5000])
-
-
-def leaf_slots(tree):
-    """The leaves in the order of a depth-first walk: children first, then a node's own leaves."""
-
-    def visit(node):
-        for child in range(tree.child_start[node], tree.child_start[node + 1]):
-            yield from visit(child)
-        yield from range(tree.leaf_start[node], tree.leaf_start[node + 1])
-
-    return [leaf for output in range(tree.n_outputs) for leaf in visit(output)]
-
-
-@given(seed=st.integers(0, 2**31), n_outputs=st.integers(1, 4))
-@settings(max_examples=30)
-def test_leaves_are_placed_in_depth_first_order(seed, n_outputs):
-    tree = random_tree(seed, n_outputs)
-    nodes, leaves = radial_layout(tree)
-    angles = np.arctan2(leaves[:, 1], leaves[:, 0]) % (2 * np.pi)
-    expected = (np.arange(tree.n_leaves) + 0.5) * 2 * np.pi / tree.n_leaves
-    np.testing.assert_allclose(angles[leaf_slots(tree)], expected)
-    if n_outputs > 1:
-        np.testing.assert_allclose(np.hypot(*nodes[:n_outputs].T), 1)
-    else:
-        np.testing.assert_allclose(nodes[0], 0)
 
 
 def test_nodes_show_the_parameters_of_their_activations():

@@ -8,12 +8,13 @@ nested lists, which `page/expressions.js` makes functions of; each occurs once.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from bneuralt._typing import Array, FloatArray, IntArray
+from bneuralt._typing import FloatArray, IntArray
 from bneuralt.drawing.view import as_model, cells, input_spreads, named_inputs, output_names_of
 from bneuralt.expressions import Expression, Lookup, evaluate
 from bneuralt.model import Model, ModelColumn
@@ -164,21 +165,21 @@ def _column(
 
 
 def _typical_cell(column: ModelColumn, means: list[float | None]) -> float | str | None:
-    """Return the cell whose inputs are nearest to the means, of those that come into question."""
-    candidates: list[Any] = list(column.categories)
-    texts: tuple[str, ...] = column.categories
-    values: Array = np.arange(len(candidates))
-    kind = "text"
+    """Return the cell whose inputs are nearest to their means, of those that are likely."""
+    candidates: Sequence[float | str]
     if "number" in column.cell_operations:
         ends = [x for x in column.range or () if not isinstance(x, str)]
-        candidates = [x for x in means[:1] if x is not None] + ([sum(ends) / 2] if ends else [])
-        kind, texts, values = "number", (), np.array(candidates, dtype=np.float64)
+        middle = [sum(ends) / 2] if ends else [0.0]
+        candidates = [x for x in means[:1] if x is not None] + middle
+        cell = Column("number", np.array(candidates, dtype=np.float64))
     elif "date_part" in column.cell_operations:
-        candidates = list(column.range or ())
-        kind, texts, values = "date", (), np.array(candidates, dtype="datetime64[s]")
+        candidates = column.range or ()
+        cell = Column("date", np.array(candidates, dtype="datetime64[s]"))
+    else:
+        candidates = column.categories
+        cell = Column("text", np.arange(len(candidates)), column.categories)
     if not candidates:
-        return 0.0 if kind == "number" else None
-    cell = Column(kind, values, texts)
+        return None
     distance = np.zeros(len(candidates))
     for expression, mean in zip(column.expressions, means, strict=True):
         if mean is not None:

@@ -17,10 +17,13 @@ __all__ = ["Drawn"]
 class Drawn(BaseEstimator):
     """Adds formulas and pages to an estimator, and a small page to its display in notebooks."""
 
-    if TYPE_CHECKING:
-        model_: Model
+    @property
+    def model_(self) -> Model:
+        """The description of the fitted model."""
+        raise NotImplementedError
 
-        def __sklearn_is_fitted__(self) -> bool: ...
+    def __sklearn_is_fitted__(self) -> bool:
+        raise NotImplementedError
 
     def to_formula(
         self,

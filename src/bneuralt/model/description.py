@@ -252,8 +252,8 @@ class Model:
         -------
         Frame, or array of numbers
         """
-        table: Any = as_frame(X)
-        if table is None:
+        table: Frame | Array | None = as_frame(X)
+        if not isinstance(table, Frame):
             table = np.asarray(X)
         elif table.names is not None and self.encoder.names is not None:
             present = set(table.names)
