@@ -84,6 +84,8 @@ def test_attributes_after_a_fit(X):
         "train_loss": 20,
         "train_score": 20,
         "learning_rate": 20,
+    }
+    assert {name: len(values) for name, values in clf.moved_leaves_.items()} == {
         "tried": 4,
         "stayed": 4,
     }

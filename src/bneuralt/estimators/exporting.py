@@ -20,7 +20,6 @@ class Exporting:
         @property
         def model_(self) -> Model: ...
 
-
     def to_c(
         self,
         path: str | PathLike[str],

@@ -55,6 +55,33 @@ class Forest(NeuralTreeEstimator, ForestParameters):
         """Number of trainable weights of all trees together."""
         return sum(member.n_parameters_ for member in self.estimators_)
 
+    @property
+    def n_iter_(self) -> int:
+        """Number of epochs of the tree that was trained longest."""
+        return max(member.n_iter_ for member in self.estimators_)
+
+    @property
+    def history_(self) -> dict[str, Array]:
+        """Figures of each epoch of each tree, one below the other."""
+        histories = [getattr(member, "history_", {}) for member in self.estimators_]
+        if not all(histories):
+            raise AttributeError(
+                f"this {type(self).__name__} has no history_: it was loaded from a file, and files "
+                "of forests hold none"
+            )
+        n_epochs = [len(history["train_loss"]) for history in histories]
+        columns = {
+            "tree": np.repeat(np.arange(len(histories)), n_epochs),
+            "epoch": np.concatenate([np.arange(n) for n in n_epochs]),
+        }
+        for name in dict.fromkeys(name for history in histories for name in history):
+            curves = [
+                history.get(name, np.full(n, nan))
+                for history, n in zip(histories, n_epochs, strict=True)
+            ]
+            columns[name] = np.concatenate(curves)
+        return columns
+
     def _step(self, rows: Rows) -> Step:
         n_before = len(self.estimators_) if self._is_warm_start() else 0
         return Step("tree", self.n_estimators - n_before, describe_forest)
@@ -202,9 +229,9 @@ class Forest(NeuralTreeEstimator, ForestParameters):
             return
         train_fits([refit for _, refit in refits], rows, None, self._n_threads(), len(refits))
         for member, refit in refits:
-            search = member.history_, member.best_epoch_
+            search = member.history_, member.moved_leaves_, member.best_epoch_
             member._keep(refit)
-            member.history_, member.best_epoch_ = search
+            member.history_, member.moved_leaves_, member.best_epoch_ = search
 
     # -- what each tree sees -------------------------------------------------------------
 
@@ -341,6 +368,11 @@ class BNeuralForestClassifier(ClassifierTask, Forest, ForestClassifierParameters
         Whether y had several columns, each a label of its own.
     n_parameters_ : int
         Number of trainable weights of all trees together.
+    n_iter_ : int
+        Number of epochs of the tree that was trained longest.
+    history_ : dict of arrays
+        For each epoch of each tree: `tree`, `epoch` (both counted from 0), and the entries of
+        `history_` of the tree. `pandas.DataFrame(model.history_)` is a table of it.
     n_features_in_ : int
         Number of features: columns of X.
     encoder_ : TableEncoder
@@ -393,6 +425,11 @@ class BNeuralForestRegressor(RegressorTask, Forest, ForestRegressorParameters):
         The trees.
     n_parameters_ : int
         Number of trainable weights of all trees together.
+    n_iter_ : int
+        Number of epochs of the tree that was trained longest.
+    history_ : dict of arrays
+        For each epoch of each tree: `tree`, `epoch` (both counted from 0), and the entries of
+        `history_` of the tree. `pandas.DataFrame(model.history_)` is a table of it.
     n_features_in_ : int
         Number of features: columns of X.
     encoder_ : TableEncoder

@@ -57,7 +57,7 @@ def save_model(model: Any, path: str | PathLike[str], extra: dict[str, Any] | No
             for member in getattr(model, "estimators_", [model])
             for tree in member._trees
         ],
-        "history": _history_to_dict(getattr(model, "history_", None)),
+        "history": _history_to_dict(vars(model).get("history_")),  # not that of forests
         "importances": None if model._importances is None else model._importances.tolist(),
         "extra": extra or {},
     }
@@ -86,10 +86,7 @@ def _history_to_dict(history: Any) -> dict[str, Any] | None:
     """Return the curves of a training with six digits, which is enough to draw them."""
     if history is None:
         return None
-    return {
-        name: values.tolist() if values.dtype.kind == "i" else list(map(_six_digits, values))
-        for name, values in history.items()
-    }
+    return {name: list(map(_six_digits, values)) for name, values in history.items()}
 
 
 def _six_digits(x: float) -> float | None:

@@ -41,7 +41,6 @@ _NEW_IN_3: dict[str, Any] = {
 #: Keys that files of version 3 may lack.
 _OPTIONAL = {"ranges": None, "history": None, "importances": None}
 _CURVES = ("train_loss", "train_score", "val_loss", "val_score", "learning_rate")
-_COUNTS = ("tried", "stayed")
 _MEMBER_NUMBERS = {"random_state": 2**32 - 1, "n_iter": 2**63 - 1, "best_epoch": 2**63 - 1}
 _MEMBER_KEYS = (*_MEMBER_NUMBERS, "tree")
 
@@ -118,8 +117,9 @@ def model_from_dict(data: Any) -> Any:
         model.calibration_ = _calibration_from_dict(data, model._n_outputs())
     if is_forest:
         model.estimators_ = members
-    if data["history"] is not None:
-        model.history_ = _history_from_dict(data)
+    history = None if data["history"] is None else _history_from_dict(data)
+    if history is not None and not is_forest:  # those make it of what their trees have
+        model.history_ = history
     if data["importances"] is not None:
         model._importances = _importances_from_list(data)
     model.extra_ = data["extra"]
@@ -160,16 +160,15 @@ def _history_from_dict(data: dict[str, Any]) -> dict[str, Array]:
     _check_type(data, "history", dict)
     history: dict[str, Array] = {}
     for name, values in data["history"].items():
-        types = (int,) if name in _COUNTS else (int, float, type(None))
-        is_valid = name in (*_CURVES, *_COUNTS) and isinstance(values, list)
-        if is_valid and name in _COUNTS:
-            is_valid = len(values) == data["n_features"]
-        if not is_valid or any(type(x) not in types for x in values):
+        is_valid = name in _CURVES and isinstance(values, list)
+        if not is_valid or any(type(x) not in (int, float, type(None)) for x in values):
             raise ModelFileError(f'"history" has no valid {name:.50}')
         try:  # NumPy reads null as NaN
-            history[name] = np.array(values, np.int64 if name in _COUNTS else np.float64)
+            history[name] = np.array(values, np.float64)
         except OverflowError:
             raise ModelFileError(f'"history" has too large a number in {name:.50}') from None
+    if len({len(values) for values in history.values()}) > 1:
+        raise ModelFileError('"history" has curves of different lengths')
     return history
 
 

@@ -62,6 +62,7 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
     n_iter_: int
     best_epoch_: int | None
     history_: dict[str, Array]
+    moved_leaves_: dict[str, IntArray] | None
     _trained_tree: NeuralTree  # as it came out of training: for scaled features
     _optimizer_state: OptimizerState | None
     _node_signs: Array | None = None  # of the trained tree, where effects are constrained
@@ -95,9 +96,9 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
         fit = self._plan(rows, validation)
         self._train(fit, report)
         if refit := self._plan_refit(fit, rows):
-            search = self.history_, self.best_epoch_
+            search = self.history_, self.moved_leaves_, self.best_epoch_
             self._train(refit, report)
-            self.history_, self.best_epoch_ = search
+            self.history_, self.moved_leaves_, self.best_epoch_ = search
         self._remove_weights(rows)
 
     def _remove_weights(self, rows: Rows) -> None:
@@ -248,10 +249,13 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
                 self.history_[f"{kind}_loss"] = result.history[f"{kind}_loss"]
                 self.history_[f"{kind}_score"] = 1.0 - result.history[f"{kind}_error"] / unit
         self.history_["learning_rate"] = result.history["learning_rate"]
+        self.moved_leaves_ = None
         if fit.settings.leaf_moves:
             start, end = fit.starts[fit.best].leaf_input, result.tree.leaf_input
-            self.history_["tried"] = self._leaves_per_feature(result.moves[:, 3])
-            self.history_["stayed"] = self._leaves_per_feature(end[end != start])
+            self.moved_leaves_ = {
+                "tried": self._leaves_per_feature(result.moves[:, 3]),
+                "stayed": self._leaves_per_feature(end[end != start]),
+            }
 
     def _leaves_per_feature(self, inputs: IntArray) -> IntArray:
         """Return how many of these leaves each feature has, from the input of each leaf."""
@@ -477,8 +481,10 @@ class BNeuralTClassifier(ClassifierTask, SingleTree, ClassifierParameters):
     history_ : dict of arrays
         For each epoch: `train_loss`, `train_score` (accuracy), `learning_rate` and, where there
         were validation rows, `val_loss` and `val_score`. Training figures are means over the
-        updates of the epoch. For each feature, if leaves move: `tried`, how often a leaf was moved
-        to it, and `stayed`, how many leaves still have the feature that they were moved to.
+        updates of the epoch. `pandas.DataFrame(clf.history_)` is a table of it.
+    moved_leaves_ : dict of arrays, or None
+        For each feature: `tried`, how often a leaf was moved to it, and `stayed`, how many leaves
+        still have the feature that they were moved to. None if leaves do not move.
     best_epoch_ : int or None
         The epoch, counted from 0, whose weights were selected on validation rows.
 
@@ -571,9 +577,10 @@ class BNeuralTRegressor(RegressorTask, SingleTree, RegressorParameters):
     history_ : dict of arrays
         For each epoch: `train_loss` (of the scaled target), `train_score` (r2), `learning_rate`
         and, where there were validation rows, `val_loss` and `val_score`. Training figures are
-        means over the updates of the epoch. For each feature, if leaves move: `tried`, how often a
-        leaf was moved to it, and `stayed`, how many leaves still have the feature that they were
-        moved to.
+        means over the updates of the epoch. `pandas.DataFrame(reg.history_)` is a table of it.
+    moved_leaves_ : dict of arrays, or None
+        For each feature: `tried`, how often a leaf was moved to it, and `stayed`, how many leaves
+        still have the feature that they were moved to. None if leaves do not move.
     best_epoch_ : int or None
         The epoch, counted from 0, whose weights were selected on validation rows.
 
