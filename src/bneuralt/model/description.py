@@ -160,7 +160,8 @@ class Model:
     @cached_property
     def column_of_input(self) -> IntArray:
         """The position of the column that each input comes from."""
-        return np.repeat(np.arange(len(self.columns)), [len(c.inputs) for c in self.columns])
+        features = self.encoder.features
+        return np.repeat(np.arange(len(features)), [feature.n_columns for feature in features])
 
     @property
     def n_inputs(self) -> int:
