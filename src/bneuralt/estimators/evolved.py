@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -174,7 +173,7 @@ class EvolvedTree(EvolutionEstimator):
         data: TrainingRows = search.rows
         settings = search.settings.training
         epochs = max(FEWEST_FINAL_EPOCHS, round(FINAL_EXAMPLES / rows.n_examples))
-        final = replace(settings, leaf_moves=0, max_epochs=epochs)
+        final = settings.set_params(leaf_moves=0, max_epochs=epochs)
         copies = [candidate.genome.trees() for candidate in front]
         trained = data.train(
             [own[-1] for own in copies], [data.everything] * len(copies), final, seed=0

@@ -29,6 +29,7 @@ from bneuralt.estimators.capacity import (
 )
 from bneuralt.training.losses import LOSSES, Loss
 from bneuralt.training.optimizers import OPTIMIZERS, Optimizer
+from bneuralt.training.settings import SETTINGS, kind_of
 from bneuralt.tree.activations import ACTIVATIONS, Activation
 
 __all__ = [
@@ -185,6 +186,29 @@ def _real(low: float, high: float | None, closed: str) -> Interval:
     return Interval(Real, low, high, closed=closed)
 
 
+def _training(name: str, *more: Any, auto: str = "", about: str = "") -> Parameter:
+    """Describe a parameter that is a setting of the core, which may also be one of `more`."""
+    setting = SETTINGS[name]
+    allowed: list[Any] = []
+    if setting.kind in ("number", "whole"):
+        number = Real if setting.kind == "number" else Integral
+        high = None if setting.high > 1e300 else setting.high
+        closed = "neither" if setting.is_above_low else "left" if high is None else "both"
+        allowed.append(Interval(number, setting.low, high, closed=closed))
+    elif setting.kind == "choice":
+        allowed.append(StrOptions(set(setting.choices)))
+    allowed += [*more, None] if setting.may_be_none else more
+    kind = kind_of(setting)
+    if auto:
+        kind = (
+            kind.replace(" or None", ", 'auto' or None")
+            if " or None" in kind
+            else (f"{kind} or 'auto'")
+        )
+        about = f"'auto': {auto}"
+    return Parameter(allowed, kind, f"{setting.about} {about}".strip())
+
+
 PARAMETERS: dict[str, Parameter] = {
     "max_depth": Parameter(
         [_whole(0), None],
@@ -299,52 +323,26 @@ PARAMETERS: dict[str, Parameter] = {
         "float in [0, 1)",
         "Share of the target that is spread evenly over the classes; cross-entropy only.",
     ),
-    "optimizer": Parameter(
-        [StrOptions(set(OPTIMIZERS)), Optimizer],
-        "str or Optimizer",
-        f"One of {', '.join(OPTIMIZERS)}, or an object of `bneuralt.training.optimizers` such as "
-        "`Adam(beta2=0.99)`.",
+    "optimizer": _training("optimizer", StrOptions(set(OPTIMIZERS)), Optimizer),
+    "learning_rate": _training(
+        "learning_rate",
+        StrOptions({"auto"}),
+        auto=f"{LEARNING_RATE}, and half of it for {LARGE_TASK}.",
     ),
-    "learning_rate": Parameter(
-        [_real(0, None, "neither"), StrOptions({"auto"})],
-        "float or 'auto'",
-        f"Rate of the first updates. 'auto': {LEARNING_RATE}, and half of it for {LARGE_TASK}.",
+    "schedule": _training("schedule"),
+    "weight_decay": _training(
+        "weight_decay",
+        StrOptions({"auto"}),
+        auto="the less, the more rows there are (see the settings page). A forest of a classifier "
+        "tries four times as much, by a cross-validation, on up to 1,000 rows with categories.",
     ),
-    "schedule": Parameter(
-        [StrOptions({"cosine", "constant"})],
-        "{'cosine', 'constant'}",
-        "How the rate changes: down to 0 along a cosine within `max_epochs`, or not at all.",
-    ),
-    "weight_decay": Parameter(
-        [_real(0, None, "left"), StrOptions({"auto"})],
-        "float or 'auto'",
-        "Each update shrinks all weights, biases excepted, by this share of the rate. 'auto': the "
-        "less, the more rows there are (see the settings page). A forest of a classifier tries "
-        "four times as much, by a cross-validation, on up to 1,000 rows with categories.",
-    ),
-    "leaf_moves": Parameter(
-        [_whole(0)],
-        "int",
-        "How often leaves move during the first half of the training: those of the smallest "
-        "weights are given the features that their nodes have most use for. 0: every leaf keeps "
-        "the feature that was drawn for it.",
-    ),
-    "moving_share": Parameter(
-        [_real(0, 1, "both")],
-        "float in [0, 1]",
-        "Share of the leaves that move the first time; it falls to 0 along a cosine.",
-    ),
-    "clip_norm": Parameter(
-        [_real(0, None, "neither"), None],
-        "float or None",
-        "Gradients longer than this are shortened to it.",
-    ),
-    "batch_size": Parameter(
-        [_whole(1), StrOptions({"auto"}), None],
-        "int, 'auto' or None",
-        "Rows per update; None takes all rows at once. 'auto': "
-        + ", ".join(f"{size} from {rows:,} rows on" for rows, size in BATCH_SIZES)
-        + ".",
+    "leaf_moves": _training("leaf_moves"),
+    "moving_share": _training("moving_share"),
+    "clip_norm": _training("clip_norm"),
+    "batch_size": _training(
+        "batch_size",
+        StrOptions({"auto"}),
+        auto=", ".join(f"{size} from {rows:,} rows on" for rows, size in BATCH_SIZES) + ".",
     ),
     "max_epochs": Parameter(
         [_whole(1), None],
@@ -369,18 +367,8 @@ PARAMETERS: dict[str, Parameter] = {
         "class, or every range of the target, gives its share.",
     ),
     "n_iter_no_change": Parameter([_whole(1)], "int", "See `early_stopping`."),
-    "select": Parameter(
-        [StrOptions({"epoch", "update"}), None],
-        "{'epoch', 'update'} or None",
-        "Restore the weights that did best on validation rows at the end of any epoch, or after "
-        "any update. None: 'epoch' with early stopping, else the last weights are kept.",
-    ),
-    "monitor": Parameter(
-        [StrOptions({"loss", "error"})],
-        "{'loss', 'error'}",
-        "What 'best on validation rows' means: lowest loss, or lowest error rate (mean squared "
-        "error for regressors).",
-    ),
+    "select": _training("select", about="With early stopping, None stands for 'epoch'."),
+    "monitor": _training("monitor"),
     "scale": Parameter(
         [StrOptions({"standard", "minmax"}), None],
         "{'standard', 'minmax'} or None",

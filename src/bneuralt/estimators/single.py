@@ -8,7 +8,6 @@ are drawn in `generate`, training in `training`, and the parameters with their d
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -111,7 +110,7 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
         if validation is None and settings.select is not None:
             training, validation = hold_out(rows, self.validation_fraction, split)
         if validation is None and (settings.select or settings.patience):
-            settings = replace(settings, select=None, patience=None)
+            settings = settings.set_params(select=None, patience=None)
         if self._is_warm_start():
             starts = [self._last_tree()]
         else:
@@ -133,8 +132,8 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
             return None
         if not self._is_warm_start():
             self._learn_scaling(rows)
-        settings = replace(
-            fit.settings, max_epochs=result.best_epoch + 1, select=None, patience=None
+        settings = fit.settings.set_params(
+            max_epochs=result.best_epoch + 1, select=None, patience=None
         )
         once = rows.one_epoch().with_mean_weight_one()
         return self._new_fit([fit.starts[fit.best]], once, None, settings, fit.seed)
@@ -405,8 +404,7 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
         else:
             tree, state = self._last_tree(), self._optimizer_state
             n_before, earlier = self.n_iter_, self.history_
-        settings = replace(
-            self._settings(rows),
+        settings = self._settings(rows).set_params(
             max_epochs=1,
             schedule="constant",
             select=None,
