@@ -16,7 +16,7 @@ from benchmarks.quality.running import add_records, forget, missing, run
 from benchmarks.quality.suites import Suite, make_suite
 from benchmarks.quality.summaries import mean_scores, mean_useful_r2, read_means, to_markdown
 from benchmarks.tables import SIZE_CLASSES, TABLES, Facts, Table, read_table
-from bneuralt.paper.running.store import Store
+from bneuralt_paper.running.store import Store
 
 SIZES = {"leaves": 60, "stones": 90, "waves": 80}
 
