@@ -14,6 +14,7 @@ from bneuralt import (
     BNeuralForestRegressor,
     BNeuralTClassifier,
     BNeuralTRegressor,
+    Growth,
     NeuralTree,
     TrainingSettings,
     load_model,
@@ -59,7 +60,7 @@ def test_nodes_have_the_activations_that_were_asked_for(make, data, activation):
 
 @pytest.mark.parametrize("activation", CHOICES, ids=str)
 def test_clones_and_copies_are_the_same(activation, tmp_path):
-    clf = BNeuralTClassifier(activation=activation, train_activations=True, **SMALL)
+    clf = BNeuralTClassifier(**SMALL, growth=Growth(activation=activation, train_activations=True))
     assert clf.get_params()["activation"] is activation
     twin = clone(clf)
     assert twin.get_params() == clf.get_params()
@@ -91,7 +92,7 @@ def test_activations_can_be_searched():
 def test_training_changes_parameters_only_if_asked_to(dtype):
     settings = {"activation": [Gaussian(), LinearTanh()], "dtype": dtype, "n_init": 1, **SMALL}
     fixed = BNeuralTRegressor(**settings).fit(*DIABETES)
-    trained = BNeuralTRegressor(train_activations=True, **settings).fit(*DIABETES)
+    trained = BNeuralTRegressor(**settings, growth=Growth(train_activations=True)).fit(*DIABETES)
     before = {value for _, values in drawn(fixed.tree_) for value in values}
     assert before == {0.0, 1.0} and not fixed.tree_.trains_activations
     assert trained.tree_.trains_activations
@@ -132,7 +133,9 @@ def test_forests_have_mixtures_too(make, data, tmp_path):
 
 
 def test_partial_fit_goes_on_with_trained_parameters():
-    model = BNeuralTRegressor(activation=Gaussian(), train_activations=True, random_state=0)
+    model = BNeuralTRegressor(
+        random_state=0, growth=Growth(activation=Gaussian(), train_activations=True)
+    )
     model.partial_fit(*DIABETES)
     first = model.tree_.activation_parameters.copy()
     model.partial_fit(*DIABETES)
@@ -154,4 +157,4 @@ def test_partial_fit_goes_on_with_trained_parameters():
 )
 def test_wrong_activations_are_refused(activation, message):
     with pytest.raises(ValueError, match=message):
-        BNeuralTClassifier(activation=activation).fit(*IRIS)
+        BNeuralTClassifier(growth=Growth(activation=activation)).fit(*IRIS)

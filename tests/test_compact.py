@@ -12,6 +12,7 @@ from bneuralt import (
     BNeuralForestClassifier,
     BNeuralTClassifier,
     BNeuralTRegressor,
+    Growth,
     NeuralTree,
     check_monotonic,
     compact,
@@ -178,7 +179,9 @@ def test_regressors(settings):
 def test_labels_and_trained_activations():
     X, y = make_multilabel_classification(n_samples=150, random_state=0)
     model = BNeuralTClassifier(
-        activation="linear_tanh", train_activations=True, max_epochs=30, random_state=0
+        max_epochs=30,
+        random_state=0,
+        growth=Growth(activation="linear_tanh", train_activations=True),
     ).fit(X, y)
     result = compact(model, X, y, max_weights=60, cv=None)
     assert result.n_weights <= 60

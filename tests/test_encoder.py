@@ -17,6 +17,7 @@ from bneuralt import (
     BNeuralForestRegressor,
     BNeuralTClassifier,
     BNeuralTRegressor,
+    Growth,
     NeuralTree,
     load_model,
 )
@@ -350,7 +351,7 @@ def test_partial_fit_and_warm_start_keep_the_encoder():
 def test_validation_rows_and_feature_sampling_are_about_columns():
     frame, y = people()
     sampling = [0, 1, 0, 0, 0, 0, 0]
-    clf = BNeuralTClassifier(**SMALL, feature_sampling=sampling, early_stopping=True)
+    clf = BNeuralTClassifier(**SMALL, early_stopping=True, growth=Growth(feature_sampling=sampling))
     clf.fit(frame, y, X_val=frame[:50], y_val=y[:50])
     used = set(np.flatnonzero(clf.tree_.input_counts).tolist())
     assert used == set(clf.encoder_.inputs_of(1)) and len(used) == 4
@@ -430,6 +431,9 @@ def test_leaves_move_only_to_inputs_of_features_that_may_be_drawn():
     rng = np.random.default_rng(0)
     X = np.c_[rng.integers(4, size=300), rng.normal(size=300), rng.integers(3, size=300)]
     model = BNeuralTClassifier(
-        categorical_features=[0, 2], feature_sampling=[1, 1, 0], max_epochs=20, random_state=0
+        categorical_features=[0, 2],
+        max_epochs=20,
+        random_state=0,
+        growth=Growth(feature_sampling=[1, 1, 0]),
     ).fit(X, X[:, 2] > 0)
     assert set(model.encoder_.groups[model.tree_.leaf_input]) == {0, 1}

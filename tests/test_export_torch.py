@@ -7,7 +7,7 @@ import pytest
 from exported import assert_same, random_model
 from sklearn.exceptions import NotFittedError
 
-from bneuralt import BNeuralTClassifier, BNeuralTRegressor, from_torch, to_torch
+from bneuralt import BNeuralTClassifier, BNeuralTRegressor, Growth, from_torch, to_torch
 from bneuralt.training import gradient
 
 torch = pytest.importorskip("torch", reason="torch is not installed (pip install bneuralt[torch])")
@@ -49,7 +49,10 @@ def test_gradients_are_those_of_the_core():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(50, 3)), rng.normal(size=50)
     model = BNeuralTRegressor(
-        max_epochs=2, dtype="float64", train_activations=True, activation="bipolar", random_state=0
+        max_epochs=2,
+        dtype="float64",
+        random_state=0,
+        growth=Growth(train_activations=True, activation="bipolar"),
     ).fit(X, y)
     module = to_torch(model)
     difference = module.scores(module.encode(X))[0, :, 0] - torch.tensor(y)

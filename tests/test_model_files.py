@@ -24,6 +24,7 @@ from bneuralt import (
     BNeuralForestRegressor,
     BNeuralTClassifier,
     BNeuralTRegressor,
+    Growth,
     NeuralTree,
     __version__,
     load_model,
@@ -204,7 +205,7 @@ def test_settings_that_json_cannot_hold_are_left_out(tmp_path):
     clf = BNeuralTClassifier(
         max_epochs=2,
         random_state=np.random.RandomState(0),
-        feature_sampling=lambda rng, leaves, *_: np.zeros(leaves.size, dtype=int),
+        growth=Growth(feature_sampling=lambda rng, leaves, *_: np.zeros(leaves.size, dtype=int)),
     )
     clf.fit(*IRIS).save(tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json")
@@ -243,7 +244,9 @@ def test_only_fitted_models_are_saved(tmp_path):
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "model.json"
-    BNeuralForestClassifier(n_estimators=2, max_depth=1, max_epochs=1).fit(*IRIS).save(path)
+    BNeuralForestClassifier(n_estimators=2, max_epochs=1, growth=Growth(max_depth=1)).fit(
+        *IRIS
+    ).save(path)
     return path.read_text()
 
 

@@ -11,6 +11,7 @@ from bneuralt import (
     BNeuralForestRegressor,
     BNeuralTClassifier,
     BNeuralTRegressor,
+    Growth,
     NeuralTree,
     TrainingJob,
     TrainingSettings,
@@ -160,15 +161,17 @@ def test_signs_that_do_not_fit_the_tree(wrong):
 # -- estimators ---------------------------------------------------------------------------
 
 MODELS = [
-    BNeuralTRegressor(n_init=2, **FAST),
+    BNeuralTRegressor(**FAST, growth=Growth(n_init=2)),
     BNeuralForestRegressor(n_estimators=3, **FAST),
-    BNeuralTRegressor(output_activation="sigmoid", early_stopping="refit", **FAST),
+    BNeuralTRegressor(early_stopping="refit", **FAST, growth=Growth(output_activation="sigmoid")),
     BNeuralTRegressor(loss="quantile", **FAST),
     BNeuralTRegressor(loss="poisson", **FAST),
     BNeuralForestRegressor(n_estimators=2, bootstrap=True, loss="huber", dtype="float64", **FAST),
     BNeuralTClassifier(**FAST),
     BNeuralForestClassifier(n_estimators=3, **FAST),
-    BNeuralTClassifier(loss="squared_error", output_activation="sigmoid", scale="minmax", **FAST),
+    BNeuralTClassifier(
+        loss="squared_error", scale="minmax", **FAST, growth=Growth(output_activation="sigmoid")
+    ),
 ]
 
 
@@ -242,11 +245,13 @@ def test_proofs_list_the_paths():
 
 
 def test_proofs_of_models_without_constraints():
-    linear = BNeuralTRegressor(max_depth=0, random_state=0, max_children=4).fit(X[:, :2], y)
+    linear = BNeuralTRegressor(random_state=0, growth=Growth(max_depth=0, max_children=4)).fit(
+        X[:, :2], y
+    )
     proof = check_monotonic(linear)
     assert proof.holds and not proof.constrained
     assert [feature.direction for feature in proof.features] == [1, -1]
-    bumps = BNeuralTRegressor(activation="gaussian", **FAST).fit(X, y)
+    bumps = BNeuralTRegressor(**FAST, growth=Growth(activation="gaussian")).fit(X, y)
     assert check_monotonic(bumps)[0].direction is None
     assert "unknown" in str(check_monotonic(bumps)) and "not proven" in str(check_monotonic(bumps))
     assert None in {path.sign for path in check_monotonic(bumps)[0].paths}

@@ -155,7 +155,9 @@ def test_history_tells_which_features_were_tried_and_which_stayed():
     assert (stayed <= tried).all() and 0 < stayed.sum() < tried.sum()
     assert (stayed <= model.tree_.input_counts).all()
     assert tried[:3].min() > np.median(tried)
-    still = BNeuralTClassifier(leaf_moves=0, max_epochs=2, random_state=0).fit(X, y)
+    still = BNeuralTClassifier(
+        max_epochs=2, random_state=0, training=TrainingSettings(leaf_moves=0)
+    ).fit(X, y)
     assert "tried" not in still.history_
 
 

@@ -11,6 +11,7 @@ from bneuralt import (
     BNeuralForestRegressor,
     BNeuralTClassifier,
     BNeuralTRegressor,
+    Growth,
 )
 from bneuralt.estimators import single
 
@@ -77,7 +78,7 @@ def test_nothing_is_allowed_where_it_means_something(name):
 
 def test_an_unfit_value_is_refused_by_fit():
     with pytest.raises(InvalidParameterError, match="max_depth"):
-        BNeuralTRegressor(max_depth=-1).fit([[0.0], [1.0]], [0.0, 1.0])
+        BNeuralTRegressor(growth=Growth(max_depth=-1)).fit([[0.0], [1.0]], [0.0, 1.0])
 
 
 def test_defaults():

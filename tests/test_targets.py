@@ -16,6 +16,7 @@ from bneuralt import (
     BNeuralForestRegressor,
     BNeuralTClassifier,
     BNeuralTRegressor,
+    Growth,
     load_model,
 )
 from bneuralt.estimators.intervals import Calibration, calibrated_interval, weighted_quantile
@@ -357,7 +358,7 @@ LABELS = make_multilabel_classification(400, n_features=12, random_state=0)
         BNeuralTClassifier(**FAST),
         BNeuralForestClassifier(**FAST, n_estimators=3, bootstrap=True),
         BNeuralTClassifier(
-            **FAST, loss="squared_error", output_activation="sigmoid", scale="minmax"
+            **FAST, loss="squared_error", scale="minmax", growth=Growth(output_activation="sigmoid")
         ),
     ],
     ids=["tree", "forest", "squared error"],

@@ -19,11 +19,13 @@ from bneuralt import (
     BNeuralTRegressor,
     EvolvedTreeClassifier,
     EvolvedTreeRegressor,
+    Growth,
     HFNTClassifier,
     HFNTRegressor,
     MONTClassifier,
     MONTRegressor,
     NeuralTree,
+    TrainingSettings,
 )
 from bneuralt.estimators.model_file import MODEL_VERSION
 from bneuralt.training.losses import CrossEntropy, Huber
@@ -44,11 +46,16 @@ def main() -> None:
     messy[:, 3] = np.round(messy[:, 3])
     models = {
         "tree_classifier": BNeuralTClassifier(
-            **small, optimizer=Adam(beta2=0.99), class_weight={"setosa": 2.0, "virginica": 1.0}
+            **small,
+            class_weight={"setosa": 2.0, "virginica": 1.0},
+            training=TrainingSettings(optimizer=Adam(beta2=0.99)),
         ).fit(iris.data, names),
         "tree_regressor": BNeuralTRegressor(**small).fit(diabetes.data, diabetes.target),
         "sigmoid_classifier": BNeuralTClassifier(
-            **small, loss="squared_error", output_activation="sigmoid", dtype="float64"
+            **small,
+            loss="squared_error",
+            dtype="float64",
+            growth=Growth(output_activation="sigmoid"),
         ).fit(iris.data.to_numpy(), iris.target > 0),
         "forest_classifier": BNeuralForestClassifier(**small, n_estimators=3).fit(
             iris.data.to_numpy(), iris.target
@@ -58,11 +65,13 @@ def main() -> None:
         ).fit(diabetes.data, diabetes.target),
         "mixed_classifier": BNeuralTClassifier(
             **small,
-            activation={LeakyReLU(slope=0.2): 2.0, Gaussian(center=-0.5): 1.0, "unipolar": 0.5},
             loss=CrossEntropy(label_smoothing=0.1),
+            growth=Growth(
+                activation={LeakyReLU(slope=0.2): 2.0, Gaussian(center=-0.5): 1.0, "unipolar": 0.5}
+            ),
         ).fit(iris.data.to_numpy(), iris.target),
         "trained_regressor": BNeuralTRegressor(
-            **small, activation=["linear_tanh", "bipolar"], train_activations=True
+            **small, growth=Growth(activation=["linear_tanh", "bipolar"], train_activations=True)
         ).fit(diabetes.data, diabetes.target),
         "multilabel_classifier": BNeuralTClassifier(**small).fit(
             iris.data.to_numpy(), np.eye(3, dtype=int)[iris.target]
@@ -83,7 +92,7 @@ def main() -> None:
             iris.data, names
         ),
         "evolved_regressor": EvolvedTreeRegressor(
-            **searched, activation="sigmoid", choose="one_standard_error"
+            **searched, choose="one_standard_error", growth=Growth(activation="sigmoid")
         ).fit(diabetes.data, diabetes.target),
         "hfnt_classifier": HFNTClassifier(**tuned, objectives=("error", "size", "diversity")).fit(
             iris.data.to_numpy(), iris.target

@@ -2,6 +2,7 @@
 
 from bneuralt.estimators.evolved import EvolvedTreeClassifier, EvolvedTreeRegressor
 from bneuralt.estimators.forest import BNeuralForestClassifier, BNeuralForestRegressor
+from bneuralt.estimators.growing import Growth
 from bneuralt.estimators.model_loading import load_model
 from bneuralt.estimators.monotonic import check_monotonic
 from bneuralt.estimators.parameters import PAPER_SETTINGS
@@ -16,6 +17,7 @@ __all__ = [
     "BNeuralTRegressor",
     "EvolvedTreeClassifier",
     "EvolvedTreeRegressor",
+    "Growth",
     "TableTransformer",
     "check_monotonic",
     "load_model",

@@ -17,9 +17,11 @@ from bneuralt.estimators.intervals import (
     pinball,
     weighted_quantile,
 )
+from bneuralt.estimators.nested import setting_of
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling, learn_scaling
 from bneuralt.training.losses import Loss, Pinball, get_loss
+from bneuralt.values import is_auto
 
 __all__ = ["RegressorTask"]
 
@@ -93,7 +95,7 @@ class RegressorTask(RegressorMixin):
             if not mean.all():
                 raise ValueError("y is 0 in all rows: loss='poisson' needs some that are positive")
             return Scaling(np.zeros(mean.size), 1.0 / mean)
-        kind = "standard" if self.output_activation == "linear" else "minmax"
+        kind = "standard" if self._output_activation == "linear" else "minmax"
         return learn_scaling(kind, target, rows.weight, constant, "y")
 
     def _output_scaling(self) -> Scaling | None:
@@ -108,16 +110,21 @@ class RegressorTask(RegressorMixin):
     def _is_quantile(self) -> bool:
         return isinstance(self.loss, str) and self.loss == "quantile"
 
+    def _chosen_loss(self) -> str | Loss:
+        chosen: str | Loss = setting_of(self, "loss")
+        return "squared_error" if is_auto(chosen) else chosen
+
     def _is_poisson(self) -> bool:
-        return not self._is_quantile() and get_loss(self.loss).name == "poisson"
+        return not self._is_quantile() and get_loss(self._chosen_loss()).name == "poisson"
 
     def _loss(self) -> Loss:
         if self._is_quantile():
             return Pinball(self._quantiles().tolist())
-        loss = get_loss(self.loss)
+        chosen = self._chosen_loss()
+        loss = get_loss(chosen)
         if loss.name not in REGRESSION_LOSSES:
             raise ValueError(
-                f"loss={self.loss!r} is for classifiers: {type(self).__name__} takes one of "
+                f"loss={chosen!r} is for classifiers: {type(self).__name__} takes one of "
                 f"{', '.join(map(repr, REGRESSION_LOSSES))}"
             )
         return loss

@@ -11,7 +11,7 @@ from bneuralt.training.losses import get_loss
 from bneuralt.training.optimizers import get_optimizer
 from bneuralt.values import Values
 
-__all__ = ["SETTINGS", "TrainingSettings", "kind_of"]
+__all__ = ["SETTINGS", "TrainingSettings", "type_text"]
 
 #: Every setting as the core declares it, by name.
 SETTINGS: dict[str, _core.Setting] = {setting.name: setting for setting in _core.settings()}
@@ -23,6 +23,10 @@ _TYPES = {"loss": "Loss or str", "optimizer": "Optimizer or str", "number": "flo
 class TrainingSettings(Values):
     """How a tree is trained.
 
+    Settings that are not given are 'auto'. As `training` of an estimator, that is what the
+    estimator chooses; for `train` and `train_many`, the value named below. Objects do not change;
+    `set_params` returns a new one.
+
     {parameters}
 
     Examples
@@ -31,22 +35,24 @@ class TrainingSettings(Values):
     >>> settings = TrainingSettings(optimizer="rmsprop", max_epochs=50)
     >>> settings.optimizer
     RMSprop(beta=0.9, epsilon=1e-08)
-    >>> settings.set_params(max_epochs=20).max_epochs, settings.max_epochs
-    (20, 50)
+    >>> settings.set_params(max_epochs=20)
+    TrainingSettings(optimizer=RMSprop(beta=0.9, epsilon=1e-08), max_epochs=20)
     """
 
-    defaults: ClassVar[dict[str, Any]] = {
-        name: _REGISTERED[name](setting.default) if name in _REGISTERED else setting.default
-        for name, setting in SETTINGS.items()
-    }
+    names: ClassVar[tuple[str, ...]] = tuple(SETTINGS)
 
     def _checked(self, name: str, value: Any) -> Any:
         return (_REGISTERED.get(name) or SETTINGS[name].checked)(value)
 
     @cached_property
+    def complete(self) -> TrainingSettings:
+        """The same settings, with the defaults of the core in place of 'auto'."""
+        return self.filled({name: setting.default for name, setting in SETTINGS.items()})
+
+    @cached_property
     def for_core(self) -> _core.Settings:
         """The settings as the compiled core takes them."""
-        values = self.get_params()
+        values = self.complete.get_params()
         for name in _REGISTERED:
             values[name] = values[name].name, values[name].numbers
         return _core.Settings(values)
@@ -56,12 +62,12 @@ class TrainingSettings(Values):
         return self.get_params()
 
 
-def kind_of(setting: _core.Setting) -> str:
+def type_text(setting: _core.Setting) -> str:
     """Return the type of a setting, as documentation writes it.
 
     Examples
     --------
-    >>> [kind_of(SETTINGS[name]) for name in ("max_epochs", "clip_norm", "select")]
+    >>> [type_text(SETTINGS[name]) for name in ("max_epochs", "clip_norm", "select")]
     ['int', 'float or None', "{'epoch', 'update'} or None"]
     """
     choices = ", ".join(map(repr, setting.choices))
@@ -75,7 +81,8 @@ def _describe(setting: _core.Setting) -> str:
         about += f" One of `{_REGISTERED[setting.name].__module__}`, or its name."
     elif setting.kind in ("number", "whole"):
         about += f" {setting.allowed[0].upper()}{setting.allowed[1:]}."
-    return f"{setting.name} : {kind_of(setting)}, default={setting.default!r}\n    {about}"
+    about += f" 'auto': {setting.default!r}."
+    return f"{setting.name} : {type_text(setting)}, default='auto'\n    {about}"
 
 
 if TrainingSettings.__doc__:

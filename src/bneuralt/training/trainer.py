@@ -85,6 +85,9 @@ class TrainingJob:
     may_move_to: ArrayLike | None = None
     signs: Signs | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "settings", self.settings.complete)
+
 
 def train(
     tree: NeuralTree,
@@ -169,7 +172,7 @@ def train(
     if result.status == "diverged":
         kept = "the best finite weights before that were kept"
         what = f"the weights overflowed in epoch {result.n_epochs + 1}; {kept}"
-        if settings.select and result.n_epochs and result.best_epoch is None:
+        if job.settings.select and result.n_epochs and result.best_epoch is None:
             what = "no score on the validation rows was finite; the starting weights were kept"
         warnings.warn(
             f"{what}. A smaller learning_rate or a clip_norm helps",
