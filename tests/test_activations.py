@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from flat import flat
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
@@ -60,7 +61,7 @@ def test_nodes_have_the_activations_that_were_asked_for(make, data, activation):
 
 @pytest.mark.parametrize("activation", CHOICES, ids=str)
 def test_clones_and_copies_are_the_same(activation, tmp_path):
-    clf = BNeuralTClassifier(**SMALL, growth=Growth(activation=activation, train_activations=True))
+    clf = flat(BNeuralTClassifier, **SMALL, activation=activation, train_activations=True)
     assert clf.get_params()["activation"] is activation
     twin = clone(clf)
     assert twin.get_params() == clf.get_params()
@@ -91,8 +92,8 @@ def test_activations_can_be_searched():
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_training_changes_parameters_only_if_asked_to(dtype):
     settings = {"activation": [Gaussian(), LinearTanh()], "dtype": dtype, "n_init": 1, **SMALL}
-    fixed = BNeuralTRegressor(**settings).fit(*DIABETES)
-    trained = BNeuralTRegressor(**settings, growth=Growth(train_activations=True)).fit(*DIABETES)
+    fixed = flat(BNeuralTRegressor, **settings).fit(*DIABETES)
+    trained = flat(BNeuralTRegressor, **settings, train_activations=True).fit(*DIABETES)
     before = {value for _, values in drawn(fixed.tree_) for value in values}
     assert before == {0.0, 1.0} and not fixed.tree_.trains_activations
     assert trained.tree_.trains_activations

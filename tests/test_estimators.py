@@ -14,6 +14,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
+from flat import flat
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_blobs
@@ -38,11 +39,11 @@ DIABETES = load_diabetes(return_X_y=True)
 
 
 def classifier(**parameters):
-    return BNeuralTClassifier(**{"max_epochs": 20, "random_state": 0, **parameters})
+    return flat(BNeuralTClassifier, **{"max_epochs": 20, "random_state": 0, **parameters})
 
 
 def regressor(**parameters):
-    return BNeuralTRegressor(**{"max_epochs": 20, "random_state": 0, **parameters})
+    return flat(BNeuralTRegressor, **{"max_epochs": 20, "random_state": 0, **parameters})
 
 
 # -- scikit-learn's conventions -----------------------------------------------------------
@@ -236,7 +237,7 @@ def test_skops_lists_our_types_and_no_others():
 def test_settings_of_the_paper():
     X, y = IRIS
     settings = {**PAPER_SETTINGS, "max_epochs": 30, "random_state": 0}
-    clf = BNeuralTClassifier(**settings).fit(X, y)
+    clf = flat(BNeuralTClassifier, **settings).fit(X, y)
     assert clf.score(X, y) > 0.9 and clf.best_epoch_ is not None
     np.testing.assert_allclose(clf.predict_proba(X).sum(axis=1), 1.0)
     outputs = clf.tree_.forward(X)
@@ -244,7 +245,7 @@ def test_settings_of_the_paper():
         clf.predict_proba(X), outputs / outputs.sum(axis=1, keepdims=True), rtol=1e-5
     )
     X, y = DIABETES
-    reg = BNeuralTRegressor(**settings).fit(X, y)
+    reg = flat(BNeuralTRegressor, **settings).fit(X, y)
     assert reg.score(X, y) > 0
     np.testing.assert_allclose(reg.tree_.forward(X)[:, 0], reg.predict(X))
     assert y.min() <= reg.predict(X).min() and reg.predict(X).max() <= y.max()

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from flat import flat
 from scipy.special import softmax
 from sklearn.datasets import load_diabetes, load_iris, load_wine, make_multilabel_classification
 from sklearn.exceptions import NotFittedError
@@ -46,9 +47,9 @@ def test_classifiers_add_up(settings, n_classes, n_trees):
     X, y = load_wine(return_X_y=True)
     X, y = X[y < n_classes], y[y < n_classes]
     if n_trees == 1:
-        model = BNeuralTClassifier(**FAST, **settings).fit(X, y)
+        model = flat(BNeuralTClassifier, **FAST, **settings).fit(X, y)
     else:
-        model = BNeuralForestClassifier(n_estimators=n_trees, **FAST, **settings).fit(X, y)
+        model = flat(BNeuralForestClassifier, n_estimators=n_trees, **FAST, **settings).fit(X, y)
     scores = explain(model, X, output="score")
     np.testing.assert_allclose(added_up(scores), model.decision_function(X), atol=1e-9)
     found = explain(model, X, output="probability")
@@ -85,7 +86,7 @@ def test_regressors_add_up(kind, settings):
 def test_forests_of_all_activations_add_up():
     X, y = load_diabetes(return_X_y=True)
     settings = {"activation": list(NAMES), "train_activations": True}
-    model = BNeuralForestRegressor(n_estimators=5, **FAST, **settings).fit(X, y)
+    model = flat(BNeuralForestRegressor, n_estimators=5, **FAST, **settings).fit(X, y)
     found = explain(model, X)
     np.testing.assert_allclose(added_up(found), model.predict(X), rtol=1e-10)
 

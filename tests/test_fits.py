@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from flat import flat
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
@@ -19,7 +20,6 @@ from bneuralt import (
     BNeuralTRegressor,
     Growth,
     NeuralTree,
-    TrainingSettings,
 )
 from bneuralt.estimators.callbacks import ForestState, TrainingData, describe_epoch, describe_forest
 from bneuralt.estimators.forest import _number
@@ -122,12 +122,12 @@ def test_a_class_of_one_row_is_trained_on():
 @pytest.mark.parametrize("weights", [{0: -1, 1: 1}, {0: 0, 1: 0}, {0: NAN, 1: 1}])
 def test_weights_of_classes_that_make_no_sense_are_refused(weights):
     with pytest.raises(ValueError, match="must not be negative, NaN or infinite"):
-        BNeuralTClassifier(class_weight=weights, **SMALL).fit(*blob(20))
+        flat(BNeuralTClassifier, class_weight=weights, **SMALL).fit(*blob(20))
 
 
 def test_a_class_may_weigh_nothing():
     X, y = blob(60)
-    clf = BNeuralTClassifier(class_weight={0: 0, 1: 1}, **SMALL).fit(X, y)
+    clf = flat(BNeuralTClassifier, class_weight={0: 0, 1: 1}, **SMALL).fit(X, y)
     assert clf.classes_.tolist() == [0, 1]
     rows = Rows(X, np.zeros(60, dtype=np.int32), np.ones(60))  # none of the second class
     np.testing.assert_allclose(class_weights("balanced", np.array([0, 1]), rows), 0.5)
@@ -135,7 +135,7 @@ def test_a_class_may_weigh_nothing():
 
 def test_tables_in_any_form_are_predicted_alike():
     X, y = IRIS
-    clf = BNeuralTClassifier(**SMALL).fit(X, y)
+    clf = flat(BNeuralTClassifier, **SMALL).fit(X, y)
     expected = clf.predict_proba(X)
     for other in (X.tolist(), np.asfortranarray(X), X[:, ::-1][:, ::-1], X.astype(object)):
         np.testing.assert_allclose(clf.predict_proba(other), expected, rtol=1e-6)
@@ -147,7 +147,7 @@ def test_tables_in_any_form_are_predicted_alike():
 def test_a_table_without_names_is_told_apart_from_one_with_names():
     pd = pytest.importorskip("pandas")
     X, y = IRIS
-    clf = BNeuralTClassifier(**SMALL).fit(pd.DataFrame(X, columns=list("abcd")), y)
+    clf = flat(BNeuralTClassifier, **SMALL).fit(pd.DataFrame(X, columns=list("abcd")), y)
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         clf.predict(X)
 
@@ -160,7 +160,7 @@ def test_all_values_that_are_not_finite_are_counted():
         BNeuralTClassifier().fit(bad, y)
     bad[7, 0] = NAN
     with pytest.raises(ValueError, match="contains infinity: row 3, column 1"):
-        BNeuralTClassifier(**SMALL).fit(X, y).predict(bad)
+        flat(BNeuralTClassifier, **SMALL).fit(X, y).predict(bad)
 
 
 @pytest.mark.parametrize("y", [np.arange(40).reshape(20, 2), [[0, 1], [2, 0]] * 10])
@@ -245,7 +245,7 @@ def test_history_has_the_scores_of_the_model(output):
     clf = BNeuralTClassifier(max_epochs=5, random_state=0)
     clf.fit(*IRIS, X_val=IRIS[0][::3], y_val=IRIS[1][::3])
     assert clf.history_["val_score"][-1] == pytest.approx(clf.score(IRIS[0][::3], IRIS[1][::3]))
-    assert set(BNeuralTClassifier(**SMALL).fit(*IRIS).history_) == {
+    assert set(flat(BNeuralTClassifier, **SMALL).fit(*IRIS).history_) == {
         "train_loss", "train_score", "learning_rate", "tried", "stayed"}  # fmt: skip
 
 
@@ -258,7 +258,7 @@ def test_the_score_of_a_constant_target_is_one_less_the_error():
 
 @pytest.mark.parametrize("output", ["linear", "sigmoid"])
 def test_probabilities_of_a_forest_are_means(output):
-    forest = BNeuralForestClassifier(n_estimators=3, loss="squared_error", **SMALL, growth=Growth(output_activation=output)).fit(*IRIS)  # fmt: skip
+    forest = flat(BNeuralForestClassifier, n_estimators=3, loss="squared_error", **SMALL, output_activation=output).fit(*IRIS)  # fmt: skip
     members = [member.predict_proba(IRIS[0]) for member in forest.estimators_]
     np.testing.assert_allclose(forest.predict_proba(IRIS[0]), np.mean(members, axis=0), rtol=1e-5)
     np.testing.assert_allclose(forest.predict_proba(IRIS[0]).sum(axis=1), 1, rtol=1e-6)
@@ -282,18 +282,16 @@ def test_scores_in_callbacks_lines_are_those_of_history(capsys):
 def test_features_that_do_not_vary_are_drawn_only_if_no_other_is_allowed():
     X, y = blob(40)
     X[:, 2] = 7
-    clf = BNeuralTClassifier(**SMALL).fit(X, y)
+    clf = flat(BNeuralTClassifier, **SMALL).fit(X, y)
     assert set(clf.tree_.leaf_input) <= {0, 1}
-    clf = BNeuralTClassifier(**SMALL, growth=Growth(feature_sampling=[0, 1, 1])).fit(X, y)
+    clf = flat(BNeuralTClassifier, **SMALL, feature_sampling=[0, 1, 1]).fit(X, y)
     assert set(clf.tree_.leaf_input) == {1}
-    clf = BNeuralTClassifier(**SMALL, growth=Growth(feature_sampling=[0, 0, 1])).fit(X, y)
+    clf = flat(BNeuralTClassifier, **SMALL, feature_sampling=[0, 0, 1]).fit(X, y)
     assert set(clf.tree_.leaf_input) == {2}
-    clf = BNeuralTClassifier(scale=None, **SMALL, growth=Growth(feature_sampling=[0, 0, 1])).fit(
-        X, y
-    )
+    clf = flat(BNeuralTClassifier, scale=None, **SMALL, feature_sampling=[0, 0, 1]).fit(X, y)
     assert set(clf.tree_.leaf_input) == {2}
     with pytest.raises(ValueError, match="feature_sampling has shape"):
-        BNeuralTClassifier(**SMALL, growth=Growth(feature_sampling=[0, 1])).fit(X, y)
+        flat(BNeuralTClassifier, **SMALL, feature_sampling=[0, 1]).fit(X, y)
 
 
 def test_partial_fit_counts_epochs_and_keeps_the_history():
@@ -328,7 +326,7 @@ def test_partial_fit_needs_the_same_classes_again():
 
 def test_warm_start_keeps_the_scaling_and_draws_no_tree():
     X, y = blob(60)
-    clf = BNeuralTClassifier(warm_start=True, **SMALL, growth=Growth(n_init=3)).fit(X, y)
+    clf = flat(BNeuralTClassifier, warm_start=True, **SMALL, n_init=3).fit(X, y)
     structure = clf.tree_.parent.tolist(), clf.tree_.leaf_input.tolist()
     lines = io.StringIO()
     clf.fit(100 * X + 5, y, callback=lambda state: print(state.job, file=lines))
@@ -346,13 +344,13 @@ def test_warm_start_keeps_the_scaling_and_draws_no_tree():
 def test_numbers_and_shares(wanted, number):
     assert _number(wanted, 80) == number
     X, y = blob(80)
-    forest = BNeuralForestClassifier(n_estimators=1, max_samples=wanted, **SMALL).fit(X, y)
+    forest = flat(BNeuralForestClassifier, n_estimators=1, max_samples=wanted, **SMALL).fit(X, y)
     assert hasattr(forest, "oob_score_") == (number < 80)
 
 
 def test_forests_have_an_out_of_bag_score_only_if_rows_are_drawn():
     X, y = blob(60)
-    forest = BNeuralForestRegressor(n_estimators=2, bootstrap=True, **SMALL).fit(X, y)
+    forest = flat(BNeuralForestRegressor, n_estimators=2, bootstrap=True, **SMALL).fit(X, y)
     assert hasattr(forest, "oob_score_")
     # of two rows, a tree may draw both, and no row is left to judge it
     scores = set()
@@ -364,15 +362,14 @@ def test_forests_have_an_out_of_bag_score_only_if_rows_are_drawn():
 
 def test_members_have_the_parameters_of_the_forest_and_no_threads_of_their_own():
     X, y = blob(60)
-    forest = BNeuralForestClassifier(n_estimators=3, n_jobs=2, verbose=0, learning_rate=0.03,
-                                     warm_start=True, **SMALL).fit(X, y)  # fmt: skip
+    forest = flat(BNeuralForestClassifier, n_estimators=3, n_jobs=2, verbose=0, learning_rate=0.03, warm_start=True, **SMALL).fit(X, y)  # fmt: skip
     assert forest.n_parameters_ == sum(m.tree_.n_parameters for m in forest.estimators_)
     for member in forest.estimators_:
         assert member.learning_rate == 0.03 and member.n_jobs is None
         assert member.warm_start is False and member.n_features_in_ == 3
     seeds = [member.random_state for member in forest.estimators_]
     assert len(set(seeds)) == 3
-    same = BNeuralForestClassifier(n_estimators=3, learning_rate=0.03, **SMALL).fit(X, y)
+    same = flat(BNeuralForestClassifier, n_estimators=3, learning_rate=0.03, **SMALL).fit(X, y)
     assert [member.random_state for member in same.estimators_] == seeds
     first = list(forest.estimators_)
     forest.set_params(n_estimators=3).fit(X, y)
@@ -385,13 +382,13 @@ def test_each_tree_draws_from_features_of_its_own():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 12))
     y = (X[:, 0] > 0).astype(int)
-    forest = BNeuralForestClassifier(n_estimators=5, max_features=3, **SMALL).fit(X, y)
+    forest = flat(BNeuralForestClassifier, n_estimators=5, max_features=3, **SMALL).fit(X, y)
     used = [tuple(np.flatnonzero(member.feature_sampling)) for member in forest.estimators_]
     assert {len(features) for features in used} == {3} and len(set(used)) > 1
     for member, features in zip(forest.estimators_, used, strict=True):
         assert set(member.tree_.leaf_input) <= set(features)
     chances = np.arange(12.0)
-    forest = BNeuralForestClassifier(n_estimators=2, max_features=6, **SMALL, growth=Growth(feature_sampling=chances)).fit(X, y)  # fmt: skip
+    forest = flat(BNeuralForestClassifier, n_estimators=2, max_features=6, **SMALL, feature_sampling=chances).fit(X, y)  # fmt: skip
     for member in forest.estimators_:
         kept = member.feature_sampling != 0
         np.testing.assert_array_equal(member.feature_sampling[kept], chances[kept])
@@ -404,8 +401,8 @@ def test_each_tree_draws_from_features_of_its_own():
 def test_a_refit_of_a_forest_keeps_the_history_of_the_search():
     X, y = blob(200)
     common = {"max_depth": 2, "max_epochs": 6, "random_state": 0, "n_estimators": 2}
-    forest = BNeuralForestClassifier(early_stopping="refit", **common).fit(X, y)
-    search = BNeuralForestClassifier(early_stopping=True, **common).fit(X, y)
+    forest = flat(BNeuralForestClassifier, early_stopping="refit", **common).fit(X, y)
+    search = flat(BNeuralForestClassifier, early_stopping=True, **common).fit(X, y)
     for member, searched in zip(forest.estimators_, search.estimators_, strict=True):
         assert member.best_epoch_ == searched.best_epoch_
         np.testing.assert_array_equal(member.history_["val_loss"], searched.history_["val_loss"])
@@ -466,18 +463,16 @@ def test_some_ten_lines_are_printed_and_the_last_one_is(n_epochs, n_lines, capsy
 def test_lines_are_counted_over_all_starts_and_the_refit(capsys):
     X, y = blob(100)
     common = {"max_depth": 2, "max_epochs": 10, "random_state": 0, "verbose": 1, "n_jobs": 1}
-    BNeuralTRegressor(**common, growth=Growth(n_init=2)).fit(X, y)
+    flat(BNeuralTRegressor, **common, n_init=2).fit(X, y)
     assert len(capsys.readouterr().err.splitlines()) == 10  # every second of 20 epochs
-    clf = BNeuralTClassifier(
-        early_stopping="refit", **common, training=TrainingSettings(patience=10)
-    ).fit(X, y)
+    clf = flat(BNeuralTClassifier, early_stopping="refit", **common, patience=10).fit(X, y)
     n_epochs = len(clf.history_["val_loss"]) + clf.n_iter_
     assert len(capsys.readouterr().err.splitlines()) == n_epochs // 2
-    warm = BNeuralTClassifier(warm_start=True, **common, growth=Growth(n_init=2)).fit(X, y)
+    warm = flat(BNeuralTClassifier, warm_start=True, **common, n_init=2).fit(X, y)
     capsys.readouterr()
     warm.fit(X, y)
     assert len(capsys.readouterr().err.splitlines()) == 10
-    forest = BNeuralForestClassifier(n_estimators=20, warm_start=True, **common).fit(X, y)
+    forest = flat(BNeuralForestClassifier, n_estimators=20, warm_start=True, **common).fit(X, y)
     assert len(capsys.readouterr().err.splitlines()) == 10
     forest.set_params(n_estimators=25).fit(X, y)
     lines = capsys.readouterr().err.splitlines()
@@ -527,9 +522,9 @@ def test_divergence_is_told_once_for_all_trees():
     common = {"learning_rate": 1e30, "optimizer": "gd", "max_epochs": 50, "max_depth": 2,
               "activation": "relu", "random_state": 0}  # fmt: skip
     with pytest.warns(TrainingDiverged, match="^the weights overflowed; the best finite"):
-        BNeuralTRegressor(**common, growth=Growth(n_init=1)).fit(X, y)
+        flat(BNeuralTRegressor, **common, n_init=1).fit(X, y)
     with pytest.warns(TrainingDiverged, match="^the weights of 3 trees overflowed") as caught:
-        BNeuralForestRegressor(n_estimators=3, **common).fit(X, y)
+        flat(BNeuralForestRegressor, n_estimators=3, **common).fit(X, y)
     assert len(caught) == 1
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from flat import flat
 from hypothesis import given
 from hypothesis import strategies as st
 from limits import complaints
@@ -44,10 +45,10 @@ KEPT_TREES = sorted((Path(__file__).parent / "models").glob("version_*/trees/*.j
 
 
 MODELS = [
-    (BNeuralTClassifier(**SMALL), IRIS),
-    (BNeuralTRegressor(**SMALL), DIABETES),
-    (BNeuralForestClassifier(n_estimators=3, **SMALL), IRIS),
-    (BNeuralForestRegressor(n_estimators=3, bootstrap=True, **SMALL), DIABETES),
+    (flat(BNeuralTClassifier, **SMALL), IRIS),
+    (flat(BNeuralTRegressor, **SMALL), DIABETES),
+    (flat(BNeuralForestClassifier, n_estimators=3, **SMALL), IRIS),
+    (flat(BNeuralForestRegressor, n_estimators=3, bootstrap=True, **SMALL), DIABETES),
 ]
 
 
@@ -144,7 +145,7 @@ def test_models_of_version_1_keep_their_settings():
 )
 def test_labels_keep_their_type(labels, tmp_path):
     y = np.asarray(labels)[(IRIS[1] > 0).astype(int)]
-    clf = BNeuralTClassifier(**SMALL).fit(IRIS[0], y)
+    clf = flat(BNeuralTClassifier, **SMALL).fit(IRIS[0], y)
     clf.save(tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json")
     assert loaded.classes_.dtype == clf.classes_.dtype
@@ -153,7 +154,7 @@ def test_labels_keep_their_type(labels, tmp_path):
 
 def test_feature_names_are_kept(tmp_path):
     table = pd.DataFrame(IRIS[0], columns=["a", "b", "c", "größe"])
-    BNeuralTClassifier(**SMALL).fit(table, IRIS[1]).save(tmp_path / "model.json")
+    flat(BNeuralTClassifier, **SMALL).fit(table, IRIS[1]).save(tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json")
     loaded.predict(table)
     reordered = table[["größe", "a", "b", "c"]].assign(more="x")
@@ -171,7 +172,7 @@ def test_settings_are_kept(optimizer, tmp_path):
         "feature_sampling": [1, 2, 3, 4],
         "learning_rate": np.float32(0.25),
     }
-    BNeuralTClassifier(**settings).fit(*IRIS).save(tmp_path / "model.json")
+    flat(BNeuralTClassifier, **settings).fit(*IRIS).save(tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json").get_params()
     assert {name: loaded[name] for name in settings} == settings
 
@@ -193,7 +194,7 @@ def test_settings_are_kept(optimizer, tmp_path):
     ids=str,
 )
 def test_activations_and_losses_are_kept(settings, tmp_path):
-    clf = BNeuralTClassifier(**SMALL, **settings).fit(*IRIS)
+    clf = flat(BNeuralTClassifier, **SMALL, **settings).fit(*IRIS)
     clf.save(tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json")
     assert loaded.get_params() == clf.get_params()
@@ -214,7 +215,7 @@ def test_settings_that_json_cannot_hold_are_left_out(tmp_path):
 
 
 def test_a_loaded_tree_cannot_be_trained_further_and_says_so(tmp_path):
-    BNeuralTClassifier(**SMALL).fit(*IRIS).save(tmp_path / "model.json")
+    flat(BNeuralTClassifier, **SMALL).fit(*IRIS).save(tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json")
     with pytest.raises(ValueError, match="was loaded from a file"):
         loaded.partial_fit(*IRIS)
@@ -224,10 +225,10 @@ def test_a_loaded_tree_cannot_be_trained_further_and_says_so(tmp_path):
 
 
 def test_a_loaded_forest_can_get_more_trees(tmp_path):
-    forest = BNeuralForestClassifier(n_estimators=2, bootstrap=True, **SMALL).fit(*IRIS)
+    forest = flat(BNeuralForestClassifier, n_estimators=2, bootstrap=True, **SMALL).fit(*IRIS)
     forest.save(tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json").set_params(n_estimators=4, warm_start=True)
-    at_once = BNeuralForestClassifier(n_estimators=4, bootstrap=True, **SMALL).fit(*IRIS)
+    at_once = flat(BNeuralForestClassifier, n_estimators=4, bootstrap=True, **SMALL).fit(*IRIS)
     np.testing.assert_array_equal(loaded.fit(*IRIS).predict(IRIS[0]), at_once.predict(IRIS[0]))
     assert loaded.oob_score_ == at_once.oob_score_
 
@@ -432,7 +433,7 @@ def test_files_that_are_not_ours(tmp_path):
 
 def test_a_save_that_fails_leaves_the_old_file(tmp_path):
     path = tmp_path / "model.json"
-    clf = BNeuralTClassifier(**SMALL).fit(*IRIS)
+    clf = flat(BNeuralTClassifier, **SMALL).fit(*IRIS)
     clf.save(path)
     before = path.read_text()
     with pytest.raises(TypeError):

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from flat import flat
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 
@@ -161,16 +162,20 @@ def test_signs_that_do_not_fit_the_tree(wrong):
 # -- estimators ---------------------------------------------------------------------------
 
 MODELS = [
-    BNeuralTRegressor(**FAST, growth=Growth(n_init=2)),
+    flat(BNeuralTRegressor, **FAST, n_init=2),
     BNeuralForestRegressor(n_estimators=3, **FAST),
-    BNeuralTRegressor(early_stopping="refit", **FAST, growth=Growth(output_activation="sigmoid")),
+    flat(BNeuralTRegressor, early_stopping="refit", **FAST, output_activation="sigmoid"),
     BNeuralTRegressor(loss="quantile", **FAST),
     BNeuralTRegressor(loss="poisson", **FAST),
     BNeuralForestRegressor(n_estimators=2, bootstrap=True, loss="huber", dtype="float64", **FAST),
     BNeuralTClassifier(**FAST),
     BNeuralForestClassifier(n_estimators=3, **FAST),
-    BNeuralTClassifier(
-        loss="squared_error", scale="minmax", **FAST, growth=Growth(output_activation="sigmoid")
+    flat(
+        BNeuralTClassifier,
+        loss="squared_error",
+        scale="minmax",
+        **FAST,
+        output_activation="sigmoid",
     ),
 ]
 
@@ -251,7 +256,7 @@ def test_proofs_of_models_without_constraints():
     proof = check_monotonic(linear)
     assert proof.holds and not proof.constrained
     assert [feature.direction for feature in proof.features] == [1, -1]
-    bumps = BNeuralTRegressor(**FAST, growth=Growth(activation="gaussian")).fit(X, y)
+    bumps = flat(BNeuralTRegressor, **FAST, activation="gaussian").fit(X, y)
     assert check_monotonic(bumps)[0].direction is None
     assert "unknown" in str(check_monotonic(bumps)) and "not proven" in str(check_monotonic(bumps))
     assert None in {path.sign for path in check_monotonic(bumps)[0].paths}
@@ -287,7 +292,7 @@ def test_effects_below_activations_that_may_fall_are_unknown():
     ],
 )
 def test_constraints_that_cannot_be_met(parameters, message):
-    model = BNeuralTRegressor(**{**FAST, "monotonic_cst": CONSTRAINTS, **parameters})
+    model = flat(BNeuralTRegressor, **{**FAST, "monotonic_cst": CONSTRAINTS, **parameters})
     with pytest.raises(ValueError, match=message):
         model.fit(X, y)
 
