@@ -26,7 +26,7 @@ def _ctrl_c_raises() -> None:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder with the paper's data and the authors' models; who needs it skips without."""
+    """Return the folder with the paper's data and the authors' models; skip without it."""
     folder = Path(os.environ.get("BNEURALT_SHARED", Path(__file__).parents[1] / "shared"))
     if not (folder / "authors_models").is_dir():
         pytest.skip(f"needs the paper's data folder, not found at {folder} (set BNEURALT_SHARED)")
@@ -35,7 +35,7 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def browser():
-    """A headless Chromium for all tests of pages; who needs it skips where there is none."""
+    """Start a headless Chromium for all tests of pages; skip where there is none."""
     from chromium import browser
 
     with browser(1300, 900) as page:

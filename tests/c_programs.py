@@ -12,7 +12,7 @@ from bneuralt.export import make_plan
 from bneuralt.export.c_export import c_files
 from bneuralt.export.c_features import c_features
 from bneuralt.tables.columns import Column, Frame
-from bneuralt.tables.features import _PARTS
+from bneuralt.expressions.operations import DATE_PARTS
 
 FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"]
@@ -33,7 +33,7 @@ def c_rows(plan, frame):
             ]
             found.append(np.array([*position, np.nan])[text.values])
         elif feature.part is not None:
-            part = _PARTS[feature.column.feature.parts[feature.part]]
+            part = DATE_PARTS[feature.column.feature.parts[feature.part]]
             found.append(np.where(column.is_missing, np.nan, part(column.values)))
         else:
             found.append(column.values)

@@ -37,8 +37,10 @@ class SearchedEstimatorTests:
     SMALL: dict
 
     def pytest_generate_tests(self, metafunc):
-        if "cls" in metafunc.fixturenames:
-            metafunc.parametrize("cls", list(self.SMALL))
+        regressors = [cls for cls in self.SMALL if cls.__name__.endswith("Regressor")]
+        for name, classes in (("cls", list(self.SMALL)), ("regressor", regressors)):
+            if name in metafunc.fixturenames:
+                metafunc.parametrize(name, classes)
 
     def small(self, cls, **parameters):
         return cls(**{**self.SMALL[cls], "random_state": 0, **parameters})
@@ -95,11 +97,9 @@ class SearchedEstimatorTests:
         model = self.small(cls).fit(frame, y)
         assert np.isfinite(model.score(frame, y))
 
-    def test_several_targets(self, cls):
-        if cls.__name__.endswith("Classifier"):
-            pytest.skip("predicts labels")
+    def test_several_targets(self, regressor):
         X, _ = IRIS
-        assert self.small(cls).fit(X, X[:, :2] * 10).predict(X).shape == (150, 2)
+        assert self.small(regressor).fit(X, X[:, :2] * 10).predict(X).shape == (150, 2)
 
     def test_a_callback_is_told_and_can_stop(self, cls):
         told = []

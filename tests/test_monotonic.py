@@ -280,10 +280,10 @@ def test_effects_below_activations_that_may_fall_are_unknown():
     ("parameters", "message"),
     [
         ({"activation": "gaussian"}, "activation='gaussian' may decrease: use one of linear, sig"),
-        ({"activation": LeakyReLU(slope=-0.1)}, "'leaky_relu' may decrease where its first param"),
+        ({"activation": LeakyReLU(slope=-0.1)}, "'leaky_relu' may decrease with parameters such as it has"),
         (
             {"activation": LinearTanh(), "train_activations": True},
-            "negative, as train_activations=True allows",
+            "such as train_activations=True changes",
         ),
         ({"monotonic_cst": [1, 0]}, r"monotonic_cst has shape \(2,\) but .* 4 features"),
         ({"monotonic_cst": [2, 0, 0, 0]}, r"-1, 0 or 1. Observed values: \[2\]"),

@@ -447,7 +447,7 @@ def test_files_hold_all_that_predicting_needs(model, tmp_path):
         ('"multilabel":false', '"multilabel":1', '"targets" is'),
         ('"quantiles":[0.1,0.9]', '"quantiles":[0.1,9]', "settings.*quantiles=.0.1, 9"),
         ('"quantiles":[0.1,0.9]', '"quantiles":[0.1]', "has 2 outputs, the model needs 1"),
-        ('"loss":"quantile"', '"loss":"cross_entropy"', "has 2 outputs, the model needs 1"),
+        ('"loss":"quantile"', '"loss":"cross_entropy"', "is for classifiers"),
         ('"monotonic_cst":null', '"monotonic_cst":[1,2]', "settings.*monotonic_cst"),
         ('"monotonic_cst":null', '"monotonic_cst":[["bmi",1]]', "settings.*feature names"),
         ('"weight":[', '"weight":[-1.0,', "calibration"),

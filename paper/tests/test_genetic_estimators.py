@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from pages import check_page
 from searched_estimators import DIABETES, IRIS, SearchedEstimatorTests
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -89,3 +90,10 @@ def test_explanations_and_exports_have_the_probabilities_of_hfnt(n_ensemble):
     outputs = plan.outputs(X)
     np.testing.assert_allclose(plan.combined(outputs), probabilities, atol=1e-6)
     np.testing.assert_array_equal(model.classes_[plan.decided(outputs)], model.predict(X))
+
+
+@pytest.mark.parametrize("cls", [HFNTClassifier, HFNTRegressor])
+def test_the_page_of_an_ensemble_predicts_what_the_model_predicts(browser, cls, tmp_path):
+    X, y = IRIS
+    model = small(cls, n_ensemble=3).fit(X, y)
+    check_page(browser, model, X[::15], tmp_path)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import _thread
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
+from limits import complaints
 from strategies import INSTRUCTION_SETS
 
 from bneuralt import _core
@@ -183,3 +185,7 @@ def test_wrong_arguments_are_named(change, message):
     }  # fmt: skip
     with pytest.raises(ValueError, match=message):
         _mlp.train_mlp(**arguments | change)
+
+
+def test_no_call_crashes_hangs_or_fills_the_memory():
+    assert complaints("fuzz_mlp", 0, 300, str(Path(__file__).parent)) == []

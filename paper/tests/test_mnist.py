@@ -140,7 +140,8 @@ def test_the_command_trains_baselines(data_home, tmp_path, capsys):
     assert main([*common, "MLP", "--weights", "800"]) == 2
     assert "n_weights=800 is too few for an MLP: use 805" in capsys.readouterr().err
     for name in IMAGE_BASELINES:
-        assert build_parser().parse_args([*common, name.replace(" ", "-")]).run
+        arguments = [*common, name.replace(" ", "-")]
+        assert build_parser(arguments).parse_args(arguments).run
 
 
 def test_missing_images_are_reported(tmp_path, capsys):

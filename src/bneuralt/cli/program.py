@@ -46,7 +46,7 @@ COMMANDS = (
 #: Commands of other packages: name, summary, and how to install the package.
 OTHER_COMMANDS = {
     "paper": (
-        "reproduce the paper's tables and figures (package bneuralt-paper)",
+        "reproduce the paper's tables and figures (needs bneuralt-paper)",
         "the command 'paper' is part of the package bneuralt-paper: run pip install ./paper in a "
         "clone of bneuralt.",
     ),

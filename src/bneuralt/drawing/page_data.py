@@ -13,6 +13,7 @@ import numpy as np
 
 from bneuralt._typing import FloatArray, IntArray
 from bneuralt.drawing.view import MISSING, RARE, FeatureView, TreeView
+from bneuralt.expressions import OUTPUTS, exp
 from bneuralt.tables.columns import Frame, as_frame
 from bneuralt.tables.features import CategoryFeature, DateFeature
 from bneuralt.tree.activations import NAMES
@@ -175,10 +176,11 @@ def _finish(model: Any) -> dict[str, Any]:
     """Return what becomes of the mean over all trees."""
     if isinstance(model, NeuralTree) or hasattr(model, "classes_"):
         return {"finish": None}
-    if model._is_quantile():
-        order = model._quantiles().argsort(kind="stable")
+    quantiles = model._quantiles()
+    if quantiles is not None:
+        order = quantiles.argsort(kind="stable")
         return {"finish": "sort", "places": order.argsort(kind="stable").tolist()}
-    return {"finish": "exp" if model._is_poisson() else None}
+    return {"finish": "exp" if model._link() == exp(OUTPUTS) else None}
 
 
 def _history(members: list[Any]) -> list[Any] | None:

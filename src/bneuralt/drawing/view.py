@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.estimators.base import NeuralTreeEstimator
+from bneuralt.expressions import OUTPUTS, exp
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.features import CategoryFeature, DateFeature, NumberFeature
 from bneuralt.tree.activations import NAMES
@@ -481,9 +482,9 @@ def _output_names(member: Any, tree: NeuralTree, given: Sequence[object] | None)
     k = tree.n_outputs
     if given is None:
         given = getattr(member, "classes_", None)
-    if given is None and member is not None and member._is_quantile():
+    if given is None and member is not None and member._quantiles() is not None:
         given = [f"{quantile:g} quantile" for quantile in member._quantiles()]
-    if given is None and member is not None and member._is_poisson():
+    if given is None and member is not None and member._link() == exp(OUTPUTS):
         given = ["log y"] if k == 1 else [f"log y{i}" for i in range(k)]
     if given is None:
         few = "class {}" if member is None else "y{}"

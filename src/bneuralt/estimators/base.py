@@ -36,6 +36,7 @@ from bneuralt.estimators.rows import (
     read_weights,
     refuse_not_finite,
 )
+from bneuralt.model import Model
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tree import NeuralTree, mean_forward
 from bneuralt.tree.outputs import OutputOverflow
@@ -196,6 +197,29 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
     @property
     def _trees(self) -> list[NeuralTree]:
         raise NotImplementedError
+
+    @property
+    def model_(self) -> Model:
+        """The description of the fitted model, which drawings, explanations and exports read."""
+        check_is_fitted(self)
+        assert self.encoder_ is not None
+        constraints = self._feature_signs()
+        members = getattr(self, "estimators_", [self])
+        scaling = getattr(members[0], "_input_scaling", None)
+        spread = None
+        if scaling is not None:
+            spread = np.divide(
+                1.0, scaling.factor, out=np.zeros_like(scaling.factor), where=scaling.factor != 0
+            )
+        return Model(
+            kind=type(self).__name__,
+            encoder=self.encoder_,
+            trees=tuple(self._trees),
+            spread=spread,
+            constraints=() if constraints is None else tuple(constraints.tolist()),
+            history=tuple(getattr(member, "history_", {}) for member in members),
+            **self._outputs_described(),
+        )
 
     def _unused_features(self) -> list[str]:
         """Return the names of the features that are on no leaf of any tree."""

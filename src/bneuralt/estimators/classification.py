@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, log_expit, log_softmax, logit
+from scipy.special import log_expit, log_softmax, logit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -14,13 +14,14 @@ from bneuralt._typing import Array, FloatArray
 from bneuralt.estimators.nested import setting_of
 from bneuralt.estimators.rows import Rows, class_weights
 from bneuralt.estimators.scaling import Scaling
-from bneuralt.training.losses import BinaryCrossEntropy, Loss, get_loss
+from bneuralt.expressions import OUTPUTS, Expression, evaluate, maximum, minimum
+from bneuralt.training.losses import LINKS, LOSSES, SOFTMAX, TRAITS, Loss, get_loss, shares
 from bneuralt.tree import NeuralTree
 from bneuralt.values import is_auto
 
 __all__ = ["ClassifierTask"]
 
-CLASSIFICATION_LOSSES = ("cross_entropy", "squared_error")
+CLASSIFICATION_LOSSES = tuple(name for name in TRAITS if "classes" in TRAITS[name].tasks)
 
 
 def _refuse_other_than_labels(y: Array, name: str, advice: str) -> None:
@@ -167,11 +168,13 @@ class ClassifierTask(ClassifierMixin):
             )
         if not self.multilabel_:
             return loss
-        if loss.name == "cross_entropy":
-            return BinaryCrossEntropy(*loss.values)
-        if self._output_activation != "sigmoid":
+        per_label = loss.traits.per_label
+        if per_label is None:
+            raise ValueError(f"loss={loss.name!r} is for rows of one class each, not for labels")
+        loss = LOSSES[per_label](*loss.values)
+        if not loss.entry.needs_linear_outputs and self._output_activation != "sigmoid":
             raise ValueError(
-                "loss='squared_error' with several labels needs output_activation='sigmoid', not "
+                f"loss={loss.name!r} with several labels needs output_activation='sigmoid', not "
                 f"{self._output_activation!r}: outputs must be probabilities"
             )
         return loss
@@ -183,20 +186,32 @@ class ClassifierTask(ClassifierMixin):
         """
         return all(tree.output_activation == "linear" for tree in trees)
 
+    def _link(self, trees: Sequence[NeuralTree]) -> Expression:
+        """Return how the outputs of trees become probabilities."""
+        if self._outputs_are_scores(trees):
+            return LINKS["labels" if self.multilabel_ else "classes"]
+        if self.multilabel_:
+            return minimum(maximum(OUTPUTS, 0.0), 1.0)
+        return shares(max(float(np.finfo(tree.dtype).tiny) for tree in trees))
+
+    def _outputs_described(self) -> dict[str, Any]:
+        """Return what a `Model` says about outputs."""
+        return {
+            "task": "labels" if self.multilabel_ else "classes",
+            "link": self._link(self._trees),
+            "averages": "predictions",
+            "classes": tuple(self.classes_.tolist()),
+        }
+
     def _mean_probabilities(self, trees: Sequence[NeuralTree], X: Array) -> FloatArray:
         """Return the mean of the probabilities that trees give to each class."""
-        if not self.multilabel_ and self._outputs_are_scores(trees):
+        link = self._link(trees)
+        if link is SOFTMAX:  # which the core computes
             return self._mean_outputs(trees, X, softmax=True)
         X = self._filled(X)  # once for all trees
-        if self.multilabel_:
-            total = np.zeros((len(X), self._n_outputs()))
-            for tree in trees:
-                total += expit(self._scores_of(self._mean_outputs([tree], X), tree))
-            return total / len(trees)
         total = np.zeros((len(X), self._n_outputs()))
         for tree in trees:
-            shares = np.maximum(self._mean_outputs([tree], X), np.finfo(tree.dtype).tiny)
-            total += shares / shares.sum(axis=1, keepdims=True)
+            total += evaluate(link, {"outputs": self._mean_outputs([tree], X)})
         return total / len(trees)
 
     def _scores_of(self, outputs: FloatArray, tree: NeuralTree) -> FloatArray:

@@ -416,4 +416,4 @@ class BNeuralForestRegressor(RegressorTask, Forest, ForestRegressorParameters):
         if len(rows) > 1:  # r2 of a single row is not defined
             self.oob_score_ = self._score_of(values, rows.y, rows.weight)
         if self.conformal is None:
-            self._set_calibration(values, rows)
+            self._set_calibration(votes, rows)

@@ -20,12 +20,21 @@ from bneuralt.estimators.intervals import (
 from bneuralt.estimators.nested import setting_of
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling, learn_scaling
-from bneuralt.training.losses import Loss, Pinball, get_loss
+from bneuralt.expressions import OUTPUTS, Expression, evaluate, is_elementwise, slope
+from bneuralt.training.losses import LOSSES, TRAITS, Loss, Pinball, check_targets, get_loss
 from bneuralt.values import is_auto
 
 __all__ = ["RegressorTask"]
 
-REGRESSION_LOSSES = ("squared_error", "absolute_error", "huber", "poisson", "quantile")
+#: Losses by name; "quantile" is the pinball loss of the parameter `quantiles`.
+REGRESSION_LOSSES = (
+    *(
+        name
+        for name, loss in LOSSES.items()
+        if "numbers" in TRAITS[name].tasks and loss.entry.compares != "shared"
+    ),
+    "quantile",
+)
 MOST_QUANTILES = 64
 
 #: Large targets are gone through in blocks of so many rows.
@@ -50,7 +59,7 @@ class RegressorTask(RegressorMixin):
 
     def _learn_target(self, y: Array, classes: Any = None) -> None:
         self.n_outputs_ = y.shape[1] if y.ndim == 2 else 1
-        if self._is_quantile() and self.n_outputs_ > 1:
+        if self._quantiles() is not None and self.n_outputs_ > 1:
             raise ValueError(
                 f"loss='quantile' takes a single target, y has {self.n_outputs_} columns: use "
                 "sklearn.multioutput.MultiOutputRegressor, or another loss"
@@ -63,18 +72,15 @@ class RegressorTask(RegressorMixin):
                 f"{name} has {n_columns} columns, the model was trained with {self.n_outputs_}"
             )
         target = np.ascontiguousarray(y, dtype=np.float64)
-        if self._is_poisson() and target.min() < 0:
-            raise ValueError(
-                f"{name} has the value {target.min():g}: loss='poisson' needs targets that are not "
-                "negative"
-            )
+        check_targets(target, self._loss(), name)
         return target
 
     def _weigh(self, rows: Rows) -> Rows:
         return rows
 
     def _n_outputs(self) -> int:
-        return self._quantiles().size if self._is_quantile() else self.n_outputs_
+        quantiles = self._quantiles()
+        return self.n_outputs_ if quantiles is None else quantiles.size
 
     def _n_classes(self) -> int:
         return 1
@@ -90,38 +96,31 @@ class RegressorTask(RegressorMixin):
 
     def _learn_target_scaling(self, rows: Rows, constant: float) -> Scaling | None:
         target = rows.y.reshape(len(rows), -1)
-        if self._is_poisson():
+        loss = self._loss()
+        if loss.traits.scaling == "mean":
             mean = np.average(target, axis=0, weights=rows.weight)
             if not mean.all():
-                raise ValueError("y is 0 in all rows: loss='poisson' needs some that are positive")
+                raise ValueError(
+                    f"y is 0 in all rows: loss={loss.name!r} needs some that are positive"
+                )
             return Scaling(np.zeros(mean.size), 1.0 / mean)
         kind = "standard" if self._output_activation == "linear" else "minmax"
         return learn_scaling(kind, target, rows.weight, constant, "y")
 
     def _output_scaling(self) -> Scaling | None:
         """Return the scaling that is folded into the outputs of the tree."""
-        if self._target_scaling is None or not self._is_poisson():
+        if self._target_scaling is None or self._loss().traits.scaling != "mean":
             return self._target_scaling
         factor = self._target_scaling.factor  # the outputs are logarithms: factors are added
         return Scaling(-np.log(factor), np.ones(factor.size))
 
     # -- losses --------------------------------------------------------------------------
 
-    def _is_quantile(self) -> bool:
-        return isinstance(self.loss, str) and self.loss == "quantile"
-
-    def _chosen_loss(self) -> str | Loss:
-        chosen: str | Loss = setting_of(self, "loss")
-        return "squared_error" if is_auto(chosen) else chosen
-
-    def _is_poisson(self) -> bool:
-        return not self._is_quantile() and get_loss(self._chosen_loss()).name == "poisson"
-
     def _loss(self) -> Loss:
-        if self._is_quantile():
-            return Pinball(self._quantiles().tolist())
-        chosen = self._chosen_loss()
-        loss = get_loss(chosen)
+        chosen = setting_of(self, "loss")
+        if isinstance(chosen, str) and chosen == "quantile":
+            return Pinball(self._checked_quantiles())
+        loss = get_loss("squared_error" if is_auto(chosen) else chosen)
         if loss.name not in REGRESSION_LOSSES:
             raise ValueError(
                 f"loss={chosen!r} is for classifiers: {type(self).__name__} takes one of "
@@ -129,7 +128,12 @@ class RegressorTask(RegressorMixin):
             )
         return loss
 
-    def _quantiles(self) -> FloatArray:
+    def _quantiles(self) -> FloatArray | None:
+        """Return the quantiles that are predicted, None for other losses."""
+        loss = self._loss()
+        return np.array(loss.numbers) if loss.compares == "shared" else None
+
+    def _checked_quantiles(self) -> list[float]:
         try:
             quantiles = np.atleast_1d(np.asarray(self.quantiles, dtype=np.float64))
         except (TypeError, ValueError):
@@ -140,12 +144,26 @@ class RegressorTask(RegressorMixin):
                 f"quantiles={self.quantiles!r} must be 1 to {MOST_QUANTILES} numbers between 0 and "
                 "1, such as (0.05, 0.5, 0.95)"
             )
-        return quantiles
+        checked: list[float] = quantiles.tolist()
+        return checked
+
+    def _link(self) -> Expression:
+        return self._loss().link("numbers")
+
+    def _outputs_described(self) -> dict[str, Any]:
+        """Return what a `Model` says about outputs."""
+        quantiles = self._quantiles()
+        return {
+            "task": "numbers",
+            "link": self._link(),
+            "averages": "outputs",
+            "quantiles": None if quantiles is None else tuple(quantiles.tolist()),
+        }
 
     def _error_unit(self, target: Array, weight: FloatArray) -> float:
         """Return the error of the best constant: what scores compare errors with."""
-        if self._is_quantile():
-            quantiles = self._quantiles()
+        quantiles = self._quantiles()
+        if quantiles is not None:
             best = [weighted_quantile(target, weight, q) for q in quantiles]
             cost = pinball(target, np.array(best), quantiles).mean(axis=1)
             return float(np.average(cost, weights=weight)) or 1.0
@@ -160,17 +178,12 @@ class RegressorTask(RegressorMixin):
     # -- predictions ---------------------------------------------------------------------
 
     def _values_of(self, outputs: FloatArray) -> FloatArray:
-        """Return predictions as a table, one column for each output.
-
-        Quantiles are sorted row by row. Where those of the trees cross, this can only lower the
-        pinball loss (Chernozhukov, Fernandez-Val and Galichon, 2010).
-        """
-        if self._is_poisson():
-            return np.exp(outputs)
-        if self._is_quantile():
-            place = self._quantiles().argsort(kind="stable").argsort(kind="stable")
-            return np.sort(outputs, axis=1)[:, place]
-        return outputs
+        """Return predictions as a table, one column for each output."""
+        link = self._link()
+        if link is OUTPUTS:
+            return outputs
+        values: FloatArray = evaluate(link, {"outputs": outputs})
+        return values
 
     def _values(self, X: Array) -> FloatArray:
         return self._values_of(self._mean_outputs(self._trees, X))
@@ -209,15 +222,16 @@ class RegressorTask(RegressorMixin):
         values = self._values(self._read_features(X))
         check_consistent_length(values, y, sample_weight)
         target = np.asarray(y, dtype=np.float64)
-        if self._is_quantile() or values.shape[1] == 1:
+        if self._quantiles() is not None or values.shape[1] == 1:
             target = column_or_1d(target)
         weight = np.ones(len(target)) if sample_weight is None else np.asarray(sample_weight)
         return self._score_of(values, target, weight)
 
     def _score_of(self, values: FloatArray, target: Array, weight: FloatArray) -> float:
-        if not self._is_quantile():
+        quantiles = self._quantiles()
+        if quantiles is None:
             return float(r2_score(target, values, sample_weight=weight))
-        cost = pinball(target, values, self._quantiles()).mean(axis=1)
+        cost = pinball(target, values, quantiles).mean(axis=1)
         return float(1.0 - np.average(cost, weights=weight) / self._error_unit(target, weight))
 
     # -- intervals -----------------------------------------------------------------------
@@ -233,18 +247,24 @@ class RegressorTask(RegressorMixin):
 
     def _calibrate(self, rows: Rows | None) -> None:
         if rows is not None:
-            values = np.concatenate([self._values(X) for X in rows.X_blocks()])
-            self._set_calibration(values, rows)
+            outputs = [self._mean_outputs(self._trees, X) for X in rows.X_blocks()]
+            self._set_calibration(np.concatenate(outputs), rows)
 
-    def _set_calibration(self, values: FloatArray, rows: Rows) -> None:
-        residuals = (rows.y.reshape(len(rows), -1) - values) / self._spread(values)
-        self.calibration_ = Calibration(residuals, rows.weight)
+    def _set_calibration(self, outputs: FloatArray, rows: Rows) -> None:
+        errors = rows.y.reshape(len(rows), -1) - self._values_of(outputs)
+        self.calibration_ = Calibration(errors / self._spread(outputs), rows.weight)
 
-    def _spread(self, values: FloatArray) -> FloatArray:
-        """Return what residuals are in proportion to: for counts, the root of the mean."""
-        if self._is_poisson():
-            return np.sqrt(np.maximum(values, np.finfo(np.float64).tiny))
-        return np.ones_like(values)
+    def _spread(self, outputs: FloatArray) -> FloatArray:
+        """Return what residuals are in proportion to: for counts, the root of the mean.
+
+        The variance is in proportion to the slope of the link, as for every loss that is the
+        likelihood of a distribution with this canonical link.
+        """
+        link = self._link()
+        if not is_elementwise(link):
+            return np.ones_like(outputs)
+        variance = np.ones_like(outputs) * slope(link, {"outputs": outputs}, "outputs")
+        return np.sqrt(np.maximum(variance, np.finfo(np.float64).tiny))
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
         """Predict an interval that holds the target with a given probability.
@@ -285,9 +305,13 @@ class RegressorTask(RegressorMixin):
                 f"{type(self).__name__} has none: fit it with conformal=0.2, which holds out a "
                 "fifth of the rows (or fit a forest with bootstrap=True)"
             )
-        values = self._values(table)
-        quantiles = self._quantiles() if self._is_quantile() else None
-        ends = calibrated_interval(values, self._spread(values), calibration, coverage, quantiles)
-        if self._is_poisson():
-            ends = np.maximum(ends, 0.0)
+        outputs = self._mean_outputs(self._trees, table)
+        ends = calibrated_interval(
+            self._values_of(outputs),
+            self._spread(outputs),
+            calibration,
+            coverage,
+            self._quantiles(),
+        )
+        ends = np.clip(ends, *self._loss().target_range)
         return ends[:, :, 0] if ends.shape[2] == 1 else ends

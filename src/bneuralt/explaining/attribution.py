@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.explaining.links import mean_slopes, secants, share_slopes, softmax_slopes
 from bneuralt.explaining.models import trees_of
+from bneuralt.expressions import Expression, evaluate, is_elementwise, slope
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.contributions import feature_contributions
 
@@ -95,13 +96,21 @@ def attribute(
         rows = inputs[first : first + BLOCK]
         if isinstance(model, NeuralTree) or not is_classifier(model):
             found = of_trees(rows, lambda part: part)
-            if not isinstance(model, NeuralTree) and model._is_poisson():
-                found = found.through(np.exp, np.exp)
+            if not isinstance(model, NeuralTree) and is_elementwise(model._link()):
+                found = _linked(found, model._link())
         else:
             found = _of_classifier(model, trees, rows, output, of_trees)
         blocks.append(found)
     values = np.concatenate([block.values for block in blocks])
     return Attribution(values, blocks[0].start, np.concatenate([block.end for block in blocks]))
+
+
+def _linked(part: Attribution, link: Expression) -> Attribution:
+    """Return the attribution of a link that takes each output by itself."""
+    return part.through(
+        lambda x: evaluate(link, {"outputs": x}),
+        lambda x: np.ones_like(x) * slope(link, {"outputs": x}, "outputs"),
+    )
 
 
 def _of_classifier(

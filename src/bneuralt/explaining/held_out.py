@@ -57,8 +57,9 @@ def row_scores(model: Any, rows: Rows, all_rows: Rows) -> FloatArray:
         right: FloatArray = np.asarray(shares.argmax(axis=1) == rows.y, dtype=np.float64)
         return right
     values = model._values(X)
-    if model._is_quantile():
-        cost = pinball(rows.y, values, model._quantiles()).mean(axis=1)
+    quantiles = model._quantiles()
+    if quantiles is not None:
+        cost = pinball(rows.y, values, quantiles).mean(axis=1)
     else:
         cost = np.square(values - rows.y.reshape(len(rows), -1)).mean(axis=1)
     scores: FloatArray = 1.0 - cost / model._error_unit(all_rows.y, all_rows.weight)

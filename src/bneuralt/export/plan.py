@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bneuralt._typing import Array, FloatArray
 from bneuralt.estimators.base import NeuralTreeEstimator
+from bneuralt.expressions import OUTPUTS, exp
 from bneuralt.tables.features import DateFeature, Feature, NumberFeature
 from bneuralt.tables.ranges import Range
 from bneuralt.tree import NeuralTree
@@ -229,8 +230,8 @@ def _outputs(model: Any, trees: list[NeuralTree]) -> dict[str, Any]:
     """Return what a plan says about outputs."""
     n = model._n_outputs()
     if not hasattr(model, "classes_"):
-        if model._is_quantile():
-            quantiles = model._quantiles()
+        quantiles = model._quantiles()
+        if quantiles is not None:
             order = quantiles.argsort(kind="stable").argsort(kind="stable")
             names = tuple(f"q{q:g}" for q in quantiles)
             return {
@@ -240,7 +241,7 @@ def _outputs(model: Any, trees: list[NeuralTree]) -> dict[str, Any]:
                 "order": tuple(order.tolist()),
             }
         names = ("y",) if n == 1 else tuple(f"y{k}" for k in range(n))
-        combine = "exp" if model._is_poisson() else "mean"
+        combine = "exp" if model._link() == exp(OUTPUTS) else "mean"
         return {"task": "numbers", "combine": combine, "output_names": names}
     are_scores = model._outputs_are_scores(trees)
     labels = tuple(model.classes_.tolist())

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, softmax
 
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.training.losses import Loss
@@ -44,7 +43,7 @@ class Curvature(NamedTuple):
     @classmethod
     def of(cls, tree: NeuralTree, X: Array, loss: Loss, weight: FloatArray) -> Curvature:
         """Return the curvature of the mean loss of a tree on some rows."""
-        own, common = _second_derivatives(loss, tree.forward(X))
+        own, common = loss.curvature(tree.forward(X).astype(np.float64))
         return cls(
             jacobian(tree, X), outputs_of_parameters(tree), own, common, weight / weight.sum()
         )
@@ -106,15 +105,3 @@ def outputs_of_parameters(tree: NeuralTree) -> IntArray:
     if tree.trains_activations:
         trained.append(np.repeat(nodes, np.diff(tree.activation_parameter_start)))
     return np.concatenate([nodes, nodes[tree.n_outputs :], nodes[tree.leaf_parent], *trained])
-
-
-def _second_derivatives(loss: Loss, outputs: FloatArray) -> tuple[FloatArray, FloatArray | None]:
-    outputs = outputs.astype(np.float64)
-    if loss.name == "cross_entropy":
-        p = softmax(outputs, axis=1)
-        return p, p
-    if loss.name == "binary_cross_entropy":
-        return expit(outputs) * expit(-outputs), None
-    if loss.name == "poisson":
-        return np.exp(outputs), None
-    return np.ones_like(outputs), None  # where a loss has no curvature, that of the squared error

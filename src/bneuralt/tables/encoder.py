@@ -24,6 +24,7 @@ from bneuralt.tables.features import (
     ColumnError,
     DateFeature,
     Feature,
+    Input,
     NumberFeature,
     means_and_ranges,
 )
@@ -116,8 +117,18 @@ class TableEncoder:
     @property
     def input_names(self) -> list[str]:
         """Names of the inputs, such as ``colour=red`` or ``height is missing``."""
-        names = (feature.names(self.name(i)) for i, feature in enumerate(self.features))
-        return [name for group in names for name in group]
+        return [entry.name for entry in self.inputs]
+
+    @cached_property
+    def inputs(self) -> tuple[Input, ...]:
+        """What each input stands for, and how it is computed."""
+        ranges = [None] * len(self.features) if self.ranges is None else self.ranges
+        columns = zip(self.features, ranges, strict=True)
+        return tuple(
+            entry
+            for i, (feature, limits) in enumerate(columns)
+            for entry in feature.inputs(self.name(i), limits)
+        )
 
     def name(self, i: int) -> str:
         """Return the name of a column."""

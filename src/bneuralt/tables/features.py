@@ -10,11 +10,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from bneuralt._typing import Array, FloatArray
+from bneuralt.expressions import (
+    NUMBER,
+    Expression,
+    Lookup,
+    date_part,
+    if_missing,
+    is_missing,
+    lookup,
+    select,
+)
+from bneuralt.expressions.operations import DATE_PARTS
 from bneuralt.tables.columns import Column, parse_dates, stands_for_missing
 from bneuralt.tables.gaps import gaps_tell
 from bneuralt.tables.numbers import read_numbers
@@ -30,6 +41,40 @@ FEWEST_ROWS, ENOUGH_ROWS = 2, 20
 
 #: More rare values than this are not listed; unseen values cannot be told from them then.
 MOST_RARE_VALUES = 255
+
+#: What inputs stand for that are neither a value nor a part of it.
+MISSING, RARE = "(missing)", "(rare)"
+
+
+class Input(NamedTuple):
+    """One of the inputs of trees that a column becomes.
+
+    Attributes
+    ----------
+    entry : str
+        What it stands for: "" for the number itself, a category, a part of a date, `MISSING` or
+        `RARE`.
+    name : str
+    expression : Expression
+        Its value, computed from a cell of the column.
+    mean : float or None
+        Its mean over the training rows, in which no value is missing; None if it is not known.
+    range : tuple of two float, or None
+        Its smallest and largest value in training, None if they are not known.
+    """
+
+    entry: str
+    name: str
+    expression: Expression
+    mean: float | None
+    range: tuple[float, float] | None
+
+
+def _gap_input(name: str, value: Expression) -> Input:
+    """Return the input that says whether a value is missing."""
+    indicator = select(is_missing(value), 1.0, 0.0)
+    return Input(MISSING, f"{name} is missing", indicator, 0.0, (0.0, 1.0))
+
 
 #: Called with the kind of a surprise ("missing", "unseen"), a count and an example.
 Report = Callable[[str, int, str], None]
@@ -72,9 +117,11 @@ class NumberFeature:
         """Number of inputs."""
         return 1 + self.has_gaps
 
-    def names(self, name: str) -> list[str]:
-        """Names of the inputs."""
-        return [name, f"{name} is missing"][: self.n_columns]
+    def inputs(self, name: str, limits: Any = None) -> list[Input]:
+        """Return the inputs of a column with this name and range."""
+        value = NUMBER if self.mean is None else if_missing(NUMBER, self.mean)
+        gaps = [_gap_input(name, NUMBER)] if self.has_gaps else []
+        return [Input("", name, value, self.mean, limits), *gaps]
 
     def encode(self, column: Column, out: Array, report: Report) -> None:
         """Write the inputs of each row to `out`."""
@@ -230,11 +277,38 @@ class CategoryFeature:
         n_entries = len(self.shares)
         return n_entries if n_entries > 2 else n_entries - 1 if n_entries else 0
 
-    def names(self, name: str) -> list[str]:
-        """Names of the inputs."""
-        entries = [f"{name}={category}" for category in self.categories]
-        entries += [f"{name} is rare"] * self.has_other + [f"{name} is missing"] * self.has_gaps
-        return entries[len(entries) - self.n_columns :]
+    @property
+    def entries(self) -> list[str]:
+        """What each entry stands for: the categories, then `RARE` and `MISSING`."""
+        return [*self.categories, *[RARE] * self.has_other, *[MISSING] * self.has_gaps]
+
+    def inputs(self, name: str, limits: Any = None) -> list[Input]:
+        """Return the inputs of a column with this name."""
+        words = {RARE: f"{name} is rare", MISSING: f"{name} is missing"}
+        first = len(self.entries) - self.n_columns
+        return [
+            Input(
+                entry,
+                f"{name}={entry}" if i < len(self.categories) else words[entry],
+                lookup(self._table(i)),
+                self.shares[i],
+                (0.0, 1.0),
+            )
+            for i, entry in enumerate(self.entries)
+            if i >= first
+        ]
+
+    def _table(self, entry: int) -> Lookup:
+        """Return the input that says whether a value belongs to an entry.
+
+        Values that training could not prepare for become the share of the entry.
+        """
+        share, n = self.shares[entry], len(self.categories)
+        unknown = float(entry == n) if self.has_other else share
+        missing = float(entry == len(self.shares) - 1) if self.has_gaps else share
+        numbers = {text: float(i == entry) for i, text in enumerate(self.categories)}
+        listed = {text: number for text, number in numbers.items() if number != unknown}
+        return Lookup(tuple(listed), tuple(listed.values()), unknown, missing)
 
     def encode(self, column: Column, out: Array, report: Report) -> None:
         """Write the inputs of each row to `out`."""
@@ -302,13 +376,8 @@ class CategoryFeature:
         return feature
 
 
-#: The parts of a date that become inputs, and how to compute them.
-_PARTS: dict[str, Callable[[Array], Array]] = {
-    "year": lambda days: days.astype("datetime64[Y]").astype(np.int64) + 1970,
-    "month": lambda days: days.astype("datetime64[M]").astype(np.int64) % 12 + 1,
-    "weekday": lambda days: (days.astype("datetime64[D]").astype(np.int64) + 3) % 7,
-    "hour": lambda days: days.astype("datetime64[h]").astype(np.int64) % 24,
-}
+#: Ranges of the parts of a date that do not depend on the column.
+_PART_RANGES = {"month": (1.0, 12.0), "weekday": (0.0, 6.0), "hour": (0.0, 23.0)}
 
 
 @dataclass(frozen=True)
@@ -346,7 +415,7 @@ class DateFeature:
     ) -> DateFeature:
         """Describe a column of training rows."""
         known = ~column.is_missing & (weight > 0)
-        values = {name: part(column.values[known]) for name, part in _PARTS.items()}
+        values = {name: part(column.values[known]) for name, part in DATE_PARTS.items()}
         parts = tuple(name for name, v in values.items() if v.size and v.min() < v.max())
         means = tuple(rounded_mean(values[name].astype(float), weight[known]) for name in parts)
         has_gaps, ignores_gaps = _learn_gaps(column.is_missing, weight, target)
@@ -357,10 +426,22 @@ class DateFeature:
         """Number of inputs."""
         return len(self.parts) + self.has_gaps
 
-    def names(self, name: str) -> list[str]:
-        """Names of the inputs."""
-        parts = [f"{part} of {name}" for part in self.parts]
-        return parts + [f"{name} is missing"] * self.has_gaps
+    def inputs(self, name: str, limits: Any = None) -> list[Input]:
+        """Return the inputs of a column with this name and range."""
+        ranges = dict(_PART_RANGES)
+        if limits is not None:
+            ranges["year"] = float(limits[0][:4]), float(limits[1][:4])
+        parts = [
+            Input(
+                part,
+                f"{part} of {name}",
+                if_missing(date_part(part), mean),
+                mean,
+                None if limits is None else ranges[part],
+            )
+            for part, mean in zip(self.parts, self.means, strict=True)
+        ]
+        return parts + ([_gap_input(name, date_part("year"))] if self.has_gaps else [])
 
     def encode(self, column: Column, out: Array, report: Report) -> None:
         """Write the inputs of each row to `out`."""
@@ -370,7 +451,7 @@ class DateFeature:
         if n_gaps and not self.has_gaps and not self.ignores_gaps:
             report("missing", n_gaps, "")
         for i, (part, mean) in enumerate(zip(self.parts, self.means, strict=True)):
-            out[:, i] = np.where(gaps, mean, _PARTS[part](column.values))
+            out[:, i] = np.where(gaps, mean, DATE_PARTS[part](column.values))
         if self.has_gaps:
             out[:, -1] = gaps
 
@@ -408,7 +489,7 @@ class DateFeature:
         ignores_gaps = _ignores_gaps(data)
         _check_keys(data, "kind", "parts", "means", "has_gaps", "day_first")
         parts = _texts(data["parts"], "parts")
-        if not set(parts) <= _PARTS.keys() or len(set(parts)) < len(parts):
+        if not set(parts) <= DATE_PARTS.keys() or len(set(parts)) < len(parts):
             raise ValueError(f'"parts" is {data["parts"]!r:.50}')
         if not isinstance(data["means"], list) or len(data["means"]) != len(parts):
             raise ValueError('"means" must be a number for each part')

@@ -6,7 +6,6 @@ import numpy as np
 
 from bneuralt._typing import FloatArray
 from bneuralt.tables.encoder import TableEncoder
-from bneuralt.tables.features import CategoryFeature, DateFeature, Feature
 
 __all__ = ["input_means"]
 
@@ -30,16 +29,5 @@ def input_means(encoder: TableEncoder) -> FloatArray | None:
     >>> input_means(learn_encoder(X, categorical_features=[1])).round(2)
     array([1.8 , 0.  , 0.33, 0.33, 0.33])
     """
-    means = [_means_of(feature) for feature in encoder.features]
-    if any(mean is None for part in means for mean in part):
-        return None
-    return np.array([mean for part in means for mean in part], dtype=np.float64)
-
-
-def _means_of(feature: Feature) -> list[float | None]:
-    if isinstance(feature, CategoryFeature):
-        return list(feature.shares[len(feature.shares) - feature.n_columns :])
-    missing: list[float | None] = [0.0] * feature.has_gaps
-    if isinstance(feature, DateFeature):
-        return [*feature.means, *missing]
-    return [feature.mean, *missing]
+    means = [entry.mean for entry in encoder.inputs]
+    return None if None in means else np.array(means, dtype=np.float64)

@@ -8,14 +8,35 @@ numbers, or with a single number for all outputs (`Pinball`, one output for each
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from bneuralt import _core
+from bneuralt._typing import FloatArray
+from bneuralt.expressions import (
+    OUTPUTS,
+    Expression,
+    evaluate,
+    exp,
+    is_elementwise,
+    largest,
+    maximum,
+    ordered,
+    sigmoid,
+    slope,
+    total,
+)
 from bneuralt.registry import Registered, classes_of, find
 
 __all__ = [
+    "LINKS",
     "LOSSES",
     "NAMES",
+    "SOFTMAX",
+    "TASKS",
+    "TRAITS",
     "AbsoluteError",
     "BinaryCrossEntropy",
     "CrossEntropy",
@@ -24,9 +45,96 @@ __all__ = [
     "Pinball",
     "Poisson",
     "SquaredError",
+    "Traits",
     "check_loss",
+    "check_targets",
     "get_loss",
+    "shares",
 ]
+
+
+#: What outputs can be: scores of classes, scores of labels that are independent, or numbers.
+TASKS = ("classes", "labels", "numbers")
+
+_POWERS = exp(OUTPUTS - largest(OUTPUTS))
+SOFTMAX = _POWERS / total(_POWERS)
+
+#: What becomes of the linear outputs of a tree, unless a loss says otherwise.
+LINKS: dict[str, Expression] = {
+    "classes": SOFTMAX,
+    "labels": sigmoid(OUTPUTS),
+    "numbers": OUTPUTS,
+}
+
+
+def shares(smallest: float) -> Expression:
+    """Return the link of outputs that are shares: each, at least `smallest`, of their sum."""
+    positive = maximum(OUTPUTS, smallest)
+    return positive / total(positive)
+
+
+#: The second derivatives of a loss by outputs are ``diag(own) - common common'``.
+Curvature = tuple[FloatArray, FloatArray | None]
+
+
+class Traits(NamedTuple):
+    """What a loss means for estimators, beside its value and gradient in the core.
+
+    Attributes
+    ----------
+    tasks : tuple of str
+        The entries of `TASKS` that it can be used for.
+    link : Expression, or callable from the loss to one
+        What becomes of linear outputs in the task "numbers".
+    per_label : str or None
+        The loss that takes its place for several labels.
+    scaling : {"standard", "mean"}
+        How numbers are scaled for training: to mean 0 and variance 1, or to mean 1; the latter is
+        for outputs that are logarithms.
+    curvature : callable or None
+        From the outputs to the second derivatives of the loss. By default the slope of the link,
+        as for every loss whose link is its canonical one.
+    """
+
+    tasks: tuple[str, ...]
+    link: Expression | Callable[[Any], Expression] = OUTPUTS
+    per_label: str | None = None
+    scaling: str = "standard"
+    curvature: Callable[[FloatArray], Curvature] | None = None
+
+
+def _softmax_curvature(outputs: FloatArray) -> Curvature:
+    p = evaluate(SOFTMAX, {"outputs": outputs})
+    return p, p
+
+
+def _sigmoid_curvature(outputs: FloatArray) -> Curvature:
+    return slope(LINKS["labels"], {"outputs": outputs}, "outputs"), None
+
+
+def _sorted_quantiles(loss: Any) -> Expression:
+    """Return the link of quantiles: they are sorted row by row.
+
+    Where those of the trees cross, this can only lower the pinball loss (Chernozhukov,
+    Fernandez-Val and Galichon, 2010).
+    """
+    if len(loss.quantiles) == 1:
+        return OUTPUTS
+    places = np.argsort(np.argsort(loss.quantiles, kind="stable"), kind="stable")
+    return ordered(OUTPUTS, places.tolist())
+
+
+TRAITS: dict[str, Traits] = {
+    "squared_error": Traits(TASKS, per_label="squared_error"),
+    "cross_entropy": Traits(
+        ("classes",), per_label="binary_cross_entropy", curvature=_softmax_curvature
+    ),
+    "binary_cross_entropy": Traits(("labels",), curvature=_sigmoid_curvature),
+    "absolute_error": Traits(("numbers",)),
+    "huber": Traits(("numbers",)),
+    "pinball": Traits(("numbers",), link=_sorted_quantiles),
+    "poisson": Traits(("numbers",), link=exp(OUTPUTS), scaling="mean"),
+}
 
 
 class Loss(Registered):
@@ -46,6 +154,51 @@ class Loss(Registered):
         "shared": one number for all outputs.
         """
         return self.entry.compares
+
+    @property
+    def target_range(self) -> tuple[float, float]:
+        """Smallest and largest target that the loss takes."""
+        return self.entry.lowest_target, self.entry.highest_target
+
+    @property
+    def traits(self) -> Traits:
+        """What the loss means for estimators."""
+        return TRAITS[self.name]
+
+    def link(self, task: str) -> Expression:
+        """Return what becomes of linear outputs: probabilities, or numbers.
+
+        Examples
+        --------
+        >>> Poisson().link("numbers") == exp(OUTPUTS)
+        True
+        """
+        if task != "numbers":
+            return LINKS[task]
+        link = self.traits.link
+        return link if isinstance(link, Expression) else link(self)
+
+    def curvature(self, outputs: FloatArray) -> Curvature:
+        """Return the second derivatives of the loss by the outputs of each row.
+
+        Where a loss has no curvature, that of the squared error.
+
+        Returns
+        -------
+        own, common : array of shape (n_rows, n_outputs), or None
+            The matrix is ``diag(own) - common common'``.
+
+        Examples
+        --------
+        >>> Poisson().curvature(np.zeros((1, 1)))
+        (array([[1.]]), None)
+        """
+        if self.traits.curvature is not None:
+            return self.traits.curvature(outputs)
+        link = self.link("numbers")
+        if not is_elementwise(link):
+            link = OUTPUTS
+        return np.ones_like(outputs) * slope(link, {"outputs": outputs}, "outputs"), None
 
 
 #: Every loss class by name.
@@ -73,6 +226,30 @@ def get_loss(loss: str | Loss | dict[str, Any]) -> Loss:
     Huber(delta=1.0)
     """
     return find(LOSSES, Loss, loss, "loss")
+
+
+def check_targets(numbers: FloatArray, loss: Loss, name: str) -> None:
+    """Refuse numbers that a loss does not take as targets.
+
+    Parameters
+    ----------
+    numbers : array
+    loss : Loss
+    name : str
+        Name of the targets, for the error message.
+
+    Examples
+    --------
+    >>> check_targets(np.array([0.0, 2.0]), Poisson(), "y")
+    """
+    low, high = loss.target_range
+    outside = (numbers < low) | (numbers > high)
+    if outside.any():
+        allowed = "that are not negative" if np.isinf(high) else f"from {low:g} to {high:g}"
+        raise ValueError(
+            f"{name} has the value {numbers[outside][0]:g}: loss={loss.name!r} needs targets "
+            f"{allowed}"
+        )
 
 
 def check_loss(loss: str | Loss, n_outputs: int, output_activation: str) -> Loss:

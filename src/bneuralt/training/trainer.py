@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from bneuralt import _core
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import CheckedTable, checked_table
-from bneuralt.training.losses import Loss, check_loss
+from bneuralt.training.losses import Loss, check_loss, check_targets
 from bneuralt.training.results import (
     HISTORY,
     EpochState,
@@ -435,14 +435,7 @@ def _as_targets(y: ArrayLike, name: str, task: _Task) -> Array:
     if target.ndim not in (1, 2):
         raise ValueError(f"{name} must have one dimension, or two, it has {target.ndim}")
     numbers = _as_numbers(target, name, task.target_dtypes)
-    low, high = task.loss.entry.lowest_target, task.loss.entry.highest_target
-    outside = (numbers < low) | (numbers > high)
-    if outside.any():
-        wanted = "that are not negative" if np.isinf(high) else f"from {low:g} to {high:g}"
-        raise ValueError(
-            f"{name} has the value {numbers[outside][0]:g}: loss={task.loss.name!r} needs targets "
-            f"{wanted}"
-        )
+    check_targets(numbers, task.loss, name)
     return numbers
 
 

@@ -2,22 +2,38 @@
 
 The compiled core registers them; each is a class here, and ``LeakyReLU(slope=0.2)`` is one with a
 parameter of its own. A node stores its activation as a code, the position of its name in `NAMES`.
-Formulas with their derivatives are in `bneuralt.reference`.
+`EXPRESSIONS` has the formula of each, from which the reference implementation, all exports, drawn
+formulas, pages and proofs of monotone effects follow.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from bneuralt import _core
 from bneuralt._typing import FloatArray, IntArray
+from bneuralt.expressions import (
+    Expression,
+    absolute,
+    exp,
+    maximum,
+    minimum,
+    sigmoid,
+    square,
+    substitute,
+    tanh,
+    variable,
+)
 from bneuralt.registry import Registered, classes_of, find
 
 __all__ = [
     "ACTIVATIONS",
+    "EXPRESSIONS",
     "NAMES",
     "Activation",
     "Bipolar",
@@ -32,9 +48,11 @@ __all__ = [
     "Unipolar",
     "activation_code",
     "default_parameters",
+    "expression_of",
     "get_activation",
     "get_activation_mixture",
     "n_activation_parameters",
+    "node_expressions",
 ]
 
 
@@ -53,6 +71,11 @@ class Activation(Registered):
         """Position in `NAMES`."""
         return NAMES.index(self.name)
 
+    @property
+    def expression(self) -> Expression:
+        """The formula of z, the weighted sum of a node, with the values of the parameters."""
+        return expression_of(self.code, self.values)
+
 
 #: Every activation class by name, in the order of the codes.
 ACTIVATIONS: dict[str, type[Activation]] = classes_of(_core.activations(), Activation, __name__)
@@ -69,6 +92,25 @@ LinearSigmoid = ACTIVATIONS["linear_sigmoid"]
 LinearTanh = ACTIVATIONS["linear_tanh"]
 Bipolar = ACTIVATIONS["bipolar"]
 Unipolar = ACTIVATIONS["unipolar"]
+
+_Z = variable("z")
+_SLOPE, _CENTER, _WIDTH, _SCALE, _OFFSET, _STEEPNESS = map(
+    variable, ("slope", "center", "width", "scale", "offset", "steepness")
+)
+
+#: The formula of each activation: an expression of z, the weighted sum of a node, and parameters.
+EXPRESSIONS: dict[str, Expression] = {
+    "linear": _Z,
+    "sigmoid": sigmoid(_Z),
+    "tanh": tanh(_Z),
+    "relu": maximum(_Z, 0.0),
+    "leaky_relu": maximum(_Z, 0.0) + _SLOPE * minimum(_Z, 0.0),
+    "gaussian": exp(-square((_Z - _CENTER) / _WIDTH)),
+    "linear_sigmoid": _SCALE * sigmoid(_Z) + _OFFSET,
+    "linear_tanh": _SCALE * tanh(_Z) + _OFFSET,
+    "bipolar": tanh(_STEEPNESS * _Z) / _STEEPNESS,
+    "unipolar": 2.0 * absolute(_STEEPNESS) * sigmoid(2.0 * absolute(_STEEPNESS) * _Z),
+}
 
 #: Names in the order of their codes.
 NAMES: tuple[str, ...] = tuple(ACTIVATIONS)
@@ -136,6 +178,43 @@ def activation_code(activation: str | Activation) -> int:
     2
     """
     return get_activation(activation).code
+
+
+@cache
+def expression_of(code: int, parameters: tuple[float, ...]) -> Expression:
+    """Return the formula of a node's activation: an expression of z alone.
+
+    Parameters
+    ----------
+    code : int
+    parameters : tuple of float
+        Values of the parameters; trained ones may be outside of their declared ranges.
+
+    Examples
+    --------
+    >>> expression_of(NAMES.index("leaky_relu"), (1.0,)) == EXPRESSIONS["linear"]
+    True
+    """
+    names = (parameter.name for parameter in ACTIVATIONS[NAMES[code]].entry.parameters)
+    return substitute(EXPRESSIONS[NAMES[code]], dict(zip(names, parameters, strict=True)))
+
+
+def node_expressions(codes: IntArray, parameters: FloatArray, start: IntArray) -> list[Expression]:
+    """Return the formula of each node's activation.
+
+    Parameters
+    ----------
+    codes : int array of shape (n_nodes,)
+    parameters : float array
+        Of all nodes.
+    start : int array of shape (n_nodes + 1,)
+        Where the parameters of each node begin.
+    """
+    phi, ends = parameters.tolist(), pairwise(start.tolist())
+    return [
+        expression_of(code, tuple(phi[a:b]))
+        for code, (a, b) in zip(codes.tolist(), ends, strict=True)
+    ]
 
 
 def n_activation_parameters(codes: IntArray) -> IntArray:

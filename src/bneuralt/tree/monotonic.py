@@ -9,23 +9,21 @@ prescribed by prescribing signs of weights (`Signs`), and it can be proven by re
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bneuralt._typing import Array, IntArray
-from bneuralt.tree.activations import NAMES
+from bneuralt.expressions import Expression, direction
+from bneuralt.tree.activations import ACTIVATIONS, EXPRESSIONS, NAMES
 from bneuralt.tree.neural_tree import NeuralTree
 
 __all__ = ["UNKNOWN", "Signs", "is_increasing", "leaf_effects", "node_signs", "reflected"]
 
 #: The effect of a leaf below an activation that may decrease.
 UNKNOWN = 2
-
-_INCREASING = {"linear", "sigmoid", "tanh", "relu", "bipolar", "unipolar"}
-#: Do not decrease as long as their first parameter is not negative.
-_INCREASING_IF_NONNEGATIVE = {"leaky_relu", "linear_sigmoid", "linear_tanh"}
 
 
 class Signs(NamedTuple):
@@ -58,12 +56,13 @@ def is_increasing(tree: NeuralTree) -> Array:
     >>> bool(is_increasing(tree)[0]), bool(is_increasing(tree)[1])
     (True, False)
     """
-    names = np.array(NAMES)[tree.activation]
-    always = np.isin(names, list(_INCREASING))
-    depends = np.flatnonzero(np.isin(names, list(_INCREASING_IF_NONNEGATIVE)))
-    first = np.asarray(tree.activation_parameters)[tree.activation_parameter_start[depends]]
-    always[depends] = first >= 0
-    return always
+    return np.array([_never_decreases(expression) for expression in tree.node_expressions])
+
+
+@cache
+def _never_decreases(expression: Expression) -> bool:
+    effect = direction(expression, "z")
+    return effect.sign is not None and effect.sign >= 0 and not effect.flips
 
 
 def node_signs(tree: NeuralTree, output_sign: ArrayLike = 1) -> Array:
@@ -79,20 +78,19 @@ def node_signs(tree: NeuralTree, output_sign: ArrayLike = 1) -> Array:
     ValueError
         If a node of the tree has an activation that may decrease, now or after training.
     """
-    named = np.array(NAMES)[tree.activation]
     refused = ~is_increasing(tree)
     if tree.trains_activations:
-        refused |= np.isin(named, list(_INCREASING_IF_NONNEGATIVE))
+        refused |= [not _never_decreases(EXPRESSIONS[NAMES[code]]) for code in tree.activation]
     if refused.any():
-        name = str(named[refused][0])
+        activation = ACTIVATIONS[NAMES[int(tree.activation[refused][0])]]
         what = "may decrease"
-        if name in _INCREASING_IF_NONNEGATIVE:
-            what += " where its first parameter is negative"
-            what += ", as train_activations=True allows" if tree.trains_activations else ""
-        known = ", ".join(n for n in NAMES if n in _INCREASING)
+        if _never_decreases(activation().expression):
+            changes = "train_activations=True changes" if tree.trains_activations else "it has"
+            what += f" with parameters such as {changes}"
+        known = ", ".join(name for name in NAMES if _never_decreases(EXPRESSIONS[name]))
         raise ValueError(
-            f"monotone effects need activations that never decrease, and activation={name!r} "
-            f"{what}: use one of {known}"
+            "monotone effects need activations that never decrease, and activation="
+            f"{activation.name!r} {what}: use one of {known}"
         )
     signs = np.where(np.concatenate([np.ones(tree.n_outputs), tree.edge]) < 0, -1, 1)
     signs[: tree.n_outputs] = output_sign

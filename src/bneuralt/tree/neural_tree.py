@@ -19,7 +19,8 @@ from numpy.typing import ArrayLike, DTypeLike
 from bneuralt import _core
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import as_table
-from bneuralt.tree.activations import NAMES, default_parameters
+from bneuralt.expressions import Expression
+from bneuralt.tree.activations import NAMES, default_parameters, node_expressions
 from bneuralt.tree.checks import (
     check_leaves,
     check_nodes,
@@ -544,6 +545,13 @@ class NeuralTree(Shown):
     def input_counts(self) -> IntArray:
         """How many leaves carry each input."""
         return frozen(np.bincount(self.leaf_input, minlength=self.n_inputs), np.int64)
+
+    @property
+    def node_expressions(self) -> list[Expression]:
+        """The formula of each function node's activation: an expression of its weighted sum z."""
+        return node_expressions(
+            self.activation, self.activation_parameters, self.activation_parameter_start
+        )
 
     # -- sizes ---------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bneuralt._typing import FloatArray
-from bneuralt.tree.activations import NAMES
+from bneuralt.tree.activations import EXPRESSIONS
 from bneuralt.tree.neural_tree import NeuralTree
 
 __all__ = ["activation_values", "simplify"]
@@ -123,11 +123,7 @@ def _simplified_nodes(tree: NeuralTree, constants: Mapping[int, float]) -> list[
 
 def _is_linear(tree: NeuralTree) -> list[bool]:
     """Return for each node whether its activation returns the weighted sum unchanged."""
-    linear = tree.activation == NAMES.index("linear")
-    leaky = np.flatnonzero(tree.activation == NAMES.index("leaky_relu"))
-    linear[leaky] = tree.activation_parameters[tree.activation_parameter_start[leaky]] == 1.0
-    result: list[bool] = linear.tolist()
-    return result
+    return [expression == EXPRESSIONS["linear"] for expression in tree.node_expressions]
 
 
 def activation_values(tree: NeuralTree, nodes: list[int], sums: list[float]) -> FloatArray:

@@ -1,0 +1,75 @@
+"""Formulas as data: a small closed set of operations that every export translates.
+
+Activations, links and the inputs that a column becomes are expressions. `evaluate` computes them
+with NumPy; `bneuralt.export` translates them to other languages, one function or template for each
+operation. Operations on vectors (`largest`, `total`, `ordered`) are for links, which take all
+outputs of a tree together; operations on cells (`number`, `lookup`, `date_part`) are for inputs.
+"""
+
+from bneuralt.expressions.analysis import Affine, Direction, affine, direction, interval
+from bneuralt.expressions.evaluation import evaluate, is_elementwise, jacobian, slope
+from bneuralt.expressions.making import (
+    NUMBER,
+    OUTPUTS,
+    Expression,
+    absolute,
+    constant,
+    date_part,
+    exp,
+    greater,
+    if_missing,
+    is_missing,
+    largest,
+    log,
+    lookup,
+    maximum,
+    minimum,
+    ordered,
+    select,
+    sigmoid,
+    sqrt,
+    square,
+    substitute,
+    tanh,
+    total,
+    variable,
+)
+from bneuralt.expressions.operations import OPERATIONS, Lookup
+
+__all__ = [
+    "NUMBER",
+    "OPERATIONS",
+    "OUTPUTS",
+    "Affine",
+    "Direction",
+    "Expression",
+    "Lookup",
+    "absolute",
+    "affine",
+    "constant",
+    "date_part",
+    "direction",
+    "evaluate",
+    "exp",
+    "greater",
+    "if_missing",
+    "interval",
+    "is_elementwise",
+    "is_missing",
+    "jacobian",
+    "largest",
+    "log",
+    "lookup",
+    "maximum",
+    "minimum",
+    "ordered",
+    "select",
+    "sigmoid",
+    "slope",
+    "sqrt",
+    "square",
+    "substitute",
+    "tanh",
+    "total",
+    "variable",
+]

@@ -1,0 +1,182 @@
+"""What follows from the form of an expression: bounds, directions, affine parts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from bneuralt.expressions.making import Expression
+from bneuralt.expressions.operations import NUMERIC, OPERATIONS
+
+__all__ = ["Affine", "Direction", "affine", "direction", "interval"]
+
+#: Smallest and largest value.
+Range = tuple[float, float]
+
+
+class Affine(NamedTuple):
+    """An expression as ``offset + factor * core``.
+
+    Attributes
+    ----------
+    offset, factor : float
+    core : Expression or None
+        None for a constant.
+    """
+
+    offset: float
+    factor: float
+    core: Expression | None
+
+
+def affine(expression: Expression) -> Affine:
+    """Separate the constants that an expression adds and multiplies with.
+
+    Examples
+    --------
+    >>> from bneuralt.expressions import tanh, variable
+    >>> affine(3 * tanh(variable("z")) - 1)[:2]
+    (-1.0, 3.0)
+    """
+    if expression.is_constant:
+        return Affine(expression.value, 0.0, None)
+    if expression.operation in ("add", "subtract"):
+        a, b = map(affine, expression.arguments)
+        sign = 1.0 if expression.operation == "add" else -1.0
+        if b.core is None:
+            return Affine(a.offset + sign * b.offset, a.factor, a.core)
+        if a.core is None:
+            return Affine(a.offset + sign * b.offset, sign * b.factor, b.core)
+    if expression.operation == "multiply":
+        for one, other in (expression.arguments, expression.arguments[::-1]):
+            if one.is_constant:
+                inner = affine(other)
+                return Affine(one.value * inner.offset, one.value * inner.factor, inner.core)
+    if expression.operation == "divide" and expression.arguments[1].is_constant:
+        inner, divisor = affine(expression.arguments[0]), expression.arguments[1].value
+        return Affine(inner.offset / divisor, inner.factor / divisor, inner.core)
+    return Affine(0.0, 1.0, expression)
+
+
+class Direction(NamedTuple):
+    """Whether an expression rises or falls with a variable.
+
+    Attributes
+    ----------
+    sign : int or None
+        1, -1, 0 if it does not depend on the variable, None if nothing is proven.
+    flips : frozenset of str
+        Other variables, each of which reverses the sign where it is negative.
+    """
+
+    sign: int | None
+    flips: frozenset[str] = frozenset()
+
+    def times(self, sign: int, flips: frozenset[str] = frozenset()) -> Direction:
+        """Return the direction of a product with something of this sign."""
+        if self.sign is None or self.sign * sign == 0:
+            return Direction(None if self.sign is None and sign else 0)
+        return Direction(self.sign * sign, self.flips ^ flips)
+
+    def joined(self, other: Direction) -> Direction:
+        """Return the direction of a sum."""
+        for one, rest in ((self, other), (other, self)):
+            if one.sign == 0:
+                return rest
+        return self if self == other else Direction(None)
+
+
+_UNPROVEN = Direction(None)
+
+
+def direction(expression: Expression, by: str) -> Direction:
+    """Return whether an expression provably rises or falls with a variable, everywhere.
+
+    Examples
+    --------
+    >>> from bneuralt.expressions import square, tanh, variable
+    >>> z, a = variable("z"), variable("a")
+    >>> direction(tanh(a * z) / a, "z").sign, direction(square(z), "z").sign
+    (1, None)
+    """
+    operation, parts = expression.operation, expression.arguments
+    if by not in expression.variables:
+        return Direction(0)
+    if operation == "variable":
+        return Direction(1)
+    if operation in ("exp", "tanh", "sigmoid", "sqrt", "log"):
+        return direction(parts[0], by)
+    if operation in ("add", "minimum", "maximum"):
+        return direction(parts[0], by).joined(direction(parts[1], by))
+    if operation == "subtract":
+        return direction(parts[0], by).joined(direction(parts[1], by).times(-1))
+    if operation in ("multiply", "divide"):
+        a, b = parts
+        if by in a.variables and by not in b.variables:
+            return _scaled(direction(a, by), b)
+        if operation == "multiply" and by not in a.variables:
+            return _scaled(direction(b, by), a)
+    return _UNPROVEN
+
+
+def _scaled(inner: Direction, factor: Expression) -> Direction:
+    """Return the direction of a product with a factor that does not depend on the variable."""
+    sign = _sign(factor)
+    return _UNPROVEN if sign is None else inner.times(*sign)
+
+
+def _sign(expression: Expression) -> tuple[int, frozenset[str]] | None:
+    """Return the sign of an expression and the variables that flip it, None if not known."""
+    if expression.is_constant:
+        return int(np.sign(expression.value)), frozenset()
+    if expression.operation == "variable":
+        return 1, frozenset([expression.value])
+    if expression.operation in ("absolute", "square", "exp", "sigmoid", "sqrt"):
+        return 1, frozenset()
+    if expression.operation in ("multiply", "divide"):
+        signs = [_sign(part) for part in expression.arguments]
+        if None not in signs:
+            (a, flips_a), (b, flips_b) = signs  # type: ignore[misc]
+            return a * b, flips_a ^ flips_b
+    return None
+
+
+def interval(expression: Expression, ranges: Mapping[str, Range]) -> Range:
+    """Return bounds of the values of a numeric expression.
+
+    Parameters
+    ----------
+    expression : Expression
+    ranges : dict
+        Smallest and largest value of each variable.
+
+    Examples
+    --------
+    >>> from bneuralt.expressions import square, variable
+    >>> interval(square(variable("z")) + 1, {"z": (-2.0, 1.0)})
+    (1.0, 5.0)
+    """
+    operation = expression.operation
+    if operation == "constant":
+        return expression.value, expression.value
+    if operation == "variable":
+        return ranges[expression.value]
+    parts = [interval(part, ranges) for part in expression.arguments]
+    if operation in ("square", "absolute"):
+        ((low, high),) = parts
+        least, most = sorted(float(OPERATIONS[operation].value(end)) for end in (low, high))
+        return (0.0 if low <= 0.0 <= high else least), most
+    if operation not in NUMERIC:
+        raise ValueError(f"the operation {operation!r} has no bounds")
+    if operation == "divide" and parts[1][0] <= 0.0 <= parts[1][1]:
+        return -math.inf, math.inf
+    # All others are monotone in each argument: the extremes are at corners.
+    corners: list[tuple[float, ...]] = [()]
+    for ends in parts:
+        corners = [(*corner, end) for corner in corners for end in ends]
+    with np.errstate(all="ignore"):
+        values = [float(OPERATIONS[operation].value(*map(np.float64, c))) for c in corners]
+    return min(values), max(values)

@@ -1,0 +1,238 @@
+"""A fitted model as plain data.
+
+A `Model` says what is done with a row, step by step: each column of the table becomes some inputs,
+each tree computes its outputs from the inputs, and the outputs of all trees become the prediction.
+Estimators make it. Explanations, drawings, pages and exports read it, and nothing else of an
+estimator. It evaluates itself in float64, so that generated code can be compared with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bneuralt._typing import Array, FloatArray, IntArray
+from bneuralt.arrays import as_table
+from bneuralt.expressions import OUTPUTS, Expression, evaluate
+from bneuralt.tables.columns import as_frame
+from bneuralt.tables.encoder import TableEncoder
+from bneuralt.tables.features import Feature, Input, NumberFeature
+from bneuralt.tables.ranges import Range
+from bneuralt.training.losses import SOFTMAX
+from bneuralt.tree import NeuralTree
+from bneuralt.tree.simplify import simplify
+
+__all__ = ["Model", "ModelColumn"]
+
+
+@dataclass(frozen=True)
+class ModelColumn:
+    """A column of the table, and what becomes of it.
+
+    Attributes
+    ----------
+    name : str
+        Its name, ``x0``, ``x1``, ... in a table without names.
+    feature : Feature
+        What was learnt about it; `feature.kind` is "number", "category" or "date".
+    inputs : range
+        Positions of the inputs that it becomes.
+    range : tuple of two numbers or texts, or None
+        Smallest and largest value in training, None if it is not known or a category.
+    """
+
+    name: str
+    feature: Feature
+    inputs: range
+    range: Range | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What a fitted model does with a row.
+
+    Attributes
+    ----------
+    kind : str
+        Name of the estimator class that made it.
+    encoder : TableEncoder
+        How columns become inputs.
+    trees : tuple of NeuralTree
+        One, or the members of a forest, for unscaled inputs.
+    task : {"classes", "labels", "numbers"}
+        What is predicted: one of several classes; which labels a row has, each by itself; or one or
+        several numbers.
+    link : Expression
+        What becomes of the outputs: a vector expression of `bneuralt.expressions.OUTPUTS`.
+    averages : {"outputs", "predictions"}
+        Whether the link is applied to the mean of the outputs of all trees, or to the outputs of
+        each tree, and the results are averaged.
+    classes : tuple or None
+        The labels, as Python objects.
+    quantiles : tuple of float or None
+        The quantiles that outputs are.
+    spread : array of shape (n_inputs,) or None
+        Standard deviation of each input in training, None if it is not known.
+    constraints : tuple of int
+        The direction of the effect that each column must have: -1, 0 (any) or 1; empty if there
+        are no constraints.
+    history : tuple of dict
+        Figures of each epoch of the training of each tree, by name; may be empty.
+    """
+
+    kind: str
+    encoder: TableEncoder
+    trees: tuple[NeuralTree, ...]
+    task: str
+    link: Expression
+    averages: str = "outputs"
+    classes: tuple[Any, ...] | None = None
+    quantiles: tuple[float, ...] | None = None
+    spread: FloatArray | None = None
+    constraints: tuple[int, ...] = ()
+    history: tuple[Mapping[str, Array], ...] = ()
+
+    @classmethod
+    def of_tree(cls, tree: NeuralTree) -> Model:
+        """Describe a tree by itself, whose inputs are columns of numbers.
+
+        Examples
+        --------
+        >>> model = Model.of_tree(NeuralTree.random(3, 2, random_state=0))
+        >>> model.task, model.output_names
+        ('classes', ('class 0', 'class 1'))
+        """
+        encoder = TableEncoder((NumberFeature(None),) * tree.n_inputs)
+        task = "classes" if tree.n_outputs > 1 else "numbers"
+        return cls("NeuralTree", encoder, (tree,), task, OUTPUTS)
+
+    # -- parts ---------------------------------------------------------------------------
+
+    @cached_property
+    def columns(self) -> tuple[ModelColumn, ...]:
+        """The columns of the table."""
+        encoder = self.encoder
+        ranges = encoder.ranges or (None,) * len(encoder.features)
+        return tuple(
+            ModelColumn(encoder.name(i), feature, encoder.inputs_of(i), limits)
+            for i, (feature, limits) in enumerate(zip(encoder.features, ranges, strict=True))
+        )
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """What each input of the trees stands for, and how it is computed from its column."""
+        return self.encoder.inputs
+
+    @cached_property
+    def column_of_input(self) -> IntArray:
+        """The position of the column that each input comes from."""
+        return np.repeat(np.arange(len(self.columns)), [len(c.inputs) for c in self.columns])
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of inputs of each tree."""
+        return self.trees[0].n_inputs
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs of each tree."""
+        return self.trees[0].n_outputs
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of trainable weights of all trees together."""
+        return sum(tree.n_parameters for tree in self.trees)
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """Names of what is predicted: classes, quantiles, or targets."""
+        k = self.n_outputs
+        if self.classes is not None:
+            return tuple(str(label) for label in self.classes)
+        if self.quantiles is not None:
+            return tuple(f"q{quantile:g}" for quantile in self.quantiles)
+        if self.task == "classes":
+            return tuple(f"class {i}" for i in range(k))
+        return ("y",) if k == 1 else tuple(f"y{i}" for i in range(k))
+
+    @cached_property
+    def used_inputs(self) -> IntArray:
+        """Positions of the inputs that are on a leaf of some tree."""
+        return np.unique(np.concatenate([tree.leaf_input for tree in self.trees]))
+
+    @property
+    def decides_by_outputs(self) -> bool:
+        """Whether the class of the largest output is predicted; otherwise, of the largest mean."""
+        return self.link == SOFTMAX and len(self.trees) == 1
+
+    @property
+    def mean_inputs(self) -> FloatArray | None:
+        """The mean of each input over the training rows, None if not all are known."""
+        means = [entry.mean for entry in self.inputs]
+        return None if None in means else np.array(means, dtype=np.float64)
+
+    @property
+    def input_ranges(self) -> FloatArray | None:
+        """Smallest and largest value of each input in training, None if not all are known.
+
+        A column of numbers that had no values in training is constant.
+        """
+        if self.encoder.ranges is None:
+            return None
+        ranges = [
+            (entry.mean, entry.mean) if entry.range is None else entry.range
+            for entry in self.inputs
+        ]
+        ends = np.array(ranges, dtype=np.float64)
+        return None if np.isnan(ends).any() else ends
+
+    # -- other models --------------------------------------------------------------------
+
+    def simplified(self) -> Model:
+        """Return the same function with float64 trees of fewer weights; see `simplify`."""
+        trees = (simplify(tree.astype(np.float64)) for tree in self.trees)
+        return replace(self, trees=tuple(trees))
+
+    # -- evaluation ----------------------------------------------------------------------
+
+    def encode(self, X: Any) -> Array:
+        """Return the inputs of the trees for each row of a table.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_rows, n_columns)
+            With the columns of the training table; those of a data frame are found by their names.
+        """
+        table: Any = as_frame(X)
+        if table is None:
+            table = np.asarray(X)
+        elif table.names is not None and self.encoder.names is not None:
+            table = table.select(self.encoder.names)
+        if table.shape[1] != len(self.columns):
+            raise ValueError(
+                f"X has {table.shape[1]} columns, the model has {len(self.columns)} features"
+            )
+        return as_table(self.encoder.encode(table))
+
+    def outputs(self, inputs: Array) -> FloatArray:
+        """Return the outputs of all trees, of shape (n_trees, n_rows, n_outputs)."""
+        return np.stack([tree.forward(inputs) for tree in self.trees]).astype(np.float64)
+
+    def predictions(self, outputs: FloatArray) -> FloatArray:
+        """Return probabilities or numbers for the outputs of all trees."""
+        if self.averages == "outputs":
+            outputs = outputs.mean(axis=0)
+        values: FloatArray = evaluate(self.link, {"outputs": outputs})
+        return values.mean(axis=0) if self.averages == "predictions" else values
+
+    def decisions(self, outputs: FloatArray) -> Array:
+        """Return positions of classes, 0 or 1 for each label, or numbers."""
+        values = outputs[0] if self.decides_by_outputs else self.predictions(outputs)
+        if self.task == "classes":
+            positions: Array = values.argmax(axis=1)
+            return positions
+        return (values > 0.5).astype(np.int64) if self.task == "labels" else values
