@@ -40,7 +40,7 @@ def _tasks() -> list[Callable[[], np.ndarray]]:
     single = shared.estimators_[0].tree_
 
     def fit(estimator: Any, y: np.ndarray, **more: Any) -> Callable[[], np.ndarray]:
-        return lambda: estimator(**small, **more).fit(X, y).predict(X)
+        return lambda: flat(estimator, **small, **more).fit(X, y).predict(X)
 
     def fit_with_callback() -> np.ndarray:
         seen: list[float] = []

@@ -50,7 +50,7 @@ def drawn(tree):
     ("make", "data"), [(BNeuralTClassifier, IRIS), (BNeuralTRegressor, DIABETES)]
 )
 def test_nodes_have_the_activations_that_were_asked_for(make, data, activation):
-    model = make(activation=activation, **SMALL).fit(*data)
+    model = flat(make, activation=activation, **SMALL).fit(*data)
     wanted = activation if isinstance(activation, list | tuple | dict) else [activation]
     if isinstance(activation, dict):
         wanted = [name for name, chance in activation.items() if chance > 0]
@@ -62,7 +62,7 @@ def test_nodes_have_the_activations_that_were_asked_for(make, data, activation):
 @pytest.mark.parametrize("activation", CHOICES, ids=str)
 def test_clones_and_copies_are_the_same(activation, tmp_path):
     clf = flat(BNeuralTClassifier, **SMALL, activation=activation, train_activations=True)
-    assert clf.get_params()["activation"] is activation
+    assert clf.get_params()["growth__activation"] is activation
     twin = clone(clf)
     assert twin.get_params() == clf.get_params()
     assert repr(clf) == repr(twin)
@@ -81,11 +81,12 @@ def test_clones_and_copies_are_the_same(activation, tmp_path):
 
 
 def test_activations_can_be_searched():
-    grid = {"activation": ["tanh", CHOICES[0], CHOICES[3]], "train_activations": [False, True]}
+    grid = {"growth__activation": ["tanh", CHOICES[0], CHOICES[3]],
+            "growth__train_activations": [False, True]}  # fmt: skip
     search = GridSearchCV(BNeuralTClassifier(max_epochs=10, random_state=0), grid, cv=2)
     search.fit(*IRIS)
     assert len(search.cv_results_["params"]) == 6
-    assert search.best_params_["activation"] in grid["activation"]
+    assert search.best_params_["growth__activation"] in grid["growth__activation"]
     assert search.best_score_ > 0.8
 
 
@@ -121,8 +122,13 @@ def test_trained_parameters_fit_what_fixed_ones_cannot():
     ("make", "data"), [(BNeuralForestClassifier, IRIS), (BNeuralForestRegressor, DIABETES)]
 )
 def test_forests_have_mixtures_too(make, data, tmp_path):
-    forest = make(
-        n_estimators=4, activation=CHOICES[3], train_activations=True, max_epochs=10, random_state=0
+    forest = flat(
+        make,
+        n_estimators=4,
+        activation=CHOICES[3],
+        train_activations=True,
+        max_epochs=10,
+        random_state=0,
     ).fit(*data)
     names = {name for member in forest.estimators_ for name, _ in drawn(member.tree_)}
     assert names == {"tanh", "gaussian"}

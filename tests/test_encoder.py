@@ -255,7 +255,7 @@ def test_a_number_of_weights_counts_all_edges():
 @pytest.mark.parametrize("estimator", [BNeuralTClassifier, BNeuralForestClassifier])
 def test_a_raw_frame_is_learnt_saved_and_predicted(estimator, tmp_path):
     frame, y = people(400)
-    clf = estimator(**SMALL | {"max_epochs": 60, "max_depth": 5}).fit(frame, y)
+    clf = flat(estimator, **SMALL | {"max_epochs": 60, "max_depth": 5}).fit(frame, y)
     assert clf.n_features_in_ == 7 and clf.feature_names_in_.tolist() == list(frame)
     assert clf.score(frame, y) > 0.8
     clf.save(tmp_path / "model.json")

@@ -152,6 +152,7 @@ import pytest
 from bneuralt import (
     BNeuralForestClassifier,
     BNeuralTRegressor,
+    Growth,
     NeuralTree,
     TrainingSettings,
     load_model,
@@ -196,18 +197,20 @@ def test_a_setting_is_declared_checked_and_used():
         for more in ({"learning_rate": 0.01, "extra_factor": 2}, {"learning_rate": 0.02})
     )
     assert twice == plain
-    assert "extra_factor : float, default=1.0" in TrainingSettings.__doc__
+    assert "extra_factor : float, default='auto'" in TrainingSettings.__doc__
     with pytest.raises(ValueError, match="extra_factor is 3, it must be a number from 0.5 to 2"):
         TrainingSettings(extra_factor=3)
 
 
 @pytest.mark.parametrize("model", [
     BNeuralTRegressor(
-        activation=[ExtraSoftSign(0.5), "tanh"], train_activations=True,
-        optimizer=ExtraLion(beta2=0.9), learning_rate=0.005, max_epochs=40, random_state=0,
+        growth=Growth(activation=[ExtraSoftSign(0.5), "tanh"], train_activations=True),
+        training=TrainingSettings(optimizer=ExtraLion(beta2=0.9), extra_factor=1.5),
+        learning_rate=0.005, max_epochs=40, random_state=0,
     ),
     BNeuralForestClassifier(
-        activation="extra_softsign", optimizer="extra_lion", learning_rate=0.005, max_epochs=20,
+        growth=Growth(activation="extra_softsign"),
+        training=TrainingSettings(optimizer="extra_lion"), learning_rate=0.005, max_epochs=20,
         n_estimators=3, random_state=0,
     ),
 ], ids=lambda model: type(model).__name__)

@@ -415,8 +415,8 @@ def test_a_refit_of_a_forest_keeps_the_history_of_the_search():
     [BNeuralTClassifier, BNeuralTRegressor, BNeuralForestClassifier, BNeuralForestRegressor],
 )
 def test_estimators_are_objects_as_those_of_scikit_learn(model_type):
-    model = model_type(max_depth=3)
-    assert repr(model) == f"{model_type.__name__}(max_depth=3)"
+    model = model_type(growth=Growth(max_depth=3))
+    assert repr(model) == f"{model_type.__name__}(growth=Growth(max_depth=3))"
     twin = clone(model)
     assert model != twin and len({model, twin}) == 2
     assert twin.get_params() == model.get_params()

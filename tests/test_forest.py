@@ -135,7 +135,7 @@ def test_max_features():
 @BOTH
 def test_early_stopping_in_each_tree(make, data):
     X, y = data
-    forest = make(early_stopping=True, n_iter_no_change=3, max_epochs=300, learning_rate=0.1)
+    forest = make(early_stopping=True, patience=3, max_epochs=300, learning_rate=0.1)
     epochs = [member.best_epoch_ for member in forest.fit(X, y).estimators_]
     assert len(set(epochs)) > 1
     given = make(early_stopping=True).fit(X[::2], y[::2], X_val=X[1::2], y_val=y[1::2])

@@ -166,7 +166,7 @@ def test_samplers_are_values(sampler, tmp_path, digits):
     model.fit(X, y)
     model.save(tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json")
-    assert loaded.feature_sampling == sampler
+    assert loaded.growth.feature_sampling == sampler
     assert np.array_equal(loaded.predict(X), model.predict(X))
     assert np.ptp(X, axis=0)[model.tree_.leaf_input].all()
 

@@ -106,8 +106,10 @@ def test_settings_at_the_ends_of_their_ranges_are_taken(name, value):
 def test_settings_are_documented_with_their_defaults(setting):
     text = " ".join(TrainingSettings.__doc__.split())
     assert f"{setting.name} : " in text and setting.about in text
-    default = getattr(TrainingSettings(), setting.name)
+    assert f"'auto': {setting.default!r}." in text
+    default = getattr(TrainingSettings().complete, setting.name)
     assert default == getattr(TrainingSettings(**{setting.name: setting.default}), setting.name)
+    assert getattr(TrainingSettings(), setting.name) == "auto"
     assert len(setting.about.split()) > 2 and setting.about.endswith(".")
 
 

@@ -1,7 +1,7 @@
-"""Write one model of each kind, and what it predicts, to be kept for ever; and a tree by itself.
+"""Write one model of each kind with its predictions, and trees by themselves.
 
-Run this for each new version of the format, and when a kind is added. What is there already is
-never written again:
+Run this after a change of the format, and when a kind is added. What is there already is not
+written again:
 
     python tests/models/write.py
 """
@@ -11,11 +11,11 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from flat import flat
 from sklearn.datasets import load_diabetes, load_iris
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from flat import flat
 from kept_models import write_model
 
 from bneuralt import (

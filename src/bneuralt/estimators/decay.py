@@ -40,7 +40,7 @@ def needs_trial(forest: BNeuralForestClassifier, rows: Rows) -> bool:
         and bool(forest.encoder_.category_inputs)
         and not forest.multilabel_
         and not forest.early_stopping
-        and forest.training.select in ("auto", None)
+        and forest._training.select in ("auto", None)
         and len(rows) >= FEWEST_ROWS_TO_SPLIT
         and rows.n_examples <= MOST_ROWS
     )

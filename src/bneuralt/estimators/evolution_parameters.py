@@ -70,7 +70,7 @@ SEARCH_PARAMETERS: dict[str, Parameter] = {
     "training": PARAMETERS["training"]._replace(
         meaning="How each child is trained: optimizer, schedule, moving leaves and more. 'auto' "
         f"values are those of `train`, but for leaf_moves={EVOLVED_LEAF_MOVES}. A value is given "
-        "here or as a parameter, not as both.",
+        "here or as a parameter, not as both. None: all of it automatic.",
     ),
     "checkpoint": Parameter(
         [str, PathLike, None],
@@ -109,8 +109,8 @@ class EvolvedParameters(EvolutionParameters):
     batch_size: int | str | None = "auto"
     max_epochs: int | str = "auto"
     scale: str | None = "standard"
-    growth: Growth = Growth()  # noqa: RUF009 (it does not change)
-    training: TrainingSettings = TrainingSettings()  # noqa: RUF009
+    growth: Growth | None = None
+    training: TrainingSettings | None = None
 
 
 @dataclass(kw_only=True, eq=False)

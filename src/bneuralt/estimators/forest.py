@@ -165,10 +165,10 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
             for member in members:
                 samples.append(self._sample(rows, member.random_state))
                 features = self._draw_features(member.random_state)
-                member.growth = member.growth.set_params(feature_sampling=features)
+                member.set_params(growth__feature_sampling=features)
                 member.n_weights = member._n_weights(samples[-1], IN_FOREST)
                 member.weight_decay = member._weight_decay(samples[-1], IN_FOREST)
-                member.training = member.training.set_params(weight_decay="auto")
+                member.set_params(training__weight_decay="auto")  # it is not given twice
                 fits.append(member._plan(samples[-1], validation))
                 yield fits[-1]
 

@@ -14,6 +14,7 @@ from bneuralt._typing import Array
 from bneuralt.estimators.intervals import Calibration
 from bneuralt.estimators.kinds import find_class, registered_kinds
 from bneuralt.estimators.model_file import MODEL_FORMAT, MODEL_VERSION
+from bneuralt.estimators.nested import OBJECTS
 from bneuralt.files import ModelFileError, check_format, check_keys, parse_json
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.ranges import ranges_from_plain
@@ -22,7 +23,6 @@ from bneuralt.training.optimizers import get_optimizer
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.activations import get_activation, get_activation_mixture
 from bneuralt.tree.sampling import sampler_from_dict
-from bneuralt.values import Values
 
 __all__ = ["load_model", "model_from_dict"]
 
@@ -314,7 +314,7 @@ def _set_settings(model: Any, data: dict[str, Any]) -> None:
     settings: dict[str, Any] = {}
     try:
         for name, value in data["settings"].items():
-            if isinstance(known.get(name), Values):  # `growth` and `training`
+            if name in OBJECTS and value is not None:
                 settings |= {f"{name}__{field}": part for field, part in dict(value).items()}
             else:
                 settings[name] = value

@@ -29,10 +29,10 @@ from bneuralt.estimators.capacity import (
 from bneuralt.estimators.declaring import Parameter, described, real, whole
 from bneuralt.estimators.growing import Growth
 from bneuralt.estimators.kinds import register_kind
+from bneuralt.estimators.nested import OBJECTS
 from bneuralt.training import TrainingSettings
 from bneuralt.training.losses import LOSSES, Loss
 from bneuralt.training.settings import SETTINGS, type_text
-from bneuralt.values import Values
 
 __all__ = [
     "PAPER_SETTINGS",
@@ -71,8 +71,8 @@ class TreeParameters:
     max_epochs: int | str = "auto"
     early_stopping: bool | str = False
     validation_fraction: float = 0.15
-    growth: Growth = Growth()  # noqa: RUF009 (it does not change)
-    training: TrainingSettings = TrainingSettings()  # noqa: RUF009
+    growth: Growth | None = None
+    training: TrainingSettings | None = None
     scale: str | None = "standard"
     categorical_features: Any = "from_dtype"
     warm_start: bool = False
@@ -232,17 +232,17 @@ PARAMETERS: dict[str, Parameter] = {
         f"for {LARGE_TASK}.",
     ),
     "growth": Parameter(
-        [Growth],
-        "Growth",
-        "How trees are drawn: shape, activations, first weights.",
+        [Growth, None],
+        "Growth or None",
+        "How trees are drawn: shape, activations, first weights. None: all of it automatic.",
     ),
     "training": Parameter(
-        [TrainingSettings],
-        "TrainingSettings",
+        [TrainingSettings, None],
+        "TrainingSettings or None",
         "How trees are trained: optimizer, schedule, moving leaves, selection and more. 'auto' "
         f"values are those of `train`, but for leaf_moves={LEAF_MOVES} and, with early stopping, "
         f"select='epoch' and patience={PATIENCE}. A value is given here or as a parameter, not as "
-        "both.",
+        "both. None: all of it automatic.",
     ),
     "early_stopping": Parameter(
         [StrOptions({"refit"}), "boolean"],
@@ -340,12 +340,11 @@ def declared(cls: T, parameters: Mapping[str, Parameter] = PARAMETERS) -> T:
     cls._parameter_constraints = allowed  # type: ignore[attr-defined]
     if cls.__doc__:
         cls.__doc__ = cls.__doc__.replace("{parameters}", described(names))
-    objects = {name: value for name, value, _ in names if isinstance(value, Values)}
-    cls.__init__ = _with_hints(cls, objects)  # type: ignore[misc]
+    cls.__init__ = _with_hints(cls)  # type: ignore[misc]
     return register_kind(cls)
 
 
-def _with_hints(cls: type, objects: Mapping[str, Values]) -> Callable[..., None]:
+def _with_hints(cls: type) -> Callable[..., None]:
     """Return the constructor of a class, with a helpful error for names inside of an object."""
     init: Callable[..., None] = cls.__init__  # type: ignore[misc]
     names = {field.name for field in fields(cls)}
@@ -353,8 +352,8 @@ def _with_hints(cls: type, objects: Mapping[str, Values]) -> Callable[..., None]
     @wraps(init)
     def __init__(self: Any, **values: Any) -> None:
         for name in values.keys() - names:
-            for owner, value in objects.items():
-                if name in value.names:
+            for owner, value in OBJECTS.items():
+                if owner in names and name in value.names:
                     raise TypeError(
                         f"{cls.__name__} has no parameter {name!r}, it is a setting of {owner}: "
                         f"{owner}={type(value).__name__}({name}={values[name]!r})"
