@@ -258,7 +258,13 @@ def test_the_score_of_a_constant_target_is_one_less_the_error():
 
 @pytest.mark.parametrize("output", ["linear", "sigmoid"])
 def test_probabilities_of_a_forest_are_means(output):
-    forest = flat(BNeuralForestClassifier, n_estimators=3, loss="squared_error", **SMALL, output_activation=output).fit(*IRIS)  # fmt: skip
+    forest = flat(
+        BNeuralForestClassifier,
+        n_estimators=3,
+        loss="squared_error",
+        **SMALL,
+        output_activation=output,
+    ).fit(*IRIS)
     members = [member.predict_proba(IRIS[0]) for member in forest.estimators_]
     np.testing.assert_allclose(forest.predict_proba(IRIS[0]), np.mean(members, axis=0), rtol=1e-5)
     np.testing.assert_allclose(forest.predict_proba(IRIS[0]).sum(axis=1), 1, rtol=1e-6)
@@ -355,14 +361,28 @@ def test_forests_have_an_out_of_bag_score_only_if_rows_are_drawn():
     # of two rows, a tree may draw both, and no row is left to judge it
     scores = set()
     for seed in range(20):
-        forest = BNeuralForestClassifier(n_estimators=1, bootstrap=True, max_epochs=1, random_state=seed, growth=Growth(max_depth=2))  # fmt: skip
+        forest = BNeuralForestClassifier(
+            n_estimators=1,
+            bootstrap=True,
+            max_epochs=1,
+            random_state=seed,
+            growth=Growth(max_depth=2),
+        )
         scores.add(str(forest.fit([[0.0], [1.0]], [0, 1]).oob_score_))
     assert "nan" in scores and scores & {"0.0", "1.0"}
 
 
 def test_members_have_the_parameters_of_the_forest_and_no_threads_of_their_own():
     X, y = blob(60)
-    forest = flat(BNeuralForestClassifier, n_estimators=3, n_jobs=2, verbose=0, learning_rate=0.03, warm_start=True, **SMALL).fit(X, y)  # fmt: skip
+    forest = flat(
+        BNeuralForestClassifier,
+        n_estimators=3,
+        n_jobs=2,
+        verbose=0,
+        learning_rate=0.03,
+        warm_start=True,
+        **SMALL,
+    ).fit(X, y)
     assert forest.n_parameters_ == sum(m.tree_.n_parameters for m in forest.estimators_)
     for member in forest.estimators_:
         assert member.learning_rate == 0.03 and member.n_jobs is None
@@ -388,7 +408,9 @@ def test_each_tree_draws_from_features_of_its_own():
     for member, features in zip(forest.estimators_, used, strict=True):
         assert set(member.tree_.leaf_input) <= set(features)
     chances = np.arange(12.0)
-    forest = flat(BNeuralForestClassifier, n_estimators=2, max_features=6, **SMALL, feature_sampling=chances).fit(X, y)  # fmt: skip
+    forest = flat(
+        BNeuralForestClassifier, n_estimators=2, max_features=6, **SMALL, feature_sampling=chances
+    ).fit(X, y)
     for member in forest.estimators_:
         kept = member.feature_sampling != 0
         np.testing.assert_array_equal(member.feature_sampling[kept], chances[kept])

@@ -80,7 +80,14 @@ def canonical(X, y, weight=None):
 @pytest.mark.parametrize("bootstrap", [False, True])
 def test_every_tree_of_a_forest_draws_rows_of_its_own(bootstrap, recorded):
     X, y = distinct_rows(80)
-    forest = BNeuralForestClassifier(n_estimators=4, bootstrap=bootstrap, max_samples=None if bootstrap else 0.5, max_epochs=1, random_state=0, growth=Growth(max_depth=2))  # fmt: skip
+    forest = BNeuralForestClassifier(
+        n_estimators=4,
+        bootstrap=bootstrap,
+        max_samples=None if bootstrap else 0.5,
+        max_epochs=1,
+        random_state=0,
+        growth=Growth(max_depth=2),
+    )
     forest.fit(X, y)
     drawn = [tuple(job.rows.tolist()) for job, _ in recorded]
     assert len(drawn) == len(set(drawn)) == 4
@@ -91,7 +98,9 @@ def test_every_tree_of_a_forest_draws_rows_of_its_own(bootstrap, recorded):
 
 def test_rows_that_are_drawn_several_times_count_several_times(recorded):
     X, y = distinct_rows(80)
-    forest = BNeuralForestClassifier(n_estimators=3, bootstrap=True, max_epochs=1, random_state=0, growth=Growth(max_depth=2))  # fmt: skip
+    forest = BNeuralForestClassifier(
+        n_estimators=3, bootstrap=True, max_epochs=1, random_state=0, growth=Growth(max_depth=2)
+    )
     forest.fit(X, y)
     for (job, _), member in zip(recorded, forest.estimators_, strict=True):
         draws = np.random.default_rng([0, member.random_state]).integers(80, size=80)
@@ -105,7 +114,9 @@ def test_the_out_of_bag_score_counts_rows_by_their_weights():
     X, y = distinct_rows(120)
     noisy = np.where(np.arange(120) % 3 == 0, 1 - y, y)
     weight = np.where(np.arange(120) % 3 == 0, 10.0, 1.0)
-    forest = BNeuralForestClassifier(n_estimators=4, bootstrap=True, max_epochs=5, random_state=0, growth=Growth(max_depth=2))  # fmt: skip
+    forest = BNeuralForestClassifier(
+        n_estimators=4, bootstrap=True, max_epochs=5, random_state=0, growth=Growth(max_depth=2)
+    )
     forest.fit(X, noisy, sample_weight=weight)
     rows = canonical(X, noisy, weight)
     votes = np.zeros((120, 2))
@@ -181,7 +192,14 @@ def test_a_refit_for_one_epoch_is_a_refit(recorded):
     X, y = rng.normal(size=(100, 3)), rng.integers(0, 2, 100)  # there is nothing to learn
     for seed in range(30):
         recorded.clear()
-        clf = BNeuralTClassifier(early_stopping="refit", learning_rate=0.5, max_epochs=4, random_state=seed, growth=Growth(max_depth=2), training=TrainingSettings(patience=2))  # fmt: skip
+        clf = BNeuralTClassifier(
+            early_stopping="refit",
+            learning_rate=0.5,
+            max_epochs=4,
+            random_state=seed,
+            growth=Growth(max_depth=2),
+            training=TrainingSettings(patience=2),
+        )
         clf.fit(X, y)
         if clf.best_epoch_ == 0:
             break

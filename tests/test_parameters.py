@@ -1,4 +1,4 @@
-"""What the parameters of estimators may be, what they are by default, and those inside of objects."""
+"""What the parameters of estimators may be, their defaults, and those inside of objects."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ RANGES = {
 OPTIONAL = ("min_size", "max_size", "n_weights", "feature_sampling", "clip_norm", "batch_size",
             "select", "scale", "class_weight", "random_state", "n_jobs", "patience", "block_rows",
             "max_samples", "max_features", "categorical_features", "leaf_probability", "max_depth",
-            "monotonic_cst", "max_weights")  # fmt: skip
+            "monotonic_cst", "max_weights", "growth", "training")  # fmt: skip
 NAMES = {name.rpartition("__")[2] for name in BNeuralForestClassifier().get_params()}
 
 
@@ -100,7 +100,7 @@ def test_nothing_is_allowed_where_it_means_something(name):
 
 
 def test_an_unfit_value_is_refused():
-    with pytest.raises(InvalidParameterError, match="'max_depth' parameter of Growth .* Got -1"):
+    with pytest.raises(InvalidParameterError, match=r"'max_depth' parameter of Growth .* Got -1"):
         Growth(max_depth=-1)
     with pytest.raises(InvalidParameterError, match="'growth' parameter of BNeuralTRegressor"):
         BNeuralTRegressor(growth={"max_depth": 1}).fit(*DIABETES)

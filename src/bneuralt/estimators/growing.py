@@ -133,7 +133,7 @@ class Growth(Values):
     >>> X, y = load_iris(return_X_y=True)
     >>> clf = BNeuralTClassifier(growth=Growth(max_depth=2), random_state=0).fit(X, y)
     >>> clf.tree_.depth
-    3
+    2
     """
 
     names: ClassVar[tuple[str, ...]] = tuple(GROWTH_PARAMETERS)

@@ -165,7 +165,7 @@ def check_monotonic(model: Any) -> MonotonicProof:
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> X = X[["bmi", "bp", "s5"]]
-    >>> reg = BNeuralTRegressor(max_depth=2, monotonic_cst={"bmi": 1}, random_state=0).fit(X, y)
+    >>> reg = BNeuralTRegressor(monotonic_cst={"bmi": 1}, random_state=0).fit(X, y)
     >>> proof = check_monotonic(reg)
     >>> proof.holds, proof["bmi"].direction
     (True, 1)

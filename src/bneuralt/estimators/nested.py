@@ -139,5 +139,5 @@ def setting_of(estimator: Any, name: str) -> Any:
 
 
 def _object(estimator: Any, name: str) -> Values:
-    value: Values | None = getattr(estimator, name)
-    return OBJECTS[name] if value is None else value
+    value = getattr(estimator, name)
+    return value if isinstance(value, Values) else OBJECTS[name]  # others are refused by fit
