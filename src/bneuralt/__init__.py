@@ -19,6 +19,7 @@ _WHERE = {
     "BNeuralTClassifier": "estimators",
     "BNeuralTRegressor": "estimators",
     "PAPER_SETTINGS": "estimators",
+    "Growth": "estimators",
     "BNeuralForestClassifier": "estimators",
     "BNeuralForestRegressor": "estimators",
     "EvolvedTreeClassifier": "estimators",

@@ -24,6 +24,7 @@ from bneuralt.estimators.capacity import IN_FOREST
 from bneuralt.estimators.classification import ClassifierTask
 from bneuralt.estimators.decay import decay_factor, needs_trial
 from bneuralt.estimators.fitting import TreeFit, train_fits
+from bneuralt.estimators.nested import NestedParameters
 from bneuralt.estimators.parameters import (
     ForestClassifierParameters,
     ForestParameters,
@@ -40,7 +41,7 @@ from bneuralt.tree import NeuralTree
 __all__ = ["BNeuralForestClassifier", "BNeuralForestRegressor"]
 
 
-class Forest(NeuralTreeEstimator, ForestParameters):
+class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
     """Trains many trees, and asks them all."""
 
     _tree_type: ClassVar[type[SingleTree]]
@@ -191,9 +192,11 @@ class Forest(NeuralTreeEstimator, ForestParameters):
         def planned() -> Iterator[TreeFit]:
             for member in members:
                 samples.append(self._sample(rows, member.random_state))
-                member.feature_sampling = self._draw_features(member.random_state)
+                features = self._draw_features(member.random_state)
+                member.set_params(growth__feature_sampling=features)
                 member.n_weights = member._n_weights(samples[-1], IN_FOREST)
                 member.weight_decay = member._weight_decay(samples[-1], IN_FOREST)
+                member.set_params(training__weight_decay="auto")  # it is not given twice
                 fits.append(member._plan(samples[-1], validation))
                 yield fits[-1]
 
@@ -202,7 +205,7 @@ class Forest(NeuralTreeEstimator, ForestParameters):
             members[i]._keep(fits[i])
             return report_tree()
 
-        n_starts = len(members) * self.n_init
+        n_starts = len(members) * self._growth.n_init
         try:
             train_fits(
                 planned(),
@@ -259,14 +262,15 @@ class Forest(NeuralTreeEstimator, ForestParameters):
 
     def _draw_features(self, seed: Any) -> Any:
         """Return `feature_sampling` of the tree with this seed."""
+        sampling = self._growth.feature_sampling
         n_used = _number(self.max_features, self.n_features_in_)
         if n_used == self.n_features_in_:
-            return self.feature_sampling
-        if callable(self.feature_sampling):
+            return sampling
+        if callable(sampling):
             raise ValueError("max_features cannot be combined with a callable feature_sampling")
         weights = np.ones(self.n_features_in_)
-        if self.feature_sampling is not None:
-            weights = np.array(self.feature_sampling, dtype=np.float64)
+        if sampling is not None:
+            weights = np.array(sampling, dtype=np.float64)
         rng = np.random.default_rng([1, seed])
         weights[rng.permutation(self.n_features_in_)[n_used:]] = 0.0
         return weights
