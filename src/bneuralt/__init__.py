@@ -35,8 +35,6 @@ _WHERE = {
     "TreeDisplay": "drawing",
     "plot_history": "drawing",
     "plot_score_against_size": "drawing",
-    "to_sql": "export",
-    "to_python": "export",
     "load_dataset": "datasets",
     "show_config": "installation",
     "TrainingSettings": "training",
