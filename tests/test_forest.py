@@ -6,6 +6,7 @@ import signal
 
 import numpy as np
 import pytest
+from flat import flat
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.metrics import log_loss
@@ -26,12 +27,12 @@ DIABETES = load_diabetes(return_X_y=True)
 
 def classifier(**parameters):
     defaults = {"n_estimators": 4, "max_epochs": 20, "random_state": 0}
-    return BNeuralForestClassifier(**{**defaults, **parameters})
+    return flat(BNeuralForestClassifier, **{**defaults, **parameters})
 
 
 def regressor(**parameters):
     defaults = {"n_estimators": 4, "max_epochs": 20, "random_state": 0}
-    return BNeuralForestRegressor(**{**defaults, **parameters})
+    return flat(BNeuralForestRegressor, **{**defaults, **parameters})
 
 
 BOTH = pytest.mark.parametrize(("make", "data"), [(classifier, IRIS), (regressor, DIABETES)])
@@ -151,7 +152,7 @@ def test_max_features():
 @BOTH
 def test_early_stopping_in_each_tree(make, data):
     X, y = data
-    forest = make(early_stopping=True, n_iter_no_change=3, max_epochs=300, learning_rate=0.1)
+    forest = make(early_stopping=True, patience=3, max_epochs=300, learning_rate=0.1)
     epochs = [member.best_epoch_ for member in forest.fit(X, y).estimators_]
     assert len(set(epochs)) > 1
     given = make(early_stopping=True).fit(X[::2], y[::2], X_val=X[1::2], y_val=y[1::2])
@@ -237,7 +238,7 @@ def categories(n_rows=240):
 
 
 def decays(X, y, **parameters):
-    forest = BNeuralForestClassifier(n_estimators=2, random_state=0, **parameters).fit(X, y)
+    forest = flat(BNeuralForestClassifier, n_estimators=2, random_state=0, **parameters).fit(X, y)
     return {round(member.weight_decay, 4) for member in forest.estimators_}
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn import datasets
 from sklearn.model_selection import train_test_split
 
+from bneuralt import Growth
 from bneuralt._typing import Array
 from bneuralt.cli.contenders import Contender, contenders
 from bneuralt.drawing.terminal import draw_tree
@@ -197,7 +198,7 @@ def small_tree(seed: int) -> str:
     """Return the drawing of a small tree fitted to three quarters of iris."""
     sample = _load_sample("iris")
     X_train, X_test, y_train, y_test = _split(sample, seed)
-    model = BNeuralTClassifier(max_depth=2, random_state=seed).fit(X_train, y_train)
+    model = BNeuralTClassifier(random_state=seed, growth=Growth(max_depth=2)).fit(X_train, y_train)
     drawing = draw_tree(
         model,
         feature_names=[name.removesuffix(" (cm)") for name in sample.feature_names],

@@ -274,7 +274,7 @@ def _history(model: Model) -> list[Any] | None:
 
 def _example_rows(model: Model, shown: list[int], X: Any) -> list[list[Any]]:
     """Return the values of the shown columns for each row: numbers, texts, None for gaps."""
-    table = model.table(X, "examples")
+    table = model.read(X, "examples")
     rows = slice(MOST_EXAMPLES)
     table = table.take(rows) if isinstance(table, Frame) else table[rows]
     return [list(row) for row in zip(*(cells(table, j) for j in shown), strict=True)]

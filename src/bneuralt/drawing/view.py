@@ -355,7 +355,7 @@ class TreeView:
                 f"example has shape {tuple(table.shape)}; one row with {len(names)} values is "
                 "needed"
             )
-        return self.model.table(table, "example")
+        return self.model.read(table, "example")
 
 
 def sums_and_values(tree: NeuralTree, inputs: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -11,11 +11,13 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from bneuralt._typing import Array, FloatArray
+from bneuralt.estimators.nested import setting_of
 from bneuralt.estimators.rows import Rows, class_weights
 from bneuralt.estimators.scaling import Scaling
 from bneuralt.expressions import OUTPUTS, Expression, evaluate, maximum, minimum
 from bneuralt.training.losses import LINKS, LOSSES, SOFTMAX, TRAITS, Loss, get_loss, shares
 from bneuralt.tree import NeuralTree
+from bneuralt.values import is_auto
 
 __all__ = ["ClassifierTask"]
 
@@ -157,29 +159,23 @@ class ClassifierTask(ClassifierMixin):
         return 1.0
 
     def _loss(self) -> Loss:
-        loss = get_loss(self.loss)
+        chosen = setting_of(self, "loss")
+        loss = get_loss("cross_entropy" if is_auto(chosen) else chosen)
         if loss.name not in CLASSIFICATION_LOSSES:
             raise ValueError(
-                f"loss={self.loss!r} is for regressors: {type(self).__name__} takes "
+                f"loss={chosen!r} is for regressors: {type(self).__name__} takes "
                 f"{' or '.join(map(repr, CLASSIFICATION_LOSSES))}"
             )
-        if self.label_smoothing and not hasattr(loss, "label_smoothing"):
-            raise ValueError(
-                f"label_smoothing={self.label_smoothing!r} goes with loss='cross_entropy' only, "
-                f"not with loss={loss.name!r}: use 0"
-            )
-        if self.label_smoothing:
-            loss = type(loss)(self.label_smoothing)
         if not self.multilabel_:
             return loss
         per_label = loss.traits.per_label
         if per_label is None:
             raise ValueError(f"loss={loss.name!r} is for rows of one class each, not for labels")
         loss = LOSSES[per_label](*loss.values)
-        if not loss.entry.needs_linear_outputs and self.output_activation != "sigmoid":
+        if not loss.entry.needs_linear_outputs and self._output_activation != "sigmoid":
             raise ValueError(
                 f"loss={loss.name!r} with several labels needs output_activation='sigmoid', not "
-                f"{self.output_activation!r}: outputs must be probabilities"
+                f"{self._output_activation!r}: outputs must be probabilities"
             )
         return loss
 
@@ -237,13 +233,20 @@ class ClassifierTask(ClassifierMixin):
             return scores
         return np.log(np.maximum(shares, np.finfo(np.float64).tiny))
 
+    def _right(self, shares: FloatArray, rows: Rows) -> FloatArray:
+        """Return the share of the labels of each row that are right with these probabilities."""
+        if self.multilabel_:
+            labels: FloatArray = np.mean((shares > 0.5) == (rows.y > 0.5), axis=1)
+            return labels
+        return np.asarray(shares.argmax(axis=1) == rows.y, dtype=np.float64)
+
     def _accuracy(self, shares: FloatArray, rows: Rows) -> float:
         """Return the share of labels that are right if the probabilities are these."""
-        if self.multilabel_:
-            right = np.mean((shares > 0.5) == (rows.y > 0.5), axis=1)
-        else:
-            right = shares.argmax(axis=1) == rows.y
-        return float(np.average(right, weights=rows.weight))
+        return float(np.average(self._right(shares, rows), weights=rows.weight))
+
+    def _row_scores(self, rows: Rows, all_rows: Rows) -> FloatArray:
+        """Return numbers whose mean over rows is the accuracy."""
+        return self._right(self._probabilities(rows.X), rows)
 
     def predict(self, X: Any) -> Array:
         """Predict the label of each row.

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bneuralt.estimators.folds import fold_of_each
+from bneuralt.estimators.nested import setting_of
 from bneuralt.estimators.rows import FEWEST_ROWS_TO_SPLIT, Rows
 from bneuralt.training import TrainingDiverged
+from bneuralt.values import is_auto
 
 if TYPE_CHECKING:
     from bneuralt.estimators.forest import BNeuralForestClassifier
@@ -33,12 +35,12 @@ MOST_ROWS = 1_000
 def needs_trial(forest: BNeuralForestClassifier, rows: Rows) -> bool:
     """Return whether the decay is to be found by a trial."""
     return (
-        isinstance(forest.weight_decay, str)  # "auto"
+        is_auto(setting_of(forest, "weight_decay"))
         and forest.encoder_ is not None
         and bool(forest.encoder_.category_inputs)
         and not forest.multilabel_
         and not forest.early_stopping
-        and forest.select is None
+        and forest._training.select in ("auto", None)
         and len(rows) >= FEWEST_ROWS_TO_SPLIT
         and rows.n_examples <= MOST_ROWS
     )

@@ -17,6 +17,7 @@ from bneuralt.files import format_json, write_atomically
 from bneuralt.registry import Registered
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.sampling import FeatureSampler
+from bneuralt.values import Values
 
 __all__ = ["MODEL_FORMAT", "MODEL_VERSION", "save_model"]
 
@@ -41,7 +42,9 @@ def save_model(model: Any, path: str | PathLike[str], extra: dict[str, Any] | No
         "version": MODEL_VERSION,
         "bneuralt": __version__,
         "kind": kind_of(model),
-        "settings": {name: _to_plain(value) for name, value in model.get_params().items()},
+        "settings": {
+            name: _to_plain(value) for name, value in model.get_params(deep=False).items()
+        },
         "n_features": int(model.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
         "encoder": None if model.encoder_ is None else model.encoder_.to_plain(),
@@ -116,6 +119,9 @@ def _to_plain(value: Any) -> Any:
     """Return a setting as what JSON can hold; None for what it cannot (functions, generators)."""
     if isinstance(value, (Registered, FeatureSampler)):
         return value.to_dict()
+    if isinstance(value, Values):
+        given = {name: _to_plain(part) for name, part in value.get_params().items()}
+        return {name: part for name, part in given.items() if part != "auto"}
     if isinstance(value, dict):  # as pairs: the keys of a JSON object would become texts
         return [[_to_plain(label), _to_plain(weight)] for label, weight in value.items()]
     if isinstance(value, np.ndarray):

@@ -1,7 +1,4 @@
-"""Reading model files, trusting nothing.
-
-Every version that was ever written stays readable; `tests/models` has files of each.
-"""
+"""Reading model files, trusting nothing; `tests/models` has files of each kind."""
 
 from __future__ import annotations
 
@@ -17,6 +14,7 @@ from bneuralt._typing import Array
 from bneuralt.estimators.intervals import Calibration
 from bneuralt.estimators.kinds import find_class, registered_kinds
 from bneuralt.estimators.model_file import MODEL_FORMAT, MODEL_VERSION
+from bneuralt.estimators.nested import OBJECTS
 from bneuralt.files import ModelFileError, check_format, check_keys, parse_json
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.ranges import ranges_from_plain
@@ -30,15 +28,10 @@ __all__ = ["load_model", "model_from_dict"]
 
 _MODEL_KEYS = (
     *("format", "version", "bneuralt", "kind", "settings"),
-    *("n_features", "feature_names", "classes", "trees", "extra"),
+    *("n_features", "feature_names", "classes", "encoder", "targets", "calibration"),
+    *("trees", "extra"),
 )
-#: The keys of version 3, as models of earlier versions would have them.
-_NEW_IN_3: dict[str, Any] = {
-    "encoder": None,
-    "targets": {"n_columns": 1, "multilabel": False},
-    "calibration": None,
-}
-#: Keys that files of version 3 may lack.
+#: Keys that files may lack.
 _OPTIONAL = {"ranges": None, "history": None, "importances": None}
 _CURVES = ("train_loss", "train_score", "val_loss", "val_score", "learning_rate")
 _MEMBER_NUMBERS = {"random_state": 2**32 - 1, "n_iter": 2**63 - 1, "best_epoch": 2**63 - 1}
@@ -86,10 +79,9 @@ def load_model(path: str | PathLike[str]) -> Any:
 
 def model_from_dict(data: Any) -> Any:
     """Return the model of a parsed file, trusting nothing."""
-    version = check_format(data, MODEL_FORMAT, MODEL_VERSION)
-    optional = [key for key in _OPTIONAL if version >= 3 and key in data]
-    check_keys(data, (*_MODEL_KEYS, *(_NEW_IN_3 if version >= 3 else ()), *optional), "the model")
-    data = {**_OPTIONAL, **(_NEW_IN_3 if version < 3 else {}), **data}
+    check_format(data, MODEL_FORMAT, MODEL_VERSION, oldest=MODEL_VERSION)
+    check_keys(data, (*_MODEL_KEYS, *(key for key in _OPTIONAL if key in data)), "the model")
+    data = {**_OPTIONAL, **data}
     cls: Any = find_class(data["kind"])
     if cls is None:
         raise ModelFileError(
@@ -143,7 +135,7 @@ def _set_targets(model: Any, data: dict[str, Any]) -> None:
 
 def _check_settings(model: Any, data: dict[str, Any]) -> None:
     """Check what goes together: the settings among themselves, and with the targets."""
-    if data["version"] >= 3 and "loss" in model.get_params() and "loss" not in data["settings"]:
+    if "loss" in model.get_params(deep=False) and "loss" not in data["settings"]:
         raise ModelFileError('"settings" lacks the key "loss", which predictions depend on')
     _checked_setting(model._loss)
     _checked_setting(model._feature_signs)
@@ -318,23 +310,33 @@ def _set_settings(model: Any, data: dict[str, Any]) -> None:
     """Set the settings that this release knows."""
     _check_type(data, "settings", dict)
     known = model.get_params()
-    settings = {name: value for name, value in data["settings"].items() if name in known}
+    settings: dict[str, Any] = {}
     try:
-        for name, read in _READERS.items():
-            if isinstance(settings.get(name), dict):
-                settings[name] = read(settings[name])
-        if isinstance(settings.get("class_weight"), list):
-            settings["class_weight"] = _read_class_weight(settings["class_weight"])
-        if _is_list_of_pairs(settings.get("monotonic_cst")):
-            settings["monotonic_cst"] = dict(settings["monotonic_cst"])
-        if isinstance(settings.get("activation"), list):
-            settings["activation"] = _read_mixture(settings["activation"])
-        if isinstance(settings.get("quantiles"), list):
-            settings["quantiles"] = tuple(settings["quantiles"])
-        model.set_params(**settings)
+        for name, value in data["settings"].items():
+            if name in OBJECTS and value is not None:
+                settings |= {f"{name}__{field}": part for field, part in dict(value).items()}
+            else:
+                settings[name] = value
+        model.set_params(
+            **{name: _read(name, value) for name, value in settings.items() if name in known}
+        )
         model._validate_params()
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ModelFileError(f'"settings" cannot be read: {error!s:.500}') from None
+
+
+def _read(name: str, value: Any) -> Any:
+    """Return the value of a setting, which JSON may hold in another form."""
+    name = name.rpartition("__")[2]
+    if isinstance(value, dict) and name in _READERS:
+        return _READERS[name](value)
+    if isinstance(value, list) and name == "class_weight":
+        return _read_class_weight(value)
+    if isinstance(value, list) and name == "activation":
+        return _read_mixture(value)
+    if isinstance(value, list) and name == "quantiles":
+        return tuple(value)
+    return dict(value) if name == "monotonic_cst" and _is_list_of_pairs(value) else value
 
 
 #: What reads the object that stands for a setting.

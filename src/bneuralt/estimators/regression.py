@@ -17,10 +17,12 @@ from bneuralt.estimators.intervals import (
     pinball,
     weighted_quantile,
 )
+from bneuralt.estimators.nested import setting_of
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling, learn_scaling
 from bneuralt.expressions import OUTPUTS, Expression, evaluate, is_elementwise, slope
 from bneuralt.training.losses import LOSSES, TRAITS, Loss, Pinball, check_targets, get_loss
+from bneuralt.values import is_auto
 
 __all__ = ["RegressorTask"]
 
@@ -102,7 +104,7 @@ class RegressorTask(RegressorMixin):
                     f"y is 0 in all rows: loss={loss.name!r} needs some that are positive"
                 )
             return Scaling(np.zeros(mean.size), 1.0 / mean)
-        kind = "standard" if self.output_activation == "linear" else "minmax"
+        kind = "standard" if self._output_activation == "linear" else "minmax"
         return learn_scaling(kind, target, rows.weight, constant, "y")
 
     def _output_scaling(self) -> Scaling | None:
@@ -115,12 +117,13 @@ class RegressorTask(RegressorMixin):
     # -- losses --------------------------------------------------------------------------
 
     def _loss(self) -> Loss:
-        if isinstance(self.loss, str) and self.loss == "quantile":
+        chosen = setting_of(self, "loss")
+        if isinstance(chosen, str) and chosen == "quantile":
             return Pinball(self._checked_quantiles())
-        loss = get_loss(self.loss)
+        loss = get_loss("squared_error" if is_auto(chosen) else chosen)
         if loss.name not in REGRESSION_LOSSES:
             raise ValueError(
-                f"loss={self.loss!r} is for classifiers: {type(self).__name__} takes one of "
+                f"loss={chosen!r} is for classifiers: {type(self).__name__} takes one of "
                 f"{', '.join(map(repr, REGRESSION_LOSSES))}"
             )
         return loss
@@ -230,6 +233,19 @@ class RegressorTask(RegressorMixin):
             return float(r2_score(target, values, sample_weight=weight))
         cost = pinball(target, values, quantiles).mean(axis=1)
         return float(1.0 - np.average(cost, weights=weight) / self._error_unit(target, weight))
+
+    def _row_scores(self, rows: Rows, all_rows: Rows) -> FloatArray:
+        """Return numbers whose mean over rows is r2, or the explained share of the pinball loss.
+
+        Errors are in proportion to that of the best constant for all rows.
+        """
+        values, quantiles = self._values(rows.X), self._quantiles()
+        if quantiles is not None:
+            cost = pinball(rows.y, values, quantiles).mean(axis=1)
+        else:
+            cost = np.square(values - rows.y.reshape(len(rows), -1)).mean(axis=1)
+        scores: FloatArray = 1.0 - cost / self._error_unit(all_rows.y, all_rows.weight)
+        return scores
 
     # -- intervals -----------------------------------------------------------------------
 

@@ -38,6 +38,7 @@ __all__ = [
     "blocks",
     "canonical_rows",
     "class_weights",
+    "dense",
     "encode",
     "filled",
     "hold_out",

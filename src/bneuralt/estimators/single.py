@@ -8,7 +8,8 @@ are drawn in `generate`, training in `training`, and the parameters with their d
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from copy import copy
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -26,25 +27,28 @@ from bneuralt.estimators.capacity import (
     n_epochs,
 )
 from bneuralt.estimators.classification import ClassifierTask
-from bneuralt.estimators.compacting import check_budget, smaller_models
 from bneuralt.estimators.fitting import TreeFit, train_fits
+from bneuralt.estimators.growing import LEAF_PROBABILITY, MAX_DEPTH
+from bneuralt.estimators.nested import NestedParameters, setting_of
 from bneuralt.estimators.parameters import (
-    LEAF_PROBABILITY,
-    MAX_DEPTH,
+    LEAF_MOVES,
     PAPER_SETTINGS,
+    PATIENCE,
     ClassifierParameters,
     RegressorParameters,
     TreeParameters,
     declared,
 )
 from bneuralt.estimators.regression import RegressorTask
+from bneuralt.estimators.retraining import smaller_models
 from bneuralt.estimators.rows import FEWEST_ROWS_TO_SPLIT, Rows, hold_out
 from bneuralt.estimators.scaling import fold, learn_scaling
+from bneuralt.shrinking import WEIGHTS, SizeUnit
 from bneuralt.training import EpochState, OptimizerState, TrainingSettings
-from bneuralt.training.losses import check_loss
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.monotonic import Signs, node_signs, reflected
 from bneuralt.tree.sampling import FeatureSampler
+from bneuralt.values import is_auto
 
 __all__ = ["PAPER_SETTINGS", "BNeuralTClassifier", "BNeuralTRegressor"]
 
@@ -52,7 +56,7 @@ __all__ = ["PAPER_SETTINGS", "BNeuralTClassifier", "BNeuralTRegressor"]
 LEAVES_PER_OUTPUT = 10
 
 
-class SingleTree(NeuralTreeEstimator, TreeParameters):
+class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
     """Draws a tree, trains it, and folds the scaling into it."""
 
     tree_: NeuralTree
@@ -79,7 +83,7 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
         return [self.tree_]
 
     def _step(self, rows: Rows) -> Step:
-        n_trees = 1 if self._is_warm_start() else self.n_init
+        n_trees = 1 if self._is_warm_start() else self._growth.n_init
         refits = self.early_stopping == "refit" and len(rows) >= FEWEST_ROWS_TO_SPLIT
         n_epochs = self._n_epochs(rows) * (n_trees + refits)
         describe = partial(
@@ -89,7 +93,7 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
 
     def _fit_rows(self, rows: Rows, validation: Rows | None, report: Report | None) -> None:
         if self.max_weights is not None:
-            check_budget("max_weights", self.max_weights, self._n_outputs())
+            WEIGHTS.check(self.max_weights, self._n_outputs())
         fit = self._plan(rows, validation)
         self._train(fit, report)
         if refit := self._plan_refit(fit, rows):
@@ -101,8 +105,29 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
     def _remove_weights(self, rows: Rows) -> None:
         """Make the tree as small as `max_weights` asks for."""
         if self.max_weights is not None and self.max_weights < self.tree_.n_parameters:
-            (smaller,) = smaller_models(self, rows, [self.max_weights])
+            (smaller,) = self._smaller_models(rows, [self.max_weights], WEIGHTS)
             self.__dict__.update(smaller.__dict__)
+
+    def _smaller_models(self, rows: Rows, sizes: Sequence[int], unit: SizeUnit) -> list[Self]:
+        return smaller_models(self, rows, sizes, unit=unit)
+
+    def _with_trees(
+        self, trees: Sequence[NeuralTree], trained: Sequence[NeuralTree] | None = None
+    ) -> Self:
+        other = copy(self)
+        (other.tree_,) = trees
+        if trained is not None:
+            (other._trained_tree,) = trained
+            other._optimizer_state = None  # belongs to the weights that there were
+            other._node_signs = None  # read from the tree when it is trained further
+        return other
+
+    def _trained_trees(self) -> Sequence[NeuralTree] | None:
+        trained = getattr(self, "_trained_tree", None)
+        # a scaled target may have put roots above the outputs: then nodes have other positions
+        if trained is None or trained.parent.size != self.tree_.parent.size:
+            return None
+        return [trained]
 
     def _plan(self, rows: Rows, validation: Rows | None) -> TreeFit:
         """Decide what is trained on which rows; learn the scaling and draw the trees."""
@@ -112,12 +137,12 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
         if validation is None and settings.select is not None:
             training, validation = hold_out(rows, self.validation_fraction, split)
         if validation is None and (settings.select or settings.patience):
-            settings = replace(settings, select=None, patience=None)
+            settings = settings.set_params(select=None, patience=None)
         if self._is_warm_start():
             starts = [self._last_tree()]
         else:
             self._learn_scaling(training)
-            starts = [self._draw_tree(training, structure) for _ in range(self.n_init)]
+            starts = [self._draw_tree(training, structure) for _ in range(self._growth.n_init)]
         return self._new_fit(
             starts,
             training.one_epoch().with_mean_weight_one(),
@@ -134,8 +159,8 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
             return None
         if not self._is_warm_start():
             self._learn_scaling(rows)
-        settings = replace(
-            fit.settings, max_epochs=result.best_epoch + 1, select=None, patience=None
+        settings = fit.settings.set_params(
+            max_epochs=result.best_epoch + 1, select=None, patience=None
         )
         once = rows.one_epoch().with_mean_weight_one()
         return self._new_fit([fit.starts[fit.best]], once, None, settings, fit.seed)
@@ -240,57 +265,48 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
         return np.bincount(features, minlength=self.n_features_in_)
 
     def _n_epochs(self, rows: Rows) -> int:
-        """Return `max_epochs`; by default, few rows are gone over more often."""
-        if self.max_epochs is not None:
-            return self.max_epochs
-        return n_epochs(rows.n_examples, self._fewest_epochs, self._n_classes())
-
-    def _learning_rate(self, rows: Rows) -> float:
-        if isinstance(self.learning_rate, str):  # "auto"
-            return learning_rate(rows.n_examples, self._n_classes())
-        return self.learning_rate
-
-    def _batch_size(self, rows: Rows) -> int | None:
-        if isinstance(self.batch_size, str):  # "auto"
-            return batch_size(rows.n_examples)
-        return self.batch_size
+        """Return `max_epochs`; by default, small tables are trained for more epochs than large."""
+        epochs = setting_of(self, "max_epochs")
+        if is_auto(epochs):
+            return n_epochs(rows.n_examples, self._fewest_epochs, self._n_classes())
+        return int(epochs)
 
     def _settings(self, rows: Rows) -> TrainingSettings:
-        return TrainingSettings(
-            loss=check_loss(self._loss(), self._n_outputs(), self.output_activation),
-            optimizer=self.optimizer,
-            learning_rate=self._learning_rate(rows),
-            schedule=self.schedule,
-            weight_decay=self._weight_decay(rows),
-            leaf_moves=self.leaf_moves if self._leaves_may_move() else 0,
-            moving_share=self.moving_share,
-            clip_norm=self.clip_norm,
-            batch_size=self._batch_size(rows),
-            block_rows=rows.block_rows,
-            max_epochs=self._n_epochs(rows),
-            select=self.select or ("epoch" if self.early_stopping else None),
-            monitor=self.monitor,
-            patience=self.n_iter_no_change if self.early_stopping else None,
+        stops = bool(self.early_stopping)
+        settings = self._completed_training(
+            self._loss(),
+            {
+                "learning_rate": learning_rate(rows.n_examples, self._n_classes()),
+                "weight_decay": self._weight_decay(rows),
+                "leaf_moves": LEAF_MOVES,
+                "batch_size": batch_size(rows.n_examples),
+                "block_rows": rows.block_rows,
+                "max_epochs": self._n_epochs(rows),
+                "select": "epoch" if stops else None,
+                "patience": PATIENCE if stops else None,
+            },
         )
+        return settings if self._leaves_may_move() else settings.set_params(leaf_moves=0)
 
     def _draw_tree(self, rows: Rows, rng: np.random.Generator) -> NeuralTree:
         """Draw a tree that uses the features that vary."""
+        growth = self._growth
         return NeuralTree.random(
             rows.table.shape[1],
             self._n_outputs(),
-            MAX_DEPTH if self.max_depth is None else self.max_depth,
-            self.max_children,
-            LEAF_PROBABILITY if self.leaf_probability is None else self.leaf_probability,
-            min_children=self.min_children,
+            MAX_DEPTH if growth.max_depth is None else growth.max_depth,
+            growth.max_children,
+            LEAF_PROBABILITY if growth.leaf_probability is None else growth.leaf_probability,
+            min_children=growth.min_children,
             min_size=self._least_size(rows),
-            max_size=self.max_size,
+            max_size=growth.max_size,
             n_weights=self._n_weights(rows),
-            deepen=self.max_depth is None,
-            init=self.init,
-            init_scale=self.init_scale,
-            activation=self.activation,
-            output_activation=self.output_activation,
-            train_activations=self.train_activations,
+            deepen=growth.max_depth is None,
+            init=growth.init,
+            init_scale=growth.init_scale,
+            activation=growth.activation,
+            output_activation=growth.output_activation,
+            train_activations=growth.train_activations,
             feature_sampling=self._leaf_probabilities(rows),
             groups=None if self.encoder_ is None else self.encoder_.groups,
             dtype=self.dtype,
@@ -299,20 +315,23 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
 
     def _least_size(self, rows: Rows) -> int | float | None:
         """Return `min_size`; a share of the usual size says nothing where the size is given."""
-        has_limit = self.max_size is not None or self._n_weights(rows) is not None
-        return None if has_limit and isinstance(self.min_size, float) else self.min_size
+        least: int | float | None = self._growth.min_size
+        has_limit = self._growth.max_size is not None or self._n_weights(rows) is not None
+        return None if has_limit and isinstance(least, float) else least
 
     def _weight_decay(self, rows: Rows, capacity: Capacity = SINGLE_TREE) -> float:
-        if isinstance(self.weight_decay, str):  # "auto"
+        decay = setting_of(self, "weight_decay")
+        if is_auto(decay):
             return self._decay_factor * capacity.weight_decay(rows.n_examples)
-        return self.weight_decay
+        return float(decay)
 
     def _n_weights(self, rows: Rows, capacity: Capacity = SINGLE_TREE) -> int | None:
         """Return the number of weights to grow to, None where other limits decide the size."""
         if not isinstance(self.n_weights, str):
             return self.n_weights
-        limits = self.leaf_probability, self.max_size
-        if limits != (None, None) or isinstance(self.min_size, int):
+        growth = self._growth
+        limits = growth.leaf_probability, growth.max_size
+        if limits != (None, None) or isinstance(growth.min_size, int):
             return None
         per_leaf = 1.0 if self.encoder_ is None else self.encoder_.weights_per_leaf
         enough = capacity.n_weights(rows.n_examples, self._n_outputs(), per_leaf)
@@ -323,7 +342,7 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
         return max(enough, round(LEAVES_PER_OUTPUT * inputs_per_feature * self._n_outputs()))
 
     def _learn_scaling(self, rows: Rows, constant: float = 0.0) -> None:
-        key = self.scale, self.output_activation, constant
+        key = self.scale, self._output_activation, constant
         if key not in rows.scalings:
             inputs = learn_scaling(
                 self.scale,
@@ -339,16 +358,17 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
     def _leaf_probabilities(self, rows: Rows) -> Any:
         """Return `feature_sampling`, with no chance for features that do not vary."""
         groups = None if self.encoder_ is None else self.encoder_.groups
-        if isinstance(self.feature_sampling, FeatureSampler):
+        sampling = self._growth.feature_sampling
+        if isinstance(sampling, FeatureSampler):
             X = rows.X
             if groups is not None:  # the first input of a feature stands for all of them
                 X = X[:, np.searchsorted(groups, np.arange(groups[-1] + 1))]
-            return self.feature_sampling.learn(X, rows.weight)
-        if callable(self.feature_sampling) or (self._input_scaling is None and groups is None):
-            return self.feature_sampling
+            return sampling.learn(X, rows.weight)
+        if callable(sampling) or (self._input_scaling is None and groups is None):
+            return sampling
         chances = np.ones(self.n_features_in_)
-        if self.feature_sampling is not None:
-            chances = np.asarray(self.feature_sampling, dtype=np.float64)
+        if sampling is not None:
+            chances = np.asarray(sampling, dtype=np.float64)
         if chances.shape != (self.n_features_in_,):
             return chances  # to be refused
         varies = np.ones(rows.table.shape[1], dtype=bool)
@@ -362,15 +382,14 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
 
     def _leaves_may_move(self) -> bool:
         """Return whether leaves may leave the features that they have got."""
-        has_own_sampler = callable(self.feature_sampling)
-        is_known = isinstance(self.feature_sampling, FeatureSampler)
-        return not self._is_warm_start() and (is_known or not has_own_sampler)
+        sampling = self._growth.feature_sampling
+        is_known = isinstance(sampling, FeatureSampler)
+        return not self._is_warm_start() and (is_known or not callable(sampling))
 
     def _may_move_to(self, rows: Rows) -> Array | None:
         """Return which inputs leaves may move to: those that could have been drawn."""
-        if self.feature_sampling is None or not self._leaves_may_move():
-            return None
-        if callable(self.feature_sampling):
+        sampling = self._growth.feature_sampling
+        if sampling is None or callable(sampling) or not self._leaves_may_move():
             return None
         may = np.asarray(self._leaf_probabilities(rows)) > 0
         groups = None if self.encoder_ is None else self.encoder_.groups
@@ -409,8 +428,7 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
         else:
             tree, state = self._last_tree(), self._optimizer_state
             n_before, earlier = self.n_iter_, self.history_
-        settings = replace(
-            self._settings(rows),
+        settings = self._settings(rows).set_params(
             max_epochs=1,
             schedule="constant",
             select=None,

@@ -22,6 +22,7 @@ from bneuralt.expressions.operations import CELLS
 from bneuralt.tables.columns import Frame, as_frame
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.features import Feature, Input, NumberFeature
+from bneuralt.tables.frames import is_data_frame, names_of, plain_table
 from bneuralt.tables.ranges import Range
 from bneuralt.training.losses import SOFTMAX
 from bneuralt.tree import NeuralTree
@@ -159,7 +160,8 @@ class Model:
     @cached_property
     def column_of_input(self) -> IntArray:
         """The position of the column that each input comes from."""
-        return np.repeat(np.arange(len(self.columns)), [len(c.inputs) for c in self.columns])
+        features = self.encoder.features
+        return np.repeat(np.arange(len(features)), [feature.n_columns for feature in features])
 
     @property
     def n_inputs(self) -> int:
@@ -196,7 +198,7 @@ class Model:
     @property
     def decides_by_outputs(self) -> bool:
         """Whether the class of the largest output is predicted; otherwise, of the largest mean."""
-        return self.link == SOFTMAX and len(self.trees) == 1
+        return self.task == "classes" and self.link == SOFTMAX and len(self.trees) == 1
 
     @property
     def mean_inputs(self) -> FloatArray | None:
@@ -238,8 +240,8 @@ class Model:
 
     # -- evaluation ----------------------------------------------------------------------
 
-    def table(self, X: Any, name: str = "X") -> Frame | Array:
-        """Return a table with the columns of the training table, in their order.
+    def read(self, X: Any, name: str = "X") -> Array | Frame:
+        """Return the columns of the training table, in their order, as what `encode` takes.
 
         Parameters
         ----------
@@ -252,24 +254,28 @@ class Model:
         -------
         Frame, or array of numbers
         """
-        table: Frame | Array | None = as_frame(X)
-        if not isinstance(table, Frame):
-            table = np.asarray(X)
-        elif table.names is not None and self.encoder.names is not None:
-            present = set(table.names)
-            absent = [column for column in self.encoder.names if column not in present]
-            if absent:
-                raise ValueError(f"{name} has no column {absent[0]!r}")
-            table = table.select(self.encoder.names)
+        table: Any = as_frame(X)
+        names = table.names if table is not None else names_of(X) if is_data_frame(X) else None
+        if table is None:
+            table = np.asarray(plain_table(X) if is_data_frame(X) else X)
+        if names is not None and self.encoder.names is not None:
+            places = {str(column): i for i, column in enumerate(names)}
+            if absent := [column for column in self.encoder.names if column not in places]:
+                raise ValueError(f"{name} has no column {absent[0]!r}, which the model needs")
+            if isinstance(table, Frame):
+                table = table.select(self.encoder.names)
+            else:
+                table = table[:, [places[column] for column in self.encoder.names]]
         if table.shape[1] != len(self.columns):
             raise ValueError(
                 f"{name} has {table.shape[1]} columns, the model has {len(self.columns)} features"
             )
-        return table
+        selected: Array | Frame = table
+        return selected
 
     def encode(self, X: Any) -> Array:
-        """Return the inputs of the trees for each row of a table; see `table`."""
-        return as_table(self.encoder.encode(self.table(X)))
+        """Return the inputs of the trees for each row of a table; see `read`."""
+        return as_table(self.encoder.encode(self.read(X)))
 
     def outputs(self, inputs: Array) -> FloatArray:
         """Return the outputs of all trees, of shape (n_trees, n_rows, n_outputs)."""

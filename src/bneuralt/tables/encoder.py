@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -92,18 +93,21 @@ class TableEncoder:
         """Number of inputs."""
         return sum(feature.n_columns for feature in self.features)
 
+    @cached_property
+    def _ends(self) -> list[int]:
+        """The number of inputs of all columns up to each."""
+        return list(accumulate(feature.n_columns for feature in self.features))
+
     def inputs_of(self, i: int) -> range:
         """Return the positions of the inputs that a column becomes."""
-        first = sum(feature.n_columns for feature in self.features[:i])
-        return range(first, first + self.features[i].n_columns)
+        return range(self._ends[i] - self.features[i].n_columns, self._ends[i])
 
     @property
     def category_inputs(self) -> list[range]:
         """The positions of the inputs of each column that is a category."""
-        ends = np.cumsum([feature.n_columns for feature in self.features]).tolist()
         return [
-            range(end - feature.n_columns, end)
-            for end, feature in zip(ends, self.features, strict=True)
+            self.inputs_of(i)
+            for i, feature in enumerate(self.features)
             if feature.kind == CategoryFeature.kind
         ]
 

@@ -88,7 +88,7 @@ def run_images(
     if recipe == "modern":
         changes = {**MODERN_CHANGES.get(images.name, {}), **changes}
     if protocol == "paper":
-        changes = {"select": "update", "monitor": "error", **changes}
+        changes = {"training__select": "update", "training__monitor": "error", **changes}
     model = image_classifier(
         recipe, n_weights, epochs, n_classes=images.n_classes, shape=images.shape,
         n_trees=n_trees, seed=seed, n_jobs=n_jobs, **changes,
