@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from flat import flat
-from pages import SMALL, as_rows, check_page, iris, open_page, predictions, table
+from pages import SMALL, as_rows, check_page, decision, iris, open_page, predictions, table
 from sklearn.datasets import load_diabetes, load_iris
 
 from bneuralt import (
@@ -109,3 +109,22 @@ def test_dates_with_hours_and_in_local_formats(browser, tmp_path):
     open_page(browser, model, tmp_path)
     found = np.array(predictions(browser, as_rows(frame[::9]))).ravel()
     np.testing.assert_allclose(found, model.predict(frame[::9]), rtol=1e-9)
+
+
+def test_categories_that_are_numbers(browser, tmp_path):
+    X = pd.DataFrame({"code": [1.0, 2.0, 30.0] * 20, "size": np.arange(60.0)})
+    model = BNeuralTClassifier(**SMALL, categorical_features=["code"]).fit(X, X.code == 2)
+    open_page(browser, model, tmp_path, examples=X[:3])
+    for code, row in zip(X.code[:3], range(3), strict=True):
+        assert browser.run("return document.querySelector('#fields select').value") == f"={code:g}"
+        expected = model.predict_proba(X[row : row + 1]).max()
+        assert decision(browser)[1] == pytest.approx(expected, rel=1e-9)
+        browser.run("document.getElementById('next').click()")
+
+
+def test_the_typical_row_has_the_most_frequent_category(browser, tmp_path):
+    X = pd.DataFrame({"colour": list("rrgrrb") * 10, "member": list("nnnnny") * 10})
+    X["size"], X["when"] = np.arange(60.0), pd.date_range("2024-01-01", periods=60)
+    open_page(browser, BNeuralTRegressor(**SMALL).fit(X, np.arange(60.0)), tmp_path)
+    values = "return [...document.querySelectorAll('#fields [id]')].map((field) => field.value)"
+    assert browser.run(values) == ["=r", "=n", "29.5", "2024-01-30"]

@@ -64,8 +64,8 @@ def page_data(
         "task": "scores" if model.has_scores else model.task,
         "outputs": [f"label {name}" if model.task == "labels" else name for name in outputs],
         "inputs": [inputs[i].name for i in used.tolist()],
-        "means": [model.inputs[i].mean or 0.0 for i in used.tolist()],
-        "spreads": _spreads(model, used).tolist(),
+        "means": [_number(model.inputs[i].mean or 0.0) for i in used.tolist()],
+        "spreads": list(map(_number, _spreads(model, used).tolist())),
         "columns": columns,
         "n_columns": len(names),
         "n_unused": len(names) - len(shown),
@@ -97,7 +97,9 @@ class _Expressions:
         return place
 
 
-def to_lists(expression: Expression, categories: tuple[str, ...] = ()) -> Any:
+def to_lists(
+    expression: Expression, categories: tuple[str, ...] = (), mean: float | None = None
+) -> Any:
     """Return an expression as nested lists.
 
     Parameters
@@ -105,6 +107,9 @@ def to_lists(expression: Expression, categories: tuple[str, ...] = ()) -> Any:
     expression : Expression
     categories : tuple of str
         The texts of a column, sorted; a lookup is written with their positions.
+    mean : float, optional
+        This number is written as the variable "mean", so that equal columns with different means
+        have the same expression.
 
     Returns
     -------
@@ -115,26 +120,39 @@ def to_lists(expression: Expression, categories: tuple[str, ...] = ()) -> Any:
     --------
     >>> from bneuralt.expressions import NUMBER, if_missing, tanh, variable
     >>> to_lists(2.0 * tanh(variable("z")))
-    ['multiply', 2.0, ['tanh', 'z']]
-    >>> to_lists(if_missing(NUMBER, 1.5))
-    ['if_missing', ['number'], 1.5]
+    ['multiply', 2, ['tanh', 'z']]
+    >>> to_lists(if_missing(NUMBER, 1.5), mean=1.5)
+    ['if_missing', ['number'], 'mean']
     """
     operation, value = expression.operation, expression.value
     if operation in ("constant", "variable"):
-        return value
-    parts = [operation, *(to_lists(part, categories) for part in expression.arguments)]
+        return "mean" if value == mean else value if operation == "variable" else _number(value)
+    parts = [operation, *(to_lists(part, categories, mean) for part in expression.arguments)]
     if isinstance(value, Lookup):
-        return parts + _lookup(value, categories)
+        return parts + _lookup(value, categories, mean)
     return parts if value is None else [*parts, list(value) if type(value) is tuple else value]
 
 
-def _lookup(table: Lookup, categories: tuple[str, ...]) -> list[float]:
-    """Return the numbers of unknown, missing and most texts; then pairs: other texts, numbers."""
+def _number(value: float) -> float:
+    """Return whole numbers as such, which are shorter."""
+    return int(value) if value == int(value) else value
+
+
+def _lookup(table: Lookup, categories: tuple[str, ...], mean: float | None) -> list[float | str]:
+    """Return the numbers of unknown, missing and most texts; then other texts with their numbers.
+
+    In this form, the 255 inputs of 255 categories have six entries each.
+    """
+
+    def written(number: float) -> float | str:
+        return "mean" if number == mean else _number(number)
+
     numbers = dict(zip(table.texts, table.numbers, strict=True))
     of_category = [numbers.get(text, table.unknown) for text in categories]
     usual = Counter(of_category).most_common(1)[0][0] if categories else table.unknown
-    others = [(i, x) for i, x in enumerate(of_category) if x != usual]
-    return [table.unknown, table.missing, usual, *(x for pair in others for x in pair)]
+    others = [(i, written(x)) for i, x in enumerate(of_category) if x != usual]
+    lists: list[float | str] = [written(x) for x in (table.unknown, table.missing, usual)]
+    return lists + [x for pair in others for x in pair]
 
 
 # -- columns ------------------------------------------------------------------------------
@@ -148,18 +166,18 @@ def _column(
     described: dict[str, Any] = {
         "name": name,
         "reads": next(iter(column.cell_operations), "lookup"),
-        "range": column.range,
         "typical": _typical_cell(column, [model.inputs[i].mean for i in column.inputs]),
     }
+    if column.range is not None:
+        described["range"] = column.range
     if column.categories:
         described["categories"] = list(column.categories)
     if parts := column.cell_operations.get("date_part"):
         described["parts"], described["day_first"] = list(parts), column.day_first
-    start, end = np.searchsorted(used, [column.inputs.start, column.inputs.stop]).tolist()
-    described["inputs"] = list(range(start, end))
+    start, end = np.searchsorted(used, [column.inputs.start, column.inputs.stop])
     described["expressions"] = [
-        expressions.place(to_lists(model.inputs[i].expression, column.categories))
-        for i in used[start:end].tolist()
+        expressions.place(to_lists(entry.expression, column.categories, entry.mean))
+        for entry in (model.inputs[i] for i in used[start:end].tolist())
     ]
     return described
 
@@ -173,8 +191,9 @@ def _typical_cell(column: ModelColumn, means: list[float | None]) -> float | str
         candidates = [x for x in means[:1] if x is not None] + middle
         cell = Column("number", np.array(candidates, dtype=np.float64))
     elif "date_part" in column.cell_operations:
-        candidates = column.range or ()
-        cell = Column("date", np.array(candidates, dtype="datetime64[s]"))
+        ends_in_time = np.array(column.range or (), dtype="datetime64[s]")
+        cell = Column("date", ends_in_time[:1] + np.diff(ends_in_time) // 2)
+        candidates = [str(date) for date in cell.values]
     else:
         candidates = column.categories
         cell = Column("text", np.arange(len(candidates)), column.categories)
@@ -184,7 +203,8 @@ def _typical_cell(column: ModelColumn, means: list[float | None]) -> float | str
     for expression, mean in zip(column.expressions, means, strict=True):
         if mean is not None:
             distance += np.square(evaluate(expression, {}, cell) - mean)
-    return candidates[int(distance.argmin())]
+    value = candidates[int(distance.argmin())]
+    return value if isinstance(value, str) else _number(value)
 
 
 def _spreads(model: Model, used: IntArray) -> FloatArray:

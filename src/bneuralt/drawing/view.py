@@ -431,8 +431,9 @@ def named_inputs(
         raise ValueError(
             f"feature_names has {len(columns)} names; the model has {len(model.columns)} features"
         )
-    columns = [printable(name) for name in columns]
-    inputs = replace(model.encoder, names=tuple(columns)).inputs
+    own, columns = columns, [printable(name) for name in columns]
+    changed = names is not None or columns != own
+    inputs = replace(model.encoder, names=tuple(columns)).inputs if changed else model.inputs
     clean = (e._replace(entry=printable(e.entry), name=printable(e.name)) for e in inputs)
     return tuple(columns), tuple(clean)
 

@@ -67,7 +67,7 @@ class ModelColumn:
                 values.setdefault(expression.operation, {})[expression.value] = None
         return {operation: tuple(of_one) for operation, of_one in values.items()}
 
-    @property
+    @cached_property
     def categories(self) -> tuple[str, ...]:
         """The texts that have a meaning of their own, sorted; empty for numbers and dates."""
         tables = self.cell_operations.get("lookup", ())

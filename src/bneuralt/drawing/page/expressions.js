@@ -42,13 +42,16 @@ const VECTORS = {
   },
 };
 
-/** Operations that read a cell: from their values and the column to a function of the cell. */
+/** Operations that read a cell: from their values and the column to a function of cell and mean. */
 const CELLS = {
   number: () => ([cell]) => (cell === null ? NaN : Number(cell)),
   lookup: ([unknown, missing, usual, ...pairs], { categories }) => {
     const numbers = new Map(categories.map((text) => [text, usual]));
     for (let i = 0; i < pairs.length; i += 2) numbers.set(categories[pairs[i]], pairs[i + 1]);
-    return ([cell]) => (cell === null ? missing : numbers.get(String(cell)) ?? unknown);
+    return ([cell, mean]) => {
+      const number = cell === null ? missing : numbers.get(String(cell)) ?? unknown;
+      return number === "mean" ? mean : number;
+    };
   },
   date_part: ([part], column) => ([cell]) => (cell === null ? NaN : dateOf(cell, column.day_first)[part]),
 };
@@ -64,7 +67,7 @@ const entrywise = (apply) => (...values) => {
 /**
  * Return an expression as a function of a list, the values of its variables in the order of `names`.
  *
- * An expression of a cell needs the column; its list has the cell alone. Links have vectors.
+ * An expression of a cell needs the column; its list is the cell and the mean. Links have vectors.
  */
 export function compile(expression, names, { column = null, hasVectors = false } = {}) {
   if (typeof expression === "number") return () => expression;

@@ -125,8 +125,8 @@ const FIELDS = {
       { id, onchange: () => change(list.value.startsWith("=") ? list.value.slice(1) : list.value === "missing" ? null : ANOTHER) },
       ...options,
     );
-    const known = new Set(column.categories);
-    const show = (value) => (list.value = value === null ? "missing" : known.has(value) ? `=${value}` : "another");
+    const categories = new Set(column.categories);
+    const show = (value) => (list.value = value === null ? "missing" : categories.has(String(value)) ? `=${value}` : "another");
     return { controls: [list], show };
   },
 

@@ -4,12 +4,12 @@ import { compile } from "./expressions.js";
 /** Return the data of a page, in which functions take the places of expressions. */
 export function modelOf(data) {
   const expressionAt = (place) => data.expressions[place];
-  const columns = data.columns.map((column) => ({
+  const columnOf = []; // inputs have the order of their columns
+  const columns = data.columns.map((column, j) => ({
     ...column,
-    functions: column.expressions.map((place) => compile(expressionAt(place), [], { column })),
+    inputs: column.expressions.map(() => columnOf.push(j) - 1),
+    functions: column.expressions.map((place) => compile(expressionAt(place), ["cell", "mean"], { column })),
   }));
-  const columnOf = [];
-  columns.forEach((column, j) => column.inputs.forEach((at) => (columnOf[at] = j)));
   const activations = data.activations.map(
     (entry) => entry && { ...entry, value: compile(expressionAt(entry.expression), ["z", ...entry.parameters]) },
   );

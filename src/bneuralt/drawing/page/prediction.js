@@ -5,7 +5,7 @@ export function encode(model, cells) {
   const inputs = Float64Array.from(model.means);
   model.columns.forEach((column, j) => {
     column.inputs.forEach((at, i) => {
-      const value = column.functions[i]([cells[j]]);
+      const value = column.functions[i]([cells[j], model.means[at]]);
       if (!Number.isNaN(value)) inputs[at] = value; // it is where nothing was learnt about gaps
     });
   });
