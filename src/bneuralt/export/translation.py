@@ -220,10 +220,8 @@ class Translator:
             if part not in codes:
                 codes[part] = components(part)
                 if uses[part] > 1 and part.arguments and part.operation not in VECTORS:
-                    name = part.operation
                     codes[part] = [
-                        define(f"{name}{j}" if len(codes[part]) > 1 else name, code)
-                        for j, code in enumerate(codes[part])
+                        define(f"{part.operation}{j}", code) for j, code in enumerate(codes[part])
                     ]
             return codes[part]
 
