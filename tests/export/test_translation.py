@@ -34,10 +34,12 @@ from bneuralt.expressions import (
     minimum,
     ordered,
     select,
+    sigmoid,
     sqrt,
     square,
     tanh,
     total,
+    variable,
 )
 from bneuralt.expressions.operations import DATE_PARTS, NUMERIC
 from bneuralt.model import Model
@@ -48,6 +50,8 @@ from bneuralt.training.losses import LOSSES, Pinball, get_loss, shares
 from bneuralt.tree.activations import NAMES, get_activation
 
 RTOL = ATOL = 1e-12
+
+_Z = variable("z")
 
 
 @pytest.fixture(scope="module", params=list(RUNNERS))
@@ -253,6 +257,24 @@ def test_activations(runner, name):
     activation = draw_activation(np.random.default_rng(len(name)), name)
     rows = [*normal_rows(1), [1e170, -1e170, 1e100], [800.0, -800.0, 1e-200], [1e-9, -1e-5, 0.01]]
     assert_agrees(runner, described(identity(3, activation)), rows)
+
+
+FORMULAS = [_Z / (1 + absolute(_Z)), sqrt(1 + square(_Z)) - _Z * sigmoid(-_Z), constant(0.5)]
+
+
+@pytest.mark.parametrize("formula", FORMULAS, ids=["softsign", "mixed", "constant"])
+def test_activations_of_any_formula(runner, formula, monkeypatch):
+    formulas = property(lambda tree: [formula] * tree.parent.size)
+    monkeypatch.setattr(NeuralTree, "node_expressions", formulas)
+    rows = normal_rows(3)
+    model = described(identity(3, "tanh"))
+    frame = pd.DataFrame(rows, columns=[c.name for c in model.columns])
+    expected = evaluate(formula, {"z": rows}) * np.ones_like(rows)
+    np.testing.assert_allclose(runner.predict(model, frame)[1], expected, rtol=RTOL, atol=ATOL)
+
+
+def test_outputs_that_use_no_column(runner):
+    assert_agrees(runner, described(identity(3, scale=0.0)), normal_rows(3))
 
 
 LINKS = {

@@ -33,7 +33,7 @@ from bneuralt.export.translation import (
     occurrences,
 )
 from bneuralt.expressions import Expression
-from bneuralt.expressions.operations import EXP_LIMIT
+from bneuralt.expressions.operations import CELLS, EXP_LIMIT
 from bneuralt.model import Model
 from bneuralt.tree import NeuralTree
 
@@ -267,7 +267,7 @@ class _Query(Translator):
 
     def __init__(self, model: Model, dialect: Dialect) -> None:
         self.model, self.dialect = model, dialect
-        self.templates = dialect.templates  # type: ignore[misc]
+        self.templates = dialect.templates
         self.prefix = "b_"
         while any(c.name.casefold().startswith(self.prefix) for c in model.columns):
             self.prefix += "_"
@@ -343,7 +343,7 @@ class _Query(Translator):
             if not used.isdisjoint(column.inputs):
                 inputs = [self.model.inputs[i] for i in column.inputs]
                 name = Code(identifier(column.name, self.dialect.quote))
-                cell = Cell.of_column(inputs, lambda _, name=name: name)  # type: ignore[misc]
+                cell = Cell.of_column(inputs, dict.fromkeys(CELLS, name).__getitem__)
                 for i, entry in zip(column.inputs, inputs, strict=True):
                     if i in used:
                         self.define(f"i{i}", self.scalar(entry.expression, {}, cell))

@@ -32,7 +32,11 @@ class StatementTranslator(Translator):
     """
 
     indent: ClassVar[str]
-    readers: ClassVar[Mapping[str, str]]
+    readers: ClassVar[Mapping[str, str]] = {
+        "number": "number",
+        "lookup": "text",
+        "date_part": "date",
+    }
 
     # -- what languages define -----------------------------------------------------------
 

@@ -135,7 +135,7 @@ class Translator:
         Longer sums are divided by parentheses, because compilers limit how deep code is nested.
     """
 
-    templates: ClassVar[Mapping[str, Template]]
+    templates: Mapping[str, Template]
     most_terms: ClassVar[int] = 100
 
     # -- what languages define -----------------------------------------------------------
