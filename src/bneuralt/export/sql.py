@@ -366,21 +366,15 @@ class _Query(Translator):
 
     def _predictions(self, trees: Sequence[Sequence[Code]]) -> list[Code]:
         if self.model.averages == "outputs":
-            means = self._means(trees)
+            means = self.means(trees)
             if len(trees) > 1:
                 means = self._columns("m", means)
             return self._linked(means)
-        return self._means([self._linked(outputs) for outputs in trees])
+        return self.means([self._linked(outputs) for outputs in trees])
 
     def _linked(self, outputs: Sequence[Code]) -> list[Code]:
         values = self.vector(self.model.link, {"outputs": outputs}, self.define)
         return values * (len(outputs) // len(values))
-
-    def _means(self, trees: Sequence[Sequence[Code]]) -> list[Code]:
-        if len(trees) == 1:
-            return list(trees[0])
-        n = self.number(float(len(trees)))
-        return [self.expand("divide", self.total(v), n) for v in zip(*trees, strict=True)]
 
     def _first_largest(self, names: Sequence[Code]) -> str:
         labels = [self._label(c) for c in self.model.classes or range(len(names))]

@@ -268,6 +268,13 @@ class Translator:
         signed = (f"- {term[1:]}" if term[0] == "-" else f"+ {term}" for term in others)
         return Code(" ".join([first, *signed]), "sum")
 
+    def means(self, vectors: Sequence[Sequence[Code]]) -> list[Code]:
+        """Return the mean of each component over some vectors."""
+        if len(vectors) == 1:
+            return list(vectors[0])
+        n = self.number(float(len(vectors)))
+        return [self.expand("divide", self.total(v), n) for v in zip(*vectors, strict=True)]
+
     def cases(self, table: Lookup, texts: frozenset[str]) -> list[Case]:
         """Return the texts of each number, with all their spellings."""
         by_number: dict[float, list[str]] = {}
