@@ -5,39 +5,20 @@ import datetime as dt
 
 import numpy as np
 import pytest
-from exported import assert_same, random_model
+from exported import random_model
 from sklearn.exceptions import NotFittedError
+from text_targets import Python, compare
 
-from bneuralt import BNeuralTClassifier
+from bneuralt import BNeuralTClassifier, NeuralTree
+from bneuralt.export.python import to_python
+from bneuralt.model import Model
 
-
-def run(source, rows):
-    namespace = {"__builtins__": __builtins__}
-    exec(compile(source, "exported", "exec"), namespace)
-    return [namespace["predict"](row) for row in rows]
-
-
-def check(seed, n_rows=200):
-    """Compare one model with its function."""
-    drawn = random_model(seed, n_rows)
-    _, expected, plan = drawn.expected
-    found = run(drawn.model.to_python(), drawn.rows.astype(object).to_numpy().tolist())
-    if plan.task == "numbers":
-        values = np.array(found).reshape(expected.shape)
-    else:
-        values = np.array([probabilities for _, probabilities in found])
-        with np.errstate(all="ignore"):
-            labels = np.array([label for label, _ in found])[drawn.safe]
-        predicted = drawn.expected[0][drawn.safe]
-        if plan.task == "classes":
-            predicted = np.array(plan.classes)[predicted]
-        assert np.array_equal(labels, predicted)
-    assert_same(values, expected, 1e-12, plan, terms=drawn.terms)
+run = Python().results
 
 
 @pytest.mark.parametrize("seed", range(32))
 def test_python_equals_the_model(seed):
-    check(seed, 100)
+    compare(Python(), random_model(seed, 100))
 
 
 def test_the_source_is_one_function_without_imports():
@@ -62,7 +43,7 @@ def test_hostile_names_stay_text():
     assert {label for label, _ in run(source, X.to_numpy())} <= set(y)
 
 
-@pytest.mark.parametrize("name", ["", "1a", "def", "a b", "f(x):\n  pass\ndef g"])
+@pytest.mark.parametrize("name", ["", "1a", "def", "max", "a b", "f(x):\n  pass\ndef g"])
 def test_names_that_python_does_not_allow_are_refused(name):
     with pytest.raises(ValueError, match="name="):
         random_model(0).model.to_python(name)
@@ -83,3 +64,10 @@ def test_values_may_be_texts_dates_or_missing():
 def test_an_unfitted_model_is_refused():
     with pytest.raises(NotFittedError):
         BNeuralTClassifier().to_python()
+
+
+def test_nodes_with_many_terms_compile():
+    X = np.random.default_rng(0).normal(size=(20, 3500))
+    tree = NeuralTree(3500, 1, [-1], [0], [0] * 3500, range(3500), np.ones(3501))
+    (found,) = run(to_python(Model.of_tree(tree)), X[:1])
+    assert np.isclose(found, X[0].sum() + 1)

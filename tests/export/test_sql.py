@@ -6,41 +6,30 @@ import pytest
 from databases import DATABASES, TABLE
 from exported import assert_same, random_model
 from sklearn.exceptions import NotFittedError
+from text_targets import RUNNERS, compare
 
-from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, BNeuralTRegressor
+from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, BNeuralTRegressor, NeuralTree
+from bneuralt.model import Model
+from bneuralt.tree.activations import NAMES
 
 
 @pytest.fixture(scope="module", params=list(DATABASES))
-def database(request):
-    kind = DATABASES[request.param]()
-    reason = kind.why_not()
-    if reason:
+def runner(request):
+    chosen = RUNNERS[request.param]
+    if reason := chosen.why_not():
         pytest.skip(reason)
-    with kind:
-        yield kind
+    with chosen:
+        yield chosen
 
 
-def check(database, seed, n_rows=100):
-    """Compare one model with its expressions."""
-    drawn = random_model(seed, n_rows)
-    decided, expected, plan = drawn.expected
-    known = plan.output_names if plan.classes is None else plan.classes
-    wanted = list(known) if len(known) > 1 else [None]
-    expressions = [drawn.model.to_sql(database.name, of=of) for of in wanted]
-    if plan.task == "classes":
-        expressions.append(drawn.model.to_sql(database.name))
-    database.fill(drawn.rows)
-    found = database.evaluate(*expressions)
-    values = np.array([row[: len(wanted)] for row in found], dtype=float)
-    assert_same(values, expected, 1e-12, plan, terms=drawn.terms)
-    if plan.task == "classes":
-        labels = np.array([row[-1] for row in found])[drawn.safe]
-        assert np.array_equal(labels, np.array(plan.classes)[decided[drawn.safe]])
+@pytest.fixture
+def database(runner):
+    return runner.database
 
 
 @pytest.mark.parametrize("seed", range(0, 32, 2))
-def test_sql_equals_the_model(database, seed):
-    check(database, seed, 40)
+def test_sql_equals_the_model(runner, seed):
+    compare(runner, random_model(seed, 40))
 
 
 def test_hostile_names_do_no_harm(database):
@@ -135,6 +124,26 @@ def test_bad_arguments_are_refused():
         BNeuralTClassifier().to_sql()
     with pytest.raises(ValueError, match=r"column 'a\\x00' has a name that SQL cannot express"):
         fitted(["a\x00", "b"]).to_sql()
+
+
+def test_trees_of_any_shape_fit_the_parser(runner):
+    """Deep chains and wide sums of every activation."""
+    rng = np.random.default_rng(0)
+    for seed in range(6):
+        is_wide = seed % 2
+        tree = NeuralTree.random(
+            5,
+            2,
+            max_depth=3 if is_wide else 10,
+            max_children=30 if is_wide else 2,
+            leaf_probability=0.8 if is_wide else 0.3,
+            activation=list(NAMES),
+            random_state=seed,
+        )
+        model = Model.of_tree(tree)
+        rows = pd.DataFrame(rng.normal(size=(5, 5)), columns=[c.name for c in model.columns])
+        outputs = model.outputs(rows.to_numpy())[0]
+        assert_same(runner.predict(model, rows)[1], outputs, 1e-9)
 
 
 def test_a_forest_too_large_for_the_database_is_refused():

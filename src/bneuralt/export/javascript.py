@@ -114,7 +114,6 @@ _RESERVED = """
 class _JavaScript(StatementTranslator):
     templates = TEMPLATES
     indent = "  "
-    readers = {"number": "number", "lookup": "text", "date_part": "date"}  # noqa: RUF012
 
     def number(self, value: float) -> Code:
         if not math.isfinite(value):

@@ -128,7 +128,6 @@ _HELPERS = {
 class _Python(StatementTranslator):
     templates = TEMPLATES
     indent = "    "
-    readers = {"number": "number", "lookup": "text", "date_part": "date"}  # noqa: RUF012
 
     def number(self, value: float) -> Code:
         if not math.isfinite(value):

@@ -33,7 +33,7 @@ from bneuralt.export.translation import (
     occurrences,
 )
 from bneuralt.expressions import Expression
-from bneuralt.expressions.operations import EXP_LIMIT
+from bneuralt.expressions.operations import CELLS, EXP_LIMIT
 from bneuralt.model import Model
 from bneuralt.tree import NeuralTree
 
@@ -267,7 +267,7 @@ class _Query(Translator):
 
     def __init__(self, model: Model, dialect: Dialect) -> None:
         self.model, self.dialect = model, dialect
-        self.templates = dialect.templates  # type: ignore[misc]
+        self.templates = dialect.templates
         self.prefix = "b_"
         while any(c.name.casefold().startswith(self.prefix) for c in model.columns):
             self.prefix += "_"
@@ -343,7 +343,7 @@ class _Query(Translator):
             if not used.isdisjoint(column.inputs):
                 inputs = [self.model.inputs[i] for i in column.inputs]
                 name = Code(identifier(column.name, self.dialect.quote))
-                cell = Cell.of_column(inputs, lambda _, name=name: name)  # type: ignore[misc]
+                cell = Cell.of_column(inputs, dict.fromkeys(CELLS, name).__getitem__)
                 for i, entry in zip(column.inputs, inputs, strict=True):
                     if i in used:
                         self.define(f"i{i}", self.scalar(entry.expression, {}, cell))
@@ -366,21 +366,15 @@ class _Query(Translator):
 
     def _predictions(self, trees: Sequence[Sequence[Code]]) -> list[Code]:
         if self.model.averages == "outputs":
-            means = self._means(trees)
+            means = self.means(trees)
             if len(trees) > 1:
                 means = self._columns("m", means)
             return self._linked(means)
-        return self._means([self._linked(outputs) for outputs in trees])
+        return self.means([self._linked(outputs) for outputs in trees])
 
     def _linked(self, outputs: Sequence[Code]) -> list[Code]:
         values = self.vector(self.model.link, {"outputs": outputs}, self.define)
         return values * (len(outputs) // len(values))
-
-    def _means(self, trees: Sequence[Sequence[Code]]) -> list[Code]:
-        if len(trees) == 1:
-            return list(trees[0])
-        n = self.number(float(len(trees)))
-        return [self.expand("divide", self.total(v), n) for v in zip(*trees, strict=True)]
 
     def _first_largest(self, names: Sequence[Code]) -> str:
         labels = [self._label(c) for c in self.model.classes or range(len(names))]

@@ -32,7 +32,11 @@ class StatementTranslator(Translator):
     """
 
     indent: ClassVar[str]
-    readers: ClassVar[Mapping[str, str]]
+    readers: ClassVar[Mapping[str, str]] = {
+        "number": "number",
+        "lookup": "text",
+        "date_part": "date",
+    }
 
     # -- what languages define -----------------------------------------------------------
 
@@ -133,19 +137,13 @@ class StatementTranslator(Translator):
             for t, outputs in enumerate(trees):
                 yield self.assignment(f"p{t}", f"link({', '.join(outputs)})")
                 trees[t] = [Code(f"p{t}[{j}]") for j in range(k)]
-            yield self.assignment("predictions", self.vector_of(self._means(trees)))
+            yield self.assignment("predictions", self.vector_of(self.means(trees)))
             return
         if model.decides_by_outputs and model.task == "classes":
             yield self.assignment("outputs", self.vector_of(trees[0]))
-        means = self._means(trees)
+        means = self.means(trees)
         code = self.vector_of(means) if model.link == OUTPUTS else f"link({', '.join(means)})"
         yield self.assignment("predictions", code)
-
-    def _means(self, trees: Sequence[Sequence[Code]]) -> list[Code]:
-        if len(trees) == 1:
-            return list(trees[0])
-        n = self.number(float(len(trees)))
-        return [self.expand("divide", self.total(v), n) for v in zip(*trees, strict=True)]
 
 
 def _prefixes(model: Model) -> list[str]:

@@ -135,7 +135,7 @@ class Translator:
         Longer sums are divided by parentheses, because compilers limit how deep code is nested.
     """
 
-    templates: ClassVar[Mapping[str, Template]]
+    templates: Mapping[str, Template]
     most_terms: ClassVar[int] = 100
 
     # -- what languages define -----------------------------------------------------------
@@ -220,10 +220,8 @@ class Translator:
             if part not in codes:
                 codes[part] = components(part)
                 if uses[part] > 1 and part.arguments and part.operation not in VECTORS:
-                    name = part.operation
                     codes[part] = [
-                        define(f"{name}{j}" if len(codes[part]) > 1 else name, code)
-                        for j, code in enumerate(codes[part])
+                        define(f"{part.operation}{j}", code) for j, code in enumerate(codes[part])
                     ]
             return codes[part]
 
@@ -269,6 +267,13 @@ class Translator:
         first, *others = (f"{term:product}" for term in terms)
         signed = (f"- {term[1:]}" if term[0] == "-" else f"+ {term}" for term in others)
         return Code(" ".join([first, *signed]), "sum")
+
+    def means(self, vectors: Sequence[Sequence[Code]]) -> list[Code]:
+        """Return the mean of each component over some vectors."""
+        if len(vectors) == 1:
+            return list(vectors[0])
+        n = self.number(float(len(vectors)))
+        return [self.expand("divide", self.total(v), n) for v in zip(*vectors, strict=True)]
 
     def cases(self, table: Lookup, texts: frozenset[str]) -> list[Case]:
         """Return the texts of each number, with all their spellings."""
