@@ -84,9 +84,11 @@ class Values:
         Parameters
         ----------
         values : mapping
-            Values by name.
+            Values by name, which are not checked.
         """
-        return type(self)(**{**values, **self._given()})
+        twin = object.__new__(type(self))
+        twin.__dict__.update({**dict.fromkeys(self.names, "auto"), **values, **self._given()})
+        return twin
 
     def _given(self) -> dict[str, Any]:
         return {name: value for name, value in self.get_params().items() if not is_auto(value)}

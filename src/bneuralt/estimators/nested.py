@@ -122,7 +122,7 @@ class NestedParameters:
         loss = check_loss(loss, self._n_outputs(), self._output_activation)
         at_top = {name: getattr(self, name) for name in AT_TOP[1:]}
         values = {name: value for name, value in at_top.items() if not is_auto(value)}
-        return self._training.set_params(loss=loss).filled({**automatic, **values}).complete
+        return self._training.set_params(loss=loss, **values).filled(automatic).complete
 
 
 def setting_of(estimator: Any, name: str) -> Any:

@@ -47,7 +47,7 @@ class TrainingSettings(Values):
     @cached_property
     def complete(self) -> TrainingSettings:
         """The same settings, with the defaults of the core in place of 'auto'."""
-        return self.filled({name: setting.default for name, setting in SETTINGS.items()})
+        return self.filled(_DEFAULTS)
 
     @cached_property
     def for_core(self) -> _core.Settings:
@@ -60,6 +60,11 @@ class TrainingSettings(Values):
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what the core makes of the settings: it cannot be pickled."""
         return self.get_params()
+
+
+_DEFAULTS = TrainingSettings(
+    **{name: setting.default for name, setting in SETTINGS.items()}
+).get_params()
 
 
 def type_text(setting: _core.Setting) -> str:
