@@ -23,7 +23,6 @@ from benchmarks.timing import interleaved
 from bneuralt import BNeuralTClassifier, BNeuralTRegressor, NeuralTree, explain, load_dataset
 from bneuralt.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_REGRESSION
 from bneuralt.explaining.shapley import shapley_values
-from bneuralt.tables.means import input_means
 
 N_ROWS, N_INPUTS, N_OUTPUTS = 100_000, 13, 3
 #: Rows that are explained with TreeExplainer; its time is in proportion to their number.
@@ -88,7 +87,7 @@ def shapley(data_home: str | None) -> None:
         for split in splits(data.X, data.y, 2):
             model = kind(random_state=split.seed).fit(split.X, split.y)
             X = split.X_test[:N_SHAPLEY_ROWS]
-            start = input_means(model.encoder_)
+            start = model.encoder_.mean_inputs
             tree = model.tree_.astype(np.float64)
             values = {m: tree.contributions(X, start, by="input", method=m) for m in found}
             for i, x in enumerate(X):

@@ -11,8 +11,8 @@ import numpy as np
 from bneuralt.export import make_plan
 from bneuralt.export.c_export import c_files
 from bneuralt.export.c_features import c_features
-from bneuralt.tables.columns import Column, Frame
 from bneuralt.expressions.operations import DATE_PARTS
+from bneuralt.tables.columns import Column, Frame
 
 FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"]

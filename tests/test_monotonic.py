@@ -270,7 +270,10 @@ def test_effects_below_activations_that_may_fall_are_unknown():
     ("parameters", "message"),
     [
         ({"activation": "gaussian"}, "activation='gaussian' may decrease: use one of linear, sig"),
-        ({"activation": LeakyReLU(slope=-0.1)}, "'leaky_relu' may decrease with parameters such as it has"),
+        (
+            {"activation": LeakyReLU(slope=-0.1)},
+            "'leaky_relu' may decrease with parameters such as it has",
+        ),
         (
             {"activation": LinearTanh(), "train_activations": True},
             "such as train_activations=True changes",

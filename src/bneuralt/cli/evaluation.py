@@ -15,7 +15,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from bneuralt._typing import Array, IntArray
 from bneuralt.cli.trained_models import trees_of
 from bneuralt.tables.columns import Frame
-from bneuralt.tables.encoder import MissingValuesWarning, UnseenValuesWarning
+from bneuralt.tables.surprises import MissingValuesWarning, UnseenValuesWarning
 from bneuralt.training import TrainingDiverged
 
 __all__ = [
@@ -284,10 +284,8 @@ def feature_usage(
         if len(y) > 1:
             drop += model.score(X, y)
     inputs = np.sum([tree.input_counts for tree in trees_of(model)], axis=0)
-    leaves = inputs
-    if model.encoder_.groups is not None:  # a leaf has an edge to each input of its feature
-        leaves = np.zeros(len(names), dtype=int)
-        np.maximum.at(leaves, model.encoder_.groups, inputs)
+    leaves = np.zeros(len(names), dtype=int)
+    np.maximum.at(leaves, model.encoder_.groups, inputs)  # a leaf has an edge to each input
     order = np.lexsort((-leaves, -drop))
     return [
         {"feature": names[i], "importance": float(drop[i]), "leaves": int(leaves[i])} for i in order

@@ -446,7 +446,7 @@ def _tree_of(model: Any, index: int) -> tuple[Any, NeuralTree, str]:
 def _features(
     member: Any, tree: NeuralTree, given: Sequence[str] | None
 ) -> tuple[FeatureView, ...]:
-    encoder: TableEncoder | None = getattr(member, "encoder_", None)
+    encoder: Any = getattr(member, "encoder_", None)
     described = (
         [("number", ("",))] * tree.n_inputs
         if encoder is None or encoder.is_plain
@@ -504,7 +504,7 @@ def _task(member: Any, tree: NeuralTree) -> str:
 
 def _average(member: Any, tree: NeuralTree) -> FloatArray:
     """Return the average row as the encoder has it; unknown means are 0."""
-    encoder: TableEncoder | None = getattr(member, "encoder_", None)
+    encoder: Any = getattr(member, "encoder_", None)
     if encoder is None:
         return np.zeros(tree.n_inputs)
     parts: list[float] = []

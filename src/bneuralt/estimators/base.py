@@ -47,7 +47,7 @@ __all__ = ["NeuralTreeEstimator"]
 class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
     """Reads the input of a fit, and leaves the rest to `_fit_rows`."""
 
-    encoder_: TableEncoder | None
+    encoder_: TableEncoder
     _importances: FloatArray | None = None
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -116,7 +116,6 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
 
     def _learn_importances(self, rows: Rows) -> None:
         try:
-            assert self.encoder_ is not None
             self._importances = mean_contributions(
                 self._trees, rows, self.encoder_, self.n_features_in_
             )
@@ -147,8 +146,7 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
         if reset:
             self.encoder_ = learn_table_encoder(self, X, weight, None if in_parts else target)
             self._feature_signs()
-        is_plain = self.encoder_ is None or self.encoder_.is_plain
-        if not (issparse(X) and is_plain and np.isfinite(X.data).all()):
+        if not (issparse(X) and self.encoder_.is_plain and np.isfinite(X.data).all()):
             X = self._inputs(X)
         return self._weigh(canonical_rows(X, target, weight))
 
@@ -170,9 +168,8 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
         if not signs.any():
             return None
         self._output_signs()  # refuses targets without a direction
-        for i, feature in enumerate(self.encoder_.features if self.encoder_ else ()):
+        for i, feature in enumerate(self.encoder_.features):
             if signs[i] and feature.kind != "number":
-                assert self.encoder_ is not None
                 raise ValueError(
                     f"monotonic_cst={self.monotonic_cst!r:.100} constrains the effect of column "
                     f"{self.encoder_.name(i)!r}, which is a {feature.kind}: only numbers can have "
@@ -186,8 +183,8 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
         Where values are missing, the input that says so is free.
         """
         signs = self._feature_signs()
-        if signs is None or self.encoder_ is None or self.encoder_.groups is None:
-            return signs
+        if signs is None:
+            return None
         inputs = np.zeros(self.encoder_.n_inputs, dtype=signs.dtype)
         for i in np.flatnonzero(signs).tolist():
             inputs[self.encoder_.inputs_of(i)[0]] = signs[i]
@@ -201,7 +198,6 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
     def model_(self) -> Model:
         """The description of the fitted model, which drawings, explanations and exports read."""
         check_is_fitted(self)
-        assert self.encoder_ is not None
         constraints = self._feature_signs()
         members = getattr(self, "estimators_", [self])
         scaling = getattr(members[0], "_input_scaling", None)
@@ -223,10 +219,8 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
     def _unused_features(self) -> list[str]:
         """Return the names of the features that are on no leaf of any tree."""
         encoder = self.encoder_
-        assert encoder is not None  # a fit has learnt it
         n_leaves = np.sum([tree.input_counts for tree in self._trees], axis=0)
-        if encoder.groups is not None:
-            n_leaves = np.bincount(encoder.groups, n_leaves, minlength=len(encoder.features))
+        n_leaves = np.bincount(encoder.groups, n_leaves, minlength=len(encoder.features))
         return [encoder.name(i) for i in np.flatnonzero(n_leaves == 0).tolist()]
 
     def _read_validation_rows(self, X_val: Any, y_val: Any) -> Rows | None:
@@ -254,7 +248,7 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
         try:
             return mean_forward(trees, X, self._n_threads(), softmax)
         except NotFiniteError as error:
-            if self.encoder_ is None or not np.isnan(X[error.row, error.column]):
+            if not np.isnan(X[error.row, error.column]):
                 raise refuse_not_finite(self, X, error.row, error.column) from None
         return self._mean_outputs(trees, self.encoder_.encode(X), softmax)
 

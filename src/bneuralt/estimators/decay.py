@@ -34,8 +34,7 @@ def needs_trial(forest: BNeuralForestClassifier, rows: Rows) -> bool:
     """Return whether the decay is to be found by a trial."""
     return (
         isinstance(forest.weight_decay, str)  # "auto"
-        and forest.encoder_ is not None
-        and bool(forest.encoder_.category_inputs)
+        and bool(forest.encoder_.one_hot_inputs)
         and not forest.multilabel_
         and not forest.early_stopping
         and forest.select is None

@@ -111,10 +111,8 @@ class EvolvedTree(EvolutionEstimator):
             varies = (self._input_scaling.factor != 0.0).astype(np.float64)
         if not varies.any():
             return None
-        groups = None if self.encoder_ is None else self.encoder_.groups
-        if groups is not None:
-            varies /= np.maximum(1.0, np.bincount(groups, varies))[groups]
-        return varies
+        groups = self.encoder_.groups
+        return varies / np.maximum(1.0, np.bincount(groups, varies))[groups]
 
     def _settings(self, rows: Rows) -> TrainingSettings:
         n = rows.n_examples

@@ -9,7 +9,6 @@ import numpy as np
 from bneuralt._typing import Array, FloatArray
 from bneuralt.estimators.rows import Rows
 from bneuralt.tables.encoder import TableEncoder
-from bneuralt.tables.means import input_means
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.contributions import feature_contributions
 
@@ -41,8 +40,7 @@ def mean_contributions(
     array of shape (n_features,)
         They add up to 1, unless no feature contributes at all.
     """
-    groups = np.arange(n_features) if encoder.groups is None else encoder.groups
-    baseline = input_means(encoder)
+    baseline = encoder.mean_inputs
     assert baseline is not None
     chosen = rows if len(rows) <= MOST_ROWS else rows.take(np.arange(MOST_ROWS))
     X: Array = chosen.X
@@ -53,7 +51,9 @@ def mean_contributions(
             block = slice(start, start + n_rows)
             total: FloatArray = np.zeros(())
             for tree in trees:
-                total = total + feature_contributions(tree, X[block], baseline, groups, n_features)
+                total = total + feature_contributions(
+                    tree, X[block], baseline, encoder.groups, n_features
+                )
             mean += chosen.weight[block] @ np.abs(total).sum(axis=2)
         share: FloatArray = mean / (mean.sum() or 1.0)
     return share

@@ -1,12 +1,8 @@
-"""Reading model files, trusting nothing.
-
-Every version that was ever written stays readable; `tests/models` has files of each.
-"""
+"""Reading model files, trusting nothing; `tests/models` has files of each kind."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -27,7 +23,6 @@ from bneuralt.estimators.model_file import KINDS, MODEL_FORMAT, MODEL_VERSION
 from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor
 from bneuralt.files import ModelFileError, check_format, check_keys, parse_json
 from bneuralt.tables.encoder import TableEncoder
-from bneuralt.tables.ranges import ranges_from_plain
 from bneuralt.training.losses import get_loss
 from bneuralt.training.optimizers import get_optimizer
 from bneuralt.tree import NeuralTree
@@ -55,15 +50,10 @@ _CLASSES: dict[str, Any] = {
 _ENSEMBLES = ("HFNTClassifier", "HFNTRegressor")
 _MODEL_KEYS = (
     *("format", "version", "bneuralt", "kind", "settings"),
-    *("n_features", "feature_names", "classes", "trees", "extra"),
+    *("n_features", "feature_names", "classes", "encoder", "targets", "calibration"),
+    *("trees", "extra"),
 )
-#: The keys of version 3, as models of earlier versions would have them.
-_NEW_IN_3: dict[str, Any] = {
-    "encoder": None,
-    "targets": {"n_columns": 1, "multilabel": False},
-    "calibration": None,
-}
-#: Keys that files of version 3 may lack.
+#: Keys that files may lack.
 _OPTIONAL = {"ranges": None, "history": None, "importances": None}
 _CURVES = ("train_loss", "train_score", "val_loss", "val_score", "learning_rate")
 _COUNTS = ("tried", "stayed")
@@ -112,10 +102,9 @@ def load_model(path: str | PathLike[str]) -> Any:
 
 def model_from_dict(data: Any) -> Any:
     """Return the model of a parsed file, trusting nothing."""
-    version = check_format(data, MODEL_FORMAT, MODEL_VERSION)
-    optional = [key for key in _OPTIONAL if version >= 3 and key in data]
-    check_keys(data, (*_MODEL_KEYS, *(_NEW_IN_3 if version >= 3 else ()), *optional), "the model")
-    data = {**_OPTIONAL, **(_NEW_IN_3 if version < 3 else {}), **data}
+    check_format(data, MODEL_FORMAT, MODEL_VERSION, oldest=MODEL_VERSION)
+    check_keys(data, (*_MODEL_KEYS, *(key for key in _OPTIONAL if key in data)), "the model")
+    data = {**_OPTIONAL, **data}
     if data["kind"] not in KINDS:
         raise ModelFileError(f'"kind" is {data["kind"]!r}, known are {", ".join(KINDS)}')
     _check_type(data, "extra", dict)
@@ -166,7 +155,7 @@ def _set_targets(model: Any, data: dict[str, Any]) -> None:
 
 def _check_settings(model: Any, data: dict[str, Any]) -> None:
     """Check what goes together: the settings among themselves, and with the targets."""
-    if data["version"] >= 3 and "loss" in model.get_params() and "loss" not in data["settings"]:
+    if "loss" in model.get_params() and "loss" not in data["settings"]:
         raise ModelFileError('"settings" lacks the key "loss", which predictions depend on')
     _checked_setting(model._loss)
     _checked_setting(model._feature_signs)
@@ -236,7 +225,7 @@ def _set_tree(member: Any, entry: Any, where: str) -> NeuralTree:
             raise ModelFileError(f'"{key}" of {where} is {value!r:.50}, not a valid whole number')
     tree = NeuralTree.from_dict(entry["tree"])
     for what, found, wanted in (
-        ("inputs", tree.n_inputs, _n_inputs(member)),
+        ("inputs", tree.n_inputs, member.encoder_.n_inputs),
         ("outputs", tree.n_outputs, member._n_outputs()),
     ):
         if found != wanted:
@@ -246,10 +235,6 @@ def _set_tree(member: Any, entry: Any, where: str) -> NeuralTree:
     member.n_iter_ = entry["n_iter"]
     member.best_epoch_ = entry["best_epoch"]
     return tree
-
-
-def _n_inputs(model: Any) -> int:
-    return int(model.n_features_in_ if model.encoder_ is None else model.encoder_.n_inputs)
 
 
 def _set_features(model: Any, data: dict[str, Any]) -> None:
@@ -266,9 +251,7 @@ def _set_features(model: Any, data: dict[str, Any]) -> None:
     model.encoder_ = _encoder_from_plain(data["encoder"], n_features, names, data["ranges"])
 
 
-def _encoder_from_plain(data: Any, n_features: int, names: Any, ranges: Any) -> TableEncoder | None:
-    if data is None:
-        return None
+def _encoder_from_plain(data: Any, n_features: int, names: Any, ranges: Any) -> TableEncoder:
     try:
         encoder = TableEncoder.from_plain(data, names)
     except ValueError as error:
@@ -280,8 +263,7 @@ def _encoder_from_plain(data: Any, n_features: int, names: Any, ranges: Any) -> 
     if ranges is None:
         return encoder
     try:
-        kinds = [feature.kind for feature in encoder.features]
-        return replace(encoder, ranges=ranges_from_plain(ranges, kinds))
+        return encoder.with_ranges(ranges)
     except ValueError as error:
         raise ModelFileError(f'"ranges" cannot be read: {error}') from None
 

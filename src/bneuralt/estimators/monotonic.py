@@ -207,8 +207,6 @@ def _inputs_of(model: Any, i: int) -> tuple[list[int], bool]:
 
     The input that says that a number is missing is none of them.
     """
-    if model.encoder_ is None or model.encoder_.groups is None:
-        return [i], True
     inputs = list(model.encoder_.inputs_of(i))
     is_number = model.encoder_.features[i].kind == "number"
     return (inputs[:1] if is_number else inputs), is_number

@@ -29,7 +29,6 @@ from bneuralt.estimators.folds import by_target
 from bneuralt.tables import frames
 from bneuralt.tables.columns import Frame, as_frame
 from bneuralt.tables.encoder import TableEncoder, learn_encoder
-from bneuralt.tables.features import NumberFeature
 from bneuralt.tables.frames import is_data_frame, known_frame, plain_table, select_columns
 
 __all__ = [
@@ -184,13 +183,8 @@ def read_features(estimator: Any, X: Any) -> Any:
 def encode(estimator: Any, table: Any) -> Array:
     """Return the inputs of the trees for each row of a table; see `TableEncoder.encode`."""
     table = dense(table)
-    encoder = estimator.encoder_
-    if encoder is None:  # of a model file that has none
-        if isinstance(table, Frame):
-            encoder = TableEncoder((NumberFeature(None),) * table.shape[1], names_of(estimator))
-        else:
-            return cast(Array, table)
-    elif encoder.is_plain and not isinstance(table, Frame):
+    encoder: TableEncoder = estimator.encoder_
+    if encoder.is_plain and not isinstance(table, Frame):
         return cast(Array, table)  # gaps are looked for on the way through the trees
     return encoder.encode(table)
 
@@ -244,7 +238,7 @@ def _is_readable(X: Any, estimator: Any) -> bool:
         and X.shape[0] > 0
         and X.shape[1] == estimator.n_features_in_
         and X.flags.c_contiguous
-        and (estimator.encoder_ is None or estimator.encoder_.is_plain)
+        and estimator.encoder_.is_plain
         and not hasattr(estimator, "feature_names_in_")
     )
 
@@ -357,7 +351,7 @@ def filled(estimator: Any, inputs: Any) -> Array:
     """Return what `read_features` returned as an array of finite numbers, or raise an error."""
     if issparse(inputs):
         inputs = encode(estimator, inputs)
-    if estimator.encoder_ is not None and estimator.encoder_.is_plain:
+    if estimator.encoder_.is_plain:
         inputs = estimator.encoder_.encode(inputs)
     return checked_table(inputs, refuse=partial(refuse_not_finite, estimator)).X
 
@@ -422,8 +416,7 @@ def refuse_not_finite(estimator: Any, X: Array, row: int, column: int) -> ValueE
     """Return the error for a table with values that are not finite, the first of them here."""
     value = X[row, column]
     names = getattr(estimator, "feature_names_in_", None)
-    groups = None if estimator.encoder_ is None else estimator.encoder_.groups
-    column = column if groups is None else int(groups[column])
+    column = int(estimator.encoder_.groups[column])
     place = f"column {column}" if names is None else f"column {names[column]!r}"
     if np.isfinite(value):
         return ValueError(

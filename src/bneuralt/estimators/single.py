@@ -231,9 +231,7 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
 
     def _leaves_per_feature(self, inputs: IntArray) -> IntArray:
         """Return how many of these leaves each feature has, from the input of each leaf."""
-        groups = None if self.encoder_ is None else self.encoder_.groups
-        features = inputs if groups is None else groups[inputs]
-        return np.bincount(features, minlength=self.n_features_in_)
+        return np.bincount(self.encoder_.groups[inputs], minlength=self.n_features_in_)
 
     def _n_epochs(self, rows: Rows) -> int:
         """Return `max_epochs`; by default, few rows are gone over more often."""
@@ -288,7 +286,7 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
             output_activation=self.output_activation,
             train_activations=self.train_activations,
             feature_sampling=self._leaf_probabilities(rows),
-            groups=None if self.encoder_ is None else self.encoder_.groups,
+            groups=None if self.encoder_.is_plain else self.encoder_.groups,
             dtype=self.dtype,
             random_state=rng,
         )
@@ -310,12 +308,11 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
         limits = self.leaf_probability, self.max_size
         if limits != (None, None) or isinstance(self.min_size, int):
             return None
-        per_leaf = 1.0 if self.encoder_ is None else self.encoder_.weights_per_leaf
+        per_leaf = self.encoder_.weights_per_leaf
         enough = capacity.n_weights(rows.n_examples, self._n_outputs(), per_leaf)
-        groups = None if self.encoder_ is None else self.encoder_.groups
-        if groups is None:
+        if self.encoder_.is_plain:
             return enough
-        inputs_per_feature = groups.size / np.unique(groups).size
+        inputs_per_feature = self.encoder_.n_inputs / np.unique(self.encoder_.groups).size
         return max(enough, round(LEAVES_PER_OUTPUT * inputs_per_feature * self._n_outputs()))
 
     def _learn_scaling(self, rows: Rows, constant: float = 0.0) -> None:
@@ -327,20 +324,20 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
                 rows.weight,
                 constant,
                 rows=rows.index,
-                categories=() if self.encoder_ is None else self.encoder_.category_inputs,
+                categories=self.encoder_.one_hot_inputs,
             )
             rows.scalings[key] = inputs, self._learn_target_scaling(rows, constant)
         self._input_scaling, self._target_scaling = rows.scalings[key]
 
     def _leaf_probabilities(self, rows: Rows) -> Any:
         """Return `feature_sampling`, with no chance for features that do not vary."""
-        groups = None if self.encoder_ is None else self.encoder_.groups
+        groups, is_plain = self.encoder_.groups, self.encoder_.is_plain
         if isinstance(self.feature_sampling, FeatureSampler):
             X = rows.X
-            if groups is not None:  # the first input of a feature stands for all of them
+            if not is_plain:  # the first input of a feature stands for all of them
                 X = X[:, np.searchsorted(groups, np.arange(groups[-1] + 1))]
             return self.feature_sampling.learn(X, rows.weight)
-        if callable(self.feature_sampling) or (self._input_scaling is None and groups is None):
+        if callable(self.feature_sampling) or (self._input_scaling is None and is_plain):
             return self.feature_sampling
         chances = np.ones(self.n_features_in_)
         if self.feature_sampling is not None:
@@ -350,9 +347,8 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
         varies = np.ones(rows.table.shape[1], dtype=bool)
         if self._input_scaling is not None:
             varies = self._input_scaling.factor != 0.0
-        if groups is not None:  # a feature varies if one of its inputs does
-            varies = np.bincount(groups, varies) > 0
-            chances = chances[: varies.size]
+        varies = np.bincount(groups, varies) > 0  # a feature varies if one of its inputs does
+        chances = chances[: varies.size]
         varying = chances * varies
         return varying if varying.any() else chances
 
@@ -368,9 +364,8 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
             return None
         if callable(self.feature_sampling):
             return None
-        may = np.asarray(self._leaf_probabilities(rows)) > 0
-        groups = None if self.encoder_ is None else self.encoder_.groups
-        return may if groups is None else may[groups]
+        may: Array = np.asarray(self._leaf_probabilities(rows)) > 0
+        return may[self.encoder_.groups]
 
     def _attributes_at(self, state: Any) -> dict[str, Any] | None:
         """Return what makes a copy of this estimator one that is fitted up to `state`."""

@@ -16,7 +16,6 @@ from bneuralt.explaining.models import check_model, feature_names_of, features_o
 from bneuralt.explaining.raw_cells import raw_cells
 from bneuralt.tables.columns import Frame, as_frame
 from bneuralt.tables.frames import is_data_frame
-from bneuralt.tables.means import input_means
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.contributions import METHODS
 from bneuralt.tree.walk import outputs_above
@@ -164,7 +163,7 @@ def _mean_row(model: Any, inputs: Array) -> FloatArray:
     if isinstance(model, NeuralTree):
         mean: FloatArray = inputs.mean(axis=0, dtype=np.float64)
         return mean
-    means = None if model.encoder_ is None else input_means(model.encoder_)
+    means: FloatArray | None = model.encoder_.mean_inputs
     if means is None:
         raise ValueError(
             "baseline='mean' needs the means of the training rows, and this model was loaded from "

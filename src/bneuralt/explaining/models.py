@@ -83,9 +83,7 @@ def _with_changed_tree(
 def features_of_inputs(model: Any) -> IntArray:
     """Return the feature, a column of the user's table, from which each input comes."""
     n_inputs = trees_of(model)[0].n_inputs
-    encoder = None if isinstance(model, NeuralTree) else model.encoder_
-    groups = None if encoder is None else encoder.groups
-    return np.arange(n_inputs) if groups is None else groups
+    return np.arange(n_inputs) if isinstance(model, NeuralTree) else model.encoder_.groups
 
 
 def feature_names_of(model: Any) -> list[str]:

@@ -18,8 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from bneuralt._typing import Array, FloatArray
 from bneuralt.estimators.base import NeuralTreeEstimator
 from bneuralt.expressions import OUTPUTS, exp
-from bneuralt.tables.features import DateFeature, Feature, NumberFeature
-from bneuralt.tables.ranges import Range
+from bneuralt.tables.features import CategoryFeature, DateFeature, NumberFeature, Range
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.simplify import simplify
 
@@ -43,7 +42,7 @@ class PlanColumn:
     """
 
     name: str
-    feature: Feature
+    feature: NumberFeature | CategoryFeature | DateFeature
     inputs: range
     range: Range | None = None
 
@@ -200,7 +199,7 @@ def make_plan(model: Any, simplified: bool = True) -> Plan:
     exact = [tree.astype(np.float64) for tree in trees]
     columns = _columns(model)
     encoder = model.encoder_
-    names = [column.name for column in columns] if encoder is None else encoder.input_names
+    names = encoder.input_names
     return Plan(
         columns=columns,
         input_names=tuple(names),
@@ -211,12 +210,7 @@ def make_plan(model: Any, simplified: bool = True) -> Plan:
 
 
 def _columns(model: Any) -> tuple[PlanColumn, ...]:
-    encoder, n = model.encoder_, int(model.n_features_in_)
-    if encoder is None:
-        given = getattr(model, "feature_names_in_", None)
-        names = [f"x{i}" for i in range(n)] if given is None else [str(name) for name in given]
-        none = NumberFeature(None)
-        return tuple(PlanColumn(name, none, range(i, i + 1)) for i, name in enumerate(names))
+    encoder = model.encoder_
     columns = []
     for i, feature in enumerate(encoder.features):
         range_ = None if encoder.ranges is None else encoder.ranges[i]

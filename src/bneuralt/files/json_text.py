@@ -121,7 +121,7 @@ def _unambiguous_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def check_format(data: Any, name: str, newest: int) -> int:
+def check_format(data: Any, name: str, newest: int, oldest: int = 1) -> int:
     """Check that parsed JSON is of a given format, and return its version.
 
     Parameters
@@ -131,7 +131,9 @@ def check_format(data: Any, name: str, newest: int) -> int:
     name : str
         The expected value of its key "format".
     newest : int
-        The newest version that this release reads; the first version is 1.
+        The newest version that this release reads.
+    oldest : int
+        The oldest version that it reads.
 
     Returns
     -------
@@ -157,6 +159,11 @@ def check_format(data: Any, name: str, newest: int) -> int:
         raise ModelFileError(
             f"the file has version {version} of the {name} format, but this release of bneuralt "
             f"reads versions up to {newest}: install a newer bneuralt"
+        )
+    if version < oldest:
+        raise ModelFileError(
+            f"the file has version {version} of the {name} format, which was never part of a "
+            f"release: write it again as version {newest}"
         )
     return version
 

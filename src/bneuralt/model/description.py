@@ -20,8 +20,7 @@ from bneuralt.arrays import as_table
 from bneuralt.expressions import OUTPUTS, Expression, evaluate
 from bneuralt.tables.columns import as_frame
 from bneuralt.tables.encoder import TableEncoder
-from bneuralt.tables.features import Feature, Input, NumberFeature
-from bneuralt.tables.ranges import Range
+from bneuralt.tables.features import Feature, Input, NumberFeature, Range
 from bneuralt.training.losses import SOFTMAX
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.simplify import simplify
@@ -127,10 +126,10 @@ class Model:
         """What each input of the trees stands for, and how it is computed from its column."""
         return self.encoder.inputs
 
-    @cached_property
+    @property
     def column_of_input(self) -> IntArray:
         """The position of the column that each input comes from."""
-        return np.repeat(np.arange(len(self.columns)), [len(c.inputs) for c in self.columns])
+        return self.encoder.groups
 
     @property
     def n_inputs(self) -> int:
@@ -172,8 +171,7 @@ class Model:
     @property
     def mean_inputs(self) -> FloatArray | None:
         """The mean of each input over the training rows, None if not all are known."""
-        means = [entry.mean for entry in self.inputs]
-        return None if None in means else np.array(means, dtype=np.float64)
+        return self.encoder.mean_inputs
 
     @property
     def input_ranges(self) -> FloatArray | None:
