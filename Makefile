@@ -8,9 +8,11 @@ JOBS   ?= 2
 BIN     := $(VENV)/bin
 PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_OPTIONS)
 SOURCES := CMakeLists.txt $(shell find cpp -type f)
-CXX_FILES := $(shell find cpp benchmarks -name '*.hpp' -o -name '*.cpp')
+PAPER_SOURCES := paper/CMakeLists.txt $(shell find paper/cpp -type f)
+CXX_FILES := $(shell find cpp paper/cpp benchmarks -name '*.hpp' -o -name '*.cpp')
 
-CORE_TESTS := $(addprefix tests/test_,kernels.py contributions.py engine.py registry.py train_many.py losses.py border.py mlp_kernel.py)
+CORE_TESTS := $(addprefix tests/test_,kernels.py contributions.py engine.py registry.py train_many.py losses.py border.py) \
+    paper/tests/test_mlp_kernel.py
 # Without those that limit their time or memory, of which ThreadSanitizer needs a lot.
 THREAD_TESTS := $(addprefix tests/test_,soak.py threads.py train_many.py border.py engine.py) \
     -k "(soak or threads or many or border) and not flag_ends and not no_call and not ctrl_c and not processors"
@@ -32,7 +34,7 @@ help:
 	@echo "make quality      measure scores beside other libraries; takes hours, can be stopped"
 	@echo "make lint         check with ruff, mypy, import-linter and clang-format"
 	@echo "make format       format Python and C++ files"
-	@echo "make stub         write the type stub of the core anew"
+	@echo "make stub         write the type stubs of the compiled modules anew"
 	@echo "make docs         build the documentation in docs/_build/html"
 	@echo "make sanitize     run the tests of the core under AddressSanitizer and UBSan"
 	@echo "make sanitize-threads  train and predict in threads under ThreadSanitizer"
@@ -52,6 +54,11 @@ $(VENV)/.core: pyproject.toml src/bneuralt/__init__.py $(SOURCES)
 	$(PIP) --editable .
 	@touch $@
 
+# The reproduction of the paper; its kernel is compiled with headers of the core.
+$(VENV)/.paper: $(VENV)/.core paper/pyproject.toml paper/src/bneuralt_paper/__init__.py $(PAPER_SOURCES)
+	$(PIP) --editable ./paper
+	@touch $@
+
 # Installs only the packages of an extra; installing ".[test]" would compile the core again.
 EXTRA = import sys, tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
         print(*project["optional-dependencies"][sys.argv[1]])
@@ -63,7 +70,7 @@ demo: $(VENV)/.core
 	$(BIN)/bneuralt demo
 
 # Includes the tests of the optional dependencies, so these are installed too.
-TEST_ENV := $(addprefix $(VENV)/.with-,test paper dask onnx evolve)
+TEST_ENV := $(VENV)/.paper $(addprefix $(VENV)/.with-,test dask onnx)
 test: $(TEST_ENV)
 	$(BIN)/python -m pytest -n $(JOBS)
 
@@ -83,6 +90,7 @@ FILES ?= 2000
 CALLS ?= 10000
 fuzz: $(TEST_ENV)
 	$(BIN)/python -m tests.fuzz_core $(CALLS)
+	$(BIN)/python paper/tests/fuzz_mlp.py $(CALLS)
 	$(BIN)/python -m tests.fuzz_files $(FILES)
 
 # With gcc, clang and the sanitizers.
@@ -126,7 +134,7 @@ build/tables/.written: benchmarks/tables.py benchmarks/prepare_tables.py
 tables: build/tables/.written
 
 STORE ?= quality.sqlite
-quality: tables $(VENV)/.with-benchmark
+quality: tables $(VENV)/.paper $(VENV)/.with-benchmark
 	$(BIN)/python -m benchmarks.quality run --suite tables --store $(STORE) --jobs $(JOBS)
 	$(BIN)/python -m benchmarks.quality report --suite tables --store $(STORE) --out build/quality
 
@@ -134,7 +142,7 @@ lint: $(VENV)/.with-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-cache
+	PYTHONPATH=src:paper/src $(BIN)/lint-imports --no-cache
 	$(BIN)/clang-format --dry-run --Werror $(CXX_FILES)
 
 format: $(VENV)/.with-lint
@@ -142,15 +150,16 @@ format: $(VENV)/.with-lint
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CXX_FILES)
 
-# The type stub of the core, to be committed with changes of its Python interface.
-stub: $(VENV)/.with-test
+# The type stubs of the compiled modules, to be committed with changes of their Python interface.
+stub: $(VENV)/.paper $(VENV)/.with-test
 	$(BIN)/python -m nanobind.stubgen -q -m bneuralt._core -o src/bneuralt/_core.pyi
+	$(BIN)/python -m nanobind.stubgen -q -m bneuralt_paper._mlp -o paper/src/bneuralt_paper/_mlp.pyi
 
 # The pictures of docs/gallery.md and README.md, to be committed.
 gallery: $(VENV)/.with-test $(VENV)/.with-plot
 	$(BIN)/python docs/gallery/make.py
 
-docs: $(VENV)/.with-docs
+docs: $(VENV)/.paper $(VENV)/.with-docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
@@ -161,9 +170,8 @@ docs: $(VENV)/.with-docs
 SAN := build/sanitize
 PRELOAD = $$($${CXX:-c++} -print-file-name=lib$(1).so) $$($${CXX:-c++} -print-file-name=libstdc++.so)
 define INSTRUMENTED
-rm -rf $(SAN)/$(1)-site
-$(PIP) --no-deps --target $(SAN)/$(1)-site . \
-    --config-settings=build-dir=$(SAN)/$(1)-cmake \
+$(PIP) --no-deps --target $(SAN)/$(1)-site $(2) \
+    --config-settings=build-dir=$(abspath $(SAN))/$(1)-cmake$(3) \
     --config-settings=cmake.define.BNEURALT_SANITIZE=$(1) \
     --config-settings=install.strip=false
 endef
@@ -172,22 +180,24 @@ RUN_INSTRUMENTED = PYTHONPATH="$(SAN)/$(1)-site:$$($(BIN)/python -c 'import sysc
 
 # The core without Python: here, on an emulated ARM processor, and in WebAssembly without threads.
 # PyPI's ziglang is the compiler, Debian's qemu-user and PyPI's wasmtime run the programs.
-CORE_TEST_CMAKE = $(BIN)/cmake -G Ninja -S . -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) \
+CORE_TEST_CMAKE = $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) \
     -DBNEURALT_MODULE=OFF -DBNEURALT_TESTS=ON -DBNEURALT_KERNEL_OPTIMIZATION=-O2
+# Configure, build and run the tests of a folder, in a folder, with options of CMake and variables.
+define TEST_CORE
+$(4) $(CORE_TEST_CMAKE) -S $(1) -B build/$(2) $(3)
+$(BIN)/cmake --build build/$(2)
+$(BIN)/ctest --test-dir build/$(2) --output-on-failure
+endef
 test-core: $(VENV)/.with-test
-	$(CORE_TEST_CMAKE) -B build/core-tests
-	$(BIN)/cmake --build build/core-tests
-	$(BIN)/ctest --test-dir build/core-tests --output-on-failure
-	$(CORE_TEST_CMAKE) -B build/core-tests-without-threads -DBNEURALT_THREADS=OFF
-	$(BIN)/cmake --build build/core-tests-without-threads
-	$(BIN)/ctest --test-dir build/core-tests-without-threads --output-on-failure
+	$(call TEST_CORE,.,core-tests)
+	$(call TEST_CORE,.,core-tests-without-threads,-DBNEURALT_THREADS=OFF)
+	$(call TEST_CORE,paper,paper-core-tests)
 
+ARM = -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64
+ARM_CXX = CXX="$(abspath $(BIN)/python) -m ziglang c++ -target aarch64-linux-musl"
 test-arm: $(VENV)/.with-test $(VENV)/.with-cross
-	CXX="$(abspath $(BIN)/python) -m ziglang c++ -target aarch64-linux-musl" $(CORE_TEST_CMAKE) \
-	    -B build/core-tests-arm -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
-	    -DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64
-	$(BIN)/cmake --build build/core-tests-arm
-	$(BIN)/ctest --test-dir build/core-tests-arm --output-on-failure
+	$(call TEST_CORE,.,core-tests-arm,$(ARM),$(ARM_CXX))
+	$(call TEST_CORE,paper,paper-core-tests-arm,$(ARM),$(ARM_CXX))
 
 # Wheels for the Pythons of this machine: one of 3.11, one of 3.12 or newer for all of these, and
 # free-threaded ones.
@@ -205,23 +215,26 @@ test-exports: $(TEST_ENV)
 	$(BIN)/python -m tests.exports $(MODELS)
 
 sanitize: $(VENV)/.with-test
-	$(call INSTRUMENTED,address)
+	rm -rf $(SAN)/address-site
+	$(call INSTRUMENTED,address,.)
+	$(call INSTRUMENTED,address,./paper,-paper)
 	LD_PRELOAD="$(call PRELOAD,asan)" ASAN_OPTIONS=detect_leaks=0 $(call RUN_INSTRUMENTED,address) \
 	    -m pytest -q -p no:cacheprovider $(CORE_TESTS)
 
 # CPython and NumPy are not instrumented: races inside of them are not looked for.
 sanitize-threads: $(VENV)/.with-test
-	$(call INSTRUMENTED,thread)
+	rm -rf $(SAN)/thread-site
+	$(call INSTRUMENTED,thread,.)
 	LD_PRELOAD="$(call PRELOAD,tsan)" TSAN_OPTIONS=exitcode=66 \
 	$(call RUN_INSTRUMENTED,thread) -m pytest -q -s -p no:cacheprovider $(THREAD_TESTS)
 
 PAPER := build/paper-quick
-paper-quick: $(VENV)/.with-paper
+paper-quick: $(VENV)/.paper
 	rm -rf $(PAPER) && mkdir -p $(PAPER)
 	$(BIN)/bneuralt paper run --quick --quiet --store $(PAPER)/runs.sqlite
 	$(BIN)/bneuralt paper report --store $(PAPER)/runs.sqlite --out $(PAPER)/report
 
 clean:
-	rm -rf $(VENV) build dist docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build paper/build dist docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
-	rm -f src/bneuralt/*.so
+	rm -f src/bneuralt/*.so paper/src/bneuralt_paper/*.so

@@ -27,7 +27,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.targets import print_table
 from bneuralt import BNeuralForestClassifier, BNeuralTClassifier
-from bneuralt.paper.experiments.protocols import derive_seed
+from bneuralt_paper.experiments.protocols import derive_seed
 
 MOST_ROWS = 3000
 FEWEST_ROWS_OF_A_CLASS = 5

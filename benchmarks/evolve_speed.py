@@ -18,7 +18,6 @@ import numpy as np
 from benchmarks.timing import SHARED, interleaved, table
 from bneuralt import (
     EvolvedTreeClassifier,
-    HFNTClassifier,
     NeuralTree,
     TrainingJob,
     TrainingSettings,
@@ -26,6 +25,7 @@ from bneuralt import (
     load_dataset,
     train_many,
 )
+from bneuralt_paper import HFNTClassifier
 
 N_ROWS, N_INPUTS, N_TREES, SIZE = 500, 10, 200, 100
 THREADS = 2

@@ -39,9 +39,9 @@ from benchmarks.timing import SHARED
 from bneuralt.datasets.catalogue import PAPER_DATASETS
 from bneuralt.estimators.compacting import smaller_models
 from bneuralt.files import write_atomically
-from bneuralt.paper.experiments.definitions import parse_experiment
-from bneuralt.paper.experiments.evolved_trees import make_evolved
-from bneuralt.paper.experiments.protocols import derive_seed
+from bneuralt_paper.experiments.definitions import parse_experiment
+from bneuralt_paper.experiments.evolved_trees import make_evolved
+from bneuralt_paper.experiments.protocols import derive_seed
 
 SIZES = (8, 12, 16, 24, 32, 48, 64, 96, 128, 200, 300, 400)
 #: `max_weights` of further searches; the front of one search has the sizes of `FRONT_SIZES`.

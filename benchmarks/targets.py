@@ -28,7 +28,7 @@ from bneuralt import (
     load_dataset,
 )
 from bneuralt.datasets.catalogue import PAPER_REGRESSION
-from bneuralt.paper.experiments.protocols import derive_seed
+from bneuralt_paper.experiments.protocols import derive_seed
 
 QUANTILES = (0.05, 0.5, 0.95)
 

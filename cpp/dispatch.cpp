@@ -1,63 +1,30 @@
 #include "dispatch.hpp"
 
-#include <atomic>
-#include <stdexcept>
+#include "instruction_sets.hpp"
 
 namespace bnt {
 
 namespace {
 
-struct Choice {
-    const char* name;
-    const Engine& (*engine)();
-    bool (*supported)();
-};
-
-const Choice kChoices[] = {
+InstructionSets<const Engine*>& sets() {
+    static InstructionSets<const Engine*> sets{
 #if defined(BNT_AVX512)
-    {"avx512", &engine_avx512,
-     [] {
-         __builtin_cpu_init();
-         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-     }},
+        {"avx512", &runs_avx512, [] { return &engine_avx512(); }},
 #endif
 #if defined(BNT_AVX2)
-    {"avx2", &engine_avx2,
-     [] {
-         __builtin_cpu_init();
-         return bool(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
-     }},
+        {"avx2", &runs_avx2, [] { return &engine_avx2(); }},
 #endif
-    {"baseline", &engine_baseline, [] { return true; }},
-};
-
-const Engine* engine_called(const std::string& name) {
-    for (const Choice& choice : kChoices)
-        if (name == choice.name && choice.supported()) return &choice.engine();
-    return nullptr;
-}
-
-std::atomic<const Engine*>& in_use() {
-    static std::atomic<const Engine*> engine{engine_called(engine_names().front())};
-    return engine;
+        {"baseline", &runs_baseline, [] { return &engine_baseline(); }},
+    };
+    return sets;
 }
 
 }  // namespace
 
-const Engine& engine() { return *in_use().load(std::memory_order_relaxed); }
+const Engine& engine() { return *sets().code(); }
 
-std::vector<std::string> engine_names() {
-    std::vector<std::string> names;
-    for (const Choice& choice : kChoices)
-        if (choice.supported()) names.push_back(choice.name);
-    return names;
-}
+std::vector<std::string> engine_names() { return sets().names(); }
 
-void use_engine(const std::string& name) {
-    const Engine* wanted = engine_called(name == "auto" ? engine_names().front() : name);
-    if (!wanted) throw std::invalid_argument("no instruction set '" + name + "' on this processor");
-    in_use() = wanted;
-}
+void use_engine(const std::string& name) { sets().use(name); }
 
 }  // namespace bnt

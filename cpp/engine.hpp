@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "mlp.hpp"
 #include "registry.hpp"
 
 namespace bnt {
@@ -238,7 +237,6 @@ struct Engine {
     const char* name;
     Kernels<float> f32;
     Kernels<double> f64;
-    MlpOutcome (*train_mlp)(const MlpTask&, const Hooks&);
 
     template <class T>
     const Kernels<T>& kernels() const {

@@ -1,50 +1,9 @@
-"""Fixtures shared by all tests."""
-
-import os
-import signal
-from pathlib import Path
+"""Fixtures of the tests of the product."""
 
 import pytest
-from hypothesis import settings
-
-# One of scikit-learn's estimator checks runs only with this, set before SciPy is imported.
-os.environ.setdefault("SCIPY_ARRAY_API", "1")
-
 from strategies import INSTRUCTION_SETS
 
 from bneuralt import _core
-
-# Machines are shared and slow at times: no test fails for taking long.
-settings.register_profile("bneuralt", deadline=None)
-settings.load_profile("bneuralt")
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _ctrl_c_raises() -> None:
-    """Let Ctrl-C raise also where SIGINT is ignored, as in jobs that a shell runs with `&`.
-
-    Tests that send it to this process would wait for ever; processes that they start inherit it.
-    """
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@pytest.fixture(scope="session")
-def shared() -> Path:
-    """The folder with the paper's data and the authors' models; who needs it skips without."""
-    folder = Path(os.environ.get("BNEURALT_SHARED", Path(__file__).parents[2] / "shared"))
-    if not (folder / "authors_models").is_dir():
-        pytest.skip(f"needs the paper's data folder, not found at {folder} (set BNEURALT_SHARED)")
-    return folder
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """A headless Chromium for all tests of pages; who needs it skips where there is none."""
-    from chromium import browser
-
-    with browser(1300, 900) as page:
-        page.viewport(1300, 900)
-        yield page
 
 
 @pytest.fixture(params=INSTRUCTION_SETS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -151,7 +152,7 @@ def draw_thing(rng: np.random.Generator, like: Any = None) -> Any:
     return draw_array(rng)
 
 
-def _is_long(n_epochs: Any) -> bool:
+def is_long(n_epochs: Any) -> bool:
     """Whether a training takes long: the default number of epochs, or a large one."""
     return n_epochs is None or (isinstance(n_epochs, int) and n_epochs > 5)
 
@@ -273,7 +274,7 @@ class Valid:
         settings = self.settings()
         if rng.random() < 0.2:
             settings = self.damaged(settings)
-            if _is_long(settings.get("max_epochs")):
+            if is_long(settings.get("max_epochs")):
                 settings["max_epochs"] = 3  # long trainings are not what is looked for
         chosen = bool(rng.integers(2))
         n = int(rng.integers(1, self.n + 1))
@@ -294,37 +295,6 @@ class Valid:
             "target_factor": np.ones(n_targets) if n_targets else None,
             "state": None if rng.random() < 0.9 else np.zeros(rng.integers(60)),
             "step": 0,
-        }
-
-    def perceptron(self) -> dict[str, Any]:
-        rng, n_hidden = self.rng, int(self.rng.integers(1, 40))
-        classify = bool(rng.integers(2))
-        k = self.k if classify else 1
-
-        def numbers(*shape: int) -> np.ndarray:
-            return rng.normal(size=shape).astype(np.float32)
-
-        def targets(n: int) -> np.ndarray:
-            return rng.integers(0, k, n).astype(np.int32) if classify else numbers(n)
-
-        return {
-            "W1": numbers(self.m, n_hidden),
-            "b1": numbers(n_hidden),
-            "W2": numbers(k, n_hidden),
-            "b2": numbers(k),
-            "X": numbers(self.n, self.m),
-            "y": targets(self.n),
-            "X_monitored": numbers(3, self.m),
-            "y_monitored": targets(3),
-            "activation": str(rng.choice(["sigmoid", "relu"])),
-            "optimizer": str(rng.choice(["gd", "nesterov", "adagrad", "rmsprop", "adam"])),
-            "learning_rate": 0.02,
-            "penalty": 0.01 * int(rng.integers(2)),
-            "dropout": 0.4 * int(rng.integers(2)),
-            "stopping": str(rng.choice(["never", "patience", "epoch", "update"])),
-            "patience": 2,
-            "max_epochs": 3,
-            "seed": 0,
         }
 
     def damaged(self, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -368,7 +338,7 @@ def draw_call(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
             ["Structure", "WeightedTree", "Data", "Settings", "Job", "train", "train", "train",
              "train", "gradient", "gradient", "forward", "forward", "forward_tree",
              "forward_tree", "shares", "jacobian", "epoch_order", "first_not_finite", "untouched",
-             "use_engine", "scan_csv", "parse_numbers", "train_mlp"]
+             "use_engine", "scan_csv", "parse_numbers"]
         )
     )  # fmt: skip
     loss, loss_parameters = valid.loss()
@@ -403,31 +373,38 @@ def draw_call(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
         "untouched": lambda: {"job": _core.Job(**valid.job())},
         "scan_csv": lambda: {"data": valid.text(), "delimiter": ord(",")},
         "parse_numbers": valid.cells,
-        "train_mlp": valid.perceptron,
         "use_engine": lambda: {"name": str(rng.choice([*_core.engines(), "auto"]))},
     }[name]()  # fmt: skip
     if rng.random() < (0.5 if name == "train" else 0.85):
         arguments = valid.damaged(arguments)
-    if name == "train_mlp" and _is_long(arguments.get("max_epochs")):
-        arguments["max_epochs"] = 3
     # a sanitizer ends the process where allocation fails otherwise with a MemoryError
-    if name == "epoch_order" and SANITIZED and _is_long(arguments.get("n_rows")):
+    if name == "epoch_order" and SANITIZED and is_long(arguments.get("n_rows")):
         arguments["n_rows"] = 2**15
     return getattr(_core, name), arguments
 
 
 def run(seed: int) -> str | None:
     """Make a call; return what is wrong with its outcome, or None."""
-    global n_results
-    rng = np.random.default_rng(seed)
-    function: Any = None
-    try:
+
+    def call(rng: np.random.Generator) -> Any:
         function, arguments = draw_call(rng)
+        yield function
         result = function(**arguments)
         if function is _core.Structure:
             _ = [getattr(result, name) for name in dir(result) if name[0] != "_"]
         if function is _core.Job:
             _core.untouched(result)
+
+    return outcome(call(np.random.default_rng(seed)))
+
+
+def outcome(call: Iterator[Any]) -> str | None:
+    """Take a call that yields the function before it is called; return what is wrong, or None."""
+    global n_results
+    function: Any = None
+    try:
+        function = next(call)
+        next(call, None)
         n_results += 1
     except ZeroDivisionError:
         return None  # ours

@@ -55,12 +55,16 @@ def run_cases(module: str, first: int, n: int) -> None:
     os.write(2, b"\nall done\n")
 
 
-def complaints(module: str, first: int, n: int) -> list[str]:
-    """Run the cases of a module in processes of their own; return what was wrong."""
+def complaints(module: str, first: int, n: int, folder: str | None = None) -> list[str]:
+    """Run the cases of a module in processes of their own; return what was wrong.
+
+    The module is in this folder of tests, or in another one.
+    """
     found: list[str] = []
     end = first + n
+    folders = [str(Path(__file__).parent), *([] if folder is None else [folder])]
     while first < end:
-        code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); "
+        code = f"import sys; sys.path[:0] = {folders!r}; "
         code += f"import limits; limits.run_cases({module!r}, {first}, {end - first})"
         done = subprocess.run(
             [sys.executable, "-X", "faulthandler", "-c", code],
@@ -86,11 +90,11 @@ def _limit_processor_time() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (3600, 3600))
 
 
-def main(module: str) -> int:
+def main(module: str, folder: str | None = None) -> int:
     """The program: number of cases, and the first seed."""
     numbers = [int(argument) for argument in sys.argv[1:]] or [1000]
     n, first = numbers[0], numbers[1] if len(numbers) > 1 else 0
-    found = complaints(module, first, n)
+    found = complaints(module, first, n, folder)
     print("\n".join(found))
     print(f"{n} cases, {len(found)} complaints")
     return bool(found)

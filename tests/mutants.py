@@ -1,9 +1,9 @@
 """Change files bit by bit and see whether tests notice: `python -m tests.mutants [FILE TESTS...]`.
 
-FILE is a Python module of the package (`tests.mutants_core` changes the core). Without TESTS, it is
-a part of the names in `MODULES`, and without FILE all of these are changed. Each change is made in
-a copy of the project, never here. Prints the changes that survive, and for each file how many were
-noticed. Only those tests are run that execute the changed line.
+FILE is a Python module of a package (`tests.mutants_core` changes the core). Without TESTS, it is a
+part of the names in `MODULES` and `PAPER_MODULES`, and without FILE all of these are changed. Each
+change is made in a copy of the project, never here. Prints the changes that survive, and for each
+file how many were noticed. Only those tests are run that execute the changed line.
 
 Options
 -------
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib
 import io
 import json
 import os
@@ -73,8 +74,12 @@ MODULES: dict[str, str] = {
     "tables/numbers.py": "tables encoder",
     "tables/plain.py": "tables",
     "tables/reading.py": "tables",
-    "paper/experiments/protocols.py": "paper/protocols",
-    "paper/reporting/statistics.py": "statistics",
+}
+
+#: The same for the reproduction: modules in `paper/src/bneuralt_paper`, tests in `paper/tests`.
+PAPER_MODULES = {
+    "experiments/protocols.py": "protocols",
+    "reporting/statistics.py": "statistics",
 }
 
 #: What is replaced by what: comparisons, signs, conditions, constants.
@@ -171,7 +176,7 @@ sys.meta_path[:] = [
     finder for finder in sys.meta_path
     if "editable" not in type(finder).__module__ + type(finder).__name__.lower()
 ]
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = sys.argv[1:]
 for line in sys.stdin:
     seconds, arguments = json.loads(line)
     child = os.fork()
@@ -197,16 +202,18 @@ class Copy:
         self.root = folder / "project"
         skipped = shutil.ignore_patterns(".git", ".venv", "build", "__pycache__", "_build")
         shutil.copytree(ROOT, self.root, ignore=skipped)
-        self.package = self.root / "src" / "bneuralt"
-        if not any(self.package.glob("_core*.so")):
-            import bneuralt._core
-
-            shutil.copy(str(bneuralt._core.__file__), self.package)
+        packages = {
+            "bneuralt._core": self.root / "src" / "bneuralt",
+            "bneuralt_paper._mlp": self.root / "paper" / "src" / "bneuralt_paper",
+        }
+        for module, package in packages.items():
+            if not any(package.glob("_*.so")):
+                shutil.copy(str(importlib.import_module(module).__file__), package)
         environment = {"BNEURALT_SHARED": str(ROOT.parent / "shared"), **os.environ}
         environment |= {"SCIPY_ARRAY_API": "1", "PYTHONDONTWRITEBYTECODE": "1"}
         environment["PATH"] = sysconfig.get_path("scripts") + ":" + os.environ["PATH"]
         self.runner = subprocess.Popen(
-            [sys.executable, "-c", RUNNER, str(self.package.parent)],
+            [sys.executable, "-c", RUNNER, *(str(path.parent) for path in packages.values())],
             cwd=self.root, env=environment, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         )  # fmt: skip
@@ -233,7 +240,13 @@ class Copy:
 
         recorded = self.root / "build" / "coverage" / "data"
         recorded.unlink(missing_ok=True)
-        options = ("--cov=bneuralt", "--cov-context=test", "--cov-report=", "--cov-append")
+        options = (
+            "--cov=bneuralt",
+            "--cov=bneuralt_paper",
+            "--cov-context=test",
+            "--cov-report=",
+            "--cov-append",
+        )
         if any(self.run([file], *options) for file in tests):  # one by one, as they are run later
             return None
         data = CoverageData(str(recorded))
@@ -314,10 +327,13 @@ def by_file(chosen: list[str], files: list[str]) -> list[list[str]]:
     return [group for group in groups if group]
 
 
-def test_file(name: str) -> str:
-    """Return the file of tests with this name in the table."""
-    *folder, last = name.split("/")
-    return "/".join(["tests", *folder, f"test_{last}.py"])
+def selected(package: str, folder: str, modules: dict[str, str], part: str) -> dict[str, list[str]]:
+    """Return the files of a package whose names have this part, and the files of their tests."""
+    return {
+        f"{package}/{name}": [f"{folder}/test_{test}.py" for test in tests.split()]
+        for name, tests in modules.items()
+        if part in name
+    }
 
 
 def main() -> int:
@@ -332,11 +348,9 @@ def main() -> int:
     if options.tests:
         table = {options.file: options.tests}
     else:
-        table = {
-            f"src/bneuralt/{name}": [test_file(test) for test in tests.split()]
-            for name, tests in MODULES.items()
-            if options.file is None or options.file in name
-        }
+        part = options.file or ""
+        table = selected("src/bneuralt", "tests", MODULES, part)
+        table |= selected("paper/src/bneuralt_paper", "paper/tests", PAPER_MODULES, part)
     counts = []
     with tempfile.TemporaryDirectory() as folder:
         tester = Tester(Path(folder), options.jobs)

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pandas as pd
 from sklearn.datasets import load_iris
 from test_encoder import people
@@ -80,6 +81,14 @@ def predictions(browser, rows):
         }}
         return found"""
     )
+
+
+def check_page(browser, model, X, tmp_path):
+    """Check that the page of a model in single precision predicts what the model predicts."""
+    open_page(browser, model, tmp_path)
+    shown = np.array(predictions(browser, as_rows(X)))
+    expected = getattr(model, "predict_proba", model.predict)(X).reshape(len(X), -1)
+    np.testing.assert_allclose(shown, expected, rtol=0, atol=1e-6)
 
 
 def as_rows(X):

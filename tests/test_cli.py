@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from help_imports import loaded_by_help
 
 from bneuralt import BNeuralTClassifier, load_model
 from bneuralt.cli.program import main
@@ -96,27 +97,35 @@ def test_version_help_and_config():
     assert __version__ in bneuralt("config").stdout
 
 
-HELP = """
-import contextlib, io, sys
-from bneuralt.cli.program import main
-for command in {commands!r}:
-    with contextlib.redirect_stdout(io.StringIO()) as shown, contextlib.suppress(SystemExit):
-        main([*command.split(), "--help"])
-    assert "usage: bneuralt " + command in shown.getvalue(), command
-print(sorted({{"numpy", "scipy", "sklearn", "pandas", "matplotlib"}} & sys.modules.keys()))
-"""
-
-
-def test_help_is_fast_because_it_imports_no_numpy():
+def test_help_is_fast_because_it_imports_no_numpy_and_looks_for_no_other_packages():
     commands = [
         "", "demo", "train", "predict", "draw", "data", "data list", "data fetch", "config",
-        "paper", "paper run", "paper report", "paper mnist", "paper ktree",
     ]  # fmt: skip
-    code = HELP.format(commands=commands)
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=ENVIRONMENT, check=True
+    assert loaded_by_help(commands) == "[]"
+
+
+def test_a_command_of_a_package_that_is_not_installed_says_what_to_install(run_here, monkeypatch):
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: [])
+    done = run_here("paper", "run", "--quick")
+    assert done.returncode == 2
+    assert "bneuralt-paper: run pip install ./paper" in done.stderr
+    assert "invalid choice: 'papers'" in run_here("papers").stderr
+
+
+def test_another_package_adds_a_command(run_here, tmp_path, monkeypatch):
+    metadata = tmp_path / "greetings-1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: greetings\nVersion: 1\n")
+    (metadata / "entry_points.txt").write_text("[bneuralt.commands]\ngreet = greetings\n")
+    (tmp_path / "greetings.py").write_text(
+        '"""Say hello."""\n'
+        "def add_arguments(parser): parser.add_argument('name')\n"
+        "def run(args): print('hello', args.name)\n"
     )
-    assert done.stdout.strip() == "[]"
+    assert run_here("greet", "tree").returncode == 2
+    monkeypatch.syspath_prepend(tmp_path)
+    assert run_here("greet", "tree").stdout == "hello tree\n"
+    assert "Say hello." in run_here("greet", "--help").stdout
 
 
 def test_predict_repeats_the_score_that_train_reported(flowers):

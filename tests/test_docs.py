@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 import re
 import shlex
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,16 @@ import bneuralt
 from bneuralt.cli.program import build_parser
 
 ROOT = Path(__file__).parents[1]
+PAPER = "bneuralt_paper"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+if find_spec(PAPER):
+    PAGES.append(ROOT / "paper" / "README.md")
+PACKAGES = [bneuralt, *([importlib.import_module(PAPER)] if find_spec(PAPER) else [])]
 MODULES = sorted(
     module.name
-    for module in pkgutil.walk_packages(bneuralt.__path__, "bneuralt.")
-    if not module.name.endswith(("__main__", "_core"))
+    for package in PACKAGES
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    if not module.name.endswith(("__main__", "._core", "._mlp"))
 )
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
@@ -47,7 +53,7 @@ def test_examples_of_docstrings(name, tmp_path, monkeypatch):
             assert_examples_hold(test)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_examples_of_pages(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     # A fence ends the output above it; doctest knows only blank lines.
@@ -63,7 +69,10 @@ def shown_commands():
 
 @pytest.mark.parametrize("line", list(shown_commands()))
 def test_commands_shown_in_pages_exist(line):
-    args = build_parser().parse_args(shlex.split(line, comments=True)[1:])
+    arguments = shlex.split(line, comments=True)[1:]
+    if arguments[0] == "paper":
+        pytest.importorskip("bneuralt_paper")
+    args = build_parser(arguments).parse_args(arguments)
     assert callable(args.run)
 
 

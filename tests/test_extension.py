@@ -227,8 +227,9 @@ def extended(tmp_path_factory):
         ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"),
     )
     # without optimization: what takes time is the compiler
-    text = (ROOT / "CMakeLists.txt").read_text()
-    (folder / "CMakeLists.txt").write_text(re.sub(r"-O[23]\b", "-O0", text))
+    for file in ("CMakeLists.txt", "cpp/build.cmake"):
+        text = (ROOT / file).read_text()
+        (folder / file).write_text(re.sub(r"-O[23]\b", "-O0", text))
     for header, addition in ADDITIONS.items():
         add(folder / "cpp" / "kernels" / header, *addition)
     scripts = sysconfig.get_path("scripts")  # CMake and Ninja come with the test requirements

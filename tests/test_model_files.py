@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import warnings
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +12,13 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kept_models import check_model
 from limits import complaints
-from scipy.special import expit, softmax
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
 
+import bneuralt
 from bneuralt import (
     BNeuralForestClassifier,
     BNeuralForestRegressor,
@@ -28,13 +28,13 @@ from bneuralt import (
     __version__,
     load_model,
 )
-from bneuralt.estimators.model_file import KINDS, MODEL_VERSION
+from bneuralt.estimators.kinds import registered_kinds
+from bneuralt.estimators.model_file import MODEL_VERSION
 from bneuralt.files import ModelFileError
 from bneuralt.training.losses import CrossEntropy
 from bneuralt.training.optimizers import OPTIMIZERS, Momentum
 from bneuralt.tree.activations import NAMES, Gaussian, LeakyReLU
 
-HAS_PYMOO = find_spec("pymoo") is not None
 SMALL = {"max_depth": 2, "max_epochs": 3, "random_state": 0}
 IRIS = load_iris(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)
@@ -72,25 +72,7 @@ def test_a_loaded_model_is_the_saved_one(model, data, tmp_path):
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_models_of_all_versions_load(path):
-    record = json.loads(path.with_suffix(".predictions").read_text())
-    model = load_model(path)
-    rows, expected = np.array(record["rows"]), np.array(record["predicted"])
-    table = _named(model, rows)
-    if getattr(model, "multilabel_", False):
-        found, expected = model.predict_proba(table), expit(expected)
-        np.testing.assert_array_equal(model.predict(table), expected > 0.5)
-    elif hasattr(model, "classes_"):
-        found, expected = model.predict_proba(table), softmax(expected, axis=1)
-        np.testing.assert_array_equal(model.predict(table), model.classes_[expected.argmax(axis=1)])
-    else:
-        found = model.predict(table)
-    members = getattr(model, "estimators_", [model])
-    is_double = all(member.tree_.dtype == np.float64 for member in members)
-    np.testing.assert_allclose(found, expected, rtol=1e-12 if is_double else 1e-6)
-    assert model.extra_ == {"name": path.stem}
-    needs_pymoo = path.stem.startswith("mont") or len(getattr(model, "objectives", ())) > 1
-    if "quantile" not in path.stem and (HAS_PYMOO or not needs_pymoo):  # settings are still valid
-        clone(model).fit(rows, model.predict(table))
+    check_model(path)
 
 
 @pytest.mark.parametrize("path", KEPT_TREES, ids=lambda path: f"{path.parts[-3]}-{path.stem}")
@@ -113,15 +95,10 @@ CATEGORY = {
 DATE = {"kind": "date", "parts": ["year"], "means": [1.0], "has_gaps": False, "day_first": False}
 
 
-def _named(model, rows):
-    names = getattr(model, "feature_names_in_", None)
-    return rows if names is None else pd.DataFrame(rows, columns=names)
-
-
 def test_a_model_of_each_kind_is_kept():
     kept = [json.loads(path.read_text()) for path in KEPT]
     assert {model["version"] for model in kept} == {MODEL_VERSION}
-    assert {model["kind"] for model in kept} == set(KINDS)
+    assert {model["kind"] for model in kept} == set(registered_kinds()) & set(dir(bneuralt))
     assert all(json.loads(path.read_text())["version"] > 1 for path in KEPT_TREES)
     names = {name for path in KEPT_TREES for name in json.loads(path.read_text())["activation"]}
     assert names >= set(NAMES[:10])
@@ -447,3 +424,33 @@ while True:
 
 def test_damaged_files_are_refused_or_predict():
     assert complaints("fuzz_files", 0, 300) == []
+
+
+def test_a_kind_of_another_package_is_found_by_its_entry_point_only(tmp_path, monkeypatch):
+    package = tmp_path / "another_package"
+    metadata = tmp_path / "another_package-1.dist-info"
+    package.mkdir()
+    metadata.mkdir()
+    (package / "__init__.py").write_text(
+        "from bneuralt import BNeuralTClassifier\n"
+        "from bneuralt.estimators.kinds import register_kind\n"
+        "@register_kind\n"
+        "class AnotherClassifier(BNeuralTClassifier): pass\n"
+    )
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: another_package\nVersion: 1\n")
+    (metadata / "entry_points.txt").write_text(
+        "[bneuralt.estimators]\nAnotherClassifier = another_package:AnotherClassifier\n"
+    )
+    path = tmp_path / "model.json"
+    BNeuralTClassifier(**SMALL).fit(*IRIS).save(path)
+    text = path.read_text()
+    for kind in ("AnotherClassifier", "another_package", "os", "../os", "sklearn.svm:SVC"):
+        path.write_text(text.replace("BNeuralTClassifier", kind))
+        with pytest.raises(ModelFileError, match='"kind" is'):
+            load_model(path)
+    monkeypatch.syspath_prepend(tmp_path)
+    path.write_text(text.replace("BNeuralTClassifier", "AnotherClassifier"))
+    loaded = load_model(path)
+    assert type(loaded).__module__ == "another_package" and loaded.predict(IRIS[0]).shape == (150,)
+    loaded.save(tmp_path / "again.json")
+    assert json.loads((tmp_path / "again.json").read_text())["kind"] == "AnotherClassifier"

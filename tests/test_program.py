@@ -196,16 +196,6 @@ def test_what_cannot_be_used_is_named_as_typed(arguments, code, message, folder)
     assert done.stderr.count("\n") == 1
 
 
-def test_the_report_of_the_paper_says_what_to_install(tmp_path):
-    (tmp_path / "matplotlib.py").write_text(
-        "raise ModuleNotFoundError('not installed', name='matplotlib')\n"
-    )
-    command = ("paper", "report", "--store", "no.sqlite", "--out", "page")
-    done = bneuralt(*command, cwd=tmp_path, PYTHONPATH=str(tmp_path))
-    assert done.returncode == 2 and "Traceback" not in done.stderr
-    assert 'needs matplotlib: run pip install "bneuralt[paper]"' in done.stderr
-
-
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs the peak from Linux")
 def test_a_large_file_takes_six_times_its_size_of_memory(trained, folder):
     """With all that training takes, compared with the training on a small file."""

@@ -11,13 +11,17 @@ import pytest
 
 import bneuralt
 from bneuralt import _core
-from bneuralt._moved import MOVED
 
 ROOT = Path(__file__).parents[1]
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")),
+    ROOT / "paper" / "README.md",
     *sorted((ROOT / "docs").glob("*.md")),
 ]
+
+
+#: A group of entry points, which is named like a module.
+ENTRY_POINTS = {"bneuralt.commands"}
 
 
 def text_of(path):
@@ -29,15 +33,18 @@ def pyproject():
     return tomllib.loads(text_of("pyproject.toml"))
 
 
-def test_version_is_defined_once(pyproject):
-    assert "version" not in pyproject["project"]
-    assert "version" in pyproject["project"]["dynamic"]
-    source = pyproject["tool"]["scikit-build"]["metadata"]["version"]["input"]
-    defined = re.findall(r'(?m)^__version__ = "(.+)"$', text_of(source))
-    assert defined == [bneuralt.__version__]
-    for path in (ROOT / "src").rglob("*.py"):
-        if path != ROOT / source:
-            assert not re.search(r"(?m)^_*version_*\s*=\s*[\"']\d", text_of(path), re.I), path
+def test_version_is_defined_once():
+    """Once in each distribution; the two are equal."""
+    for folder in (ROOT, ROOT / "paper"):
+        pyproject = tomllib.loads(text_of(folder / "pyproject.toml"))
+        assert "version" not in pyproject["project"]
+        assert "version" in pyproject["project"]["dynamic"]
+        source = folder / pyproject["tool"]["scikit-build"]["metadata"]["version"]["input"]
+        defined = re.findall(r'(?m)^__version__ = "(.+?)"', text_of(source))
+        assert defined == [bneuralt.__version__]
+        for path in (folder / "src").rglob("*.py"):
+            if path != source:
+                assert not re.search(r"(?m)^_*version_*\s*=\s*[\"']\d", text_of(path), re.I), path
 
 
 def test_installed_version_is_that_of_the_package():
@@ -72,7 +79,7 @@ def test_classifiers_name_the_tested_pythons(pyproject):
 def resolve(name):
     """Return what a dotted name stands for: a module, or something defined in one."""
     parts = name.split(".")
-    value = importlib.import_module(parts[0])
+    value = pytest.importorskip(parts[0])
     for i, part in enumerate(parts[1:], start=2):
         try:
             value = importlib.import_module(".".join(parts[:i]))
@@ -85,14 +92,34 @@ def resolve(name):
 
 def named_in_pages():
     for page in PAGES:
-        for name in sorted(set(re.findall(r"\bbneuralt(?:\.[A-Za-z_]\w*)+", text_of(page)))):
+        names = re.findall(r"\bbneuralt(?:_paper)?(?:\.[A-Za-z_]\w*)+", text_of(page))
+        for name in sorted(set(names) - ENTRY_POINTS):
             yield pytest.param(name, id=f"{page.name}: {name}")
 
 
 @pytest.mark.parametrize("name", list(named_in_pages()))
-def test_names_in_pages_exist_under_their_current_path(name):
+def test_names_in_pages_exist(name):
     resolve(name)
-    assert not any(f"{name}.".startswith(f"{old}.") for old in MOVED), "the module has moved"
+
+
+def test_the_product_has_nothing_of_the_reproduction():
+    """Neither its sources, which are what its wheel is made of, nor its compiled core."""
+    package = ROOT / "src" / "bneuralt"
+    names = [
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    ]
+    assert len(names) > 100
+    assert not [name for name in names if re.search(r"paper|mlp|hfnt|mont\b", name, re.I)]
+    assert not [name for name in dir(_core) if "mlp" in name.lower()]
+    for path in package.rglob("*.py"):
+        assert "bneuralt_paper" not in text_of(path), path
+    product = tomllib.loads(text_of("pyproject.toml"))
+    assert product["tool"]["scikit-build"]["wheel"]["packages"] == ["src/bneuralt"]
+    assert not re.search(r"pymoo|rich", str(product["project"]))
+    installed = importlib.metadata.files("bneuralt") or []
+    assert not [str(path) for path in installed if re.search(r"paper|mlp", path.name)]
 
 
 def test_the_stub_of_the_core_is_up_to_date():

@@ -10,7 +10,7 @@ import benchmarks.quality
 from benchmarks.quality.running import add_records, forget, missing, run
 from benchmarks.quality.suites import SUITES, TABLES_HOME, Suite, make_suite
 from benchmarks.tables import HALVES
-from bneuralt.paper.running.store import Store
+from bneuralt_paper.running.store import Store
 
 _ACTIONS = {
     "run": "measure what the store lacks",

@@ -13,8 +13,8 @@ from benchmarks.quality.suites import Suite
 from benchmarks.quality.summaries import SCORE_NAMES, mean_scores, read_means, to_markdown
 from benchmarks.tables import SIZE_CLASSES
 from bneuralt.files import write_atomically
-from bneuralt.paper.reporting.figure_files import INK, STYLE
-from bneuralt.paper.running.store import Store
+from bneuralt_paper.reporting.figure_files import INK, STYLE
+from bneuralt_paper.running.store import Store
 
 __all__ = ["curve", "write"]
 

@@ -9,10 +9,10 @@ import pandas as pd
 from benchmarks.quality.suites import Suite
 from benchmarks.quality.summaries import mean_scores, p_to_best, read_means, to_markdown
 from bneuralt.files import write_atomically
-from bneuralt.paper.reporting.figures import critical_difference
-from bneuralt.paper.reporting.significance import Ranking
-from bneuralt.paper.reporting.statistics import friedman, nemenyi_critical_difference
-from bneuralt.paper.running.store import Store
+from bneuralt_paper.reporting.figures import critical_difference
+from bneuralt_paper.reporting.significance import Ranking
+from bneuralt_paper.reporting.statistics import friedman, nemenyi_critical_difference
+from bneuralt_paper.running.store import Store
 
 __all__ = ["overview", "write"]
 

@@ -13,8 +13,8 @@ from benchmarks.quality.measuring import Measured, measure
 from benchmarks.quality.models import settings_of
 from benchmarks.quality.suites import Cell, Suite
 from benchmarks.tables import Table
-from bneuralt.paper.experiments.protocols import Outcome, Scores, derive_seed
-from bneuralt.paper.running.store import KEY_MATCHES, Finished, Key, Store
+from bneuralt_paper.experiments.protocols import Outcome, Scores, derive_seed
+from bneuralt_paper.running.store import KEY_MATCHES, Finished, Key, Store
 
 __all__ = ["add_records", "forget", "missing", "run"]
 

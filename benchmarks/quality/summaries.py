@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.quality.suites import Suite
-from bneuralt.paper.reporting.statistics import holm, wilcoxon_signed_rank
-from bneuralt.paper.running.store import Store
+from bneuralt_paper.reporting.statistics import holm, wilcoxon_signed_rank
+from bneuralt_paper.running.store import Store
 
 __all__ = ["SCORE_NAMES", "mean_scores", "mean_useful_r2", "p_to_best", "read_means", "to_markdown"]
 

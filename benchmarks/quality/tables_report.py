@@ -21,7 +21,7 @@ from benchmarks.quality.summaries import (
 )
 from benchmarks.tables import SIZE_CLASSES
 from bneuralt.files import write_atomically
-from bneuralt.paper.running.store import Store
+from bneuralt_paper.running.store import Store
 
 __all__ = ["differences", "overview", "write"]
 

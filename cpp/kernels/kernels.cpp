@@ -1,7 +1,6 @@
 // The kernels of one instruction set: this file is compiled once for each.
 #include "forest.hpp"
 #include "jacobian.hpp"
-#include "mlp.hpp"
 #include "shares.hpp"
 #include "train.hpp"
 
@@ -45,7 +44,7 @@ constexpr Kernels<T> kernels() {
 #define BNT_PASTE(a, b) a##b
 #define BNT_JOIN(a, b) BNT_PASTE(a, b)
 
-static const Engine engine{BNT_NAME(BNT_ISA), kernels<float>(), kernels<double>(), &train_mlp};
+static const Engine engine{BNT_NAME(BNT_ISA), kernels<float>(), kernels<double>()};
 
 }  // namespace bnt::BNT_ISA
 

@@ -14,6 +14,5 @@ void bind_data(nanobind::module_& m);
 void bind_job(nanobind::module_& m);
 void bind_training(nanobind::module_& m);
 void bind_csv(nanobind::module_& m);
-void bind_mlp(nanobind::module_& m);
 
 }  // namespace bnt

@@ -21,7 +21,6 @@ NB_MODULE(_core, m) {
     bnt::bind_job(m);
     bnt::bind_training(m);
     bnt::bind_csv(m);
-    bnt::bind_mlp(m);
     m.def(
         "engine", [] { return std::string(bnt::engine().name); },
         "Return the instruction set in use.");

@@ -41,6 +41,19 @@ inline void check_close(double seen, double wanted, double tolerance, const char
     n_failures() += 1;
 }
 
+// Runs all tests with each instruction set; returns the exit code of the program.
+template <class Use>
+int run_all(const std::vector<std::string>& sets, Use use) {
+    for (const std::string& name : sets) {
+        use(name);
+        const int before = n_failures();
+        for (const Test& test : all_tests()) test.run();
+        std::printf("%s: %zu tests, %d failed checks\n", name.c_str(), all_tests().size(),
+                    n_failures() - before);
+    }
+    return n_failures() == 0 ? 0 : 1;
+}
+
 #define BNT_TEST(name)                                                         \
     static void name();                                                        \
     static const ::bnt::tests::Registration registration_##name(#name, &name); \

@@ -10,8 +10,6 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from bneuralt._moved import install_aliases
-
 __version__ = "0.1.0"
 
 # Public name -> module that defines it. Modules load at first use, so that importing
@@ -25,10 +23,6 @@ _WHERE = {
     "BNeuralForestRegressor": "estimators",
     "EvolvedTreeClassifier": "estimators",
     "EvolvedTreeRegressor": "estimators",
-    "HFNTClassifier": "estimators",
-    "HFNTRegressor": "estimators",
-    "MONTClassifier": "estimators",
-    "MONTRegressor": "estimators",
     "load_model": "estimators",
     "check_monotonic": "estimators",
     "TableTransformer": "estimators",
@@ -65,8 +59,6 @@ _WHERE = {
     "train_many": "training",
     "forward_many": "tree",
 }
-
-install_aliases()
 
 __all__ = ["__version__", *_WHERE]
 

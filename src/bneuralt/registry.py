@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any, ClassVar, Self, TypeVar
 
 from bneuralt import _core
@@ -156,6 +157,11 @@ def _describe(entry: _core.Entry) -> str:
     return "\n".join(lines)
 
 
+@cache
+def _with_defaults(cls: Any) -> Any:
+    return cls()
+
+
 def find(classes: dict[str, type[R]], base: type[R], value: Any, what: str) -> R:
     """Return the object that a name, an object or its `to_dict` stands for.
 
@@ -173,7 +179,8 @@ def find(classes: dict[str, type[R]], base: type[R], value: Any, what: str) -> R
     if isinstance(value, base) and type(value) in classes.values():
         return value
     if isinstance(value, str) and value in classes:
-        return classes[value]()
+        entry: R = _with_defaults(classes[value])  # type: ignore[arg-type]
+        return entry
     if isinstance(value, dict) and value.get("name") in classes:
         return classes[value["name"]](**{k: v for k, v in value.items() if k != "name"})
     raise ValueError(f"{what}={value!r} is not known: choose one of {', '.join(classes)}")

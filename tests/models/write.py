@@ -7,10 +7,15 @@ never written again:
 """
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_diabetes, load_iris
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from kept_models import write_model
 
 from bneuralt import (
     BNeuralForestClassifier,
@@ -19,10 +24,6 @@ from bneuralt import (
     BNeuralTRegressor,
     EvolvedTreeClassifier,
     EvolvedTreeRegressor,
-    HFNTClassifier,
-    HFNTRegressor,
-    MONTClassifier,
-    MONTRegressor,
     NeuralTree,
 )
 from bneuralt.estimators.model_file import MODEL_VERSION
@@ -36,7 +37,6 @@ def main() -> None:
     folder.mkdir(exist_ok=True)
     small = {"max_depth": 2, "max_epochs": 10, "random_state": 0}
     searched = {"n_generations": 3, "population_size": 10, "random_state": 0}
-    tuned = {**searched, "n_tuning": 3, "tuning_size": 10, "max_size": 30}
     iris, diabetes = load_iris(as_frame=True), load_diabetes()
     names = np.array(["setosa", "versicolor", "virginica"])[iris.target]
     messy = iris.data.to_numpy().copy()
@@ -85,25 +85,11 @@ def main() -> None:
         "evolved_regressor": EvolvedTreeRegressor(
             **searched, activation="sigmoid", choose="one_standard_error"
         ).fit(diabetes.data, diabetes.target),
-        "hfnt_classifier": HFNTClassifier(**tuned, objectives=("error", "size", "diversity")).fit(
-            iris.data.to_numpy(), iris.target
-        ),
-        "hfnt_regressor": HFNTRegressor(**tuned, n_ensemble=3).fit(diabetes.data, diabetes.target),
-        "mont_classifier": MONTClassifier(**tuned).fit(iris.data.to_numpy(), names),
-        "mont_regressor": MONTRegressor(**tuned, strategy="best1bin").fit(
-            diabetes.data, diabetes.target
-        ),
     }
     for name, model in models.items():
-        if (folder / f"{name}.json").exists():
-            continue
-        model.save(folder / f"{name}.json", extra={"name": name})
+        model.extra_ = {"name": name}
         table = messy if "messy" in name else iris.data.to_numpy()
-        is_classifier = "classifier" in name
-        rows = (table if is_classifier else diabetes.data)[::30]
-        predicted = model._scores(model._inputs(rows)) if is_classifier else model.predict(rows)
-        record = {"rows": rows.tolist(), "predicted": np.asarray(predicted, float).tolist()}
-        (folder / f"{name}.predictions").write_text(json.dumps(record) + "\n")
+        write_model(model, folder, (table if "classifier" in name else diabetes.data)[::30])
     if not (folder / "trees").exists():
         write_trees(folder / "trees")
 

@@ -10,9 +10,10 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
 
 from bneuralt import __version__
-from bneuralt.cli.commands.paper import add_paper_commands
 from bneuralt.cli.errors import (
     BAD_DATA,
     BAD_MODEL,
@@ -42,8 +43,30 @@ COMMANDS = (
 )
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
+#: Commands of other packages: name, summary, and how to install the package.
+OTHER_COMMANDS = {
+    "paper": (
+        "reproduce the paper's tables and figures (needs bneuralt-paper)",
+        "the command 'paper' is part of the package bneuralt-paper: run pip install ./paper in a "
+        "clone of bneuralt.",
+    ),
+}
+
+#: Packages add commands by entry points of this group: the name of the command, and a module as
+#: those of bneuralt.cli.commands.
+ENTRY_POINTS = "bneuralt.commands"
+
+
+def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """Return the parser of the command line.
+
+    Parameters
+    ----------
+    argv : sequence of str
+        The arguments to be parsed. Only if they name a command that is not one of this package are
+        other packages looked through for it: that takes longer than ``--help`` takes otherwise.
+    """
+    requested = next((argument for argument in argv if not argument.startswith("-")), None)
     parser = argparse.ArgumentParser(
         prog="bneuralt",
         description="Neural trees: small models that train in milliseconds.",
@@ -54,17 +77,40 @@ def build_parser() -> argparse.ArgumentParser:
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, summary in COMMANDS:
         module = importlib.import_module(f"bneuralt.cli.commands.{name}")
-        command = subparsers.add_parser(
-            name,
-            help=summary,
-            description=module.__doc__,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        module.add_arguments(command)
-        if hasattr(module, "run"):
-            command.set_defaults(run=module.run)
-    add_paper_commands(subparsers)
+        _add_command(subparsers, name, summary, module)
+    for name, (summary, _) in OTHER_COMMANDS.items():
+        if name != requested:
+            subparsers.add_parser(name, help=summary, add_help=False)
+    if requested is not None and requested not in dict(COMMANDS):
+        other = _module_of_another_package(requested)
+        if other is not None:
+            _add_command(subparsers, requested, "", other)
+        elif requested in OTHER_COMMANDS:
+            raise CommandError(OTHER_COMMANDS[requested][1])
     return parser
+
+
+def _add_command(
+    subparsers: argparse._SubParsersAction[Any], name: str, summary: str, module: ModuleType
+) -> None:
+    command = subparsers.add_parser(
+        name,
+        help=summary,
+        description=module.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.add_arguments(command)
+    if hasattr(module, "run"):
+        command.set_defaults(run=module.run)
+
+
+def _module_of_another_package(command: str) -> ModuleType | None:
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=ENTRY_POINTS, name=command):
+        module: ModuleType = entry.load()
+        return module
+    return None
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -80,13 +126,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         The exit code.
     """
+    argv = sys.argv[1:] if argv is None else argv
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Labels that the terminal cannot encode are escaped instead of raising an error.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
-            args = build_parser().parse_args(argv)
+            args = build_parser(argv).parse_args(argv)
             code = args.run(args)
         sys.stdout.flush()
         return OK if code is None else code

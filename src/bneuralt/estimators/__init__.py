@@ -2,12 +2,6 @@
 
 from bneuralt.estimators.evolved import EvolvedTreeClassifier, EvolvedTreeRegressor
 from bneuralt.estimators.forest import BNeuralForestClassifier, BNeuralForestRegressor
-from bneuralt.estimators.genetic import (
-    HFNTClassifier,
-    HFNTRegressor,
-    MONTClassifier,
-    MONTRegressor,
-)
 from bneuralt.estimators.model_loading import load_model
 from bneuralt.estimators.monotonic import check_monotonic
 from bneuralt.estimators.parameters import PAPER_SETTINGS
@@ -22,10 +16,6 @@ __all__ = [
     "BNeuralTRegressor",
     "EvolvedTreeClassifier",
     "EvolvedTreeRegressor",
-    "HFNTClassifier",
-    "HFNTRegressor",
-    "MONTClassifier",
-    "MONTRegressor",
     "TableTransformer",
     "check_monotonic",
     "load_model",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -49,6 +49,7 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
 
     encoder_: TableEncoder
     _importances: FloatArray | None = None
+    _holds_many_trees: ClassVar[bool] = False
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(

@@ -14,7 +14,7 @@ from bneuralt._typing import Array, FloatArray
 from bneuralt.estimators.rows import Rows, class_weights
 from bneuralt.estimators.scaling import Scaling
 from bneuralt.expressions import OUTPUTS, Expression, evaluate, maximum, minimum
-from bneuralt.training.losses import LOSSES, SOFTMAX, TRAITS, Loss, get_loss, shares
+from bneuralt.training.losses import LINKS, LOSSES, SOFTMAX, TRAITS, Loss, get_loss, shares
 from bneuralt.tree import NeuralTree
 
 __all__ = ["ClassifierTask"]
@@ -192,9 +192,8 @@ class ClassifierTask(ClassifierMixin):
 
     def _link(self, trees: Sequence[NeuralTree]) -> Expression:
         """Return how the outputs of trees become probabilities."""
-        task = "labels" if self.multilabel_ else "classes"
         if self._outputs_are_scores(trees):
-            return self._loss().link(task)
+            return LINKS["labels" if self.multilabel_ else "classes"]
         if self.multilabel_:
             return minimum(maximum(OUTPUTS, 0.0), 1.0)
         return shares(max(float(np.finfo(tree.dtype).tiny) for tree in trees))
@@ -211,7 +210,7 @@ class ClassifierTask(ClassifierMixin):
     def _mean_probabilities(self, trees: Sequence[NeuralTree], X: Array) -> FloatArray:
         """Return the mean of the probabilities that trees give to each class."""
         link = self._link(trees)
-        if link == SOFTMAX:  # which the core computes
+        if link is SOFTMAX:  # which the core computes
             return self._mean_outputs(trees, X, softmax=True)
         X = self._filled(X)  # once for all trees
         total = np.zeros((len(X), self._n_outputs()))

@@ -1,7 +1,7 @@
-"""What the estimators share whose structure is searched for: runs, fronts, and the choice.
+"""Base class of estimators that search for a structure: runs, fronts, and the choice.
 
-`genetic` has HFNT and MONT, `evolved` has trees that are evolved and trained. What they search with
-is in `bneuralt.evolve`.
+`evolved` has trees that are evolved and trained; other distributions derive estimators too. A
+subclass defines `_n_steps`, `_new_search` and `_front_of`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class FrontModel:
         Number of weights, and of nodes.
     score : float
         Accuracy or r2 on validation rows: those of the folds (evolved trees) or those given to
-        `fit`; on the training rows where there are none (HFNT and MONT). The trees were chosen
+        `fit`; on the training rows where there are none. The trees were chosen
         among many by these rows, so new rows give lower scores.
     standard_error : float
         Of the score.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from bneuralt.estimators.capacity import batch_size
 from bneuralt.estimators.classification import ClassifierTask
 from bneuralt.estimators.evolution import Entry, EvolutionEstimator
 from bneuralt.estimators.evolution_parameters import (
+    SEARCH_PARAMETERS,
     EvolvedClassifierParameters,
     EvolvedRegressorParameters,
 )
@@ -220,7 +222,7 @@ def _as_fold(rows: Rows, validation: Rows | None = None) -> Fold:
     return Fold(once.index, once.sample_weight, index, validation.weight)
 
 
-@declared
+@partial(declared, parameters=SEARCH_PARAMETERS)
 class EvolvedTreeClassifier(ClassifierTask, EvolvedTree, EvolvedClassifierParameters):
     """A classifier that is a very small tree, found by evolution and trained by backpropagation.
 
@@ -265,7 +267,7 @@ class EvolvedTreeClassifier(ClassifierTask, EvolvedTree, EvolvedClassifierParame
         return self._mean_probabilities([self.tree_], X)
 
 
-@declared
+@partial(declared, parameters=SEARCH_PARAMETERS)
 class EvolvedTreeRegressor(RegressorTask, EvolvedTree, EvolvedRegressorParameters):
     """A regressor that is a very small tree, found by evolution and trained by backpropagation.
 

@@ -43,6 +43,7 @@ class Forest(NeuralTreeEstimator, ForestParameters):
     """Trains many trees, and asks them all."""
 
     _tree_type: ClassVar[type[SingleTree]]
+    _holds_many_trees: ClassVar[bool] = True
     estimators_: list[SingleTree]
 
     def __sklearn_is_fitted__(self) -> bool:

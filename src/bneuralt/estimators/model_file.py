@@ -12,24 +12,16 @@ import numpy as np
 
 from bneuralt import __version__
 from bneuralt._typing import Array
+from bneuralt.estimators.kinds import kind_of
 from bneuralt.files import format_json, write_atomically
 from bneuralt.registry import Registered
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.sampling import FeatureSampler
 
-__all__ = ["KINDS", "MODEL_FORMAT", "MODEL_VERSION", "save_model"]
+__all__ = ["MODEL_FORMAT", "MODEL_VERSION", "save_model"]
 
 MODEL_FORMAT = "bneuralt-model"
 MODEL_VERSION = 3
-
-KINDS = (
-    "BNeuralTClassifier",
-    "BNeuralTRegressor",
-    "BNeuralForestClassifier",
-    "BNeuralForestRegressor",
-    *("HFNTClassifier", "HFNTRegressor", "MONTClassifier", "MONTRegressor"),
-    *("EvolvedTreeClassifier", "EvolvedTreeRegressor"),
-)
 
 
 def save_model(model: Any, path: str | PathLike[str], extra: dict[str, Any] | None = None) -> None:
@@ -48,7 +40,7 @@ def save_model(model: Any, path: str | PathLike[str], extra: dict[str, Any] | No
         "format": MODEL_FORMAT,
         "version": MODEL_VERSION,
         "bneuralt": __version__,
-        "kind": next(cls.__name__ for cls in type(model).__mro__ if cls.__name__ in KINDS),
+        "kind": kind_of(model),
         "settings": {name: _to_plain(value) for name, value in model.get_params().items()},
         "n_features": int(model.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],

@@ -10,17 +10,9 @@ from typing import Any
 import numpy as np
 
 from bneuralt._typing import Array
-from bneuralt.estimators.evolved import EvolvedTreeClassifier, EvolvedTreeRegressor
-from bneuralt.estimators.forest import BNeuralForestClassifier, BNeuralForestRegressor
-from bneuralt.estimators.genetic import (
-    HFNTClassifier,
-    HFNTRegressor,
-    MONTClassifier,
-    MONTRegressor,
-)
 from bneuralt.estimators.intervals import Calibration
-from bneuralt.estimators.model_file import KINDS, MODEL_FORMAT, MODEL_VERSION
-from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor
+from bneuralt.estimators.kinds import find_class, registered_kinds
+from bneuralt.estimators.model_file import MODEL_FORMAT, MODEL_VERSION
 from bneuralt.files import ModelFileError, check_format, check_keys, parse_json
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.training.losses import get_loss
@@ -31,23 +23,6 @@ from bneuralt.tree.sampling import sampler_from_dict
 
 __all__ = ["load_model", "model_from_dict"]
 
-_CLASSES: dict[str, Any] = {
-    cls.__name__: cls
-    for cls in (
-        BNeuralTClassifier,
-        BNeuralTRegressor,
-        BNeuralForestClassifier,
-        BNeuralForestRegressor,
-        HFNTClassifier,
-        HFNTRegressor,
-        MONTClassifier,
-        MONTRegressor,
-        EvolvedTreeClassifier,
-        EvolvedTreeRegressor,
-    )
-}
-#: Models that can have several trees without being forests.
-_ENSEMBLES = ("HFNTClassifier", "HFNTRegressor")
 _MODEL_KEYS = (
     *("format", "version", "bneuralt", "kind", "settings"),
     *("n_features", "feature_names", "classes", "encoder", "targets", "calibration"),
@@ -105,16 +80,18 @@ def model_from_dict(data: Any) -> Any:
     check_format(data, MODEL_FORMAT, MODEL_VERSION, oldest=MODEL_VERSION)
     check_keys(data, (*_MODEL_KEYS, *(key for key in _OPTIONAL if key in data)), "the model")
     data = {**_OPTIONAL, **data}
-    if data["kind"] not in KINDS:
-        raise ModelFileError(f'"kind" is {data["kind"]!r}, known are {", ".join(KINDS)}')
+    cls: Any = find_class(data["kind"])
+    if cls is None:
+        raise ModelFileError(
+            f'"kind" is {data["kind"]!r:.100}, known are {", ".join(registered_kinds())}; '
+            "models of HFNT and MONT need the package bneuralt-paper"
+        )
     _check_type(data, "extra", dict)
     _check_type(data, "trees", list)
-    is_forest = data["kind"].startswith("BNeuralForest")
-    may_be_many = is_forest or data["kind"] in _ENSEMBLES
-    if not data["trees"] or (len(data["trees"]) > 1 and not may_be_many):
+    if not data["trees"] or (len(data["trees"]) > 1 and not cls._holds_many_trees):
         raise ModelFileError(f'"trees" has {len(data["trees"])} trees: too few or too many')
 
-    model = _CLASSES[data["kind"]]()
+    model, is_forest = cls(), hasattr(cls, "_new_member")
     _set_settings(model, data)
     _set_features(model, data)
     _set_targets(model, data)
@@ -123,8 +100,8 @@ def model_from_dict(data: Any) -> Any:
         _set_tree(member, entry, f'"trees"[{i}]')
         for i, (member, entry) in enumerate(zip(members, data["trees"], strict=True))
     ]
-    if data["kind"] in _ENSEMBLES:
-        model.trees_, model.tree_ = trees, trees[0]
+    if hasattr(cls, "_set_trees"):
+        model._set_trees(trees)
     _check_settings(model, data)
     if data["calibration"] is not None:
         model.calibration_ = _calibration_from_dict(data, model._n_outputs())

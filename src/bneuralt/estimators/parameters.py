@@ -27,6 +27,7 @@ from bneuralt.estimators.capacity import (
     MANY_ROWS,
     MOST_EXAMPLES,
 )
+from bneuralt.estimators.kinds import register_kind
 from bneuralt.training.losses import LOSSES, Loss
 from bneuralt.training.optimizers import OPTIMIZERS, Optimizer
 from bneuralt.tree.activations import ACTIVATIONS, Activation
@@ -447,13 +448,18 @@ PARAMETERS: dict[str, Parameter] = {
 T = TypeVar("T", bound=type)
 
 
-def declared(cls: T) -> T:
-    """Declare the parameters of an estimator class: what scikit-learn checks, what its users read.
+def declared(cls: T, parameters: Mapping[str, Parameter] = PARAMETERS) -> T:
+    """Declare an estimator class: what scikit-learn checks, what its users read, its model files.
 
-    Their description goes where the docstring of the class says `{parameters}`.
+    Parameters
+    ----------
+    cls : class
+        A dataclass. The description of its parameters goes where its docstring says `{parameters}`;
+        model files refer to it by its name.
+    parameters : mapping of str to Parameter
+        What each parameter may be, and what it means.
     """
-    known = {**PARAMETERS, **getattr(cls, "_own_parameters", {})}
-    names = [(field.name, field.default, known[field.name]) for field in fields(cls)]
+    names = [(field.name, field.default, parameters[field.name]) for field in fields(cls)]
     allowed = {name: parameter.allowed for name, _, parameter in names}
     cls._parameter_constraints = allowed  # type: ignore[attr-defined]
     if cls.__doc__:
@@ -464,4 +470,4 @@ def declared(cls: T) -> T:
         )
         section = indent(f"Parameters\n----------\n{entries}", "    ").lstrip()
         cls.__doc__ = cls.__doc__.replace("{parameters}", section)
-    return cls
+    return register_kind(cls)

@@ -19,7 +19,7 @@ from bneuralt.estimators.intervals import (
 )
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling, learn_scaling
-from bneuralt.expressions import Expression, evaluate, is_elementwise, slope
+from bneuralt.expressions import OUTPUTS, Expression, evaluate, is_elementwise, slope
 from bneuralt.training.losses import LOSSES, TRAITS, Loss, Pinball, check_targets, get_loss
 
 __all__ = ["RegressorTask"]
@@ -176,7 +176,10 @@ class RegressorTask(RegressorMixin):
 
     def _values_of(self, outputs: FloatArray) -> FloatArray:
         """Return predictions as a table, one column for each output."""
-        values: FloatArray = evaluate(self._link(), {"outputs": outputs})
+        link = self._link()
+        if link is OUTPUTS:
+            return outputs
+        values: FloatArray = evaluate(link, {"outputs": outputs})
         return values
 
     def _values(self, X: Array) -> FloatArray:

@@ -1,31 +1,22 @@
-"""Search for the structure of trees: genetic programming, differential evolution, and training."""
+"""Search for the structure of trees by evolution, with weights that are trained."""
 
 from bneuralt.evolve.checkpoint import CheckpointError
-from bneuralt.evolve.differential import DifferentialEvolution
-from bneuralt.evolve.genetic import GeneticSearch, GeneticSettings
 from bneuralt.evolve.genome import Genome, genome_of
 from bneuralt.evolve.memetic import MemeticSearch, MemeticSettings
 from bneuralt.evolve.operators import Space, crossover, mutate, random_genome
-from bneuralt.evolve.population import Judge, weight_vectors
 from bneuralt.evolve.search import GenerationState
-from bneuralt.evolve.selection import survivors, tournament
+from bneuralt.evolve.selection import non_dominated
 
 __all__ = [
     "CheckpointError",
-    "DifferentialEvolution",
     "GenerationState",
-    "GeneticSearch",
-    "GeneticSettings",
     "Genome",
-    "Judge",
     "MemeticSearch",
     "MemeticSettings",
     "Space",
     "crossover",
     "genome_of",
     "mutate",
+    "non_dominated",
     "random_genome",
-    "survivors",
-    "tournament",
-    "weight_vectors",
 ]

@@ -17,7 +17,7 @@ from bneuralt._typing import FloatArray
 from bneuralt.evolve.genome import Genome, Leaf, Node, Path
 from bneuralt.tree.activations import get_activation_mixture
 
-__all__ = ["HFNT_MUTATIONS", "MUTATIONS", "Space", "crossover", "mutate", "random_genome"]
+__all__ = ["MUTATIONS", "Space", "crossover", "mutate", "random_genome"]
 
 #: How often an operation is tried before the parent is returned as it is.
 TRIES = 10
@@ -331,14 +331,10 @@ MUTATIONS: dict[str, Mutation] = {
     "add_leaf": add_leaf,
     "change_activation": change_activation,
 }
-HFNT_MUTATIONS = ("change_leaf", "change_all_leaves", "replace_subtree", "grow_leaf")
 
 
 def mutate(
-    genome: Genome,
-    space: Space,
-    rng: np.random.Generator,
-    names: tuple[str, ...] = HFNT_MUTATIONS,
+    genome: Genome, space: Space, rng: np.random.Generator, names: tuple[str, ...]
 ) -> Genome:
     """Return a tree after one of the named mutations, drawn at random.
 

@@ -1,44 +1,12 @@
-"""Selection: who has children, and who stays.
-
-One objective needs nothing else. Several objectives are sorted by NSGA-II or NSGA-III, in the
-implementation of pymoo (extra `evolve`), which is imported at its first use.
-"""
+"""Selection of the candidates that no other one dominates."""
 
 from __future__ import annotations
-
-from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
 from bneuralt._typing import FloatArray, IntArray
 
-__all__ = ["METHODS", "dominates", "non_dominated", "require_pymoo", "survivors", "tournament"]
-
-METHODS = ("best", "nsga2", "nsga3")
-
-
-def require_pymoo() -> None:
-    """Raise an error that says what to install, where pymoo is missing."""
-    try:
-        import pymoo  # noqa: F401
-    except ImportError:
-        raise ImportError(
-            "a search with several objectives needs the package pymoo: install it with "
-            "pip install 'bneuralt[evolve]', or use objectives=('error',)"
-        ) from None
-
-
-def dominates(one: FloatArray, other: FloatArray) -> bool:
-    """Return whether one is nowhere worse and somewhere better.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> dominates(np.array([1, 2]), np.array([1, 3])), dominates(np.array([1, 2]), np.array([2, 1]))
-    (True, False)
-    """
-    return bool(np.all(one <= other) and np.any(one < other))
+__all__ = ["non_dominated"]
 
 
 def non_dominated(objectives: FloatArray) -> IntArray:
@@ -60,93 +28,3 @@ def non_dominated(objectives: FloatArray) -> IntArray:
     is_dominated = (below & strictly).any(axis=0)
     earlier_twin = np.triu(below & below.T, 1).any(axis=0)
     return np.flatnonzero(~is_dominated & ~earlier_twin)
-
-
-def tournament(objectives: FloatArray, n: int, rng: np.random.Generator) -> IntArray:
-    """Return the winners of n binary tournaments.
-
-    Of two that are drawn, the one that dominates the other wins, and else the first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> tournament(np.array([[1.0], [2.0]]), 4, np.random.default_rng(0))
-    array([0, 0, 0, 0])
-    """
-    pairs = rng.integers(len(objectives), size=(2, n))
-    first, second = objectives[pairs[0]], objectives[pairs[1]]
-    loses = (second <= first).all(axis=1) & (second < first).any(axis=1)
-    winners: IntArray = np.where(loses, pairs[1], pairs[0])
-    return winners
-
-
-def survivors(objectives: FloatArray, n: int, method: str = "best", seed: int = 0) -> IntArray:
-    """Return the positions of the n that stay.
-
-    Parameters
-    ----------
-    objectives : array of shape (n_candidates, n_objectives)
-        To be minimised.
-    n : int
-    method : {"best", "nsga2", "nsga3"}
-        "best": those of the lowest first objective, where equal values come once as long as there
-        are others.
-    seed : int
-        Decides between equals, for NSGA-II and NSGA-III.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> survivors(np.array([[3.0], [1.0], [1.0], [2.0]]), 2)
-    array([1, 3])
-    """
-    if method == "best":
-        values = objectives[:, 0]
-        _, first = np.unique(values, return_index=True)
-        is_copy = np.ones(values.size, dtype=bool)
-        is_copy[first] = False
-        return np.lexsort((values, is_copy))[:n]
-    if method not in METHODS:
-        raise ValueError(f"method={method!r} is not known: choose one of {', '.join(METHODS)}")
-    require_pymoo()
-    from pymoo.core.population import Population
-    from pymoo.core.problem import Problem
-
-    candidates = Population.new("F", np.asarray(objectives, dtype=np.float64))
-    for i, candidate in enumerate(candidates):
-        candidate.set("position", i)
-    kept = _survival(method, objectives.shape[1]).do(
-        Problem(n_obj=objectives.shape[1]),
-        candidates,
-        n_survive=n,
-        random_state=np.random.default_rng(seed),
-    )
-    return np.array([candidate.get("position") for candidate in kept], dtype=np.intp)
-
-
-#: NSGA-III divides the space between the objectives into so many parts.
-N_PARTITIONS = {2: 24, 3: 9}
-
-
-@lru_cache
-def reference_directions(n_objectives: int) -> FloatArray:
-    """Return the directions along which NSGA-III keeps trees apart (Das and Dennis, 1998)."""
-    from pymoo.util.ref_dirs import get_reference_directions
-
-    n_partitions = N_PARTITIONS.get(n_objectives, 4)
-    directions: FloatArray = get_reference_directions(
-        "das-dennis", n_objectives, n_partitions=n_partitions
-    )
-    return directions
-
-
-def _survival(method: str, n_objectives: int) -> Any:
-    # a new one each time: pymoo's NSGA-III remembers extreme points of earlier calls, and a search
-    # that is continued from a file has made none
-    if method == "nsga2":
-        from pymoo.operators.survival.rank_and_crowding import RankAndCrowding
-
-        return RankAndCrowding()
-    from pymoo.algorithms.moo.nsga3 import ReferenceDirectionSurvival
-
-    return ReferenceDirectionSurvival(reference_directions(n_objectives))

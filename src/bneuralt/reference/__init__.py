@@ -16,8 +16,6 @@ The compiled core computes the same numbers many thousand times faster. Here a t
 
 All numbers that are trained stand in one vector, theta, in the order of
 `NeuralTree.parameters`; a node knows the places of its own.
-
-`train_mlp` does the same for the multilayer perceptrons that the paper compares trees with.
 """
 
 from bneuralt.reference.activations import PARAMETER_SLOPES, SLOPE, VALUE
@@ -27,7 +25,6 @@ from bneuralt.reference.attributions import (
     rescaled_contributions,
 )
 from bneuralt.reference.losses import LOSS, LOSS_GRADIENT, targets
-from bneuralt.reference.mlp import MLP, MLPOptimizer, train_mlp
 from bneuralt.reference.moving import LeafMover, Moved
 from bneuralt.reference.nodes import Node, build
 from bneuralt.reference.optimizers import RULE, Memory, viewpoint
@@ -48,14 +45,12 @@ from bneuralt.reference.training import clipped, learning_rates, train
 __all__ = [
     "LOSS",
     "LOSS_GRADIENT",
-    "MLP",
     "PARAMETER_SLOPES",
     "RULE",
     "SLOPE",
     "VALUE",
     "Example",
     "LeafMover",
-    "MLPOptimizer",
     "Memory",
     "Moved",
     "Node",
@@ -76,7 +71,6 @@ __all__ = [
     "rescaled_contributions",
     "targets",
     "train",
-    "train_mlp",
     "viewpoint",
     "wanted_signs",
 ]

@@ -340,6 +340,16 @@ class NeuralTree(Shown):
         """The tree as the compiled core takes it."""
         return _core.WeightedTree(self.structure, self.parameters)
 
+    def compiled(self, parameters: FloatArray) -> _core.WeightedTree:
+        """Return what `core` of a tree with other weights would be, without making that tree.
+
+        Parameters
+        ----------
+        parameters : float array of shape (n_parameters,)
+            In the order and of the type of `NeuralTree.parameters`.
+        """
+        return _core.WeightedTree(self.structure, parameters)
+
     # -- using them ----------------------------------------------------------------------
 
     def forward(self, X: ArrayLike, n_threads: int = 1) -> FloatArray:

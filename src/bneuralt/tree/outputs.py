@@ -18,14 +18,16 @@ if TYPE_CHECKING:
 __all__ = ["OutputOverflow", "forward_many", "mean_forward", "not_finite"]
 
 
-def forward_many(trees: Sequence[NeuralTree], X: ArrayLike, n_threads: int = 1) -> FloatArray:
+def forward_many(
+    trees: Sequence[NeuralTree | _core.WeightedTree], X: ArrayLike, n_threads: int = 1
+) -> FloatArray:
     """Compute the outputs of many trees in one pass over a table.
 
     Parameters
     ----------
     trees : sequence of NeuralTree
         All with the same number of inputs and outputs, and of one dtype; their structures may
-        differ.
+        differ. Compiled trees (`NeuralTree.core`, `NeuralTree.compiled`) can be given as well.
     X : array of shape (n_rows, n_inputs)
     n_threads : int
         Number of threads; it never changes the result.
@@ -88,9 +90,9 @@ class OutputOverflow(ValueError):
 
 
 def _ask(
-    trees: Sequence[NeuralTree], X: ArrayLike, n_threads: int, softmax: bool, mean: bool = False
+    trees: Sequence[Any], X: ArrayLike, n_threads: int, softmax: bool, mean: bool = False
 ) -> FloatArray:
-    compiled = [tree.core for tree in trees]
+    compiled = [getattr(tree, "core", tree) for tree in trees]
     try:
         result, problem = _core.forward(compiled, X, n_threads, softmax, mean)
     except TypeError:  # not an array that the core can read as it is

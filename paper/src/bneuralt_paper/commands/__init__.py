@@ -1,0 +1,1 @@
+"""The command ``bneuralt paper``, which the program finds by an entry point."""

@@ -1,0 +1,101 @@
+"""BNeuralT as in the paper: a random tree, generated and trained by the paper's rules."""
+
+from __future__ import annotations
+
+import time
+import warnings
+
+import numpy as np
+
+from bneuralt.training import TrainingDiverged, TrainingSettings, train
+from bneuralt.training.optimizers import Adam, Optimizer, PaperAdam, get_optimizer
+from bneuralt.tree import NeuralTree
+from bneuralt_paper._typing import Array, FloatArray
+from bneuralt_paper.experiments.definitions import BNeuralTExperiment
+from bneuralt_paper.experiments.protocols import Outcome, Partition, Protocol, derive_seed
+
+__all__ = ["run_bneuralt", "training_settings"]
+
+
+def training_settings(experiment: BNeuralTExperiment, protocol: Protocol) -> TrainingSettings:
+    """Return the training settings of an experiment under a protocol.
+
+    Only the paper's protocol reproduces two peculiarities of the authors' program: its Adam does
+    not count steps, and each epoch ends with an additional update on row 0.
+
+    Examples
+    --------
+    >>> from bneuralt_paper.experiments.definitions import parse_experiment
+    >>> from bneuralt_paper.experiments.protocols import get_protocol
+    >>> training_settings(parse_experiment("B-S-ESy-p4-D"), get_protocol("honest")).optimizer
+    Adam(beta1=0.9, beta2=0.9, epsilon=1e-08)
+    """
+    optimizer: Optimizer = get_optimizer(experiment.optimizer)
+    if experiment.optimizer == "adam":
+        optimizer = PaperAdam() if protocol.follows_authors_program else Adam(beta2=0.9)
+    return TrainingSettings(
+        loss="squared_error",
+        optimizer=optimizer,
+        learning_rate=experiment.learning_rate,
+        schedule="constant",
+        batch_size=1,
+        max_epochs=experiment.max_epochs,
+        select="update" if experiment.early_stopping else None,
+        monitor="error",
+        repeat_first_row=protocol.follows_authors_program,
+    )
+
+
+def run_bneuralt(
+    experiment: BNeuralTExperiment, protocol: Protocol, partition: Partition, run: int
+) -> Outcome:
+    """Generate, train and score one tree.
+
+    All optimizers of a setting start from the same tree and process the rows in the same order.
+    """
+    selects = experiment.early_stopping
+    X, y = partition.training_rows(selects)
+    tree = NeuralTree.random(
+        X.shape[1],
+        partition.n_classes or 1,
+        max_depth=experiment.max_depth,
+        max_children=experiment.max_children,
+        leaf_probability=experiment.leaf_probability,
+        rule="paper",
+        init="uniform",
+        activation=experiment.activation,
+        output_activation="sigmoid",
+        random_state=derive_seed(run, "structure", partition.name),
+    )
+    seed = derive_seed(run, "training", partition.name)
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        # ReLU trees sometimes overflow at the paper's rate; their last finite weights are scored.
+        warnings.simplefilter("ignore", TrainingDiverged)
+        result = train(
+            tree,
+            X,
+            y,
+            settings=training_settings(experiment, protocol),
+            seed=seed,
+            validation=partition.monitored_rows(selects),
+        )
+    seconds = time.perf_counter() - start
+    trained = result.tree
+
+    def predict(X: FloatArray) -> Array:
+        outputs = trained.forward(X)
+        return np.argmax(outputs, axis=1) if partition.n_classes else outputs[:, 0]
+
+    names = ("train_loss", "train_error", "val_loss", "val_error")
+    curves = {name: result.history[name].tolist() for name in names}
+    return Outcome(
+        seed,
+        partition.score(predict, selects),
+        seconds,
+        size=trained.size,
+        weights=trained.paper_parameter_count,
+        epochs=result.n_epochs,
+        curves={name: values for name, values in curves.items() if not np.isnan(values).all()},
+        tree_json=trained.to_json(),
+    )

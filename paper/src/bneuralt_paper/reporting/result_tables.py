@@ -1,0 +1,377 @@
+"""The paper's tables with published results, our results, and their differences.
+
+All functions take `Results` and return a `ReportTable`. For experiments without runs the tables
+contain only the published results, marked as quoted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import pandas as pd
+
+from bneuralt.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_DATASETS, PAPER_REGRESSION
+from bneuralt_paper.experiments.baselines import LABELS
+from bneuralt_paper.reporting import published
+from bneuralt_paper.reporting.cells import Cell, ReportTable, format_number
+from bneuralt_paper.reporting.run_results import Results, Summary
+
+__all__ = [
+    "REFERENCE",
+    "SHORT_NAMES",
+    "TOLERANCE",
+    "experiments_table",
+    "oracle_table",
+    "score_table",
+    "settings_table",
+    "times_table",
+]
+
+#: The best setting of BNeuralT, which the paper compares with all other algorithms.
+REFERENCE = "B-S-ESy-p4-R"
+
+#: Largest difference from a published mean that counts as reproduced.
+TOLERANCE = {"classification": 0.03, "regression": 0.05}
+
+_SHORT: tuple[str, ...] = ("Aus", "Hrt", "Ion", "Pma", "Wis", "Irs", "Win", "Vhl", "Gls")
+_SHORT += ("Bas", "Dee", "Dia", "Frd", "Mpg")
+SHORT_NAMES = dict(zip(PAPER_DATASETS, _SHORT, strict=True)) | {
+    "classification_mean": "mean",
+    "regression_mean": "mean",
+}
+_WITH_MEANS = (*PAPER_CLASSIFICATION, "classification_mean", *PAPER_REGRESSION, "regression_mean")
+
+
+def _task(dataset: str) -> str:
+    names = (*PAPER_REGRESSION, "regression_mean")
+    return "regression" if dataset in names else "classification"
+
+
+def _difference(value: float, printed: float, dataset: str) -> Cell:
+    difference = value - printed
+    if not math.isfinite(difference):
+        return Cell("")
+    # Compare the number that is shown, which has three digits, as in the paper.
+    close = abs(round(difference, 3)) <= TOLERANCE[_task(dataset)]
+    return Cell(format_number(difference, signed=True), "close" if close else "far")
+
+
+def _runs_text(summaries: Iterable[Summary]) -> str:
+    counts = sorted({s.n for s in summaries if s.n})
+    if not counts:
+        return "no runs"
+    runs = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return f"{runs} run" + ("s" if counts[-1] > 1 else "")
+
+
+def score_table(results: Results) -> ReportTable:
+    """Return Table 2: mean test scores, published and ours under both protocols."""
+    printed = published.table2()
+    additions = [e for e in results.experiments() if e in LABELS and e not in printed.index]
+    rows: list[tuple[Cell, ...]] = []
+    starts: list[int] = []
+    records: list[dict[str, object]] = []
+    for experiment in [*printed.index, *additions]:
+        starts.append(len(rows))
+        paper = printed.loc[experiment] if experiment in printed.index else None
+        group = "Additions" if paper is None else str(paper["group"])
+        label = experiment if paper is None else str(paper["algorithm"])
+        rows += _table2_block(results, experiment, group, label, paper)
+        records += _table2_records(results, experiment, group, paper)
+    notes = (
+        "Accuracy (nine data sets) and r2 (five), means over runs. 'Difference' is our score under "
+        "the paper's protocol minus the published one, in bold if it exceeds "
+        f"{TOLERANCE['classification']} (classification) or {TOLERANCE['regression']} "
+        "(regression). Algorithms with published scores only were not run.",
+        *([_additions_note(additions)] if additions else []),
+    )
+    header = ("group", "algorithm", "source", *(SHORT_NAMES[d] for d in _WITH_MEANS))
+    return ReportTable(
+        "table2", "Table 2: mean test scores", header, rows, pd.DataFrame(records), notes, 3,
+        frozenset(starts),
+    )  # fmt: skip
+
+
+def _additions_note(additions: Iterable[str]) -> str:
+    listed = "; ".join(f"{name}: {LABELS[name]}" for name in additions)
+    return f"Not in the paper: {listed.replace(' (addition)', '')}."
+
+
+def _table2_block(
+    results: Results, experiment: str, group: str, label: str, paper: pd.Series | None
+) -> list[tuple[Cell, ...]]:
+    lines: list[tuple[Cell, ...]] = []
+
+    def add(of: str, cells: Iterable[Cell]) -> None:
+        first = not lines
+        heads = (Cell(group if first else "", "head"), Cell(label if first else "", "head"))
+        lines.append((*heads, Cell(of, "head"), *cells))
+
+    ran = {p: results.has(p, experiment) for p in ("paper", "honest")}
+    if paper is not None:
+        quoted = "the paper" if any(ran.values()) else "the paper (quoted)"
+        add(quoted, [Cell(format_number(float(paper[d])), "quoted") for d in _WITH_MEANS])
+    for protocol in ("paper", "honest"):
+        if not ran[protocol]:
+            continue
+        ours = {d: results.score(protocol, experiment, d) for d in _WITH_MEANS}
+        name = "ours, its protocol" if protocol == "paper" else "ours, honest"
+        add(
+            f"{name}, {_runs_text(ours.values())}",
+            [Cell(format_number(s.mean)) for s in ours.values()],
+        )
+        if protocol == "paper" and paper is not None:
+            cells = [_difference(s.mean, float(paper[d]), d) for d, s in ours.items()]
+            add("difference", cells)
+    return lines
+
+
+def _table2_records(
+    results: Results, experiment: str, group: str, paper: pd.Series | None
+) -> list[dict[str, object]]:
+    records = []
+    for dataset in _WITH_MEANS:
+        printed = math.nan if paper is None else float(paper[dataset])
+        record: dict[str, object] = {
+            "group": group,
+            "experiment": experiment,
+            "dataset": dataset,
+            "paper_printed": printed,
+        }
+        for protocol in ("paper", "honest"):
+            mean, sd, n = results.score(protocol, experiment, dataset)
+            name = f"{protocol}_protocol"
+            record |= {f"{name}_mean": mean, f"{name}_sd": sd, f"{name}_runs": n}
+        record["difference"] = results.score("paper", experiment, dataset).mean - printed
+        records.append(record)
+    return records
+
+
+#: Settings used here that differ from those of Table A1.
+_HERE = {
+    ("BNeuralT", "scaling of inputs"): "[0; 1] over all rows (paper) or training rows (honest)",
+    ("BNeuralT", "greatest depth p"): "5",
+    ("BNeuralT", "most children of a node m"): "5, which means 2 to 4, as in the authors' trees",
+    ("Optimizers", "patience of early stopping"): (
+        "50 epochs for MLPs; BNeuralT uses the best weights of all updates"
+    ),
+    ("Optimizers", "algorithms"): (
+        "the same; under the paper's protocol Adam applies the correction of its first step always"
+    ),
+    ("HFNT", "tree"): "the same, with edges in [-1; 1] and 200 nodes at most",
+    ("HFNT", "inner nodes"): "any of seven functions, whose parameters are searched for too",
+    ("SVM", "kernel"): "linear for classification, radial basis for regression",
+    ("SVM", "penalty"): "scikit-learn's default (L2)",
+    ("SVM", "loss"): "scikit-learn's default (squared hinge)",
+    ("SVM", "iterations"): "scikit-learn's default",
+}
+
+
+def settings_table() -> ReportTable:
+    """Return Table A1: the paper's settings and ours."""
+    frame = published.settings()
+    keys = zip(frame["algorithm"], frame["setting"], strict=True)
+    frame["here"] = [_HERE.get((algorithm, setting), "the same") for algorithm, setting in keys]
+    rows: list[tuple[Cell, ...]] = []
+    starts: list[int] = []
+    last = ""
+    for _, row in frame.iterrows():
+        algorithm = str(row["algorithm"])
+        if algorithm != last:
+            starts.append(len(rows))
+        heads = (Cell(algorithm if algorithm != last else "", "head"), Cell(row["setting"], "head"))
+        kind = "faint" if row["here"] == "the same" else ""
+        rows.append((*heads, Cell(row["used"], "quoted"), Cell(row["here"], kind)))
+        last = algorithm
+    return ReportTable(
+        "tableA1_settings", "Table A1: settings", ("algorithm", "setting", "the paper", "here"),
+        rows, frame, (), 4, frozenset(starts),
+    )  # fmt: skip
+
+
+_PARTS = {
+    "overall": PAPER_DATASETS,
+    "classification": PAPER_CLASSIFICATION,
+    "regression": PAPER_REGRESSION,
+}
+
+
+def experiments_table(results: Results) -> ReportTable:
+    """Return Tables A2 and A3: the means of all experiments, in the paper's order."""
+    printed = published.experiments()
+    others = [e for e in results.experiments() if e not in printed.index]
+    rows: list[tuple[Cell, ...]] = []
+    records: list[dict[str, object]] = []
+    for experiment in [*printed.index, *others]:
+        paper = printed.loc[experiment] if experiment in printed.index else None
+        record, cells = _experiment_row(results, experiment, paper)
+        records.append(record)
+        rows.append(cells)
+    header = ["experiment", "runs"]
+    for part in _PARTS:
+        header += [part, "ours", "diff.", "honest"]
+    header += ["weights", "ours"]
+    notes = (
+        "Means over data sets and runs (14 data sets overall, 9 and 5 otherwise); a mean is shown "
+        "only if all data sets of its group were run. Experiments with values in italics only were "
+        "not run; the values are quoted from the paper.",
+    )
+    return ReportTable(
+        "tableA2_A3_experiments", "Tables A2 and A3: all experiments", tuple(header), rows,
+        pd.DataFrame(records), notes,
+    )  # fmt: skip
+
+
+def _experiment_row(
+    results: Results, experiment: str, paper: pd.Series | None
+) -> tuple[dict[str, object], tuple[Cell, ...]]:
+    ran = [p for p in ("paper", "honest") if results.has(p, experiment)]
+    counted = [results.score(p, experiment, d) for p in ran for d in PAPER_DATASETS]
+    runs = _runs_text(counted).removesuffix("s").removesuffix(" run") if ran else "quoted"
+    record: dict[str, object] = {"experiment": experiment, "in_store": bool(ran)}
+    cells = [Cell(experiment, "head"), Cell(runs, "" if ran else "quoted")]
+    for part in _PARTS:
+        printed = math.nan if paper is None else float(paper[f"{part}_mean"])
+        ours = results.score("paper", experiment, f"{part}_mean")
+        honest = results.score("honest", experiment, f"{part}_mean")
+        tolerance_of = "regression_mean" if part == "regression" else "classification_mean"
+        cells += [
+            Cell(format_number(printed), "quoted"),
+            Cell(format_number(ours.mean)),
+            _difference(ours.mean, printed, tolerance_of),
+            Cell(format_number(honest.mean)),
+        ]
+        record |= {
+            f"{part}_paper_printed": printed,
+            f"{part}_paper_protocol": ours.mean,
+            f"{part}_paper_protocol_sd": ours.sd,
+            f"{part}_difference": ours.mean - printed,
+            f"{part}_honest": honest.mean,
+            f"{part}_honest_sd": honest.sd,
+        }
+    weights = math.nan if paper is None else float(paper["overall_weights"])
+    protocol = ran[0] if ran else "paper"
+    own = results.mean_over(protocol, experiment, PAPER_DATASETS, "weights").mean
+    record |= {"weights_paper_printed": weights, "weights": own}
+    cells += [Cell(format_number(weights, 0), "quoted"), Cell(format_number(own, 0))]
+    return record, tuple(cells)
+
+
+def times_table(results: Results) -> ReportTable:
+    """Return a table with numbers of weights and prediction times, published and ours."""
+    rows: list[tuple[Cell, ...]] = []
+    starts: list[int] = []
+    records: list[dict[str, object]] = []
+    parts = (
+        ("weights", published.weights(), 1.0, 0, ()),
+        ("predict_seconds", published.microseconds(), 1e6, 2, ("HGB", "SVC", "LIN")),
+    )
+    for column, printed, factor, digits, additions in parts:
+        quantity = "weights" if column == "weights" else "microseconds per example"
+        for experiment in [*printed.index, *additions]:
+            protocol = next((p for p in results.protocols if results.has(p, experiment)), "")
+            if not protocol and experiment in additions:
+                continue
+            starts.append(len(rows))
+            paper = [
+                float(printed.loc[experiment, d]) if experiment in printed.index else math.nan
+                for d in _WITH_MEANS
+            ]
+            ours = [factor * _mean(results, protocol, experiment, d, column) for d in _WITH_MEANS]
+            label = Cell(_EXAMPLES.get(experiment, experiment), "head")
+            if experiment in printed.index:
+                shown = [Cell(_significant(v), "quoted") for v in paper]
+                of = "the paper" if protocol else "the paper (quoted)"
+                rows.append((Cell(quantity, "head"), label, Cell(of, "head"), *shown))
+            if protocol:
+                shown = [Cell(_significant(v, digits)) for v in ours]
+                first = starts[-1] == len(rows)
+                heads = (quantity, label.text) if first else ("", "")
+                rows.append((*(Cell(h, "head") for h in heads), Cell("ours", "head"), *shown))
+            for dataset, p, o in zip(_WITH_MEANS, paper, ours, strict=True):
+                records.append(
+                    {"quantity": quantity, "experiment": experiment, "dataset": dataset}
+                    | {"paper_printed": p, "ours": o}
+                )
+    timed = [r["experiment"] for r in records if r["quantity"] != "weights"]
+    notes = (
+        "Our times: one call for all test rows of a run, divided by their number. The published "
+        "times: BNeuralT in Java, the others in Python, on another machine. The published numbers "
+        "of weights for classification are in alphabetical order of the data sets; here they are "
+        "in the columns of their data sets.",
+        *_machines_note(results, [str(e) for e in dict.fromkeys(timed)]),
+    )
+    header = ("quantity", "algorithm", "source", *(SHORT_NAMES[d] for d in _WITH_MEANS))
+    return ReportTable(
+        "table2_weights_times", "Table 2, last part: weights and forward-pass times", header, rows,
+        pd.DataFrame(records), notes, 3, frozenset(starts),
+    )  # fmt: skip
+
+
+def _machines_note(results: Results, experiments: Iterable[str]) -> list[str]:
+    """Return a warning if the experiments ran on several machines, whose times differ."""
+    runs = results.frame
+    by_machine: dict[str, list[str]] = {}
+    for experiment in experiments:
+        names = runs.loc[runs["experiment"] == experiment, "machine"].dropna().unique()
+        if len(names):
+            label = _EXAMPLES.get(experiment, experiment)
+            by_machine.setdefault(" and ".join(sorted(names)), []).append(label)
+    if len(by_machine) < 2:
+        return []
+    listed = "; ".join(f"{name}: {', '.join(labels)}" for name, labels in by_machine.items())
+    return [f"Our times are from several machines and only comparable on the same. {listed}."]
+
+
+_EXAMPLES = {"B-S-ESy-p4-R": "BNeuralT", "M-S-ESy-Rn-L-D": "MLP"}
+
+
+def _mean(results: Results, protocol: str, experiment: str, dataset: str, column: str) -> float:
+    if not protocol:
+        return math.nan
+    if dataset == "classification_mean":
+        return results.mean_over(protocol, experiment, PAPER_CLASSIFICATION, column).mean
+    if dataset == "regression_mean":
+        return results.mean_over(protocol, experiment, PAPER_REGRESSION, column).mean
+    return results.summary(protocol, experiment, dataset, column).mean
+
+
+def _significant(value: float, digits: int = 1) -> str:
+    if not math.isfinite(value):
+        return ""
+    return f"{value:,.0f}" if value >= 100 or digits == 0 else f"{value:.{digits}f}"
+
+
+def oracle_table(results: Results) -> ReportTable | None:
+    """Return a table of MLPs with weights selected on the test rows; None without such runs."""
+    selected = [e for e in results.experiments("paper") if e.startswith(("M-S-ESe-", "M-S-ESu-"))]
+    if not selected:
+        return None
+    compared = [REFERENCE] if results.has("paper", REFERENCE) else []
+    for experiment in selected:
+        usual = experiment.replace("-ESe-", "-ESy-").replace("-ESu-", "-ESy-")
+        if results.has("paper", usual) and usual not in compared:
+            compared.append(usual)
+    rows: list[tuple[Cell, ...]] = []
+    records: list[dict[str, object]] = []
+    for experiment in [*compared, *selected]:
+        ours = {d: results.score("paper", experiment, d) for d in _WITH_MEANS}
+        heads = (Cell(experiment, "head"), Cell(_oracle_label(experiment), "head"))
+        rows.append((*heads, *(Cell(format_number(s.mean)) for s in ours.values())))
+        records += [
+            {"experiment": experiment, "dataset": d, "mean": s.mean, "sd": s.sd, "runs": s.n}
+            for d, s in ours.items()
+        ]
+    header = ("experiment", "weights selected", *(SHORT_NAMES[d] for d in _WITH_MEANS))
+    notes = ("Under the paper's protocol: weights are selected and scored on the same rows.",)
+    return ReportTable(
+        "equal_oracle", "Equal treatment: MLPs with weights selected on the test rows",
+        header, rows, pd.DataFrame(records), notes, 2,
+    )  # fmt: skip
+
+
+def _oracle_label(experiment: str) -> str:
+    if experiment.startswith("B-") or "-ESu-" in experiment:
+        return "after every update"
+    return "after every epoch" if "-ESe-" in experiment else "with patience 50"
