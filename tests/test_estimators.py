@@ -29,7 +29,7 @@ from sklearn.utils.estimator_checks import check_param_validation, parametrize_w
 
 from bneuralt import PAPER_SETTINGS, BNeuralTClassifier, BNeuralTRegressor
 from bneuralt.estimators.callbacks import Step, _progress_line
-from bneuralt.estimators.rows import TinyDataWarning
+from bneuralt.estimators.splits import TinyDataWarning
 from bneuralt.training.optimizers import RMSprop
 from bneuralt.training.trainer import TrainingDiverged
 

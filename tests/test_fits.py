@@ -20,9 +20,12 @@ from bneuralt import (
     NeuralTree,
 )
 from bneuralt.estimators.callbacks import ForestState, TrainingData, describe_epoch, describe_forest
+from bneuralt.estimators.canonical import canonical_rows
 from bneuralt.estimators.forest import _number
-from bneuralt.estimators.rows import Rows, TinyDataWarning, canonical_rows, class_weights, hold_out
+from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling, fold, learn_scaling
+from bneuralt.estimators.splits import TinyDataWarning, hold_out
+from bneuralt.estimators.weights import class_weights
 from bneuralt.training import EpochState, TrainingDiverged
 
 IRIS = load_iris(return_X_y=True)

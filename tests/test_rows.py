@@ -7,17 +7,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from bneuralt import NeuralTree
-from bneuralt.estimators.rows import (
-    Rows,
-    TinyDataWarning,
-    _folded,
-    _hash_rows,
-    _mixed,
-    canonical_rows,
-    class_weights,
-    hold_out,
-)
+from bneuralt.estimators.canonical import _folded, _hash_rows, _mixed, canonical_rows
+from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import fold, learn_scaling
+from bneuralt.estimators.splits import TinyDataWarning, hold_out
+from bneuralt.estimators.weights import class_weights
 
 DTYPES = st.sampled_from([np.float64, np.float32, np.uint8])
 

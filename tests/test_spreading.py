@@ -8,7 +8,7 @@ import pytest
 from joblib import parallel_config
 
 from bneuralt import BNeuralForestClassifier, BNeuralForestRegressor
-from bneuralt.estimators.rows import TinyDataWarning
+from bneuralt.estimators.splits import TinyDataWarning
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 6))

@@ -21,23 +21,24 @@ from bneuralt._sklearn import CallbackSupportMixin, check_monotonic_cst, fit_con
 from bneuralt._typing import Array, FloatArray
 from bneuralt.arrays import NotFiniteError
 from bneuralt.estimators.callbacks import TrainingData, reporting, show_unused
+from bneuralt.estimators.canonical import canonical_rows
 from bneuralt.estimators.display import PageDisplay
 from bneuralt.estimators.importance import mean_contributions
-from bneuralt.estimators.model_file import save_model
-from bneuralt.estimators.rows import (
-    Rows,
-    blocks,
-    canonical_rows,
-    encode,
-    filled,
-    learn_table_encoder,
-    read_features,
-    read_training,
-    read_weights,
+from bneuralt.estimators.inputs import (
+    encoded,
+    finite_inputs,
+    is_ready,
+    names_of,
+    read_table,
+    read_target,
     refuse_not_finite,
 )
+from bneuralt.estimators.model_file import save_model
+from bneuralt.estimators.rows import Rows
+from bneuralt.estimators.weights import read_weights
 from bneuralt.model import Model
-from bneuralt.tables.encoder import TableEncoder
+from bneuralt.tables.encoder import TableEncoder, learn_encoder
+from bneuralt.tables.sparse_rows import blocks, is_finite_sparse
 from bneuralt.tree import NeuralTree, mean_forward
 from bneuralt.tree.outputs import OutputOverflow
 
@@ -139,25 +140,28 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
 
         With `in_parts`, more rows are to follow, by which gaps may be judged otherwise.
         """
-        X, y = read_training(self, X, y, reset)
-        weight = read_weights(sample_weight, X)
+        table = read_table(self, X, reset)
+        y = read_target(self, y, table)
+        weight = read_weights(sample_weight, table)
         if reset:
             self._learn_target(y if weight.all() else y[weight > 0], classes)
         target = self._encode(y, weight)
         if reset:
-            self.encoder_ = learn_table_encoder(self, X, weight, None if in_parts else target)
+            self.encoder_ = learn_encoder(
+                table,
+                weight,
+                self.categorical_features,
+                names_of(self),
+                None if in_parts else target,
+            )
             self._feature_signs()
-        if not (issparse(X) and self.encoder_.is_plain and np.isfinite(X.data).all()):
-            X = self._inputs(X)
-        return self._weigh(canonical_rows(X, target, weight))
-
-    def _inputs(self, table: Any) -> Array:
-        """Return the inputs of the trees, without gaps."""
-        return self._filled(encode(self, table))
+        if not (self.encoder_.is_plain and is_finite_sparse(table)):
+            table = self._filled(encoded(self.encoder_, table))
+        return self._weigh(canonical_rows(table, target, weight))
 
     def _filled(self, X: Any) -> Array:
         """Return what `_read_features` returned, without gaps and as an array."""
-        return filled(self, X)
+        return finite_inputs(self, X)
 
     def _feature_signs(self) -> Array | None:
         """Return the constraint of each feature, -1, 0 or 1; None if there are none."""
@@ -230,22 +234,27 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
         if X_val is None or y_val is None:
             missing = "X_val" if X_val is None else "y_val"
             raise ValueError(f"{missing} is missing: validation rows need both X_val and y_val")
-        X, y = read_training(self, X_val, y_val, reset=False)
+        table = read_table(self, X_val, reset=False)
+        y = read_target(self, y_val, table)
         weight = np.ones(len(y))
-        return Rows(self._inputs(X), self._encode(y, weight, "y_val"), weight)
+        inputs = self._filled(encoded(self.encoder_, table))
+        return Rows(inputs, self._encode(y, weight, "y_val"), weight)
 
     def _read_features(self, X: Any) -> Any:
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
-        return read_features(self, X)
+        if is_ready(X, self):
+            return X
+        table = read_table(self, X, reset=False)
+        return table if issparse(table) else encoded(self.encoder_, table)
 
     def _mean_outputs(
         self, trees: Sequence[NeuralTree], X: Any, softmax: bool = False
     ) -> FloatArray:
         """Return the mean of what trees say of each row; refuse rows that they cannot take."""
         if issparse(X):
-            parts = (self._mean_outputs(trees, encode(self, b), softmax) for b in blocks(X))
-            return np.concatenate(list(parts))
+            parts = (encoded(self.encoder_, block) for block in blocks(X))
+            return np.concatenate([self._mean_outputs(trees, part, softmax) for part in parts])
         try:
             return mean_forward(trees, X, self._n_threads(), softmax)
         except NotFiniteError as error:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bneuralt.estimators.folds import fold_of_each
-from bneuralt.estimators.rows import FEWEST_ROWS_TO_SPLIT, Rows
+from bneuralt.estimators.rows import Rows
+from bneuralt.estimators.splits import FEWEST_ROWS_TO_SPLIT
 from bneuralt.training import TrainingDiverged
 
 if TYPE_CHECKING:

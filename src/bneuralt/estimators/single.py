@@ -38,8 +38,9 @@ from bneuralt.estimators.parameters import (
     declared,
 )
 from bneuralt.estimators.regression import RegressorTask
-from bneuralt.estimators.rows import FEWEST_ROWS_TO_SPLIT, Rows, hold_out
+from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import fold, learn_scaling
+from bneuralt.estimators.splits import FEWEST_ROWS_TO_SPLIT, hold_out
 from bneuralt.training import EpochState, OptimizerState, TrainingSettings
 from bneuralt.training.losses import check_loss
 from bneuralt.tree import NeuralTree

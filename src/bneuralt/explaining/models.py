@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from bneuralt._typing import IntArray
 from bneuralt.estimators.base import NeuralTreeEstimator
 from bneuralt.estimators.forest import Forest
-from bneuralt.estimators.rows import names_of
+from bneuralt.estimators.inputs import names_of
 from bneuralt.tree import NeuralTree
 
 __all__ = [

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from bneuralt._typing import Array
-from bneuralt.estimators.rows import names_of
+from bneuralt.estimators.inputs import names_of
 from bneuralt.tables.columns import Column, as_frame
 
 __all__ = ["format_cell", "raw_cells"]

@@ -18,9 +18,10 @@ import numpy as np
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import as_table
 from bneuralt.expressions import OUTPUTS, Expression, evaluate
-from bneuralt.tables.columns import as_frame
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.features import Feature, Input, NumberFeature, Range
+from bneuralt.tables.reader import TableReader
+from bneuralt.tables.sparse_rows import dense
 from bneuralt.training.losses import SOFTMAX
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.simplify import simplify
@@ -202,14 +203,11 @@ class Model:
 
         Parameters
         ----------
-        X : data frame or array-like of shape (n_rows, n_columns)
-            With the columns of the training table; those of a data frame are found by their names.
+        X : data frame, array-like or sparse matrix of shape (n_rows, n_columns)
+            With the columns of the training table; those of a data frame are found by their names
+            if the training table had names.
         """
-        table: Any = as_frame(X)
-        if table is None:
-            table = np.asarray(X)
-        elif table.names is not None and self.encoder.names is not None:
-            table = table.select(self.encoder.names)
+        table = dense(TableReader(self.encoder.names, self.kind).read(X).cells)
         if table.shape[1] != len(self.columns):
             raise ValueError(
                 f"X has {table.shape[1]} columns, the model has {len(self.columns)} features"

@@ -313,7 +313,7 @@ def categorical_mask(
 
 
 def learn_encoder(
-    X: Array | Frame,
+    X: Any,
     weight: FloatArray | None = None,
     categorical_features: Any = "from_dtype",
     names: Sequence[str] | None = None,
@@ -324,7 +324,7 @@ def learn_encoder(
     Parameters
     ----------
     X : array of numbers, sparse matrix or Frame
-        The training rows. A sparse matrix is read a few columns at a time; CSC is the form for it.
+        The training rows. A sparse matrix is read a few columns at a time.
     weight : array of shape (n_rows,), optional
         How much each row counts; rows of weight 0 are ignored.
     categorical_features : "from_dtype", None, or a list of names, indices or bools
@@ -348,6 +348,7 @@ def learn_encoder(
            [1.8, 1. , 0. , 1. , 0. ]])
     """
     weight = np.ones(X.shape[0]) if weight is None else weight
+    X = X.tocsc() if issparse(X) else X
     listed = categorical_mask(categorical_features, X.shape[1], names)
     features: list[Feature] = []
     ranges: list[Range | None] = []
