@@ -78,6 +78,7 @@ MODULES: dict[str, str] = {
     "tables/features/date.py": "encoder messy_tables",
     "tables/features/number.py": "encoder messy_tables",
     "tables/learning.py": "tables messy_tables",
+    "tables/moments.py": "encoder fits rows",
     "tables/numbers.py": "tables encoder",
     "tables/plain.py": "tables",
     "tables/reading.py": "tables",

@@ -32,13 +32,19 @@ from bneuralt.estimators.inputs import (
     read_table,
     read_target,
     refuse_not_finite,
+    training_inputs,
 )
 from bneuralt.estimators.model_file import save_model
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.weights import read_weights
 from bneuralt.model import Model
-from bneuralt.tables.encoder import TableEncoder, learn_encoder
-from bneuralt.tables.sparse_rows import blocks, is_finite_sparse
+from bneuralt.tables.encoder import (
+    TableEncoder,
+    are_numbers,
+    learn_encoder,
+    plain_encoder,
+)
+from bneuralt.tables.sparse_rows import blocks, dense
 from bneuralt.tree import NeuralTree, mean_forward
 from bneuralt.tree.outputs import OutputOverflow
 
@@ -146,18 +152,19 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
         if reset:
             self._learn_target(y if weight.all() else y[weight > 0], classes)
         target = self._encode(y, weight)
+        names, categories = names_of(self), self.categorical_features
+        if reset and are_numbers(table, categories, names):  # statistics are those of the rows
+            rows = canonical_rows(training_inputs(self, table, None), target, weight)
+            self.encoder_ = plain_encoder([rows.moments], names)
+        else:
+            if reset:
+                told = None if in_parts else target
+                self.encoder_ = learn_encoder(table, weight, categories, names, told)
+            inputs = training_inputs(self, table, self.encoder_)
+            rows = canonical_rows(inputs, target, weight)
         if reset:
-            self.encoder_ = learn_encoder(
-                table,
-                weight,
-                self.categorical_features,
-                names_of(self),
-                None if in_parts else target,
-            )
             self._feature_signs()
-        if not (self.encoder_.is_plain and is_finite_sparse(table)):
-            table = self._filled(encoded(self.encoder_, table))
-        return self._weigh(canonical_rows(table, target, weight))
+        return self._weigh(rows)
 
     def _filled(self, X: Any) -> Array:
         """Return what `_read_features` returned, without gaps and as an array."""
@@ -237,7 +244,7 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
         table = read_table(self, X_val, reset=False)
         y = read_target(self, y_val, table)
         weight = np.ones(len(y))
-        inputs = self._filled(encoded(self.encoder_, table))
+        inputs = dense(training_inputs(self, table, self.encoder_))
         return Rows(inputs, self._encode(y, weight, "y_val"), weight)
 
     def _read_features(self, X: Any) -> Any:
@@ -259,7 +266,7 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
             return mean_forward(trees, X, self._n_threads(), softmax)
         except NotFiniteError as error:
             if not np.isnan(X[error.row, error.column]):
-                raise refuse_not_finite(self, X, error.row, error.column) from None
+                raise refuse_not_finite(self, self.encoder_, X, error.row, error.column) from None
         return self._mean_outputs(trees, self.encoder_.encode(X), softmax)
 
     def __sklearn_tags__(self) -> Any:

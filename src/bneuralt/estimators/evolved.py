@@ -59,7 +59,7 @@ class EvolvedTree(EvolutionEstimator):
             raise ValueError(
                 f"n_generations={self.n_generations} leaves nothing to search: 1 is the least"
             )
-        self._input_scaling = learn_scaling(self.scale, rows.X, rows.weight)
+        self._input_scaling = learn_scaling(self.scale, rows.moments)
         self._target_scaling = self._learn_target_scaling(rows, 0.0)
         rng = np.random.default_rng(self._draw_seed())
         data = self._training_rows(rows, validation, rng)

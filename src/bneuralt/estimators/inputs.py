@@ -17,7 +17,7 @@ from bneuralt.tables.columns import Frame
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.frames import is_data_frame
 from bneuralt.tables.reader import Cells, TableReader
-from bneuralt.tables.sparse_rows import dense
+from bneuralt.tables.sparse_rows import dense, is_finite_sparse
 
 __all__ = [
     "encoded",
@@ -27,6 +27,7 @@ __all__ = [
     "read_table",
     "read_target",
     "refuse_not_finite",
+    "training_inputs",
 ]
 
 
@@ -112,32 +113,39 @@ def encoded(encoder: TableEncoder, cells: Cells) -> Array:
     return table if is_ready else encoder.encode(table)
 
 
+def training_inputs(estimator: Any, cells: Cells, encoder: TableEncoder | None) -> Any:
+    """Return the inputs of trees without gaps, or raise an error if a value is not finite.
+
+    A sparse matrix of plain numbers remains one. Without an encoder, the cells are the inputs.
+    """
+    if (encoder is None or encoder.is_plain) and is_finite_sparse(cells):
+        return cells
+    table = dense(cells) if encoder is None else encoder.encode(dense(cells))
+    return checked_table(table, refuse=partial(refuse_not_finite, estimator, encoder)).X
+
+
 def finite_inputs(estimator: Any, inputs: Any) -> Array:
     """Return what `encoded` returned, without gaps, or raise an error if a value is not finite."""
     encoder = estimator.encoder_
     inputs = encoded(encoder, inputs) if issparse(inputs) else inputs
     if encoder.is_plain:
         inputs = encoder.encode(inputs)
-    return checked_table(inputs, refuse=partial(refuse_not_finite, estimator)).X
+    return checked_table(inputs, refuse=partial(refuse_not_finite, estimator, encoder)).X
 
 
-def refuse_not_finite(estimator: Any, X: Array, row: int, column: int) -> ValueError:
+def refuse_not_finite(
+    estimator: Any, encoder: TableEncoder | None, X: Array, row: int, column: int
+) -> ValueError:
     """Return the error for a table with values that are not finite, the first of them here."""
     value = X[row, column]
     names = getattr(estimator, "feature_names_in_", None)
-    column = int(estimator.encoder_.groups[column])
+    column = column if encoder is None else int(encoder.groups[column])
     place = f"column {column}" if names is None else f"column {names[column]!r}"
     if np.isfinite(value):
         return ValueError(
             f"row {row} of X has the value {value:g} in {place}, too large for the float32 numbers "
             f"in which this {type(estimator).__name__} computes: it is far beyond those that it "
             "was trained on"
-        )
-    if np.isnan(value):
-        return ValueError(
-            f"Input X contains NaN: row {row}, {place} ({np.count_nonzero(np.isnan(X))} such "
-            f"values in all), and this {type(estimator).__name__} was loaded from a file that does "
-            "not say what to do with missing values: fill them, or train the model again."
         )
     return ValueError(
         f"Input X contains infinity: row {row}, {place} ({np.count_nonzero(np.isinf(X))} such "

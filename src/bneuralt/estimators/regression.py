@@ -20,6 +20,7 @@ from bneuralt.estimators.intervals import (
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling, learn_scaling
 from bneuralt.expressions import OUTPUTS, Expression, evaluate, is_elementwise, slope
+from bneuralt.tables.moments import ColumnMoments
 from bneuralt.training.losses import LOSSES, TRAITS, Loss, Pinball, check_targets, get_loss
 
 __all__ = ["RegressorTask"]
@@ -103,7 +104,7 @@ class RegressorTask(RegressorMixin):
                 )
             return Scaling(np.zeros(mean.size), 1.0 / mean)
         kind = "standard" if self.output_activation == "linear" else "minmax"
-        return learn_scaling(kind, target, rows.weight, constant, "y")
+        return learn_scaling(kind, ColumnMoments(target, rows.weight), constant, "y")
 
     def _output_scaling(self) -> Scaling | None:
         """Return the scaling that is folded into the outputs of the tree."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import is_large
+from bneuralt.tables.moments import ColumnMoments
 
 __all__ = ["Rows"]
 
@@ -70,6 +71,11 @@ class Rows:
         if not is_large(self.table.nbytes):
             return None
         return max(1, BLOCK_BYTES * len(self.table) // self.table.nbytes)
+
+    @cached_property
+    def moments(self) -> ColumnMoments:
+        """Statistics of the columns over these rows."""
+        return ColumnMoments(self.table, self.weight, self.index)
 
     @cached_property
     def scalings(self) -> dict[Any, Any]:

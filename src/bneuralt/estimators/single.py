@@ -320,12 +320,7 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
         key = self.scale, self.output_activation, constant
         if key not in rows.scalings:
             inputs = learn_scaling(
-                self.scale,
-                rows.table,
-                rows.weight,
-                constant,
-                rows=rows.index,
-                categories=self.encoder_.one_hot_inputs,
+                self.scale, rows.moments, constant, categories=self.encoder_.one_hot_inputs
             )
             rows.scalings[key] = inputs, self._learn_target_scaling(rows, constant)
         self._input_scaling, self._target_scaling = rows.scalings[key]

@@ -8,7 +8,7 @@ plain data, which model files store. A table of numbers without gaps passes unch
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from typing import Any
@@ -30,10 +30,10 @@ from bneuralt.tables.features import (
     learn_feature,
 )
 from bneuralt.tables.features.number import number_range
-from bneuralt.tables.moments import means_and_ranges
+from bneuralt.tables.moments import ColumnMoments
 from bneuralt.tables.surprises import MissingValuesWarning, Surprises
 
-__all__ = ["TableEncoder", "categorical_mask", "learn_encoder"]
+__all__ = ["TableEncoder", "are_numbers", "categorical_mask", "learn_encoder", "plain_encoder"]
 
 #: Large tables are encoded in blocks of this many bytes.
 BLOCK_BYTES = 2**26
@@ -349,29 +349,26 @@ def learn_encoder(
     """
     weight = np.ones(X.shape[0]) if weight is None else weight
     X = X.tocsc() if issparse(X) else X
+    if are_numbers(X, categorical_features, names):
+        return plain_encoder(_moments(X, weight), names)
     listed = categorical_mask(categorical_features, X.shape[1], names)
     features: list[Feature] = []
     ranges: list[Range | None] = []
     empty: list[int] = []
-    if _are_numbers(X) and not listed.any():
-        for mean, low, high in _mean_low_high(X, weight):
-            features.append(NumberFeature(mean))
-            ranges.append(number_range(low, high))
-    else:
-        for j in range(X.shape[1]):
-            column = X.columns[j] if isinstance(X, Frame) else _number_column(X, j)
-            is_category = column.is_category and isinstance(categorical_features, str)
-            column = replace(column, is_category=is_category or bool(listed[j]))
-            feature = learn_feature(column, weight, target)
-            if feature.is_one_hot and categorical_features is None:
-                raise ValueError(
-                    f"{_place(j, names)} has text, such as {column.texts[0]!r:.50}, and "
-                    "categorical_features=None allows none: use 'from_dtype'"
-                )
-            features.append(feature)
-            ranges.append(feature.learn_range(column, weight))
-            if column.is_missing[weight > 0].all():
-                empty.append(j)
+    for j in range(X.shape[1]):
+        column = X.columns[j] if isinstance(X, Frame) else _number_column(X, j)
+        is_category = column.is_category and isinstance(categorical_features, str)
+        column = replace(column, is_category=is_category or bool(listed[j]))
+        feature = learn_feature(column, weight, target)
+        if feature.is_one_hot and categorical_features is None:
+            raise ValueError(
+                f"{_place(j, names)} has text, such as {column.texts[0]!r:.50}, and "
+                "categorical_features=None allows none: use 'from_dtype'"
+            )
+        features.append(feature)
+        ranges.append(feature.learn_range(column, weight))
+        if column.is_missing[weight > 0].all():
+            empty.append(j)
     encoder = TableEncoder(tuple(features), None if names is None else tuple(names), tuple(ranges))
     for j, feature in enumerate(features):
         if warning := feature.warning(encoder.place(j)):
@@ -388,15 +385,46 @@ def learn_encoder(
     return encoder
 
 
-def _are_numbers(X: Array | Frame) -> bool:
-    """Return whether all columns are numbers without gaps, which the first kind recognises."""
-    return not isinstance(X, Frame) and KINDS[0] is NumberFeature and not _may_have_gaps(X)
+def are_numbers(X: Any, categorical_features: Any, names: Sequence[str] | None = None) -> bool:
+    """Return whether all columns are numbers without gaps, for which there is `plain_encoder`."""
+    if isinstance(X, Frame) or categorical_mask(categorical_features, X.shape[1], names).any():
+        return False
+    return KINDS[0] is NumberFeature and not _may_have_gaps(X)  # else another kind comes first
 
 
-def _mean_low_high(X: Any, weight: FloatArray) -> Iterator[tuple[float, float, float]]:
-    """Yield mean, minimum and maximum of each column, of a sparse matrix in blocks of columns."""
-    width = max(1, 1_000_000 // max(1, X.shape[0])) if issparse(X) else X.shape[1]
+def plain_encoder(
+    moments: Iterable[ColumnMoments], names: Sequence[str] | None = None
+) -> TableEncoder:
+    """Return the encoder of a table of numbers without gaps: each column is one input.
+
+    Parameters
+    ----------
+    moments : iterable of ColumnMoments
+        Of all columns, in one or several parts.
+    names : sequence of str, optional
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 5.0], [3.0, 6.0]])
+    >>> plain_encoder([ColumnMoments(X, np.ones(2))]).to_plain()
+    [2.0, 5.5]
+    """
+    features: list[Feature] = []
+    ranges: list[Range | None] = []
+    for part in moments:
+        for each in zip(
+            part.rounded_means.tolist(), part.low.tolist(), part.high.tolist(), strict=True
+        ):
+            features.append(NumberFeature(each[0]))
+            ranges.append(number_range(*each[1:]))
+    return TableEncoder(tuple(features), None if names is None else tuple(names), tuple(ranges))
+
+
+def _moments(X: Any, weight: FloatArray) -> Iterator[ColumnMoments]:
+    """Yield statistics of all columns, of a sparse matrix in blocks of columns."""
+    if not issparse(X):
+        yield ColumnMoments(X, weight)
+        return
+    width = max(1, 1_000_000 // max(1, X.shape[0]))
     for start in range(0, X.shape[1], width):
-        block = _dense_columns(X, start, start + width) if issparse(X) else X
-        found = means_and_ranges(block, weight)
-        yield from zip(*(values.tolist() for values in found), strict=True)
+        yield ColumnMoments(_dense_columns(X, start, start + width), weight)
