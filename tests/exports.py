@@ -9,6 +9,9 @@ from pathlib import Path
 
 N_ROWS = 1000
 
+#: Test modules that compare exports, by target.
+MODULES = {"onnx": "export.test_onnx", "torch": "export.test_torch"}
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
@@ -33,7 +36,7 @@ def compare(target: str, seeds: range, n_rows: int) -> int:
 
     try:
         name = "sql" if target in DATABASES else target
-        check = importlib.import_module(f"test_export_{name}").check
+        check = importlib.import_module(MODULES.get(name, f"test_export_{name}")).check
         if target in DATABASES:
             kind = DATABASES[target]()
             if reason := kind.why_not():

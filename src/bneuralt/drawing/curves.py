@@ -338,21 +338,22 @@ def plot_confusion(
 
 def plot_score_against_size(
     model: Any,
-    X: Any,
-    y: Any,
+    X: Any = None,
+    y: Any = None,
     ax: Axes | None = None,
     *,
     sizes: Sequence[int] = (20, 40, 80, 160, 320, 640),
     cv: Any = 5,
 ) -> Axes:
-    """Plot the cross-validated score of a model against its number of weights.
+    """Plot the cross-validated score of a model against its size.
 
     Parameters
     ----------
     model : estimator
-        A tree or forest; its clones are fitted with other `n_weights`.
-    X : array-like of shape (n_rows, n_features)
-    y : array-like of shape (n_rows,)
+        A tree or forest. Its clones are fitted with other `n_weights`; without rows, the scores are
+        those of `compaction_`, by which `compact` has chosen the size of the model.
+    X : array-like of shape (n_rows, n_features), optional
+    y : array-like of shape (n_rows,), optional
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
     sizes : sequence of int
@@ -374,18 +375,31 @@ def plot_score_against_size(
     >>> ax.get_xlabel()
     'weights of a tree'
     """
-    from sklearn.base import clone
+    from sklearn.base import clone, is_classifier
 
     ax = _axes(ax, "plot_score_against_size")
-    scores = np.array(
-        [cross_val_score(clone(model).set_params(n_weights=size), X, y, cv=cv) for size in sizes]
-    )
-    mean, deviation = scores.mean(axis=1), scores.std(axis=1)
+    label = "weights of a tree"
+    if X is None:
+        compaction = getattr(model, "compaction_", None)
+        if compaction is None or compaction.size.size == 0:
+            raise ValueError(
+                f"this {type(model).__name__} has no scores of several sizes: pass X and y, or "
+                "plot what model.compact(X, y) returns"
+            )
+        sizes, mean, deviation = compaction.size, compaction.score, compaction.standard_error
+        label = compaction.unit
+        ax.axvline(compaction.chosen, color=COLORS[1], ls="--", lw=1, label="chosen")
+    else:
+        scores = np.array(
+            [cross_val_score(clone(model).set_params(n_weights=n), X, y, cv=cv) for n in sizes]
+        )
+        mean, deviation = scores.mean(axis=1), scores.std(axis=1)
     high = np.minimum(mean + deviation, 1.0)
     ax.fill_between(sizes, mean - deviation, high, color=COLORS[0], alpha=0.2, lw=0)
     ax.plot(sizes, mean, "o-", color=COLORS[0], lw=1.6, ms=4)
     ax.set_xscale("log")
     ax.set_xticks(list(sizes), [f"{size:,}" for size in sizes])
     ax.minorticks_off()
-    ax.set(xlabel="weights of a tree", ylabel=f"{model._score_name} (cross-validated)")
+    score = "accuracy" if is_classifier(model) else "r2"
+    ax.set(xlabel=label, ylabel=f"{score} (cross-validated)")
     return ax

@@ -23,7 +23,8 @@ from bneuralt.arrays import NotFiniteError
 from bneuralt.estimators.callbacks import TrainingData, reporting, show_unused
 from bneuralt.estimators.canonical import canonical_rows
 from bneuralt.estimators.display import PageDisplay
-from bneuralt.estimators.importance import mean_contributions
+from bneuralt.estimators.explained import Explained
+from bneuralt.estimators.exporting import Exporting
 from bneuralt.estimators.inputs import (
     encoded,
     finite_inputs,
@@ -36,7 +37,10 @@ from bneuralt.estimators.inputs import (
 )
 from bneuralt.estimators.model_file import save_model
 from bneuralt.estimators.rows import Rows
+from bneuralt.estimators.shrunk import Shrunk
 from bneuralt.estimators.weights import read_weights
+from bneuralt.explaining.importances import MOST_ROWS, mean_contributions
+from bneuralt.expressions import direction
 from bneuralt.model import Model
 from bneuralt.tables.encoder import (
     TableEncoder,
@@ -50,8 +54,18 @@ from bneuralt.tree.outputs import OutputOverflow
 
 __all__ = ["NeuralTreeEstimator"]
 
+#: What a fit learns from its table, before any training.
+LEARNT_FROM_INPUT = (
+    "n_features_in_",
+    "feature_names_in_",
+    "encoder_",
+    "classes_",
+    "multilabel_",
+    "n_outputs_",
+)
 
-class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
+
+class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay, Explained, Shrunk, Exporting):
     """Reads the input of a fit, and leaves the rest to `_fit_rows`."""
 
     encoder_: TableEncoder
@@ -99,6 +113,7 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
         rows, calibration = self._set_aside(rows)
         with reporting(self, self._step(rows), data, callback) as report:
             self._fit_rows(rows, validation, report)
+        self.__dict__.pop("compaction_", None)  # of another fit
         if self.verbose:
             show_unused(self._unused_features())
         self._calibrate(calibration)
@@ -109,7 +124,7 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
     def feature_importances_(self) -> FloatArray:
         """Share of each feature in the mean absolute contributions to the outputs of the trees.
 
-        The contributions are those of `bneuralt.explain` to the scores (of classifiers) or to the
+        The contributions are those of `explain` to the scores (of classifiers) or to the
         predictions, for up to 1,000 training rows and compared with their mean; `fit` computes
         them. They add up to 1.
         """
@@ -118,15 +133,15 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
         if self._importances is None:
             raise AttributeError(
                 f"this {type(self).__name__} has no feature_importances_, which fit computes from "
-                "the training rows: use bneuralt.explain(model, X).importances"
+                "the training rows: use explain(X).importances"
             )
         return self._importances
 
     def _learn_importances(self, rows: Rows) -> None:
+        # The first rows are a random sample, since rows are sorted by a hash.
+        chosen = rows if len(rows) <= MOST_ROWS else rows.take(np.arange(MOST_ROWS))
         try:
-            self._importances = mean_contributions(
-                self._trees, rows, self.encoder_, self.n_features_in_
-            )
+            self._importances = mean_contributions(self.model_, chosen.X, chosen.weight)
         except OutputOverflow:  # of weights that have diverged
             self._importances = None
 
@@ -180,14 +195,21 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
         if not signs.any():
             return None
         self._output_signs()  # refuses targets without a direction
-        for i, feature in enumerate(self.encoder_.features):
-            if signs[i] and feature.kind != "number":
+        along = self._input_directions()
+        for i in np.flatnonzero(signs).tolist():
+            inputs = [along[j] for j in self.encoder_.inputs_of(i)]
+            if None in inputs or not any(inputs):
                 raise ValueError(
                     f"monotonic_cst={self.monotonic_cst!r:.100} constrains the effect of column "
-                    f"{self.encoder_.name(i)!r}, which is a {feature.kind}: only numbers can have "
-                    "a monotone effect; use 0 for this column, or make numbers of it"
+                    f"{self.encoder_.name(i)!r}, which is a {self.encoder_.features[i].kind}: only "
+                    "numbers can have a monotone effect; use 0 for this column, or make numbers of "
+                    "it"
                 )
         return signs
+
+    def _input_directions(self) -> list[int | None]:
+        """Return whether each input rises or falls with its column, None if that is not proven."""
+        return [direction(entry.expression).sign for entry in self.encoder_.inputs]
 
     def _input_signs(self) -> Array | None:
         """Return the constraint of each input of the trees; None if there are none.
@@ -197,10 +219,8 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
         signs = self._feature_signs()
         if signs is None:
             return None
-        inputs = np.zeros(self.encoder_.n_inputs, dtype=signs.dtype)
-        for i in np.flatnonzero(signs).tolist():
-            inputs[self.encoder_.inputs_of(i)[0]] = signs[i]
-        return inputs
+        along = np.array([sign or 0 for sign in self._input_directions()], dtype=signs.dtype)
+        return along * signs[self.encoder_.groups]
 
     @property
     def _trees(self) -> list[NeuralTree]:
@@ -246,6 +266,17 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
         weight = np.ones(len(y))
         inputs = dense(training_inputs(self, table, self.encoder_))
         return Rows(inputs, self._encode(y, weight, "y_val"), weight)
+
+    def _checked_table(self, X: Any) -> Any:
+        """Return a table with the columns of the training table, as scikit-learn checks it."""
+        check_is_fitted(self)
+        return dense(read_table(self, X, reset=False))
+
+    def _pass_on(self, other: NeuralTreeEstimator) -> None:
+        """Give another estimator what this one has learnt from its table."""
+        for name in LEARNT_FROM_INPUT:
+            if hasattr(self, name):
+                setattr(other, name, getattr(self, name))
 
     def _read_features(self, X: Any) -> Any:
         if not self.__sklearn_is_fitted__():

@@ -238,13 +238,20 @@ class ClassifierTask(ClassifierMixin):
             return scores
         return np.log(np.maximum(shares, np.finfo(np.float64).tiny))
 
+    def _right(self, shares: FloatArray, rows: Rows) -> FloatArray:
+        """Return the share of the labels of each row that are right with these probabilities."""
+        if self.multilabel_:
+            labels: FloatArray = np.mean((shares > 0.5) == (rows.y > 0.5), axis=1)
+            return labels
+        return np.asarray(shares.argmax(axis=1) == rows.y, dtype=np.float64)
+
     def _accuracy(self, shares: FloatArray, rows: Rows) -> float:
         """Return the share of labels that are right if the probabilities are these."""
-        if self.multilabel_:
-            right = np.mean((shares > 0.5) == (rows.y > 0.5), axis=1)
-        else:
-            right = shares.argmax(axis=1) == rows.y
-        return float(np.average(right, weights=rows.weight))
+        return float(np.average(self._right(shares, rows), weights=rows.weight))
+
+    def _row_scores(self, rows: Rows, all_rows: Rows) -> FloatArray:
+        """Return numbers whose mean over rows is the accuracy."""
+        return self._right(self._probabilities(rows.X), rows)
 
     def predict(self, X: Any) -> Array:
         """Predict the label of each row.

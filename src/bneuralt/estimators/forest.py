@@ -7,8 +7,9 @@ the number of threads nor the order in which trees get done changes anything.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
+from copy import copy
 from dataclasses import fields, replace
 from functools import partial
 from math import nan
@@ -21,7 +22,6 @@ from bneuralt.estimators.base import NeuralTreeEstimator
 from bneuralt.estimators.callbacks import ForestState, Report, Step, describe_forest
 from bneuralt.estimators.capacity import IN_FOREST
 from bneuralt.estimators.classification import ClassifierTask
-from bneuralt.estimators.compacting import check_budget
 from bneuralt.estimators.decay import decay_factor, needs_trial
 from bneuralt.estimators.fitting import TreeFit, train_fits
 from bneuralt.estimators.parameters import (
@@ -34,6 +34,7 @@ from bneuralt.estimators.regression import RegressorTask
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor, SingleTree
 from bneuralt.estimators.spreading import active_backend, aligned, over_workers
+from bneuralt.shrinking import WEIGHTS, SizeUnit
 from bneuralt.tree import NeuralTree
 
 __all__ = ["BNeuralForestClassifier", "BNeuralForestRegressor"]
@@ -72,7 +73,7 @@ class Forest(NeuralTreeEstimator, ForestParameters):
         children = np.random.SeedSequence(seed).spawn(self.n_estimators)[len(kept) :]
         new = [self._new_member(int(child.generate_state(1)[0]), factor) for child in children]
         if self.max_weights is not None:
-            check_budget("max_weights", self.max_weights, self._n_outputs())
+            WEIGHTS.check(self.max_weights, self._n_outputs())
         try:
             self._train(new, rows, validation, report)
             for member in _trained(new):
@@ -94,7 +95,7 @@ class Forest(NeuralTreeEstimator, ForestParameters):
         own = {"random_state": seed, "warm_start": False, "n_jobs": None, "verbose": 0}
         member = self._tree_type(**{**parameters, **own})
         member._decay_factor = decay_factor
-        _copy_learnt(self, member)
+        self._pass_on(member)
         return member
 
     def _train(
@@ -146,7 +147,7 @@ class Forest(NeuralTreeEstimator, ForestParameters):
     def _new_copy(self) -> Self:
         """Return a forest of the same parameters and features that has no trees."""
         forest = type(self)(**{**self.get_params(deep=False), "n_jobs": 1, "verbose": 0})
-        _copy_learnt(self, forest)
+        self._pass_on(forest)
         return forest
 
     def _train_here(
@@ -243,6 +244,38 @@ class Forest(NeuralTreeEstimator, ForestParameters):
         weights[rng.permutation(self.n_features_in_)[n_used:]] = 0.0
         return weights
 
+    # -- other trees ---------------------------------------------------------------------
+
+    def _smaller_models(self, rows: Rows, sizes: Sequence[int], unit: SizeUnit) -> list[Self]:
+        """Return forests of these sizes, of which each tree has its share."""
+        whole = sum(unit.size_of(tree) for tree in self._trees)
+        smaller = []
+        for member in self.estimators_:
+            share = unit.size_of(member.tree_) / whole
+            sample = self._sample(rows, member.random_state)
+            smaller.append(
+                member._smaller_models(sample, [int(size * share) for size in sizes], unit)
+            )
+        return [self._with_members(members) for members in zip(*smaller, strict=True)]
+
+    def _with_members(self, members: Iterable[SingleTree]) -> Self:
+        other = copy(self)
+        other.estimators_ = list(members)
+        return other
+
+    def _with_trees(
+        self, trees: Sequence[NeuralTree], trained: Sequence[NeuralTree] | None = None
+    ) -> Self:
+        starts = [None] * len(trees) if trained is None else [[tree] for tree in trained]
+        trios = zip(self.estimators_, trees, starts, strict=True)
+        return self._with_members(
+            member._with_trees([tree], start) for member, tree, start in trios
+        )
+
+    def _trained_trees(self) -> Sequence[NeuralTree] | None:
+        trees = [tree for member in self.estimators_ for tree in member._trained_trees() or ()]
+        return trees if len(trees) == len(self.estimators_) else None
+
     # -- predicting ----------------------------------------------------------------------
 
     @property
@@ -264,23 +297,6 @@ class Forest(NeuralTreeEstimator, ForestParameters):
         self.oob_score_ = nan
         if judged.size:
             self._use_out_of_bag(total[judged] / n_votes[judged, np.newaxis], rows.take(judged))
-
-
-#: What members have from the input of the forest's fit.
-LEARNT_FROM_INPUT = (
-    "n_features_in_",
-    "feature_names_in_",
-    "encoder_",
-    "classes_",
-    "multilabel_",
-    "n_outputs_",
-)
-
-
-def _copy_learnt(source: Any, to: Any) -> None:
-    for name in LEARNT_FROM_INPUT:
-        if hasattr(source, name):
-            setattr(to, name, getattr(source, name))
 
 
 def _train_member(

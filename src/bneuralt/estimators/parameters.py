@@ -293,7 +293,7 @@ PARAMETERS: dict[str, Parameter] = {
         "Features whose effect on the prediction (with two classes: on the probability of the "
         "second one) must not decrease (1), must not increase (-1), or is free (0): one number for "
         "each feature, or a dict of names of features. Guaranteed by the signs of the weights; "
-        "`bneuralt.check_monotonic` returns the proof.",
+        "`check_monotonic` returns the proof.",
     ),
     "label_smoothing": Parameter(
         [_real(0, 1, "left")],

@@ -232,6 +232,19 @@ class RegressorTask(RegressorMixin):
         cost = pinball(target, values, quantiles).mean(axis=1)
         return float(1.0 - np.average(cost, weights=weight) / self._error_unit(target, weight))
 
+    def _row_scores(self, rows: Rows, all_rows: Rows) -> FloatArray:
+        """Return numbers whose mean over rows is r2, or the explained share of the pinball loss.
+
+        Errors are in proportion to that of the best constant for all rows.
+        """
+        values, quantiles = self._values(rows.X), self._quantiles()
+        if quantiles is not None:
+            cost = pinball(rows.y, values, quantiles).mean(axis=1)
+        else:
+            cost = np.square(values - rows.y.reshape(len(rows), -1)).mean(axis=1)
+        scores: FloatArray = 1.0 - cost / self._error_unit(all_rows.y, all_rows.weight)
+        return scores
+
     # -- intervals -----------------------------------------------------------------------
 
     def _set_aside(self, rows: Rows) -> tuple[Rows, Rows | None]:

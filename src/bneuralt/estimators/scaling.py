@@ -10,9 +10,8 @@ import numpy as np
 from bneuralt._typing import FloatArray
 from bneuralt.tables.moments import ColumnMoments
 from bneuralt.tree import NeuralTree
-from bneuralt.tree.activations import activation_code
 
-__all__ = ["Scaling", "fold", "learn_scaling", "with_linear_root"]
+__all__ = ["Scaling", "fold", "learn_scaling"]
 
 #: A folded float32 tree would compute the small difference of two large numbers if an offset is
 #: further from 0 than this many units of scale: up to here it costs no more than 2 digits of 7.
@@ -108,7 +107,7 @@ def fold(tree: NeuralTree, inputs: Scaling | None, target: Scaling | None) -> Ne
         folded = folded.with_input_scaling(*inputs)
     if target is not None:
         if folded.output_activation != "linear":
-            folded = with_linear_root(folded)
+            folded = folded.with_linear_outputs()
         varies = target.factor != 0.0
         factor = np.where(varies, 1.0 / np.where(varies, target.factor, 1.0), 0.0)
         folded = folded.with_output_scaling(target.offset, factor)
@@ -122,21 +121,3 @@ def _is_float32(values: FloatArray) -> bool:
     """Return whether numbers are the same in float32."""
     with np.errstate(over="ignore"):
         return bool(np.all(values.astype(np.float32) == values))
-
-
-def with_linear_root(tree: NeuralTree) -> NeuralTree:
-    """Put a linear root above each output of a tree, which becomes its only child."""
-    k = tree.n_outputs
-    return NeuralTree(
-        tree.n_inputs,
-        k,
-        parent=np.concatenate([np.full(k, -1), np.arange(k), tree.parent[k:] + k]),
-        activation=np.concatenate([np.full(k, activation_code("linear")), tree.activation]),
-        leaf_parent=tree.leaf_parent + k,
-        leaf_input=tree.leaf_input,
-        parameters=np.concatenate(
-            [np.zeros(k), tree.bias, np.ones(k), tree.parameters[tree.bias.size :]]
-        ),  # the edges of the roots come first
-        activation_parameters=tree.activation_parameters,
-        trains_activations=tree.trains_activations,
-    )

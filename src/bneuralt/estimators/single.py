@@ -8,6 +8,8 @@ are drawn in `generate`, training in `training`, and the parameters with their d
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -26,7 +28,6 @@ from bneuralt.estimators.capacity import (
     n_epochs,
 )
 from bneuralt.estimators.classification import ClassifierTask
-from bneuralt.estimators.compacting import check_budget, smaller_models
 from bneuralt.estimators.fitting import TreeFit, train_fits
 from bneuralt.estimators.parameters import (
     LEAF_PROBABILITY,
@@ -38,9 +39,11 @@ from bneuralt.estimators.parameters import (
     declared,
 )
 from bneuralt.estimators.regression import RegressorTask
+from bneuralt.estimators.retraining import smaller_models
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import fold, learn_scaling
 from bneuralt.estimators.splits import FEWEST_ROWS_TO_SPLIT, hold_out
+from bneuralt.shrinking import WEIGHTS, SizeUnit
 from bneuralt.training import EpochState, OptimizerState, TrainingSettings
 from bneuralt.training.losses import check_loss
 from bneuralt.tree import NeuralTree
@@ -89,7 +92,7 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
 
     def _fit_rows(self, rows: Rows, validation: Rows | None, report: Report | None) -> None:
         if self.max_weights is not None:
-            check_budget("max_weights", self.max_weights, self._n_outputs())
+            WEIGHTS.check(self.max_weights, self._n_outputs())
         fit = self._plan(rows, validation)
         self._train(fit, report)
         if refit := self._plan_refit(fit, rows):
@@ -101,8 +104,29 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
     def _remove_weights(self, rows: Rows) -> None:
         """Make the tree as small as `max_weights` asks for."""
         if self.max_weights is not None and self.max_weights < self.tree_.n_parameters:
-            (smaller,) = smaller_models(self, rows, [self.max_weights])
+            (smaller,) = self._smaller_models(rows, [self.max_weights], WEIGHTS)
             self.__dict__.update(smaller.__dict__)
+
+    def _smaller_models(self, rows: Rows, sizes: Sequence[int], unit: SizeUnit) -> list[Self]:
+        return smaller_models(self, rows, sizes, unit=unit)
+
+    def _with_trees(
+        self, trees: Sequence[NeuralTree], trained: Sequence[NeuralTree] | None = None
+    ) -> Self:
+        other = copy(self)
+        (other.tree_,) = trees
+        if trained is not None:
+            (other._trained_tree,) = trained
+            other._optimizer_state = None  # belongs to the weights that there were
+            other._node_signs = None  # read from the tree when it is trained further
+        return other
+
+    def _trained_trees(self) -> Sequence[NeuralTree] | None:
+        trained = getattr(self, "_trained_tree", None)
+        # a scaled target may have put roots above the outputs: then nodes have other positions
+        if trained is None or trained.parent.size != self.tree_.parent.size:
+            return None
+        return [trained]
 
     def _plan(self, rows: Rows, validation: Rows | None) -> TreeFit:
         """Decide what is trained on which rows; learn the scaling and draw the trees."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bneuralt.expressions.making import Expression
-from bneuralt.expressions.operations import NUMERIC, OPERATIONS
+from bneuralt.expressions.operations import CELLS, NUMERIC, OPERATIONS
 
 __all__ = ["Affine", "Direction", "affine", "direction", "interval"]
 
@@ -57,17 +57,18 @@ def affine(expression: Expression) -> Affine:
                 return Affine(one.value * inner.offset, one.value * inner.factor, inner.core)
     if expression.operation == "divide" and expression.arguments[1].is_constant:
         inner, divisor = affine(expression.arguments[0]), expression.arguments[1].value
-        return Affine(inner.offset / divisor, inner.factor / divisor, inner.core)
+        if divisor != 0:
+            return Affine(inner.offset / divisor, inner.factor / divisor, inner.core)
     return Affine(0.0, 1.0, expression)
 
 
 class Direction(NamedTuple):
-    """Whether an expression rises or falls with a variable.
+    """Whether an expression rises or falls with a variable, or with the cell of a column.
 
     Attributes
     ----------
     sign : int or None
-        1, -1, 0 if it does not depend on the variable, None if nothing is proven.
+        1, -1, 0 if it does not depend on it, None if nothing is proven.
     flips : frozenset of str
         Other variables, each of which reverses the sign where it is negative.
     """
@@ -92,34 +93,52 @@ class Direction(NamedTuple):
 _UNPROVEN = Direction(None)
 
 
-def direction(expression: Expression, by: str) -> Direction:
+def direction(expression: Expression, by: str | None = None) -> Direction:
     """Return whether an expression provably rises or falls with a variable, everywhere.
+
+    Parameters
+    ----------
+    expression : Expression
+    by : str, optional
+        Name of the variable. By default the number in the cell of a column; the direction is that
+        among cells where no value is missing.
 
     Examples
     --------
-    >>> from bneuralt.expressions import square, tanh, variable
+    >>> from bneuralt.expressions import NUMBER, if_missing, square, tanh, variable
     >>> z, a = variable("z"), variable("a")
     >>> direction(tanh(a * z) / a, "z").sign, direction(square(z), "z").sign
     (1, None)
+    >>> direction(1 - if_missing(NUMBER, 3.0)).sign
+    -1
     """
     operation, parts = expression.operation, expression.arguments
-    if by not in expression.variables:
+    if not _depends(expression, by):
         return Direction(0)
-    if operation == "variable":
+    if operation in ("variable", "number"):
         return Direction(1)
-    if operation in ("exp", "tanh", "sigmoid", "sqrt", "log"):
+    if operation in ("exp", "tanh", "sigmoid", "sqrt", "log", "if_missing"):
         return direction(parts[0], by)
+    if operation == "select" and parts[0].operation == "is_missing":
+        return direction(parts[2], by)
     if operation in ("add", "minimum", "maximum"):
         return direction(parts[0], by).joined(direction(parts[1], by))
     if operation == "subtract":
         return direction(parts[0], by).joined(direction(parts[1], by).times(-1))
     if operation in ("multiply", "divide"):
         a, b = parts
-        if by in a.variables and by not in b.variables:
+        if not _depends(b, by):
             return _scaled(direction(a, by), b)
-        if operation == "multiply" and by not in a.variables:
+        if operation == "multiply" and not _depends(a, by):
             return _scaled(direction(b, by), a)
     return _UNPROVEN
+
+
+def _depends(expression: Expression, by: str | None) -> bool:
+    """Return whether a variable, or the cell of a column, is in an expression."""
+    if by is not None:
+        return by in expression.variables
+    return expression.operation in CELLS or any(_depends(p, by) for p in expression.arguments)
 
 
 def _scaled(inner: Direction, factor: Expression) -> Direction:
@@ -164,10 +183,13 @@ def interval(expression: Expression, ranges: Mapping[str, Range]) -> Range:
         return expression.value, expression.value
     if operation == "variable":
         return ranges[expression.value]
+    if operation == "select":
+        return _interval_of_choice(expression, ranges)
     parts = [interval(part, ranges) for part in expression.arguments]
     if operation in ("square", "absolute"):
         ((low, high),) = parts
-        least, most = sorted(float(OPERATIONS[operation].value(end)) for end in (low, high))
+        with np.errstate(over="ignore"):
+            least, most = sorted(float(OPERATIONS[operation].value(end)) for end in (low, high))
         return (0.0 if low <= 0.0 <= high else least), most
     if operation not in NUMERIC:
         raise ValueError(f"the operation {operation!r} has no bounds")
@@ -179,4 +201,20 @@ def interval(expression: Expression, ranges: Mapping[str, Range]) -> Range:
         corners = [(*corner, end) for corner in corners for end in ends]
     with np.errstate(all="ignore"):
         values = [float(OPERATIONS[operation].value(*map(np.float64, c))) for c in corners]
+    if any(map(math.isnan, values)):  # not defined everywhere, or a product of 0 and infinity
+        return -math.inf, math.inf
     return min(values), max(values)
+
+
+def _interval_of_choice(expression: Expression, ranges: Mapping[str, Range]) -> Range:
+    """Return bounds of a `select`: of both choices, unless the condition is certain."""
+    condition, a, b = expression.arguments
+    chosen = [a, b]
+    if condition.operation == "greater":
+        left, right = (interval(part, ranges) for part in condition.arguments)
+        if left[0] > right[1]:
+            chosen = [a]
+        elif left[1] <= right[0]:
+            chosen = [b]
+    lows, highs = zip(*(interval(part, ranges) for part in chosen), strict=True)
+    return min(lows), max(highs)

@@ -18,6 +18,7 @@ import numpy as np
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import as_table
 from bneuralt.expressions import OUTPUTS, Expression, evaluate
+from bneuralt.tables.columns import Frame
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.features import Feature, Input, NumberFeature, Range
 from bneuralt.tables.reader import TableReader
@@ -167,7 +168,7 @@ class Model:
     @property
     def decides_by_outputs(self) -> bool:
         """Whether the class of the largest output is predicted; otherwise, of the largest mean."""
-        return self.link == SOFTMAX and len(self.trees) == 1
+        return self.task == "classes" and self.link == SOFTMAX and len(self.trees) == 1
 
     @property
     def mean_inputs(self) -> FloatArray | None:
@@ -198,8 +199,8 @@ class Model:
 
     # -- evaluation ----------------------------------------------------------------------
 
-    def encode(self, X: Any) -> Array:
-        """Return the inputs of the trees for each row of a table.
+    def read(self, X: Any) -> Array | Frame:
+        """Return the columns of the training table, in their order, as what `encode` takes.
 
         Parameters
         ----------
@@ -207,12 +208,16 @@ class Model:
             With the columns of the training table; those of a data frame are found by their names
             if the training table had names.
         """
-        table = dense(TableReader(self.encoder.names, self.kind).read(X).cells)
+        table: Array | Frame = dense(TableReader(self.encoder.names, self.kind).read(X).cells)
         if table.shape[1] != len(self.columns):
             raise ValueError(
                 f"X has {table.shape[1]} columns, the model has {len(self.columns)} features"
             )
-        return as_table(self.encoder.encode(table))
+        return table
+
+    def encode(self, X: Any) -> Array:
+        """Return the inputs of the trees for each row of a table; see `read`."""
+        return as_table(self.encoder.encode(self.read(X)))
 
     def outputs(self, inputs: Array) -> FloatArray:
         """Return the outputs of all trees, of shape (n_trees, n_rows, n_outputs)."""

@@ -330,6 +330,23 @@ class NeuralTree(Shown):
         edge = per_node[self.parent[k:]] * self.edge
         return self._with_weights(bias, edge, per_node[self.leaf_parent] * self.leaf_weight)
 
+    def with_linear_outputs(self) -> NeuralTree:
+        """Return the tree with a linear output above each output, which becomes its only child."""
+        k = self.n_outputs
+        return NeuralTree(
+            self.n_inputs,
+            k,
+            parent=np.concatenate([np.full(k, -1), np.arange(k), self.parent[k:] + k]),
+            activation=np.concatenate([np.full(k, NAMES.index("linear")), self.activation]),
+            leaf_parent=self.leaf_parent + k,
+            leaf_input=self.leaf_input,
+            parameters=np.concatenate(
+                [np.zeros(k), self.bias, np.ones(k), self.parameters[self.bias.size :]]
+            ),  # the edges of the new outputs come first
+            activation_parameters=self.activation_parameters,
+            trains_activations=self.trains_activations,
+        )
+
     def _with_weights(self, bias: Array, edge: Array, leaf_weight: Array) -> NeuralTree:
         trained = [self.activation_parameters] if self.trains_activations else []
         weights = np.concatenate([bias, edge, leaf_weight, *trained], dtype=np.float64)

@@ -51,7 +51,6 @@ def run(args: argparse.Namespace) -> None:
 
     from bneuralt.cli.outputs import check_output
     from bneuralt.cli.trained_models import load_trained_model, stored_encoding, task_of
-    from bneuralt.explaining import explain
     from bneuralt.files import write_atomically
 
     if args.plot and (not args.out or Path(args.out).suffix.lower() not in PICTURES):
@@ -71,7 +70,7 @@ def run(args: argparse.Namespace) -> None:
             raise CommandError(f"--row {args.row}: must be a number from 1 to {table.n_rows}.")
         X = X.take(np.array([args.row - 1]))
     try:
-        explanation = explain(model, X, output=args.output, method=args.method)
+        explanation = model.explain(X, output=args.output, method=args.method)
         if args.label is not None:
             explanation.of_output(args.label)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""C source code: see `bneuralt.export.export_c`."""
+"""C source code: see the method `to_c` of estimators."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def add_arguments(group: Any) -> None:
 
 def export(model: Any, args: argparse.Namespace) -> dict[Any, str]:
     """Return the files to write."""
-    from bneuralt.export.c_export import c_files
+    from bneuralt.estimators.exporting import c_files
 
     X, y = (None, None) if args.data is None else _rows(model, args)
     return c_files(

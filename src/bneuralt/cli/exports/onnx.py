@@ -1,4 +1,4 @@
-"""ONNX: see `bneuralt.to_onnx`."""
+"""ONNX: see the method `to_onnx` of estimators."""
 
 from __future__ import annotations
 
@@ -20,10 +20,8 @@ def add_arguments(group: Any) -> None:
 
 def export(model: Any, args: argparse.Namespace) -> dict[str, str | bytes]:
     """Return the files to write."""
-    from bneuralt.export import to_onnx
-
     try:
-        proto = to_onnx(model, args.onnx_dtype)
+        proto = model.to_onnx(args.onnx_dtype)
     except ImportError as error:
         raise ValueError(str(error)) from None
     return {args.out: proto.SerializeToString()}
