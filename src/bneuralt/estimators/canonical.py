@@ -2,7 +2,7 @@
 
 Rows of weight 0 are dropped, identical rows are merged into one that carries their total weight,
 and all are sorted by a hash of their content. So a fit does not depend on the order of the rows,
-and a row of weight 3 is exactly three equal rows. This takes a copy of the table; one that is too
+and a row of weight 3 is exactly three equal rows (`rows` has what splits make of them). This takes a copy of the table; one that is too
 large for that, such as one in a file (`np.memmap`), is used as it is, in blocks of neighbouring
 rows.
 """
@@ -14,15 +14,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from bneuralt._typing import Array, IntArray
+from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import is_large
-from bneuralt.estimators.rows import Rows
+from bneuralt.estimators.rows import MOST_COPIES, MOST_ROWS_TO_COPY, Rows
 from bneuralt.tables.sparse_rows import blocks, dense, dense_bytes, smallest_dtype
 
 __all__ = ["canonical_rows"]
-
-#: Copies of rows are made up to this many; beyond, an epoch has updates enough without.
-MOST_ROWS_TO_COPY = 4096
 
 
 def canonical_rows(X: Any, y: Array, weight: Array) -> Rows:
@@ -62,7 +59,19 @@ def canonical_rows(X: Any, y: Array, weight: Array) -> Rows:
     index, total = order[first], np.add.reduceat(weight[order], first)
     # Keep the number of updates proportional to the original number of rows.
     times = int(min(total.mean() + 0.5, MOST_ROWS_TO_COPY / total.size))
-    return Rows(dense(_take(X, index)), y[index], total, times=max(1, times))
+    copies = total if _are_counts(weight) else np.diff(np.append(first, order.size))
+    return Rows(
+        dense(_take(X, index)),
+        y[index],
+        total,
+        times=max(1, times),
+        copies=None if copies.max() == 1 else copies.astype(np.int64),
+    )
+
+
+def _are_counts(weight: FloatArray) -> bool:
+    """Return whether weights are numbers of equal rows."""
+    return weight.sum() <= MOST_COPIES and bool(np.all(weight == np.floor(weight)))
 
 
 def _take(X: Any, index: IntArray) -> Any:

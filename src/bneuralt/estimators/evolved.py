@@ -143,13 +143,14 @@ class EvolvedTree(EvolutionEstimator):
         if validation is not None:
             table = (validation.table, validation.target, validation.weight)
         else:
-            self._fold_of_row = _divide(rows, self.n_folds, rng)
+            apart = self._judging_rows(rows)
+            self._fold_of_row = _divide(apart, self.n_folds, rng)
             n_folds = int(self._fold_of_row.max()) + 1
             held = [self._fold_of_row == i for i in range(n_folds)]
             folds = (
                 [
-                    _as_fold(rows.take(np.flatnonzero(~own)), rows.take(np.flatnonzero(own)))
-                    for own in held
+                    _as_fold(*(apart.take(np.flatnonzero(part)).merged() for part in (~fold, fold)))
+                    for fold in held
                 ]
                 if n_folds > 1
                 else [_as_fold(rows, rows)]
@@ -166,6 +167,9 @@ class EvolvedTree(EvolutionEstimator):
             None if chances is None else chances > 0,
             self._n_threads(),
         )
+
+    def _judging_rows(self, rows: Rows) -> Rows:
+        return rows.separate
 
     # -- results -------------------------------------------------------------------------
 

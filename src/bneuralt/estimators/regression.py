@@ -13,12 +13,12 @@ from bneuralt._typing import Array, FloatArray
 from bneuralt.estimators.intervals import (
     Calibration,
     calibrated_interval,
-    hold_out_for_calibration,
     pinball,
     weighted_quantile,
 )
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling, learn_scaling
+from bneuralt.estimators.splits import hold_out_for_calibration
 from bneuralt.expressions import OUTPUTS, Expression, evaluate, is_elementwise, slope
 from bneuralt.tables.moments import ColumnMoments
 from bneuralt.training.losses import LOSSES, TRAITS, Loss, Pinball, check_targets, get_loss

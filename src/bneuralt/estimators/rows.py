@@ -1,4 +1,12 @@
-"""Rows to train and validate on: some rows of a table, with their weights."""
+"""Rows to train and validate on: some rows of a table, with their weights.
+
+Training goes over different rows: equal ones are merged into one that carries their total weight.
+Whoever divides rows takes them one by one (`Rows.separate`), as the user has them, and merges those
+of the part to train on (`Rows.merged`): so equal rows can be on both sides of a split, as they are
+among new rows. A row of weight 2 is two equal rows there too, if all weights are whole numbers (and
+add up to no more than `MOST_COPIES`). Other weights say how much a row counts, not how many there
+are of it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +21,13 @@ from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import is_large
 from bneuralt.tables.moments import ColumnMoments
 
-__all__ = ["Rows"]
+__all__ = ["MOST_COPIES", "MOST_ROWS_TO_COPY", "Rows"]
+
+#: Whole weights that add up to no more than this are numbers of equal rows.
+MOST_COPIES = 2**24
+
+#: An epoch goes several times over rows of larger weight, up to this many in all.
+MOST_ROWS_TO_COPY = 4096
 
 #: Large tables are read in blocks of this many bytes; a window of 64 blocks is shuffled at a time.
 BLOCK_BYTES = 2**20
@@ -21,7 +35,7 @@ BLOCK_BYTES = 2**20
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Different rows to train or validate on: all rows of a table, or some of them.
+    """Rows to train or validate on: all rows of a table, or some of them.
 
     Attributes
     ----------
@@ -35,6 +49,8 @@ class Rows:
         Positions of these rows in the table; None for all rows.
     times : int
         How often an epoch goes over the rows: as often as they were there on average.
+    copies : int array or None
+        How many equal rows of the user each one stands for; None if it is one each.
     """
 
     table: Array
@@ -42,6 +58,7 @@ class Rows:
     weight: FloatArray
     index: IntArray | None = None
     times: int = 1
+    copies: IntArray | None = None
 
     def __len__(self) -> int:
         return self.weight.size
@@ -90,7 +107,12 @@ class Rows:
     def take(self, positions: IntArray) -> Rows:
         """Return the rows at the given positions."""
         index = positions if self.index is None else self.index[positions]
-        return replace(self, weight=self.weight[positions], index=index.astype(np.int32))
+        return replace(
+            self,
+            weight=self.weight[positions],
+            index=index.astype(np.int32),
+            copies=None if self.copies is None else self.copies[positions],
+        )
 
     def used(self) -> Rows:
         """Return the rows without those of weight 0."""
@@ -99,6 +121,38 @@ class Rows:
     def weighed(self, factor: FloatArray) -> Rows:
         """Return the rows with their weights multiplied, less those that have weight 0 then."""
         return replace(self, weight=self.weight * factor).used()
+
+    @property
+    def n_separate(self) -> int:
+        """Number of rows if equal ones are counted one by one."""
+        return len(self) if self.copies is None else int(self.copies.sum())
+
+    @cached_property
+    def separate(self) -> Rows:
+        """The rows one by one; equal ones have the same share of their weight."""
+        if self.copies is None:
+            return self
+        positions = np.repeat(np.arange(len(self)), self.copies)
+        rows = self.take(positions)
+        return replace(
+            rows,
+            weight=rows.weight / self.copies[positions],
+            times=max(1, int(self.n_examples / positions.size + 0.5)),
+            copies=None,
+        )
+
+    def merged(self) -> Rows:
+        """Return some of the `separate` rows with equal ones merged."""
+        if self.index is None:
+            return self
+        index, copies = np.unique(self.index, return_counts=True)
+        if index.size == len(self):
+            return self
+        order = np.argsort(self.index, kind="stable")
+        total = np.add.reduceat(self.weight[order], np.cumsum(copies) - copies)
+        # Keep the number of updates proportional to the number of separate rows.
+        times = min(self.n_examples / index.size + 0.5, MOST_ROWS_TO_COPY / index.size)
+        return replace(self, weight=total, index=index, times=max(1, int(times)), copies=copies)
 
     @property
     def n_examples(self) -> int:

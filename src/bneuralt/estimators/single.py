@@ -83,7 +83,7 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
 
     def _step(self, rows: Rows) -> Step:
         n_trees = 1 if self._is_warm_start() else self.n_init
-        refits = self.early_stopping == "refit" and len(rows) >= FEWEST_ROWS_TO_SPLIT
+        refits = self.early_stopping == "refit" and rows.n_separate >= FEWEST_ROWS_TO_SPLIT
         n_epochs = self._n_epochs(rows) * (n_trees + refits)
         describe = partial(
             describe_epoch, score_name=self._score_name, n_trees=n_trees, refits=refits
