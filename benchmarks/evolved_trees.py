@@ -12,6 +12,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import bneuralt
 from benchmarks.timing import SHARED
+from bneuralt import Growth
 
 #: Accuracy and nodes of HFNT by ten-fold cross-validation, as its paper (2017) has them.
 HFNT_TENFOLD = {
@@ -34,7 +35,7 @@ def main() -> None:
         for train, test in StratifiedKFold(10, shuffle=True, random_state=0).split(X, y):
             # there are few trees of so few nodes: ten generations are enough
             model = bneuralt.EvolvedTreeClassifier(
-                max_size=int(nodes), n_generations=10, random_state=0
+                n_generations=10, random_state=0, growth=Growth(max_size=int(nodes))
             )
             model.fit(X[train], y[train])
             scores.append(model.score(X[test], y[test]))

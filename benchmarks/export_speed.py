@@ -27,7 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.core_speed import australian_tree
 from benchmarks.timing import table
-from bneuralt import BNeuralTClassifier, load_dataset
+from bneuralt import BNeuralTClassifier, Growth, load_dataset
 
 FLOOR = "48 calls of libm's exp"
 INCLUDE = '#include "m.h"'
@@ -112,7 +112,9 @@ def measured(data_home):
     low, high = X.min(axis=0), X.max(axis=0)
     X = (X - low) / (high - low)
     model = BNeuralTClassifier(
-        output_activation="sigmoid", loss="squared_error", activation="sigmoid", max_epochs=1
+        loss="squared_error",
+        max_epochs=1,
+        growth=Growth(output_activation="sigmoid", activation="sigmoid"),
     ).fit(X, y)
     model.tree_ = australian_tree()
     some = X[:100]

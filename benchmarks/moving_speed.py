@@ -9,7 +9,8 @@ import numpy as np
 from benchmarks.timing import interleaved, table
 from bneuralt import NeuralTree, TrainingSettings, train
 from bneuralt.estimators.capacity import FEWEST_EPOCHS, SINGLE_TREE, batch_size, n_epochs
-from bneuralt.estimators.parameters import TreeParameters
+from bneuralt.estimators.growing import TREE_GROWTH
+from bneuralt.estimators.parameters import LEAF_MOVES
 
 ROWS = (200, 1_000, 5_000, 20_000)
 FEATURES = (5, 20, 50, 100)
@@ -30,13 +31,13 @@ def added_share(n_rows: int, n_features: int) -> float:
         n_features,
         2,
         n_weights=SINGLE_TREE.n_weights(n_rows, 2),
-        activation=TreeParameters.activation,
+        activation=TREE_GROWTH["activation"],
         output_activation="linear",
         dtype=np.float32,
         random_state=0,
     )
     calls = {}
-    for leaf_moves in (0, TreeParameters.leaf_moves):
+    for leaf_moves in (0, LEAF_MOVES):
         settings = TrainingSettings(
             batch_size=batch_size(n_rows),
             max_epochs=n_epochs(n_rows, FEWEST_EPOCHS["classifier"]),

@@ -8,17 +8,14 @@
 #include <type_traits>
 
 #include "registry.hpp"
+#include "settings.hpp"
 
 namespace bnt {
 
 constexpr int kMixed = -1;  // Tree::hidden_activation where the nodes differ
 constexpr int kMaxActivationParameters = 2;
 constexpr int kMaxState = 4;           // vectors that an optimizer may keep
-constexpr int kMaxLossParameters = 64;
 
-enum class Schedule { constant, cosine };
-enum class Select { never, epoch, update };
-enum class Monitor { loss, error };
 enum class Status { completed, early_stopped, callback, diverged, interrupted };
 enum class Dtype { uint8, float32, float64 };
 
@@ -84,35 +81,6 @@ struct Sample {
     int64_t n = 0;
     const double* target_offset = nullptr;  // [n_targets]: the outputs learn (y - offset) * factor
     const double* target_factor = nullptr;
-};
-
-struct LossSettings {
-    int code = 0;
-    int n_parameters = 0;
-    double parameters[kMaxLossParameters] = {};
-};
-
-struct OptimizerSettings {
-    int code = 0;
-    double parameters[4] = {};
-};
-
-struct Settings {
-    LossSettings loss;
-    OptimizerSettings optimizer;
-    double learning_rate = 0.02;
-    Schedule schedule = Schedule::cosine;
-    double weight_decay = 0, clip_norm = 0;  // 0: none
-    int64_t batch_size = 16;  // 0: all rows
-    int64_t block_rows = 0;  // see epoch_order
-    int max_epochs = 100;
-    Select select = Select::never;
-    Monitor monitor = Monitor::loss;
-    int patience = 0;  // 0: never stop early
-    bool repeat_first_row = false;
-    int leaf_moves = 0;  // how often leaves move, all in the first half of the updates
-    double moving_share = 0.3;  // of the leaves move the first time, falling to none
-    bool score_all_rows = false;  // never give up scoring: only to test that giving up is exact
 };
 
 struct EpochReport {

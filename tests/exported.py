@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from flat import flat
 from strategies import draw_activation
 from terms import size_of_terms
 
@@ -166,5 +167,5 @@ def random_model(seed, n_rows=200, tables=TABLES):
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = kinds[is_class, is_forest](**options).fit(X, y)
+        model = flat(kinds[is_class, is_forest], **options).fit(X, y)
     return Drawn(model, random_table(rng, table, n_rows, extreme=True), table, task)

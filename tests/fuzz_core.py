@@ -116,6 +116,9 @@ def draw_thing(rng: np.random.Generator, like: Any = None) -> Any:
     """Something else than `like`."""
     if isinstance(like, np.ndarray) and rng.random() < 0.8:
         return draw_array(rng, like)
+    if isinstance(like, tuple) and rng.random() < 0.8:
+        at = int(rng.integers(len(like)))
+        return tuple(draw_thing(rng, part) if i == at else part for i, part in enumerate(like))
     if type(like) in (int, float) and rng.random() < 0.8:
         kind = rng.random()
         if kind < 0.05:
@@ -248,26 +251,28 @@ class Valid:
         return entry.name, [parameter.default for parameter in entry.parameters]
 
     def settings(self) -> dict[str, Any]:
+        """A value for each setting that the core declares."""
+        optimizer = _core.optimizers()[self.rng.integers(len(_core.optimizers()))]
+        numbers = [parameter.default for parameter in optimizer.parameters]
+        drawn = {setting.name: self.value(setting) for setting in _core.settings()}
+        few = {"max_epochs": int(self.rng.integers(0, 4))}
+        return drawn | {"loss": self.loss(), "optimizer": (optimizer.name, numbers)} | few
+
+    def value(self, setting: Any) -> Any:
+        """A value that a setting may have: at an end of its range, or somewhere near the lower."""
         rng = self.rng
-        loss, loss_parameters = self.loss()
-        optimizer = _core.optimizers()[rng.integers(len(_core.optimizers()))]
-        return {
-            "loss": loss,
-            "loss_parameters": loss_parameters,
-            "optimizer": optimizer.name,
-            "optimizer_parameters": [parameter.default for parameter in optimizer.parameters],
-            "learning_rate": 0.02,
-            "schedule": str(rng.choice(["constant", "cosine"])),
-            "weight_decay": 0.01,
-            "clip_norm": float(rng.integers(2)),
-            "batch_size": int(rng.choice([0, 1, 3, 16])),
-            "max_epochs": int(rng.integers(0, 4)),
-            "select": str(rng.choice(["never", "epoch", "update"])),
-            "monitor": str(rng.choice(["loss", "error"])),
-            "patience": int(rng.integers(0, 3)),
-            "repeat_first_row": bool(rng.integers(2)),
-            "score_all_rows": bool(rng.integers(2)),
-        }
+        if setting.may_be_none and rng.random() < 0.5:
+            return None
+        if setting.kind == "flag":
+            return bool(rng.integers(2))
+        if setting.kind == "choice":
+            return str(rng.choice(setting.choices))
+        if setting.kind == "whole":
+            near = min(setting.high, setting.low + int(rng.integers(20)))
+            return int(rng.choice([setting.low, setting.high, near]))
+        small = min(setting.high, setting.low + float(rng.uniform(0, 0.1)))
+        low = 1e-300 if setting.is_above_low else setting.low
+        return float(rng.choice([low, setting.high, small, small, small]))
 
     def job(self) -> dict[str, Any]:
         rng = self.rng
@@ -281,21 +286,29 @@ class Valid:
         rows = rng.integers(0, self.n, n).astype(np.int32)
         scaled = bool(rng.integers(2))
         n_targets = int(rng.choice([0, 0, 1, self.k]))
+        tree = self.weighted()
         return {
-            "tree": _core.WeightedTree(**self.weighted()),
-            "settings": _core.Settings(settings),
+            "tree": _core.WeightedTree(**tree),
+            "settings": _core.Settings(settings, bool(rng.integers(2))),
             "seed": int(rng.integers(2**63)),
             "rows": rows if chosen else None,
-            "weights": rng.uniform(0, 2, n if chosen else self.n) if rng.integers(2) else None,
-            "val_rows": rows[:3].copy(),
-            "val_weights": rng.uniform(0, 2, rows[:3].size) if rng.integers(2) else None,
-            "input_offset": np.zeros(self.m) if scaled else None,
-            "input_factor": np.ones(self.m) if scaled else None,
-            "target_offset": np.zeros(n_targets) if n_targets else None,
-            "target_factor": np.ones(n_targets) if n_targets else None,
-            "state": None if rng.random() < 0.9 else np.zeros(rng.integers(60)),
-            "step": 0,
+            "sample_weight": rng.uniform(0, 2, n if chosen else self.n)
+            if rng.integers(2)
+            else None,
+            "validation_rows": rows[:3].copy(),
+            "validation_weight": rng.uniform(0, 2, rows[:3].size) if rng.integers(2) else None,
+            "input_scaling": (np.zeros(self.m), np.ones(self.m)) if scaled else None,
+            "target_scaling": (np.zeros(n_targets), np.ones(n_targets)) if n_targets else None,
+            "optimizer_state": None if rng.random() < 0.9 else (np.zeros(rng.integers(60)), 0),
+            "may_move_to": rng.integers(0, 2, self.m).astype(np.uint8) if rng.integers(2) else None,
+            "signs": self.signs(tree) if rng.integers(2) else None,
         }
+
+    def signs(self, tree: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+        """Signs of the nodes and of the inputs of a tree."""
+        sizes = tree["structure"].leaf_start.size - 1, self.m
+        node, column = (self.rng.integers(-1, 2, size).astype(np.int8) for size in sizes)
+        return node, column
 
     def damaged(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """The same with one or more arguments replaced, left out or added."""

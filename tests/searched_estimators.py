@@ -47,7 +47,7 @@ class SearchedEstimatorTests:
 
     def test_every_parameter_is_checked_and_documented(self, cls):
         check_param_validation(cls.__name__, self.small(cls))
-        for name, value in cls().get_params().items():
+        for name, value in cls().get_params(deep=False).items():
             assert f"\n    {name} : " in cls.__doc__
             assert f"default={value!r}\n" in cls.__doc__
 
@@ -140,8 +140,9 @@ class SearchedEstimatorTests:
         text = path.read_text()
         with pytest.raises(CheckpointError, match="another table"):
             model.fit(X[:-1], y[:-1])
-        with pytest.raises(CheckpointError, match=r"with max_children='[45]', not '3'"):
-            clone(model).set_params(max_children=3).fit(X, y)
+        (name,) = (name for name in model.get_params() if name.endswith("max_children"))
+        with pytest.raises(CheckpointError, match=rf"with {name}=.*, not '3'"):
+            clone(model).set_params(**{name: 3}).fit(X, y)
         path.write_text(text.replace('"parent"', '"parents"'))
         with pytest.raises(CheckpointError, match="damaged"):
             model.fit(X, y)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from flat import flat
 
 from bneuralt import (
     BNeuralForestClassifier,
@@ -35,15 +36,15 @@ def _tasks() -> list[Callable[[], np.ndarray]]:
     labels, values = (X[:, 0] * X[:, 1] > 0).astype(int), X[:, 0] ** 2 + X[:, 1]
     small: dict[str, Any] = {"max_depth": 3, "max_epochs": 5, "random_state": 0}
     tree = NeuralTree.random(5, 2, output_activation="linear", random_state=0)
-    shared = BNeuralForestClassifier(n_estimators=3, **small).fit(X, labels)
+    shared = flat(BNeuralForestClassifier, n_estimators=3, **small).fit(X, labels)
     single = shared.estimators_[0].tree_
 
     def fit(estimator: Any, y: np.ndarray, **more: Any) -> Callable[[], np.ndarray]:
-        return lambda: estimator(**small, **more).fit(X, y).predict(X)
+        return lambda: flat(estimator, **small, **more).fit(X, y).predict(X)
 
     def fit_with_callback() -> np.ndarray:
         seen: list[float] = []
-        clf = BNeuralTClassifier(**small)
+        clf = flat(BNeuralTClassifier, **small)
         clf.fit(X, labels, callback=lambda state: seen.append(state.train_loss))
         return np.array(seen)
 

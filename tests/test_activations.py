@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from flat import flat
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
@@ -14,6 +15,7 @@ from bneuralt import (
     BNeuralForestRegressor,
     BNeuralTClassifier,
     BNeuralTRegressor,
+    Growth,
     NeuralTree,
     TrainingSettings,
     load_model,
@@ -48,7 +50,7 @@ def drawn(tree):
     ("make", "data"), [(BNeuralTClassifier, IRIS), (BNeuralTRegressor, DIABETES)]
 )
 def test_nodes_have_the_activations_that_were_asked_for(make, data, activation):
-    model = make(activation=activation, **SMALL).fit(*data)
+    model = flat(make, activation=activation, **SMALL).fit(*data)
     wanted = activation if isinstance(activation, list | tuple | dict) else [activation]
     if isinstance(activation, dict):
         wanted = [name for name, chance in activation.items() if chance > 0]
@@ -59,8 +61,8 @@ def test_nodes_have_the_activations_that_were_asked_for(make, data, activation):
 
 @pytest.mark.parametrize("activation", CHOICES, ids=str)
 def test_clones_and_copies_are_the_same(activation, tmp_path):
-    clf = BNeuralTClassifier(activation=activation, train_activations=True, **SMALL)
-    assert clf.get_params()["activation"] is activation
+    clf = flat(BNeuralTClassifier, **SMALL, activation=activation, train_activations=True)
+    assert clf.get_params()["growth__activation"] is activation
     twin = clone(clf)
     assert twin.get_params() == clf.get_params()
     assert repr(clf) == repr(twin)
@@ -79,19 +81,20 @@ def test_clones_and_copies_are_the_same(activation, tmp_path):
 
 
 def test_activations_can_be_searched():
-    grid = {"activation": ["tanh", CHOICES[0], CHOICES[3]], "train_activations": [False, True]}
+    grid = {"growth__activation": ["tanh", CHOICES[0], CHOICES[3]],
+            "growth__train_activations": [False, True]}  # fmt: skip
     search = GridSearchCV(BNeuralTClassifier(max_epochs=10, random_state=0), grid, cv=2)
     search.fit(*IRIS)
     assert len(search.cv_results_["params"]) == 6
-    assert search.best_params_["activation"] in grid["activation"]
+    assert search.best_params_["growth__activation"] in grid["growth__activation"]
     assert search.best_score_ > 0.8
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_training_changes_parameters_only_if_asked_to(dtype):
     settings = {"activation": [Gaussian(), LinearTanh()], "dtype": dtype, "n_init": 1, **SMALL}
-    fixed = BNeuralTRegressor(**settings).fit(*DIABETES)
-    trained = BNeuralTRegressor(train_activations=True, **settings).fit(*DIABETES)
+    fixed = flat(BNeuralTRegressor, **settings).fit(*DIABETES)
+    trained = flat(BNeuralTRegressor, **settings, train_activations=True).fit(*DIABETES)
     before = {value for _, values in drawn(fixed.tree_) for value in values}
     assert before == {0.0, 1.0} and not fixed.tree_.trains_activations
     assert trained.tree_.trains_activations
@@ -119,8 +122,13 @@ def test_trained_parameters_fit_what_fixed_ones_cannot():
     ("make", "data"), [(BNeuralForestClassifier, IRIS), (BNeuralForestRegressor, DIABETES)]
 )
 def test_forests_have_mixtures_too(make, data, tmp_path):
-    forest = make(
-        n_estimators=4, activation=CHOICES[3], train_activations=True, max_epochs=10, random_state=0
+    forest = flat(
+        make,
+        n_estimators=4,
+        activation=CHOICES[3],
+        train_activations=True,
+        max_epochs=10,
+        random_state=0,
     ).fit(*data)
     names = {name for member in forest.estimators_ for name, _ in drawn(member.tree_)}
     assert names == {"tanh", "gaussian"}
@@ -132,7 +140,9 @@ def test_forests_have_mixtures_too(make, data, tmp_path):
 
 
 def test_partial_fit_goes_on_with_trained_parameters():
-    model = BNeuralTRegressor(activation=Gaussian(), train_activations=True, random_state=0)
+    model = BNeuralTRegressor(
+        random_state=0, growth=Growth(activation=Gaussian(), train_activations=True)
+    )
     model.partial_fit(*DIABETES)
     first = model.tree_.activation_parameters.copy()
     model.partial_fit(*DIABETES)
@@ -154,4 +164,4 @@ def test_partial_fit_goes_on_with_trained_parameters():
 )
 def test_wrong_activations_are_refused(activation, message):
     with pytest.raises(ValueError, match=message):
-        BNeuralTClassifier(activation=activation).fit(*IRIS)
+        BNeuralTClassifier(growth=Growth(activation=activation)).fit(*IRIS)

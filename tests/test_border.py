@@ -10,7 +10,8 @@ from limits import complaints
 
 from bneuralt import _core
 
-SETTINGS = {"loss": "squared_error", "optimizer": "gd", "max_epochs": 3, "batch_size": 64}
+SETTINGS = {"loss": ("squared_error", []), "optimizer": ("gd", []), "max_epochs": 3,
+            "batch_size": 64}  # fmt: skip
 
 
 def tree_of(n_outputs, n_inputs=2):
@@ -24,12 +25,7 @@ def tree_of(n_outputs, n_inputs=2):
 
 
 def job_of(tree, **given):
-    arguments = dict.fromkeys(
-        ("rows", "weights", "val_rows", "val_weights", "input_offset", "input_factor",
-         "target_offset", "target_factor", "state")
-    )  # fmt: skip
-    arguments["settings"] = _core.Settings(SETTINGS)
-    return _core.Job(tree=tree, seed=0, step=0, **{**arguments, **given})
+    return _core.Job(**{"tree": tree, "settings": _core.Settings(SETTINGS), "seed": 0, **given})
 
 
 def test_no_call_crashes_hangs_or_fills_the_memory():
@@ -41,7 +37,8 @@ def test_objects_that_were_never_initialised_are_refused():
     for refused in (
         lambda: _core.WeightedTree(_core.Structure.__new__(_core.Structure), np.zeros(3)),
         lambda: job_of(_core.WeightedTree.__new__(_core.WeightedTree)),
-        lambda: _core.Job(tree, _core.Settings.__new__(_core.Settings), 0, *([None] * 9), 0),
+        lambda: job_of(tree, settings=_core.Settings.__new__(_core.Settings)),
+        lambda: _core.Job(settings=_core.Settings(SETTINGS), seed=0),
     ):
         with pytest.raises(TypeError, match="must be a"):
             refused()
@@ -55,7 +52,7 @@ def test_arrays_that_exist_only_while_asked_for_are_kept():
 
     def trained(rows, weights):
         on_epoch = lambda *_: gc.collect() > -1 and np.full(n, 2**30, np.int32) is None  # noqa: E731
-        job = job_of(tree_of(1), rows=rows, weights=weights)
+        job = job_of(tree_of(1), rows=rows, sample_weight=weights)
         (result,), error = _core.train([job], 1, _core.Data(X, y), None, 1, on_epoch, None)
         assert error is None
         return result.parameters
@@ -66,7 +63,7 @@ def test_arrays_that_exist_only_while_asked_for_are_kept():
 def test_target_scaling_must_fit_the_validation_rows_too():
     X = np.ones((8, 2))
     labels, values = np.zeros(8, np.int32), np.zeros((8, 3))
-    job = job_of(tree_of(3), target_offset=np.zeros(1), target_factor=np.ones(1))
+    job = job_of(tree_of(3), target_scaling=(np.zeros(1), np.ones(1)))
     with pytest.raises(ValueError, match="one offset and one factor for each target"):
         _core.train([job], 1, _core.Data(X, labels), _core.Data(X, values), 1, None, None)
 
@@ -76,12 +73,12 @@ def test_indices_that_change_after_their_check_are_those_that_were_checked(batch
     rng = np.random.default_rng(0)
     X, labels = rng.normal(size=(300, 2)), rng.integers(0, 3, 300).astype(np.int32)
     rows, val_rows = np.arange(200, dtype=np.int32), np.arange(200, 300, dtype=np.int32)
-    how = {"loss": "cross_entropy", "loss_parameters": [0.0], "optimizer": "gd",
+    how = {"loss": ("cross_entropy", [0.0]), "optimizer": ("gd", []),
            "max_epochs": 3, "batch_size": batch_size, "select": "update"}  # fmt: skip
 
     def trained(spoil):
         own = [array.copy() for array in (labels, rows, val_rows)]
-        job = job_of(tree_of(3), settings=_core.Settings(how), rows=own[1], val_rows=own[2])
+        job = job_of(tree_of(3), settings=_core.Settings(how), rows=own[1], validation_rows=own[2])
 
         def on_epoch(*_):
             for array in own if spoil else []:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from flat import flat
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris
@@ -21,6 +22,7 @@ from bneuralt import (
     BNeuralForestRegressor,
     BNeuralTClassifier,
     BNeuralTRegressor,
+    Growth,
     NeuralTree,
     load_model,
 )
@@ -259,7 +261,7 @@ def test_a_number_of_weights_counts_all_edges():
 @pytest.mark.parametrize("estimator", [BNeuralTClassifier, BNeuralForestClassifier])
 def test_a_raw_frame_is_learnt_saved_and_predicted(estimator, tmp_path):
     frame, y = people(400)
-    clf = estimator(**SMALL | {"max_epochs": 60, "max_depth": 5}).fit(frame, y)
+    clf = flat(estimator, **SMALL | {"max_epochs": 60, "max_depth": 5}).fit(frame, y)
     assert clf.n_features_in_ == 7 and clf.feature_names_in_.tolist() == list(frame)
     assert clf.score(frame, y) > 0.8
     clf.save(tmp_path / "model.json")
@@ -278,7 +280,7 @@ def test_order_and_weights_of_rows_do_not_matter():
     frame, y = people()
     order = np.random.default_rng(1).permutation(len(y))
     weight = np.random.default_rng(2).integers(0, 3, len(y))
-    reg = BNeuralTRegressor(**SMALL)
+    reg = flat(BNeuralTRegressor, **SMALL)
     target = (y == "yes") * 1.5
     expected = reg.fit(frame, target, sample_weight=weight).predict(frame)
     repeated = np.repeat(order, weight[order])
@@ -304,8 +306,8 @@ def test_sparse_matrices_give_what_dense_ones_give(make):
     rng = np.random.default_rng(0)
     X = np.where(rng.random((5000, 6)) < 0.2, rng.normal(size=(5000, 6)), 0.0)
     y = X @ [1, 2, 3, 0, 0, 1]
-    reg = BNeuralForestRegressor(**SMALL | {"max_epochs": 2}, n_estimators=2).fit(make(X), y)
-    again = BNeuralForestRegressor(**SMALL | {"max_epochs": 2}, n_estimators=2).fit(X, y)
+    reg = flat(BNeuralForestRegressor, **SMALL | {"max_epochs": 2}, n_estimators=2).fit(make(X), y)
+    again = flat(BNeuralForestRegressor, **SMALL | {"max_epochs": 2}, n_estimators=2).fit(X, y)
     np.testing.assert_array_equal(reg.predict(make(X)), again.predict(X))
 
 
@@ -315,7 +317,7 @@ def test_sparse_tables_are_stored_in_the_smallest_type(values, dtype):
     X = sparse.random_array((3000, 40), density=0.1, rng=rng, format="csr")
     X.data = rng.choice(np.array(values, dtype=float), X.nnz)
     y = np.asarray(X[:, :4].sum(axis=1)).ravel()
-    model = BNeuralTRegressor(**SMALL)
+    model = flat(BNeuralTRegressor, **SMALL)
     rows = model._read_rows(X, y, None, reset=True)
     assert rows.table.dtype == dtype
     np.testing.assert_allclose(rows.table[:, :4].sum(axis=1, dtype=float), rows.y)
@@ -330,12 +332,14 @@ def test_sparse_tables_with_copies_gaps_and_weights_are_learnt_like_dense_ones()
     gappy = X.copy()
     gappy[::7, 2] = np.nan
     for table in (X, gappy):
-        expected = BNeuralTRegressor(**SMALL).fit(table, y, sample_weight=weight)
-        found = BNeuralTRegressor(**SMALL).fit(sparse.csr_array(table), y, sample_weight=weight)
+        expected = flat(BNeuralTRegressor, **SMALL).fit(table, y, sample_weight=weight)
+        found = flat(BNeuralTRegressor, **SMALL).fit(
+            sparse.csr_array(table), y, sample_weight=weight
+        )
         np.testing.assert_array_equal(found.predict(table), expected.predict(table))
     summed = sparse.csr_array((np.ones(6), [0, 0, 1, 0, 1, 1], [0, 3, 6]), shape=(2, 2))
     assert not summed.has_canonical_format
-    reg = BNeuralTRegressor(**SMALL).fit(summed, [0.0, 1.0])
+    reg = flat(BNeuralTRegressor, **SMALL).fit(summed, [0.0, 1.0])
     np.testing.assert_array_equal(reg.predict(summed), reg.predict([[2.0, 1.0], [1.0, 2.0]]))
     with pytest.raises(ValueError, match="contains infinity: row 0, column 1"):
         reg.fit(sparse.csr_array([[0.0, np.inf], [1.0, 0.0]]), [0.0, 1.0])
@@ -343,12 +347,12 @@ def test_sparse_tables_with_copies_gaps_and_weights_are_learnt_like_dense_ones()
 
 def test_partial_fit_and_warm_start_keep_the_encoder():
     frame, y = people()
-    clf = BNeuralTClassifier(**SMALL)
+    clf = flat(BNeuralTClassifier, **SMALL)
     clf.partial_fit(frame[:100], y[:100], classes=["no", "yes"])
     encoder = clf.encoder_
     clf.partial_fit(frame[100:], y[100:])
     assert clf.encoder_ is encoder
-    clf = BNeuralTClassifier(**SMALL, warm_start=True).fit(frame, y)
+    clf = flat(BNeuralTClassifier, **SMALL, warm_start=True).fit(frame, y)
     clf.fit(frame, y)
     assert clf.predict(frame).shape == (200,)
 
@@ -356,11 +360,11 @@ def test_partial_fit_and_warm_start_keep_the_encoder():
 def test_validation_rows_and_feature_sampling_are_about_columns():
     frame, y = people()
     sampling = [0, 1, 0, 0, 0, 0, 0]
-    clf = BNeuralTClassifier(**SMALL, feature_sampling=sampling, early_stopping=True)
+    clf = flat(BNeuralTClassifier, **SMALL, early_stopping=True, feature_sampling=sampling)
     clf.fit(frame, y, X_val=frame[:50], y_val=y[:50])
     used = set(np.flatnonzero(clf.tree_.input_counts).tolist())
     assert used == set(clf.encoder_.inputs_of(1)) and len(used) == 4
-    forest = BNeuralForestClassifier(**SMALL, n_estimators=3, max_features=1).fit(frame, y)
+    forest = flat(BNeuralForestClassifier, **SMALL, n_estimators=3, max_features=1).fit(frame, y)
     for member in forest.estimators_:
         used = set(forest.encoder_.groups[np.flatnonzero(member.tree_.input_counts)].tolist())
         assert len(used) == 1
@@ -372,13 +376,13 @@ def test_validation_rows_and_feature_sampling_are_about_columns():
 def test_a_column_without_values_is_named():
     frame, y = people()
     with pytest.warns(MissingValuesWarning, match="no values at all: column 'empty' of X"):
-        clf = BNeuralTClassifier(**SMALL).fit(frame.assign(empty=np.nan), y)
+        clf = flat(BNeuralTClassifier, **SMALL).fit(frame.assign(empty=np.nan), y)
     assert clf.predict(frame.assign(empty=np.nan)).shape == (200,)
 
 
 def test_columns_that_change_their_kind_are_named():
     frame, y = people()
-    clf = BNeuralTClassifier(**SMALL).fit(frame, y)
+    clf = flat(BNeuralTClassifier, **SMALL).fit(frame, y)
     for change, message in (
         ({"height": "tall"}, "'height' of X had numbers in training and has the text 'tall'"),
         ({"colour": 5}, "column 'colour' of X had categories in training, such as 'blue', and has"),
@@ -426,7 +430,7 @@ def test_probabilities_of_sigmoid_outputs_and_of_labels(several):
     y = (X[:, 0] > 1).astype(int)
     y = np.c_[y, 1 - y] if several else y
     options = {"categorical_features": [0], "output_activation": "sigmoid", "random_state": 0}
-    model = BNeuralTClassifier(loss="squared_error", **options).fit(X, y)
+    model = flat(BNeuralTClassifier, loss="squared_error", **options).fit(X, y)
     for table in (X, sparse.csr_array(np.nan_to_num(X))):
         assert model.predict_proba(table).shape == (200, 2)
     assert model.score(X, y) > 0.9
@@ -436,7 +440,10 @@ def test_leaves_move_only_to_inputs_of_features_that_may_be_drawn():
     rng = np.random.default_rng(0)
     X = np.c_[rng.integers(4, size=300), rng.normal(size=300), rng.integers(3, size=300)]
     model = BNeuralTClassifier(
-        categorical_features=[0, 2], feature_sampling=[1, 1, 0], max_epochs=20, random_state=0
+        categorical_features=[0, 2],
+        max_epochs=20,
+        random_state=0,
+        growth=Growth(feature_sampling=[1, 1, 0]),
     ).fit(X, X[:, 2] > 0)
     assert set(model.encoder_.groups[model.tree_.leaf_input]) == {0, 1}
 

@@ -256,16 +256,15 @@ def test_giving_up_early_selects_what_full_scoring_selects(
     X, y = draw_rows(rng, tree, 40)
     X_val, y_val = draw_rows(rng, tree, 75)
     w_val = rng.uniform(0, 2, 75) if weighted else None
-    how = {"loss": loss, "loss_parameters": get_loss(loss).numbers, "optimizer": "rmsprop",
-           "optimizer_parameters": [0.9, 1e-8], "schedule": "constant", "max_epochs": 8,
-           "learning_rate": 0.05, "batch_size": batch_size, "select": "update",
-           "monitor": monitor}  # fmt: skip
+    how = {"loss": (loss, get_loss(loss).numbers), "optimizer": ("rmsprop", [0.9, 1e-8]),
+           "schedule": "constant", "max_epochs": 8, "learning_rate": 0.05,
+           "batch_size": batch_size, "select": "update", "monitor": monitor}  # fmt: skip
     kind = np.int32 if n_outputs > 1 else np.float64
     data, validation = _core.Data(X, y.astype(kind)), _core.Data(X_val, y_val.astype(kind))
     found, full = (
         _core.train(
-            [_core.Job(tree.core, _core.Settings(how | {"score_all_rows": patient}), seed, None,
-                       None, None, w_val, None, None, None, None, None, 0)],
+            [_core.Job(tree=tree.core, settings=_core.Settings(how, score_all_rows=patient),
+                       seed=seed, validation_weight=w_val)],
             1, data, validation, 1, None, None,
         )[0][0]
         for patient in (False, True)

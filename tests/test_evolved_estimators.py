@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from flat import flat
 from searched_estimators import DIABETES, IRIS, SearchedEstimatorTests
 from sklearn.datasets import load_breast_cancer
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -15,7 +16,7 @@ SMALL = {
 
 
 def small(cls, **parameters):
-    return cls(**{**SMALL[cls], "random_state": 0, **parameters})
+    return flat(cls, **{**SMALL[cls], "random_state": 0, **parameters})
 
 
 @parametrize_with_checks([small(cls) for cls in SMALL])

@@ -71,10 +71,11 @@ def test_onnx(trained, export):
     ("options", "message"),
     [
         (["--to", "sql", "--of", "maybe"], "bneuralt: --of 'maybe' is not an output"),
-        (["--to", "python", "--function", "class"], "bneuralt: --function 'class'"),
+        (["--to", "python", "--name", "class"], "bneuralt: --name 'class'"),
         (["--to", "c"], "bneuralt: --out 'bad.txt' must end in .h or .c."),
         (["--to", "c", "--name", "while", "--out", "x.h"], "bneuralt: --name 'while' is not"),
         (["--to", "python", "--of", "yes"], "--of is an option of --to sql"),
+        (["--to", "onnx", "--dtype", "int8"], "--dtype int8 cannot be used with --to onnx"),
     ],
 )
 def test_mistakes_leave_no_file(trained, export, options, message):

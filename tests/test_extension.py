@@ -1,7 +1,8 @@
 """To add an activation, a loss or an optimizer is one struct in C++ and one twin in Python.
 
 The test does that in a copy of the sources: it adds one struct of each kind to the headers and
-its name to the list there, and nothing else. It builds the copy for the baseline instruction set,
+its name to the list there, and nothing else. A training setting is a member, a line of a table and
+its use in a kernel. It builds the copy for the baseline instruction set,
 adds the twins to the reference, and runs the tests of the registry on the additions.
 """
 
@@ -98,6 +99,22 @@ ADDITIONS = {
     "optimizers.hpp": ("Optimizers", OPTIMIZER, "ExtraLion"),
 }
 
+#: file -> lines of it, and what they become: a setting is a member, a line of the table, its use.
+SETTING = {
+    "settings.hpp": {
+        "    bool repeat_first_row = false;\n": (
+            "    bool repeat_first_row = false;\n    double extra_factor = 1;\n"
+        ),
+        "    static const std::vector<Setting> table{\n": (
+            "    static const std::vector<Setting> table{\n"
+            '        number<&S::extra_factor>("extra_factor", {0.5, 2}, "Factor of the rate."),\n'
+        ),
+    },
+    "kernels/train.hpp": {"return settings_.learning_rate;": (
+        "return settings_.extra_factor * settings_.learning_rate;"
+    )},
+}  # fmt: skip
+
 TWINS = '''
 """The twins of the additions, as they would be written in bneuralt.reference."""
 
@@ -135,6 +152,7 @@ import pytest
 from bneuralt import (
     BNeuralForestClassifier,
     BNeuralTRegressor,
+    Growth,
     NeuralTree,
     TrainingSettings,
     load_model,
@@ -171,13 +189,28 @@ def test_a_tree_is_drawn_trained_and_kept(trains):
     assert twin.forward(X).tobytes() == result.tree.forward(X).tobytes()
 
 
+def test_a_setting_is_declared_checked_and_used():
+    tree = NeuralTree.random(3, 2, 3, output_activation="linear", random_state=0)
+    common = {"loss": "squared_error", "schedule": "constant", "max_epochs": 3}
+    twice, plain = (
+        train(tree, X, Y, settings=TrainingSettings(**common, **more)).tree
+        for more in ({"learning_rate": 0.01, "extra_factor": 2}, {"learning_rate": 0.02})
+    )
+    assert twice == plain
+    assert "extra_factor : float, default='auto'" in TrainingSettings.__doc__
+    with pytest.raises(ValueError, match="extra_factor is 3, it must be a number from 0.5 to 2"):
+        TrainingSettings(extra_factor=3)
+
+
 @pytest.mark.parametrize("model", [
     BNeuralTRegressor(
-        activation=[ExtraSoftSign(0.5), "tanh"], train_activations=True,
-        optimizer=ExtraLion(beta2=0.9), learning_rate=0.005, max_epochs=40, random_state=0,
+        growth=Growth(activation=[ExtraSoftSign(0.5), "tanh"], train_activations=True),
+        training=TrainingSettings(optimizer=ExtraLion(beta2=0.9), extra_factor=1.5),
+        learning_rate=0.005, max_epochs=40, random_state=0,
     ),
     BNeuralForestClassifier(
-        activation="extra_softsign", optimizer="extra_lion", learning_rate=0.005, max_epochs=20,
+        growth=Growth(activation="extra_softsign"),
+        training=TrainingSettings(optimizer="extra_lion"), learning_rate=0.005, max_epochs=20,
         n_estimators=3, random_state=0,
     ),
 ], ids=lambda model: type(model).__name__)
@@ -232,6 +265,12 @@ def extended(tmp_path_factory):
         (folder / file).write_text(re.sub(r"-O[23]\b", "-O0", text))
     for header, addition in ADDITIONS.items():
         add(folder / "cpp" / "kernels" / header, *addition)
+    for name, changes in SETTING.items():
+        text = (folder / "cpp" / name).read_text()
+        for before, after in changes.items():
+            assert text.count(before) == 1, f"{before!r} is not in {name}"
+            text = text.replace(before, after)
+        (folder / "cpp" / name).write_text(text)
     scripts = sysconfig.get_path("scripts")  # CMake and Ninja come with the test requirements
     tools = {**os.environ, "PATH": os.pathsep.join([scripts, os.environ["PATH"]])}
     cmake, build = shutil.which("cmake", path=tools["PATH"]), folder / "build"
@@ -266,6 +305,7 @@ def test_one_struct_and_one_twin_are_enough(extended):
         "test_compiled_losses_are_those_of_the_twin",
         "test_two_hundred_updates_are_those_of_the_twin",
         "test_a_tree_is_drawn_trained_and_kept",
+        "test_a_setting_is_declared_checked_and_used",
         "test_an_estimator_is_trained_and_kept",
     ):
         assert re.search(rf"{name}.* PASSED", told), told

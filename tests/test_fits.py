@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from flat import flat
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
@@ -17,6 +18,7 @@ from bneuralt import (
     BNeuralForestRegressor,
     BNeuralTClassifier,
     BNeuralTRegressor,
+    Growth,
     NeuralTree,
 )
 from bneuralt.estimators.callbacks import ForestState, TrainingData, describe_epoch, describe_forest
@@ -124,12 +126,12 @@ def test_a_class_of_one_row_is_trained_on():
 @pytest.mark.parametrize("weights", [{0: -1, 1: 1}, {0: 0, 1: 0}, {0: NAN, 1: 1}])
 def test_weights_of_classes_that_make_no_sense_are_refused(weights):
     with pytest.raises(ValueError, match="must not be negative, NaN or infinite"):
-        BNeuralTClassifier(class_weight=weights, **SMALL).fit(*blob(20))
+        flat(BNeuralTClassifier, class_weight=weights, **SMALL).fit(*blob(20))
 
 
 def test_a_class_may_weigh_nothing():
     X, y = blob(60)
-    clf = BNeuralTClassifier(class_weight={0: 0, 1: 1}, **SMALL).fit(X, y)
+    clf = flat(BNeuralTClassifier, class_weight={0: 0, 1: 1}, **SMALL).fit(X, y)
     assert clf.classes_.tolist() == [0, 1]
     rows = Rows(X, np.zeros(60, dtype=np.int32), np.ones(60))  # none of the second class
     np.testing.assert_allclose(class_weights("balanced", np.array([0, 1]), rows), 0.5)
@@ -137,7 +139,7 @@ def test_a_class_may_weigh_nothing():
 
 def test_tables_in_any_form_are_predicted_alike():
     X, y = IRIS
-    clf = BNeuralTClassifier(**SMALL).fit(X, y)
+    clf = flat(BNeuralTClassifier, **SMALL).fit(X, y)
     expected = clf.predict_proba(X)
     for other in (X.tolist(), np.asfortranarray(X), X[:, ::-1][:, ::-1], X.astype(object)):
         np.testing.assert_allclose(clf.predict_proba(other), expected, rtol=1e-6)
@@ -149,7 +151,7 @@ def test_tables_in_any_form_are_predicted_alike():
 def test_a_table_without_names_is_told_apart_from_one_with_names():
     pd = pytest.importorskip("pandas")
     X, y = IRIS
-    clf = BNeuralTClassifier(**SMALL).fit(pd.DataFrame(X, columns=list("abcd")), y)
+    clf = flat(BNeuralTClassifier, **SMALL).fit(pd.DataFrame(X, columns=list("abcd")), y)
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         clf.predict(X)
 
@@ -162,7 +164,7 @@ def test_all_values_that_are_not_finite_are_counted():
         BNeuralTClassifier().fit(bad, y)
     bad[7, 0] = NAN
     with pytest.raises(ValueError, match="contains infinity: row 3, column 1"):
-        BNeuralTClassifier(**SMALL).fit(X, y).predict(bad)
+        flat(BNeuralTClassifier, **SMALL).fit(X, y).predict(bad)
 
 
 @pytest.mark.parametrize("y", [np.arange(40).reshape(20, 2), [[0, 1], [2, 0]] * 10])
@@ -243,28 +245,35 @@ def test_history_has_the_scores_of_the_model(output):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 3))
     y = 30 + 5 * X[:, 0] + rng.normal(size=120)
-    reg = BNeuralTRegressor(output_activation=output, max_epochs=30, n_init=2, random_state=0)
+    reg = BNeuralTRegressor(
+        max_epochs=30, random_state=0, growth=Growth(output_activation=output, n_init=2)
+    )
     reg.fit(X, y, X_val=X[:50], y_val=y[:50])
     assert reg.history_["val_score"][-1] == pytest.approx(reg.score(X[:50], y[:50]), abs=1e-4)
     assert 0 < reg.history_["train_score"][-1] < 1
     clf = BNeuralTClassifier(max_epochs=5, random_state=0)
     clf.fit(*IRIS, X_val=IRIS[0][::3], y_val=IRIS[1][::3])
     assert clf.history_["val_score"][-1] == pytest.approx(clf.score(IRIS[0][::3], IRIS[1][::3]))
-    assert set(BNeuralTClassifier(**SMALL).fit(*IRIS).history_) == {
-        "train_loss", "train_score", "learning_rate", "tried", "stayed"}  # fmt: skip
+    assert set(flat(BNeuralTClassifier, **SMALL).fit(*IRIS).history_) == {
+        "train_loss", "train_score", "learning_rate"}  # fmt: skip
 
 
 def test_the_score_of_a_constant_target_is_one_less_the_error():
     X, _ = blob(40)
-    reg = BNeuralTRegressor(max_depth=2, max_epochs=3, n_init=1, random_state=0)
+    reg = BNeuralTRegressor(max_epochs=3, random_state=0, growth=Growth(max_depth=2, n_init=1))
     history = reg.fit(X, np.full(40, 7.0)).history_
     np.testing.assert_allclose(history["train_score"], 1 - 2 * history["train_loss"])
 
 
 @pytest.mark.parametrize("output", ["linear", "sigmoid"])
 def test_probabilities_of_a_forest_are_means(output):
-    forest = BNeuralForestClassifier(n_estimators=3, output_activation=output,
-                                     loss="squared_error", **SMALL).fit(*IRIS)  # fmt: skip
+    forest = flat(
+        BNeuralForestClassifier,
+        n_estimators=3,
+        loss="squared_error",
+        **SMALL,
+        output_activation=output,
+    ).fit(*IRIS)
     members = [member.predict_proba(IRIS[0]) for member in forest.estimators_]
     np.testing.assert_allclose(forest.predict_proba(IRIS[0]), np.mean(members, axis=0), rtol=1e-5)
     np.testing.assert_allclose(forest.predict_proba(IRIS[0]).sum(axis=1), 1, rtol=1e-6)
@@ -274,7 +283,7 @@ def test_probabilities_of_a_forest_are_means(output):
 
 
 def test_scores_in_callbacks_lines_are_those_of_history(capsys):
-    reg = BNeuralTRegressor(max_epochs=3, n_init=1, verbose=1, random_state=0)
+    reg = BNeuralTRegressor(max_epochs=3, verbose=1, random_state=0, growth=Growth(n_init=1))
     X, _ = blob(80)
     for more in ({}, {"X_val": X[:30], "y_val": 3 * X[:30, 0]}):
         reg.fit(X, 3 * X[:, 0], **more)
@@ -288,20 +297,20 @@ def test_scores_in_callbacks_lines_are_those_of_history(capsys):
 def test_features_that_do_not_vary_are_drawn_only_if_no_other_is_allowed():
     X, y = blob(40)
     X[:, 2] = 7
-    clf = BNeuralTClassifier(**SMALL).fit(X, y)
+    clf = flat(BNeuralTClassifier, **SMALL).fit(X, y)
     assert set(clf.tree_.leaf_input) <= {0, 1}
-    clf = BNeuralTClassifier(feature_sampling=[0, 1, 1], **SMALL).fit(X, y)
+    clf = flat(BNeuralTClassifier, **SMALL, feature_sampling=[0, 1, 1]).fit(X, y)
     assert set(clf.tree_.leaf_input) == {1}
-    clf = BNeuralTClassifier(feature_sampling=[0, 0, 1], **SMALL).fit(X, y)
+    clf = flat(BNeuralTClassifier, **SMALL, feature_sampling=[0, 0, 1]).fit(X, y)
     assert set(clf.tree_.leaf_input) == {2}
-    clf = BNeuralTClassifier(scale=None, feature_sampling=[0, 0, 1], **SMALL).fit(X, y)
+    clf = flat(BNeuralTClassifier, scale=None, **SMALL, feature_sampling=[0, 0, 1]).fit(X, y)
     assert set(clf.tree_.leaf_input) == {2}
     with pytest.raises(ValueError, match="feature_sampling has shape"):
-        BNeuralTClassifier(feature_sampling=[0, 1], **SMALL).fit(X, y)
+        flat(BNeuralTClassifier, **SMALL, feature_sampling=[0, 1]).fit(X, y)
 
 
 def test_partial_fit_counts_epochs_and_keeps_the_history():
-    reg = BNeuralTRegressor(max_depth=2, random_state=0)
+    reg = BNeuralTRegressor(random_state=0, growth=Growth(max_depth=2))
     X, _ = blob(50)
     first = reg.partial_fit(X, X[:, 0]).history_["train_loss"].tolist()
     second = reg.partial_fit(X, X[:, 0]).history_["train_loss"].tolist()
@@ -313,7 +322,7 @@ def test_partial_fit_learns_from_features_that_vary_later():
     X, y = blob(400)
     first = X[:50].copy()
     first[:, 0] = 1.0
-    clf = BNeuralTClassifier(random_state=0, max_depth=3)
+    clf = BNeuralTClassifier(random_state=0, growth=Growth(max_depth=3))
     clf.partial_fit(first, y[:50], classes=[0, 1])
     for _ in range(30):
         clf.partial_fit(X, y)
@@ -322,7 +331,7 @@ def test_partial_fit_learns_from_features_that_vary_later():
 
 def test_partial_fit_needs_the_same_classes_again():
     X, y = blob(40)
-    clf = BNeuralTClassifier(max_depth=2, random_state=0)
+    clf = BNeuralTClassifier(random_state=0, growth=Growth(max_depth=2))
     with pytest.raises(ValueError, match="classes must be given in the first call"):
         clf.partial_fit(X, y)
     clf.partial_fit(X, y, classes=[1, 0]).partial_fit(X, y).partial_fit(X, y, classes=[0, 1])
@@ -332,7 +341,7 @@ def test_partial_fit_needs_the_same_classes_again():
 
 def test_warm_start_keeps_the_scaling_and_draws_no_tree():
     X, y = blob(60)
-    clf = BNeuralTClassifier(warm_start=True, n_init=3, **SMALL).fit(X, y)
+    clf = flat(BNeuralTClassifier, warm_start=True, **SMALL, n_init=3).fit(X, y)
     structure = clf.tree_.parent.tolist(), clf.tree_.leaf_input.tolist()
     lines = io.StringIO()
     clf.fit(100 * X + 5, y, callback=lambda state: print(state.job, file=lines))
@@ -350,34 +359,46 @@ def test_warm_start_keeps_the_scaling_and_draws_no_tree():
 def test_numbers_and_shares(wanted, number):
     assert _number(wanted, 80) == number
     X, y = blob(80)
-    forest = BNeuralForestClassifier(n_estimators=1, max_samples=wanted, **SMALL).fit(X, y)
+    forest = flat(BNeuralForestClassifier, n_estimators=1, max_samples=wanted, **SMALL).fit(X, y)
     assert hasattr(forest, "oob_score_") == (number < 80)
 
 
 def test_forests_have_an_out_of_bag_score_only_if_rows_are_drawn():
     X, y = blob(60)
-    forest = BNeuralForestRegressor(n_estimators=2, bootstrap=True, **SMALL).fit(X, y)
+    forest = flat(BNeuralForestRegressor, n_estimators=2, bootstrap=True, **SMALL).fit(X, y)
     assert hasattr(forest, "oob_score_")
     # of two rows, a tree may draw both, and no row is left to judge it
     scores = set()
     for seed in range(20):
-        forest = BNeuralForestClassifier(n_estimators=1, bootstrap=True, max_depth=2, max_epochs=1,
-                                         random_state=seed)  # fmt: skip
+        forest = BNeuralForestClassifier(
+            n_estimators=1,
+            bootstrap=True,
+            max_epochs=1,
+            random_state=seed,
+            growth=Growth(max_depth=2),
+        )
         scores.add(str(forest.fit([[0.0], [1.0]], [0, 1]).oob_score_))
     assert "nan" in scores and scores & {"0.0", "1.0"}
 
 
 def test_members_have_the_parameters_of_the_forest_and_no_threads_of_their_own():
     X, y = blob(60)
-    forest = BNeuralForestClassifier(n_estimators=3, n_jobs=2, verbose=0, learning_rate=0.03,
-                                     warm_start=True, **SMALL).fit(X, y)  # fmt: skip
+    forest = flat(
+        BNeuralForestClassifier,
+        n_estimators=3,
+        n_jobs=2,
+        verbose=0,
+        learning_rate=0.03,
+        warm_start=True,
+        **SMALL,
+    ).fit(X, y)
     assert forest.n_parameters_ == sum(m.tree_.n_parameters for m in forest.estimators_)
     for member in forest.estimators_:
         assert member.learning_rate == 0.03 and member.n_jobs is None
         assert member.warm_start is False and member.n_features_in_ == 3
     seeds = [member.random_state for member in forest.estimators_]
     assert len(set(seeds)) == 3
-    same = BNeuralForestClassifier(n_estimators=3, learning_rate=0.03, **SMALL).fit(X, y)
+    same = flat(BNeuralForestClassifier, n_estimators=3, learning_rate=0.03, **SMALL).fit(X, y)
     assert [member.random_state for member in same.estimators_] == seeds
     first = list(forest.estimators_)
     forest.set_params(n_estimators=3).fit(X, y)
@@ -390,19 +411,20 @@ def test_each_tree_draws_from_features_of_its_own():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 12))
     y = (X[:, 0] > 0).astype(int)
-    forest = BNeuralForestClassifier(n_estimators=5, max_features=3, **SMALL).fit(X, y)
+    forest = flat(BNeuralForestClassifier, n_estimators=5, max_features=3, **SMALL).fit(X, y)
     used = [tuple(np.flatnonzero(member.feature_sampling)) for member in forest.estimators_]
     assert {len(features) for features in used} == {3} and len(set(used)) > 1
     for member, features in zip(forest.estimators_, used, strict=True):
         assert set(member.tree_.leaf_input) <= set(features)
     chances = np.arange(12.0)
-    forest = BNeuralForestClassifier(n_estimators=2, max_features=6, feature_sampling=chances,
-                                     **SMALL).fit(X, y)  # fmt: skip
+    forest = flat(
+        BNeuralForestClassifier, n_estimators=2, max_features=6, **SMALL, feature_sampling=chances
+    ).fit(X, y)
     for member in forest.estimators_:
         kept = member.feature_sampling != 0
         np.testing.assert_array_equal(member.feature_sampling[kept], chances[kept])
     assert chances.tolist() == list(range(12))
-    drawn = BNeuralForestClassifier(max_features=3, feature_sampling=lambda *a: None)
+    drawn = BNeuralForestClassifier(max_features=3, growth=Growth(feature_sampling=lambda *a: None))
     with pytest.raises(ValueError, match="cannot be combined with a callable"):
         drawn.fit(X, y)
 
@@ -410,8 +432,8 @@ def test_each_tree_draws_from_features_of_its_own():
 def test_a_refit_of_a_forest_keeps_the_history_of_the_search():
     X, y = blob(200)
     common = {"max_depth": 2, "max_epochs": 6, "random_state": 0, "n_estimators": 2}
-    forest = BNeuralForestClassifier(early_stopping="refit", **common).fit(X, y)
-    search = BNeuralForestClassifier(early_stopping=True, **common).fit(X, y)
+    forest = flat(BNeuralForestClassifier, early_stopping="refit", **common).fit(X, y)
+    search = flat(BNeuralForestClassifier, early_stopping=True, **common).fit(X, y)
     for member, searched in zip(forest.estimators_, search.estimators_, strict=True):
         assert member.best_epoch_ == searched.best_epoch_
         np.testing.assert_array_equal(member.history_["val_loss"], searched.history_["val_loss"])
@@ -424,8 +446,8 @@ def test_a_refit_of_a_forest_keeps_the_history_of_the_search():
     [BNeuralTClassifier, BNeuralTRegressor, BNeuralForestClassifier, BNeuralForestRegressor],
 )
 def test_estimators_are_objects_as_those_of_scikit_learn(model_type):
-    model = model_type(max_depth=3)
-    assert repr(model) == f"{model_type.__name__}(max_depth=3)"
+    model = model_type(growth=Growth(max_depth=3))
+    assert repr(model) == f"{model_type.__name__}(growth=Growth(max_depth=3))"
     twin = clone(model)
     assert model != twin and len({model, twin}) == 2
     assert twin.get_params() == model.get_params()
@@ -462,7 +484,9 @@ def test_the_line_of_a_tree():
 
 @pytest.mark.parametrize(("n_epochs", "n_lines"), [(1, 1), (5, 5), (20, 10), (25, 13), (30, 10)])
 def test_some_ten_lines_are_printed_and_the_last_one_is(n_epochs, n_lines, capsys):
-    BNeuralTClassifier(max_depth=2, max_epochs=n_epochs, verbose=1, random_state=0).fit(*IRIS)
+    BNeuralTClassifier(
+        max_epochs=n_epochs, verbose=1, random_state=0, growth=Growth(max_depth=2)
+    ).fit(*IRIS)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == n_lines and lines[-1].startswith(f"epoch {n_epochs}/{n_epochs}")
 
@@ -470,16 +494,16 @@ def test_some_ten_lines_are_printed_and_the_last_one_is(n_epochs, n_lines, capsy
 def test_lines_are_counted_over_all_starts_and_the_refit(capsys):
     X, y = blob(100)
     common = {"max_depth": 2, "max_epochs": 10, "random_state": 0, "verbose": 1, "n_jobs": 1}
-    BNeuralTRegressor(n_init=2, **common).fit(X, y)
+    flat(BNeuralTRegressor, **common, n_init=2).fit(X, y)
     assert len(capsys.readouterr().err.splitlines()) == 10  # every second of 20 epochs
-    clf = BNeuralTClassifier(early_stopping="refit", n_iter_no_change=10, **common).fit(X, y)
+    clf = flat(BNeuralTClassifier, early_stopping="refit", **common, patience=10).fit(X, y)
     n_epochs = len(clf.history_["val_loss"]) + clf.n_iter_
     assert len(capsys.readouterr().err.splitlines()) == n_epochs // 2
-    warm = BNeuralTClassifier(n_init=2, warm_start=True, **common).fit(X, y)
+    warm = flat(BNeuralTClassifier, warm_start=True, **common, n_init=2).fit(X, y)
     capsys.readouterr()
     warm.fit(X, y)
     assert len(capsys.readouterr().err.splitlines()) == 10
-    forest = BNeuralForestClassifier(n_estimators=20, warm_start=True, **common).fit(X, y)
+    forest = flat(BNeuralForestClassifier, n_estimators=20, warm_start=True, **common).fit(X, y)
     assert len(capsys.readouterr().err.splitlines()) == 10
     forest.set_params(n_estimators=25).fit(X, y)
     lines = capsys.readouterr().err.splitlines()
@@ -490,7 +514,7 @@ def test_lines_are_seen_at_once(monkeypatch):
     written = io.BytesIO()
     monkeypatch.setattr("sys.stderr", io.TextIOWrapper(io.BufferedWriter(written)))
     seen = []
-    clf = BNeuralTClassifier(max_depth=2, max_epochs=4, verbose=1, random_state=0)
+    clf = BNeuralTClassifier(max_epochs=4, verbose=1, random_state=0, growth=Growth(max_depth=2))
     clf.fit(*IRIS, callback=lambda state: seen.append(written.getvalue().count(b"epoch")))
     assert seen == [0, 1, 2, 3]
 
@@ -503,7 +527,7 @@ def test_callbacks_of_scikit_learn_are_given_the_data():
 
 def test_callback_and_lines_go_together(capsys):
     seen = []
-    clf = BNeuralTClassifier(max_depth=2, max_epochs=5, verbose=1, random_state=0)
+    clf = BNeuralTClassifier(max_epochs=5, verbose=1, random_state=0, growth=Growth(max_depth=2))
     clf.fit(*IRIS, callback=lambda state: seen.append(state.epoch) or state.epoch == 2)
     assert seen == [0, 1, 2] and clf.n_iter_ == 3
     assert len(capsys.readouterr().err.splitlines()) == 3
@@ -512,10 +536,14 @@ def test_callback_and_lines_go_together(capsys):
 def test_a_stopped_start_ends_all_and_the_refit():
     X, y = blob(100)
     seen = []
-    reg = BNeuralTRegressor(n_init=3, max_epochs=5, max_depth=2, n_jobs=1, random_state=0)
+    reg = BNeuralTRegressor(
+        max_epochs=5, n_jobs=1, random_state=0, growth=Growth(n_init=3, max_depth=2)
+    )
     reg.fit(X, y, callback=lambda state: seen.append(state.job) or len(seen) == 2)
     assert seen == [0, 0] and reg.n_iter_ <= 2
-    clf = BNeuralTClassifier(early_stopping="refit", max_epochs=9, max_depth=2, random_state=0)
+    clf = BNeuralTClassifier(
+        early_stopping="refit", max_epochs=9, random_state=0, growth=Growth(max_depth=2)
+    )
     clf.fit(X, y, callback=lambda state: state.epoch == 3)
     assert clf.n_iter_ == 4
 
@@ -525,9 +553,9 @@ def test_divergence_is_told_once_for_all_trees():
     common = {"learning_rate": 1e30, "optimizer": "gd", "max_epochs": 50, "max_depth": 2,
               "activation": "relu", "random_state": 0}  # fmt: skip
     with pytest.warns(TrainingDiverged, match="^the weights overflowed; the best finite"):
-        BNeuralTRegressor(n_init=1, **common).fit(X, y)
+        flat(BNeuralTRegressor, **common, n_init=1).fit(X, y)
     with pytest.warns(TrainingDiverged, match="^the weights of 3 trees overflowed") as caught:
-        BNeuralForestRegressor(n_estimators=3, **common).fit(X, y)
+        flat(BNeuralForestRegressor, n_estimators=3, **common).fit(X, y)
     assert len(caught) == 1
 
 

@@ -6,6 +6,7 @@ import signal
 
 import numpy as np
 import pytest
+from flat import flat
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.metrics import log_loss
@@ -17,6 +18,7 @@ from bneuralt import (
     BNeuralForestRegressor,
     BNeuralTClassifier,
     BNeuralTRegressor,
+    load_model,
 )
 
 IRIS = load_iris(return_X_y=True)
@@ -25,12 +27,12 @@ DIABETES = load_diabetes(return_X_y=True)
 
 def classifier(**parameters):
     defaults = {"n_estimators": 4, "max_epochs": 20, "random_state": 0}
-    return BNeuralForestClassifier(**{**defaults, **parameters})
+    return flat(BNeuralForestClassifier, **{**defaults, **parameters})
 
 
 def regressor(**parameters):
     defaults = {"n_estimators": 4, "max_epochs": 20, "random_state": 0}
-    return BNeuralForestRegressor(**{**defaults, **parameters})
+    return flat(BNeuralForestRegressor, **{**defaults, **parameters})
 
 
 BOTH = pytest.mark.parametrize(("make", "data"), [(classifier, IRIS), (regressor, DIABETES)])
@@ -61,6 +63,22 @@ def test_neither_order_nor_threads_matter(make, data):
         np.testing.assert_array_equal(make(n_jobs=n_jobs).fit(X, y).predict(X), expected)
     order = np.random.default_rng(0).permutation(len(y))
     np.testing.assert_array_equal(make().fit(X[order], y[order]).predict(X), expected)
+
+
+@BOTH
+@pytest.mark.parametrize("early_stopping", [False, True, "refit"])
+def test_history_is_a_table_of_all_trees(make, data, early_stopping, tmp_path):
+    pd = pytest.importorskip("pandas")
+    forest = make(early_stopping=early_stopping).fit(*data)
+    history = pd.DataFrame(forest.history_)
+    for i, member in enumerate(forest.estimators_):
+        own = history[history.tree == i].drop(columns="tree").set_index("epoch")
+        expected = pd.DataFrame(member.history_)
+        pd.testing.assert_frame_equal(own, expected, check_names=False, check_index_type=False)
+    assert forest.n_iter_ == max(member.n_iter_ for member in forest.estimators_)
+    forest.save(tmp_path / "forest.json")
+    loaded = load_model(tmp_path / "forest.json")
+    assert loaded.n_iter_ == forest.n_iter_ and not hasattr(loaded, "history_")
 
 
 @BOTH
@@ -134,7 +152,7 @@ def test_max_features():
 @BOTH
 def test_early_stopping_in_each_tree(make, data):
     X, y = data
-    forest = make(early_stopping=True, n_iter_no_change=3, max_epochs=300, learning_rate=0.1)
+    forest = make(early_stopping=True, patience=3, max_epochs=300, learning_rate=0.1)
     epochs = [member.best_epoch_ for member in forest.fit(X, y).estimators_]
     assert len(set(epochs)) > 1
     given = make(early_stopping=True).fit(X[::2], y[::2], X_val=X[1::2], y_val=y[1::2])
@@ -220,7 +238,7 @@ def categories(n_rows=240):
 
 
 def decays(X, y, **parameters):
-    forest = BNeuralForestClassifier(n_estimators=2, random_state=0, **parameters).fit(X, y)
+    forest = flat(BNeuralForestClassifier, n_estimators=2, random_state=0, **parameters).fit(X, y)
     return {round(member.weight_decay, 4) for member in forest.estimators_}
 
 

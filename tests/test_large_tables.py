@@ -78,7 +78,7 @@ def test_one_block_is_a_shuffle_of_all_rows():
 
 
 def test_block_rows_are_checked():
-    with pytest.raises(ValueError, match="block_rows must be between 1 and"):
+    with pytest.raises(ValueError, match="block_rows is 0, it must be a whole number from 1"):
         TrainingSettings(block_rows=0)
 
 

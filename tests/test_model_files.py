@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from flat import flat
 from hypothesis import given
 from hypothesis import strategies as st
 from kept_models import check_model
@@ -24,6 +25,7 @@ from bneuralt import (
     BNeuralForestRegressor,
     BNeuralTClassifier,
     BNeuralTRegressor,
+    Growth,
     NeuralTree,
     __version__,
     load_model,
@@ -32,7 +34,7 @@ from bneuralt.estimators.kinds import registered_kinds
 from bneuralt.estimators.model_file import MODEL_VERSION
 from bneuralt.files import ModelFileError
 from bneuralt.training.losses import CrossEntropy
-from bneuralt.training.optimizers import OPTIMIZERS, Momentum
+from bneuralt.training.optimizers import OPTIMIZERS, Adam, Momentum
 from bneuralt.tree.activations import NAMES, Gaussian, LeakyReLU
 
 SMALL = {"max_depth": 2, "max_epochs": 3, "random_state": 0}
@@ -43,10 +45,10 @@ KEPT_TREES = sorted((Path(__file__).parent / "models").glob("version_*/trees/*.j
 
 
 MODELS = [
-    (BNeuralTClassifier(**SMALL), IRIS),
-    (BNeuralTRegressor(**SMALL), DIABETES),
-    (BNeuralForestClassifier(n_estimators=3, **SMALL), IRIS),
-    (BNeuralForestRegressor(n_estimators=3, bootstrap=True, **SMALL), DIABETES),
+    (flat(BNeuralTClassifier, **SMALL), IRIS),
+    (flat(BNeuralTRegressor, **SMALL), DIABETES),
+    (flat(BNeuralForestClassifier, n_estimators=3, **SMALL), IRIS),
+    (flat(BNeuralForestRegressor, n_estimators=3, bootstrap=True, **SMALL), DIABETES),
 ]
 
 
@@ -104,12 +106,25 @@ def test_a_model_of_each_kind_is_kept():
     assert names >= set(NAMES[:10])
 
 
+def test_kept_models_have_their_settings():
+    loaded = load_model(KEPT[0].parent / "tree_classifier.json")
+    assert loaded.training.optimizer == Adam(beta2=0.99)
+    assert loaded.class_weight == {"setosa": 2.0, "virginica": 1.0}
+    assert loaded.growth == Growth(max_depth=2) and loaded.max_epochs == 10
+
+
+def test_files_of_other_versions_are_refused(saved, tmp_path):
+    for version, message in ((1, "never part of a release"), (MODEL_VERSION + 1, "newer bneuralt")):
+        with pytest.raises(ModelFileError, match=message):
+            load_text(json.dumps({**json.loads(saved), "version": version}), tmp_path)
+
+
 @pytest.mark.parametrize(
     "labels", [["no", "ü"], [False, True], [-5, 3], [1.0, 2.0], np.array(["x", "yy"], dtype=object)]
 )
 def test_labels_keep_their_type(labels, tmp_path):
     y = np.asarray(labels)[(IRIS[1] > 0).astype(int)]
-    clf = BNeuralTClassifier(**SMALL).fit(IRIS[0], y)
+    clf = flat(BNeuralTClassifier, **SMALL).fit(IRIS[0], y)
     clf.save(tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json")
     assert loaded.classes_.dtype == clf.classes_.dtype
@@ -118,7 +133,7 @@ def test_labels_keep_their_type(labels, tmp_path):
 
 def test_feature_names_are_kept(tmp_path):
     table = pd.DataFrame(IRIS[0], columns=["a", "b", "c", "größe"])
-    BNeuralTClassifier(**SMALL).fit(table, IRIS[1]).save(tmp_path / "model.json")
+    flat(BNeuralTClassifier, **SMALL).fit(table, IRIS[1]).save(tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json")
     loaded.predict(table)
     reordered = table[["größe", "a", "b", "c"]].assign(more="x")
@@ -136,9 +151,9 @@ def test_settings_are_kept(optimizer, tmp_path):
         "feature_sampling": [1, 2, 3, 4],
         "learning_rate": np.float32(0.25),
     }
-    BNeuralTClassifier(**settings).fit(*IRIS).save(tmp_path / "model.json")
-    loaded = load_model(tmp_path / "model.json").get_params()
-    assert {name: loaded[name] for name in settings} == settings
+    model = flat(BNeuralTClassifier, **settings).fit(*IRIS)
+    model.save(tmp_path / "model.json")
+    assert load_model(tmp_path / "model.json").get_params() == model.get_params()
 
 
 @pytest.mark.parametrize(
@@ -153,12 +168,13 @@ def test_settings_are_kept(optimizer, tmp_path):
         {"activation": {LeakyReLU(slope=0.2): 0.5, "tanh": np.float64(0.25)}},
         {"activation": {"tanh": 1.0}},
         {"loss": CrossEntropy(label_smoothing=0.2)},
-        {"label_smoothing": 0.2},
+        {"leaf_moves": 3, "schedule": "constant", "select": None, "clip_norm": 0.5},
+        {"min_size": None, "max_size": 50, "init": "uniform"},
     ],
     ids=str,
 )
 def test_activations_and_losses_are_kept(settings, tmp_path):
-    clf = BNeuralTClassifier(**SMALL, **settings).fit(*IRIS)
+    clf = flat(BNeuralTClassifier, **SMALL, **settings).fit(*IRIS)
     clf.save(tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json")
     assert loaded.get_params() == clf.get_params()
@@ -170,16 +186,16 @@ def test_settings_that_json_cannot_hold_are_left_out(tmp_path):
     clf = BNeuralTClassifier(
         max_epochs=2,
         random_state=np.random.RandomState(0),
-        feature_sampling=lambda rng, leaves, *_: np.zeros(leaves.size, dtype=int),
+        growth=Growth(feature_sampling=lambda rng, leaves, *_: np.zeros(leaves.size, dtype=int)),
     )
     clf.fit(*IRIS).save(tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json")
-    assert loaded.random_state is None and loaded.feature_sampling is None
+    assert loaded.random_state is None and loaded.growth.feature_sampling is None
     np.testing.assert_array_equal(loaded.predict(IRIS[0]), clf.predict(IRIS[0]))
 
 
 def test_a_loaded_tree_cannot_be_trained_further_and_says_so(tmp_path):
-    BNeuralTClassifier(**SMALL).fit(*IRIS).save(tmp_path / "model.json")
+    flat(BNeuralTClassifier, **SMALL).fit(*IRIS).save(tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json")
     with pytest.raises(ValueError, match="was loaded from a file"):
         loaded.partial_fit(*IRIS)
@@ -189,10 +205,10 @@ def test_a_loaded_tree_cannot_be_trained_further_and_says_so(tmp_path):
 
 
 def test_a_loaded_forest_can_get_more_trees(tmp_path):
-    forest = BNeuralForestClassifier(n_estimators=2, bootstrap=True, **SMALL).fit(*IRIS)
+    forest = flat(BNeuralForestClassifier, n_estimators=2, bootstrap=True, **SMALL).fit(*IRIS)
     forest.save(tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json").set_params(n_estimators=4, warm_start=True)
-    at_once = BNeuralForestClassifier(n_estimators=4, bootstrap=True, **SMALL).fit(*IRIS)
+    at_once = flat(BNeuralForestClassifier, n_estimators=4, bootstrap=True, **SMALL).fit(*IRIS)
     np.testing.assert_array_equal(loaded.fit(*IRIS).predict(IRIS[0]), at_once.predict(IRIS[0]))
     assert loaded.oob_score_ == at_once.oob_score_
 
@@ -209,7 +225,9 @@ def test_only_fitted_models_are_saved(tmp_path):
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "model.json"
-    BNeuralForestClassifier(n_estimators=2, max_depth=1, max_epochs=1).fit(*IRIS).save(path)
+    BNeuralForestClassifier(n_estimators=2, max_epochs=1, growth=Growth(max_depth=1)).fit(
+        *IRIS
+    ).save(path)
     return path.read_text()
 
 
@@ -227,13 +245,13 @@ def load_text(text, folder):
         ({"format": "bneuralt-tree"}, "its \"format\" is 'bneuralt-tree'"),
         ({"kind": "os.system"}, "\"kind\" is 'os.system', known are"),
         ({"kind": "BNeuralTClassifier"}, '"trees" has 2 trees: too few or too many'),
-        ({"kind": "BNeuralForestRegressor"}, "is for classifiers"),
+        ({"kind": "BNeuralForestRegressor"}, "has 3 outputs, the model needs 1"),
         ({"trees": []}, '"trees" has 0 trees'),
         ({"trees": {}}, '"trees" is not a list'),
         ({"trees": [3]}, r'"trees"\[0\] must be an object, not int'),
         ({"trees": [{}]}, r'"trees"\[0\] lacks the key'),
-        ({"encoder": None}, '"encoder" cannot be read: it is not a list'),
         ({"n_features": 5}, '"encoder" has 4 columns, the model has 5'),
+        ({"encoder": None}, '"encoder" cannot be read: it is not a list'),
         ({"n_features": 5}, '"encoder" has 4 columns, the model has 5'),
         ({"encoder": {}}, '"encoder" cannot be read: it is not a list'),
         *(
@@ -295,12 +313,22 @@ def load_text(text, folder):
         ({"n_features": 10**8}, '"encoder" has 4 columns, the model has 100000000'),
         ({"settings": {"n_jobs": "x"}}, '"settings" cannot be read: .*n_jobs'),
         ({"settings": {"n_jobs": 0}}, '"settings" cannot be read: .*n_jobs'),
-        ({"settings": {"max_depth": "x"}}, '"settings" cannot be read: .*max_depth'),
+        ({"settings": {"growth": {"max_depth": "x"}}}, '"settings" cannot be read: .*max_depth'),
         ({"settings": {"max_epochs": [1]}}, '"settings" cannot be read: .*max_epochs'),
         ({"settings": {"class_weight": [[0, "x"]]}}, '"settings" cannot be read: .*weight'),
-        ({"settings": {"activation": ["tanh", "swish"]}}, '"settings" cannot be read: .*swish'),
+        (
+            {"settings": {"growth": {"activation": ["tanh", "swish"]}}},
+            '"settings" cannot be read: .*swish',
+        ),
         *(
-            ({"settings": {"feature_sampling": {"name": "receptive_fields", **wrong}}}, "settings")
+            (
+                {
+                    "settings": {
+                        "growth": {"feature_sampling": {"name": "receptive_fields", **wrong}}
+                    }
+                },
+                "settings",
+            )
             for wrong in (
                 {"shape": [2, 2], "spread": []},
                 {"shape": [2, 2], "spread": None},
@@ -310,12 +338,24 @@ def load_text(text, folder):
             )
         ),
         ({"settings": []}, '"settings" is not a dict'),
-        ({"settings": {"optimizer": {"name": "sgd"}}}, '"settings" cannot be read: .*sgd'),
+        ({"settings": {"growth": 3}}, '"settings" cannot be read'),
+        ({"settings": {"training": {"moving_share": 5}}}, "moving_share is 5, it must be"),
+        ({"settings": {"learning_rate": 0.1, "training": {"learning_rate": 0.2}}}, "both given"),
+        (
+            {"settings": {"training": {"optimizer": {"name": "sgd"}}}},
+            '"settings" cannot be read: .*sgd',
+        ),
         ({"settings": {"loss": {"name": "huber", "delta": -1}}}, "cannot be read: Huber: delta=-1"),
         ({"settings": {"loss": {"name": []}}}, '"settings" cannot be read'),
-        ({"settings": {"activation": {"name": "relu", "slope": 1}}}, "ReLU has no parameter"),
-        ({"settings": {"activation": [{"name": "swish"}]}}, '"settings" cannot be read: .*swish'),
-        ({"settings": {"activation": [[[], 1.0]]}}, '"settings" cannot be read'),
+        (
+            {"settings": {"growth": {"activation": {"name": "relu", "slope": 1}}}},
+            "ReLU has no parameter",
+        ),
+        (
+            {"settings": {"growth": {"activation": [{"name": "swish"}]}}},
+            '"settings" cannot be read: .*swish',
+        ),
+        ({"settings": {"growth": {"activation": [[[], 1.0]]}}}, '"settings" cannot be read'),
         ({"extra": None}, '"extra" is not a dict'),
         ({"surplus": 1}, "does not belong there: 'surplus'"),
     ],
@@ -396,7 +436,7 @@ def test_files_that_are_not_ours(tmp_path):
 
 def test_a_save_that_fails_leaves_the_old_file(tmp_path):
     path = tmp_path / "model.json"
-    clf = BNeuralTClassifier(**SMALL).fit(*IRIS)
+    clf = flat(BNeuralTClassifier, **SMALL).fit(*IRIS)
     clf.save(path)
     before = path.read_text()
     with pytest.raises(TypeError):
@@ -442,7 +482,7 @@ def test_a_kind_of_another_package_is_found_by_its_entry_point_only(tmp_path, mo
         "[bneuralt.estimators]\nAnotherClassifier = another_package:AnotherClassifier\n"
     )
     path = tmp_path / "model.json"
-    BNeuralTClassifier(**SMALL).fit(*IRIS).save(path)
+    flat(BNeuralTClassifier, **SMALL).fit(*IRIS).save(path)
     text = path.read_text()
     for kind in ("AnotherClassifier", "another_package", "os", "../os", "sklearn.svm:SVC"):
         path.write_text(text.replace("BNeuralTClassifier", kind))

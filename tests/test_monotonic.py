@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from flat import flat
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 
@@ -159,15 +160,21 @@ def test_signs_that_do_not_fit_the_tree(wrong):
 # -- estimators ---------------------------------------------------------------------------
 
 MODELS = [
-    BNeuralTRegressor(n_init=2, **FAST),
+    flat(BNeuralTRegressor, **FAST, n_init=2),
     BNeuralForestRegressor(n_estimators=3, **FAST),
-    BNeuralTRegressor(output_activation="sigmoid", early_stopping="refit", **FAST),
+    flat(BNeuralTRegressor, early_stopping="refit", **FAST, output_activation="sigmoid"),
     BNeuralTRegressor(loss="quantile", **FAST),
     BNeuralTRegressor(loss="poisson", **FAST),
     BNeuralForestRegressor(n_estimators=2, bootstrap=True, loss="huber", dtype="float64", **FAST),
     BNeuralTClassifier(**FAST),
     BNeuralForestClassifier(n_estimators=3, **FAST),
-    BNeuralTClassifier(loss="squared_error", output_activation="sigmoid", scale="minmax", **FAST),
+    flat(
+        BNeuralTClassifier,
+        loss="squared_error",
+        scale="minmax",
+        **FAST,
+        output_activation="sigmoid",
+    ),
 ]
 
 
@@ -251,7 +258,7 @@ def test_effects_below_activations_that_may_fall_are_unknown():
     ],
 )
 def test_constraints_that_cannot_be_met(parameters, message):
-    model = BNeuralTRegressor(**{**FAST, "monotonic_cst": CONSTRAINTS, **parameters})
+    model = flat(BNeuralTRegressor, **{**FAST, "monotonic_cst": CONSTRAINTS, **parameters})
     with pytest.raises(ValueError, match=message):
         model.fit(X, y)
 

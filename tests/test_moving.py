@@ -1,5 +1,7 @@
 """Leaves that move: the compiled loop against the reference, and what moving is for."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -145,26 +147,28 @@ def test_signs_hold_where_leaves_move():
 # -- reports ------------------------------------------------------------------------------
 
 
-def test_history_tells_which_features_were_tried_and_which_stayed():
+def test_features_that_leaves_tried_and_stayed_at_are_counted():
     X, y = table(600, 40)
     model = BNeuralTClassifier(n_weights=150, max_epochs=20, random_state=0).fit(X, y)
-    tried, stayed = model.history_["tried"], model.history_["stayed"]
+    tried, stayed = model.moved_leaves_["tried"], model.moved_leaves_["stayed"]
     assert tried.shape == stayed.shape == (40,)
     assert (stayed <= tried).all() and 0 < stayed.sum() < tried.sum()
     assert (stayed <= model.tree_.input_counts).all()
     assert tried[:3].min() > np.median(tried)
-    still = BNeuralTClassifier(leaf_moves=0, max_epochs=2, random_state=0).fit(X, y)
-    assert "tried" not in still.history_
+    still = BNeuralTClassifier(
+        max_epochs=2, random_state=0, training=TrainingSettings(leaf_moves=0)
+    ).fit(X, y)
+    assert still.moved_leaves_ is None
 
 
-def test_history_counts_features_and_not_inputs():
+def test_features_and_not_inputs_are_counted():
     pd = pytest.importorskip("pandas")
     X, y = table(300, 3)
     frame = pd.DataFrame({"a": X[:, 0], "kind": np.where(X[:, 1] > 0, "x", "y"), "b": X[:, 2]})
     frame["kind"] = frame["kind"].where(X[:, 2] > -1, "z")
     model = BNeuralTClassifier(max_epochs=10, random_state=0).fit(frame, y)
     assert model.tree_.n_inputs == 5
-    assert model.history_["tried"].shape == model.history_["stayed"].shape == (3,)
+    assert model.moved_leaves_["tried"].shape == model.moved_leaves_["stayed"].shape == (3,)
 
 
 def test_verbose_names_the_features_that_are_not_used(capsys):
@@ -181,3 +185,20 @@ def test_verbose_names_the_features_that_are_not_used(capsys):
     forest = BNeuralForestClassifier(n_estimators=10, max_epochs=3, verbose=1, random_state=0)
     forest.fit(X[:, :3], y)
     assert "not used" not in capsys.readouterr().err  # each is in one of the trees
+
+
+def test_moving_most_often_ends_at_once_when_asked_to():
+    X, y = table(20_000, 400, dtype=np.float32)
+    tree = NeuralTree.random(400, 2, n_weights=20_000, output_activation="linear", random_state=0)
+    settings = TrainingSettings(leaf_moves=10**6, max_epochs=1000, moving_share=1.0)
+    started = time.perf_counter()
+    result = train(tree, X, y, settings=settings, stop=lambda: time.perf_counter() > started + 0.2)
+    assert result.status == "interrupted" and time.perf_counter() < started + 5
+
+
+@pytest.mark.parametrize("leaf_moves", [7, 10**6])
+def test_more_moves_than_updates_are_those_of_the_reference(leaf_moves):
+    assert_as_reference(
+        *table(24, 6), NeuralTree.random(6, 2, 3, output_activation="linear", random_state=1),
+        max_epochs=2, optimizer="adam", batch_size=8, leaf_moves=leaf_moves,
+    )  # fmt: skip

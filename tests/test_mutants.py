@@ -12,6 +12,7 @@ from strategies import draw_rows, draw_tree
 from bneuralt import (
     BNeuralForestClassifier,
     BNeuralTClassifier,
+    Growth,
     NeuralTree,
     TrainingSettings,
     reference,
@@ -54,7 +55,7 @@ def distinct_rows(n_rows, seed=0):
 
 def test_partial_fit_goes_on_with_the_optimizer_and_in_another_order(recorded):
     X, y = IRIS
-    clf = BNeuralTClassifier(random_state=0, max_depth=2)
+    clf = BNeuralTClassifier(random_state=0, growth=Growth(max_depth=2))
     for _ in range(3):
         clf.partial_fit(X, y, classes=[0, 1, 2])
     (first, one), (second, two), (third, _) = recorded
@@ -80,9 +81,13 @@ def canonical(X, y, weight=None):
 def test_every_tree_of_a_forest_draws_rows_of_its_own(bootstrap, recorded):
     X, y = distinct_rows(80)
     forest = BNeuralForestClassifier(
-        n_estimators=4, bootstrap=bootstrap, max_samples=None if bootstrap else 0.5,
-        max_depth=2, max_epochs=1, random_state=0,
-    )  # fmt: skip
+        n_estimators=4,
+        bootstrap=bootstrap,
+        max_samples=None if bootstrap else 0.5,
+        max_epochs=1,
+        random_state=0,
+        growth=Growth(max_depth=2),
+    )
     forest.fit(X, y)
     drawn = [tuple(job.rows.tolist()) for job, _ in recorded]
     assert len(drawn) == len(set(drawn)) == 4
@@ -93,8 +98,9 @@ def test_every_tree_of_a_forest_draws_rows_of_its_own(bootstrap, recorded):
 
 def test_rows_that_are_drawn_several_times_count_several_times(recorded):
     X, y = distinct_rows(80)
-    forest = BNeuralForestClassifier(n_estimators=3, bootstrap=True, max_depth=2, max_epochs=1,
-                                     random_state=0)  # fmt: skip
+    forest = BNeuralForestClassifier(
+        n_estimators=3, bootstrap=True, max_epochs=1, random_state=0, growth=Growth(max_depth=2)
+    )
     forest.fit(X, y)
     for (job, _), member in zip(recorded, forest.estimators_, strict=True):
         draws = np.random.default_rng([0, member.random_state]).integers(80, size=80)
@@ -108,8 +114,9 @@ def test_the_out_of_bag_score_counts_rows_by_their_weights():
     X, y = distinct_rows(120)
     noisy = np.where(np.arange(120) % 3 == 0, 1 - y, y)
     weight = np.where(np.arange(120) % 3 == 0, 10.0, 1.0)
-    forest = BNeuralForestClassifier(n_estimators=4, bootstrap=True, max_depth=2, max_epochs=5,
-                                     random_state=0)  # fmt: skip
+    forest = BNeuralForestClassifier(
+        n_estimators=4, bootstrap=True, max_epochs=5, random_state=0, growth=Growth(max_depth=2)
+    )
     forest.fit(X, noisy, sample_weight=weight)
     rows = canonical(X, noisy, weight)
     votes = np.zeros((120, 2))
@@ -185,8 +192,14 @@ def test_a_refit_for_one_epoch_is_a_refit(recorded):
     X, y = rng.normal(size=(100, 3)), rng.integers(0, 2, 100)  # there is nothing to learn
     for seed in range(30):
         recorded.clear()
-        clf = BNeuralTClassifier(early_stopping="refit", learning_rate=0.5, max_epochs=4,
-                                 n_iter_no_change=2, max_depth=2, random_state=seed)  # fmt: skip
+        clf = BNeuralTClassifier(
+            early_stopping="refit",
+            learning_rate=0.5,
+            max_epochs=4,
+            random_state=seed,
+            growth=Growth(max_depth=2),
+            training=TrainingSettings(patience=2),
+        )
         clf.fit(X, y)
         if clf.best_epoch_ == 0:
             break
@@ -199,13 +212,15 @@ def test_a_refit_for_one_epoch_is_a_refit(recorded):
 
 @pytest.mark.parametrize(("n_rows", "batch_size"), [(999, 16), (1000, 32)])
 def test_batches_are_large_from_a_thousand_rows_on(n_rows, batch_size, recorded):
-    BNeuralTClassifier(max_depth=2, max_epochs=1, random_state=0).fit(*distinct_rows(n_rows))
+    BNeuralTClassifier(max_epochs=1, random_state=0, growth=Growth(max_depth=2)).fit(
+        *distinct_rows(n_rows)
+    )
     assert [job.settings.batch_size for job, _ in recorded] == [batch_size]
 
 
 def test_weights_make_examples(recorded):
     X, y = distinct_rows(300)
-    clf = BNeuralTClassifier(max_depth=2, random_state=0)
+    clf = BNeuralTClassifier(random_state=0, growth=Growth(max_depth=2))
     clf.fit(X, y, sample_weight=np.full(300, 4.0))
     ((job, result),) = recorded
     assert len(job.rows) == 1200 and job.settings.batch_size == 32

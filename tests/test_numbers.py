@@ -13,6 +13,7 @@ from bneuralt import (
     BNeuralForestRegressor,
     BNeuralTClassifier,
     BNeuralTRegressor,
+    Growth,
     NeuralTree,
     TrainingSettings,
     _core,
@@ -28,7 +29,9 @@ LABELS = (X[:, 0] > 0).astype(int)
 @pytest.mark.parametrize("value", [123456789.0, 0.1, 1e39, -1e300, 5.0])
 @pytest.mark.parametrize("activation", ["linear", "sigmoid"])
 def test_constant_targets_are_predicted_exactly(value: float, activation: str) -> None:
-    model = BNeuralTRegressor(output_activation=activation, max_epochs=2, random_state=0)
+    model = BNeuralTRegressor(
+        max_epochs=2, random_state=0, growth=Growth(output_activation=activation)
+    )
     np.testing.assert_array_equal(model.fit(X, np.full(80, value)).predict(X), value)
 
 

@@ -11,7 +11,6 @@ import math
 import pickle
 import re
 import zlib
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -457,8 +456,8 @@ def test_two_hundred_updates_are_those_of_the_twin(name, case, batch_size, engin
 @every_optimizer
 def test_training_in_two_calls_is_training_in_one(name, engine):
     tree, X, y, _, how, _ = trajectory(name, "drawn", 4)
-    one_epoch = replace(how, batch_size=None, max_epochs=1)  # the order of rows does not matter
-    at_once = train(tree, X, y, settings=replace(one_epoch, max_epochs=30)).tree
+    one_epoch = how.set_params(batch_size=None, max_epochs=1)  # the order of rows does not matter
+    at_once = train(tree, X, y, settings=one_epoch.set_params(max_epochs=30)).tree
     state = None
     for _ in range(30):
         result = train(tree, X, y, settings=one_epoch, optimizer_state=state)

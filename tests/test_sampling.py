@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 
-from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, NeuralTree, load_model
+from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, Growth, NeuralTree, load_model
 from bneuralt.tree.generate import outputs_above
 from bneuralt.tree.sampling import ReceptiveFields, VarianceSampling, sampler_from_dict
 
@@ -108,7 +108,7 @@ def test_each_subtree_draws_its_spread():
 
 def test_images_of_another_size_are_refused(digits):
     with pytest.raises(ValueError, match="49 pixels, and the 64 inputs"):
-        BNeuralTClassifier(feature_sampling=ReceptiveFields((7, 7))).fit(*digits)
+        BNeuralTClassifier(growth=Growth(feature_sampling=ReceptiveFields((7, 7)))).fit(*digits)
 
 
 @pytest.mark.parametrize(
@@ -160,11 +160,13 @@ def test_samplers_are_values(sampler, tmp_path, digits):
         assert other == sampler
         assert hash(other) == hash(sampler)
     X, y = digits
-    model = clone(BNeuralTClassifier(feature_sampling=sampler, max_epochs=2, random_state=0))
+    model = clone(
+        BNeuralTClassifier(max_epochs=2, random_state=0, growth=Growth(feature_sampling=sampler))
+    )
     model.fit(X, y)
     model.save(tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json")
-    assert loaded.feature_sampling == sampler
+    assert loaded.growth.feature_sampling == sampler
     assert np.array_equal(loaded.predict(X), model.predict(X))
     assert np.ptp(X, axis=0)[model.tree_.leaf_input].all()
 
@@ -176,7 +178,10 @@ def test_an_unknown_sampler_is_refused():
 
 def test_forests_draw_fields_of_their_own(digits):
     forest = BNeuralForestClassifier(
-        n_estimators=2, feature_sampling=ReceptiveFields((8, 8)), max_epochs=1, random_state=0
+        n_estimators=2,
+        max_epochs=1,
+        random_state=0,
+        growth=Growth(feature_sampling=ReceptiveFields((8, 8))),
     ).fit(*digits)
     first, second = (member.tree_ for member in forest.estimators_)
     assert not np.array_equal(first.leaf_input[:100], second.leaf_input[:100])

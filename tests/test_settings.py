@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from strategies import draw_rows, draw_tree
 
-from bneuralt import NeuralTree, TrainingSettings, reference, train
+from bneuralt import NeuralTree, TrainingSettings, _core, reference, train
 from bneuralt.estimators.callbacks import ForestState, Step, TrainingData
 from bneuralt.estimators.rows import Rows
 from bneuralt.training import (
@@ -32,63 +32,112 @@ X, Y = draw_rows(RNG, TREE, 20)
 ONCE = TrainingSettings(max_epochs=1)
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "error"),
-    [
-        ("loss", "hinge", ValueError),
-        ("optimizer", "sgdd", ValueError),
-        ("schedule", "step", ValueError),
-        ("select", "never", ValueError),
-        ("monitor", "r2", ValueError),
-        ("learning_rate", 0.0, ValueError),
-        ("learning_rate", float("nan"), ValueError),
-        ("learning_rate", float("inf"), ValueError),
-        ("learning_rate", "fast", TypeError),
-        ("learning_rate", None, TypeError),
-        ("weight_decay", -1e-9, ValueError),
-        ("weight_decay", float("inf"), ValueError),
-        ("clip_norm", 0.0, ValueError),
-        ("clip_norm", -1.0, ValueError),
-        ("batch_size", 0, ValueError),
-        ("batch_size", 2**62 + 1, ValueError),
-        ("batch_size", 2.0, TypeError),
-        ("max_epochs", -1, ValueError),
-        ("max_epochs", 2**31, ValueError),
-        ("max_epochs", None, TypeError),
-        ("max_epochs", True, TypeError),
-        ("max_epochs", np.True_, TypeError),
-        ("patience", 0, ValueError),
-        ("patience", 2**31, ValueError),
-        ("patience", "long", TypeError),
-    ],
-)
-def test_settings_out_of_range_are_named(name, value, error):
-    with pytest.raises(error, match=f"^{name}"):
+# -- the settings that the core declares -----------------------------------------------------
+
+
+def outside(setting):
+    """Values that a setting must refuse, with the error of each."""
+    values = [(Plain(), TypeError)]
+    if setting.kind in ("loss", "optimizer"):
+        return [("nothing", ValueError)]
+    if not setting.may_be_none:
+        values += [(None, TypeError)]
+    if setting.kind == "flag":
+        return [*values, ("abc", TypeError), (2, TypeError)]
+    if setting.kind == "choice":
+        return [*values, ("nothing", ValueError), (setting.choices[0] + "\0", ValueError),
+                ("\ud800", ValueError), (1, TypeError)]  # fmt: skip
+    values += [("abc", TypeError), (True, TypeError), (np.True_, TypeError), ([], TypeError),
+               (10**400, ValueError), (-(10**400), ValueError)]  # fmt: skip
+    below = setting.low if setting.is_above_low else np.nextafter(setting.low, -1)
+    if setting.kind == "whole":
+        return [*values, (2.0, TypeError), (setting.low - 1, ValueError),
+                (setting.high + 1, ValueError), (2**64, ValueError)]  # fmt: skip
+    values += [(number, ValueError) for number in (np.nan, np.inf, -np.inf, below)]
+    if setting.high < 1e300:
+        values.append((np.nextafter(setting.high, np.inf), ValueError))
+    return values
+
+
+class Plain:
+    """An object that is nothing that a setting may be."""
+
+
+def inside(setting):
+    """Values at the ends of the range of a setting."""
+    values = [None] if setting.may_be_none else []
+    if setting.kind == "flag":
+        return [False, True]
+    if setting.kind == "choice":
+        return values + setting.choices
+    if setting.kind == "whole":
+        return [*values, setting.low, setting.high]
+    lowest = np.nextafter(setting.low, 1) if setting.is_above_low else setting.low
+    return [*values, float(lowest), setting.high]
+
+
+def core_settings(**values):
+    return _core.Settings({"loss": ("cross_entropy", [0.0]), "optimizer": ("gd", []), **values})
+
+
+CASES = [(s.name, value, error) for s in _core.settings() for value, error in outside(s)]
+
+
+@pytest.mark.parametrize(("name", "value", "error"), CASES)
+def test_values_out_of_range_are_refused_by_name_in_python_and_in_the_core(name, value, error):
+    seen = re.escape(repr(value)) if len(repr(value)) < 80 else "of type int"
+    with pytest.raises(error, match=rf"^{name}(=| is ){seen}.*(it must be|choose one of)"):
         TrainingSettings(**{name: value})
+    with pytest.raises((TypeError, ValueError), match=f"^{name} is"):
+        core_settings(**{name: value})
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        ("weight_decay", 0.0),
-        ("clip_norm", None),
-        ("clip_norm", 1e-300),
-        ("batch_size", 1),
-        ("batch_size", 2**62),
-        ("batch_size", None),
-        ("max_epochs", 0),
-        ("max_epochs", 2**31 - 1),
-        ("patience", 1),
-        ("patience", 2**31 - 1),
-        ("patience", None),
-        ("select", None),
-        ("select", "update"),
-    ],
+    [(s.name, v) for s in _core.settings() if "parameters" not in s.allowed for v in inside(s)],
 )
-def test_settings_at_the_ends_of_their_ranges(name, value):
-    how = TrainingSettings(**{name: value})
-    assert getattr(how, name) == value
-    assert how.for_core is not None
+def test_settings_at_the_ends_of_their_ranges_are_taken(name, value):
+    settings = TrainingSettings(**{name: value})
+    assert getattr(settings, name) == value
+    assert settings.for_core is not None and core_settings(**{name: value}) is not None
+
+
+@pytest.mark.parametrize("setting", _core.settings(), ids=lambda setting: setting.name)
+def test_settings_are_documented_with_their_defaults(setting):
+    text = " ".join(TrainingSettings.__doc__.split())
+    assert f"{setting.name} : " in text and setting.about in text
+    assert f"'auto': {setting.default!r}." in text
+    default = getattr(TrainingSettings().complete, setting.name)
+    assert default == getattr(TrainingSettings(**{setting.name: setting.default}), setting.name)
+    assert getattr(TrainingSettings(), setting.name) == "auto"
+    assert len(setting.about.split()) > 2 and setting.about.endswith(".")
+
+
+@pytest.mark.parametrize(("name", "value"), [("moving_share", 5.0), ("moving_share", -0.5),
+                                             ("leaf_moves", 2**31 - 1), ("leaf_moves", -5),
+                                             ("moving_share", "abc")])  # fmt: skip
+def test_moves_that_crashed_or_never_ended_are_refused(name, value):
+    allowed = next(s.allowed for s in _core.settings() if s.name == name)
+    with pytest.raises((TypeError, ValueError), match=f"^{name} is {value!r}, .* {allowed}"):
+        core_settings(**{name: value})
+
+
+def test_settings_of_unknown_names_are_refused():
+    with pytest.raises(TypeError, match="TrainingSettings has no parameter 'rate'; it has: loss, "):
+        TrainingSettings(rate=0.1)
+    for name in ("rate", "score_all_rows"):  # the latter is for tests, and no setting
+        with pytest.raises(ValueError, match=f"unknown setting '{name}'"):
+            core_settings(**{name: True})
+    with pytest.raises(TypeError, match="no parameter 'score_all_rows'"):
+        TrainingSettings(score_all_rows=True)
+
+
+def test_jobs_have_the_fields_that_a_training_job_has():
+    job = {"tree": TREE.core, "settings": ONCE.for_core, "seed": 0}
+    for name in {field.name for field in dataclasses.fields(TrainingJob)} - set(job):
+        assert isinstance(_core.Job(**job, **{name: None}), _core.Job)
+    with pytest.raises(TypeError, match="a job has no field 'weights'"):
+        _core.Job(**job, weights=None)
 
 
 def test_numbers_of_numpy_become_plain_ones():
@@ -128,7 +177,7 @@ def test_settings_can_be_pickled_before_and_after_use():
     ids=lambda value: type(value).__name__,
 )
 def test_values_cannot_be_changed(value):
-    name = dataclasses.fields(value)[-1].name
+    name = list(vars(value))[-1]
     with pytest.raises(dataclasses.FrozenInstanceError):
         setattr(value, name, None)
 

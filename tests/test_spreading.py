@@ -5,6 +5,7 @@ import signal
 
 import numpy as np
 import pytest
+from flat import flat
 from joblib import parallel_config
 
 from bneuralt import BNeuralForestClassifier, BNeuralForestRegressor
@@ -17,7 +18,7 @@ Y = X[:, 0] * X[:, 1] + X[:, 2]
 
 def classifier(**parameters):
     fast = {"n_estimators": 6, "n_weights": 60, "max_epochs": 3, "random_state": 0}
-    return BNeuralForestClassifier(**{**fast, **parameters})
+    return flat(BNeuralForestClassifier, **{**fast, **parameters})
 
 
 def assert_same_trees(found, expected):
@@ -69,8 +70,14 @@ def test_all_backends_give_the_same_trees(backend):
     parameters = {"bootstrap": True, "max_features": 3}
     weight = RNG.integers(0, 3, len(Y))
     forests = [
-        BNeuralForestRegressor(
-            n_estimators=3, n_weights=60, max_epochs=3, conformal=0.2, random_state=0, **parameters
+        flat(
+            BNeuralForestRegressor,
+            n_estimators=3,
+            n_weights=60,
+            max_epochs=3,
+            conformal=0.2,
+            random_state=0,
+            **parameters,
         )
         for _ in range(2)
     ]

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from flat import flat
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris, make_multilabel_classification
@@ -28,11 +29,11 @@ FAST = {"max_epochs": 20, "random_state": 0}
 
 
 def tree(**parameters):
-    return BNeuralTRegressor(**{**FAST, "n_init": 1, **parameters})
+    return flat(BNeuralTRegressor, **{**FAST, "n_init": 1, **parameters})
 
 
 def forest(**parameters):
-    return BNeuralForestRegressor(**{**FAST, "n_estimators": 4, **parameters})
+    return flat(BNeuralForestRegressor, **{**FAST, "n_estimators": 4, **parameters})
 
 
 both = pytest.mark.parametrize("make", [tree, forest])
@@ -356,8 +357,12 @@ LABELS = make_multilabel_classification(400, n_features=12, random_state=0)
     [
         BNeuralTClassifier(**FAST),
         BNeuralForestClassifier(**FAST, n_estimators=3, bootstrap=True),
-        BNeuralTClassifier(
-            **FAST, loss="squared_error", output_activation="sigmoid", scale="minmax"
+        flat(
+            BNeuralTClassifier,
+            **FAST,
+            loss="squared_error",
+            scale="minmax",
+            output_activation="sigmoid",
         ),
     ],
     ids=["tree", "forest", "squared error"],
@@ -408,7 +413,7 @@ def test_labels_with_partial_fit_and_validation_rows():
 )
 def test_settings_that_do_not_go_with_several_labels(parameters, message):
     with pytest.raises(ValueError, match=message):
-        BNeuralTClassifier(**FAST, **parameters).fit(*LABELS)
+        flat(BNeuralTClassifier, **FAST, **parameters).fit(*LABELS)
 
 
 # -- files --------------------------------------------------------------------------------

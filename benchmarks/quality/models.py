@@ -14,6 +14,8 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from bneuralt import TrainingSettings
+
 __all__ = ["CURVE_WEIGHTS", "MODELS", "curve_name", "make_model", "n_weights", "settings_of"]
 
 #: Makes a model from a seed and the number of classes (0: regression).
@@ -89,6 +91,9 @@ def curve_name(n_weights: int) -> str:
     return f"tree of {n_weights} weights"
 
 
+#: Leaves stay where they were drawn.
+STILL = TrainingSettings(leaf_moves=0)
+
 CURVE_WEIGHTS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 
 MODELS = {
@@ -100,8 +105,8 @@ MODELS = {
         _made_by("bneuralt", "BNeuralForestRegressor"),
     ),
     "tree without moves": Model(
-        _made_by("bneuralt", "BNeuralTClassifier", leaf_moves=0),
-        _made_by("bneuralt", "BNeuralTRegressor", leaf_moves=0),
+        _made_by("bneuralt", "BNeuralTClassifier", training=STILL),
+        _made_by("bneuralt", "BNeuralTRegressor", training=STILL),
     ),
     "linear": Model(*_scikit_learn("linear_model", "LogisticRegression", "Ridge")),
     "random forest": Model(

@@ -8,6 +8,7 @@
 #include "../threads.hpp"
 #include "backward.hpp"
 #include "forward.hpp"
+#include "pulse.hpp"
 #include "sample.hpp"
 
 namespace bnt::BNT_ISA {
@@ -28,23 +29,23 @@ class LeafMover {
 
   public:
     LeafMover(const Tree& t, const Layout& layout, const SampleView<T>& sample,
-              const LossRule<T>& rule, ThreadTeam& team, const uint8_t* may_move_to)
-        : t_(t), layout_(layout), sample_(sample), rule_(rule), team_(team),
+              const LossRule<T>& rule, ThreadTeam& team, Pulse& pulse, const uint8_t* may_move_to)
+        : t_(t), layout_(layout), sample_(sample), rule_(rule), team_(team), pulse_(pulse),
           may_move_to_(may_move_to), n_columns_(sample.table().n_columns) {}
 
     // How many of n rows to judge so many inputs by, when that `share` of the leaves moves that
     // moved at first: few leaves are judged by fewer rows. Training goes over `rows_between` rows
     // from one move to the next; with a quarter of them, moving stays a small part of the work.
-    static int64_t rows_needed(int64_t n, int n_inputs, int64_t rows_between, double share) {
+    static int64_t rows_needed(int64_t n, int n_inputs, double rows_between, double share) {
         const int64_t enough = std::clamp<int64_t>(32 * int64_t(n_inputs), 1024, 16384);
-        const int64_t affordable =
-            std::max<int64_t>(512, rows_between * std::max(100, n_inputs) / 400);
+        const auto between = int64_t(std::min(rows_between, double(1 << 20)));  // more is enough
+        const int64_t affordable = std::max<int64_t>(512, between * std::max(100, n_inputs) / 400);
         const double wanted = share * double(std::min(n, std::min(enough, affordable)));
         return std::min(n, std::max<int64_t>(256, std::llround(wanted)));
     }
 
     // Chooses n_moving leaves, judged by the rows at these positions, and calls
-    // moved(leaf, new input) for each that moves.
+    // moved(leaf, new input) for each that moves; for none if the training is interrupted.
     template <class F>
     void run(const T* theta, const int32_t* positions, int64_t n, int n_moving, uint64_t seed,
              F&& moved) {
@@ -55,7 +56,7 @@ class LeafMover {
         lowest_first(worth_.get(), t_.n_leaves, n_moving, which_.get());
         const int n_nodes = number_nodes(n_moving);
         sum_products(w, positions, n, n_nodes);
-        draw(n_moving, seed, moved);
+        if (!pulse_.stopped()) draw(n_moving, seed, moved);
     }
 
   private:
@@ -126,7 +127,7 @@ class LeafMover {
         std::memset(at_least(delta_sum_, n_nodes), 0, n_nodes * sizeof(double));
         T* scratch = at_least(scratch_, size_t(room) * R * team_.size());
         T* deltas = at_least(deltas_, size_t(most_blocks) * n_nodes * R);
-        for (int64_t first = 0; first < n; first += kBlocks * R) {
+        for (int64_t first = 0; first < n && !pulse_.interrupted(); first += kBlocks * R) {
             const int64_t left = std::min<int64_t>(kBlocks * R, n - first);
             const int n_blocks = int((left + R - 1) / R);
             team_.each(n_blocks, [&](int b, int thread) {
@@ -257,6 +258,7 @@ class LeafMover {
     const SampleView<T>& sample_;
     const LossRule<T>& rule_;
     ThreadTeam& team_;
+    Pulse& pulse_;
     const uint8_t* may_move_to_;
     int n_columns_;
     Buffer<double> mean_, deviation_, inverse_, worth_, chance_, delta_sum_;

@@ -159,7 +159,8 @@ class Trainer {
           team_(useful_threads(task, batch_size_)), pulse_(hooks), optimizer_(settings_, layout_),
           signs_(t_, layout_, task.signs), theta_(layout_.size), plain_(layout_.size),
           ahead_(layout_.size), gradient_(layout_.size), best_(layout_.size),
-          order_(sample_.size()), mover_(t_, layout_, sample_, rule_, team_, task.may_move_to) {
+          order_(sample_.size()),
+          mover_(t_, layout_, sample_, rule_, team_, pulse_, task.may_move_to) {
         t_.leaf_input = leaf_input_.get();
         copy_inputs(leaf_input_.get(), task.leaf_input);
         if (batch_size_ > 1) sample_.keep_copy();
@@ -233,7 +234,10 @@ class Trainer {
             const int64_t n = std::min(batch_size_, sample_.size() - first);
             score.add(update(gradient, order_.get() + first, n));
             if (scorer) select_after_update(*scorer);
-            if (updates_ == next_move_) move_leaves(gradient);
+            if (updates_ == next_move_) {
+                move_leaves(gradient);
+                until_pulse = 0;  // moving takes as long as many updates
+            }
             if (--until_pulse < 0) {  // the clock costs as much as a tenth of a small update
                 until_pulse = scorer ? 0 : kWorkPerPulse / (batch_size_ * n_parameters(t_));
                 if (pulse_.interrupted()) return score;
@@ -268,7 +272,9 @@ class Trainer {
     // After how many updates leaves move for the m-th time; never, if they do not.
     int64_t time_of_move(int m) const {
         if (m > settings_.leaf_moves) return -1;
-        return std::max<int64_t>(1, total_updates_ * m / (2 * settings_.leaf_moves));
+        // total_updates_ * m / n, where the product need not fit
+        const int64_t n = 2 * int64_t(settings_.leaf_moves);
+        return std::max<int64_t>(1, total_updates_ / n * m + total_updates_ % n * m / n);
     }
 
     template <class Gradient>
@@ -278,7 +284,8 @@ class Trainer {
                                                  double(settings_.leaf_moves)));
         const int n = int(std::lround(settings_.moving_share * share * t_.n_leaves));
         if (n == 0) return;
-        const int64_t rows_between = total_updates_ * batch_size_ / (2 * settings_.leaf_moves);
+        const double rows_between =
+            double(total_updates_) * double(batch_size_) / (2.0 * settings_.leaf_moves);
         const uint64_t seed = task_.seed + uint64_t(n_moves_) * 0x9e3779b97f4a7c15ull;
         mover_.run(theta_.get(), order_.get(),
                    mover_.rows_needed(sample_.size(), t_.n_inputs, rows_between, share), n, seed,

@@ -21,38 +21,10 @@ nb::object as_numpy(const Vector& vector, nb::handle owner) {
 }  // namespace
 
 void bind_job(nb::module_& m) {
-    nb::class_<Job>(m, "Job", "One tree to be trained.")
+    nb::class_<Job>(m, "Job", "One tree to be trained; the fields are those of TrainingJob.")
         .def(
-            "__init__",
-            [](Job* self, nb::handle tree, nb::handle settings, nb::handle seed, nb::handle rows,
-               nb::handle weights, nb::handle val_rows, nb::handle val_weights,
-               nb::handle input_offset, nb::handle input_factor, nb::handle target_offset,
-               nb::handle target_factor, nb::handle state, nb::handle step, nb::handle may_move_to,
-               nb::handle node_sign, nb::handle input_sign) {
-                as_instance<WeightedTree>(tree, "tree", "WeightedTree");
-                as_instance<Settings>(settings, "settings", "Settings");
-                new (self) Job(tree, settings, seed, rows, weights, val_rows, val_weights,
-                               input_offset, input_factor, target_offset, target_factor, state,
-                               step, may_move_to, node_sign, input_sign);
-            },
-            "tree"_a, "settings"_a, "seed"_a, "rows"_a.none(), "weights"_a.none(),
-            "val_rows"_a.none(), "val_weights"_a.none(), "input_offset"_a.none(),
-            "input_factor"_a.none(), "target_offset"_a.none(), "target_factor"_a.none(),
-            "state"_a.none(), "step"_a, "may_move_to"_a = nb::none(), "node_sign"_a = nb::none(),
-            "input_sign"_a = nb::none(),
-            nb::sig("def __init__(self, tree: WeightedTree, settings: Settings, seed: int, rows: "
-                    "numpy.typing.NDArray[typing.Any] | None, "
-                    "weights: numpy.typing.NDArray[typing.Any] | None, "
-                    "val_rows: numpy.typing.NDArray[typing.Any] | None, "
-                    "val_weights: numpy.typing.NDArray[typing.Any] | None, "
-                    "input_offset: numpy.typing.NDArray[typing.Any] | None, "
-                    "input_factor: numpy.typing.NDArray[typing.Any] | None, "
-                    "target_offset: numpy.typing.NDArray[typing.Any] | None, "
-                    "target_factor: numpy.typing.NDArray[typing.Any] | None, "
-                    "state: numpy.typing.NDArray[typing.Any] | None, step: int, "
-                    "may_move_to: numpy.typing.NDArray[typing.Any] | None = None, "
-                    "node_sign: numpy.typing.NDArray[typing.Any] | None = None, "
-                    "input_sign: numpy.typing.NDArray[typing.Any] | None = None) -> None"));
+            "__init__", [](Job* self, const nb::kwargs& fields) { new (self) Job(Fields(fields)); },
+            nb::sig("def __init__(self, **fields: typing.Any) -> None"));
     nb::class_<Result>(m, "Result", "What came of a job.")
         .def_prop_ro(
             "parameters",

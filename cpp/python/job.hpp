@@ -43,49 +43,90 @@ struct Result {
     }
 };
 
+// The fields of a job by name, as Python gives them; None is as good as no value.
+class Fields {
+  public:
+    explicit Fields(const nb::dict& values) : values_(values) {}
+
+    nb::object optional(const char* name) {
+        nb::object value = nb::borrow(PyDict_GetItemString(values_.ptr(), name));
+        names_.push_back(name);
+        return value.is_valid() ? value : nb::none();
+    }
+
+    template <class T>
+    nb::object instance(const char* name, const char* type) {
+        nb::object value = optional(name);
+        as_instance<T>(value, name, type);
+        return value;
+    }
+
+    // Two objects or none.
+    std::optional<std::pair<nb::object, nb::object>> pair(const char* name) {
+        const nb::object value = optional(name);
+        if (value.is_none()) return {};
+        if (!PyTuple_Check(value.ptr()) || PyTuple_Size(value.ptr()) != 2)
+            fail_type(std::string(name) + " must be a tuple of two");
+        return std::pair{nb::borrow(PyTuple_GetItem(value.ptr(), 0)),
+                         nb::borrow(PyTuple_GetItem(value.ptr(), 1))};
+    }
+
+    // To be called when all fields have been asked for.
+    void require_no_other() const {
+        for (auto [key, value] : values_) {
+            const std::string name = as_text(key, "the name of a field");
+            if (std::find(names_.begin(), names_.end(), name) == names_.end())
+                fail_type("a job has no field '" + name + "'");
+        }
+    }
+
+  private:
+    const nb::dict& values_;
+    std::vector<std::string> names_;
+};
+
 // One tree to be trained. Python objects are kept alive by the caller's list of jobs, arrays here.
 class Job {
   public:
-    Job(nb::handle start, nb::handle settings, nb::handle seed, nb::handle rows, nb::handle weights,
-        nb::handle val_rows, nb::handle val_weights, nb::handle input_offset,
-        nb::handle input_factor, nb::handle target_offset, nb::handle target_factor,
-        nb::handle state, nb::handle step, nb::handle may_move_to, nb::handle node_sign,
-        nb::handle input_sign)
-        : weighted_(nb::borrow(start)), settings_(nb::borrow(settings)), rows_(nb::borrow(rows)),
-          weights_(nb::borrow(weights)), val_rows_(nb::borrow(val_rows)),
-          val_weights_(nb::borrow(val_weights)), seed_(as_seed(seed)),
-          step_(as_whole(step, "step", 0, INT64_MAX)) {
+    // The only list of the fields of a job in the core.
+    explicit Job(Fields fields)
+        : weighted_(fields.instance<WeightedTree>("tree", "WeightedTree")),
+          settings_(fields.instance<Settings>("settings", "Settings")),
+          rows_(fields.optional("rows")), weights_(fields.optional("sample_weight")),
+          val_rows_(fields.optional("validation_rows")),
+          val_weights_(fields.optional("validation_weight")),
+          seed_(as_seed(fields.optional("seed"))) {
         const auto& weighted = nb::cast<const WeightedTree&>(weighted_);
+        const size_t n_inputs = size_t(tree().n_inputs);
         n_parameters_ = size_t(n_parameters(weighted.tree()));
         n_state_ = n_parameters_ * registry().optimizers[this->settings().optimizer.code].n_state;
-        if (!state.is_none()) {
-            state_ = as_parameters(state, "optimizer_state", n_state_);
+        if (const auto state = fields.pair("optimizer_state")) {
+            state_ = as_parameters(state->first, "optimizer_state", n_state_);
             if ((state_->index() == 0) != weighted.is_single())
                 fail_type("optimizer_state is of another dtype");
+            step_ = as_whole(state->second, "the step of optimizer_state", 0, INT64_MAX);
         }
-        const size_t n_inputs = size_t(tree().n_inputs);
-        input_offset_ =
-            as_optional_array<double>(input_offset, "the offsets of the inputs", n_inputs);
-        input_factor_ =
-            as_optional_array<double>(input_factor, "the factors of the inputs", n_inputs);
-        if (input_offset_.is_valid() != input_factor_.is_valid())
-            fail("input scaling needs offsets and factors");
-        may_move_to_ = as_optional_array<uint8_t>(may_move_to, "may_move_to", n_inputs);
-        node_sign_ =
-            as_optional_array<int8_t>(node_sign, "the signs of the nodes", size_t(tree().n_nodes));
-        input_sign_ = as_optional_array<int8_t>(input_sign, "the signs of the inputs", n_inputs);
-        if (node_sign_.is_valid() != input_sign_.is_valid())
-            fail("signs are needed for the nodes and for the inputs");
-        if (node_sign_.is_valid()) {
+        if (const auto scaling = fields.pair("input_scaling")) {
+            input_offset_ = as_array<double>(scaling->first, "the offsets of the inputs", n_inputs);
+            input_factor_ =
+                as_array<double>(scaling->second, "the factors of the inputs", n_inputs);
+        }
+        if (const auto scaling = fields.pair("target_scaling")) {
+            target_offset_ = as_array<double>(scaling->first, "the offsets of the targets");
+            target_factor_ = as_array<double>(scaling->second, "the factors of the targets",
+                                              target_offset_.size());
+        }
+        may_move_to_ =
+            as_optional_array<uint8_t>(fields.optional("may_move_to"), "may_move_to", n_inputs);
+        if (const auto signs = fields.pair("signs")) {
+            node_sign_ =
+                as_array<int8_t>(signs->first, "the signs of the nodes", size_t(tree().n_nodes));
+            input_sign_ = as_array<int8_t>(signs->second, "the signs of the inputs", n_inputs);
             require_signs(node_sign_);
             require_signs(input_sign_);
             signs_ = {node_sign_.data(), input_sign_.data()};
         }
-        if (!target_offset.is_none()) {
-            target_offset_ = as_array<double>(target_offset, "the offsets of the targets");
-            target_factor_ = as_array<double>(target_factor, "the factors of the targets",
-                                              target_offset_.size());
-        }
+        fields.require_no_other();
     }
 
     const Tree& tree() const { return nb::cast<const WeightedTree&>(weighted_).tree(); }
@@ -210,7 +251,7 @@ class Job {
 
     nb::object weighted_, settings_, rows_, weights_, val_rows_, val_weights_;
     uint64_t seed_;
-    int64_t step_;
+    int64_t step_ = 0;
     size_t n_parameters_ = 0, n_state_ = 0;
     std::optional<Vector> state_;  // none: zeros
     In<double> input_offset_, input_factor_, target_offset_, target_factor_;

@@ -25,9 +25,9 @@ def images():
 
 @pytest.mark.parametrize("n_weights", [11_987, 23_835, 241_999])
 def test_the_paper_recipe_can_draw_every_size_of_the_paper(n_weights):
-    shape = {"max_depth", "min_children", "max_children", "n_weights", "init"}
-    settings = image_classifier("paper", n_weights).get_params()
-    tree = NeuralTree.random(784, 10, random_state=0, **{name: settings[name] for name in shape})
+    growth = image_classifier("paper", n_weights).growth.get_params()
+    shape = {name: growth[name] for name in ("max_depth", "min_children", "max_children", "init")}
+    tree = NeuralTree.random(784, 10, n_weights=n_weights, random_state=0, **shape)
     assert 0.97 * n_weights <= tree.n_parameters <= n_weights
 
 

@@ -123,10 +123,52 @@ def jacobian(tree: WeightedTree, X: object, n_threads: int) -> tuple[numpy.typin
     Return the derivative of its output by each parameter for all rows, and (what, row, column) of a number that is not finite, or None.
     """
 
+class Setting:
+    """A setting of a training, as the core declares it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def about(self) -> str: ...
+
+    @property
+    def kind(self) -> str:
+        """One of loss, optimizer, number, whole, choice, flag."""
+
+    @property
+    def default(self) -> Any: ...
+
+    @property
+    def allowed(self) -> str:
+        """What values it may have, in words."""
+
+    @property
+    def low(self) -> float: ...
+
+    @property
+    def high(self) -> float: ...
+
+    @property
+    def is_above_low(self) -> bool:
+        """Whether `low` itself is excluded."""
+
+    @property
+    def may_be_none(self) -> bool: ...
+
+    @property
+    def choices(self) -> list[str]: ...
+
+    def checked(self, value: Any) -> Any:
+        """Return the value as a plain Python object, if it is allowed."""
+
+def settings() -> list[Setting]:
+    """Return the settings of a training."""
+
 class Settings:
     """How a tree is trained, checked and ready for use."""
 
-    def __init__(self, settings: dict[str, Any]) -> None: ...
+    def __init__(self, values: dict[str, Any], score_all_rows: bool = False) -> None: ...
 
 class Data:
     """A table with its targets: int32 class labels, or float64 values."""
@@ -143,9 +185,9 @@ def first_not_finite(X: numpy.typing.NDArray[Any]) -> tuple[int, int] | None:
     """Return (row, column) of the first value that is not finite, or None."""
 
 class Job:
-    """One tree to be trained."""
+    """One tree to be trained; the fields are those of TrainingJob."""
 
-    def __init__(self, tree: WeightedTree, settings: Settings, seed: int, rows: numpy.typing.NDArray[Any] | None, weights: numpy.typing.NDArray[Any] | None, val_rows: numpy.typing.NDArray[Any] | None, val_weights: numpy.typing.NDArray[Any] | None, input_offset: numpy.typing.NDArray[Any] | None, input_factor: numpy.typing.NDArray[Any] | None, target_offset: numpy.typing.NDArray[Any] | None, target_factor: numpy.typing.NDArray[Any] | None, state: numpy.typing.NDArray[Any] | None, step: int, may_move_to: numpy.typing.NDArray[Any] | None = None, node_sign: numpy.typing.NDArray[Any] | None = None, input_sign: numpy.typing.NDArray[Any] | None = None) -> None: ...
+    def __init__(self, **fields: Any) -> None: ...
 
 class Result:
     """What came of a job."""

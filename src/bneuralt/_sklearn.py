@@ -6,7 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from sklearn.base import _fit_context as fit_context
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils._param_validation import (
+    Interval,
+    RealNotInt,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils.validation import _check_feature_names_in as check_feature_names_in
 from sklearn.utils.validation import _check_monotonic_cst as check_monotonic_cst
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
@@ -53,5 +58,6 @@ __all__ = [
     "check_sample_weight",
     "check_y",
     "fit_context",
+    "validate_parameter_constraints",
     "with_names",
 ]

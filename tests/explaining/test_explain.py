@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from flat import flat
 from scipy.special import softmax
 from sklearn.datasets import load_diabetes, load_iris, load_wine, make_multilabel_classification
 from sklearn.exceptions import NotFittedError
@@ -60,9 +61,9 @@ def test_classifiers_add_up(settings, n_classes, n_trees):
     X, y = load_wine(return_X_y=True)
     X, y = X[y < n_classes], y[y < n_classes]
     if n_trees == 1:
-        model = BNeuralTClassifier(**FAST, **settings).fit(X, y)
+        model = flat(BNeuralTClassifier, **FAST, **settings).fit(X, y)
     else:
-        model = BNeuralForestClassifier(n_estimators=n_trees, **FAST, **settings).fit(X, y)
+        model = flat(BNeuralForestClassifier, n_estimators=n_trees, **FAST, **settings).fit(X, y)
     scores = model.explain(X, output="score")
     np.testing.assert_allclose(added_up(scores), model.decision_function(X), atol=1e-9)
     found = model.explain(X, output="probability")
@@ -99,7 +100,7 @@ def test_regressors_add_up(kind, settings):
 def test_forests_of_all_activations_add_up():
     X, y = load_diabetes(return_X_y=True)
     settings = {"activation": list(NAMES), "train_activations": True}
-    model = BNeuralForestRegressor(n_estimators=5, **FAST, **settings).fit(X, y)
+    model = flat(BNeuralForestRegressor, n_estimators=5, **FAST, **settings).fit(X, y)
     found = model.explain(X)
     np.testing.assert_allclose(added_up(found), model.predict(X), rtol=1e-10)
 
@@ -270,7 +271,7 @@ def test_quantiles_are_explained_before_they_are_sorted():
     tree = NeuralTree.random(4, 3, random_state=0)
     X = np.random.default_rng(0).normal(size=(20, 4))
     model = replace(Model.of_tree(tree), link=ordered(OUTPUTS, [0, 2, 1]))
-    found = explain(model, X)
+    found = model.explain(X)
     np.testing.assert_allclose(found.predictions, tree.forward(X))
 
 

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bneuralt.estimators.exporting import c_files
-from bneuralt.export.c import c_files as model_files
+from bneuralt.export.c import c_files
 from bneuralt.export.c.features import CRow
-from bneuralt.export.whole import FORMATS, integer_model
 from bneuralt.expressions.operations import DATE_PARTS
 from bneuralt.model import Model
 from bneuralt.tables.columns import Column, Frame
@@ -63,13 +61,8 @@ def run_models(folder: Path, jobs, compiler="gcc", flags=("-O1",), libm=True):
     includes, cases, data, models = [], [], [], []
     for i, (source, dtype, style, rows) in enumerate(jobs):
         options = {"dtype": dtype, "style": style, "libm": libm}
-        if not isinstance(source, Model):
-            model, files = source.model_, c_files(source, folder / f"m{i}.h", **options)
-        else:
-            model = source
-            if dtype in FORMATS:
-                options["integers"] = integer_model(model, dtype, model.input_ranges)
-            files = model_files(model, folder / f"m{i}.h", **options)
+        model = source if isinstance(source, Model) else source.model_
+        files = c_files(model, folder / f"m{i}.h", **options)
         for path, text in files.items():
             path.write_text(text)
             includes.append(f'#include "{path.name}"')

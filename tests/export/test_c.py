@@ -16,6 +16,7 @@ from bneuralt import (
     BNeuralForestRegressor,
     BNeuralTClassifier,
     BNeuralTRegressor,
+    Growth,
     NeuralTree,
 )
 from bneuralt.cli.program import main
@@ -145,9 +146,14 @@ def test_contributions_are_those_of_explain(tmp_path, task):
     options = {"max_epochs": 5, "random_state": 0, "dtype": "float64"}
     if task == "classes":
         y = np.arange(n) % 3
-        model = BNeuralTClassifier(**options, activation=["tanh", "gaussian", "leaky_relu"])
+        model = BNeuralTClassifier(
+            **options, growth=Growth(activation=["tanh", "gaussian", "leaky_relu"])
+        )
     elif task == "numbers":
-        y, model = rng.normal(size=(n, 2)), BNeuralTRegressor(**options, activation="sigmoid")
+        y, model = (
+            rng.normal(size=(n, 2)),
+            BNeuralTRegressor(**options, growth=Growth(activation="sigmoid")),
+        )
     else:
         y, model = rng.normal(size=n), BNeuralForestRegressor(**options, n_estimators=3)
     model.fit(frame, y)

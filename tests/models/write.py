@@ -1,7 +1,7 @@
-"""Write one model of each kind, and what it predicts, to be kept for ever; and a tree by itself.
+"""Write one model of each kind with its predictions, and trees by themselves.
 
-Run this for each new version of the format, and when a kind is added. What is there already is
-never written again:
+Run this after a change of the format, and when a kind is added. What is there already is not
+written again:
 
     python tests/models/write.py
 """
@@ -15,6 +15,7 @@ from sklearn.datasets import load_diabetes, load_iris
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from flat import flat
 from kept_models import write_model
 
 from bneuralt import (
@@ -43,47 +44,58 @@ def main() -> None:
     messy[::7, 0] = np.nan
     messy[:, 3] = np.round(messy[:, 3])
     models = {
-        "tree_classifier": BNeuralTClassifier(
-            **small, optimizer=Adam(beta2=0.99), class_weight={"setosa": 2.0, "virginica": 1.0}
+        "tree_classifier": flat(
+            BNeuralTClassifier,
+            **small,
+            class_weight={"setosa": 2.0, "virginica": 1.0},
+            optimizer=Adam(beta2=0.99),
         ).fit(iris.data, names),
-        "tree_regressor": BNeuralTRegressor(**small).fit(diabetes.data, diabetes.target),
-        "sigmoid_classifier": BNeuralTClassifier(
-            **small, loss="squared_error", output_activation="sigmoid", dtype="float64"
+        "tree_regressor": flat(BNeuralTRegressor, **small).fit(diabetes.data, diabetes.target),
+        "sigmoid_classifier": flat(
+            BNeuralTClassifier,
+            **small,
+            loss="squared_error",
+            dtype="float64",
+            output_activation="sigmoid",
         ).fit(iris.data.to_numpy(), iris.target > 0),
-        "forest_classifier": BNeuralForestClassifier(**small, n_estimators=3).fit(
+        "forest_classifier": flat(BNeuralForestClassifier, **small, n_estimators=3).fit(
             iris.data.to_numpy(), iris.target
         ),
-        "forest_regressor": BNeuralForestRegressor(
-            **small, n_estimators=2, max_samples=0.7, max_features=0.5
+        "forest_regressor": flat(
+            BNeuralForestRegressor, **small, n_estimators=2, max_samples=0.7, max_features=0.5
         ).fit(diabetes.data, diabetes.target),
-        "mixed_classifier": BNeuralTClassifier(
+        "mixed_classifier": flat(
+            BNeuralTClassifier,
             **small,
-            activation={LeakyReLU(slope=0.2): 2.0, Gaussian(center=-0.5): 1.0, "unipolar": 0.5},
             loss=CrossEntropy(label_smoothing=0.1),
+            activation={LeakyReLU(slope=0.2): 2.0, Gaussian(center=-0.5): 1.0, "unipolar": 0.5},
         ).fit(iris.data.to_numpy(), iris.target),
-        "trained_regressor": BNeuralTRegressor(
-            **small, activation=["linear_tanh", "bipolar"], train_activations=True
+        "trained_regressor": flat(
+            BNeuralTRegressor,
+            **small,
+            activation=["linear_tanh", "bipolar"],
+            train_activations=True,
         ).fit(diabetes.data, diabetes.target),
-        "multilabel_classifier": BNeuralTClassifier(**small).fit(
+        "multilabel_classifier": flat(BNeuralTClassifier, **small).fit(
             iris.data.to_numpy(), np.eye(3, dtype=int)[iris.target]
         ),
-        "quantile_regressor": BNeuralForestRegressor(
-            **small, n_estimators=2, loss="quantile", conformal=20
+        "quantile_regressor": flat(
+            BNeuralForestRegressor, **small, n_estimators=2, loss="quantile", conformal=20
         ).fit(diabetes.data, diabetes.target),
-        "poisson_regressor": BNeuralTRegressor(
-            **small, loss="poisson", monotonic_cst=[0, 0, 1, 1, 0, 0, 0, 0, 1, 0]
+        "poisson_regressor": flat(
+            BNeuralTRegressor, **small, loss="poisson", monotonic_cst=[0, 0, 1, 1, 0, 0, 0, 0, 1, 0]
         ).fit(diabetes.data, diabetes.target),
-        "several_regressor": BNeuralTRegressor(**small, loss=Huber(delta=0.5)).fit(
+        "several_regressor": flat(BNeuralTRegressor, **small, loss=Huber(delta=0.5)).fit(
             diabetes.data, np.c_[diabetes.target, diabetes.data[:, :2]]
         ),
-        "messy_classifier": BNeuralTClassifier(**small, categorical_features=[3]).fit(
+        "messy_classifier": flat(BNeuralTClassifier, **small, categorical_features=[3]).fit(
             messy, iris.target
         ),
-        "evolved_classifier": EvolvedTreeClassifier(**searched, max_weights=20).fit(
+        "evolved_classifier": flat(EvolvedTreeClassifier, **searched, max_weights=20).fit(
             iris.data, names
         ),
-        "evolved_regressor": EvolvedTreeRegressor(
-            **searched, activation="sigmoid", choose="one_standard_error"
+        "evolved_regressor": flat(
+            EvolvedTreeRegressor, **searched, choose="one_standard_error", activation="sigmoid"
         ).fit(diabetes.data, diabetes.target),
     }
     for name, model in models.items():

@@ -13,6 +13,7 @@ from bneuralt import (
     BNeuralTClassifier,
     BNeuralTRegressor,
     EvolvedTreeClassifier,
+    Growth,
     NeuralTree,
     plot_score_against_size,
 )
@@ -182,7 +183,9 @@ def test_regressors(settings):
 def test_labels_and_trained_activations():
     X, y = make_multilabel_classification(n_samples=150, random_state=0)
     model = BNeuralTClassifier(
-        activation="linear_tanh", train_activations=True, max_epochs=30, random_state=0
+        max_epochs=30,
+        random_state=0,
+        growth=Growth(activation="linear_tanh", train_activations=True),
     ).fit(X, y)
     assert model.compact(X, y, max_weights=60, cv=None).n_parameters_ <= 60
 

@@ -10,11 +10,11 @@ import numpy as np
 from sklearn import datasets
 from sklearn.model_selection import train_test_split
 
+from bneuralt import Growth
 from bneuralt._typing import Array
 from bneuralt.cli.contenders import Contender, contenders
 from bneuralt.drawing.terminal import draw_tree
 from bneuralt.estimators import BNeuralTClassifier
-from bneuralt.tree.simplify import simplify
 
 __all__ = [
     "Sample",
@@ -198,9 +198,9 @@ def small_tree(seed: int) -> str:
     """Return the drawing of a small tree fitted to three quarters of iris."""
     sample = _load_sample("iris")
     X_train, X_test, y_train, y_test = _split(sample, seed)
-    model = BNeuralTClassifier(max_depth=2, random_state=seed).fit(X_train, y_train)
+    model = BNeuralTClassifier(random_state=seed, growth=Growth(max_depth=2)).fit(X_train, y_train)
     drawing = draw_tree(
-        simplify(model.tree_),
+        model,
         feature_names=[name.removesuffix(" (cm)") for name in sample.feature_names],
         output_names=sample.class_names,
     )

@@ -86,7 +86,7 @@ def make_model(
         The estimator.
     """
     estimator = _ESTIMATORS[task, forest]
-    known = estimator().get_params()
+    known = _parameters_by_name(estimator())
     parameters: dict[str, Any] = {"random_state": seed}
     if n_jobs is not None:
         parameters["n_jobs"] = n_jobs
@@ -103,8 +103,17 @@ def make_model(
                 f"--set {text}: {estimator.__name__} has no setting {name!r}.{hint} "
                 f"Its settings are: {', '.join(sorted(known))}."
             )
-        parameters[name] = _parse_value(value)
-    return estimator(**parameters)
+        parameters[known[name]] = _parse_value(value)
+    try:
+        return estimator().set_params(**parameters)
+    except (TypeError, ValueError) as error:
+        raise CommandError(f"a setting cannot be used: {error}") from error
+
+
+def _parameters_by_name(model: Any) -> dict[str, str]:
+    """Return the parameters by the names of ``--set``: those of `growth` and `training` go bare."""
+    known = {name.rpartition("__")[2]: name for name in model.get_params()}
+    return known | {name: name for name in model.get_params(deep=False)}
 
 
 def _parse_value(text: str) -> Any:
@@ -199,7 +208,7 @@ def fit_and_score(
 
 
 def _check_single_prediction(model: Any) -> None:
-    if getattr(model, "loss", None) == "quantile" and np.size(model.quantiles) > 1:
+    if model.loss == "quantile" and np.size(model.quantiles) > 1:
         raise CommandError(
             "loss=quantile predicts several quantiles; name one, for example with --set "
             "quantiles=0.9",

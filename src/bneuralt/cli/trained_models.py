@@ -17,7 +17,6 @@ from bneuralt.tree import NeuralTree
 
 __all__ = [
     "check_model_output",
-    "feature_names",
     "held_out_rows",
     "is_known",
     "load_trained_model",
@@ -223,14 +222,6 @@ def held_out_rows(
 def task_of(model: Any) -> str:
     """Return "classification" or "regression"."""
     return "classification" if hasattr(model, "classes_") else "regression"
-
-
-def feature_names(model: Any) -> list[str] | None:
-    """Return the names of the model's inputs, for drawings; None if the file has no names."""
-    if not model.encoder_.is_plain:
-        return list(model.encoder_.input_names)
-    names = getattr(model, "feature_names_in_", None)
-    return None if names is None else [str(name) for name in names]
 
 
 def trees_of(model: Any) -> list[NeuralTree]:

@@ -3,6 +3,7 @@
 from bneuralt.estimators.evolved import EvolvedTreeClassifier, EvolvedTreeRegressor
 from bneuralt.estimators.forest import BNeuralForestClassifier, BNeuralForestRegressor
 from bneuralt.estimators.frameworks import from_torch, register_skl2onnx
+from bneuralt.estimators.growing import Growth
 from bneuralt.estimators.model_loading import load_model
 from bneuralt.estimators.parameters import PAPER_SETTINGS
 from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor
@@ -16,6 +17,7 @@ __all__ = [
     "BNeuralTRegressor",
     "EvolvedTreeClassifier",
     "EvolvedTreeRegressor",
+    "Growth",
     "TableTransformer",
     "from_torch",
     "load_model",

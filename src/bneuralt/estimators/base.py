@@ -22,7 +22,7 @@ from bneuralt._typing import Array, FloatArray
 from bneuralt.arrays import NotFiniteError
 from bneuralt.estimators.callbacks import TrainingData, reporting, show_unused
 from bneuralt.estimators.canonical import canonical_rows
-from bneuralt.estimators.display import PageDisplay
+from bneuralt.estimators.drawn import Drawn
 from bneuralt.estimators.explained import Explained
 from bneuralt.estimators.exporting import Exporting
 from bneuralt.estimators.inputs import (
@@ -65,7 +65,7 @@ LEARNT_FROM_INPUT = (
 )
 
 
-class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay, Explained, Shrunk, Exporting):
+class NeuralTreeEstimator(CallbackSupportMixin, Drawn, Explained, Shrunk, Exporting):
     """Reads the input of a fit, and leaves the rest to `_fit_rows`."""
 
     encoder_: TableEncoder
@@ -313,14 +313,6 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay, Explained, Shrunk, 
     def _n_threads(self) -> int:
         # the core uses one thread for each processor at most
         return min(effective_n_jobs(self.n_jobs), 2**31 - 1)
-
-    def _repr_svg_(self) -> str | None:
-        """Return the drawing of the (first) tree, which notebooks can show."""
-        if not self.__sklearn_is_fitted__():
-            return None
-        from bneuralt.drawing.display import tree_svg
-
-        return tree_svg(self, theme="auto")
 
     def save(self, path: str | PathLike[str], extra: dict[str, Any] | None = None) -> None:
         """Write the model to a JSON file; `bneuralt.load_model` reads it.

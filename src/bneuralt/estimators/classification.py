@@ -11,12 +11,14 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from bneuralt._typing import Array, FloatArray
+from bneuralt.estimators.nested import setting_of
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling
 from bneuralt.estimators.weights import class_weights
 from bneuralt.expressions import OUTPUTS, Expression, evaluate, maximum, minimum
 from bneuralt.training.losses import LINKS, LOSSES, SOFTMAX, TRAITS, Loss, get_loss, shares
 from bneuralt.tree import NeuralTree
+from bneuralt.values import is_auto
 
 __all__ = ["ClassifierTask"]
 
@@ -158,29 +160,23 @@ class ClassifierTask(ClassifierMixin):
         return 1.0
 
     def _loss(self) -> Loss:
-        loss = get_loss(self.loss)
+        chosen = setting_of(self, "loss")
+        loss = get_loss("cross_entropy" if is_auto(chosen) else chosen)
         if loss.name not in CLASSIFICATION_LOSSES:
             raise ValueError(
-                f"loss={self.loss!r} is for regressors: {type(self).__name__} takes "
+                f"loss={chosen!r} is for regressors: {type(self).__name__} takes "
                 f"{' or '.join(map(repr, CLASSIFICATION_LOSSES))}"
             )
-        if self.label_smoothing and not hasattr(loss, "label_smoothing"):
-            raise ValueError(
-                f"label_smoothing={self.label_smoothing!r} goes with loss='cross_entropy' only, "
-                f"not with loss={loss.name!r}: use 0"
-            )
-        if self.label_smoothing:
-            loss = type(loss)(self.label_smoothing)
         if not self.multilabel_:
             return loss
         per_label = loss.traits.per_label
         if per_label is None:
             raise ValueError(f"loss={loss.name!r} is for rows of one class each, not for labels")
         loss = LOSSES[per_label](*loss.values)
-        if not loss.entry.needs_linear_outputs and self.output_activation != "sigmoid":
+        if not loss.entry.needs_linear_outputs and self._output_activation != "sigmoid":
             raise ValueError(
                 f"loss={loss.name!r} with several labels needs output_activation='sigmoid', not "
-                f"{self.output_activation!r}: outputs must be probabilities"
+                f"{self._output_activation!r}: outputs must be probabilities"
             )
         return loss
 

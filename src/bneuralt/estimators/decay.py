@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bneuralt.estimators.folds import fold_of_each
+from bneuralt.estimators.nested import setting_of
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.splits import FEWEST_ROWS_TO_SPLIT
 from bneuralt.training import TrainingDiverged
+from bneuralt.values import is_auto
 
 if TYPE_CHECKING:
     from bneuralt.estimators.forest import BNeuralForestClassifier
@@ -34,11 +36,11 @@ MOST_ROWS = 1_000
 def needs_trial(forest: BNeuralForestClassifier, rows: Rows) -> bool:
     """Return whether the decay is to be found by a trial."""
     return (
-        isinstance(forest.weight_decay, str)  # "auto"
+        is_auto(setting_of(forest, "weight_decay"))
         and bool(forest.encoder_.one_hot_inputs)
         and not forest.multilabel_
         and not forest.early_stopping
-        and forest.select is None
+        and forest._training.select in ("auto", None)
         and len(rows) >= FEWEST_ROWS_TO_SPLIT
         and rows.n_examples <= MOST_ROWS
     )

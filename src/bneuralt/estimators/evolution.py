@@ -22,6 +22,7 @@ from bneuralt.estimators.scaling import Scaling, fold
 from bneuralt.evolve.checkpoint import CheckpointError, read_checkpoint
 from bneuralt.evolve.search import GenerationState, run_search
 from bneuralt.tree import NeuralTree
+from bneuralt.values import Values
 
 __all__ = ["EvolutionEstimator", "FrontModel"]
 
@@ -191,7 +192,9 @@ class EvolutionEstimator(NeuralTreeEstimator):
                 digest.update(np.ascontiguousarray(array).tobytes())
         ignored = ("checkpoint", "n_jobs", "verbose", "choose", "n_ensemble")
         settings = {
-            name: repr(value) for name, value in self.get_params().items() if name not in ignored
+            name: repr(value)
+            for name, value in self.get_params().items()
+            if name not in ignored and not isinstance(value, Values)  # but its parts
         }
         return {"table": digest.hexdigest(), "estimator": type(self).__name__, **settings}
 

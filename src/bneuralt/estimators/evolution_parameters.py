@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
 from os import PathLike
 from typing import Any
 
-from bneuralt._sklearn import Interval, StrOptions
-from bneuralt.estimators.parameters import PARAMETERS, Parameter, RandomState
+from bneuralt._sklearn import StrOptions
+from bneuralt.estimators.declaring import Parameter, real, whole
+from bneuralt.estimators.growing import Growth
+from bneuralt.estimators.parameters import PARAMETERS, RandomState, setting_parameter
+from bneuralt.training import TrainingSettings
+from bneuralt.training.losses import Loss
 
 __all__ = [
     "SEARCH_PARAMETERS",
@@ -17,13 +20,10 @@ __all__ = [
     "EvolvedClassifierParameters",
     "EvolvedRegressorParameters",
     "one_of",
-    "whole",
 ]
 
-
-def whole(least: int) -> Interval:
-    """Return the constraint of whole numbers that are not below a limit."""
-    return Interval(Integral, least, None, closed="left")
+#: What `training` has where it says nothing.
+EVOLVED_LEAF_MOVES = 2
 
 
 def one_of(names: Iterable[str]) -> StrOptions:
@@ -41,12 +41,11 @@ SEARCH_PARAMETERS: dict[str, Parameter] = {
         [whole(0)], "int", "Generations of the search for a structure, after the first one."
     ),
     "crossover_rate": Parameter(
-        PARAMETERS["moving_share"].allowed,
+        [real(0, 1, "both")],
         "float in [0, 1]",
         "Share of the children that come from the crossover of two trees; the others are "
         "mutations.",
     ),
-    "max_size": Parameter([whole(2), None], "int or None", "Most nodes that a tree can have."),
     "max_weights": Parameter(
         [whole(1), one_of({"auto"})],
         "int or 'auto'",
@@ -64,14 +63,14 @@ SEARCH_PARAMETERS: dict[str, Parameter] = {
         "Which tree of `pareto_front_` predicts: the best one, or the smallest one whose score is "
         "within one standard error of it.",
     ),
-    "learning_rate": Parameter(
-        [Interval(Real, 0, None, closed="neither")], "float", "Rate of the first updates."
+    "learning_rate": setting_parameter("learning_rate", "0.02."),
+    "max_epochs": setting_parameter(
+        "max_epochs", "for each child as many as make for 8,000 examples, and not fewer than 3."
     ),
-    "max_epochs": Parameter(
-        [whole(1), None],
-        "int or None",
-        "Epochs of the training of each child. None: as many as make for 8,000 examples, and not "
-        "fewer than 3.",
+    "training": PARAMETERS["training"]._replace(
+        meaning="How each child is trained: optimizer, schedule, moving leaves and more. 'auto' "
+        f"values are those of `train`, but for leaf_moves={EVOLVED_LEAF_MOVES}. A value is given "
+        "here or as a parameter, not as both. None: all of it automatic.",
     ),
     "checkpoint": Parameter(
         [str, PathLike, None],
@@ -88,10 +87,6 @@ class EvolutionParameters:
 
     population_size: int = 50
     n_generations: int = 100
-    max_depth: int = 10
-    min_children: int = 2
-    max_children: int = 5
-    max_size: int | None = None
     choose: str = "best"
     checkpoint: str | PathLike[str] | None = None
     categorical_features: Any = "from_dtype"
@@ -107,27 +102,22 @@ class EvolvedParameters(EvolutionParameters):
     population_size: int = 40
     n_generations: int = 30
     crossover_rate: float = 0.4
-    max_depth: int = 4
-    min_children: int = 1
-    max_children: int = 4
     max_weights: int | str = "auto"
     n_folds: int = 4
-    activation: Any = ("tanh", "gaussian")
-    init_scale: float = 1.5
-    learning_rate: float = 0.02
+    learning_rate: float | str = "auto"
     weight_decay: float | str = "auto"
-    leaf_moves: int = 2
-    moving_share: float = 0.3
     batch_size: int | str | None = "auto"
-    max_epochs: int | None = None
+    max_epochs: int | str = "auto"
     scale: str | None = "standard"
+    growth: Growth | None = None
+    training: TrainingSettings | None = None
 
 
 @dataclass(kw_only=True, eq=False)
 class EvolvedClassifierParameters(EvolvedParameters):
     """Parameters of `EvolvedTreeClassifier`."""
 
-    label_smoothing: float = 0.0
+    loss: str | Loss = "auto"
     class_weight: Mapping[Any, float] | str | None = None
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -15,11 +14,14 @@ from bneuralt.estimators.capacity import batch_size
 from bneuralt.estimators.classification import ClassifierTask
 from bneuralt.estimators.evolution import Entry, EvolutionEstimator
 from bneuralt.estimators.evolution_parameters import (
+    EVOLVED_LEAF_MOVES,
     SEARCH_PARAMETERS,
     EvolvedClassifierParameters,
     EvolvedRegressorParameters,
 )
 from bneuralt.estimators.folds import fold_of_each
+from bneuralt.estimators.growing import EVOLVED_GROWTH
+from bneuralt.estimators.nested import NestedParameters
 from bneuralt.estimators.parameters import declared
 from bneuralt.estimators.regression import RegressorTask
 from bneuralt.estimators.rows import Rows
@@ -27,7 +29,6 @@ from bneuralt.estimators.scaling import learn_scaling
 from bneuralt.evolve.memetic import Fold, MemeticSearch, MemeticSettings, TrainingRows
 from bneuralt.evolve.operators import Space
 from bneuralt.training import TrainingSettings
-from bneuralt.training.losses import check_loss
 from bneuralt.tree import NeuralTree
 
 __all__ = ["EvolvedTreeClassifier", "EvolvedTreeRegressor"]
@@ -46,10 +47,12 @@ FEWEST_IN_FOLD = 2
 FEWEST_WEIGHTS, WEIGHTS_PER_OUTPUT = 40, 16
 
 
-class EvolvedTree(EvolutionEstimator):
+class EvolvedTree(NestedParameters, EvolutionEstimator):
     """Searches structures, and trains the weights of each."""
 
-    output_activation: ClassVar[str] = "linear"
+    _output_activation: ClassVar[str] = "linear"
+    _automatic_growth: ClassVar[Mapping[str, Any]] = EVOLVED_GROWTH
+    _unused_training: ClassVar[tuple[str, ...]] = ("select", "monitor", "patience")
 
     def _n_steps(self) -> int:
         return 1 + self.n_generations
@@ -75,34 +78,34 @@ class EvolvedTree(EvolutionEstimator):
         return _Search(space, data, search, rng)
 
     def _space(self, rows: Rows, n_copies: int) -> Space:
-        n_outputs = self._n_outputs()
+        n_outputs, growth = self._n_outputs(), self._growth
         most = self.max_weights
         if isinstance(most, str):  # "auto"
             most = max(FEWEST_WEIGHTS, WEIGHTS_PER_OUTPUT * n_outputs)
         space = Space(
             rows.table.shape[1],
             n_outputs,
-            max_depth=self.max_depth,
-            min_children=self.min_children,
-            max_children=self.max_children,
-            max_size=self.max_size,
+            max_depth=growth.max_depth,
+            min_children=growth.min_children,
+            max_children=growth.max_children,
+            max_size=growth.max_size,
             max_weights=most,
-            activation=self.activation,
+            activation=growth.activation,
             output_activation="linear",
             feature_chances=self._feature_chances(rows),
-            scale=self.init_scale,
+            scale=growth.init_scale,
             n_copies=n_copies,
         )
-        least_nodes = n_outputs * (1 + self.min_children) + (n_outputs > 1)
+        least_nodes = n_outputs * (1 + growth.min_children) + (n_outputs > 1)
         if most < space.least_weights:
             raise ValueError(
                 f"max_weights={self.max_weights} is too small: a tree of {n_outputs} outputs has "
-                f"{space.least_weights} weights or more with min_children={self.min_children}"
+                f"{space.least_weights} weights or more with min_children={growth.min_children}"
             )
-        if self.max_size is not None and self.max_size < least_nodes:
+        if growth.max_size is not None and growth.max_size < least_nodes:
             raise ValueError(
-                f"max_size={self.max_size} is too small: a tree of {n_outputs} outputs has "
-                f"{least_nodes} nodes or more with min_children={self.min_children}"
+                f"max_size={growth.max_size} is too small: a tree of {n_outputs} outputs has "
+                f"{least_nodes} nodes or more with min_children={growth.min_children}"
             )
         return space
 
@@ -118,19 +121,14 @@ class EvolvedTree(EvolutionEstimator):
 
     def _settings(self, rows: Rows) -> TrainingSettings:
         n = rows.n_examples
-        epochs = self.max_epochs or max(FEWEST_EPOCHS, round(EXAMPLES_PER_CHILD / n))
-        decay = self.weight_decay
-        if isinstance(decay, str):  # "auto"
-            decay = DECAY * min(1.0, DECAY_ROWS / n) ** 0.5
-        size = batch_size(n) if isinstance(self.batch_size, str) else self.batch_size
-        return TrainingSettings(
-            loss=check_loss(self._loss(), self._n_outputs(), self.output_activation),
-            learning_rate=self.learning_rate,
-            weight_decay=decay,
-            batch_size=size,
-            max_epochs=epochs,
-            leaf_moves=self.leaf_moves,
-            moving_share=self.moving_share,
+        return self._completed_training(
+            self._loss(),
+            {
+                "weight_decay": DECAY * min(1.0, DECAY_ROWS / n) ** 0.5,
+                "batch_size": batch_size(n),
+                "max_epochs": max(FEWEST_EPOCHS, round(EXAMPLES_PER_CHILD / n)),
+                "leaf_moves": EVOLVED_LEAF_MOVES,
+            },
         )
 
     # -- rows ----------------------------------------------------------------------------
@@ -178,7 +176,7 @@ class EvolvedTree(EvolutionEstimator):
         data: TrainingRows = search.rows
         settings = search.settings.training
         epochs = max(FEWEST_FINAL_EPOCHS, round(FINAL_EXAMPLES / rows.n_examples))
-        final = replace(settings, leaf_moves=0, max_epochs=epochs)
+        final = settings.set_params(leaf_moves=0, max_epochs=epochs)
         copies = [candidate.genome.trees() for candidate in front]
         trained = data.train(
             [own[-1] for own in copies], [data.everything] * len(copies), final, seed=0
@@ -261,8 +259,6 @@ class EvolvedTreeClassifier(ClassifierTask, EvolvedTree, EvolvedClassifierParame
     >>> clf.n_parameters_ <= 40, clf.score(X, y) > 0.9
     (True, True)
     """
-
-    loss: ClassVar[str] = "cross_entropy"
 
     def _scores(self, X: Array) -> FloatArray:
         return self._scores_of(self._mean_outputs([self.tree_], X), self.tree_)

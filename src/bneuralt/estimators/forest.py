@@ -24,6 +24,7 @@ from bneuralt.estimators.capacity import IN_FOREST
 from bneuralt.estimators.classification import ClassifierTask
 from bneuralt.estimators.decay import decay_factor, needs_trial
 from bneuralt.estimators.fitting import TreeFit, train_fits
+from bneuralt.estimators.nested import NestedParameters
 from bneuralt.estimators.parameters import (
     ForestClassifierParameters,
     ForestParameters,
@@ -40,7 +41,7 @@ from bneuralt.tree import NeuralTree
 __all__ = ["BNeuralForestClassifier", "BNeuralForestRegressor"]
 
 
-class Forest(NeuralTreeEstimator, ForestParameters):
+class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
     """Trains many trees, and asks them all."""
 
     _tree_type: ClassVar[type[SingleTree]]
@@ -54,6 +55,33 @@ class Forest(NeuralTreeEstimator, ForestParameters):
     def n_parameters_(self) -> int:
         """Number of trainable weights of all trees together."""
         return sum(member.n_parameters_ for member in self.estimators_)
+
+    @property
+    def n_iter_(self) -> int:
+        """Number of epochs of the tree that was trained longest."""
+        return max(member.n_iter_ for member in self.estimators_)
+
+    @property
+    def history_(self) -> dict[str, Array]:
+        """Figures of each epoch of each tree, one below the other."""
+        histories = [getattr(member, "history_", {}) for member in self.estimators_]
+        if not all(histories):
+            raise AttributeError(
+                f"this {type(self).__name__} has no history_: it was loaded from a file, and files "
+                "of forests hold none"
+            )
+        n_epochs = [len(history["train_loss"]) for history in histories]
+        columns = {
+            "tree": np.repeat(np.arange(len(histories)), n_epochs),
+            "epoch": np.concatenate([np.arange(n) for n in n_epochs]),
+        }
+        for name in dict.fromkeys(name for history in histories for name in history):
+            curves = [
+                history.get(name, np.full(n, nan))
+                for history, n in zip(histories, n_epochs, strict=True)
+            ]
+            columns[name] = np.concatenate(curves)
+        return columns
 
     def _step(self, rows: Rows) -> Step:
         n_before = len(self.estimators_) if self._is_warm_start() else 0
@@ -164,9 +192,11 @@ class Forest(NeuralTreeEstimator, ForestParameters):
         def planned() -> Iterator[TreeFit]:
             for member in members:
                 samples.append(self._sample(rows, member.random_state))
-                member.feature_sampling = self._draw_features(member.random_state)
+                features = self._draw_features(member.random_state)
+                member.set_params(growth__feature_sampling=features)
                 member.n_weights = member._n_weights(samples[-1], IN_FOREST)
                 member.weight_decay = member._weight_decay(samples[-1], IN_FOREST)
+                member.set_params(training__weight_decay="auto")  # it is not given twice
                 fits.append(member._plan(samples[-1], validation))
                 yield fits[-1]
 
@@ -175,7 +205,7 @@ class Forest(NeuralTreeEstimator, ForestParameters):
             members[i]._keep(fits[i])
             return report_tree()
 
-        n_starts = len(members) * self.n_init
+        n_starts = len(members) * self._growth.n_init
         try:
             train_fits(
                 planned(),
@@ -202,9 +232,9 @@ class Forest(NeuralTreeEstimator, ForestParameters):
             return
         train_fits([refit for _, refit in refits], rows, None, self._n_threads(), len(refits))
         for member, refit in refits:
-            search = member.history_, member.best_epoch_
+            search = member.history_, member.moved_leaves_, member.best_epoch_
             member._keep(refit)
-            member.history_, member.best_epoch_ = search
+            member.history_, member.moved_leaves_, member.best_epoch_ = search
 
     # -- what each tree sees -------------------------------------------------------------
 
@@ -232,14 +262,15 @@ class Forest(NeuralTreeEstimator, ForestParameters):
 
     def _draw_features(self, seed: Any) -> Any:
         """Return `feature_sampling` of the tree with this seed."""
+        sampling = self._growth.feature_sampling
         n_used = _number(self.max_features, self.n_features_in_)
         if n_used == self.n_features_in_:
-            return self.feature_sampling
-        if callable(self.feature_sampling):
+            return sampling
+        if callable(sampling):
             raise ValueError("max_features cannot be combined with a callable feature_sampling")
         weights = np.ones(self.n_features_in_)
-        if self.feature_sampling is not None:
-            weights = np.array(self.feature_sampling, dtype=np.float64)
+        if sampling is not None:
+            weights = np.array(sampling, dtype=np.float64)
         rng = np.random.default_rng([1, seed])
         weights[rng.permutation(self.n_features_in_)[n_used:]] = 0.0
         return weights
@@ -342,6 +373,11 @@ class BNeuralForestClassifier(ClassifierTask, Forest, ForestClassifierParameters
         Whether y had several columns, each a label of its own.
     n_parameters_ : int
         Number of trainable weights of all trees together.
+    n_iter_ : int
+        Number of epochs of the tree that was trained longest.
+    history_ : dict of arrays
+        For each epoch of each tree: `tree`, `epoch` (both counted from 0), and the entries of
+        `history_` of the tree. `pandas.DataFrame(model.history_)` is a table of it.
     n_features_in_ : int
         Number of features: columns of X.
     encoder_ : TableEncoder
@@ -394,6 +430,11 @@ class BNeuralForestRegressor(RegressorTask, Forest, ForestRegressorParameters):
         The trees.
     n_parameters_ : int
         Number of trainable weights of all trees together.
+    n_iter_ : int
+        Number of epochs of the tree that was trained longest.
+    history_ : dict of arrays
+        For each epoch of each tree: `tree`, `epoch` (both counted from 0), and the entries of
+        `history_` of the tree. `pandas.DataFrame(model.history_)` is a table of it.
     n_features_in_ : int
         Number of features: columns of X.
     encoder_ : TableEncoder

@@ -17,6 +17,7 @@ from bneuralt.files import format_json, write_atomically
 from bneuralt.registry import Registered
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.sampling import FeatureSampler
+from bneuralt.values import Values
 
 __all__ = ["MODEL_FORMAT", "MODEL_VERSION", "save_model"]
 
@@ -41,7 +42,9 @@ def save_model(model: Any, path: str | PathLike[str], extra: dict[str, Any] | No
         "version": MODEL_VERSION,
         "bneuralt": __version__,
         "kind": kind_of(model),
-        "settings": {name: _to_plain(value) for name, value in model.get_params().items()},
+        "settings": {
+            name: _to_plain(value) for name, value in model.get_params(deep=False).items()
+        },
         "n_features": int(model.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
         "encoder": model.encoder_.to_plain(),
@@ -57,7 +60,7 @@ def save_model(model: Any, path: str | PathLike[str], extra: dict[str, Any] | No
             for member in getattr(model, "estimators_", [model])
             for tree in member._trees
         ],
-        "history": _history_to_dict(getattr(model, "history_", None)),
+        "history": _history_to_dict(vars(model).get("history_")),  # not that of forests
         "importances": None if model._importances is None else model._importances.tolist(),
         "extra": extra or {},
     }
@@ -86,10 +89,7 @@ def _history_to_dict(history: Any) -> dict[str, Any] | None:
     """Return the curves of a training with six digits, which is enough to draw them."""
     if history is None:
         return None
-    return {
-        name: values.tolist() if values.dtype.kind == "i" else list(map(_six_digits, values))
-        for name, values in history.items()
-    }
+    return {name: list(map(_six_digits, values)) for name, values in history.items()}
 
 
 def _six_digits(x: float) -> float | None:
@@ -119,6 +119,9 @@ def _to_plain(value: Any) -> Any:
     """Return a setting as what JSON can hold; None for what it cannot (functions, generators)."""
     if isinstance(value, (Registered, FeatureSampler)):
         return value.to_dict()
+    if isinstance(value, Values):
+        given = {name: _to_plain(part) for name, part in value.get_params().items()}
+        return {name: part for name, part in given.items() if part != "auto"}
     if isinstance(value, dict):  # as pairs: the keys of a JSON object would become texts
         return [[_to_plain(label), _to_plain(weight)] for label, weight in value.items()]
     if isinstance(value, np.ndarray):

@@ -13,6 +13,7 @@ from bneuralt._typing import Array
 from bneuralt.estimators.intervals import Calibration
 from bneuralt.estimators.kinds import find_class, registered_kinds
 from bneuralt.estimators.model_file import MODEL_FORMAT, MODEL_VERSION
+from bneuralt.estimators.nested import OBJECTS
 from bneuralt.files import ModelFileError, check_format, check_keys, parse_json
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.training.losses import get_loss
@@ -31,7 +32,6 @@ _MODEL_KEYS = (
 #: Keys that files may lack.
 _OPTIONAL = {"ranges": None, "history": None, "importances": None}
 _CURVES = ("train_loss", "train_score", "val_loss", "val_score", "learning_rate")
-_COUNTS = ("tried", "stayed")
 _MEMBER_NUMBERS = {"random_state": 2**32 - 1, "n_iter": 2**63 - 1, "best_epoch": 2**63 - 1}
 _MEMBER_KEYS = (*_MEMBER_NUMBERS, "tree")
 
@@ -107,8 +107,9 @@ def model_from_dict(data: Any) -> Any:
         model.calibration_ = _calibration_from_dict(data, model._n_outputs())
     if is_forest:
         model.estimators_ = members
-    if data["history"] is not None:
-        model.history_ = _history_from_dict(data)
+    history = None if data["history"] is None else _history_from_dict(data)
+    if history is not None and not is_forest:  # those make it of what their trees have
+        model.history_ = history
     if data["importances"] is not None:
         model._importances = _importances_from_list(data)
     model.extra_ = data["extra"]
@@ -132,7 +133,7 @@ def _set_targets(model: Any, data: dict[str, Any]) -> None:
 
 def _check_settings(model: Any, data: dict[str, Any]) -> None:
     """Check what goes together: the settings among themselves, and with the targets."""
-    if "loss" in model.get_params() and "loss" not in data["settings"]:
+    if "loss" in model.get_params(deep=False) and "loss" not in data["settings"]:
         raise ModelFileError('"settings" lacks the key "loss", which predictions depend on')
     _checked_setting(model._loss)
     _checked_setting(model._feature_signs)
@@ -149,16 +150,15 @@ def _history_from_dict(data: dict[str, Any]) -> dict[str, Array]:
     _check_type(data, "history", dict)
     history: dict[str, Array] = {}
     for name, values in data["history"].items():
-        types = (int,) if name in _COUNTS else (int, float, type(None))
-        is_valid = name in (*_CURVES, *_COUNTS) and isinstance(values, list)
-        if is_valid and name in _COUNTS:
-            is_valid = len(values) == data["n_features"]
-        if not is_valid or any(type(x) not in types for x in values):
+        is_valid = name in _CURVES and isinstance(values, list)
+        if not is_valid or any(type(x) not in (int, float, type(None)) for x in values):
             raise ModelFileError(f'"history" has no valid {name:.50}')
         try:  # NumPy reads null as NaN
-            history[name] = np.array(values, np.int64 if name in _COUNTS else np.float64)
+            history[name] = np.array(values, np.float64)
         except OverflowError:
             raise ModelFileError(f'"history" has too large a number in {name:.50}') from None
+    if len({len(values) for values in history.values()}) > 1:
+        raise ModelFileError('"history" has curves of different lengths')
     return history
 
 
@@ -301,23 +301,33 @@ def _set_settings(model: Any, data: dict[str, Any]) -> None:
     """Set the settings that this release knows."""
     _check_type(data, "settings", dict)
     known = model.get_params()
-    settings = {name: value for name, value in data["settings"].items() if name in known}
+    settings: dict[str, Any] = {}
     try:
-        for name, read in _READERS.items():
-            if isinstance(settings.get(name), dict):
-                settings[name] = read(settings[name])
-        if isinstance(settings.get("class_weight"), list):
-            settings["class_weight"] = _read_class_weight(settings["class_weight"])
-        if _is_list_of_pairs(settings.get("monotonic_cst")):
-            settings["monotonic_cst"] = dict(settings["monotonic_cst"])
-        if isinstance(settings.get("activation"), list):
-            settings["activation"] = _read_mixture(settings["activation"])
-        if isinstance(settings.get("quantiles"), list):
-            settings["quantiles"] = tuple(settings["quantiles"])
-        model.set_params(**settings)
+        for name, value in data["settings"].items():
+            if name in OBJECTS and value is not None:
+                settings |= {f"{name}__{field}": part for field, part in dict(value).items()}
+            else:
+                settings[name] = value
+        model.set_params(
+            **{name: _read(name, value) for name, value in settings.items() if name in known}
+        )
         model._validate_params()
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ModelFileError(f'"settings" cannot be read: {error!s:.500}') from None
+
+
+def _read(name: str, value: Any) -> Any:
+    """Return the value of a setting, which JSON may hold in another form."""
+    name = name.rpartition("__")[2]
+    if isinstance(value, dict) and name in _READERS:
+        return _READERS[name](value)
+    if isinstance(value, list) and name == "class_weight":
+        return _read_class_weight(value)
+    if isinstance(value, list) and name == "activation":
+        return _read_mixture(value)
+    if isinstance(value, list) and name == "quantiles":
+        return tuple(value)
+    return dict(value) if name == "monotonic_cst" and _is_list_of_pairs(value) else value
 
 
 #: What reads the object that stands for a setting.

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from bneuralt._typing import Array, FloatArray, IntArray
-from bneuralt.export.whole import FORMATS, IntegerModel, integer_model
+from bneuralt.export.whole import FORMATS, IntegerModel, input_ranges, integer_model
 
 __all__ = ["QuantizedClassifier", "QuantizedRegressor", "quantized"]
 
@@ -43,30 +43,14 @@ class _Quantized(BaseEstimator):
         if self.dtype not in FORMATS:
             raise ValueError(f"dtype={self.dtype!r} must be one of {', '.join(map(repr, FORMATS))}")
         self.estimator_ = estimator
-        self.integer_model_ = integer_model(estimator.model_, self.dtype, self._ranges(X))
+        self.integer_model_ = integer_model(
+            estimator.model_, self.dtype, input_ranges(estimator.model_, X)
+        )
         self.error_bound_ = float(self.integer_model_.bound.max())
         self.n_features_in_ = estimator.n_features_in_
         if hasattr(estimator, "feature_names_in_"):
             self.feature_names_in_ = estimator.feature_names_in_
         return self
-
-    def _ranges(self, X: Any) -> FloatArray:
-        """Return smallest and largest value of each input: of rows, or of the training rows."""
-        if X is not None:
-            inputs = self._inputs(X)
-            return np.stack([inputs.min(axis=0), inputs.max(axis=0)], axis=1)
-        ranges: FloatArray | None = self.estimator_.model_.input_ranges
-        if ranges is None:
-            raise ValueError(
-                f"this {type(self.estimator_).__name__} does not know the range of its training "
-                "rows, which integer arithmetic needs: give rows as X, or fit the model again"
-            )
-        return ranges
-
-    def _inputs(self, X: Any) -> FloatArray:
-        """Return the inputs of the trees as real numbers."""
-        inputs: Array = self.estimator_._filled(self.estimator_._read_features(X))
-        return inputs.astype(np.float64)
 
     def _outputs(self, X: Any) -> IntArray:
         return self.integer_model_.outputs(self.encode(X))
@@ -83,7 +67,8 @@ class _Quantized(BaseEstimator):
         int64 array of shape (n_rows, n_inputs)
         """
         check_is_fitted(self)
-        return self.integer_model_.encode(self._inputs(X))
+        inputs = self.estimator_.model_.encode(X)
+        return self.integer_model_.encode(inputs.astype(np.float64))
 
     def integer_outputs(self, X: Any) -> IntArray:
         """Return the outputs of the trees as whole numbers, as the C code has them.

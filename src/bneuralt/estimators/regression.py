@@ -16,12 +16,14 @@ from bneuralt.estimators.intervals import (
     pinball,
     weighted_quantile,
 )
+from bneuralt.estimators.nested import setting_of
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling, learn_scaling
 from bneuralt.estimators.splits import hold_out_for_calibration
 from bneuralt.expressions import OUTPUTS, Expression, evaluate, is_elementwise, slope
 from bneuralt.tables.moments import ColumnMoments
 from bneuralt.training.losses import LOSSES, TRAITS, Loss, Pinball, check_targets, get_loss
+from bneuralt.values import is_auto
 
 __all__ = ["RegressorTask"]
 
@@ -103,7 +105,7 @@ class RegressorTask(RegressorMixin):
                     f"y is 0 in all rows: loss={loss.name!r} needs some that are positive"
                 )
             return Scaling(np.zeros(mean.size), 1.0 / mean)
-        kind = "standard" if self.output_activation == "linear" else "minmax"
+        kind = "standard" if self._output_activation == "linear" else "minmax"
         return learn_scaling(kind, ColumnMoments(target, rows.weight), constant, "y")
 
     def _output_scaling(self) -> Scaling | None:
@@ -116,12 +118,13 @@ class RegressorTask(RegressorMixin):
     # -- losses --------------------------------------------------------------------------
 
     def _loss(self) -> Loss:
-        if isinstance(self.loss, str) and self.loss == "quantile":
+        chosen = setting_of(self, "loss")
+        if isinstance(chosen, str) and chosen == "quantile":
             return Pinball(self._checked_quantiles())
-        loss = get_loss(self.loss)
+        loss = get_loss("squared_error" if is_auto(chosen) else chosen)
         if loss.name not in REGRESSION_LOSSES:
             raise ValueError(
-                f"loss={self.loss!r} is for classifiers: {type(self).__name__} takes one of "
+                f"loss={chosen!r} is for classifiers: {type(self).__name__} takes one of "
                 f"{', '.join(map(repr, REGRESSION_LOSSES))}"
             )
         return loss

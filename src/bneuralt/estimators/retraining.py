@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -48,7 +47,7 @@ def smaller_models(model: Any, rows: Rows, sizes: Sequence[int], **options: Any)
     loss = work._loss()
     input_signs = work._input_signs()
     once = rows.one_epoch().with_mean_weight_one()
-    settings = replace(work._settings(rows), leaf_moves=0, select=None, patience=None)
+    settings = work._settings(rows).set_params(leaf_moves=0, select=None, patience=None)
     table = CheckedTable(rows.table)
 
     def refit(smaller: NeuralTree, is_last: bool) -> NeuralTree:
@@ -58,8 +57,7 @@ def smaller_models(model: Any, rows: Rows, sizes: Sequence[int], **options: Any)
             signs = Signs(node_signs(smaller, work._output_signs()), input_signs)
         job = TrainingJob(
             smaller.astype(work.tree_.dtype),
-            replace(
-                settings,
+            settings.set_params(
                 max_epochs=max(1, round(epochs * settings.max_epochs)),
                 learning_rate=rate * settings.learning_rate,
             ),

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -29,10 +28,12 @@ from bneuralt.estimators.capacity import (
 )
 from bneuralt.estimators.classification import ClassifierTask
 from bneuralt.estimators.fitting import TreeFit, train_fits
+from bneuralt.estimators.growing import LEAF_PROBABILITY, MAX_DEPTH
+from bneuralt.estimators.nested import NestedParameters, setting_of
 from bneuralt.estimators.parameters import (
-    LEAF_PROBABILITY,
-    MAX_DEPTH,
+    LEAF_MOVES,
     PAPER_SETTINGS,
+    PATIENCE,
     ClassifierParameters,
     RegressorParameters,
     TreeParameters,
@@ -45,10 +46,10 @@ from bneuralt.estimators.scaling import fold, learn_scaling
 from bneuralt.estimators.splits import FEWEST_ROWS_TO_SPLIT, hold_out
 from bneuralt.shrinking import WEIGHTS, SizeUnit
 from bneuralt.training import EpochState, OptimizerState, TrainingSettings
-from bneuralt.training.losses import check_loss
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.monotonic import Signs, node_signs, reflected
 from bneuralt.tree.sampling import FeatureSampler
+from bneuralt.values import is_auto
 
 __all__ = ["PAPER_SETTINGS", "BNeuralTClassifier", "BNeuralTRegressor"]
 
@@ -56,13 +57,14 @@ __all__ = ["PAPER_SETTINGS", "BNeuralTClassifier", "BNeuralTRegressor"]
 LEAVES_PER_OUTPUT = 10
 
 
-class SingleTree(NeuralTreeEstimator, TreeParameters):
+class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
     """Draws a tree, trains it, and folds the scaling into it."""
 
     tree_: NeuralTree
     n_iter_: int
     best_epoch_: int | None
     history_: dict[str, Array]
+    moved_leaves_: dict[str, IntArray] | None
     _trained_tree: NeuralTree  # as it came out of training: for scaled features
     _optimizer_state: OptimizerState | None
     _node_signs: Array | None = None  # of the trained tree, where effects are constrained
@@ -82,7 +84,7 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
         return [self.tree_]
 
     def _step(self, rows: Rows) -> Step:
-        n_trees = 1 if self._is_warm_start() else self.n_init
+        n_trees = 1 if self._is_warm_start() else self._growth.n_init
         refits = self.early_stopping == "refit" and rows.n_separate >= FEWEST_ROWS_TO_SPLIT
         n_epochs = self._n_epochs(rows) * (n_trees + refits)
         describe = partial(
@@ -96,9 +98,9 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
         fit = self._plan(rows, validation)
         self._train(fit, report)
         if refit := self._plan_refit(fit, rows):
-            search = self.history_, self.best_epoch_
+            search = self.history_, self.moved_leaves_, self.best_epoch_
             self._train(refit, report)
-            self.history_, self.best_epoch_ = search
+            self.history_, self.moved_leaves_, self.best_epoch_ = search
         self._remove_weights(rows)
 
     def _remove_weights(self, rows: Rows) -> None:
@@ -136,12 +138,12 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
         if validation is None and settings.select is not None:
             training, validation = hold_out(rows, self.validation_fraction, split)
         if validation is None and (settings.select or settings.patience):
-            settings = replace(settings, select=None, patience=None)
+            settings = settings.set_params(select=None, patience=None)
         if self._is_warm_start():
             starts = [self._last_tree()]
         else:
             self._learn_scaling(training)
-            starts = [self._draw_tree(training, structure) for _ in range(self.n_init)]
+            starts = [self._draw_tree(training, structure) for _ in range(self._growth.n_init)]
         return self._new_fit(
             starts,
             training.one_epoch().with_mean_weight_one(),
@@ -158,8 +160,8 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
             return None
         if not self._is_warm_start():
             self._learn_scaling(rows)
-        settings = replace(
-            fit.settings, max_epochs=result.best_epoch + 1, select=None, patience=None
+        settings = fit.settings.set_params(
+            max_epochs=result.best_epoch + 1, select=None, patience=None
         )
         once = rows.one_epoch().with_mean_weight_one()
         return self._new_fit([fit.starts[fit.best]], once, None, settings, fit.seed)
@@ -249,67 +251,61 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
                 self.history_[f"{kind}_loss"] = result.history[f"{kind}_loss"]
                 self.history_[f"{kind}_score"] = 1.0 - result.history[f"{kind}_error"] / unit
         self.history_["learning_rate"] = result.history["learning_rate"]
+        self.moved_leaves_ = None
         if fit.settings.leaf_moves:
             start, end = fit.starts[fit.best].leaf_input, result.tree.leaf_input
-            self.history_["tried"] = self._leaves_per_feature(result.moves[:, 3])
-            self.history_["stayed"] = self._leaves_per_feature(end[end != start])
+            self.moved_leaves_ = {
+                "tried": self._leaves_per_feature(result.moves[:, 3]),
+                "stayed": self._leaves_per_feature(end[end != start]),
+            }
 
     def _leaves_per_feature(self, inputs: IntArray) -> IntArray:
         """Return how many of these leaves each feature has, from the input of each leaf."""
         return np.bincount(self.encoder_.groups[inputs], minlength=self.n_features_in_)
 
     def _n_epochs(self, rows: Rows) -> int:
-        """Return `max_epochs`; by default, few rows are gone over more often."""
-        if self.max_epochs is not None:
-            return self.max_epochs
-        return n_epochs(rows.n_examples, self._fewest_epochs, self._n_classes())
-
-    def _learning_rate(self, rows: Rows) -> float:
-        if isinstance(self.learning_rate, str):  # "auto"
-            return learning_rate(rows.n_examples, self._n_classes())
-        return self.learning_rate
-
-    def _batch_size(self, rows: Rows) -> int | None:
-        if isinstance(self.batch_size, str):  # "auto"
-            return batch_size(rows.n_examples)
-        return self.batch_size
+        """Return `max_epochs`; by default, small tables are trained for more epochs than large."""
+        epochs = setting_of(self, "max_epochs")
+        if is_auto(epochs):
+            return n_epochs(rows.n_examples, self._fewest_epochs, self._n_classes())
+        return int(epochs)
 
     def _settings(self, rows: Rows) -> TrainingSettings:
-        return TrainingSettings(
-            loss=check_loss(self._loss(), self._n_outputs(), self.output_activation),
-            optimizer=self.optimizer,
-            learning_rate=self._learning_rate(rows),
-            schedule=self.schedule,
-            weight_decay=self._weight_decay(rows),
-            leaf_moves=self.leaf_moves if self._leaves_may_move() else 0,
-            moving_share=self.moving_share,
-            clip_norm=self.clip_norm,
-            batch_size=self._batch_size(rows),
-            block_rows=rows.block_rows,
-            max_epochs=self._n_epochs(rows),
-            select=self.select or ("epoch" if self.early_stopping else None),
-            monitor=self.monitor,
-            patience=self.n_iter_no_change if self.early_stopping else None,
+        stops = bool(self.early_stopping)
+        settings = self._completed_training(
+            self._loss(),
+            {
+                "learning_rate": learning_rate(rows.n_examples, self._n_classes()),
+                "weight_decay": self._weight_decay(rows),
+                "leaf_moves": LEAF_MOVES,
+                "batch_size": batch_size(rows.n_examples),
+                "block_rows": rows.block_rows,
+                "max_epochs": self._n_epochs(rows),
+                "select": "epoch" if stops else None,
+                "patience": PATIENCE if stops else None,
+            },
         )
+        return settings if self._leaves_may_move() else settings.set_params(leaf_moves=0)
 
     def _draw_tree(self, rows: Rows, rng: np.random.Generator) -> NeuralTree:
         """Draw a tree that uses the features that vary."""
+        growth = self._growth
         return NeuralTree.random(
             rows.table.shape[1],
             self._n_outputs(),
-            MAX_DEPTH if self.max_depth is None else self.max_depth,
-            self.max_children,
-            LEAF_PROBABILITY if self.leaf_probability is None else self.leaf_probability,
-            min_children=self.min_children,
+            MAX_DEPTH if growth.max_depth is None else growth.max_depth,
+            growth.max_children,
+            LEAF_PROBABILITY if growth.leaf_probability is None else growth.leaf_probability,
+            min_children=growth.min_children,
             min_size=self._least_size(rows),
-            max_size=self.max_size,
+            max_size=growth.max_size,
             n_weights=self._n_weights(rows),
-            deepen=self.max_depth is None,
-            init=self.init,
-            init_scale=self.init_scale,
-            activation=self.activation,
-            output_activation=self.output_activation,
-            train_activations=self.train_activations,
+            deepen=growth.max_depth is None,
+            init=growth.init,
+            init_scale=growth.init_scale,
+            activation=growth.activation,
+            output_activation=growth.output_activation,
+            train_activations=growth.train_activations,
             feature_sampling=self._leaf_probabilities(rows),
             groups=None if self.encoder_.is_plain else self.encoder_.groups,
             dtype=self.dtype,
@@ -318,20 +314,23 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
 
     def _least_size(self, rows: Rows) -> int | float | None:
         """Return `min_size`; a share of the usual size says nothing where the size is given."""
-        has_limit = self.max_size is not None or self._n_weights(rows) is not None
-        return None if has_limit and isinstance(self.min_size, float) else self.min_size
+        least: int | float | None = self._growth.min_size
+        has_limit = self._growth.max_size is not None or self._n_weights(rows) is not None
+        return None if has_limit and isinstance(least, float) else least
 
     def _weight_decay(self, rows: Rows, capacity: Capacity = SINGLE_TREE) -> float:
-        if isinstance(self.weight_decay, str):  # "auto"
+        decay = setting_of(self, "weight_decay")
+        if is_auto(decay):
             return self._decay_factor * capacity.weight_decay(rows.n_examples)
-        return self.weight_decay
+        return float(decay)
 
     def _n_weights(self, rows: Rows, capacity: Capacity = SINGLE_TREE) -> int | None:
         """Return the number of weights to grow to, None where other limits decide the size."""
         if not isinstance(self.n_weights, str):
             return self.n_weights
-        limits = self.leaf_probability, self.max_size
-        if limits != (None, None) or isinstance(self.min_size, int):
+        growth = self._growth
+        limits = growth.leaf_probability, growth.max_size
+        if limits != (None, None) or isinstance(growth.min_size, int):
             return None
         per_leaf = self.encoder_.weights_per_leaf
         enough = capacity.n_weights(rows.n_examples, self._n_outputs(), per_leaf)
@@ -341,7 +340,7 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
         return max(enough, round(LEAVES_PER_OUTPUT * inputs_per_feature * self._n_outputs()))
 
     def _learn_scaling(self, rows: Rows, constant: float = 0.0) -> None:
-        key = self.scale, self.output_activation, constant
+        key = self.scale, self._output_activation, constant
         if key not in rows.scalings:
             inputs = learn_scaling(
                 self.scale, rows.moments, constant, categories=self.encoder_.one_hot_inputs
@@ -352,16 +351,17 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
     def _leaf_probabilities(self, rows: Rows) -> Any:
         """Return `feature_sampling`, with no chance for features that do not vary."""
         groups, is_plain = self.encoder_.groups, self.encoder_.is_plain
-        if isinstance(self.feature_sampling, FeatureSampler):
+        sampling = self._growth.feature_sampling
+        if isinstance(sampling, FeatureSampler):
             X = rows.X
             if not is_plain:  # the first input of a feature stands for all of them
                 X = X[:, np.searchsorted(groups, np.arange(groups[-1] + 1))]
-            return self.feature_sampling.learn(X, rows.weight)
-        if callable(self.feature_sampling) or (self._input_scaling is None and is_plain):
-            return self.feature_sampling
+            return sampling.learn(X, rows.weight)
+        if callable(sampling) or (self._input_scaling is None and is_plain):
+            return sampling
         chances = np.ones(self.n_features_in_)
-        if self.feature_sampling is not None:
-            chances = np.asarray(self.feature_sampling, dtype=np.float64)
+        if sampling is not None:
+            chances = np.asarray(sampling, dtype=np.float64)
         if chances.shape != (self.n_features_in_,):
             return chances  # to be refused
         varies = np.ones(rows.table.shape[1], dtype=bool)
@@ -374,15 +374,14 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
 
     def _leaves_may_move(self) -> bool:
         """Return whether leaves may leave the features that they have got."""
-        has_own_sampler = callable(self.feature_sampling)
-        is_known = isinstance(self.feature_sampling, FeatureSampler)
-        return not self._is_warm_start() and (is_known or not has_own_sampler)
+        sampling = self._growth.feature_sampling
+        is_known = isinstance(sampling, FeatureSampler)
+        return not self._is_warm_start() and (is_known or not callable(sampling))
 
     def _may_move_to(self, rows: Rows) -> Array | None:
         """Return which inputs leaves may move to: those that could have been drawn."""
-        if self.feature_sampling is None or not self._leaves_may_move():
-            return None
-        if callable(self.feature_sampling):
+        sampling = self._growth.feature_sampling
+        if sampling is None or callable(sampling) or not self._leaves_may_move():
             return None
         may: Array = np.asarray(self._leaf_probabilities(rows)) > 0
         return may[self.encoder_.groups]
@@ -420,8 +419,7 @@ class SingleTree(NeuralTreeEstimator, TreeParameters):
         else:
             tree, state = self._last_tree(), self._optimizer_state
             n_before, earlier = self.n_iter_, self.history_
-        settings = replace(
-            self._settings(rows),
+        settings = self._settings(rows).set_params(
             max_epochs=1,
             schedule="constant",
             select=None,
@@ -468,8 +466,10 @@ class BNeuralTClassifier(ClassifierTask, SingleTree, ClassifierParameters):
     history_ : dict of arrays
         For each epoch: `train_loss`, `train_score` (accuracy), `learning_rate` and, where there
         were validation rows, `val_loss` and `val_score`. Training figures are means over the
-        updates of the epoch. For each feature, if leaves move: `tried`, how often a leaf was moved
-        to it, and `stayed`, how many leaves still have the feature that they were moved to.
+        updates of the epoch. `pandas.DataFrame(clf.history_)` is a table of it.
+    moved_leaves_ : dict of arrays, or None
+        For each feature: `tried`, how often a leaf was moved to it, and `stayed`, how many leaves
+        still have the feature that they were moved to. None if leaves do not move.
     best_epoch_ : int or None
         The epoch, counted from 0, whose weights were selected on validation rows.
 
@@ -562,9 +562,10 @@ class BNeuralTRegressor(RegressorTask, SingleTree, RegressorParameters):
     history_ : dict of arrays
         For each epoch: `train_loss` (of the scaled target), `train_score` (r2), `learning_rate`
         and, where there were validation rows, `val_loss` and `val_score`. Training figures are
-        means over the updates of the epoch. For each feature, if leaves move: `tried`, how often a
-        leaf was moved to it, and `stayed`, how many leaves still have the feature that they were
-        moved to.
+        means over the updates of the epoch. `pandas.DataFrame(reg.history_)` is a table of it.
+    moved_leaves_ : dict of arrays, or None
+        For each feature: `tried`, how often a leaf was moved to it, and `stayed`, how many leaves
+        still have the feature that they were moved to. None if leaves do not move.
     best_epoch_ : int or None
         The epoch, counted from 0, whose weights were selected on validation rows.
 

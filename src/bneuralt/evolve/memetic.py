@@ -12,7 +12,7 @@ number of weights, the lowest loss that was found.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -181,7 +181,7 @@ class MemeticSearch:
         training = self.settings.training
         try:
             if self.n_done == 0:
-                training = replace(training, max_epochs=self.settings.first_epochs)
+                training = training.set_params(max_epochs=self.settings.first_epochs)
                 trained = self._trained(self._first_genomes(), training)
             else:
                 trained = self._trained(self._children(), training)
@@ -309,7 +309,7 @@ class MemeticSearch:
         whole = rows.train(
             [own[-1] for own in copies], [rows.everything] * len(copies), settings, seed
         )
-        still = replace(settings, leaf_moves=0)
+        still = settings.set_params(leaf_moves=0)
         starts = [
             start
             for own, result in zip(copies, whole, strict=True)

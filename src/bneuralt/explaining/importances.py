@@ -31,7 +31,7 @@ def mean_contributions(model: Model, inputs: Array, weight: FloatArray) -> Float
     array of shape (n_features,)
         They add up to 1, unless no feature contributes at all.
     """
-    n_features, baseline = len(model.columns), model.mean_inputs
+    n_features, baseline = len(model.encoder.features), model.mean_inputs
     assert baseline is not None
     mean = np.zeros(n_features)
     n_rows = max(1, MOST_NUMBERS // (n_features * model.n_outputs))

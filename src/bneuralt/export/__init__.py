@@ -1,16 +1,5 @@
-"""Fitted models as code for other places: C, ONNX, SQL, Python and PyTorch.
+"""Models as code for other places: C, ONNX, SQL, Python, JavaScript and PyTorch.
 
-`plan` describes a fitted model as plain data, from which each module generates its code.
+`targets` has the table of all of them. `translation` turns expressions into code by a table of
+templates for each language.
 """
-
-from bneuralt.export.plan import Plan, PlanColumn, make_plan
-from bneuralt.export.python_code import to_python
-from bneuralt.export.sql_code import to_sql
-
-__all__ = [
-    "Plan",
-    "PlanColumn",
-    "make_plan",
-    "to_python",
-    "to_sql",
-]

@@ -7,7 +7,7 @@ value. Generated code compares texts, so it gets a list of all spellings.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container
 
 from bneuralt.tables.columns import MISSING_TEXTS
 from bneuralt.tables.features import CategoryFeature
@@ -17,13 +17,13 @@ __all__ = ["category_entries", "missing_spellings", "spellings"]
 _TRUTH = {"0": ["false", "False"], "1": ["true", "True"]}
 
 
-def spellings(label: str, others: Sequence[str] = ()) -> list[str]:
+def spellings(label: str, others: Container[str] = ()) -> list[str]:
     """Return the texts that stand for a category.
 
     Parameters
     ----------
     label : str
-    others : sequence of str
+    others : container of str
         Texts of other categories, which are not taken.
 
     Examples

@@ -18,6 +18,7 @@ import numpy as np
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import as_table
 from bneuralt.expressions import OUTPUTS, Expression, evaluate
+from bneuralt.expressions.operations import CELLS
 from bneuralt.tables.columns import Frame
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.features import Feature, Input, NumberFeature, Range
@@ -42,6 +43,8 @@ class ModelColumn:
         What was learnt about it; `feature.kind` is "number", "category" or "date".
     inputs : range
         Positions of the inputs that it becomes.
+    expressions : tuple of Expression
+        The values of these inputs, computed from a cell.
     range : tuple of two numbers or texts, or None
         Smallest and largest value in training, None if it is not known or a category.
     """
@@ -49,7 +52,31 @@ class ModelColumn:
     name: str
     feature: Feature
     inputs: range
+    expressions: tuple[Expression, ...]
     range: Range | None = None
+
+    @cached_property
+    def cell_operations(self) -> dict[str, tuple[Any, ...]]:
+        """The operations that read a cell ("number", ...), each with the values that it takes."""
+        values: dict[str, dict[Any, None]] = {}
+        waiting = list(self.expressions[::-1])
+        while waiting:
+            expression = waiting.pop()
+            waiting += expression.arguments[::-1]
+            if expression.operation in CELLS:
+                values.setdefault(expression.operation, {})[expression.value] = None
+        return {operation: tuple(of_one) for operation, of_one in values.items()}
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """The texts that have a meaning of their own, sorted; empty for numbers and dates."""
+        tables = self.cell_operations.get("lookup", ())
+        return tuple(sorted({text for table in tables for text in table.texts}))
+
+    @property
+    def day_first(self) -> bool:
+        """Whether dates such as 1/2/2024 have the day before the month."""
+        return getattr(self.feature, "day_first", False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,12 +143,14 @@ class Model:
     @cached_property
     def columns(self) -> tuple[ModelColumn, ...]:
         """The columns of the table."""
-        encoder = self.encoder
+        encoder, start = self.encoder, 0
         ranges = encoder.ranges or (None,) * len(encoder.features)
-        return tuple(
-            ModelColumn(encoder.name(i), feature, encoder.inputs_of(i), limits)
-            for i, (feature, limits) in enumerate(zip(encoder.features, ranges, strict=True))
-        )
+        columns = []
+        for i, (feature, limits) in enumerate(zip(encoder.features, ranges, strict=True)):
+            inputs = range(start, start := start + feature.n_columns)
+            expressions = tuple(self.inputs[k].expression for k in inputs)
+            columns.append(ModelColumn(encoder.name(i), feature, inputs, expressions, limits))
+        return tuple(columns)
 
     @property
     def inputs(self) -> tuple[Input, ...]:
@@ -190,7 +219,17 @@ class Model:
         ends = np.array(ranges, dtype=np.float64)
         return None if np.isnan(ends).any() else ends
 
+    @property
+    def has_scores(self) -> bool:
+        """Whether what is predicted for classes are scores, as of a tree by itself."""
+        return self.task == "classes" and self.link == OUTPUTS
+
     # -- other models --------------------------------------------------------------------
+
+    def member(self, i: int) -> Model:
+        """Return the model of one of its trees."""
+        history = self.history[i : i + 1] if len(self.history) == len(self.trees) else ()
+        return replace(self, trees=(self.trees[i],), history=history)
 
     def simplified(self) -> Model:
         """Return the same function with float64 trees of fewer weights; see `simplify`."""
@@ -199,7 +238,7 @@ class Model:
 
     # -- evaluation ----------------------------------------------------------------------
 
-    def read(self, X: Any) -> Array | Frame:
+    def read(self, X: Any, name: str = "X") -> Array | Frame:
         """Return the columns of the training table, in their order, as what `encode` takes.
 
         Parameters
@@ -207,11 +246,18 @@ class Model:
         X : data frame, array-like or sparse matrix of shape (n_rows, n_columns)
             With the columns of the training table; those of a data frame are found by their names
             if the training table had names.
+        name : str
+            Name of the table, for error messages.
+
+        Returns
+        -------
+        Frame, or array of numbers
         """
-        table: Array | Frame = dense(TableReader(self.encoder.names, self.kind).read(X).cells)
+        reader = TableReader(self.encoder.names, self.kind, name)
+        table: Array | Frame = dense(reader.read(X).cells)
         if table.shape[1] != len(self.columns):
             raise ValueError(
-                f"X has {table.shape[1]} columns, the model has {len(self.columns)} features"
+                f"{name} has {table.shape[1]} columns, the model has {len(self.columns)} features"
             )
         return table
 

@@ -53,6 +53,8 @@ class TableReader:
         Names of the columns to choose from data frames, in this order; None: all columns.
     caller : str
         Who reads, for the messages of scikit-learn.
+    table_name : str
+        What messages call the table.
 
     Examples
     --------
@@ -65,6 +67,7 @@ class TableReader:
 
     names: Sequence[str] | None = None
     caller: str = "the model"
+    table_name: str = "X"
 
     def read(self, X: Any) -> ReadTable:
         """Read a table.
@@ -81,7 +84,7 @@ class TableReader:
             numbers = self._numbers(frames.plain_table(X) if is_frame else X)
             return ReadTable(numbers, X if is_frame else numbers)
         if len(frame) == 0:
-            raise ValueError("X has no rows: at least one is needed")
+            raise ValueError(f"{self.table_name} has no rows: at least one is needed")
         has_names = isinstance(X, Frame) or frames.is_data_frame(X)
         return ReadTable(frame, X if has_names else frame)
 
@@ -96,7 +99,7 @@ class TableReader:
             order="C",
             ensure_all_finite=False,  # checked later, once
             estimator=self.caller,
-            input_name="X",
+            input_name=self.table_name,
         )
         if issparse(numbers) and not numbers.has_canonical_format:
             numbers = numbers.copy()
@@ -114,8 +117,8 @@ class TableReader:
         absent = [name for name in self.names if name not in available]
         if absent:
             raise ValueError(
-                f"X has no column {', '.join(map(repr, absent[:10]))}, which the model needs; its "
-                f"columns are {', '.join(map(repr, available[:20]))}"
+                f"{self.table_name} has no column {', '.join(map(repr, absent[:10]))}, which the "
+                f"model needs; its columns are {', '.join(map(repr, available[:20]))}"
             )
         _refuse_duplicated(name for name in available if name in self.names)
         if isinstance(X, Frame):

@@ -85,6 +85,9 @@ class TrainingJob:
     may_move_to: ArrayLike | None = None
     signs: Signs | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "settings", self.settings.complete)
+
 
 def train(
     tree: NeuralTree,
@@ -169,7 +172,7 @@ def train(
     if result.status == "diverged":
         kept = "the best finite weights before that were kept"
         what = f"the weights overflowed in epoch {result.n_epochs + 1}; {kept}"
-        if settings.select and result.n_epochs and result.best_epoch is None:
+        if job.settings.select and result.n_epochs and result.best_epoch is None:
             what = "no score on the validation rows was finite; the starting weights were kept"
         warnings.warn(
             f"{what}. A smaller learning_rate or a clip_norm helps",
@@ -475,7 +478,7 @@ def _prepare(
     scaling: OffsetAndFactor | None,
     task: _Task,
 ) -> _core.Job:
-    rows = weight = val_rows = val_weight = offset = factor = target_offset = target_factor = None
+    rows = weight = val_rows = val_weight = None
     if job.rows is not None:
         rows = _as_positions(job.rows, "rows", data.n_rows)
     if job.sample_weight is not None or data.weight is not None:
@@ -490,28 +493,20 @@ def _prepare(
         if val_weight is not None and not val_weight.any():
             name = "w_val" if job.validation_weight is None else "validation_weight"
             raise ValueError(f"{name} is zero for all rows: give some row a positive weight")
-    if scaling is not None:
-        offset, factor = _pair(scaling, job.tree.n_inputs, "input_scaling")
-    if job.target_scaling is not None:
-        target_offset, target_factor = _pair(job.target_scaling, None, "target_scaling")
-    state = job.optimizer_state
+    target_scaling, state, allowed = job.target_scaling, job.optimizer_state, job.may_move_to
     return _core.Job(
-        job.tree.core,
-        job.settings.for_core,
-        job.seed,
-        rows,
-        weight,
-        val_rows,
-        val_weight,
-        offset,
-        factor,
-        target_offset,
-        target_factor,
-        None if state is None else state.values,
-        0 if state is None else state.step,
-        None if job.may_move_to is None else np.asarray(job.may_move_to, dtype=np.uint8),
-        None if job.signs is None else job.signs.node,
-        None if job.signs is None else job.signs.input,
+        tree=job.tree.core,
+        settings=job.settings.for_core,
+        seed=job.seed,
+        rows=rows,
+        sample_weight=weight,
+        validation_rows=val_rows,
+        validation_weight=val_weight,
+        input_scaling=scaling and _pair(scaling, job.tree.n_inputs, "input_scaling"),
+        target_scaling=target_scaling and _pair(target_scaling, None, "target_scaling"),
+        optimizer_state=state and (state.values, state.step),
+        may_move_to=None if allowed is None else np.asarray(allowed, dtype=np.uint8),
+        signs=job.signs,
     )
 
 

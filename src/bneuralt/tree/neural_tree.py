@@ -33,13 +33,12 @@ from bneuralt.tree.checks import (
 from bneuralt.tree.growth import LeafSampler, draw_tree_arrays
 from bneuralt.tree.layout import TreeArrays
 from bneuralt.tree.outputs import OutputOverflow, forward_many, mean_forward, not_finite
-from bneuralt.tree.shown import Shown
 
 __all__ = ["NeuralTree", "OutputOverflow", "forward_many", "mean_forward"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NeuralTree(Shown):
+class NeuralTree:
     """A tree of neurons whose leaves are inputs.
 
     A function node sums `weight * value` over its children, adds its bias, and applies its

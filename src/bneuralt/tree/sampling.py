@@ -129,8 +129,9 @@ class ReceptiveFields(FeatureSampler):
 
     As a parameter of an estimator:
 
-    >>> from bneuralt import BNeuralTClassifier
-    >>> clf = BNeuralTClassifier(feature_sampling=ReceptiveFields((28, 28), spread=2.0))
+    >>> from bneuralt import BNeuralTClassifier, Growth
+    >>> fields = ReceptiveFields((28, 28), spread=2.0)
+    >>> clf = BNeuralTClassifier(growth=Growth(feature_sampling=fields))
     """
 
     name: ClassVar[str] = "receptive_fields"

@@ -28,7 +28,7 @@ class GeneticEstimator(EvolutionEstimator):
     """Searches structures and weights without gradients."""
 
     # Outputs may have any of the functions; targets are scaled to [0, 1].
-    output_activation: ClassVar[str] = "mixed"
+    _output_activation: ClassVar[str] = "mixed"
     loss: ClassVar[str] = "squared_error"
     objectives: Any  # a parameter of HFNT
     _selection: ClassVar[str] = "nsga2"
@@ -105,8 +105,6 @@ class _Search(GeneticSearch):
 
 class GeneticClassifierTask(ClassifierTask):
     """Probabilities are the softmax of the outputs, whatever their activations."""
-
-    label_smoothing: ClassVar[float] = 0.0
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bneuralt.estimators.declaring import Parameter, whole
 from bneuralt.estimators.evolution_parameters import (
     SEARCH_PARAMETERS,
     EvolutionParameters,
     one_of,
-    whole,
 )
-from bneuralt.estimators.parameters import Parameter
+from bneuralt.estimators.growing import GROWTH_PARAMETERS
 from bneuralt_paper.evolution.differential import STRATEGIES
 
 __all__ = [
@@ -37,6 +37,8 @@ HFNT_ACTIVATIONS = (
 #: What each parameter may be, and what it means.
 GENETIC_PARAMETERS: dict[str, Parameter] = {
     **SEARCH_PARAMETERS,
+    **GROWTH_PARAMETERS,
+    "max_size": Parameter([whole(2), None], "int or None", "Most nodes that a tree can have."),
     "objectives": Parameter(
         ["array-like", str],
         "tuple of str",
@@ -82,6 +84,9 @@ GENETIC_PARAMETERS: dict[str, Parameter] = {
 class GeneticParameters(EvolutionParameters):
     """Parameters of HFNT and MONT."""
 
+    max_depth: int = 10
+    min_children: int = 2
+    max_children: int = 5
     max_size: int | None = 200
     crossover_rate: float = 0.7
     leaf_probability: float = 0.6

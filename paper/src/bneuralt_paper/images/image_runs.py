@@ -88,7 +88,7 @@ def run_images(
     if recipe == "modern":
         changes = {**MODERN_CHANGES.get(images.name, {}), **changes}
     if protocol == "paper":
-        changes = {"select": "update", "monitor": "error", **changes}
+        changes = {"training__select": "update", "training__monitor": "error", **changes}
     model = image_classifier(
         recipe, n_weights, epochs, n_classes=images.n_classes, shape=images.shape,
         n_trees=n_trees, seed=seed, n_jobs=n_jobs, **changes,
@@ -124,7 +124,7 @@ def run_images(
 
 
 def _errors_by_epoch(model: Any) -> dict[str, list[float]]:
-    if not hasattr(model, "history_"):
+    if "tree" in model.history_:
         return {}  # a forest, whose trees have separate histories
     return {
         part: (1.0 - model.history_[f"{source}_score"]).tolist()

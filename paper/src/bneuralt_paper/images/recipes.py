@@ -26,19 +26,18 @@ LARGEST_TREE = 30_000
 
 # Complete settings, so that a recipe does not change with the defaults of the estimators.
 MODERN: Mapping[str, Any] = {
-    "max_depth": 2,
-    "activation": "tanh",
-    "output_activation": "linear",
-    "init": "normal",
-    "init_scale": 1.0,
+    "growth__max_depth": 2,
+    "growth__activation": "tanh",
+    "growth__output_activation": "linear",
+    "growth__init": "normal",
+    "growth__init_scale": 1.0,
     "loss": "cross_entropy",
-    "label_smoothing": 0.0,
-    "optimizer": "adam",
+    "training__optimizer": "adam",
     "learning_rate": 0.02,
-    "schedule": "cosine",
+    "training__schedule": "cosine",
     "weight_decay": 0.05,
-    "leaf_moves": 20,
-    "moving_share": 0.3,
+    "training__leaf_moves": 20,
+    "training__moving_share": 0.3,
     "batch_size": 128,
     "scale": "minmax",
 }
@@ -50,18 +49,18 @@ MODERN_CHANGES: Mapping[str, Mapping[str, Any]] = {"fashion_mnist": {"weight_dec
 #: The paper's trees for MNIST have a depth of 5 or 10, and "up to 10" or 15 children, which means
 #: at most 9 or 14; trees that would be too small otherwise have up to 14.
 PAPER: Mapping[str, Any] = {
-    "max_depth": 5,
-    "min_children": 2,
-    "max_children": 9,
-    "activation": "sigmoid",
-    "output_activation": "sigmoid",
-    "init": "uniform",
+    "growth__max_depth": 5,
+    "growth__min_children": 2,
+    "growth__max_children": 9,
+    "growth__activation": "sigmoid",
+    "growth__output_activation": "sigmoid",
+    "growth__init": "uniform",
     "loss": "squared_error",
-    "optimizer": "rmsprop",
+    "training__optimizer": "rmsprop",
     "learning_rate": 0.01,
-    "schedule": "constant",
+    "training__schedule": "constant",
     "weight_decay": 0.0,
-    "leaf_moves": 0,
+    "training__leaf_moves": 0,
     "batch_size": 128,
     "scale": "minmax",
 }
@@ -98,12 +97,13 @@ def image_classifier(
     n_jobs : int or None
         Number of threads, -1 for all.
     **changes
-        Parameters of the classifier that replace those of the recipe.
+        Parameters of the classifier that replace those of the recipe, such as
+        `growth__max_depth`.
 
     Examples
     --------
     >>> from bneuralt_paper.images.recipes import image_classifier
-    >>> image_classifier("modern", 24_000).feature_sampling
+    >>> image_classifier("modern", 24_000).growth.feature_sampling
     ReceptiveFields(shape=(28, 28), spread=3.0, depth=2)
     >>> image_classifier("modern", 242_000).n_estimators
     9
@@ -114,16 +114,16 @@ def image_classifier(
         n_trees = math.ceil(n_weights / LARGEST_TREE) if recipe == "modern" else 1
     per_tree = n_weights // n_trees
     if recipe == "paper":
-        settings = {**PAPER, **({"max_children": 14} if per_tree > LARGEST_TREE else {})}
+        settings = {**PAPER, **({"growth__max_children": 14} if per_tree > LARGEST_TREE else {})}
     else:
         settings = {**MODERN, **_balanced(per_tree, n_classes)}
         # Three pixels for images of 28 x 28 pixels, and in proportion for other sizes.
-        settings["feature_sampling"] = ReceptiveFields(shape, round(min(shape) * 3 / 28, 2))
+        settings["growth__feature_sampling"] = ReceptiveFields(shape, round(min(shape) * 3 / 28, 2))
     common = {"n_weights": per_tree, "max_epochs": epochs, "random_state": seed, "n_jobs": n_jobs}
     settings |= common | changes
     if n_trees == 1:
-        return BNeuralTClassifier(**settings)
-    return BNeuralForestClassifier(n_estimators=n_trees, **settings)
+        return BNeuralTClassifier().set_params(**settings)
+    return BNeuralForestClassifier(n_estimators=n_trees).set_params(**settings)
 
 
 def _balanced(n_weights: int, n_classes: int) -> dict[str, int]:
@@ -134,6 +134,6 @@ def _balanced(n_weights: int, n_classes: int) -> dict[str, int]:
     n_children = math.sqrt(n_weights / n_classes) - 1
     # The limits allow for some children of class nodes being leaves.
     return {
-        "min_children": max(2, math.floor(0.9 * n_children)),
-        "max_children": max(3, math.ceil(1.2 * n_children)),
+        "growth__min_children": max(2, math.floor(0.9 * n_children)),
+        "growth__max_children": max(3, math.ceil(1.2 * n_children)),
     }

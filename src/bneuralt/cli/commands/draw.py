@@ -52,25 +52,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print the drawing, or write it to a file."""
-    from bneuralt.cli.trained_models import feature_names, load_trained_model, trees_of
+    from bneuralt.cli.trained_models import load_trained_model
     from bneuralt.drawing.terminal import draw_tree
-    from bneuralt.tree.simplify import simplify
 
     model = load_trained_model(args.model)
-    trees = trees_of(model)
-    if not 1 <= args.tree <= len(trees):
-        raise CommandError(f"--tree {args.tree}: must be a number from 1 to {len(trees)}.")
+    n_trees = len(model.model_.trees)
+    if not 1 <= args.tree <= n_trees:
+        raise CommandError(f"--tree {args.tree}: must be a number from 1 to {n_trees}.")
     if args.out:
         is_page = Path(args.out).suffix.lower() == PAGE
         (_write_page if is_page else _write_picture)(model, args)
         return
-    drawing = draw_tree(
-        simplify(trees[args.tree - 1]),
-        feature_names=feature_names(model),
-        output_names=getattr(model, "classes_", None),
-        max_lines=args.max_lines,
-    )
-    print(drawing)
+    print(draw_tree(model, tree=args.tree - 1, max_lines=args.max_lines))
 
 
 def _write_picture(model: Any, args: argparse.Namespace) -> None:

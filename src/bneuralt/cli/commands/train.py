@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME=VALUE",
         dest="settings",
-        help="a setting of the estimator, for example max_depth=4; repeatable",
+        help="a setting of the estimator, its growth or training, such as max_depth=4; repeatable",
     )
     parser.add_argument(
         "--drop",

@@ -245,9 +245,7 @@ def encode_texts(
     """
     model = row.model
     inputs = [
-        j
-        for j in model.columns[column].inputs
-        if cell_reads(model.inputs[j].expression).has_text
+        j for j in model.columns[column].inputs if cell_reads(model.inputs[j].expression).has_text
     ]
     if not inputs:
         return []

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from sklearn.metrics import accuracy_score, r2_score
 
 from bneuralt import __version__
 from bneuralt._typing import FloatArray
@@ -17,7 +18,7 @@ from bneuralt.export.c.features import CRow
 from bneuralt.export.c.integer_code import IntegerCode
 from bneuralt.export.c.literals import c_name, check_name, comment
 from bneuralt.export.c.real_code import RealCode
-from bneuralt.export.whole import FORMATS, IntegerModel
+from bneuralt.export.whole import FORMATS, IntegerModel, input_ranges, integer_model
 from bneuralt.expressions import OUTPUTS
 from bneuralt.model import Model
 
@@ -44,27 +45,31 @@ def c_files(
     libm: bool = True,
     main: bool = False,
     contributions: bool = False,
-    integers: IntegerModel | None = None,
-    remarks: Sequence[str] = (),
+    X: Any = None,
+    y: Any = None,
 ) -> dict[Path, str]:
     """Return the files of a model in C, as a dict from path to content.
 
     Parameters
     ----------
     model : Model
-    path, name, dtype, style, libm, main, contributions
+    path, name, dtype, style, libm, main, contributions, X, y
         See `to_c` of estimators.
-    integers : IntegerModel, optional
-        The model in the integer arithmetic of `dtype`, which needs it.
-    remarks : sequence of str
-        Further lines of the comment at the top.
     """
+    if (X is None) != (y is None):
+        raise ValueError("X and y must be given together, or neither of them")
     path = Path(path)
     _check_path(path)
     for what, value, allowed in (("dtype", dtype, DTYPES), ("style", style, STYLES)):
         if value not in allowed:
             raise ValueError(f"{what}={value!r} must be one of {', '.join(map(repr, allowed))}")
     name = c_name(path.stem) if name is None else check_name(name)
+    integers, remarks = None, []
+    if dtype in FORMATS:
+        rows = X if model.input_ranges is None else None
+        integers = integer_model(model, dtype, input_ranges(model, rows))
+        if X is not None:
+            remarks.append(_loss_of_accuracy(model, integers, X, y))
     model = model.simplified() if integers is None else integers.model
     row = CRow(model, is_integer=integers is not None)
     is_header, public = path.suffix == ".h", "static inline " * (path.suffix == ".h")
@@ -116,6 +121,27 @@ def c_files(
         program = csv_program(row, name, header.name, of_means)
         files[path.with_name(f"{path.stem}_main.c")] = program
     return files
+
+
+def _loss_of_accuracy(model: Model, integers: IntegerModel, X: Any, y: Any) -> str:
+    """Return a sentence on the scores of a model before and after rounding."""
+    inputs = model.encode(X)
+    exact = model.decisions(model.outputs(inputs))
+    whole = integers.encode(inputs.astype(np.float64))
+    rounded: Any = integers.decisions(integers.outputs(whole))
+    target = np.asarray(y)
+    if model.task == "numbers":
+        rounded = integers.predictions(integers.outputs(whole))
+        before, after = (r2_score(target, v.reshape(target.shape)) for v in (exact, rounded))
+    else:
+        if model.task == "classes":
+            exact, rounded = (np.array(model.classes)[v] for v in (exact, rounded))
+        before, after = (accuracy_score(target, v) for v in (exact, rounded))
+    score = "Score" if model.task == "numbers" else "Accuracy"
+    return (
+        f"{score} on {len(target):,} rows: {before:.4f} with real weights, {after:.4f} with "
+        f"{integers.format.name} (a loss of {100 * (before - after):.2f} points)."
+    )
 
 
 def _check_path(path: Path) -> None:

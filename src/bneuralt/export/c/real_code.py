@@ -412,7 +412,9 @@ class RealCode:
             calls=calls,
             tree="" if self.straight else ", tree",
             link=link_of["outputs"],
-            what="Predictions: what becomes of the means over all trees" if link_of["outputs"] else "The means over all trees",
+            what="Predictions: what becomes of the means over all trees"
+            if link_of["outputs"]
+            else "The means over all trees",
             **common,
         )
         parts.append(means)

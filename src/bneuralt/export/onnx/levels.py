@@ -71,7 +71,7 @@ def add_trees(graph: Graph, trees: Sequence[NeuralTree], inputs: str, positions:
     """
     levels, order = _levels(trees, positions)
     limit = _limit(graph, levels, len(order))
-    bound = min(limit, float(np.finfo(np.float32).max))  # which cells have, too
+    bound = min(limit, float(np.finfo(np.float32).max))  # cells are float32
     inputs = source = graph.limited(inputs, bound)
     values, n_source = "", positions.size
     for depth in reversed(range(len(levels))):
@@ -183,7 +183,7 @@ def _sums(graph: Graph, source: str, n_source: int, level: _Level) -> str:
 
 def _activated(graph: Graph, total: str, formulas: list[Expression], is_output: bool) -> str:
     """Apply the activations of nodes, those of one form at once."""
-    # Outputs may be shares.
+    # Outputs may be shares, of which small ones count.
     operators = EXACT_OPERATORS if is_output else OPERATORS
     groups = [list(group) for _, group in groupby(formulas, key=form)]
     parts, start = [], 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -237,6 +237,20 @@ def _divided(parts: IntArray) -> IntArray:
 
 
 # -- making one ---------------------------------------------------------------------------
+
+
+def input_ranges(model: Model, X: Any = None) -> FloatArray:
+    """Return smallest and largest value of each input: of rows, or of the training rows."""
+    if X is not None:
+        inputs = model.encode(X).astype(np.float64)
+        return np.stack([inputs.min(axis=0), inputs.max(axis=0)], axis=1)
+    ranges = model.input_ranges
+    if ranges is None:
+        raise ValueError(
+            f"this {model.kind} does not know the range of its training rows, which integer "
+            "arithmetic needs: give rows as X, or fit the model again"
+        )
+    return ranges
 
 
 def integer_model(model: Model, dtype: str, ranges: FloatArray) -> IntegerModel:

@@ -1,19 +1,24 @@
-"""Drawings of trees: text is complete and fits the width; plots place every node once."""
+"""Drawings in text are complete and fit the width."""
 
 import io
 import re
+from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bneuralt import NeuralTree
-from bneuralt.drawing.pictures import radial_layout
-from bneuralt.drawing.terminal import draw_tree, use_color
+from bneuralt import BNeuralTClassifier, NeuralTree
+from bneuralt.drawing.terminal import draw_tree as draw_simplified
+from bneuralt.drawing.terminal import use_color
 from bneuralt.tree.activations import NAMES
 
 ESCAPE = re.compile(r"\033\[\d*m")
+
+
+draw_tree = partial(draw_simplified, simplified=False)
 
 
 def random_tree(seed, n_outputs=3, max_depth=3):
@@ -40,8 +45,9 @@ def test_deep_levels_are_summed_up_when_lines_are_few(seed, max_lines):
     drawing = draw_tree(tree, width=100, max_lines=max_lines, color=False)
     lines = drawing.splitlines()
     assert len(lines) <= max(max_lines, 2 * tree.n_outputs)
-    hidden = [re.search(r"(\d+) nodes?, (\d+) lea(?:f|ves) below", line) for line in lines]
-    nodes, leaves = np.sum([[int(n) for n in h.groups()] for h in hidden if h] or [[0, 0]], axis=0)
+    hidden = [re.search(r"([\d,]+) nodes?, ([\d,]+) lea(?:f|ves) below", line) for line in lines]
+    counts = [[int(n.replace(",", "")) for n in h.groups()] for h in hidden if h]
+    nodes, leaves = np.sum(counts or [[0, 0]], axis=0)
     assert nodes + drawing.count(" sigmoid of") == len(tree.parent)
     assert leaves + len(re.findall(r" x\d", drawing)) == tree.n_leaves
 
@@ -90,7 +96,7 @@ def test_names_cannot_steer_the_terminal():
 
 def test_names_must_be_as_many_as_the_tree_has():
     tree = random_tree(1)
-    with pytest.raises(ValueError, match="feature_names has 3 names; the tree has 4 inputs"):
+    with pytest.raises(ValueError, match="feature_names has 3 names; the model has 4 features"):
         draw_tree(tree, feature_names=["a", "b", "c"])
     with pytest.raises(ValueError, match="output_names has 1 names; the tree has 3 outputs"):
         draw_tree(tree, output_names=["a"])
@@ -112,34 +118,6 @@ def chain(n):
 def test_a_tree_deeper_than_pythons_stack():
     tree = chain(5000)
     assert draw_tree(tree, width=40, max_lines=10).splitlines()[-1].endswith(" 1 leaf below")
-    nodes, leaves = radial_layout(tree)
-    np.testing.assert_allclose(np.hypot(*nodes.T), np.arange(5000))
-    np.testing.assert_allclose(np.hypot(*leaves.T), [5000])
-
-
-def leaf_slots(tree):
-    """The leaves in the order of a depth-first walk: children first, then a node's own leaves."""
-
-    def visit(node):
-        for child in range(tree.child_start[node], tree.child_start[node + 1]):
-            yield from visit(child)
-        yield from range(tree.leaf_start[node], tree.leaf_start[node + 1])
-
-    return [leaf for output in range(tree.n_outputs) for leaf in visit(output)]
-
-
-@given(seed=st.integers(0, 2**31), n_outputs=st.integers(1, 4))
-@settings(max_examples=30)
-def test_leaves_are_placed_in_depth_first_order(seed, n_outputs):
-    tree = random_tree(seed, n_outputs)
-    nodes, leaves = radial_layout(tree)
-    angles = np.arctan2(leaves[:, 1], leaves[:, 0]) % (2 * np.pi)
-    expected = (np.arange(tree.n_leaves) + 0.5) * 2 * np.pi / tree.n_leaves
-    np.testing.assert_allclose(angles[leaf_slots(tree)], expected)
-    if n_outputs > 1:
-        np.testing.assert_allclose(np.hypot(*nodes[:n_outputs].T), 1)
-    else:
-        np.testing.assert_allclose(nodes[0], 0)
 
 
 def test_nodes_show_the_parameters_of_their_activations():
@@ -150,3 +128,14 @@ def test_nodes_show_the_parameters_of_their_activations():
         )
         numbers = ", ".join(f"{number:g}" for number in parameters)
         assert f"{name}({numbers}) of" in draw_tree(tree, width=80)
+
+
+def test_models_have_the_names_of_their_table():
+    X = pd.DataFrame({"size": np.arange(60.0), "colour": list("rgb") * 20})
+    clf = BNeuralTClassifier(n_weights=60, max_epochs=5, random_state=0).fit(X, X.colour == "r")
+    drawing = draw_simplified(clf, width=80)
+    assert re.search(r"(?m)^False = .*\n(.*\n)*True = ", drawing)
+    assert " size" in drawing and " colour=r" in drawing
+    assert draw_simplified(clf.tree_, width=80).count(" x") == len(
+        re.findall("size|colour", drawing)
+    )

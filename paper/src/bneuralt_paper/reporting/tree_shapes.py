@@ -1,20 +1,18 @@
-"""Plots of trees with matplotlib, which the extra ``bneuralt[plot]`` installs."""
+"""The shapes of trees, as the paper draws them: around the root, with nodes in three colours."""
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from bneuralt._typing import FloatArray, IntArray
 from bneuralt.tree.neural_tree import NeuralTree
 from bneuralt.tree.walk import node_levels, sum_up
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = ["COLORS", "plot_tree", "radial_layout"]
+__all__ = ["COLORS", "plot_tree_shape", "radial_layout"]
 
 #: The colours of the paper's drawings.
 COLORS = {"root": "black", "output": "#d62728", "function": "#1f77b4", "leaf": "#2ca02c"}
@@ -41,7 +39,6 @@ def radial_layout(tree: NeuralTree) -> tuple[FloatArray, FloatArray]:
     Examples
     --------
     >>> from bneuralt import NeuralTree
-    >>> from bneuralt.drawing.pictures import radial_layout
     >>> tree = NeuralTree.random(4, 3, random_state=0)
     >>> nodes, leaves = radial_layout(tree)
     >>> len(leaves) == tree.n_leaves
@@ -75,7 +72,7 @@ def _first_slots(tree: NeuralTree, n_leaves_below: IntArray) -> IntArray:
     return slots
 
 
-def plot_tree(
+def plot_tree_shape(
     tree: NeuralTree,
     ax: Axes | None = None,
     *,
@@ -104,13 +101,10 @@ def plot_tree(
     Examples
     --------
     >>> from bneuralt import NeuralTree
-    >>> from bneuralt.drawing.pictures import plot_tree
-    >>> ax = plot_tree(NeuralTree.random(4, 3, random_state=0))
+    >>> ax = plot_tree_shape(NeuralTree.random(4, 3, random_state=0))
     >>> ax.figure.savefig("tree.svg")  # doctest: +SKIP
     """
     if ax is None:
-        from matplotlib.figure import Figure
-
         ax = Figure(figsize=(5, 5)).add_subplot()
     nodes, leaves = radial_layout(tree)
     k = tree.n_outputs

@@ -7,7 +7,7 @@ from databases import DATABASES, TABLE
 from exported import assert_same, random_model
 from sklearn.exceptions import NotFittedError
 
-from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, BNeuralTRegressor, to_sql
+from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, BNeuralTRegressor
 
 
 @pytest.fixture(scope="module", params=list(DATABASES))
@@ -26,9 +26,9 @@ def check(database, seed, n_rows=100):
     decided, expected, plan = drawn.expected
     known = plan.output_names if plan.classes is None else plan.classes
     wanted = list(known) if len(known) > 1 else [None]
-    expressions = [to_sql(drawn.model, database.name, of=of) for of in wanted]
+    expressions = [drawn.model.to_sql(database.name, of=of) for of in wanted]
     if plan.task == "classes":
-        expressions.append(to_sql(drawn.model, database.name))
+        expressions.append(drawn.model.to_sql(database.name))
     database.fill(drawn.rows)
     found = database.evaluate(*expressions)
     values = np.array([row[: len(wanted)] for row in found], dtype=float)
@@ -65,7 +65,7 @@ def test_hostile_names_do_no_harm(database):
     y = np.array([attack, "\\'; --"])[rng.integers(0, 2, 60)]
     model = BNeuralTClassifier(max_epochs=3, random_state=0).fit(X, y)
     database.fill(X)
-    label, share = to_sql(model, database.name), to_sql(model, database.name, of=attack)
+    label, share = model.to_sql(database.name), model.to_sql(database.name, of=attack)
     found = database.evaluate(label, share)
     position = list(model.classes_).index(attack)
     expected = model.predict_proba(X)[:, position]
@@ -85,7 +85,7 @@ def test_categories_may_be_numbers_or_truth_values(database):
     model.fit(X, y)
     table = X.assign(code=X["code"], on=X["on"].astype(str))
     database.fill(table)
-    found = np.array(database.evaluate(to_sql(model, database.name)))[:, 0]
+    found = np.array(database.evaluate(model.to_sql(database.name)))[:, 0]
     assert_same(found, model.predict(X), 1e-4)
 
 
@@ -103,7 +103,7 @@ def test_cells_of_a_csv_file_are_texts_in_sqlite():
         if reason := database.why_not():
             pytest.skip(reason)
         database.fill(texts)
-        found = np.array(database.evaluate(to_sql(model)))[:, 0]
+        found = np.array(database.evaluate(model.to_sql()))[:, 0]
     assert_same(found, model.predict(X), 1e-10)
 
 
@@ -112,7 +112,7 @@ def test_unknown_columns_are_errors(database):
     model.fit(pd.DataFrame({"a": np.arange(20.0), "b": np.arange(20.0) % 3}), np.arange(20.0))
     database.fill(pd.DataFrame({"a": [1.0]}))
     with pytest.raises(Exception, match="b"):
-        database.evaluate(to_sql(model, database.name))
+        database.evaluate(model.to_sql(database.name))
 
 
 # -- bad input ---------------------------------------------------------------------------
@@ -126,15 +126,15 @@ def fitted(columns=("a", "b"), y=None, **options):
 
 def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match=r"dialect='oracle' is unknown: use one of sqlite"):
-        to_sql(fitted(), "oracle")
+        fitted().to_sql("oracle")
     with pytest.raises(ValueError, match=r"of=7 is not an output of the model: they are 0, 1, 2"):
-        to_sql(fitted(), of=7)
+        fitted().to_sql(of=7)
     with pytest.raises(ValueError, match="several labels: choose one"):
-        to_sql(fitted(y=np.eye(3, dtype=int)[np.arange(30) % 3]))
+        fitted(y=np.eye(3, dtype=int)[np.arange(30) % 3]).to_sql()
     with pytest.raises(NotFittedError):
-        to_sql(BNeuralTClassifier())
+        BNeuralTClassifier().to_sql()
     with pytest.raises(ValueError, match=r"column 'a\\x00' has a name that SQL cannot express"):
-        to_sql(fitted(["a\x00", "b"]))
+        fitted(["a\x00", "b"]).to_sql()
 
 
 def test_a_forest_too_large_for_the_database_is_refused():
@@ -142,4 +142,4 @@ def test_a_forest_too_large_for_the_database_is_refused():
     forest = BNeuralForestClassifier(n_estimators=150, max_epochs=1, random_state=0)
     forest.fit(X, np.arange(40) % 4)
     with pytest.raises(ValueError, match="use fewer or smaller trees"):
-        to_sql(forest)
+        forest.to_sql()

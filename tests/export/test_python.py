@@ -8,7 +8,7 @@ import pytest
 from exported import assert_same, random_model
 from sklearn.exceptions import NotFittedError
 
-from bneuralt import BNeuralTClassifier, to_python
+from bneuralt import BNeuralTClassifier
 
 
 def run(source, rows):
@@ -21,7 +21,7 @@ def check(seed, n_rows=200):
     """Compare one model with its function."""
     drawn = random_model(seed, n_rows)
     _, expected, plan = drawn.expected
-    found = run(to_python(drawn.model), drawn.rows.astype(object).to_numpy().tolist())
+    found = run(drawn.model.to_python(), drawn.rows.astype(object).to_numpy().tolist())
     if plan.task == "numbers":
         values = np.array(found).reshape(expected.shape)
     else:
@@ -41,7 +41,7 @@ def test_python_equals_the_model(seed):
 
 
 def test_the_source_is_one_function_without_imports():
-    tree = ast.parse(to_python(random_model(2).model, "credit_risk"))
+    tree = ast.parse(random_model(2).model.to_python("credit_risk"))
     (function,) = tree.body
     assert isinstance(function, ast.FunctionDef) and function.name == "credit_risk"
     assert not any(isinstance(node, (ast.Import, ast.ImportFrom)) for node in ast.walk(tree))
@@ -56,7 +56,7 @@ def test_hostile_names_stay_text():
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 5)), columns=names)
     y = np.array(['"""', "');print(1)"])[(X.iloc[:, 0] > 0).to_numpy().astype(int)]
     model = BNeuralTClassifier(max_epochs=2, random_state=0).fit(X, y)
-    source = to_python(model)
+    source = model.to_python()
     (function,) = ast.parse(source).body
     assert not any(isinstance(n, (ast.Import, ast.ImportFrom)) for n in ast.walk(function))
     assert {label for label, _ in run(source, X.to_numpy())} <= set(y)
@@ -65,12 +65,12 @@ def test_hostile_names_stay_text():
 @pytest.mark.parametrize("name", ["", "1a", "def", "a b", "f(x):\n  pass\ndef g"])
 def test_names_that_python_does_not_allow_are_refused(name):
     with pytest.raises(ValueError, match="name="):
-        to_python(random_model(0).model, name)
+        random_model(0).model.to_python(name)
 
 
 def test_values_may_be_texts_dates_or_missing():
     drawn = random_model(24)  # texts and dates
-    source = to_python(drawn.model)
+    source = drawn.model.to_python()
     row = drawn.rows.astype(object).to_numpy().tolist()[0]
     row[-1] = dt.datetime(2024, 5, 31, 14)
     as_text = [*row[:-1], "2024-05-31 14:00"]
@@ -82,4 +82,4 @@ def test_values_may_be_texts_dates_or_missing():
 
 def test_an_unfitted_model_is_refused():
     with pytest.raises(NotFittedError):
-        to_python(BNeuralTClassifier())
+        BNeuralTClassifier().to_python()

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from flat import flat
 from pages import SMALL, as_rows, check_page, iris, open_page, predictions, table
 from sklearn.datasets import load_diabetes, load_iris
 
@@ -29,7 +30,7 @@ def diabetes(estimator, target, **options):
         "counts": np.round(y / 50),
         "labels": (X[:, 2:4] > 0).astype(int),
     }
-    return estimator(**{**SMALL, **options}).fit(X, targets[target]), X
+    return flat(estimator, **{**SMALL, **options}).fit(X, targets[target]), X
 
 
 MODELS = {

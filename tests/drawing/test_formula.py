@@ -6,16 +6,21 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from expression_samples import NUMBERS
 
 from bneuralt import (
     BNeuralForestRegressor,
     BNeuralTClassifier,
     BNeuralTRegressor,
     NeuralTree,
-    to_formula,
 )
+from bneuralt.drawing.formula import to_formula as formula_of
+from bneuralt.drawing.notation import LatexNotation, SympyNotation, TextNotation
+from bneuralt.expressions import Expression, constant, evaluate, square, variable
+from bneuralt.expressions.operations import NUMERIC
+from bneuralt.model import Model
 from bneuralt.reference import VALUE
-from bneuralt.tree.activations import NAMES
+from bneuralt.tree.activations import EXPRESSIONS, NAMES
 
 N_TREES, N_INPUTS = 200, 6
 
@@ -36,6 +41,22 @@ def random_tree(seed):
     return tree.with_parameters(tree.parameters * size + rng.normal(0, 0.1, tree.n_parameters))
 
 
+def to_formula(tree, *args, **options):
+    return formula_of(Model.of_tree(tree), *args, **options)
+
+
+def computed(lines, values):
+    """Evaluate lines of text, the last of which may define functions."""
+    names = {"nan": math.nan, "isnan": math.isnan, "abs": abs, "max": max, "min": min, **values}
+    names |= {name: getattr(math, name) for name in ("exp", "log", "sqrt", "tanh")}
+    for line in lines:
+        if line.startswith("where "):
+            head, body = line.removeprefix("where ").split(" = ", 1)
+            name, arguments = head.removesuffix(")").split("(")
+            names[name] = eval(f"lambda {arguments}: {body}", names)
+    return [eval(x.split(" = ", 1)[1], names) for x in lines if not x.startswith("where ")]
+
+
 def trees_and_rows():
     for seed in range(N_TREES):
         yield random_tree(seed), np.random.default_rng(seed + 10_000).normal(size=N_INPUTS)
@@ -43,12 +64,9 @@ def trees_and_rows():
 
 def test_text_is_the_model():
     for tree, x in trees_and_rows():
-        text = to_formula(tree)
         values = {f"x{i}": value for i, value in enumerate(x)}
-        lines = [line for line in text.splitlines() if not line.startswith("where")]
-        assert len(lines) == tree.n_outputs
-        found = [eval(line.split(" = ", 1)[1], {**VALUE, **values}) for line in lines]
-        np.testing.assert_allclose(found, tree.forward(x), rtol=1e-9, atol=1e-9)
+        outputs = computed(to_formula(tree).splitlines(), values)
+        np.testing.assert_allclose(outputs, tree.forward(x), rtol=1e-9, atol=1e-9)
 
 
 def test_sympy_expressions_are_the_model():
@@ -56,8 +74,8 @@ def test_sympy_expressions_are_the_model():
     symbols = [sympy.Symbol(f"x{i}", real=True) for i in range(N_INPUTS)]
     for tree, x in trees_and_rows():
         expressions = to_formula(tree, "sympy")
-        computed = sympy.lambdify(symbols, list(expressions.values()), "math")
-        np.testing.assert_allclose(computed(*x), tree.forward(x), rtol=1e-9, atol=1e-9)
+        outputs = sympy.lambdify(symbols, list(expressions.values()), "math")(*x)
+        np.testing.assert_allclose(outputs, tree.forward(x), rtol=1e-9, atol=1e-9)
 
 
 def latex_lines(tree):
@@ -86,8 +104,8 @@ def test_latex_parsed_back_is_the_model():
         for formula, expected in zip(latex_lines(tree), tree.forward(x), strict=True):
             for pattern, replacement in TRANSLATIONS:
                 formula = re.sub(pattern, replacement, formula)
-            found = eval(formula, {**VALUE, **values})
-            assert found == pytest.approx(float(expected), rel=1e-9, abs=1e-9)
+            output = eval(formula, {**VALUE, **values})
+            assert output == pytest.approx(float(expected), rel=1e-9, abs=1e-9)
 
 
 def test_latex_parsed_by_sympy_is_the_model():
@@ -109,8 +127,43 @@ def test_latex_parsed_by_sympy_is_the_model():
         formula = re.sub(
             r"\\operatorname\{(.*?)\}", lambda m: letters[m[1].replace("\\_", "_")], formula
         )
-        computed = sympy.lambdify(symbols, parse_latex(formula), [functions, "math"])
-        assert computed(*x) == pytest.approx(float(tree.forward(x)[0]), rel=1e-9, abs=1e-9)
+        output = sympy.lambdify(symbols, parse_latex(formula), [functions, "math"])(*x)
+        assert output == pytest.approx(float(tree.forward(x)[0]), rel=1e-9, abs=1e-9)
+
+
+def nested():
+    """Each numeric operation, and each in every place that could need parentheses."""
+    yield from NUMBERS.items()
+    c = variable("c")
+    for name in NUMERIC:
+        inner = NUMBERS[name]
+        yield f"square({name})", square(inner)
+        for outer in ("add", "subtract", "multiply", "divide"):
+            yield f"{outer}({name}, c)", Expression(outer, (inner, c))
+            yield f"{outer}(c, {name})", Expression(outer, (c, inner))
+    yield "signs", (c - constant(-2.0)) * constant(-1.0) - constant(-1.0) * c
+
+
+@pytest.mark.parametrize(("name", "expression"), list(nested()), ids=lambda x: str(x)[:30])
+def test_every_operation_can_be_written(name, expression):
+    values = {"a": 0.75, "b": 2.5, "c": -1.25}
+    expected = float(evaluate(expression, {k: np.float64(x) for k, x in values.items()}))
+    notation = TextNotation()
+    lines = [f"value = {notation.spelled(expression).text}"]
+    lines += [f"where {h} = {notation.spelled(e).text}" for h, e in notation.definitions.items()]
+    assert computed(lines, values)[0] == pytest.approx(expected, rel=1e-12)
+    latex = LatexNotation().spelled(expression).text
+    assert latex.count("{") == latex.count("}")
+    assert latex.count(r"\left") == latex.count(r"\right")
+    pytest.importorskip("sympy")
+    value = SympyNotation().converted(expression, values)
+    assert float(value) == pytest.approx(expected, rel=1e-12)
+
+
+def test_every_activation_is_defined_in_latex():
+    for name, expression in EXPRESSIONS.items():
+        text = LatexNotation().spelled(expression).text
+        assert all(variable in text for variable in expression.variables), name
 
 
 def test_names_of_the_table_and_indicators():
@@ -119,25 +172,26 @@ def test_names_of_the_table_and_indicators():
     X.loc[:30, "net income"] = np.nan
     y = X["net income"].fillna(2) + (X["colour"] == "r")  # gaps tell something of the target
     reg = BNeuralTRegressor(n_weights=40, random_state=0).fit(X, y)
-    text = to_formula(reg)
+    text = reg.to_formula()
     assert text.startswith("y = ")
-    assert {"[net income]", "[net income is missing]", "[colour = r]"} <= set(
+    assert {"[net income]", "[net income is missing]", "[colour=r]"} <= set(
         re.findall(r"\[.*?\]", text)
     )
-    row = {"[net income]": 0.5, "[net income is missing]": 0.0, "[colour = r]": 1.0}
+    row = {"[net income]": 0.5, "[net income is missing]": 0.0, "[colour=r]": 1.0}
     formula = text.splitlines()[0].removeprefix("y = ")
     formula = re.sub(r"\[.*?\]", lambda match: repr(row.get(match[0], 0.0)), formula)
     expected = reg.predict(pd.DataFrame({"net income": [0.5], "colour": ["r"]}))[0]
-    assert eval(formula, dict(VALUE)) == pytest.approx(expected, rel=1e-6)
-    latex = to_formula(reg, "latex")
-    assert r"\text{net income}" in latex and r"[\text{colour} = r]" in latex
+    lines = [f"y = {formula}", *text.splitlines()[1:]]
+    assert computed(lines, {})[0] == pytest.approx(expected, rel=1e-6)
+    latex = reg.to_formula("latex")
+    assert r"\text{net income}" in latex and r"[\text{colour=r}]" in latex
 
 
 def test_scores_of_classes():
     X = np.random.default_rng(0).normal(size=(200, 3))
     y = np.where(X[:, 0] > X[:, 1], "up", "down")
     clf = BNeuralTClassifier(n_weights=30, random_state=0).fit(X, y)
-    expressions = to_formula(clf, "sympy")
+    expressions = clf.to_formula("sympy")
     assert list(expressions) == ["down", "up"]
     values = {
         symbol: X[7, int(symbol.name[1:])]
@@ -166,7 +220,7 @@ def test_only_formulas_that_can_be_read():
     X = np.random.default_rng(0).normal(size=(100, 2))
     forest = BNeuralForestRegressor(n_estimators=2, n_weights=10, random_state=0).fit(X, X[:, 0])
     with pytest.raises(ValueError, match="mean of 2 trees: choose one with tree=0"):
-        to_formula(forest)
-    assert to_formula(forest, tree=1) == to_formula(forest.estimators_[1])
+        forest.to_formula()
+    assert forest.to_formula(tree=1) == forest.estimators_[1].to_formula()
     with pytest.raises(ValueError, match="format='html' must be"):
-        to_formula(forest, "html")
+        forest.to_formula("html")

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pandas as pd
+from flat import flat
 from sklearn.datasets import load_iris
 from test_encoder import people
 
@@ -15,12 +16,12 @@ SMALL = {"max_epochs": 15, "random_state": 0, "dtype": "float64"}
 
 def iris(estimator=BNeuralTClassifier, **options):
     X, y = load_iris(return_X_y=True, as_frame=True)
-    return estimator(**{**SMALL, **options}).fit(X, load_iris().target_names[y]), X
+    return flat(estimator, **{**SMALL, **options}).fit(X, load_iris().target_names[y]), X
 
 
 def table(estimator=BNeuralTClassifier, **options):
     X, y = people(300)
-    return estimator(**{**SMALL, **options}).fit(X, y), X
+    return flat(estimator, **{**SMALL, **options}).fit(X, y), X
 
 
 def open_page(browser, model, tmp_path, **options):

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-FOLDER = Path(__file__).parents[1] / "docs" / "gallery"
+FOLDER = Path(__file__).parents[2] / "docs" / "gallery"
 EXAMPLES = sorted(path for path in FOLDER.glob("*.py") if path.name != "make.py")
 
 

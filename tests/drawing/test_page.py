@@ -111,7 +111,7 @@ def test_an_example_can_be_entered_in_the_form(browser, tmp_path):
     assert share == pytest.approx(model.predict_proba(row).max(), abs=1e-9)
     assert picture(browser) != before
     options = browser.run(
-        "return [...document.querySelectorAll('#fields .category')]"
+        "return [...document.querySelectorAll('#fields .lookup')]"
         ".map((f) => [...f.querySelectorAll('option')].map((o) => o.textContent))"
     )
     assert options[0] == ["blue", "green", "red", "(another value)", "(missing)"]
@@ -169,7 +169,7 @@ def test_contributions_add_up_to_the_change_of_the_output(browser, tmp_path):
     found = browser.run(
         "return [...document.querySelectorAll('#reasons data')].map((d) => Number(d.value))"
     )
-    average = np.array([[feature.mean for feature in model.encoder_.features]])
+    average = model.model_.mean_inputs[np.newaxis]
     change = float(model.predict(X[7:8])[0] - model.predict(average)[0])
     # Reasons below a five-hundredth of the largest, and those after the eighth, are not listed.
     assert sum(found) == pytest.approx(change, abs=0.02 * max(map(abs, found)))
@@ -434,7 +434,7 @@ def test_without_a_fit_there_is_only_the_diagram():
 
 def test_large_models_are_not_put_into_notebooks():
     tree = NeuralTree.random(30, 3, n_weights=30_000, random_state=0)
-    html = tree._repr_html_()
+    html = pages.notebook_html(tree)
     assert "<iframe" not in html and "to_html" in html
 
 
@@ -479,5 +479,5 @@ def test_the_program_adds_the_rows_of_a_table(browser, tmp_path, capsys):
 
 def test_examples_that_do_not_fit_are_refused():
     model, X = iris()
-    with pytest.raises(ValueError, match="examples has 3 columns; the model has 4"):
+    with pytest.raises(ValueError, match="examples has 3 columns, the model has 4 features"):
         model.to_html(examples=X.to_numpy()[:, :3])

@@ -1,0 +1,161 @@
+"""How trees are drawn: `Growth`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from bneuralt._sklearn import Interval, RealNotInt, StrOptions, validate_parameter_constraints
+from bneuralt.estimators.declaring import Parameter, described, real, whole
+from bneuralt.tree.activations import ACTIVATIONS, Activation
+from bneuralt.values import Values
+
+__all__ = ["EVOLVED_GROWTH", "GROWTH_PARAMETERS", "TREE_GROWTH", "Growth"]
+
+#: What estimators know how to scale targets for.
+OUTPUT_ACTIVATIONS = ("linear", "sigmoid")
+
+#: What `max_depth=None` and, where it matters, `leaf_probability=None` stand for.
+MAX_DEPTH = 5
+LEAF_PROBABILITY = 0.35
+
+#: What "auto" stands for in trees and forests, and in trees that are evolved. The latter have no
+#: use for the other fields.
+TREE_GROWTH: Mapping[str, Any] = MappingProxyType(
+    {
+        "max_depth": None,
+        "max_children": 4,
+        "min_children": 2,
+        "leaf_probability": None,
+        "min_size": 0.8,
+        "max_size": None,
+        "n_init": 1,
+        "feature_sampling": None,
+        "activation": "tanh",
+        "output_activation": "linear",
+        "train_activations": False,
+        "init": "normal",
+        "init_scale": 2.0,
+    }
+)
+EVOLVED_GROWTH: Mapping[str, Any] = MappingProxyType(
+    {
+        "max_depth": 4,
+        "max_children": 4,
+        "min_children": 1,
+        "max_size": None,
+        "activation": ("tanh", "gaussian"),
+        "init_scale": 1.5,
+    }
+)
+
+GROWTH_PARAMETERS: dict[str, Parameter] = {
+    "max_depth": Parameter(
+        [whole(0), None],
+        "int or None",
+        "Edges from the root down to the deepest possible function node; classifiers need 1 or "
+        f"more. None: {MAX_DEPTH}, or what the number of weights needs.",
+    ),
+    "max_children": Parameter([whole(2)], "int", "Most children that a function node can have."),
+    "min_children": Parameter(
+        [whole(1)],
+        "int",
+        "Fewest children that a function node can have; all numbers up to `max_children` are "
+        "equally likely.",
+    ),
+    "leaf_probability": Parameter(
+        [real(0, 1, "both"), None],
+        "float in [0, 1] or None",
+        "Probability of a child to be a leaf rather than a function node. The smaller, the larger "
+        f"the tree. None: {LEAF_PROBABILITY} where `n_weights` does not decide the size.",
+    ),
+    "min_size": Parameter(
+        [whole(1), Interval(RealNotInt, 0, 1, closed="both"), None],
+        "int, float in [0, 1] or None",
+        "Trees with fewer nodes than this are drawn again. A float is a share of the mean size of "
+        "such trees, and has no effect where `max_size` or `n_weights` is given.",
+    ),
+    "max_size": Parameter(
+        [whole(1), None], "int or None", "Trees with more nodes than this are drawn again."
+    ),
+    "n_init": Parameter(
+        [whole(1)],
+        "int",
+        "Number of trees to draw and train, of which the one with the lowest loss is kept: on "
+        "validation rows if weights are selected on them, else on training rows.",
+    ),
+    "feature_sampling": Parameter(
+        ["array-like", callable, None],
+        "array of shape (n_features,), callable or None",
+        "Probability of each feature to be on a leaf, or a sampler: one of "
+        "`bneuralt.tree.sampling`, such as `ReceptiveFields((28, 28))` for images, or any "
+        "`bneuralt.tree.generate.LeafSampler`. None: all features are equally likely, those that "
+        "are constant in the training rows excepted.",
+    ),
+    "activation": Parameter(
+        [StrOptions(set(ACTIVATIONS)), Activation, list, tuple, dict],
+        "str, Activation, list or dict",
+        f"Activation of the inner function nodes: {', '.join(ACTIVATIONS)}, or an object of "
+        "`bneuralt.tree.activations` such as `LeakyReLU(slope=0.2)`. A list: one of them for each "
+        "node, all equally likely. A dict: the same with the probability of each.",
+    ),
+    "output_activation": Parameter(
+        [StrOptions(set(OUTPUT_ACTIVATIONS))],
+        "{'linear', 'sigmoid'}",
+        "Activation of the output nodes. Cross-entropy goes with linear ones.",
+    ),
+    "train_activations": Parameter(
+        ["boolean"], "bool", "Whether training changes the parameters of the activations."
+    ),
+    "init": Parameter(
+        [StrOptions({"normal", "uniform"})],
+        "{'normal', 'uniform'}",
+        "'normal': weights start normally distributed with standard deviation `init_scale` / "
+        "sqrt(number of children of the parent), biases at 0. 'uniform': all uniform on [0, 1].",
+    ),
+    "init_scale": Parameter([real(0, None, "left")], "float", "See `init`."),
+}
+
+
+class Growth(Values):
+    """How trees are drawn: their shape, their activations and their first weights.
+
+    It is the parameter `growth` of estimators. Objects do not change; `set_params` returns a new
+    one, and so does ``estimator.set_params(growth__max_depth=3)``.
+
+    {parameters}
+
+    Examples
+    --------
+    >>> from bneuralt import BNeuralTClassifier, Growth
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = BNeuralTClassifier(growth=Growth(max_depth=2), random_state=0).fit(X, y)
+    >>> clf.tree_.depth
+    2
+    """
+
+    names: ClassVar[tuple[str, ...]] = tuple(GROWTH_PARAMETERS)
+
+    def _checked(self, name: str, value: Any) -> Any:
+        allowed = {name: GROWTH_PARAMETERS[name].allowed}
+        validate_parameter_constraints(allowed, {name: value}, "Growth")
+        return value
+
+
+def _with_auto(name: str) -> Parameter:
+    """Return a parameter with what 'auto' stands for."""
+    parameter = GROWTH_PARAMETERS[name]
+    auto = f"'auto': {TREE_GROWTH[name]!r}"
+    if name not in EVOLVED_GROWTH:
+        auto += "; not for evolved trees"
+    elif EVOLVED_GROWTH[name] != TREE_GROWTH[name]:
+        auto += f", {EVOLVED_GROWTH[name]!r} for evolved trees"
+    return parameter._replace(meaning=f"{parameter.meaning} {auto}.")
+
+
+if Growth.__doc__:
+    Growth.__doc__ = Growth.__doc__.replace(
+        "{parameters}", described((name, "auto", _with_auto(name)) for name in GROWTH_PARAMETERS)
+    )

@@ -1,0 +1,143 @@
+"""Parameters that are objects of their own: `growth` and `training`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
+
+from bneuralt.estimators.growing import TREE_GROWTH, Growth
+from bneuralt.training import TrainingSettings
+from bneuralt.training.losses import Loss, check_loss
+from bneuralt.values import Values, is_auto
+
+__all__ = ["AT_TOP", "OBJECTS", "NestedParameters", "setting_of"]
+
+#: Settings of a training that estimators also have as parameters.
+AT_TOP = ("loss", "learning_rate", "weight_decay", "batch_size", "max_epochs")
+
+
+#: What None stands for.
+OBJECTS: Mapping[str, Values] = MappingProxyType(
+    {"growth": Growth(), "training": TrainingSettings()}
+)
+
+
+class NestedParameters:
+    """Base class of estimators that have the parameters `growth` and `training`."""
+
+    growth: Growth | None
+    training: TrainingSettings | None
+
+    _automatic_growth: ClassVar[Mapping[str, Any]] = TREE_GROWTH
+    #: Fields of `training` that have no meaning for an estimator.
+    _unused_training: ClassVar[tuple[str, ...]] = ()
+
+    _n_outputs: Callable[[], int]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name.
+
+        Parameters
+        ----------
+        deep : bool
+            Whether to return those inside of objects too, such as `growth__max_depth`.
+        """
+        parameters: dict[str, Any] = super().get_params(deep=deep)  # type: ignore[misc]
+        if deep:
+            for owner in OBJECTS:
+                inner = _object(self, owner).get_params()
+                parameters |= {f"{owner}__{name}": value for name, value in inner.items()}
+        return parameters
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters; those of an object, such as `growth__max_depth`, replace the object.
+
+        Parameters
+        ----------
+        **parameters
+            Values by name.
+
+        Returns
+        -------
+        self
+        """
+        plain: dict[str, Any] = {}
+        inner: dict[str, dict[str, Any]] = {}
+        for name, value in parameters.items():
+            owner, _, field = name.partition("__")
+            if field and owner in OBJECTS:
+                inner.setdefault(owner, {})[field] = value
+            else:
+                plain[name] = value
+        super().set_params(**plain)  # type: ignore[misc]
+        for owner, values in inner.items():
+            setattr(self, owner, _object(self, owner).set_params(**values))
+        return self
+
+    def _validate_params(self) -> None:
+        """Check all parameters; refuse a setting that is given twice, or has no meaning."""
+        super()._validate_params()  # type: ignore[misc]
+        for name in AT_TOP:
+            value, twin = getattr(self, name, "auto"), getattr(_object(self, "training"), name)
+            if not is_auto(value) and not is_auto(twin):
+                raise ValueError(
+                    f"{name}={value!r} and training=TrainingSettings({name}={twin!r}) are both "
+                    f"given: leave one of them out"
+                )
+        unused = set(Growth.names) - set(self._automatic_growth)
+        for owner, names in (("growth", unused), ("training", self._unused_training)):
+            for name in names:
+                value = getattr(_object(self, owner), name)
+                if not is_auto(value):
+                    raise ValueError(
+                        f"{name}={value!r} of {owner} has no meaning for {type(self).__name__}: "
+                        "leave it out"
+                    )
+
+    @property
+    def _growth(self) -> Growth:
+        """The growth, with the automatic values of this estimator where nothing is given."""
+        return (self.growth or Growth()).filled(self._automatic_growth)
+
+    @property
+    def _training(self) -> TrainingSettings:
+        return self.training or TrainingSettings()
+
+    @property
+    def _output_activation(self) -> str:
+        activation: str = self._growth.output_activation
+        return activation
+
+    def _completed_training(self, loss: Loss, automatic: Mapping[str, Any]) -> TrainingSettings:
+        """Return all settings of a training.
+
+        Parameters
+        ----------
+        loss : Loss
+            What is minimised.
+        automatic : mapping
+            Values of this estimator where neither it nor its `training` has one.
+        """
+        loss = check_loss(loss, self._n_outputs(), self._output_activation)
+        at_top = {name: getattr(self, name) for name in AT_TOP[1:]}
+        values = {name: value for name, value in at_top.items() if not is_auto(value)}
+        return self._training.set_params(loss=loss).filled({**automatic, **values}).complete
+
+
+def setting_of(estimator: Any, name: str) -> Any:
+    """Return a setting of a training as an estimator or its `training` has it; 'auto' if neither.
+
+    Parameters
+    ----------
+    estimator : estimator
+    name : str
+        One of `AT_TOP`.
+    """
+    value = getattr(estimator, name)
+    return getattr(_object(estimator, "training"), name) if is_auto(value) else value
+
+
+def _object(estimator: Any, name: str) -> Values:
+    value = getattr(estimator, name)
+    return value if isinstance(value, Values) else OBJECTS[name]  # others are refused by fit

@@ -1,0 +1,121 @@
+"""Base class of settings objects: named values that do not change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import FrozenInstanceError
+from inspect import Parameter, Signature
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+__all__ = ["Values", "is_auto"]
+
+
+def is_auto(value: Any) -> bool:
+    """Return whether a value is 'auto', which means that it was not given."""
+    return isinstance(value, str) and value == "auto"
+
+
+class Values:
+    """Named values that are checked when the object is made, and do not change.
+
+    A value that is not given is 'auto'. As estimators of scikit-learn, objects have `get_params`
+    and `set_params`; but as an object never changes, `set_params` returns a new one, and several
+    estimators can share an object.
+    """
+
+    #: Names of the values, which a subclass declares.
+    names: ClassVar[tuple[str, ...]] = ()
+    __signature__: ClassVar[Signature]
+
+    def __init_subclass__(cls) -> None:
+        cls.__signature__ = Signature(
+            [Parameter(name, Parameter.KEYWORD_ONLY, default="auto") for name in cls.names]
+        )
+
+    def __init__(self, **values: Any) -> None:
+        if unknown := [name for name in values if name not in self.names]:
+            raise TypeError(
+                f"{type(self).__name__} has no parameter {unknown[0]!r}; it has: "
+                + ", ".join(self.names)
+            )
+        for name in self.names:
+            value = values.get(name, "auto")
+            self.__dict__[name] = "auto" if is_auto(value) else self._checked(name, value)
+
+    def _checked(self, name: str, value: Any) -> Any:
+        """Return the value as it is kept, or raise an error that names it."""
+        return value
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Return the value of this name."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return all values by name.
+
+        Parameters
+        ----------
+        deep : bool
+            For scikit-learn; values have no parameters of their own.
+        """
+        return {name: getattr(self, name) for name in self.names}
+
+    def set_params(self, **values: Any) -> Self:
+        """Return a new object with other values for some names; this one stays as it is.
+
+        Parameters
+        ----------
+        **values
+            The values to replace, 'auto' to leave one out.
+        """
+        if unknown := [name for name in values if name not in self.names]:
+            raise ValueError(
+                f"Invalid parameter {unknown[0]!r} for {type(self).__name__}. Valid parameters "
+                f"are: {', '.join(self.names)}"
+            )
+        return type(self)(**{**self._given(), **values})
+
+    def filled(self, values: Mapping[str, Any]) -> Self:
+        """Return a new object with these values in place of 'auto'.
+
+        Parameters
+        ----------
+        values : mapping
+            Values by name.
+        """
+        return type(self)(**{**values, **self._given()})
+
+    def _given(self) -> dict[str, Any]:
+        return {name: value for name, value in self.get_params().items() if not is_auto(value)}
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise FrozenInstanceError(
+            f"{type(self).__name__} objects do not change: set_params({name}=...) returns a new one"
+        )
+
+    def __delattr__(self, name: str) -> None:
+        raise FrozenInstanceError(f"{type(self).__name__} objects do not change")
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(_are_equal(getattr(self, name), getattr(other, name)) for name in self.names)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self._given()))  # values may be arrays
+
+    def __sklearn_clone__(self) -> Self:
+        return self
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={value!r}" for name, value in self._given().items())
+        return f"{type(self).__name__}({values})"
+
+
+def _are_equal(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(a, b)
+    return a is b or bool(a == b)
