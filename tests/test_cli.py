@@ -411,8 +411,6 @@ def test_what_train_stored_is_checked(flowers, tmp_path, run_here):
     table, model_file, _ = flowers
     damaged = tmp_path / "m.json"
     for key, value, code, message in [
-        ("held_out_rows", [100_000], 4, "list of held-out rows is damaged"),
-        ("held_out_rows", "all", 4, "list of held-out rows is damaged"),
         ("split", "all", 4, "description of the held-out rows is damaged"),
         ("split", {"seed": -1, "fraction": 0.2, "missing": "learn"}, 4, "is damaged"),
         ("table", {"columns": []}, 4, "entry 'target' is missing"),

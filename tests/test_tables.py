@@ -484,9 +484,7 @@ def test_one_unknown_category_is_not_counted():
         ({"task": "clustering"}, "entry 'task' is 'clustering'"),
         ({"columns": [{"name": "age"}]}, "entry 'position' is missing"),
         ({"columns": [3]}, "entry 'name' is missing"),
-        ({"columns": [{"name": "a", "position": 0, "categories": []}]}, "list of texts"),
-        ({"columns": [{"name": "a", "position": 0, "categories": [1]}]}, "list of texts"),
-        ({"columns": [{"name": "a", "position": 0, "categories": ["x", "x"]}]}, "text twice"),
+        ({"columns": [{"name": "a", "position": 0, "kind": "date"}]}, "entry 'kind' is 'date'"),
     ],
 )
 def test_entries_of_an_encoding_must_fit_each_other(change, message):

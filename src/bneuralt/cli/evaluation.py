@@ -14,7 +14,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 
 from bneuralt._typing import Array, IntArray
 from bneuralt.tables.columns import Frame
-from bneuralt.tables.encoder import MissingValuesWarning, UnseenValuesWarning
+from bneuralt.tables.surprises import MissingValuesWarning, UnseenValuesWarning
 from bneuralt.training import TrainingDiverged
 
 __all__ = [

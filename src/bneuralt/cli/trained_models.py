@@ -86,13 +86,7 @@ def load_trained_model(path: str) -> Any:
             f"{path}: cannot be read: {error.strerror or error}.", BAD_MODEL
         ) from None
     if model.extra_.get("table") is not None:
-        encoding = stored_encoding(model, path)  # raises an error if it is damaged
-        encoder = encoding.earlier_encoder()
-        if encoder is not None:  # of a release in which models had none
-            for part in (model, *getattr(model, "estimators_", ())):
-                part.encoder_ = encoder
-                part.n_features_in_ = len(encoder.features)
-                part.feature_names_in_ = np.array(encoder.names, dtype=object)
+        stored_encoding(model, path)  # raises an error if it is damaged
     model.finds_columns_ = True
     return model
 
@@ -115,26 +109,15 @@ def stored_encoding(model: Any, path: str) -> TableEncoding:
     """
     stored = model.extra_.get("table")
     if stored is None:
-        if model.n_features_in_ > _MOST_NUMBERED_FEATURES:
-            raise CommandError(
-                f"{path}: the model has {model.n_features_in_:,} features, too many for a table; "
-                "predict in Python.",
-                BAD_MODEL,
-            )
         return _numeric_encoding(model)
     try:
         encoding = TableEncoding.from_dict(stored)
     except ValueError as error:
         raise CommandError(f"{path}: {error}; train the model again.", BAD_MODEL) from None
-    earlier = encoding.earlier_encoder()
-    if earlier is None or model.encoder_ is not None:
-        n, what, n_model = len(encoding.columns), "columns", model.n_features_in_
-    else:
-        n, what, n_model = earlier.n_inputs, "features", trees_of(model)[0].n_inputs
-    if n != n_model:
+    if len(encoding.columns) != model.n_features_in_:
         raise CommandError(
-            f"{path}: the table encoding has {n} {what}, but the model has {n_model}; train the "
-            "model again.",
+            f"{path}: the table encoding has {len(encoding.columns)} columns, but the model has "
+            f"{model.n_features_in_}; train the model again.",
             BAD_MODEL,
         )
     if encoding.task != task_of(model):
@@ -146,25 +129,13 @@ def stored_encoding(model: Any, path: str) -> TableEncoding:
     return encoding
 
 
-#: A file states the number of features without listing them; a table of more has no use.
-_MOST_NUMBERED_FEATURES = 1_000_000
-
-
-#: How the cells of a column are read, by the kind of the feature.
-_READ_AS = {"number": "number", "category": "category", "date": "text"}
-
-
 def _numeric_encoding(model: Any) -> TableEncoding:
     names = getattr(model, "feature_names_in_", None)
-    n = model.n_features_in_
-    columns = [str(name) for name in names] if names is not None else [f"x{i}" for i in range(n)]
-    task = task_of(model)
-    features = [] if model.encoder_ is None else model.encoder_.features
-    kinds = [_READ_AS[feature.kind] for feature in features] or ["number"] * n
+    n, encoder, task = model.n_features_in_, model.encoder_, task_of(model)
     return TableEncoding(
         columns=tuple(
-            FeatureColumn(name, i, kind)
-            for i, (name, kind) in enumerate(zip(columns, kinds, strict=True))
+            FeatureColumn(encoder.name(i), i, feature.cells)
+            for i, feature in enumerate(encoder.features)
         ),
         target="target",
         target_position=n,
@@ -228,17 +199,13 @@ def held_out_rows(
     """
     from bneuralt.cli.evaluation import split_rows
 
-    rows, split = model.extra_.get("held_out_rows"), model.extra_.get("split")
-    if not (rows or split) or model.extra_.get("data_sha256") != table.sha256 or y is None:
+    split = model.extra_.get("split")
+    if not split or model.extra_.get("data_sha256") != table.sha256 or y is None:
         return None
-    problem = "the list of held-out rows" if rows else "the description of the held-out rows"
-    error = CommandError(f"{path}: {problem} is damaged; train the model again.", BAD_MODEL)
-    if rows:  # of an earlier release
-        if not isinstance(rows, list) or any(
-            type(row) is not int or not 0 <= row < table.n_rows for row in rows
-        ):
-            raise error
-        return np.array(rows)
+    error = CommandError(
+        f"{path}: the description of the held-out rows is damaged; train the model again.",
+        BAD_MODEL,
+    )
     try:
         seed, fraction, missing = split["seed"], split["fraction"], split["missing"]
         is_valid = type(seed) is int and 0 <= seed < 2**32 and 0 <= float(fraction) < 1

@@ -21,29 +21,34 @@ from bneuralt._sklearn import CallbackSupportMixin, check_monotonic_cst, fit_con
 from bneuralt._typing import Array, FloatArray
 from bneuralt.arrays import NotFiniteError
 from bneuralt.estimators.callbacks import TrainingData, reporting, show_unused
+from bneuralt.estimators.canonical import canonical_rows
 from bneuralt.estimators.drawn import Drawn
 from bneuralt.estimators.explained import Explained
 from bneuralt.estimators.exporting import Exporting
-from bneuralt.estimators.model_file import save_model
-from bneuralt.estimators.rows import (
-    Rows,
-    blocks,
-    canonical_rows,
-    dense,
-    encode,
-    filled,
-    learn_table_encoder,
-    read_features,
+from bneuralt.estimators.inputs import (
+    encoded,
+    finite_inputs,
+    is_ready,
+    names_of,
     read_table,
-    read_training,
-    read_weights,
+    read_target,
     refuse_not_finite,
+    training_inputs,
 )
+from bneuralt.estimators.model_file import save_model
+from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.shrunk import Shrunk
+from bneuralt.estimators.weights import read_weights
 from bneuralt.explaining.importances import MOST_ROWS, mean_contributions
 from bneuralt.expressions import direction
 from bneuralt.model import Model
-from bneuralt.tables.encoder import TableEncoder
+from bneuralt.tables.encoder import (
+    TableEncoder,
+    are_numbers,
+    learn_encoder,
+    plain_encoder,
+)
+from bneuralt.tables.sparse_rows import blocks, dense
 from bneuralt.tree import NeuralTree, mean_forward
 from bneuralt.tree.outputs import OutputOverflow
 
@@ -63,7 +68,7 @@ LEARNT_FROM_INPUT = (
 class NeuralTreeEstimator(CallbackSupportMixin, Drawn, Explained, Shrunk, Exporting):
     """Reads the input of a fit, and leaves the rest to `_fit_rows`."""
 
-    encoder_: TableEncoder | None
+    encoder_: TableEncoder
     _importances: FloatArray | None = None
     _holds_many_trees: ClassVar[bool] = False
 
@@ -156,26 +161,29 @@ class NeuralTreeEstimator(CallbackSupportMixin, Drawn, Explained, Shrunk, Export
 
         With `in_parts`, more rows are to follow, by which gaps may be judged otherwise.
         """
-        X, y = read_training(self, X, y, reset)
-        weight = read_weights(sample_weight, X)
+        table = read_table(self, X, reset)
+        y = read_target(self, y, table)
+        weight = read_weights(sample_weight, table)
         if reset:
             self._learn_target(y if weight.all() else y[weight > 0], classes)
         target = self._encode(y, weight)
+        names, categories = names_of(self), self.categorical_features
+        if reset and are_numbers(table, categories, names):  # statistics are those of the rows
+            rows = canonical_rows(training_inputs(self, table, None), target, weight)
+            self.encoder_ = plain_encoder([rows.moments], names)
+        else:
+            if reset:
+                told = None if in_parts else target
+                self.encoder_ = learn_encoder(table, weight, categories, names, told)
+            inputs = training_inputs(self, table, self.encoder_)
+            rows = canonical_rows(inputs, target, weight)
         if reset:
-            self.encoder_ = learn_table_encoder(self, X, weight, None if in_parts else target)
             self._feature_signs()
-        is_plain = self.encoder_ is None or self.encoder_.is_plain
-        if not (issparse(X) and is_plain and np.isfinite(X.data).all()):
-            X = self._inputs(X)
-        return self._weigh(canonical_rows(X, target, weight))
-
-    def _inputs(self, table: Any) -> Array:
-        """Return the inputs of the trees, without gaps."""
-        return self._filled(encode(self, table))
+        return self._weigh(rows)
 
     def _filled(self, X: Any) -> Array:
         """Return what `_read_features` returned, without gaps and as an array."""
-        return filled(self, X)
+        return finite_inputs(self, X)
 
     def _feature_signs(self) -> Array | None:
         """Return the constraint of each feature, -1, 0 or 1; None if there are none."""
@@ -187,8 +195,6 @@ class NeuralTreeEstimator(CallbackSupportMixin, Drawn, Explained, Shrunk, Export
         if not signs.any():
             return None
         self._output_signs()  # refuses targets without a direction
-        if self.encoder_ is None:  # of a model file that has none
-            return signs
         along = self._input_directions()
         for i in np.flatnonzero(signs).tolist():
             inputs = [along[j] for j in self.encoder_.inputs_of(i)]
@@ -203,7 +209,6 @@ class NeuralTreeEstimator(CallbackSupportMixin, Drawn, Explained, Shrunk, Export
 
     def _input_directions(self) -> list[int | None]:
         """Return whether each input rises or falls with its column, None if that is not proven."""
-        assert self.encoder_ is not None
         return [direction(entry.expression).sign for entry in self.encoder_.inputs]
 
     def _input_signs(self) -> Array | None:
@@ -212,10 +217,10 @@ class NeuralTreeEstimator(CallbackSupportMixin, Drawn, Explained, Shrunk, Export
         Where values are missing, the input that says so is free.
         """
         signs = self._feature_signs()
-        if signs is None or self.encoder_ is None:
-            return signs
+        if signs is None:
+            return None
         along = np.array([sign or 0 for sign in self._input_directions()], dtype=signs.dtype)
-        return along * np.repeat(signs, [feature.n_columns for feature in self.encoder_.features])
+        return along * signs[self.encoder_.groups]
 
     @property
     def _trees(self) -> list[NeuralTree]:
@@ -225,7 +230,6 @@ class NeuralTreeEstimator(CallbackSupportMixin, Drawn, Explained, Shrunk, Export
     def model_(self) -> Model:
         """The description of the fitted model, which drawings, explanations and exports read."""
         check_is_fitted(self)
-        assert self.encoder_ is not None
         constraints = self._feature_signs()
         members = getattr(self, "estimators_", [self])
         scaling = getattr(members[0], "_input_scaling", None)
@@ -247,10 +251,8 @@ class NeuralTreeEstimator(CallbackSupportMixin, Drawn, Explained, Shrunk, Export
     def _unused_features(self) -> list[str]:
         """Return the names of the features that are on no leaf of any tree."""
         encoder = self.encoder_
-        assert encoder is not None  # a fit has learnt it
         n_leaves = np.sum([tree.input_counts for tree in self._trees], axis=0)
-        if encoder.groups is not None:
-            n_leaves = np.bincount(encoder.groups, n_leaves, minlength=len(encoder.features))
+        n_leaves = np.bincount(encoder.groups, n_leaves, minlength=len(encoder.features))
         return [encoder.name(i) for i in np.flatnonzero(n_leaves == 0).tolist()]
 
     def _read_validation_rows(self, X_val: Any, y_val: Any) -> Rows | None:
@@ -259,9 +261,11 @@ class NeuralTreeEstimator(CallbackSupportMixin, Drawn, Explained, Shrunk, Export
         if X_val is None or y_val is None:
             missing = "X_val" if X_val is None else "y_val"
             raise ValueError(f"{missing} is missing: validation rows need both X_val and y_val")
-        X, y = read_training(self, X_val, y_val, reset=False)
+        table = read_table(self, X_val, reset=False)
+        y = read_target(self, y_val, table)
         weight = np.ones(len(y))
-        return Rows(self._inputs(X), self._encode(y, weight, "y_val"), weight)
+        inputs = dense(training_inputs(self, table, self.encoder_))
+        return Rows(inputs, self._encode(y, weight, "y_val"), weight)
 
     def _checked_table(self, X: Any) -> Any:
         """Return a table with the columns of the training table, as scikit-learn checks it."""
@@ -277,20 +281,23 @@ class NeuralTreeEstimator(CallbackSupportMixin, Drawn, Explained, Shrunk, Export
     def _read_features(self, X: Any) -> Any:
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
-        return read_features(self, X)
+        if is_ready(X, self):
+            return X
+        table = read_table(self, X, reset=False)
+        return table if issparse(table) else encoded(self.encoder_, table)
 
     def _mean_outputs(
         self, trees: Sequence[NeuralTree], X: Any, softmax: bool = False
     ) -> FloatArray:
         """Return the mean of what trees say of each row; refuse rows that they cannot take."""
         if issparse(X):
-            parts = (self._mean_outputs(trees, encode(self, b), softmax) for b in blocks(X))
-            return np.concatenate(list(parts))
+            parts = (encoded(self.encoder_, block) for block in blocks(X))
+            return np.concatenate([self._mean_outputs(trees, part, softmax) for part in parts])
         try:
             return mean_forward(trees, X, self._n_threads(), softmax)
         except NotFiniteError as error:
-            if self.encoder_ is None or not np.isnan(X[error.row, error.column]):
-                raise refuse_not_finite(self, X, error.row, error.column) from None
+            if not np.isnan(X[error.row, error.column]):
+                raise refuse_not_finite(self, self.encoder_, X, error.row, error.column) from None
         return self._mean_outputs(trees, self.encoder_.encode(X), softmax)
 
     def __sklearn_tags__(self) -> Any:

@@ -12,8 +12,9 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from bneuralt._typing import Array, FloatArray
 from bneuralt.estimators.nested import setting_of
-from bneuralt.estimators.rows import Rows, class_weights
+from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling
+from bneuralt.estimators.weights import class_weights
 from bneuralt.expressions import OUTPUTS, Expression, evaluate, maximum, minimum
 from bneuralt.training.losses import LINKS, LOSSES, SOFTMAX, TRAITS, Loss, get_loss, shares
 from bneuralt.tree import NeuralTree

@@ -118,7 +118,7 @@ class EvolutionEstimator(NeuralTreeEstimator):
 
     def _keep(self, search: Any, rows: Rows, validation: Rows | None) -> None:
         """Make models of the front of a search, and choose one of them."""
-        judged = rows if validation is None else validation
+        judged = self._judging_rows(rows) if validation is None else validation
         entries, best = self._front_of(search, judged)
         scores = [self._score_entry(entry, judged) for entry in entries]
         chosen = best
@@ -214,6 +214,10 @@ class EvolutionEstimator(NeuralTreeEstimator):
 
     def _new_search(self, rows: Rows, validation: Rows | None) -> Any:
         raise NotImplementedError
+
+    def _judging_rows(self, rows: Rows) -> Rows:
+        """Return the rows by which the trees of the front are judged."""
+        return rows
 
     def _front_of(self, search: Any, rows: Rows) -> tuple[Sequence[Entry], int]:
         """Return the trees of the front by their size, and the position of the best one."""

@@ -109,8 +109,8 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
         finally:  # what is done is kept, also after Ctrl-C
             if done := kept + _trained(new):
                 self.estimators_ = done
-        if self._draws_rows(len(rows)):
-            self._judge_out_of_bag(rows)
+        if self._draws_rows(rows.n_separate):
+            self._judge_out_of_bag(rows.separate)
 
     def _find_decay_factor(self, rows: Rows, seed: int) -> float:
         """Return what the usual weight decay is multiplied with."""
@@ -163,7 +163,7 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
         held_out: list[Array | None] = [None] * 3
         if validation is not None:
             held_out = [validation.table, validation.target, validation.weight]
-        arrays = [rows.table, rows.target, rows.weight, rows.index, *held_out]
+        arrays = [rows.table, rows.target, rows.weight, rows.index, rows.copies, *held_out]
         train = partial(_train_member, forest, rows.times)
         results = over_workers(backend, self.n_jobs, train, members, arrays)
         with closing(results):
@@ -243,11 +243,11 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
 
     def _sample(self, rows: Rows, seed: Any) -> Rows:
         """Return the rows that the tree with this seed is trained on."""
-        times = self._draw_rows(len(rows), seed)
+        times = self._draw_rows(rows.n_separate, seed)
         if times is None:
             return rows
-        sample = rows.take(drawn := np.flatnonzero(times))
-        return replace(sample, weight=sample.weight * times[drawn])
+        sample = rows.separate.take(drawn := np.flatnonzero(times))
+        return replace(sample, weight=sample.weight * times[drawn]).merged()
 
     def _draw_rows(self, n_rows: int, seed: Any) -> IntArray | None:
         """Return how often each row is drawn for the tree with this seed, None for all rows."""
@@ -334,10 +334,11 @@ def _train_member(
     forest: Forest, times: int, member: SingleTree, *arrays: Array | None
 ) -> SingleTree:
     """Train one member of a forest in the process of a worker."""
-    table, target, weight, index, *held_out = (aligned(array) for array in arrays)
+    table, target, weight, index, copies, *held_out = (aligned(array) for array in arrays)
     assert table is not None and target is not None and weight is not None
     validation = None if held_out[0] is None else Rows(*held_out)  # type: ignore[arg-type]
-    forest._train_here([member], Rows(table, target, weight, index, times), validation)
+    rows = Rows(table, target, weight, index, times, copies)
+    forest._train_here([member], rows, validation)
     return member
 
 

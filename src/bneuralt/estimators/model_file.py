@@ -47,7 +47,7 @@ def save_model(model: Any, path: str | PathLike[str], extra: dict[str, Any] | No
         },
         "n_features": int(model.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
-        "encoder": None if model.encoder_ is None else model.encoder_.to_plain(),
+        "encoder": model.encoder_.to_plain(),
         "ranges": _ranges(model.encoder_),
         "classes": _classes_to_dict(model.classes_) if hasattr(model, "classes_") else None,
         "targets": {
@@ -80,7 +80,7 @@ def _member_to_dict(member: Any, tree: NeuralTree) -> dict[str, Any]:
 
 
 def _ranges(encoder: Any) -> list[Any] | None:
-    if encoder is None or encoder.ranges is None:
+    if encoder.ranges is None:
         return None
     return [None if entry is None else list(entry) for entry in encoder.ranges]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from bneuralt.estimators.model_file import MODEL_FORMAT, MODEL_VERSION
 from bneuralt.estimators.nested import OBJECTS
 from bneuralt.files import ModelFileError, check_format, check_keys, parse_json
 from bneuralt.tables.encoder import TableEncoder
-from bneuralt.tables.ranges import ranges_from_plain
 from bneuralt.training.losses import get_loss
 from bneuralt.training.optimizers import get_optimizer
 from bneuralt.tree import NeuralTree
@@ -204,7 +202,7 @@ def _set_tree(member: Any, entry: Any, where: str) -> NeuralTree:
             raise ModelFileError(f'"{key}" of {where} is {value!r:.50}, not a valid whole number')
     tree = NeuralTree.from_dict(entry["tree"])
     for what, found, wanted in (
-        ("inputs", tree.n_inputs, _n_inputs(member)),
+        ("inputs", tree.n_inputs, member.encoder_.n_inputs),
         ("outputs", tree.n_outputs, member._n_outputs()),
     ):
         if found != wanted:
@@ -214,10 +212,6 @@ def _set_tree(member: Any, entry: Any, where: str) -> NeuralTree:
     member.n_iter_ = entry["n_iter"]
     member.best_epoch_ = entry["best_epoch"]
     return tree
-
-
-def _n_inputs(model: Any) -> int:
-    return int(model.n_features_in_ if model.encoder_ is None else model.encoder_.n_inputs)
 
 
 def _set_features(model: Any, data: dict[str, Any]) -> None:
@@ -234,9 +228,7 @@ def _set_features(model: Any, data: dict[str, Any]) -> None:
     model.encoder_ = _encoder_from_plain(data["encoder"], n_features, names, data["ranges"])
 
 
-def _encoder_from_plain(data: Any, n_features: int, names: Any, ranges: Any) -> TableEncoder | None:
-    if data is None:
-        return None
+def _encoder_from_plain(data: Any, n_features: int, names: Any, ranges: Any) -> TableEncoder:
     try:
         encoder = TableEncoder.from_plain(data, names)
     except ValueError as error:
@@ -248,8 +240,7 @@ def _encoder_from_plain(data: Any, n_features: int, names: Any, ranges: Any) -> 
     if ranges is None:
         return encoder
     try:
-        kinds = [feature.kind for feature in encoder.features]
-        return replace(encoder, ranges=ranges_from_plain(ranges, kinds))
+        return encoder.with_ranges(ranges)
     except ValueError as error:
         raise ModelFileError(f'"ranges" cannot be read: {error}') from None
 

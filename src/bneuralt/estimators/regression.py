@@ -13,14 +13,15 @@ from bneuralt._typing import Array, FloatArray
 from bneuralt.estimators.intervals import (
     Calibration,
     calibrated_interval,
-    hold_out_for_calibration,
     pinball,
     weighted_quantile,
 )
 from bneuralt.estimators.nested import setting_of
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling, learn_scaling
+from bneuralt.estimators.splits import hold_out_for_calibration
 from bneuralt.expressions import OUTPUTS, Expression, evaluate, is_elementwise, slope
+from bneuralt.tables.moments import ColumnMoments
 from bneuralt.training.losses import LOSSES, TRAITS, Loss, Pinball, check_targets, get_loss
 from bneuralt.values import is_auto
 
@@ -105,7 +106,7 @@ class RegressorTask(RegressorMixin):
                 )
             return Scaling(np.zeros(mean.size), 1.0 / mean)
         kind = "standard" if self._output_activation == "linear" else "minmax"
-        return learn_scaling(kind, target, rows.weight, constant, "y")
+        return learn_scaling(kind, ColumnMoments(target, rows.weight), constant, "y")
 
     def _output_scaling(self) -> Scaling | None:
         """Return the scaling that is folded into the outputs of the tree."""

@@ -160,8 +160,9 @@ class Shrunk(BaseEstimator):
         """Return the mean scores of smaller models on held-out rows, and their standard errors."""
         has_classes = self.model_.task == "classes"
         scores, weights = [], []
-        for training, held_out in held_out_folds(rows.y, cv, has_classes):
-            fitted_on, judged = rows.take(training), rows.take(held_out)
+        apart = rows.separate
+        for training, held_out in held_out_folds(apart.y, cv, has_classes):
+            fitted_on, judged = apart.take(training).merged(), apart.take(held_out)
             whole = self._fitted_on(fitted_on)
             models = [whole, *whole._smaller_models(fitted_on, sizes[1:], unit)]
             scores.append([model._row_scores(judged, rows) for model in models])

@@ -41,8 +41,9 @@ from bneuralt.estimators.parameters import (
 )
 from bneuralt.estimators.regression import RegressorTask
 from bneuralt.estimators.retraining import smaller_models
-from bneuralt.estimators.rows import FEWEST_ROWS_TO_SPLIT, Rows, hold_out
+from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import fold, learn_scaling
+from bneuralt.estimators.splits import FEWEST_ROWS_TO_SPLIT, hold_out
 from bneuralt.shrinking import WEIGHTS, SizeUnit
 from bneuralt.training import EpochState, OptimizerState, TrainingSettings
 from bneuralt.tree import NeuralTree
@@ -84,7 +85,7 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
 
     def _step(self, rows: Rows) -> Step:
         n_trees = 1 if self._is_warm_start() else self._growth.n_init
-        refits = self.early_stopping == "refit" and len(rows) >= FEWEST_ROWS_TO_SPLIT
+        refits = self.early_stopping == "refit" and rows.n_separate >= FEWEST_ROWS_TO_SPLIT
         n_epochs = self._n_epochs(rows) * (n_trees + refits)
         describe = partial(
             describe_epoch, score_name=self._score_name, n_trees=n_trees, refits=refits
@@ -260,9 +261,7 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
 
     def _leaves_per_feature(self, inputs: IntArray) -> IntArray:
         """Return how many of these leaves each feature has, from the input of each leaf."""
-        groups = None if self.encoder_ is None else self.encoder_.groups
-        features = inputs if groups is None else groups[inputs]
-        return np.bincount(features, minlength=self.n_features_in_)
+        return np.bincount(self.encoder_.groups[inputs], minlength=self.n_features_in_)
 
     def _n_epochs(self, rows: Rows) -> int:
         """Return `max_epochs`; by default, small tables are trained for more epochs than large."""
@@ -308,7 +307,7 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
             output_activation=growth.output_activation,
             train_activations=growth.train_activations,
             feature_sampling=self._leaf_probabilities(rows),
-            groups=None if self.encoder_ is None else self.encoder_.groups,
+            groups=None if self.encoder_.is_plain else self.encoder_.groups,
             dtype=self.dtype,
             random_state=rng,
         )
@@ -333,38 +332,32 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
         limits = growth.leaf_probability, growth.max_size
         if limits != (None, None) or isinstance(growth.min_size, int):
             return None
-        per_leaf = 1.0 if self.encoder_ is None else self.encoder_.weights_per_leaf
+        per_leaf = self.encoder_.weights_per_leaf
         enough = capacity.n_weights(rows.n_examples, self._n_outputs(), per_leaf)
-        groups = None if self.encoder_ is None else self.encoder_.groups
-        if groups is None:
+        if self.encoder_.is_plain:
             return enough
-        inputs_per_feature = groups.size / np.unique(groups).size
+        inputs_per_feature = self.encoder_.n_inputs / np.unique(self.encoder_.groups).size
         return max(enough, round(LEAVES_PER_OUTPUT * inputs_per_feature * self._n_outputs()))
 
     def _learn_scaling(self, rows: Rows, constant: float = 0.0) -> None:
         key = self.scale, self._output_activation, constant
         if key not in rows.scalings:
             inputs = learn_scaling(
-                self.scale,
-                rows.table,
-                rows.weight,
-                constant,
-                rows=rows.index,
-                categories=() if self.encoder_ is None else self.encoder_.category_inputs,
+                self.scale, rows.moments, constant, categories=self.encoder_.one_hot_inputs
             )
             rows.scalings[key] = inputs, self._learn_target_scaling(rows, constant)
         self._input_scaling, self._target_scaling = rows.scalings[key]
 
     def _leaf_probabilities(self, rows: Rows) -> Any:
         """Return `feature_sampling`, with no chance for features that do not vary."""
-        groups = None if self.encoder_ is None else self.encoder_.groups
+        groups, is_plain = self.encoder_.groups, self.encoder_.is_plain
         sampling = self._growth.feature_sampling
         if isinstance(sampling, FeatureSampler):
             X = rows.X
-            if groups is not None:  # the first input of a feature stands for all of them
+            if not is_plain:  # the first input of a feature stands for all of them
                 X = X[:, np.searchsorted(groups, np.arange(groups[-1] + 1))]
             return sampling.learn(X, rows.weight)
-        if callable(sampling) or (self._input_scaling is None and groups is None):
+        if callable(sampling) or (self._input_scaling is None and is_plain):
             return sampling
         chances = np.ones(self.n_features_in_)
         if sampling is not None:
@@ -374,9 +367,8 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
         varies = np.ones(rows.table.shape[1], dtype=bool)
         if self._input_scaling is not None:
             varies = self._input_scaling.factor != 0.0
-        if groups is not None:  # a feature varies if one of its inputs does
-            varies = np.bincount(groups, varies) > 0
-            chances = chances[: varies.size]
+        varies = np.bincount(groups, varies) > 0  # a feature varies if one of its inputs does
+        chances = chances[: varies.size]
         varying = chances * varies
         return varying if varying.any() else chances
 
@@ -391,9 +383,8 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
         sampling = self._growth.feature_sampling
         if sampling is None or callable(sampling) or not self._leaves_may_move():
             return None
-        may = np.asarray(self._leaf_probabilities(rows)) > 0
-        groups = None if self.encoder_ is None else self.encoder_.groups
-        return may if groups is None else may[groups]
+        may: Array = np.asarray(self._leaf_probabilities(rows)) > 0
+        return may[self.encoder_.groups]
 
     def _attributes_at(self, state: Any) -> dict[str, Any] | None:
         """Return what makes a copy of this estimator one that is fitted up to `state`."""

@@ -19,11 +19,11 @@ from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import as_table
 from bneuralt.expressions import OUTPUTS, Expression, evaluate
 from bneuralt.expressions.operations import CELLS
-from bneuralt.tables.columns import Frame, as_frame
+from bneuralt.tables.columns import Frame
 from bneuralt.tables.encoder import TableEncoder
-from bneuralt.tables.features import Feature, Input, NumberFeature
-from bneuralt.tables.frames import is_data_frame, names_of, plain_table
-from bneuralt.tables.ranges import Range
+from bneuralt.tables.features import Feature, Input, NumberFeature, Range
+from bneuralt.tables.reader import TableReader
+from bneuralt.tables.sparse_rows import dense
 from bneuralt.training.losses import SOFTMAX
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.simplify import simplify
@@ -157,11 +157,10 @@ class Model:
         """What each input of the trees stands for, and how it is computed from its column."""
         return self.encoder.inputs
 
-    @cached_property
+    @property
     def column_of_input(self) -> IntArray:
         """The position of the column that each input comes from."""
-        features = self.encoder.features
-        return np.repeat(np.arange(len(features)), [feature.n_columns for feature in features])
+        return self.encoder.groups
 
     @property
     def n_inputs(self) -> int:
@@ -203,8 +202,7 @@ class Model:
     @property
     def mean_inputs(self) -> FloatArray | None:
         """The mean of each input over the training rows, None if not all are known."""
-        means = [entry.mean for entry in self.inputs]
-        return None if None in means else np.array(means, dtype=np.float64)
+        return self.encoder.mean_inputs
 
     @property
     def input_ranges(self) -> FloatArray | None:
@@ -245,8 +243,9 @@ class Model:
 
         Parameters
         ----------
-        X : data frame or array-like of shape (n_rows, n_columns)
-            With the columns of the training table; those of a data frame are found by their names.
+        X : data frame, array-like or sparse matrix of shape (n_rows, n_columns)
+            With the columns of the training table; those of a data frame are found by their names
+            if the training table had names.
         name : str
             Name of the table, for error messages.
 
@@ -254,24 +253,13 @@ class Model:
         -------
         Frame, or array of numbers
         """
-        table: Any = as_frame(X)
-        names = table.names if table is not None else names_of(X) if is_data_frame(X) else None
-        if table is None:
-            table = np.asarray(plain_table(X) if is_data_frame(X) else X)
-        if names is not None and self.encoder.names is not None:
-            places = {str(column): i for i, column in enumerate(names)}
-            if absent := [column for column in self.encoder.names if column not in places]:
-                raise ValueError(f"{name} has no column {absent[0]!r}, which the model needs")
-            if isinstance(table, Frame):
-                table = table.select(self.encoder.names)
-            else:
-                table = table[:, [places[column] for column in self.encoder.names]]
+        reader = TableReader(self.encoder.names, self.kind, name)
+        table: Array | Frame = dense(reader.read(X).cells)
         if table.shape[1] != len(self.columns):
             raise ValueError(
                 f"{name} has {table.shape[1]} columns, the model has {len(self.columns)} features"
             )
-        selected: Array | Frame = table
-        return selected
+        return table
 
     def encode(self, X: Any) -> Array:
         """Return the inputs of the trees for each row of a table; see `read`."""

@@ -8,7 +8,7 @@ texts, dates and missing values become is decided by the model's own `TableEncod
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,6 @@ from bneuralt.tables.cells import (
 )
 from bneuralt.tables.columns import Frame, label_of, stands_for_missing
 from bneuralt.tables.encoder import TableEncoder
-from bneuralt.tables.features import CategoryFeature, Feature, NumberFeature
 from bneuralt.tables.reading import Table, near, quoted
 
 __all__ = ["FeatureColumn", "TableEncoding"]
@@ -40,14 +39,11 @@ class FeatureColumn:
         Its index in the training table.
     kind : {"number", "text", "category"}
         How its cells are read. "category" is for numbers that are categories.
-    categories : tuple of str or None
-        The categories, in files of earlier releases, whose models have no encoder of their own.
     """
 
     name: str
     position: int
     kind: str = "number"
-    categories: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -166,13 +162,13 @@ class TableEncoding:
     def check_known(self, table: Table, encoder: TableEncoder) -> None:
         """Raise an error that says where a category did not occur in training, if one did not."""
         for feature, j in zip(encoder.features, self._find(table), strict=True):
-            if not isinstance(feature, CategoryFeature) or feature.rare is None:
+            if feature.values is None:
                 continue
-            known = {*feature.categories, *feature.rare}
+            values = set(feature.values)
             unseen = {
                 cell
                 for cell in table.distinct(j)
-                if not stands_for_missing(cell) and label_of(cell) not in known
+                if not stands_for_missing(cell) and label_of(cell) not in values
             }
             if unseen:
                 rows = [i for i, cell in enumerate(table.columns[j]) if cell in unseen]
@@ -180,7 +176,7 @@ class TableEncoding:
                 raise table.error(
                     f"{table.place(rows[0], j)} contains {table.columns[j][rows[0]]!r}, which is "
                     f"not in the training table.{others} Known categories: "
-                    f"{quoted(feature.categories)}. Correct it, or use --unknown other."
+                    f"{quoted(feature.values)}. Correct it, or use --unknown other."
                 )
 
     def _by_name(self, table: Table) -> bool:
@@ -212,16 +208,8 @@ class TableEncoding:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the encoding as a dictionary that JSON can store."""
-        columns = []
-        for column in self.columns:
-            entry: dict[str, Any] = {"name": column.name, "position": column.position}
-            if column.categories is None:
-                entry["kind"] = column.kind
-            elif column.categories:
-                entry["categories"] = list(column.categories)
-            columns.append(entry)
         return {
-            "columns": columns,
+            "columns": [asdict(column) for column in self.columns],
             "target": self.target,
             "target_position": self.target_position,
             "task": self.task,
@@ -275,42 +263,13 @@ class TableEncoding:
         if len(set(positions)) < len(positions) or len(set(names)) < len(names):
             raise ValueError("two columns have the same name or position")
 
-    def earlier_encoder(self) -> TableEncoder | None:
-        """Return the encoder of a model of an earlier release; None for later ones.
-
-        Earlier releases refused missing and unseen values, so nothing is known about their means.
-        """
-        if all(column.categories is None for column in self.columns):
-            return None
-        features: list[Feature] = []
-        for column in self.columns:
-            n = len(column.categories or ())
-            shares = (1.0 / n,) * n if n else ()
-            features.append(
-                CategoryFeature(column.categories or (), shares) if n else NumberFeature(None)
-            )
-        return TableEncoder(tuple(features), tuple(self.column_names))
-
 
 def _stored_column(entry: dict[str, Any]) -> FeatureColumn:
     name, position = _expect(entry, "name", str), _expect(entry, "position", int)
-    if "kind" in entry:
-        kind = _expect(entry, "kind", str)
-        if kind not in ("number", "text", "category"):
-            raise ValueError(f"entry 'kind' is {kind!r:.50}")
-        return FeatureColumn(name, position, kind)
-    # Of an earlier release: an empty tuple marks its numbers.
-    categories = _stored_categories(entry) if "categories" in entry else ()
-    return FeatureColumn(name, position, "category" if categories else "number", categories)
-
-
-def _stored_categories(entry: dict[str, Any]) -> tuple[str, ...]:
-    categories = _expect(entry, "categories", list)
-    if not categories or any(type(category) is not str for category in categories):
-        raise TypeError("entry 'categories' must be a list of texts")
-    if len(set(categories)) < len(categories):
-        raise ValueError("entry 'categories' has a text twice")
-    return tuple(categories)
+    kind = _expect(entry, "kind", str)
+    if kind not in ("number", "text", "category"):
+        raise ValueError(f"entry 'kind' is {kind!r:.50}")
+    return FeatureColumn(name, position, kind)
 
 
 def _expect(entry: dict[str, Any], key: str, kind: type) -> Any:
@@ -319,12 +278,3 @@ def _expect(entry: dict[str, Any], key: str, kind: type) -> Any:
     if type(entry[key]) is not kind:
         raise TypeError(f"entry {key!r} must be of type {kind.__name__}, not {entry[key]!r:.50}")
     return entry[key]
-
-
-def __getattr__(name: str) -> Any:
-    """Return `learn_encoding`, which was in this module in earlier releases."""
-    if name == "learn_encoding":
-        from bneuralt.tables.learning import learn_encoding
-
-        return learn_encoding
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> None:
     table = read_table(args.data, args, expect=encoding.column_names)
     if args.missing == "error":
         encoding.check_no_missing(table)
-    if args.unknown == "error" and model.encoder_ is not None:
+    if args.unknown == "error":
         encoding.check_known(table, model.encoder_)
     X = encoding.frame(table, decimal=args.decimal)
     y = encoding.labels(table, decimal=args.decimal)
@@ -145,7 +145,7 @@ def _check_replaces_predictions(path: str) -> None:
 
 def _why_no_held_out_rows(model: Any, args: argparse.Namespace) -> str:
     split = model.extra_.get("split")
-    if not model.extra_.get("held_out_rows") and not (split and split.get("fraction")):
+    if not (split and split.get("fraction")):
         return f"--held-out: {args.model} has no record of held-out rows; omit the option."
     return (
         f"--held-out: {args.data} is not the file that {args.model} was trained on; use that file "
