@@ -11,7 +11,7 @@ import numpy as np
 from bneuralt.estimators.exporting import c_files
 from bneuralt.export.c import c_files as model_files
 from bneuralt.export.c.features import CRow
-from bneuralt.export.whole import FORMATS, integer_model
+from bneuralt.export.whole import IntegerModel
 from bneuralt.expressions.operations import DATE_PARTS
 from bneuralt.model import Model
 from bneuralt.tables.columns import Column, Frame
@@ -56,20 +56,20 @@ def as_float32(frame):
 def run_models(folder: Path, jobs, compiler="gcc", flags=("-O1",), libm=True):
     """What the C code of models returns for rows: for each, predictions and probabilities.
 
-    Each job is (fitted estimator or `Model`, dtype, style, rows as `c_rows` makes them). All models
-    are compiled together.
+    Each job is (source, dtype, style, rows as `c_rows` makes them); a source is a fitted estimator,
+    a `Model` or an `IntegerModel`. All of them are compiled together.
     """
     folder.mkdir(parents=True, exist_ok=True)
     includes, cases, data, models = [], [], [], []
     for i, (source, dtype, style, rows) in enumerate(jobs):
         options = {"dtype": dtype, "style": style, "libm": libm}
-        if not isinstance(source, Model):
-            model, files = source.model_, c_files(source, folder / f"m{i}.h", **options)
-        else:
-            model = source
-            if dtype in FORMATS:
-                options["integers"] = integer_model(model, dtype, model.input_ranges)
+        if isinstance(source, (Model, IntegerModel)):
+            is_integer = isinstance(source, IntegerModel)
+            model = source.model if is_integer else source
+            options["integers"] = source if is_integer else None
             files = model_files(model, folder / f"m{i}.h", **options)
+        else:
+            model, files = source.model_, c_files(source, folder / f"m{i}.h", **options)
         for path, text in files.items():
             path.write_text(text)
             includes.append(f'#include "{path.name}"')
