@@ -10,6 +10,7 @@ import numpy as np
 
 from bneuralt.export.c import c_files
 from bneuralt.export.c.features import CRow
+from bneuralt.export.whole import IntegerModel
 from bneuralt.expressions.operations import DATE_PARTS
 from bneuralt.model import Model
 from bneuralt.tables.columns import Column, Frame
@@ -54,14 +55,17 @@ def as_float32(frame):
 def run_models(folder: Path, jobs, compiler="gcc", flags=("-O1",), libm=True):
     """What the C code of models returns for rows: for each, predictions and probabilities.
 
-    Each job is (fitted estimator or `Model`, dtype, style, rows as `c_rows` makes them). All models
-    are compiled together.
+    Each job is (source, dtype, style, rows as `c_rows` makes them); a source is a fitted estimator,
+    a `Model` or an `IntegerModel`. All of them are compiled together.
     """
     folder.mkdir(parents=True, exist_ok=True)
     includes, cases, data, models = [], [], [], []
     for i, (source, dtype, style, rows) in enumerate(jobs):
         options = {"dtype": dtype, "style": style, "libm": libm}
-        model = source if isinstance(source, Model) else source.model_
+        if isinstance(source, IntegerModel):
+            model, options["integers"] = source.model, source
+        else:
+            model = source if isinstance(source, Model) else source.model_
         files = c_files(model, folder / f"m{i}.h", **options)
         for path, text in files.items():
             path.write_text(text)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from typing import NamedTuple
+from functools import reduce
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -170,7 +171,12 @@ def interval(expression: Expression, ranges: Mapping[str, Range]) -> Range:
     ----------
     expression : Expression
     ranges : dict
-        Smallest and largest value of each variable.
+        Smallest and largest value of each variable: numbers, or arrays of them for many intervals
+        at once.
+
+    Returns
+    -------
+    tuple of two float, or of two arrays
 
     Examples
     --------
@@ -178,6 +184,12 @@ def interval(expression: Expression, ranges: Mapping[str, Range]) -> Range:
     >>> interval(square(variable("z")) + 1, {"z": (-2.0, 1.0)})
     (1.0, 5.0)
     """
+    with np.errstate(all="ignore"):
+        low, high = _interval(expression, ranges)
+    return (low, high) if np.ndim(low) or np.ndim(high) else (float(low), float(high))
+
+
+def _interval(expression: Expression, ranges: Mapping[str, Range]) -> tuple[Any, Any]:
     operation = expression.operation
     if operation == "constant":
         return expression.value, expression.value
@@ -185,36 +197,37 @@ def interval(expression: Expression, ranges: Mapping[str, Range]) -> Range:
         return ranges[expression.value]
     if operation == "select":
         return _interval_of_choice(expression, ranges)
-    parts = [interval(part, ranges) for part in expression.arguments]
-    if operation in ("square", "absolute"):
-        ((low, high),) = parts
-        with np.errstate(over="ignore"):
-            least, most = sorted(float(OPERATIONS[operation].value(end)) for end in (low, high))
-        return (0.0 if low <= 0.0 <= high else least), most
     if operation not in NUMERIC:
         raise ValueError(f"the operation {operation!r} has no bounds")
-    if operation == "divide" and parts[1][0] <= 0.0 <= parts[1][1]:
-        return -math.inf, math.inf
-    # All others are monotone in each argument: the extremes are at corners.
-    corners: list[tuple[float, ...]] = [()]
-    for ends in parts:
-        corners = [(*corner, end) for corner in corners for end in ends]
-    with np.errstate(all="ignore"):
-        values = [float(OPERATIONS[operation].value(*map(np.float64, c))) for c in corners]
-    if any(map(math.isnan, values)):  # not defined everywhere, or a product of 0 and infinity
-        return -math.inf, math.inf
-    return min(values), max(values)
+    parts = [_interval(part, ranges) for part in expression.arguments]
+    # Nearly all are monotone in each argument: the extremes are at corners.
+    value = OPERATIONS[operation].value
+    corners = [value(*map(np.float64, corner)) for corner in product(*parts)]
+    low, high = reduce(np.minimum, corners), reduce(np.maximum, corners)
+    undefined = np.isnan(low)  # not defined everywhere, or a product of 0 and infinity
+    low, high = np.where(undefined, -np.inf, low), np.where(undefined, np.inf, high)
+    if operation in ("square", "absolute"):
+        return np.where(_has_zero(*parts[0]), 0.0, low), high
+    if operation == "divide":
+        unbounded = _has_zero(*parts[1])
+        return np.where(unbounded, -np.inf, low), np.where(unbounded, np.inf, high)
+    return low, high
 
 
-def _interval_of_choice(expression: Expression, ranges: Mapping[str, Range]) -> Range:
+def _has_zero(low: Any, high: Any) -> Any:
+    return (np.asarray(low) <= 0.0) & (np.asarray(high) >= 0.0)
+
+
+def _interval_of_choice(expression: Expression, ranges: Mapping[str, Range]) -> tuple[Any, Any]:
     """Return bounds of a `select`: of both choices, unless the condition is certain."""
-    condition, a, b = expression.arguments
-    chosen = [a, b]
-    if condition.operation == "greater":
-        left, right = (interval(part, ranges) for part in condition.arguments)
-        if left[0] > right[1]:
-            chosen = [a]
-        elif left[1] <= right[0]:
-            chosen = [b]
-    lows, highs = zip(*(interval(part, ranges) for part in chosen), strict=True)
-    return min(lows), max(highs)
+    condition, *choices = expression.arguments
+    a, b = (_interval(choice, ranges) for choice in choices)
+    low, high = np.minimum(a[0], b[0]), np.maximum(a[1], b[1])
+    if condition.operation != "greater":
+        return low, high
+    left, right = (_interval(part, ranges) for part in condition.arguments)
+    always, never = np.greater(left[0], right[1]), np.less_equal(left[1], right[0])
+    return (
+        np.where(always, a[0], np.where(never, b[0], low)),
+        np.where(always, a[1], np.where(never, b[1], high)),
+    )

@@ -47,6 +47,7 @@ def c_files(
     contributions: bool = False,
     X: Any = None,
     y: Any = None,
+    integers: IntegerModel | None = None,
 ) -> dict[Path, str]:
     """Return the files of a model in C, as a dict from path to content.
 
@@ -55,6 +56,8 @@ def c_files(
     model : Model
     path, name, dtype, style, libm, main, contributions, X, y
         See `to_c` of estimators.
+    integers : IntegerModel, optional
+        The model in the integer arithmetic of `dtype`, if it is there already.
     """
     if (X is None) != (y is None):
         raise ValueError("X and y must be given together, or neither of them")
@@ -64,8 +67,8 @@ def c_files(
         if value not in allowed:
             raise ValueError(f"{what}={value!r} must be one of {', '.join(map(repr, allowed))}")
     name = c_name(path.stem) if name is None else check_name(name)
-    integers, remarks = None, []
-    if dtype in FORMATS:
+    remarks = []
+    if dtype in FORMATS and integers is None:
         rows = X if model.input_ranges is None else None
         integers = integer_model(model, dtype, input_ranges(model, rows))
         if X is not None:

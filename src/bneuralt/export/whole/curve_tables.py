@@ -29,6 +29,7 @@ from bneuralt.expressions import (
     tanh,
     variable,
 )
+from bneuralt.expressions.operations import CONDITIONS
 
 __all__ = ["CurveTable", "SignedTable", "fitted_curve", "shared_tables", "slopes", "value_range"]
 
@@ -37,6 +38,11 @@ _BLOCK = 16
 
 #: Intervals are divided into so many parts, in each of which an expression is bounded.
 _PARTS = 64
+
+_UNBOUNDED = (
+    "the sums of an activation, or its values, have no finite bounds over the range of the inputs, "
+    "which integer arithmetic needs: use dtype='float' or 'double'"
+)
 
 _Z = variable("z")
 
@@ -161,10 +167,12 @@ class SignedTable(CurveTable):
         """Return the smallest and largest error of the table for whole arguments in a range."""
         if fine:
             raise ValueError("outputs cannot have a table of their own")
-        top, errors = 2 ** (self.bits - 1) - 1, self._errors
-        first, last = (math.floor(min(low, high)), math.ceil(max(low, high)))
-        inside = errors[max(0, first + self.limit) : max(1, last + self.limit + 1)]
-        ends = [float(inside.min()), float(inside.max())] if inside.size else []
+        top, (lowest, highest) = 2 ** (self.bits - 1) - 1, self._errors
+        first, last = math.floor(low), math.ceil(high)
+        blocks = slice(*(max(0, t + self.limit) // _BLOCK for t in (first, last + _BLOCK)))
+        ends = []
+        if lowest[blocks].size:
+            ends += [float(lowest[blocks].min()), float(highest[blocks].max())]
         for end, outside in ((-1, (first, -self.limit)), (1, (self.limit, last))):
             if outside[0] < outside[1]:  # behind its ends, the table is constant
                 value = float(self.values[0 if end < 0 else -1]) / top
@@ -173,11 +181,13 @@ class SignedTable(CurveTable):
         return min(ends), max(ends)
 
     @cached_property
-    def _errors(self) -> FloatArray:
-        """The error of each whole argument from one end to the other."""
-        t = np.arange(-self.limit, self.limit + 1)
+    def _errors(self) -> tuple[FloatArray, FloatArray]:
+        """The range of errors in each block of arguments, from one end to the other."""
+        t = np.arange(-self.limit, self.limit + _BLOCK)
         top = 2 ** (self.bits - 1) - 1
-        return self.coarse(np.abs(t), t < 0) / top - self.exact(t)
+        errors = self.coarse(np.abs(t), t < 0) / top - self.exact(np.minimum(t, self.limit))
+        blocks = errors.reshape(-1, _BLOCK)
+        return blocks.min(axis=1), blocks.max(axis=1)
 
 
 _SHARED: dict[str, tuple[Expression, bool]] = {
@@ -233,18 +243,21 @@ def fitted_curve(
     Raises
     ------
     ValueError
-        The activation has no finite values over the range.
+        The activation has no finite values over the range, or may have steps.
     """
     assert form.curve is not None
+    if _has_condition(form.curve):
+        raise ValueError(
+            "an activation with conditions may have steps, for which integer arithmetic has no "
+            "error bound: use dtype='float' or 'double'"
+        )
+    if not (math.isfinite(ends[0]) and math.isfinite(ends[1])):
+        raise ValueError(_UNBOUNDED)
     middle, half = sum(ends) / 2, 1.05 * (ends[1] - ends[0]) / 2 or 1.0
     stretched = substitute(form.curve, {"z": middle + half * _Z})
     low, high = bounds(stretched, -1.0, 1.0)
     if not (math.isfinite(low) and math.isfinite(high)):
-        raise ValueError(
-            f"an activation with the operation {form.curve.operation!r} has no finite bounds for "
-            f"sums from {ends[0]:.3g} to {ends[1]:.3g}, which integer arithmetic needs: use "
-            "dtype='float' or 'double'"
-        )
+        raise ValueError(_UNBOUNDED)
     offset, unit = (low + high) / 2, (high - low) / 2 or 1.0
     function = (stretched - offset) / unit
     step = 1.0 / format.curve_entries
@@ -262,6 +275,11 @@ def fitted_curve(
     ), table
 
 
+def _has_condition(expression: Expression) -> bool:
+    inner = any(map(_has_condition, expression.arguments))
+    return inner or expression.operation in CONDITIONS
+
+
 # -- activations on intervals -------------------------------------------------------------
 
 
@@ -273,9 +291,11 @@ def bounds(expression: Expression, low: float, high: float) -> Interval:
     >>> bounds(square(_Z) - _Z, 0.0, 1.0)[0] > -0.3  # its minimum is -0.25
     True
     """
-    edges = np.linspace(low, high, _PARTS + 1).tolist()
-    parts = [interval(expression, {"z": part}) for part in zip(edges, edges[1:], strict=False)]
-    return min(part[0] for part in parts), max(part[1] for part in parts)
+    if not math.isfinite(high - low):
+        return -math.inf, math.inf
+    edges = np.linspace(low, high, _PARTS + 1)
+    lows, highs = interval(expression, {"z": (edges[:-1], edges[1:])})
+    return float(np.min(lows)), float(np.max(highs))
 
 
 _derivative: Callable[[Expression, str], Expression] = cache(derivative)
