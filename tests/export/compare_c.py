@@ -1,7 +1,7 @@
 """Compare generated C code with Python on random models.
 
-`make export-c` runs it with all compilers: ``python -m tests.export.compare_c MODELS ROWS``. The tests do
-the same with fewer models and rows.
+`make export-c` runs it with all compilers: ``python -m tests.export.compare_c MODELS ROWS``. The
+tests do the same with fewer models and rows.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 Rows of weight 0 are dropped, identical rows are merged into one that carries their total weight,
 and all are sorted by a hash of their content. So a fit does not depend on the order of the rows,
-and a row of weight 3 is exactly three equal rows (`rows` has what splits make of them). This takes a copy of the table; one that is too
-large for that, such as one in a file (`np.memmap`), is used as it is, in blocks of neighbouring
-rows.
+and a row of weight 3 is exactly three equal rows (`rows` has what splits make of them). This takes
+a copy of the table; one that is too large for that, such as one in a file (`np.memmap`), is used as
+it is, in blocks of neighbouring rows.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bneuralt.files import write_together
 from bneuralt.model import Model
@@ -15,10 +15,10 @@ __all__ = ["Exporting"]
 class Exporting:
     """Adds exports to an estimator."""
 
-    if TYPE_CHECKING:
-
-        @property
-        def model_(self) -> Model: ...
+    @property
+    def model_(self) -> Model:
+        """The description of the fitted model."""
+        raise NotImplementedError
 
     def to_c(
         self,

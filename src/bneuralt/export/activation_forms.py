@@ -96,6 +96,7 @@ def _pieces(expression: Expression) -> ActivationForm | None:
     if len(places) != 1 or right <= 0.0:
         return None
     (at,) = places
+    assert at is not None
     if evaluate(expression, {"z": at}) != 0.0:
         return None
     return ActivationForm("pieces", right, 0.0 - right * at, slope=left / right)

@@ -14,8 +14,8 @@ from bneuralt.expressions.operations import CELLS, NUMERIC, OPERATIONS
 
 __all__ = ["Affine", "Direction", "affine", "direction", "interval"]
 
-#: Smallest and largest value.
-Range = tuple[float, float]
+#: Smallest and largest value; arrays for several ranges at once.
+Range = tuple[Any, Any]
 
 
 class Affine(NamedTuple):

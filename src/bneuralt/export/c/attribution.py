@@ -35,7 +35,9 @@ static inline $real ${NAME}_quotient(int kind, $real slope, $real z, $real from)
         const $real s = ${NAME}_activation(1, slope, middle);
         return -s * ($one - s);
     }
-$slopes    return kind == 2 ? -2 * middle * $exp(-middle * middle) : kind == 3 && z <= 0 ? slope : $one;
+$slopes    if (kind == 2)
+        return -2 * middle * $exp(-middle * middle);
+    return kind == 3 && z <= 0 ? slope : $one;
 }
 
 /* Adds the contributions of one tree: numbers of nodes and leaves, nodes, leaves, numbers. */
@@ -146,10 +148,10 @@ def contributions_code(code: RealCode) -> str:
         names = ("size", "node", "number", "leaf", "weight")
         parts = ", ".join(f"{prefix}_{part}" for part in names)
         calls.append(f"    {code.name}_add_contributions({parts}, in, out);\n")
-    cases = "".join(
-        f"           : kind == {i} ? {code.name}_{kind}({', '.join(['z', *map(real, constants)])})\n"
-        for (kind, constants), i in curves.items()
-    )
+    cases = ""
+    for (kind, constants), i in curves.items():
+        arguments = ", ".join(["z", *map(real, constants)])
+        cases += f"           : kind == {i} ? {code.name}_{kind}({arguments})\n"
     code.math.call("exp")
     small = real(1e-3 if code.is_float else 1e-5)
     return code.math.fill(

@@ -298,7 +298,7 @@ class IntegerCode:
                 continue
             at = f"{self.name.upper()}_AT(e)"
             common |= {
-                "last": int(table.values[-1]),
+                "last": str(int(table.values[-1])),
                 "difference": f"{at} - low" if table.is_odd else f"low - {at}",
                 "sign": "+" if table.is_odd else "-",
                 "result": "sum < 0 ? -r : r" if table.is_odd else "r",
