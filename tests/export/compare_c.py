@@ -1,7 +1,7 @@
 """Compare generated C code with Python on random models.
 
-`make export-c` runs it with all compilers: ``python -m tests.export.compare_c MODELS ROWS``. The tests do
-the same with fewer models and rows.
+`make export-c` runs it with all compilers: ``python -m tests.export.compare_c MODELS ROWS``. The
+tests do the same with fewer models and rows.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def complaints(folder, seeds, n_rows, dtype, compiler, flags=("-O1",), libm=True
         if model.task == "numbers":
             with np.errstate(invalid="ignore", over="ignore"):
                 error = np.abs(c_decided - decided) / np.maximum(1.0, np.abs(decided)) / terms
-            if dtype == "float" and model.link == exp(OUTPUTS):  # float has no larger or smaller ones
+            if dtype == "float" and model.link == exp(
+                OUTPUTS
+            ):  # float has no larger or smaller ones
                 error = np.where((decided < 1e30) & (decided > 1e-30), error, 0.0)
             error = np.where(c_decided == decided, 0.0, error)
         else:

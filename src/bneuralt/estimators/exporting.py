@@ -15,8 +15,6 @@ __all__ = ["Exporting", "c_files"]
 class Exporting:
     """Adds exports to an estimator."""
 
-    model_: Model
-
     def to_c(
         self,
         path: str | PathLike[str],

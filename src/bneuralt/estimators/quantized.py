@@ -116,8 +116,8 @@ class QuantizedClassifier(ClassifierMixin, _Quantized):
     integer_model_ : IntegerModel
         All whole numbers.
     error_bound_ : float
-        The largest possible difference between its probabilities and those of `estimator_`, over the
-        range of the training rows.
+        The largest possible difference between its probabilities and those of `estimator_`, over
+        the range of the training rows.
 
     Examples
     --------

@@ -155,7 +155,7 @@ def compact(
         Number of weights to keep at most. By default, and without `max_bytes`, the smallest size is
         chosen whose score on held-out rows is within one standard error of the best.
     max_bytes : int, optional
-        The same in bytes of the tables of 16-bit integers that `bneuralt.export_c` writes for
+        The same in bytes of the tables of 16-bit integers that `to_c` writes for
         trees with one activation; the table of the activation itself is not counted.
     sample_weight : array-like of shape (n_rows,), optional
     cv : int or None

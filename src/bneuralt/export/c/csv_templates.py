@@ -173,7 +173,7 @@ static double category(int feature, char *text)
 
 READ_CATEGORY = """\
         else if (feature_kind[i] == CATEGORY)
-            values[i] = category(i, text);
+            values[i] = $position;
 """
 
 DATE = """\

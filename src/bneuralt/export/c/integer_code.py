@@ -292,7 +292,7 @@ class IntegerCode:
         hidden, outputs = self.kinds
         for kind in sorted((hidden | outputs) - {"pieces"}, key=self.kind_numbers.__getitem__):
             table = self.integers.tables[kind]
-            common = {"kind": kind, "limit": f"{table.limit}u"}
+            common: dict[str, object] = {"kind": kind, "limit": f"{table.limit}u"}
             if isinstance(table, SignedTable):
                 parts.append(self._fill(templates.CURVE, n_steps=table.n_steps, **common))
                 continue

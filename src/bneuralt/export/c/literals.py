@@ -20,8 +20,7 @@ __all__ = [
 ]
 
 #: Keywords of C99 to C23 and C++, none of which can be a name.
-KEYWORDS = frozenset(
-    """
+_KEYWORDS = """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t
     char32_t char8_t class co_await co_return co_yield compl concept const const_cast
     consteval constexpr constinit continue decltype default delete do double dynamic_cast
@@ -31,8 +30,8 @@ KEYWORDS = frozenset(
     static_assert static_cast struct switch template this thread_local throw true try
     typedef typeid typename typeof typeof_unqual union unsigned using virtual void volatile
     wchar_t while xor xor_eq
-    """.split()
-)
+"""
+KEYWORDS = frozenset(_KEYWORDS.split())
 
 #: C99 compilers may tell names apart by their first 63 characters only.
 MOST_CHARACTERS = 40

@@ -407,12 +407,15 @@ class RealCode:
                 f"    {name}_tree{i}(in, y);\n    {name}_add(y, out);\n"
                 for i in range(len(model.trees))
             )
+        what = "The means over all trees"
+        if link_of["outputs"]:
+            what = "Predictions: what becomes of the means over all trees"
         means = self._fill(
             templates.MEANS,
             calls=calls,
             tree="" if self.straight else ", tree",
             link=link_of["outputs"],
-            what="Predictions: what becomes of the means over all trees" if link_of["outputs"] else "The means over all trees",
+            what=what,
             **common,
         )
         parts.append(means)

@@ -55,7 +55,9 @@ class WeightedSum:
     terms : list of Term
     """
 
-    def __init__(self, form: ActivationForm, bias: float, weights: list[float], terms: list[Term]) -> None:
+    def __init__(
+        self, form: ActivationForm, bias: float, weights: list[float], terms: list[Term]
+    ) -> None:
         self.form, self.bias, self.weights, self.terms = form, bias, weights, terms
         self._single = [i for i, term in enumerate(terms) if term.group < 0]
         groups: dict[int, list[int]] = {}
