@@ -94,7 +94,7 @@ def test_categories_beyond_a_byte(tmp_path):
     assert np.array_equal(shares / 32768, rounded.predict_proba(frame))
 
 
-@pytest.mark.filterwarnings("ignore:no values at all")
+@pytest.mark.filterwarnings("ignore:no values at all", "ignore:all values")
 def test_columns_of_which_only_gaps_matter(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
@@ -103,6 +103,7 @@ def test_columns_of_which_only_gaps_matter(tmp_path):
             "when": np.where(np.arange(60) % 3, pd.Timestamp("2020-01-01"), pd.NaT),
             "x": rng.normal(size=60),
             "colour": rng.choice(["red", "green"], 60),
+            "name": [None if i % 4 else f"name {i}" for i in range(60)],
         }
     )
     frame["when"] = pd.to_datetime(frame["when"])
@@ -111,7 +112,8 @@ def test_columns_of_which_only_gaps_matter(tmp_path):
     codes = (frame["colour"] == "red").to_numpy().astype(float)
     codes[:3] = [1e30, -1e30, 200.0]  # none of them is a category
     later = frame.assign(colour=np.where(np.arange(60) < 3, "blue", frame["colour"]))
-    rows = np.c_[frame["nothing"], missing, frame["x"], codes]
+    names = np.where(frame["name"].isna(), np.nan, -1.0)  # all of them are rare
+    rows = np.c_[frame["nothing"], missing, frame["x"], codes, names]
     jobs = [(clf, dtype, "tables", rows) for dtype in ("double", "int8")]
     (_, real), (_, rounded) = run_models(tmp_path, jobs, flags=SANITIZE)
     with pytest.warns(UserWarning, match="not seen in training"):

@@ -31,7 +31,6 @@ from bneuralt.values import is_auto
 __all__ = ["ClassifierTask"]
 
 
-
 def _refuse_other_than_labels(y: Array, name: str, advice: str) -> None:
     """Refuse several columns that do not say which labels a row has."""
     odd = ~np.isin(y, (0, 1))

@@ -86,13 +86,14 @@ def _pieces(expression: Expression) -> ActivationForm | None:
     if line is not None:
         return ActivationForm("pieces", *line)
     left = right = 0.0
-    places = set()
+    places: set[float] = set()
     for factor, core in _terms(expression):
         kink = _kink(core)
         if kink is None:
             return None
         left, right = left + factor * kink.left, right + factor * kink.right
-        places |= {kink.at} - {None}
+        if kink.at is not None:
+            places.add(kink.at)
     if len(places) != 1 or right <= 0.0:
         return None
     (at,) = places

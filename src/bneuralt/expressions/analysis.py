@@ -14,9 +14,6 @@ from bneuralt.expressions.operations import CELLS, NUMERIC, OPERATIONS
 
 __all__ = ["Affine", "Direction", "affine", "direction", "interval"]
 
-#: Smallest and largest value; arrays for several ranges at once.
-Range = tuple[Any, Any]
-
 
 class Affine(NamedTuple):
     """An expression as ``offset + factor * core``.
@@ -164,7 +161,7 @@ def _sign(expression: Expression) -> tuple[int, frozenset[str]] | None:
     return None
 
 
-def interval(expression: Expression, ranges: Mapping[str, Range]) -> Range:
+def interval(expression: Expression, ranges: Mapping[str, Any]) -> Any:
     """Return bounds of the values of a numeric expression.
 
     Parameters
@@ -189,12 +186,13 @@ def interval(expression: Expression, ranges: Mapping[str, Range]) -> Range:
     return (low, high) if np.ndim(low) or np.ndim(high) else (float(low), float(high))
 
 
-def _interval(expression: Expression, ranges: Mapping[str, Range]) -> tuple[Any, Any]:
+def _interval(expression: Expression, ranges: Mapping[str, Any]) -> tuple[Any, Any]:
     operation = expression.operation
     if operation == "constant":
         return expression.value, expression.value
     if operation == "variable":
-        return ranges[expression.value]
+        low, high = ranges[expression.value]
+        return low, high
     if operation == "select":
         return _interval_of_choice(expression, ranges)
     if operation not in NUMERIC:
@@ -218,7 +216,7 @@ def _has_zero(low: Any, high: Any) -> Any:
     return (np.asarray(low) <= 0.0) & (np.asarray(high) >= 0.0)
 
 
-def _interval_of_choice(expression: Expression, ranges: Mapping[str, Range]) -> tuple[Any, Any]:
+def _interval_of_choice(expression: Expression, ranges: Mapping[str, Any]) -> tuple[Any, Any]:
     """Return bounds of a `select`: of both choices, unless the condition is certain."""
     condition, *choices = expression.arguments
     a, b = (_interval(choice, ranges) for choice in choices)

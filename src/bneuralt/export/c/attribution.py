@@ -35,9 +35,8 @@ static inline $real ${NAME}_quotient(int kind, $real slope, $real z, $real from)
         const $real s = ${NAME}_activation(1, slope, middle);
         return -s * ($one - s);
     }
-$slopes    if (kind == 2)
-        return -2 * middle * $exp(-middle * middle);
-    return kind == 3 && z <= 0 ? slope : $one;
+$slopes    return kind == 2 ? -2 * middle * $exp(-middle * middle)
+                     : kind == 3 && z <= 0 ? slope : $one;
 }
 
 /* Adds the contributions of one tree: numbers of nodes and leaves, nodes, leaves, numbers. */
@@ -148,17 +147,17 @@ def contributions_code(code: RealCode) -> str:
         names = ("size", "node", "number", "leaf", "weight")
         parts = ", ".join(f"{prefix}_{part}" for part in names)
         calls.append(f"    {code.name}_add_contributions({parts}, in, out);\n")
-    cases = ""
-    for (kind, constants), i in curves.items():
-        arguments = ", ".join(["z", *map(real, constants)])
-        cases += f"           : kind == {i} ? {code.name}_{kind}({arguments})\n"
+    cases = [
+        f"           : kind == {i} ? {code.name}_{kind}({', '.join(['z', *map(real, values)])})\n"
+        for (kind, values), i in curves.items()
+    ]
     code.math.call("exp")
     small = real(1e-3 if code.is_float else 1e-5)
     return code.math.fill(
         CODE,
         public=code.public,
         small=small,
-        curves=cases,
+        curves="".join(cases),
         slopes=code.math.fill(SLOPES, small=small) if curves else "",
         n_inputs=model.n_inputs,
         n_features=len(code.row.features),

@@ -34,6 +34,7 @@ def csv_program(row: CRow, name: str, header: str, of_means: Expression) -> str:
     has_date = any(feature.reads in parts for feature in features)
     cases = [f"    case {part.upper()}:\n        return {text};" for part, text in parts.items()]
     has_category = any(feature.texts for feature in features)
+    position = "category(i, text)" if has_category else "-1"
     date = Template(templates.DATE).substitute(date_parts="\n".join(cases))
     names = {
         "NAME": name,
@@ -47,7 +48,7 @@ def csv_program(row: CRow, name: str, header: str, of_means: Expression) -> str:
         "feature_kinds": ", ".join(kinds),
         "category_code": Template(templates.CATEGORY).substitute(NAME=name) * has_category,
         "date_code": date if has_date else "",
-        "read_category": templates.READ_CATEGORY if has_category else "",
+        "read_category": Template(templates.READ_CATEGORY).substitute(position=position),
         "read_date": templates.READ_DATE if has_date else "",
         "convert": f"({name}_input)values[i]",
         "print_text": templates.PRINT_TEXT if row.model.task == "classes" else "",

@@ -113,7 +113,7 @@ ${print_text}int main(int argc, char **argv)
     static double values[${UPPER}_N_FEATURES + 1];
     static ${NAME}_input x[${UPPER}_N_FEATURES + 1];
     FILE *file = argc > 1 ? fopen(argv[1], "r") : stdin;
-    int i, j, n, found = 0;
+    int i, j, n, n_named = 0;
     long row = 0;
     if (file == NULL) {
         perror(argv[1]);
@@ -130,19 +130,19 @@ ${print_text}int main(int argc, char **argv)
         }
         if (n == 1 && cells[0][0] == '\\0')
             continue;
-        if (row == 0 && !found) { /* columns are found by name if there is a header */
+        if (row == 0 && !n_named) { /* columns are found by name if there is a header */
             for (i = 0; i < N_COLUMNS; i++)
                 for (j = 0; j < n; j++)
                     if (strcmp(column_names[i], cells[j]) == 0) {
-                        found++;
+                        n_named++;
                         place[i] = j;
                         break;
                     }
-            if (found == N_COLUMNS)
+            if (n_named == N_COLUMNS)
                 continue;
             for (i = 0; i < N_COLUMNS; i++)
                 place[i] = i;
-            found = 1;
+            n_named = 1;
         }
         row++;
         read_row(place, n, row, values);
@@ -173,7 +173,7 @@ static double category(int feature, char *text)
 
 READ_CATEGORY = """\
         else if (feature_kind[i] == CATEGORY)
-            values[i] = category(i, text);
+            values[i] = $position;
 """
 
 DATE = """\

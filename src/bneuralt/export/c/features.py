@@ -271,12 +271,12 @@ def encode_texts(
     entries, n_entries, shares = categories
     skipped = n_entries - len(inputs)
     shares = shares or [model.inputs[j].mean or 0.0 for j in inputs]
-    share_list = ", ".join(map(literal, inputs, shares))
+    row_of_shares = ", ".join(map(literal, inputs, shares))
     yes, no = literal(inputs[0], 1.0), literal(inputs[0], 0.0)
     return [
         *entry(entries[n], entries[n + 1]),
         f"for (i = 0; i < {len(inputs)}; i++) {{",
-        f"    static const {type} shares[{len(inputs)}] = {{{share_list}}};",
+        f"    static const {type} shares[{len(inputs)}] = {{{row_of_shares}}};",
         f"    in[{inputs[0]} + i] = entry == {n_entries} ? shares[i]",
         f"        : entry == i + {skipped} ? {yes} : {no};",
         "}",

@@ -86,10 +86,10 @@ def c_files(
     if integers is not None:
         if contributions:
             raise ValueError(f"contributions are for dtype='double' and 'float', not {dtype!r}")
-        code = IntegerCode(integers, row, name, straight, libm, public)
+        code = IntegerCode(row, name, straight, libm, public, integers=integers)
         about += _facts(code)
     else:
-        code = RealCode(model, row, name, straight, dtype == "float", libm, public)
+        code = RealCode(row, name, straight, libm, public, is_float=dtype == "float")
         attribution = contributions_code(code) if contributions else ""
     prototypes, source, includes = code.prototypes(), code.source(), code.source_includes()
     if attribution and isinstance(code, RealCode):
@@ -102,7 +102,7 @@ def c_files(
         comment("\n".join([*about, *remarks])),
         f"#ifndef {guard}\n#define {guard}\n",
         *_includes(code.header_includes()),
-        code.types(),
+        code.typedefs(),
         row.declarations(name),
         row.category_function(name),
         code.helpers(),

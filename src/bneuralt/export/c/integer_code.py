@@ -7,17 +7,18 @@ wait on a stack until their parent takes them. Straight-line code is the same, w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from string import Template
 
 import numpy as np
 
 from bneuralt.export.c import integer_templates as templates
-from bneuralt.export.c.features import CFeature, CRow, encode_function, encode_texts
+from bneuralt.export.c.features import CFeature, encode_function, encode_texts
 from bneuralt.export.c.links import link_function
 from bneuralt.export.c.literals import array, real
 from bneuralt.export.c.mathematics import CMath
+from bneuralt.export.c.model_code import CTypes, ModelCode
 from bneuralt.export.cell_reads import cell_reads, gap_values
 from bneuralt.export.whole import IntegerFormat, IntegerModel
 from bneuralt.export.whole.curve_tables import SignedTable
@@ -31,28 +32,17 @@ _KINDS = {"tanh": 0, "bell": 1, "pieces": 2, "folded": 3}
 
 
 @dataclass(frozen=True, eq=False)
-class IntegerCode:
+class IntegerCode(ModelCode):
     """The C code of an integer model.
 
     Attributes
     ----------
+    row, name, straight, has_libm, public
+        See `ModelCode`.
     integers : IntegerModel
-    row : CRow
-    name : str
-    straight : bool
-        Whether trees are written out as statements.
-    has_libm : bool
-        Whether functions of real numbers, if any is needed, are taken from ``<math.h>``.
-    public : str
-        What the definitions of the functions that users call begin with.
     """
 
-    integers: IntegerModel
-    row: CRow
-    name: str
-    straight: bool
-    has_libm: bool
-    public: str = ""
+    integers: IntegerModel = field(kw_only=True)
 
     @property
     def format(self) -> IntegerFormat:
@@ -129,16 +119,16 @@ class IntegerCode:
     @cached_property
     def has_wide_index(self) -> bool:
         """Whether inputs are more than one cell can count."""
-        return self.integers.model.n_inputs > 2**self.format.bits
+        return self.model.n_inputs > 2**self.format.bits
 
     def cells(self, tree: IntegerTree) -> list[int]:
         """Return a tree as cells."""
         bits = self.format.bits
         whole = 2**bits
         widest = max(max(2 * len(node.children), len(node.leaves)) for node in tree.nodes)
-        if max(widest, self.integers.model.n_inputs) > whole**2:
+        if max(widest, self.model.n_inputs) > whole**2:
             raise ValueError(
-                f"the model has {self.integers.model.n_inputs:,} inputs and a node with {widest:,} "
+                f"the model has {self.model.n_inputs:,} inputs and a node with {widest:,} "
                 f"children or leaves, too many for {self.format.name}: use style='code'"
             )
         cells: list[int] = []
@@ -169,17 +159,17 @@ class IntegerCode:
         entries = sum(len(self.integers.tables[kind].values) for kind in used)
         exp = 0
         softmax = self.integers.link.combine == "softmax"
-        if softmax and not self.integers.model.decides_by_outputs:
+        if softmax and not self.model.decides_by_outputs:
             exp = 2 * len(self.format.exp_table)
         return width * (entries + (0 if self.straight else self.n_cells)) + exp
 
     # -- code ----------------------------------------------------------------------------
 
-    def _fill(self, template: str, **more: object) -> str:
+    def fill(self, template: str, **more: object) -> str:
+        """Return a template with the names and numbers of this code."""
         bits = self.format.bits
         names = {
             "NAME": self.name,
-            "public": self.public,
             "UPPER": self.name.upper(),
             "bits": bits,
             "cell": f"int{bits}_t",
@@ -189,13 +179,13 @@ class IntegerCode:
             "mask": f"{2**bits - 1}u",
             "half": f"{2 ** (bits - 1)}u",
             "whole": 2**bits if bits == 8 else f"{2**bits}L",
-            "n_outputs": self.integers.model.n_outputs,
+            "n_outputs": self.model.n_outputs,
             "n_trees": len(self.integers.trees),
-            "n_inputs": self.integers.model.n_inputs,
+            "n_inputs": self.model.n_inputs,
         }
-        return Template(template).substitute(names, **more)
+        return Template(template).substitute(names | more)
 
-    def types(self) -> str:
+    def typedefs(self) -> str:
         """Return the types and constants that users need."""
         missing = "INT8_MIN" if self.input_type == "int8_t" else "INT16_MIN"
         lines = [
@@ -203,7 +193,7 @@ class IntegerCode:
             f"typedef {self.input_type} ${{NAME}}_input;",
             *([] if self.is_plain else [f"#define ${{UPPER}}_MISSING {missing}"]),
         ]
-        return self._fill("\n".join(lines)) + "\n"
+        return self.fill("\n".join(lines)) + "\n"
 
     def header_includes(self) -> list[str]:
         """Return the headers that the header needs."""
@@ -213,41 +203,13 @@ class IntegerCode:
         """Return the headers that the source needs."""
         return []
 
-    def prototypes(self) -> list[tuple[str, str]]:
-        """Return the declarations of the functions of the source, each with a comment."""
-        task, k = self.integers.model.task, self.integers.model.n_outputs
-        row = f"const {self.name}_input *x"
-        if task == "classes":
-            listed = [(f"int {self.name}_predict({row})", "The position of the predicted class.")]
-        elif task == "labels":
-            listed = [
-                (f"void {self.name}_predict({row}, uint8_t *out)", "1 for each label of the row.")
-            ]
-        else:
-            which = (
-                "The predicted number, in units" if k == 1 else "The predicted numbers, in units"
-            )
-            of = f"{which}: see {self.name}_value."
-            if k == 1:
-                listed = [(f"int32_t {self.name}_predict({row})", of)]
-            else:
-                listed = [(f"void {self.name}_predict({row}, int32_t *out)", of)]
-        if task != "numbers":
-            listed.append(
-                (
-                    f"void {self.name}_predict_proba({row}, uint16_t *out)",
-                    "The probabilities, in units of 1 / 32768.",
-                )
-            )
-        return listed
-
     def helpers(self) -> str:
         """Return functions with real numbers, to come from measurements to rows and back."""
         return self._helpers
 
     @cached_property
     def _helpers(self) -> str:
-        parts = self._quantize() + (self._value() if self.integers.model.task == "numbers" else "")
+        parts = self._quantize() + (self._value() if self.model.task == "numbers" else "")
         functions = self.math.functions()
         return f"{functions}\n{parts}" if functions else parts
 
@@ -256,14 +218,14 @@ class IntegerCode:
         parts = [self._memory(), self._tables(), self._arithmetic()]
         if not self.is_plain:
             parts.append(self._encode())
-        parts += [self._trees(), self._combination()]
+        parts += [self._trees(), *self.predict_functions()]
         return "\n".join(part for part in parts if part)
 
     def _memory(self) -> str:
         """Return how tables are read: on AVR, they are in flash memory."""
         one = ("lpm %0, Z+",) if self.format.bits == 8 else ("lpm %A0, Z+", "lpm %B0, Z+")
         letters = "AB" if self.format.bits == 8 else "ABCD"
-        return self._fill(
+        return self.fill(
             templates.MEMORY,
             load="\\n\\t".join(one),
             load_sum="\\n\\t".join(f"lpm %{letter}0, Z+" for letter in letters),
@@ -276,25 +238,25 @@ class IntegerCode:
         for kind in sorted((self.kinds[0] | self.kinds[1]) - {"pieces"}):
             values = self.integers.tables[kind].values.tolist()
             place = f"static const $cell ${{NAME}}_{kind}_table[{len(values)}] ${{UPPER}}_ROM"
-            lines.append(array(self._fill(place), values) + "\n")
+            lines.append(array(self.fill(place), values) + "\n")
         if self.integers.link.combine == "softmax":
             values = self.format.exp_table.tolist()
             place = f"static const uint16_t ${{NAME}}_exp_table[{len(values)}] ${{UPPER}}_ROM"
-            lines.append(array(self._fill(place), values) + "\n")
+            lines.append(array(self.fill(place), values) + "\n")
         if not self.straight:
             cells = [cell for tree in self.integers.trees for cell in self.cells(tree)]
             place = f"static const $cell ${{NAME}}_cells[{len(cells)}] ${{UPPER}}_ROM"
-            lines.append(array(self._fill(place), cells) + "\n")
+            lines.append(array(self.fill(place), cells) + "\n")
         return "\n".join(lines)
 
     def _arithmetic(self) -> str:
-        parts = [self._fill(templates.SCALED)]
+        parts = [self.fill(templates.SCALED)]
         hidden, outputs = self.kinds
         for kind in sorted((hidden | outputs) - {"pieces"}, key=self.kind_numbers.__getitem__):
             table = self.integers.tables[kind]
-            common = {"kind": kind, "limit": f"{table.limit}u"}
+            common: dict[str, object] = {"kind": kind, "limit": f"{table.limit}u"}
             if isinstance(table, SignedTable):
-                parts.append(self._fill(templates.CURVE, n_steps=table.n_steps, **common))
+                parts.append(self.fill(templates.CURVE, n_steps=table.n_steps, **common))
                 continue
             at = f"{self.name.upper()}_AT(e)"
             common |= {
@@ -303,10 +265,10 @@ class IntegerCode:
                 "sign": "+" if table.is_odd else "-",
                 "result": "sum < 0 ? -r : r" if table.is_odd else "r",
             }
-            parts += [self._fill(templates.COARSE, **common)] * (kind in hidden)
-            parts += [self._fill(templates.FINE, **common)] * (kind in outputs)
-        parts += [self._fill(templates.PIECES)] * ("pieces" in hidden)
-        parts += [self._fill(templates.OUTPUT_PIECES)] * ("pieces" in outputs)
+            parts += [self.fill(templates.COARSE, **common)] * (kind in hidden)
+            parts += [self.fill(templates.FINE, **common)] * (kind in outputs)
+        parts += [self.fill(templates.PIECES)] * ("pieces" in hidden)
+        parts += [self.fill(templates.OUTPUT_PIECES)] * ("pieces" in outputs)
         return "\n".join(parts)
 
     # -- inputs --------------------------------------------------------------------------
@@ -325,7 +287,7 @@ class IntegerCode:
         def is_missing(value: str) -> str:
             return f"{value} == {self.name.upper()}_MISSING"
 
-        type, model = f"int{self.format.bits}_t", self.integers.model
+        type, model = f"int{self.format.bits}_t", self.model
         lines = encode_texts(self.row, column, type, self._literal, is_missing, lambda value: value)
         places = {feature.input: i for i, feature in enumerate(self.features)}
         cast = "" if self.input_type == type else f"({type})"
@@ -335,10 +297,10 @@ class IntegerCode:
                 continue
             present, missing = gap_values(model.inputs[j])
             value = f"x[{places[j] if reads.values else self.row.place(column)}]"
-            known = f"{cast}{value}" if reads.values else self._literal(j, present)
+            result = f"{cast}{value}" if reads.values else self._literal(j, present)
             if not np.isnan(missing):
-                known = f"{is_missing(value)} ? {self._literal(j, missing)} : {known}"
-            lines.append(f"in[{j}] = {known};")
+                result = f"{is_missing(value)} ? {self._literal(j, missing)} : {result}"
+            lines.append(f"in[{j}] = {result};")
         return lines
 
     # -- trees ---------------------------------------------------------------------------
@@ -359,20 +321,20 @@ class IntegerCode:
         lines += ["$acc sum = ${NAME}_next_sum(p);", f"const $ucell scale = {cell};"]
         lines += [f"const $ucell below = {cell};"] * self.has_below_cell
         lines += [f"const $ucell kind = {cell};"] * self.has_kind_cell
-        loop = self._fill(
+        loop = self.fill(
             templates.LOOP,
-            begin="\n        ".join(map(self._fill, lines)),
-            count=self._fill("$uacc" if self.is_wide else "$ucell"),
+            begin="\n        ".join(map(self.fill, lines)),
+            count=self.fill("$uacc" if self.is_wide else "$ucell"),
             **shape,
             is_output=f"head & {flag}",
-            index_type=self._fill("$uacc" if self.has_wide_index else "$ucell"),
-            index=self._fill(pair if self.has_wide_index else cell),
+            index_type=self.fill("$uacc" if self.has_wide_index else "$ucell"),
+            index=self.fill(pair if self.has_wide_index else cell),
             n_stacked=max(1, *(tree.n_stacked for tree in self.integers.trees)),
             output=self._choice(self.kinds[1], is_output=True),
             hidden=self._choice(self.kinds[0], is_output=False),
         )
         needs_pair = self.is_wide or self.has_wide_index
-        return (self._fill(templates.NEXT_PAIR) + "\n") * needs_pair + loop
+        return (self.fill(templates.NEXT_PAIR) + "\n") * needs_pair + loop
 
     def _choice(self, kinds: set[str], is_output: bool) -> str:
         """Return the expression of a node's value."""
@@ -409,15 +371,15 @@ class IntegerCode:
             total = " + ".join(terms).replace("+ -", "- ")
             ends = "_output" if node.is_output else ""
             more = f", {node.scale_below}u, {int(node.folds)}" if node.kind == "pieces" else ""
-            total = f"({self._fill('$acc')})({total})"
+            total = f"({self.fill('$acc')})({total})"
             call = f"{self.name}_{node.kind}{ends}({total}, {node.scale}u{more})"
             lines.append(f"{f'y[{k}]' if node.is_output else f'v{n}'} = {call};")
             k, n = k + node.is_output, n + (not node.is_output)
         if tree.n_stacked:
             names = ", ".join(f"v{j}" for j in range(tree.n_stacked))
-            lines.insert(0, f"{self._fill('$cell')} {names};")
+            lines.insert(0, f"{self.fill('$cell')} {names};")
         body = "\n".join(f"    {line}" for line in lines)
-        return self._fill(
+        return self.fill(
             "static inline void ${NAME}_tree$i(const $cell *in, $acc *y)\n{\n$body\n}\n",
             i=i,
             body=body,
@@ -425,45 +387,43 @@ class IntegerCode:
 
     # -- what becomes of the outputs -----------------------------------------------------
 
-    def _combination(self) -> str:
-        model, name = self.integers.model, self.name
-        n = len(self.integers.trees)
-        inputs = "x" if self.is_plain else "in"
-        common = {
-            "row": "" if self.is_plain else self._fill("    $cell in[$n_inputs];\n"),
-            "encode": "" if self.is_plain else f"    {name}_encode(x, in);\n",
-            "cells": "" if self.straight else self._fill("    const $cell *p = ${NAME}_cells;\n"),
-            "sum_type": "int32_t" if self.integers.link.combine == "sum" else "uint32_t",
-            "inputs": inputs,
-        }
-        parts = []
-        if n == 1:
-            call = f"tree0({inputs}, y)" if self.straight else f"tree(&p, {inputs}, y)"
-            parts.append(self._fill(templates.OUTPUTS, call=f"{name}_{call}", **common))
-        if model.decides_by_outputs:
-            parts.append(self._fill(templates.ARGMAX_OF_OUTPUTS))
-        parts.append(self._adder())
-        if n == 1:
-            parts.append(self._fill(templates.SUMS_OF_ONE, **common))
-        elif self.straight:
-            calls = "".join(
-                f"    {name}_tree{i}({inputs}, y);\n    {name}_add(y, sums);\n" for i in range(n)
-            )
-            parts.append(self._fill(templates.SUMS_OF_CALLS, calls=calls, **common))
-        else:
-            parts.append(self._fill(templates.SUMS, **common))
-        if model.task == "numbers":
-            order = ", ".join(map(str, self.integers.link.order))
-            template = templates.SORTED if order else templates.NUMBERS
-            template = templates.ONE_NUMBER if model.n_outputs == 1 else template
-            return "\n".join([*parts, self._fill(template, order=order)])
-        if model.task == "labels":
-            parts.append(self._fill(templates.LABELS))
-        elif not model.decides_by_outputs:
-            parts.append(self._fill(templates.ARGMAX_OF_SUMS))
-        return "\n".join([*parts, self._fill(templates.PROBABILITIES)])
+    @property
+    def types(self) -> CTypes:
+        """The types of numbers."""
+        sums = "int32_t" if self.integers.link.combine == "sum" else "uint32_t"
+        return CTypes(
+            f"{self.name}_input", f"int{2 * self.format.bits}_t", sums, "uint16_t", "uint8_t"
+        )
 
-    def _adder(self) -> str:
+    @property
+    def parts(self) -> dict[str, str]:
+        """What templates of functions contain."""
+        n, cell = len(self.integers.trees), f"int{self.format.bits}_t"
+        unit = ", in units of 1 / 32768"
+        if self.model.task == "numbers":
+            unit = f", in units: see {self.name}_value"
+        return {
+            "totals": "sums",
+            "about": "/* The sums over all trees. */\n",
+            "tables": "&p",
+            "begin": "" if self.straight else f"    const {cell} *p = {self.name}_cells;\n",
+            "row": "" if self.is_plain else f"    {cell} in[{self.model.n_inputs}];\n",
+            "encode": "" if self.is_plain else f"    {self.name}_encode(x, in);\n",
+            "inputs": "x" if self.is_plain else "in",
+            "finish": "",
+            "share": f"(uint16_t)((sums[k] + {n} / 2) / {n})",
+            "half_total": f"16384u * {n}",
+            "unit": unit,
+        }
+
+    def numbers(self) -> str:
+        """Return the function that predicts several numbers."""
+        if not self.integers.link.order:
+            return super().numbers()
+        order = ", ".join(map(str, self.integers.link.order))
+        return self.fill(templates.SORTED, public=self.public, order=order)
+
+    def adder(self) -> str:
         """Return the function that adds what a tree contributes to the sums."""
         combine, exp, share = (
             self.integers.link.combine,
@@ -473,15 +433,15 @@ class IntegerCode:
         if combine == "softmax":
             assert exp is not None
             bits = 16 - self.format.exp_bits
-            return self._fill(
+            return self.fill(
                 templates.ADD_SOFTMAX, **exp._asdict(), rest_bits=bits, rest_mask=2**bits - 1
             )
         if combine == "sum":
-            return self._fill(templates.ADD_OUTPUTS)
+            return self.fill(templates.ADD_OUTPUTS)
         assert share is not None
         template = templates.ADD_SHARES if combine == "shares" else templates.ADD_CLIPPED
-        function = self._fill(templates.SHARE, shift=share.shift, offset=f"{share.offset}L")
-        return function + "\n" + self._fill(template, factor=share.factor, down=share.down)
+        function = self.fill(templates.SHARE, shift=share.shift, offset=f"{share.offset}L")
+        return function + "\n" + self.fill(template, factor=share.factor, down=share.down)
 
     # -- real numbers --------------------------------------------------------------------
 
@@ -513,7 +473,7 @@ class IntegerCode:
                 f"        return ({self.name}_input)(value >= 0 && value <= {most} ? value : -1);\n"
             )
         joined = "\n".join(tables).replace("\n", "\n    ")
-        return self._fill(
+        return self.fill(
             templates.QUANTIZE,
             tables=f"    {joined}",
             category=category,
@@ -540,13 +500,13 @@ class IntegerCode:
 
     def _expression(self, j: int) -> Expression | None:
         """Return how an input is computed from a value; None if it is the value itself."""
-        expression = self.integers.model.inputs[j].expression
+        expression = self.model.inputs[j].expression
         is_filled = expression.operation == "if_missing"
         value = expression.arguments[0] if is_filled else expression
         return None if value.operation in ("number", "date_part") else expression
 
     def _value(self) -> str:
-        k, link = self.integers.model.n_outputs, self.integers.link.of_means
+        k, link = self.model.n_outputs, self.integers.link.of_means
         offset = array(f"static const double offset[{k}]", map(real, self.integers.offset.tolist()))
         unit = array(f"static const double unit[{k}]", map(real, self.integers.unit.tolist()))
         result, lines = "offset[k] + unit[k] * (double)sum", [offset, unit]
@@ -557,8 +517,8 @@ class IntegerCode:
             lines.append(f"const double mean = {result};")
             result = self.math.text(link, {OUTPUTS: "mean"}.get)
         tables = "    " + "\n".join(lines).replace("\n", "\n    ")
-        value = self._fill(templates.VALUE, tables=tables, result=result, about=about)
+        value = self.fill(templates.VALUE, tables=tables, result=result, about=about)
         if is_elementwise(link):
             return value
         function = link_function(link, k, f"{self.name}_link", self.math)
-        return "\n".join([value, function, self._fill(templates.VALUES)])
+        return "\n".join([value, function, self.fill(templates.VALUES)])

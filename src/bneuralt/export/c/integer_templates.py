@@ -182,27 +182,6 @@ static inline void ${NAME}_tree(const $cell **at, const $cell *in, $acc *y)
 }
 """
 
-OUTPUTS = """\
-/* The outputs of the tree. */
-static inline void ${NAME}_outputs(const ${NAME}_input *x, $acc *y)
-{
-$cells$row$encode    $call;
-}
-"""
-
-ARGMAX_OF_OUTPUTS = """\
-${public}int ${NAME}_predict(const ${NAME}_input *x)
-{
-    $acc y[$n_outputs];
-    int k, best = 0;
-    ${NAME}_outputs(x, y);
-    for (k = 1; k < $n_outputs; k++)
-        if (y[k] > y[best])
-            best = k;
-    return best;
-}
-"""
-
 ADD_SOFTMAX = """\
 /* Adds the softmax of the outputs of a tree, in units of 1 / 32768. */
 static inline void ${NAME}_add(const $acc *y, uint32_t *sums)
@@ -276,95 +255,6 @@ static inline void ${NAME}_add(const $acc *y, int32_t *sums)
     int k;
     for (k = 0; k < $n_outputs; k++)
         sums[k] += y[k];
-}
-"""
-
-SUMS_OF_ONE = """\
-static inline void ${NAME}_sums(const ${NAME}_input *x, $sum_type *sums)
-{
-    $acc y[$n_outputs];
-    int k;
-    for (k = 0; k < $n_outputs; k++)
-        sums[k] = 0;
-    ${NAME}_outputs(x, y);
-    ${NAME}_add(y, sums);
-}
-"""
-
-SUMS = """\
-/* The sums over all trees. */
-static inline void ${NAME}_sums(const ${NAME}_input *x, $sum_type *sums)
-{
-$cells$row    $acc y[$n_outputs];
-    int k, tree;
-    for (k = 0; k < $n_outputs; k++)
-        sums[k] = 0;
-$encode    for (tree = 0; tree < $n_trees; tree++) {
-        ${NAME}_tree(&p, $inputs, y);
-        ${NAME}_add(y, sums);
-    }
-}
-"""
-
-SUMS_OF_CALLS = """\
-/* The sums over all trees. */
-static inline void ${NAME}_sums(const ${NAME}_input *x, $sum_type *sums)
-{
-$row    $acc y[$n_outputs];
-    int k;
-    for (k = 0; k < $n_outputs; k++)
-        sums[k] = 0;
-$encode$calls}
-"""
-
-ARGMAX_OF_SUMS = """\
-${public}int ${NAME}_predict(const ${NAME}_input *x)
-{
-    uint32_t sums[$n_outputs];
-    int k, best = 0;
-    ${NAME}_sums(x, sums);
-    for (k = 1; k < $n_outputs; k++)
-        if (sums[k] > sums[best])
-            best = k;
-    return best;
-}
-"""
-
-PROBABILITIES = """\
-${public}void ${NAME}_predict_proba(const ${NAME}_input *x, uint16_t *out)
-{
-    uint32_t sums[$n_outputs];
-    int k;
-    ${NAME}_sums(x, sums);
-    for (k = 0; k < $n_outputs; k++)
-        out[k] = (uint16_t)((sums[k] + $n_trees / 2) / $n_trees);
-}
-"""
-
-LABELS = """\
-${public}void ${NAME}_predict(const ${NAME}_input *x, uint8_t *out)
-{
-    uint32_t sums[$n_outputs];
-    int k;
-    ${NAME}_sums(x, sums);
-    for (k = 0; k < $n_outputs; k++)
-        out[k] = sums[k] > 16384u * $n_trees;
-}
-"""
-
-ONE_NUMBER = """\
-${public}int32_t ${NAME}_predict(const ${NAME}_input *x)
-{
-    int32_t sum;
-    ${NAME}_sums(x, &sum);
-    return sum;
-}
-"""
-
-NUMBERS = """\
-${public}void ${NAME}_predict(const ${NAME}_input *x, int32_t *out)
-{
-    ${NAME}_sums(x, out);
 }
 """
 

@@ -249,10 +249,10 @@ class CMath:
         self, expression: Expression, leaf: Callable[[Expression], str | None]
     ) -> tuple[str, int]:
         """Return an expression as text, and how tightly its operator binds."""
-        known = leaf(expression)
+        name = leaf(expression)
         operation, parts = expression.operation, expression.arguments
-        if known is not None:
-            return known, _ATOM
+        if name is not None:
+            return name, _ATOM
         if operation == "variable":
             return str(expression.value), _ATOM
         if operation == "constant":

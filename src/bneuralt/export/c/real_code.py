@@ -16,10 +16,11 @@ import numpy as np
 from bneuralt._typing import FloatArray
 from bneuralt.export.activation_forms import ActivationForm, activation_form
 from bneuralt.export.c import real_templates as templates
-from bneuralt.export.c.features import CRow, encode_function, encode_texts
+from bneuralt.export.c.features import encode_function, encode_texts
 from bneuralt.export.c.links import link_function
 from bneuralt.export.c.literals import array
 from bneuralt.export.c.mathematics import CMath
+from bneuralt.export.c.model_code import CTypes, ModelCode
 from bneuralt.export.cell_reads import cell_reads
 from bneuralt.export.evaluation_order import evaluation_order
 from bneuralt.expressions import (
@@ -35,7 +36,6 @@ from bneuralt.expressions import (
     square,
     variable,
 )
-from bneuralt.model import Model
 from bneuralt.tree import NeuralTree
 
 __all__ = ["RealCode", "RealNode"]
@@ -75,32 +75,18 @@ class RealNode(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class RealCode:
+class RealCode(ModelCode):
     """The C code of a model with floating-point arithmetic.
 
     Attributes
     ----------
-    model : Model
-        Simplified.
-    row : CRow
-    name : str
-    straight : bool
-        Whether trees are written out as statements.
+    row, name, straight, has_libm, public
+        See `ModelCode`.
     is_float : bool
         Whether numbers are of type float, otherwise double.
-    has_libm : bool
-        Whether functions are taken from ``<math.h>``.
-    public : str
-        What the definitions of the functions that users call begin with.
     """
 
-    model: Model
-    row: CRow
-    name: str
-    straight: bool
-    is_float: bool
-    has_libm: bool
-    public: str = ""
+    is_float: bool = False
 
     @property
     def type(self) -> str:
@@ -192,20 +178,13 @@ class RealCode:
 
     # -- code ----------------------------------------------------------------------------
 
-    def _fill(self, template: str, **more: object) -> str:
-        names: dict[str, object] = {
-            "UPPER": self.name.upper(),
-            "public": self.public,
-            "n_outputs": self.model.n_outputs,
-            "n_trees": len(self.model.trees),
-        }
-        return self.math.fill(template, **names | more)
+    def fill(self, template: str, **more: object) -> str:
+        """Return a template with the names and numbers of this code."""
+        return self.math.fill(template, **{"n_outputs": self.model.n_outputs, **more})
 
-    def types(self) -> str:
+    def typedefs(self) -> str:
         """Return the types and constants that users need."""
-        return self._fill(
-            "/* A feature; NaN is a missing value. */\ntypedef $real ${NAME}_input;\n"
-        )
+        return f"/* A feature; NaN is a missing value. */\ntypedef {self.type} {self.name}_input;\n"
 
     def header_includes(self) -> list[str]:
         """Return the headers that the header needs."""
@@ -214,25 +193,6 @@ class RealCode:
     def source_includes(self) -> list[str]:
         """Return the headers that the source needs."""
         return ["<math.h>"] * self.has_libm + ["<stdint.h>"] * (not self.straight)
-
-    def prototypes(self) -> list[tuple[str, str]]:
-        """Return the declarations of the functions of the source, each with a comment."""
-        row = f"const {self.type} *x"
-        task, k = self.model.task, self.model.n_outputs
-        if task == "classes":
-            listed = [(f"int {self.name}_predict({row})", "The position of the predicted class.")]
-        elif task == "labels":
-            declaration = f"void {self.name}_predict({row}, unsigned char *out)"
-            listed = [(declaration, "1 for each label of the row.")]
-        elif k == 1:
-            listed = [(f"{self.type} {self.name}_predict({row})", "The predicted number.")]
-        else:
-            declaration = f"void {self.name}_predict({row}, {self.type} *out)"
-            listed = [(declaration, "The predicted numbers.")]
-        if task != "numbers":
-            declaration = f"void {self.name}_predict_proba({row}, {self.type} *out)"
-            listed.append((declaration, "The probabilities."))
-        return listed
 
     def helpers(self) -> str:
         """Return functions that are not part of the source."""
@@ -244,9 +204,9 @@ class RealCode:
         for kind, template in (("logistic", templates.LOGISTIC), ("bell", templates.BELL)):
             if kind in self.kinds:
                 self.math.call("exp")
-                parts.append(self._fill(template))
+                parts.append(self.fill(template))
         parts += [self._encode(), self._written_out() if self.straight else self._tables_and_loop()]
-        parts += self._predictions()
+        parts += self.predict_functions()
         return "\n".join(part for part in [self.math.functions(), *parts] if part)
 
     def _curve(self, function: Expression, name: str) -> str:
@@ -308,7 +268,7 @@ class RealCode:
                     lines.append(f"{place} = {real(node.offset)} + {real(node.unit)} * {place};")
             body = "\n".join(f"    {line}" for line in lines)
             head = f"static inline void ${{NAME}}_tree{t}(const $real *in, $real *y)"
-            parts.append(self._fill(head) + f"\n{{\n{body}\n}}\n")
+            parts.append(self.fill(head) + f"\n{{\n{body}\n}}\n")
         return "\n".join(parts)
 
     def _by_level(self, tree: list[RealNode]) -> list[RealNode]:
@@ -344,7 +304,7 @@ class RealCode:
                 weights += [node.offset, node.unit] * (has_affine and node.is_output)
                 n += (not node.is_output) - len(node.children)
                 most = max(most, n)
-        loop = self._fill(
+        loop = self.fill(
             templates.LOOP,
             n_stacked=max(1, most),
             cases="\n".join(map(self._case, self.kinds)),
@@ -380,52 +340,52 @@ class RealCode:
 
     # -- what becomes of the outputs -----------------------------------------------------
 
-    def _predictions(self) -> list[str]:
-        model, name = self.model, self.name
-        row = self._fill("    $real in[$n_inputs];\n", n_inputs=model.n_inputs)
-        encode = f"    {name}_encode(x, in);\n"
+    @property
+    def types(self) -> CTypes:
+        """The types of numbers."""
+        return CTypes(self.type, self.type, self.type, self.type, "unsigned char")
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """What templates of functions contain."""
+        model, name, n = self.model, self.name, len(self.model.trees)
         begin = f"    const uint16_t *shape = {name}_shapes;\n"
         begin += f"    const {self.type} *weight = {name}_weights;\n"
-        common = {"begin": "" if self.straight else begin, "row": row, "encode": encode}
-        parts = []
-        if model.decides_by_outputs:
-            loop = f"{name}_tree(&shape, &weight, in, y);"
-            call = f"{name}_tree0(in, y);" if self.straight else loop
-            parts.append(self._fill(templates.OUTPUTS, call=call, **common))
-            parts.append(self._fill(templates.ARGMAX_OF_OUTPUTS))
-        link_of = {"predictions": "", "outputs": ""}
-        if model.link != OUTPUTS:
-            about = "/* Turns outputs into predictions. */\n"
-            link = link_function(model.link, model.n_outputs, f"{name}_link", self.math)
-            parts.append(about + link)
-            argument = "y" if model.averages == "predictions" else "out"
-            link_of[model.averages] = f"    {name}_link({argument});\n"
-        parts.append(self._fill(templates.ADD, link=link_of["predictions"]))
-        calls = self._fill(templates.ALL_TREES)
-        if self.straight:
-            calls = "".join(
-                f"    {name}_tree{i}(in, y);\n    {name}_add(y, out);\n"
-                for i in range(len(model.trees))
+        finish, about = "", "The means over all trees"
+        if n > 1:
+            finish = f"    for (k = 0; k < {model.n_outputs}; k++)\n        means[k] /= {n};\n"
+        if self._links_means:
+            finish += f"    {name}_link(means);\n"
+            about = "Predictions: what becomes of the means over all trees"
+        return {
+            "totals": "means",
+            "about": f"/* {about}. */\n",
+            "tables": "&shape, &weight",
+            "begin": "" if self.straight else begin,
+            "row": f"    {self.type} in[{model.n_inputs}];\n",
+            "encode": f"    {name}_encode(x, in);\n",
+            "inputs": "in",
+            "finish": finish,
+            "share": "means[k]",
+            "half_total": self.math.real(0.5),
+            "unit": "",
+        }
+
+    @property
+    def _links_means(self) -> bool:
+        """Whether predictions are a function of the means of outputs."""
+        return self.model.link != OUTPUTS and self.model.averages == "outputs"
+
+    def adder(self) -> str:
+        """Return the function that adds what a tree contributes to the means."""
+        link, call = "", ""
+        if self.model.link != OUTPUTS:
+            link = "/* Turns outputs into predictions. */\n" + link_function(
+                self.model.link, self.model.n_outputs, f"{self.name}_link", self.math
             )
-        means = self._fill(
-            templates.MEANS,
-            calls=calls,
-            tree="" if self.straight else ", tree",
-            link=link_of["outputs"],
-            what="Predictions: what becomes of the means over all trees"
-            if link_of["outputs"]
-            else "The means over all trees",
-            **common,
-        )
-        parts.append(means)
-        if model.task == "numbers":
-            template = templates.ONE_NUMBER if model.n_outputs == 1 else templates.NUMBERS
-            return [*parts, self._fill(template)]
-        if model.task == "labels":
-            parts.append(self._fill(templates.LABELS))
-        elif not model.decides_by_outputs:
-            parts.append(self._fill(templates.ARGMAX_OF_MEANS))
-        return [*parts, self._fill(templates.PROBABILITIES)]
+            call = "" if self._links_means else f"    {self.name}_link(y);\n"
+        add = self.fill(templates.ADD, link=call)
+        return f"{link}\n{add}" if link else add
 
 
 def _affine(form: ActivationForm) -> tuple[float, float]:

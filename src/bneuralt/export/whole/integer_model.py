@@ -328,7 +328,7 @@ def _without_limits(link: Expression) -> Expression:
 def _source(tree: NeuralTree, output: Expression) -> SourceTree:
     """Return a tree with its activations; a further function is applied to its outputs."""
     activations, k = list(tree.node_expressions), tree.n_outputs
-    activations[:k] = [substitute(output, {"outputs": own}) for own in activations[:k]]
+    activations[:k] = [substitute(output, {"outputs": inner}) for inner in activations[:k]]
     return SourceTree(tree, activations)
 
 
