@@ -16,13 +16,20 @@ from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling
 from bneuralt.estimators.weights import class_weights
 from bneuralt.expressions import OUTPUTS, Expression, evaluate, maximum, minimum
-from bneuralt.training.losses import LINKS, LOSSES, SOFTMAX, TRAITS, Loss, get_loss, shares
+from bneuralt.training.losses import (
+    CLASSIFICATION_LOSSES,
+    LINKS,
+    LOSSES,
+    SOFTMAX,
+    Loss,
+    get_loss,
+    shares,
+)
 from bneuralt.tree import NeuralTree
 from bneuralt.values import is_auto
 
 __all__ = ["ClassifierTask"]
 
-CLASSIFICATION_LOSSES = tuple(name for name in TRAITS if "classes" in TRAITS[name].tasks)
 
 
 def _refuse_other_than_labels(y: Array, name: str, advice: str) -> None:

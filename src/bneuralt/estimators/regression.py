@@ -22,20 +22,11 @@ from bneuralt.estimators.scaling import Scaling, learn_scaling
 from bneuralt.estimators.splits import hold_out_for_calibration
 from bneuralt.expressions import OUTPUTS, Expression, evaluate, is_elementwise, slope
 from bneuralt.tables.moments import ColumnMoments
-from bneuralt.training.losses import LOSSES, TRAITS, Loss, Pinball, check_targets, get_loss
+from bneuralt.training.losses import REGRESSION_LOSSES, Loss, Pinball, check_targets, get_loss
 from bneuralt.values import is_auto
 
 __all__ = ["RegressorTask"]
 
-#: Losses by name; "quantile" is the pinball loss of the parameter `quantiles`.
-REGRESSION_LOSSES = (
-    *(
-        name
-        for name, loss in LOSSES.items()
-        if "numbers" in TRAITS[name].tasks and loss.entry.compares != "shared"
-    ),
-    "quantile",
-)
 MOST_QUANTILES = 64
 
 #: Large targets are gone through in blocks of so many rows.
@@ -105,6 +96,8 @@ class RegressorTask(RegressorMixin):
                     f"y is 0 in all rows: loss={loss.name!r} needs some that are positive"
                 )
             return Scaling(np.zeros(mean.size), 1.0 / mean)
+        if loss.traits.scaling is None:
+            return None
         kind = "standard" if self._output_activation == "linear" else "minmax"
         return learn_scaling(kind, ColumnMoments(target, rows.weight), constant, "y")
 
@@ -125,7 +118,7 @@ class RegressorTask(RegressorMixin):
         if loss.name not in REGRESSION_LOSSES:
             raise ValueError(
                 f"loss={chosen!r} is for classifiers: {type(self).__name__} takes one of "
-                f"{', '.join(map(repr, REGRESSION_LOSSES))}"
+                f"{', '.join(map(repr, (*REGRESSION_LOSSES, 'quantile')))}"
             )
         return loss
 
