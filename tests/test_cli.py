@@ -448,7 +448,7 @@ def test_a_damaged_table_encoding_is_found_when_the_model_is_loaded(
     damaged.write_text(json.dumps(content))
     done = run_here(command, damaged, *([table] if command == "predict" else []))
     assert done.returncode == 4
-    assert "m.json: " in done.stderr and "table encoding" in done.stderr
+    assert "m.json: " in done.stderr and "table layout" in done.stderr
 
 
 def test_predict_overwrites_other_files_only_if_told_to(flowers, tmp_path, run_here):

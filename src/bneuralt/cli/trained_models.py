@@ -11,8 +11,8 @@ from bneuralt._typing import Array, IntArray
 from bneuralt.cli.errors import BAD_MODEL, CANNOT_WRITE, CommandError
 from bneuralt.cli.outputs import check_output
 from bneuralt.estimators import load_model
-from bneuralt.tables.encoding import FeatureColumn, TableEncoding
-from bneuralt.tables.reading import Table, near_file
+from bneuralt.tables.csv_files import CsvTable, near_file
+from bneuralt.tables.table_layout import FeatureColumn, TableLayout
 from bneuralt.tree import NeuralTree
 
 __all__ = [
@@ -21,7 +21,7 @@ __all__ = [
     "is_known",
     "load_trained_model",
     "save_trained_model",
-    "stored_encoding",
+    "stored_layout",
     "task_of",
     "trees_of",
     "usable_rows",
@@ -86,12 +86,12 @@ def load_trained_model(path: str) -> Any:
             f"{path}: cannot be read: {error.strerror or error}.", BAD_MODEL
         ) from None
     if model.extra_.get("table") is not None:
-        stored_encoding(model, path)  # raises an error if it is damaged
+        stored_layout(model, path)  # raises an error if it is damaged
     model.finds_columns_ = True
     return model
 
 
-def stored_encoding(model: Any, path: str) -> TableEncoding:
+def stored_layout(model: Any, path: str) -> TableLayout:
     """Return how to encode tables for a model.
 
     Parameters
@@ -103,36 +103,36 @@ def stored_encoding(model: Any, path: str) -> TableEncoding:
 
     Returns
     -------
-    TableEncoding
-        The encoding that `train` stored. A model saved in Python has none; then each feature is a
+    TableLayout
+        The layout that `train` stored. A model saved in Python has none; then each feature is a
         column of numbers.
     """
     stored = model.extra_.get("table")
     if stored is None:
-        return _numeric_encoding(model)
+        return _numeric_layout(model)
     try:
-        encoding = TableEncoding.from_dict(stored)
+        layout = TableLayout.from_dict(stored)
     except ValueError as error:
         raise CommandError(f"{path}: {error}; train the model again.", BAD_MODEL) from None
-    if len(encoding.columns) != model.n_features_in_:
+    if len(layout.columns) != model.n_features_in_:
         raise CommandError(
-            f"{path}: the table encoding has {len(encoding.columns)} columns, but the model has "
+            f"{path}: the table layout has {len(layout.columns)} columns, but the model has "
             f"{model.n_features_in_}; train the model again.",
             BAD_MODEL,
         )
-    if encoding.task != task_of(model):
+    if layout.task != task_of(model):
         raise CommandError(
-            f"{path}: the table encoding is for {encoding.task}, but the model is for "
+            f"{path}: the table layout is for {layout.task}, but the model is for "
             f"{task_of(model)}; train the model again.",
             BAD_MODEL,
         )
-    return encoding
+    return layout
 
 
-def _numeric_encoding(model: Any) -> TableEncoding:
+def _numeric_layout(model: Any) -> TableLayout:
     names = getattr(model, "feature_names_in_", None)
     n, encoder, task = model.n_features_in_, model.encoder_, task_of(model)
-    return TableEncoding(
+    return TableLayout(
         columns=tuple(
             FeatureColumn(encoder.name(i), i, feature.cells)
             for i, feature in enumerate(encoder.features)
@@ -146,12 +146,12 @@ def _numeric_encoding(model: Any) -> TableEncoding:
     )
 
 
-def usable_rows(encoding: TableEncoding, table: Table, y: Array, missing: str) -> IntArray:
+def usable_rows(layout: TableLayout, table: CsvTable, y: Array, missing: str) -> IntArray:
     """Return the rows that can be trained on.
 
     Parameters
     ----------
-    encoding, table : TableEncoding, Table
+    layout, table : TableLayout, CsvTable
         The training table.
     y : array
         Its target, with NaN or None where it is missing.
@@ -165,7 +165,7 @@ def usable_rows(encoding: TableEncoding, table: Table, y: Array, missing: str) -
     """
     usable = is_known(y)
     if missing == "drop":
-        usable = usable & ~encoding.rows_with_gaps(table)
+        usable = usable & ~layout.rows_with_gaps(table)
     return np.flatnonzero(usable)
 
 
@@ -177,7 +177,7 @@ def is_known(y: Array) -> Array:
 
 
 def held_out_rows(
-    model: Any, path: str, table: Table, encoding: TableEncoding, y: Array | None
+    model: Any, path: str, table: CsvTable, layout: TableLayout, y: Array | None
 ) -> IntArray | None:
     """Return the rows of a table that `train` held out.
 
@@ -185,10 +185,10 @@ def held_out_rows(
     ----------
     model, path : estimator, str
         A model from `load_trained_model` and its file, which messages name.
-    table : Table
+    table : CsvTable
         Any table.
-    encoding : TableEncoding
-        The encoding of the model.
+    layout : TableLayout
+        The layout of the model.
     y : array or None
         The target of the table.
 
@@ -213,9 +213,9 @@ def held_out_rows(
         raise error from None
     if not is_valid or missing not in ("learn", "drop", "error"):
         raise error
-    used = usable_rows(encoding, table, y, missing)
+    used = usable_rows(layout, table, y, missing)
     targets = np.array(y[used].tolist())
-    test = used[split_rows(encoding.task, targets, fraction, seed)[1]]
+    test = used[split_rows(layout.task, targets, fraction, seed)[1]]
     return test if test.size else None
 
 

@@ -7,7 +7,7 @@ the number of threads nor the order in which trees get done changes anything.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from copy import copy
 from dataclasses import fields, replace
@@ -23,7 +23,7 @@ from bneuralt.estimators.callbacks import ForestState, Report, Step, describe_fo
 from bneuralt.estimators.capacity import IN_FOREST
 from bneuralt.estimators.classification import ClassifierTask
 from bneuralt.estimators.decay import decay_factor, needs_trial
-from bneuralt.estimators.fitting import TreeFit, train_fits
+from bneuralt.estimators.fitting import FitBatch, TreeFit
 from bneuralt.estimators.nested import NestedParameters
 from bneuralt.estimators.parameters import (
     ForestClassifierParameters,
@@ -186,51 +186,43 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
         report_tree: Callable[[], bool] | None = None,
     ) -> None:
         """Train the members together in this process."""
-        samples: list[Rows] = []
-        fits: list[TreeFit] = []
-
-        def planned() -> Iterator[TreeFit]:
-            for member in members:
-                samples.append(self._sample(rows, member.random_state))
-                features = self._draw_features(member.random_state)
-                member.set_params(growth__feature_sampling=features)
-                member.n_weights = member._n_weights(samples[-1], IN_FOREST)
-                member.weight_decay = member._weight_decay(samples[-1], IN_FOREST)
-                member.set_params(training__weight_decay="auto")  # it is not given twice
-                fits.append(member._plan(samples[-1], validation))
-                yield fits[-1]
+        plans = [partial(self._plan_member, member, rows, validation) for member in members]
+        batch = FitBatch(plans, len(members) * self._growth.n_init)
 
         def keep_and_report(i: int) -> bool:
             assert report_tree is not None
-            members[i]._keep(fits[i])
+            members[i]._keep(batch.fits[i])
             return report_tree()
 
-        n_starts = len(members) * self._growth.n_init
+        reports = keep_and_report if report_tree else None
         try:
-            train_fits(
-                planned(),
-                rows,
-                validation,
-                self._n_threads(),
-                n_starts,
-                None,
-                keep_and_report if report_tree else None,
-            )
+            batch.train(rows, validation, self._n_threads(), progress=reports)
         finally:
-            trios = zip(members, fits, samples, strict=False)
-            done = [trio for trio in trios if trio[1].is_done]
-            for member, fit, _ in done:
+            pairs = zip(members, batch.fits, strict=False)
+            done = [(member, fit) for member, fit in pairs if fit.is_done]
+            for member, fit in done:
                 if not hasattr(member, "tree_"):
                     member._keep(fit)
         self._refit(done, rows)
 
-    def _refit(self, done: list[tuple[SingleTree, TreeFit, Rows]], rows: Rows) -> None:
+    def _plan_member(self, member: SingleTree, rows: Rows, validation: Rows | None) -> TreeFit:
+        """Draw the rows and the features of a member, and plan its training."""
+        sample = self._sample(rows, member.random_state)
+        features = self._draw_features(member.random_state)
+        member.set_params(growth__feature_sampling=features)
+        member.n_weights = member._n_weights(sample, IN_FOREST)
+        member.weight_decay = member._weight_decay(sample, IN_FOREST)
+        member.set_params(training__weight_decay="auto")  # it is not given twice
+        return member._plan(sample, validation)
+
+    def _refit(self, done: list[tuple[SingleTree, TreeFit]], rows: Rows) -> None:
         """Train trees again on all their rows where early stopping asks for it."""
-        planned = [(member, member._plan_refit(fit, sample)) for member, fit, sample in done]
+        planned = [(member, member._plan_refit(fit)) for member, fit in done]
         refits = [(member, refit) for member, refit in planned if refit is not None]
         if not refits:
             return
-        train_fits([refit for _, refit in refits], rows, None, self._n_threads(), len(refits))
+        batch = FitBatch([partial(_itself, refit) for _, refit in refits], len(refits))
+        batch.train(rows, None, self._n_threads())
         for member, refit in refits:
             search = member.history_, member.moved_leaves_, member.best_epoch_
             member._keep(refit)
@@ -340,6 +332,10 @@ def _train_member(
     rows = Rows(table, target, weight, index, times, copies)
     forest._train_here([member], rows, validation)
     return member
+
+
+def _itself(fit: TreeFit) -> TreeFit:
+    return fit
 
 
 def _trained(members: list[SingleTree]) -> list[SingleTree]:

@@ -27,7 +27,7 @@ from bneuralt.estimators.capacity import (
     n_epochs,
 )
 from bneuralt.estimators.classification import ClassifierTask
-from bneuralt.estimators.fitting import TreeFit, train_fits
+from bneuralt.estimators.fitting import FitBatch, TreeFit
 from bneuralt.estimators.growing import LEAF_PROBABILITY, MAX_DEPTH
 from bneuralt.estimators.nested import NestedParameters, setting_of
 from bneuralt.estimators.parameters import (
@@ -47,8 +47,8 @@ from bneuralt.estimators.splits import FEWEST_ROWS_TO_SPLIT, hold_out
 from bneuralt.shrinking import WEIGHTS, SizeUnit
 from bneuralt.training import EpochState, OptimizerState, TrainingSettings
 from bneuralt.tree import NeuralTree
-from bneuralt.tree.monotonic import Signs, node_signs, reflected
-from bneuralt.tree.sampling import FeatureSampler
+from bneuralt.tree.monotonic import Signs, constrained, node_signs
+from bneuralt.tree.sampling import FeatureSampler, chances_of_varying
 from bneuralt.values import is_auto
 
 __all__ = ["PAPER_SETTINGS", "BNeuralTClassifier", "BNeuralTRegressor"]
@@ -97,7 +97,7 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
             WEIGHTS.check(self.max_weights, self._n_outputs())
         fit = self._plan(rows, validation)
         self._train(fit, report)
-        if refit := self._plan_refit(fit, rows):
+        if refit := self._plan_refit(fit):
             search = self.history_, self.moved_leaves_, self.best_epoch_
             self._train(refit, report)
             self.history_, self.moved_leaves_, self.best_epoch_ = search
@@ -150,14 +150,16 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
             validation,
             settings,
             int(order.integers(2**63)),
+            whole=rows,
         )
 
-    def _plan_refit(self, fit: TreeFit, rows: Rows) -> TreeFit | None:
-        """Return the training on all rows that follows one on a part of them, if it is wanted."""
-        result = fit.result
-        wanted = self.early_stopping == "refit" and fit.validation_is_in_table
-        if not wanted or result.status == "callback" or result.best_epoch is None:
+    def _plan_refit(self, fit: TreeFit) -> TreeFit | None:
+        """Return the training on all rows that follows one on a part of them, if there is one."""
+        result, rows = fit.result, fit.whole
+        refits = self.early_stopping == "refit" and fit.validation_is_in_table
+        if not refits or result.status == "callback" or result.best_epoch is None:
             return None
+        assert rows is not None
         if not self._is_warm_start():
             self._learn_scaling(rows)
         settings = fit.settings.set_params(
@@ -174,6 +176,7 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
         settings: TrainingSettings,
         seed: int,
         optimizer_state: OptimizerState | None = None,
+        whole: Rows | None = None,
     ) -> TreeFit:
         starts, signs = self._constrained(starts)
         return TreeFit(
@@ -187,13 +190,13 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
             optimizer_state,
             self._may_move_to(rows),
             signs,
+            whole,
         )
 
     def _constrained(self, starts: list[NeuralTree]) -> tuple[list[NeuralTree], list[Signs] | None]:
         """Return starts that meet `monotonic_cst`, and the signs that they have to keep.
 
-        The edges keep the signs they were drawn with, which decide those of the leaves. A tree that
-        is trained further keeps the signs it had.
+        A tree that is trained further keeps the signs it had.
         """
         inputs = self._input_signs()
         if inputs is None:
@@ -203,8 +206,7 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
             known = self._node_signs
             nodes = node_signs(starts[0], outputs) if known is None else known
             return starts, [Signs(nodes, inputs)]
-        signs = [Signs(node_signs(tree, outputs), inputs) for tree in starts]
-        return [reflected(*pair) for pair in zip(starts, signs, strict=True)], signs
+        return constrained(starts, inputs, outputs)
 
     def _train(self, fit: TreeFit, report: Report | None) -> None:
         """Train one tree and keep it, also if Ctrl-C cuts it short."""
@@ -222,12 +224,10 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
             return stopped
 
         try:
-            train_fits(
-                [fit],
+            FitBatch([lambda: fit], len(fit.starts)).train(
                 fit.rows,
                 None if fit.validation_is_in_table else fit.validation,
                 self._n_threads(),
-                len(fit.starts),
                 report_epoch if report else None,
                 (lambda _: stopped) if report else None,
             )
@@ -244,13 +244,7 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
         self.tree_ = self._fold(result.tree)
         self.n_iter_ = result.n_epochs
         self.best_epoch_ = result.best_epoch
-        self.history_ = {}
-        for kind, judged in {"train": fit.rows, "val": fit.validation}.items():
-            if judged is not None:
-                unit = self._error_unit(fit.scaled_target(judged), judged.weight)
-                self.history_[f"{kind}_loss"] = result.history[f"{kind}_loss"]
-                self.history_[f"{kind}_score"] = 1.0 - result.history[f"{kind}_error"] / unit
-        self.history_["learning_rate"] = result.history["learning_rate"]
+        self.history_ = fit.history(self._error_unit)
         self.moved_leaves_ = None
         if fit.settings.leaf_moves:
             start, end = fit.starts[fit.best].leaf_input, result.tree.leaf_input
@@ -359,18 +353,11 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
             return sampling.learn(X, rows.weight)
         if callable(sampling) or (self._input_scaling is None and is_plain):
             return sampling
-        chances = np.ones(self.n_features_in_)
-        if sampling is not None:
-            chances = np.asarray(sampling, dtype=np.float64)
-        if chances.shape != (self.n_features_in_,):
-            return chances  # to be refused
         varies = np.ones(rows.table.shape[1], dtype=bool)
         if self._input_scaling is not None:
             varies = self._input_scaling.factor != 0.0
-        varies = np.bincount(groups, varies) > 0  # a feature varies if one of its inputs does
-        chances = chances[: varies.size]
-        varying = chances * varies
-        return varying if varying.any() else chances
+        chances = np.ones(self.n_features_in_) if sampling is None else sampling
+        return chances_of_varying(chances, groups, varies, self.n_features_in_)
 
     def _leaves_may_move(self) -> bool:
         """Return whether leaves may leave the features that they have got."""

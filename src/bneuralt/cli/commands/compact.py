@@ -47,22 +47,22 @@ def run(args: argparse.Namespace) -> None:
         is_known,
         load_trained_model,
         save_trained_model,
-        stored_encoding,
+        stored_layout,
     )
 
     check_model_output(args.out, inputs=(args.data, args.model))
     model = load_trained_model(args.model)
-    encoding = stored_encoding(model, args.model)
-    table = read_table(args.data, args, expect=encoding.column_names)
-    y = encoding.labels(table, decimal=args.decimal)
+    layout = stored_layout(model, args.model)
+    table = read_table(args.data, args, expect=layout.column_names)
+    y = layout.labels(table, decimal=args.decimal)
     if y is None:
         raise CommandError(
-            f"{args.data}: the column {encoding.target!r}, which the model predicts, is missing: "
+            f"{args.data}: the column {layout.target!r}, which the model predicts, is missing: "
             "compact needs the training table.",
             BAD_DATA,
         )
-    X = encoding.frame(table, decimal=args.decimal)
-    held_out = held_out_rows(model, args.model, table, encoding, y)
+    X = layout.frame(table, decimal=args.decimal)
+    held_out = held_out_rows(model, args.model, table, layout, y)
     used = is_known(y)
     if held_out is not None:
         used[held_out] = False

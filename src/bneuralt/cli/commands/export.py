@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> None:
     from bneuralt.cli.outputs import check_output
     from bneuralt.cli.trained_models import load_trained_model
     from bneuralt.files import write_together
-    from bneuralt.tables.reading import TableError
+    from bneuralt.tables.csv_files import TableError
 
     options = _chosen_options(args)
     check_output(args.out, inputs=(args.model,))
@@ -103,16 +103,16 @@ def _rows(model: Any, path: str, data: str) -> tuple[Any, Any]:
     """Return the rows of a table whose target is known."""
     import numpy as np
 
-    from bneuralt.cli.trained_models import is_known, stored_encoding
-    from bneuralt.tables.reading import read_csv
+    from bneuralt.cli.trained_models import is_known, stored_layout
+    from bneuralt.tables.csv_files import read_csv
 
-    encoding = stored_encoding(model, path)
+    layout = stored_layout(model, path)
     table = read_csv(data)
-    y = encoding.labels(table)
+    y = layout.labels(table)
     if y is None:
-        raise CommandError(f"--data {data}: has no target column {encoding.target!r}.")
+        raise CommandError(f"--data {data}: has no target column {layout.target!r}.")
     used = np.flatnonzero(is_known(y))
-    return encoding.frame(table).take(used), np.array(y[used].tolist())
+    return layout.frame(table).take(used), np.array(y[used].tolist())
 
 
 def _message(error: Exception, args: argparse.Namespace) -> str:

@@ -12,9 +12,9 @@ from typing import Any
 
 from bneuralt._typing import Array, FloatArray
 from bneuralt.tables.columns import Column
-from bneuralt.tables.features.base import MISSING, ColumnError, Feature, Input, Range
 from bneuralt.tables.features.category import MOST_CATEGORIES, RARE, CategoryFeature
 from bneuralt.tables.features.date import DateFeature
+from bneuralt.tables.features.feature import MISSING, ColumnError, Feature, Input, Range
 from bneuralt.tables.features.number import NumberFeature
 
 __all__ = [

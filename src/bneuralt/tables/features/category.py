@@ -10,7 +10,7 @@ import numpy as np
 from bneuralt._typing import Array, FloatArray
 from bneuralt.expressions import Lookup, lookup
 from bneuralt.tables.columns import Column
-from bneuralt.tables.features.base import (
+from bneuralt.tables.features.feature import (
     MISSING,
     ColumnError,
     Feature,

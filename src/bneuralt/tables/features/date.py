@@ -11,7 +11,7 @@ from bneuralt._typing import Array, FloatArray
 from bneuralt.expressions import date_part, if_missing
 from bneuralt.expressions.operations import DATE_PARTS
 from bneuralt.tables.columns import Column, parse_dates
-from bneuralt.tables.features.base import (
+from bneuralt.tables.features.feature import (
     ColumnError,
     Feature,
     Input,

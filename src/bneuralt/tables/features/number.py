@@ -11,7 +11,7 @@ import numpy as np
 from bneuralt._typing import Array, FloatArray
 from bneuralt.expressions import NUMBER, if_missing
 from bneuralt.tables.columns import Column
-from bneuralt.tables.features.base import (
+from bneuralt.tables.features.feature import (
     ColumnError,
     Feature,
     Input,

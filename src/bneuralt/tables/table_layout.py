@@ -1,8 +1,8 @@
 """From the cells of a CSV file to the columns and the target that a model is trained on.
 
-A `TableEncoding` says which columns are used, and which of them are numbers. `learning` makes it
-from the training table; it is stored in the model file and reads later tables in the same way. What
-texts, dates and missing values become is decided by the model's own `TableEncoder`.
+A `TableLayout` says which columns are used, and which of them are numbers. `layout_learning` makes
+it from the training table; it is stored in the model file and reads later tables in the same way.
+What texts, dates and missing values become is decided by the model's own `TableEncoder`.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 
 from bneuralt._typing import Array
-from bneuralt.tables.cells import (
+from bneuralt.tables.cell_columns import (
     check_no_missing_cells,
     missing_cells,
     number_column,
     text_column,
 )
 from bneuralt.tables.columns import Frame, label_of, stands_for_missing
+from bneuralt.tables.csv_files import CsvTable, near, quoted
 from bneuralt.tables.encoder import TableEncoder
-from bneuralt.tables.reading import Table, near, quoted
 
-__all__ = ["FeatureColumn", "TableEncoding"]
+__all__ = ["FeatureColumn", "TableLayout"]
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,10 @@ class FeatureColumn:
 
 
 @dataclass(frozen=True)
-class TableEncoding:
+class TableLayout:
     """Which columns of a table are features, which one is the target, and how they are read.
 
-    `learn_encoding` creates it. Model files store it with `to_dict` and restore it with
+    `learn_layout` creates it. Model files store it with `to_dict` and restore it with
     `from_dict`.
 
     Attributes
@@ -87,12 +87,12 @@ class TableEncoding:
         """Names of the columns used as features."""
         return [column.name for column in self.columns]
 
-    def frame(self, table: Table, *, decimal: str = ".") -> Frame:
+    def frame(self, table: CsvTable, *, decimal: str = ".") -> Frame:
         """Return the features of a table, as estimators read them.
 
         Parameters
         ----------
-        table : Table
+        table : CsvTable
             A table with the feature columns of the training table.
         decimal : str
             The decimal point, "." or ",".
@@ -115,12 +115,12 @@ class TableEncoding:
         ]
         return Frame(columns, self.column_names)
 
-    def labels(self, table: Table, *, decimal: str = ".") -> Array | None:
+    def labels(self, table: CsvTable, *, decimal: str = ".") -> Array | None:
         """Return the target of a table.
 
         Parameters
         ----------
-        table : Table
+        table : CsvTable
             The table.
         decimal : str
             The decimal point, "." or ",".
@@ -147,19 +147,19 @@ class TableEncoding:
         labels = [values[cell] for cell in table.columns[j]]
         return np.array(labels, dtype=None if all(is_known.values()) else object)
 
-    def rows_with_gaps(self, table: Table) -> Array:
+    def rows_with_gaps(self, table: CsvTable) -> Array:
         """Return for each row whether a feature is missing."""
         gaps = np.zeros(table.n_rows, dtype=bool)
         for j in self._find(table):
             gaps |= missing_cells(table, j)
         return gaps
 
-    def check_no_missing(self, table: Table) -> None:
+    def check_no_missing(self, table: CsvTable) -> None:
         """Raise an error that says where values are missing, if some are."""
         target = self._find_target(table)
         check_no_missing_cells(table, [*self._find(table), *([] if target is None else [target])])
 
-    def check_known(self, table: Table, encoder: TableEncoder) -> None:
+    def check_known(self, table: CsvTable, encoder: TableEncoder) -> None:
         """Raise an error that says where a category did not occur in training, if one did not."""
         for feature, j in zip(encoder.features, self._find(table), strict=True):
             if feature.values is None:
@@ -179,10 +179,10 @@ class TableEncoding:
                     f"{quoted(feature.values)}. Correct it, or use --unknown other."
                 )
 
-    def _by_name(self, table: Table) -> bool:
+    def _by_name(self, table: CsvTable) -> bool:
         return self.has_header and table.has_header
 
-    def _find(self, table: Table) -> list[int]:
+    def _find(self, table: CsvTable) -> list[int]:
         if self._by_name(table):
             absent = [name for name in self.column_names if name not in table.names]
             if absent:
@@ -201,13 +201,13 @@ class TableEncoding:
             f"(including the target {self.target!r}). Add a header, or provide the same columns."
         )
 
-    def _find_target(self, table: Table) -> int | None:
+    def _find_target(self, table: CsvTable) -> int | None:
         if self._by_name(table):
             return table.names.index(self.target) if self.target in table.names else None
         return self.target_position if len(table.names) == self.n_columns else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the encoding as a dictionary that JSON can store."""
+        """Return the layout as a dictionary that JSON can store."""
         return {
             "columns": [asdict(column) for column in self.columns],
             "target": self.target,
@@ -219,8 +219,8 @@ class TableEncoding:
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> TableEncoding:
-        """Create an encoding from the dictionary of `to_dict`.
+    def from_dict(cls, data: dict[str, Any]) -> TableLayout:
+        """Create a layout from the dictionary of `to_dict`.
 
         Parameters
         ----------
@@ -229,8 +229,8 @@ class TableEncoding:
 
         Returns
         -------
-        TableEncoding
-            An encoding equal to the stored one.
+        TableLayout
+            A layout equal to the stored one.
 
         Raises
         ------
@@ -238,7 +238,7 @@ class TableEncoding:
             An entry is missing or of the wrong type.
         """
         try:
-            encoding = cls(
+            layout = cls(
                 tuple(_stored_column(entry) for entry in _expect(data, "columns", list)),
                 _expect(data, "target", str),
                 _expect(data, "target_position", int),
@@ -247,10 +247,10 @@ class TableEncoding:
                 _expect(data, "n_columns", int),
                 _expect(data, "has_header", bool),
             )
-            encoding._check()
+            layout._check()
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"table encoding: {error.args[0]}") from None
-        return encoding
+            raise ValueError(f"table layout: {error.args[0]}") from None
+        return layout
 
     def _check(self) -> None:
         """Check that the entries fit each other."""

@@ -12,14 +12,14 @@ from collections.abc import Collection
 import numpy as np
 
 from bneuralt._typing import Array
-from bneuralt.tables.cells import WORDS, missing_cells, number_column
+from bneuralt.tables.cell_columns import WORDS, missing_cells, number_column
 from bneuralt.tables.columns import label_of, parse_dates, stands_for_missing
-from bneuralt.tables.encoding import FeatureColumn, TableEncoding
+from bneuralt.tables.csv_files import CsvTable, TableError, quoted
+from bneuralt.tables.large_csv import NumberCells
 from bneuralt.tables.numbers import has_thousands, to_number
-from bneuralt.tables.plain import NumberCells
-from bneuralt.tables.reading import Table, TableError, quoted
+from bneuralt.tables.table_layout import FeatureColumn, TableLayout
 
-__all__ = ["learn_encoding"]
+__all__ = ["learn_layout"]
 
 #: Integer targets with at most this many distinct values are classes by default.
 MAX_INTEGER_CLASSES = 20
@@ -34,8 +34,8 @@ _ID_NAME = re.compile(
 )
 
 
-def learn_encoding(
-    table: Table,
+def learn_layout(
+    table: CsvTable,
     target: str,
     *,
     task: str = "auto",
@@ -44,15 +44,15 @@ def learn_encoding(
     keep_ids: bool = False,
     max_categories: int | None = None,
     decimal: str = ".",
-) -> TableEncoding:
+) -> TableLayout:
     r"""Decide which columns of a table are used, and how they are read.
 
     Columns that identify rows (running numbers, unique texts, unique whole numbers with a name such
-    as `id`) and columns without values are left out; `TableEncoding.notes` says which.
+    as `id`) and columns without values are left out; `TableLayout.notes` says which.
 
     Parameters
     ----------
-    table : Table
+    table : CsvTable
         The training table.
     target : str
         The column to predict: its name, or its number counted from 1; -1 is the last column.
@@ -72,8 +72,8 @@ def learn_encoding(
 
     Returns
     -------
-    TableEncoding
-        The encoding of this table and of later ones.
+    TableLayout
+        The layout of this table and of later ones.
 
     Raises
     ------
@@ -82,10 +82,10 @@ def learn_encoding(
 
     Examples
     --------
-    >>> from bneuralt.tables.reading import parse_csv
+    >>> from bneuralt.tables.csv_files import parse_csv
     >>> table = parse_csv(b"cm,sex,hair,kg\n170,f,red,60\n180,m,grey,80.5\n160,f,,55\n")
-    >>> encoding = learn_encoding(table, "kg")
-    >>> encoding.task, [column.kind for column in encoding.columns]
+    >>> layout = learn_layout(table, "kg")
+    >>> layout.task, [column.kind for column in layout.columns]
     ('regression', ['number', 'text', 'text'])
     """
     target_at = table.position(target)
@@ -122,7 +122,7 @@ def learn_encoding(
             )
         columns.append(FeatureColumn(name, j, kind))
     if not columns and not keep_ids:  # a single column may well count its rows
-        return learn_encoding(
+        return learn_layout(
             table,
             target,
             task=task,
@@ -135,7 +135,7 @@ def learn_encoding(
     if not columns:
         raise table.error("no column is left to predict from; drop fewer columns.")
     task, whole_numbers = _task(table, target_at, task, decimal)
-    return TableEncoding(
+    return TableLayout(
         tuple(columns),
         table.names[target_at],
         target_at,
@@ -152,7 +152,7 @@ def _left_out(name: str, why: str, is_id: bool = True) -> str:
     return f"column {name!r} is left out, because {why}{advice}."
 
 
-def _nameless_and_empty(table: Table) -> set[int]:
+def _nameless_and_empty(table: CsvTable) -> set[int]:
     """Return the columns without name and values, which trailing delimiters create."""
 
     def is_empty(j: int) -> bool:
@@ -164,7 +164,7 @@ def _nameless_and_empty(table: Table) -> set[int]:
     return {j for j, name in enumerate(table.names) if name == f"column{j + 1}" and is_empty(j)}
 
 
-def _why_id_of(table: Table, j: int, numbers: NumberCells) -> str | None:
+def _why_id_of(table: CsvTable, j: int, numbers: NumberCells) -> str | None:
     """Return why a column of numbers identifies the rows; None if it does not."""
     values = numbers.values
     if not numbers.all_digits or np.isnan(values).any() or values.max() > 1e15:
@@ -173,7 +173,7 @@ def _why_id_of(table: Table, j: int, numbers: NumberCells) -> str | None:
     return _why_numbered(table, j, values) if n_distinct == values.size else None
 
 
-def _why_id(table: Table, j: int, distinct: list[str]) -> str | None:
+def _why_id(table: CsvTable, j: int, distinct: list[str]) -> str | None:
     """Return why a column identifies the rows rather than describing them; None if it does not."""
     n_rows = table.n_rows
     if len(distinct) < n_rows or n_rows < FEWEST_ROWS_WITH_IDS:
@@ -186,7 +186,7 @@ def _why_id(table: Table, j: int, distinct: list[str]) -> str | None:
     return None
 
 
-def _why_numbered(table: Table, j: int, values: Array) -> str | None:
+def _why_numbered(table: CsvTable, j: int, values: Array) -> str | None:
     """Return why whole numbers that are all different identify the rows; None if they do not."""
     name = table.names[j]
     is_nameless = j == 0 and table.has_header and (name == "column1" or name.startswith("Unnamed"))
@@ -199,7 +199,7 @@ def _why_numbered(table: Table, j: int, values: Array) -> str | None:
     return None
 
 
-def _kind(table: Table, j: int, distinct: list[str], decimal: str) -> str:
+def _kind(table: CsvTable, j: int, distinct: list[str], decimal: str) -> str:
     """Return whether a column is read as numbers or as text."""
     if all(cell.casefold() in WORDS for cell in distinct):
         return "number"
@@ -224,7 +224,7 @@ def _kind(table: Table, j: int, distinct: list[str], decimal: str) -> str:
     return "text"
 
 
-def _has_decimal_commas(table: Table) -> bool:
+def _has_decimal_commas(table: CsvTable) -> bool:
     """Return whether a column has numbers that only a decimal comma explains, such as 2,5."""
     for j in range(len(table.names)):
         cells = [cell for cell in table.distinct(j) if not stands_for_missing(cell)]
@@ -235,7 +235,7 @@ def _has_decimal_commas(table: Table) -> bool:
     return False
 
 
-def _mixture_error(table: Table, j: int, texts: set[str]) -> TableError:
+def _mixture_error(table: CsvTable, j: int, texts: set[str]) -> TableError:
     cells = table.columns[j]
     n_texts = sum(cell in texts for cell in cells)
     odd_is_text = n_texts * 2 <= len(cells)
@@ -251,7 +251,7 @@ def _mixture_error(table: Table, j: int, texts: set[str]) -> TableError:
     )
 
 
-def _task(table: Table, j: int, task: str, decimal: str) -> tuple[str, bool]:
+def _task(table: CsvTable, j: int, task: str, decimal: str) -> tuple[str, bool]:
     """Return the task, and whether all class labels are whole numbers."""
     if task not in ("auto", "classification", "regression"):
         raise TableError(f"task={task!r}: must be 'auto', 'classification' or 'regression'.")

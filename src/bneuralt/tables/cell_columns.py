@@ -8,8 +8,8 @@ import numpy as np
 
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.tables.columns import Column, label_of, stands_for_missing
+from bneuralt.tables.csv_files import CsvTable
 from bneuralt.tables.numbers import to_number
-from bneuralt.tables.reading import Table
 
 __all__ = ["WORDS", "check_no_missing_cells", "missing_cells", "number_column", "text_column"]
 
@@ -17,7 +17,7 @@ __all__ = ["WORDS", "check_no_missing_cells", "missing_cells", "number_column", 
 WORDS = {"true": 1.0, "false": 0.0}
 
 
-def missing_cells(table: Table, j: int) -> Array:
+def missing_cells(table: CsvTable, j: int) -> Array:
     """Return whether each cell of a column is missing."""
     numbers = table.numbers(j)
     if numbers is not None:
@@ -27,7 +27,7 @@ def missing_cells(table: Table, j: int) -> Array:
     return absent
 
 
-def check_no_missing_cells(table: Table, used: Iterable[int]) -> None:
+def check_no_missing_cells(table: CsvTable, used: Iterable[int]) -> None:
     """Raise an error that says where cells are missing, if some are."""
     places: list[str] = []
     count = 0
@@ -41,7 +41,7 @@ def check_no_missing_cells(table: Table, used: Iterable[int]) -> None:
         raise table.error(f"{count} {noun} missing: {shown}. Fill them in, or use --missing learn.")
 
 
-def number_column(table: Table, j: int, decimal: str) -> Column:
+def number_column(table: CsvTable, j: int, decimal: str) -> Column:
     """Return a column of numbers, or raise an error that says where there is none."""
     known_numbers = table.numbers(j, decimal)
     if known_numbers is not None:
@@ -66,7 +66,7 @@ def number_column(table: Table, j: int, decimal: str) -> Column:
     return Column("number", numbers)
 
 
-def text_column(table: Table, j: int, is_category: bool = False) -> Column:
+def text_column(table: CsvTable, j: int, is_category: bool = False) -> Column:
     """Return a column of texts."""
     position: dict[str, int] = {}
     codes, distinct = table.coded(j)

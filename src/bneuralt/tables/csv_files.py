@@ -1,6 +1,6 @@
 """Read CSV files with any common encoding, delimiter, header and quoting.
 
-This module returns cells as text. `bneuralt.tables.encoding` decides what they mean.
+This module returns cells as text. `bneuralt.tables.table_layout` decides what they mean.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 
 from bneuralt._typing import IntArray
+from bneuralt.tables.large_csv import NumberCells, PlainColumns, scan
 from bneuralt.tables.numbers import to_number
-from bneuralt.tables.plain import NumberCells, PlainColumns, scan
 
 __all__ = [
     "DELIMITERS",
-    "Table",
+    "CsvTable",
     "TableError",
     "near",
     "near_file",
@@ -54,7 +54,7 @@ class TableError(ValueError):
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class CsvTable:
     """The cells of a CSV file, as text without surrounding blanks.
 
     Attributes
@@ -132,7 +132,7 @@ class Table:
 
         Examples
         --------
-        >>> from bneuralt.tables.reading import parse_csv
+        >>> from bneuralt.tables.csv_files import parse_csv
         >>> table = parse_csv(b"height,weight,sex\n1.7,70,f\n1.8,90,m\n")
         >>> table.position("weight"), table.position("-1")
         (1, 2)
@@ -166,7 +166,7 @@ def read_csv(
     header: bool | None = None,
     encoding: str | None = None,
     expect: Collection[str] = (),
-) -> Table:
+) -> CsvTable:
     """Read a CSV file.
 
     Parameters
@@ -187,7 +187,7 @@ def read_csv(
 
     Returns
     -------
-    Table
+    CsvTable
         The cells as text.
 
     Raises
@@ -218,7 +218,7 @@ def parse_csv(
     encoding: str | None = None,
     expect: Collection[str] = (),
     large: int = LARGE,
-) -> Table:
+) -> CsvTable:
     r"""Parse the bytes of a CSV file.
 
     Parameters
@@ -234,7 +234,7 @@ def parse_csv(
 
     Returns
     -------
-    Table
+    CsvTable
         The cells as text.
 
     Examples
@@ -267,7 +267,7 @@ def parse_csv(
     if not lines:
         raise TableError(f"{source}: there are no rows below the header.")
     digest = hashlib.sha256(data).hexdigest()
-    return Table(source, names, columns, lines, header, digest)
+    return CsvTable(source, names, columns, lines, header, digest)
 
 
 def _parse_large(
@@ -277,7 +277,7 @@ def _parse_large(
     header: bool | None,
     encoding: str | None,
     expect: Collection[str],
-) -> Table | None:
+) -> CsvTable | None:
     """Parse a large file; None if it is not plain."""
     content = data.removeprefix(codecs.BOM_UTF8)
     encoding = _encoding_of(content) if encoding is None else encoding.lower()
@@ -303,7 +303,7 @@ def _parse_large(
     if not columns.n_rows:
         return None
     lines = lines[int(header) : int(header) + columns.n_rows]
-    return Table(source, names, columns, lines, header, hashlib.sha256(data).hexdigest())
+    return CsvTable(source, names, columns, lines, header, hashlib.sha256(data).hexdigest())
 
 
 def _encoding_of(data: bytes) -> str:
