@@ -112,7 +112,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bneuralt.expressions import NUMBER, absolute, if_missing, maximum, minimum
-from bneuralt.tables.features.base import Feature, Input, checked_bool
+from bneuralt.tables.features.feature import Feature, Input, checked_bool
 from bneuralt.tables.features.number import NumberFeature
 
 
@@ -395,7 +395,7 @@ ADDITIONS = {
             "src/bneuralt/tables/features/angle.py": new(ANGLE),
             "src/bneuralt/tables/features/__init__.py": both(
                 before(
-                    "from bneuralt.tables.features.base",
+                    "from bneuralt.tables.features.feature",
                     "from bneuralt.tables.features.angle import AngleFeature\n",
                 ),
                 lambda content: content.replace("] = (NumberF", "] = (AngleFeature, NumberF"),

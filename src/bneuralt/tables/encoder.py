@@ -152,7 +152,7 @@ class TableEncoder:
             return X
         dtype = np.float32 if X.dtype == np.float32 else np.float64
         encoded = new_table((len(X), self.n_inputs), dtype)
-        surprises = Surprises()
+        surprises = Surprises(self.place)
         n_rows = max(1, len(X))
         if is_large(encoded.nbytes):  # then only a part of it is in memory
             n_rows = max(1, BLOCK_BYTES * len(X) // encoded.nbytes)
@@ -175,7 +175,7 @@ class TableEncoder:
             try:
                 if column.kind == "number":
                     _refuse_infinite(column.values, rows.start)
-                feature.encode(column, out, partial(surprises.count, self.place(i)))
+                feature.encode(column, out, partial(surprises.count, i))
             except ColumnError as error:
                 raise ValueError(f"{self.place(i)} {error}") from None
 

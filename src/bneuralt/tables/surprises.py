@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 __all__ = [
     "MissingValuesWarning",
@@ -30,10 +31,15 @@ class MissingValuesWarning(UserWarning):
 class Surprises:
     """Counts of missing and unseen values, by column.
 
+    Parameters
+    ----------
+    place : callable
+        What messages call a column, from its position.
+
     Examples
     --------
-    >>> surprises = Surprises()
-    >>> surprises.count("column 'a'", "unseen", 2, "blue")
+    >>> surprises = Surprises(["column 'a'"].__getitem__)
+    >>> surprises.count(0, "unseen", 2, "blue")
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     surprises.warn(stacklevel=1)
@@ -41,21 +47,24 @@ class Surprises:
     not seen in training: 2 values of column 'a', such as 'blue'
     """
 
-    def __init__(self) -> None:
-        self._counts: dict[str, dict[str, tuple[int, str]]] = {"unseen": {}, "missing": {}}
+    def __init__(self, place: Callable[[int], str]) -> None:
+        self._place = place
+        self._counts: dict[str, dict[int, tuple[int, str]]] = {"unseen": {}, "missing": {}}
 
-    def count(self, place: str, what: str, number: int, example: str) -> None:
+    def count(self, column: int, what: str, number: int, example: str) -> None:
         """Add values of a column: "unseen" ones with an example, or "missing" ones."""
-        before, first = self._counts[what].get(place, (0, example))
-        self._counts[what][place] = before + number, first
+        before, first = self._counts[what].get(column, (0, example))
+        self._counts[what][column] = before + number, first
 
     def warn(self, stacklevel: int) -> None:
         """Warn of what was counted, once for each kind of surprise."""
         unseen = [
-            f"{_values(n)} of {place}, such as {example!r:.50}"
-            for place, (n, example) in self._counts["unseen"].items()
+            f"{_values(n)} of {self._place(j)}, such as {example!r:.50}"
+            for j, (n, example) in self._counts["unseen"].items()
         ]
-        missing = [f"{_values(n)} of {place}" for place, (n, _) in self._counts["missing"].items()]
+        missing = [
+            f"{_values(n)} of {self._place(j)}" for j, (n, _) in self._counts["missing"].items()
+        ]
         if unseen:
             warnings.warn(
                 f"not seen in training: {_listed(unseen)}. They are treated as rare values are, or "
