@@ -173,7 +173,7 @@ def test_gaps_get_an_input_only_if_they_say_something_of_the_target(kind):
         "number": (BNeuralTRegressor, related * 3.0 + rng.normal(size=400)),
         "numbers": (BNeuralTRegressor, np.c_[rng.normal(size=400), related * 3.0]),
     }[kind]
-    model = estimator(**SMALL).fit(frame, y)
+    model = flat(estimator, **SMALL).fit(frame, y)
     names = model.encoder_.input_names
     assert {"related is missing", "day is missing"} < set(names)
     assert "random is missing" not in names
@@ -181,9 +181,9 @@ def test_gaps_get_an_input_only_if_they_say_something_of_the_target(kind):
         warnings.simplefilter("error")  # gaps are no surprise
         model.predict(frame)
     weight = rng.integers(0, 3, 400)
-    weighted = estimator(**SMALL).fit(frame, y, sample_weight=weight).encoder_
+    weighted = flat(estimator, **SMALL).fit(frame, y, sample_weight=weight).encoder_
     several = np.repeat(np.arange(400), weight)
-    repeated = estimator(**SMALL).fit(frame.iloc[several], y[several]).encoder_
+    repeated = flat(estimator, **SMALL).fit(frame.iloc[several], y[several]).encoder_
     assert weighted.input_names == repeated.input_names
     plain = model.encoder_.to_plain()
     assert TableEncoder.from_plain(plain, model.encoder_.names) == model.encoder_
@@ -288,7 +288,7 @@ def test_gaps_at_prediction_only_become_the_mean():
     gappy[5, 2], filled[5, 2] = np.nan, round(X[:, 2].mean(), 6)
     for output in ({}, {"output_activation": "sigmoid", "loss": "squared_error"}):
         for estimator in (BNeuralTClassifier, BNeuralForestClassifier):
-            clf = estimator(**SMALL, **output).fit(X, y)
+            clf = flat(estimator, **SMALL, **output).fit(X, y)
             with pytest.warns(MissingValuesWarning, match="1 value of column 2 of X") as caught:
                 predicted = clf.predict_proba(gappy)
             assert len(caught) == 1

@@ -403,7 +403,7 @@ def test_each_tree_draws_from_features_of_its_own():
     X = rng.normal(size=(60, 12))
     y = (X[:, 0] > 0).astype(int)
     forest = flat(BNeuralForestClassifier, n_estimators=5, max_features=3, **SMALL).fit(X, y)
-    used = [tuple(np.flatnonzero(member.feature_sampling)) for member in forest.estimators_]
+    used = [tuple(np.flatnonzero(member.growth.feature_sampling)) for member in forest.estimators_]
     assert {len(features) for features in used} == {3} and len(set(used)) > 1
     for member, features in zip(forest.estimators_, used, strict=True):
         assert set(member.tree_.leaf_input) <= set(features)
@@ -412,8 +412,8 @@ def test_each_tree_draws_from_features_of_its_own():
         BNeuralForestClassifier, n_estimators=2, max_features=6, **SMALL, feature_sampling=chances
     ).fit(X, y)
     for member in forest.estimators_:
-        kept = member.feature_sampling != 0
-        np.testing.assert_array_equal(member.feature_sampling[kept], chances[kept])
+        kept = member.growth.feature_sampling != 0
+        np.testing.assert_array_equal(member.growth.feature_sampling[kept], chances[kept])
     assert chances.tolist() == list(range(12))
     drawn = BNeuralForestClassifier(max_features=3, growth=Growth(feature_sampling=lambda *a: None))
     with pytest.raises(ValueError, match="cannot be combined with a callable"):

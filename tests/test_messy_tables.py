@@ -345,31 +345,3 @@ def test_the_demo_says_what_it_shows():
     text = conclusion([result("iris", 0.9, 0.95, 0.97), result("wine", 0.99, 0.98, 0.97)])
     assert "best on 1 of 2 data sets" in text and "loses most on iris" in text
     assert "SVM (rbf) is ahead by 0.070" in text and "one thread" in text
-
-
-def test_models_of_earlier_releases_predict_tables(run_here):
-    """A file as version 0.1 wrote it: one indicator per category, and a list of rows."""
-    frame = base().dropna()
-    train(run_here, frame)
-    expected = json.loads(run_here("predict", "m.json", "t.csv", "--json").stdout)
-    content = json.loads(Path("m.json").read_text())
-    number, category = content.pop("encoder")
-    for name in ("targets", "calibration", "ranges", "history", "importances"):
-        del content[name]
-    assert isinstance(number, float)
-    content.update(version=2, n_features=1 + len(category["categories"]), feature_names=None)
-    table = content["extra"]["table"]
-    for column in table["columns"]:
-        del column["kind"]
-    table["columns"][1]["categories"] = category["categories"]
-    del content["extra"]["split"]
-    content["extra"]["held_out_rows"] = [0, 5]
-    content["extra"]["held_out_scores"] = {"accuracy": 1.0}
-    Path("old.json").write_text(json.dumps(content))
-    found = json.loads(run_here("predict", "old.json", "t.csv", "--json").stdout)
-    assert found["prediction"] == expected["prediction"]
-    assert found["held_out"]["rows"] == 2 and found["held_out"]["scores"].keys() == {"accuracy"}
-    assert "city=Rome" in run_here("draw", "old.json").stdout
-    frame.assign(age=np.nan).to_csv("gaps.csv", index=False)
-    done = run_here("predict", "old.json", "gaps.csv")
-    assert done.returncode == 3 and "column 'age' of X has" in done.stderr

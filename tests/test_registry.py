@@ -132,8 +132,9 @@ def test_objects_are_values(kind, name):
     with pytest.raises(AttributeError, match="no attribute 'missing'"):
         _ = one.missing
     if kind != "loss":
-        model = clone(BNeuralTClassifier(**{kind: one}))
-        assert model.get_params()[kind] == one
+        nested = f"growth__{kind}" if kind == "activation" else f"training__{kind}"
+        model = clone(BNeuralTClassifier().set_params(**{nested: one}))
+        assert model.get_params()[nested] == one
 
 
 WRONG = {

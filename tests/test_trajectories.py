@@ -176,9 +176,8 @@ def test_a_fitted_tree_predicts_what_the_reference_trains(dtype, kind, model_typ
     monkeypatch.setattr(fitting, "train_many", record)
     case = Setting(dtype, "cross_entropy", 3)
     y = case.y if model_type is BNeuralTClassifier else 50 + 9 * case.weight
-    model = model_type(
-        scale=kind, n_init=1, max_epochs=3, batch_size=8, leaf_moves=0, random_state=0
-    )
+    still = TrainingSettings(leaf_moves=0)
+    model = model_type(scale=kind, max_epochs=3, batch_size=8, training=still, random_state=0)
     model.fit(case.X, y)
     ((job,), X, target) = calls[0]
     X, target = np.asarray(getattr(X, "X", X), dtype=np.float64), np.asarray(target)

@@ -17,12 +17,12 @@ import numpy as np
 from bneuralt._typing import Array, FloatArray
 from bneuralt.estimators.base import NeuralTreeEstimator
 from bneuralt.estimators.callbacks import Report, Step
+from bneuralt.estimators.nested import OBJECTS
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling, fold
 from bneuralt.evolve.checkpoint import CheckpointError, read_checkpoint
 from bneuralt.evolve.search import GenerationState, run_search
 from bneuralt.tree import NeuralTree
-from bneuralt.values import Values
 
 __all__ = ["EvolutionEstimator", "FrontModel"]
 
@@ -189,11 +189,10 @@ class EvolutionEstimator(NeuralTreeEstimator):
         for part in (rows, *([] if validation is None else [validation])):
             for array in (part.X, part.y, part.weight):
                 digest.update(np.ascontiguousarray(array).tobytes())
-        ignored = ("checkpoint", "n_jobs", "verbose", "choose", "n_ensemble")
+        # of objects, the values inside count
+        ignored = ("checkpoint", "n_jobs", "verbose", "choose", "n_ensemble", *OBJECTS)
         settings = {
-            name: repr(value)
-            for name, value in self.get_params().items()
-            if name not in ignored and not isinstance(value, Values)  # but its parts
+            name: repr(value) for name, value in self.get_params().items() if name not in ignored
         }
         return {"table": digest.hexdigest(), "estimator": type(self).__name__, **settings}
 
