@@ -97,7 +97,7 @@ fuzz: $(TEST_ENV)
 MODELS ?= 200
 ROWS   ?= 1000
 export-c: $(TEST_ENV)
-	$(BIN)/python -m tests.export_c $(MODELS) $(ROWS)
+	$(BIN)/python -m tests.export.compare_c $(MODELS) $(ROWS)
 
 SECONDS ?= 600
 soak: $(TEST_ENV)

@@ -17,9 +17,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.targets import print_table, splits
-from bneuralt import BNeuralTClassifier, BNeuralTRegressor, compact, load_dataset, simplify
+from bneuralt import BNeuralTClassifier, BNeuralTRegressor, load_dataset
 from bneuralt.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_REGRESSION
-from bneuralt.estimators.compacting import smaller_models
+from bneuralt.estimators.retraining import smaller_models
 from tests import monks
 
 SHARES = (1.0, 0.5, 0.25, 0.1)
@@ -103,7 +103,7 @@ def simplifications(data_home: str | None) -> None:
         before, after, differs = [], [], []
         for seed in range(5):
             model = kind(random_state=seed).fit(data.X, data.y)
-            small = simplify(model)
+            small = model.simplify()
             X = np.asarray(data.X, dtype=np.float64)
             outputs = (m.tree_.astype(np.float64).forward(X) for m in (model, small))
             one, other = outputs
@@ -130,19 +130,19 @@ def monk_problems() -> None:
         X, y, X_all, y_all = monks.load(problem)
         for seed in range(3):
             model = BNeuralTClassifier(random_state=seed).fit(X, y)
-            chosen = compact(model, X, y)
+            chosen = model.compact(X, y)
             whole = model.n_parameters_
-            wanted = int(whole * (1 - removed))
-            if chosen.n_weights > wanted:  # the rule of one standard error keeps more
-                chosen = compact(model, X, y, max_weights=wanted, cv=None)
+            limit = int(whole * (1 - removed))
+            if chosen.n_parameters_ > limit:  # the rule of one standard error keeps more
+                chosen = model.compact(X, y, max_weights=limit, cv=None)
             rows.append(
                 [
                     problem,
                     whole,
                     float(model.score(X_all, y_all)),
-                    chosen.n_weights,
-                    f"{100 * (1 - chosen.n_weights / whole):.0f} %",
-                    float(chosen.model.score(X_all, y_all)),
+                    chosen.n_parameters_,
+                    f"{100 * (1 - chosen.n_parameters_ / whole):.0f} %",
+                    float(chosen.score(X_all, y_all)),
                     f"{100 * removed:.0f} %",
                 ]
             )

@@ -24,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from benchmarks.targets import print_table, splits
-from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, compact, load_dataset
+from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, load_dataset
 
 N_PREDICTIONS, BLOCK = 1_000_000, 100_000
 COUNTERS = Path("/sys/class/powercap")
@@ -82,10 +82,9 @@ def main() -> None:
         for name, model in contenders(split.seed % 2**31).items():
             X, y = split.X, split.y
             if name == "compact tree":
-                result, fit_s, fit_j = measured(
-                    lambda tree=tree, X=X, y=y: compact(tree, X, y)  # the curve included
+                model, fit_s, fit_j = measured(
+                    lambda tree=tree, X=X, y=y: tree.compact(X, y)  # the scores included
                 )
-                model = result.model
             else:
                 _, fit_s, fit_j = measured(lambda model=model, X=X, y=y: model.fit(X, y))
             tree = model if name == "tree" else tree

@@ -33,11 +33,11 @@ with open(sys.argv[1], "w") as file:
 READ = {
     "pandas": "import pandas as pd; read = lambda path: pd.read_csv(path)",
     "bneuralt": (
-        "from bneuralt.tables import learn_encoding, read_csv\n"
+        "from bneuralt.tables import learn_layout, read_csv\n"
         "def read(path):\n"
         "    table = read_csv(path)\n"
-        "    encoding = learn_encoding(table, 'y')\n"
-        "    return encoding.frame(table), encoding.labels(table)"
+        "    layout = learn_layout(table, 'y')\n"
+        "    return layout.frame(table), layout.labels(table)"
     ),
 }
 MEASURE = """

@@ -20,10 +20,9 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.targets import print_table, splits
 from benchmarks.timing import interleaved
-from bneuralt import BNeuralTClassifier, BNeuralTRegressor, NeuralTree, explain, load_dataset
+from bneuralt import BNeuralTClassifier, BNeuralTRegressor, NeuralTree, load_dataset
 from bneuralt.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_REGRESSION
 from bneuralt.explaining.shapley import shapley_values
-from bneuralt.tables.means import input_means
 
 N_ROWS, N_INPUTS, N_OUTPUTS = 100_000, 13, 3
 #: Rows that are explained with TreeExplainer; its time is in proportion to their number.
@@ -88,7 +87,7 @@ def shapley(data_home: str | None) -> None:
         for split in splits(data.X, data.y, 2):
             model = kind(random_state=split.seed).fit(split.X, split.y)
             X = split.X_test[:N_SHAPLEY_ROWS]
-            start = input_means(model.encoder_)
+            start = model.model_.mean_inputs
             tree = model.tree_.astype(np.float64)
             values = {m: tree.contributions(X, start, by="input", method=m) for m in found}
             for i, x in enumerate(X):
@@ -133,8 +132,8 @@ def picture(path: str) -> None:
     model = BNeuralTClassifier(dtype="float64", random_state=0).fit(X, names[y])
     figure = Figure(figsize=(10, 3.4), layout="constrained")
     left, right = figure.subplots(1, 2)
-    explain(model, X, output="probability").plot("waterfall", row=100, ax=left)
-    explain(model, X[::3]).plot("beeswarm", output="virginica", ax=right)
+    model.explain(X, output="probability").plot("waterfall", row=100, ax=left)
+    model.explain(X[::3]).plot("beeswarm", output="virginica", ax=right)
     right.set_xlabel("contribution to the score of virginica")
     figure.savefig(path, metadata={"Date": None})
 

@@ -27,7 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.core_speed import australian_tree
 from benchmarks.timing import table
-from bneuralt import BNeuralTClassifier, Growth, export_c, load_dataset, quantize
+from bneuralt import BNeuralTClassifier, Growth, load_dataset
 
 FLOOR = "48 calls of libm's exp"
 INCLUDE = '#include "m.h"'
@@ -126,15 +126,15 @@ def measured(data_home):
         found[FLOOR] = nanoseconds_in_c(folder, "", exps, rows_in_c(random))
         body = "total += m_predict(rows[i]);"
         for style in ("code", "tables"):
-            export_c(model, folder / "m.h", dtype="double", style=style)
+            model.to_c(folder / "m.h", dtype="double", style=style)
             in_c = rows_in_c(some)
             found[f"C, double, {style}"] = nanoseconds_in_c(folder, INCLUDE, body, in_c)
-        export_c(model, folder / "m.h", dtype="float", style="code")
+        model.to_c(folder / "m.h", dtype="float", style="code")
         in_c = rows_in_c(some, "float")
         found["C, float, code"] = nanoseconds_in_c(folder, INCLUDE, body, in_c)
         for dtype in ("int16", "int8"):
-            integers = quantize(model, dtype).encode(some)
-            export_c(model, folder / "m.h", dtype=dtype, style="code")
+            integers = model.quantize(dtype).encode(some)
+            model.to_c(folder / "m.h", dtype=dtype, style="code")
             in_c = rows_in_c(integers, f"{dtype}_t")
             found[f"C, {dtype}, code"] = nanoseconds_in_c(folder, INCLUDE, body, in_c)
         found |= dict(other_code(folder, X, y, some))
@@ -196,12 +196,10 @@ def other_models(model, X, y):
     with contextlib.suppress(ImportError):
         import onnxruntime
 
-        from bneuralt import to_onnx
-
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         session = onnxruntime.InferenceSession(
-            to_onnx(model).SerializeToString(), options, providers=["CPUExecutionProvider"]
+            model.to_onnx().SerializeToString(), options, providers=["CPUExecutionProvider"]
         )
         calls["onnxruntime, the same tree"] = lambda row: session.run(
             None, {"X": row.astype(np.float32)}

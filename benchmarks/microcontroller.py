@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bneuralt import BNeuralTClassifier, export_c, load_dataset, quantize
+from bneuralt import BNeuralTClassifier, load_dataset
 
 N_ROWS = 10
 DTYPES = ("int8", "int16", "float")
@@ -174,13 +174,13 @@ def measure(model, X, dtype, target, style="tables"):
     """Flash in bytes, RAM in bytes, and cycles (AVR) or instructions (ARM) of a prediction."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        export_c(model, folder / "m.h", dtype=dtype, style=style, libm=False)
+        model.to_c(folder / "m.h", dtype=dtype, style=style, libm=False)
         rows, expected = X[:N_ROWS], model.predict(X[:N_ROWS])
         if dtype == "float":
             literals = [[f"{value!r}f" for value in row] for row in rows.astype(float).tolist()]
             kind = "float"
         else:
-            rounded = quantize(model, dtype)
+            rounded = model.quantize(dtype)
             literals, expected = rounded.encode(rows).tolist(), rounded.predict(rows)
             kind = f"{dtype}_t"
         table = ",\n".join("{" + ", ".join(map(str, row)) + "}" for row in literals)

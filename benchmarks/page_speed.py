@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 from bneuralt import NeuralTree
+from bneuralt.drawing import to_html
 from tests.chromium import Browser, browser
 
 #: Count frames until `stop` is called, which returns their number per second and the longest gap.
@@ -86,7 +87,7 @@ def main() -> None:
         page.viewport(1400, 900)
         for size in args.sizes:
             tree, path = tree_of_size(size), Path(folder) / f"{size}.html"
-            tree.to_html(path)
+            to_html(tree, path)
             paints = [first_drawing(page, path) for _ in range(args.repeats)]
             dragged, zoomed = drag(page, args.seconds), zoom(page, args.seconds)
             print(

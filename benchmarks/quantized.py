@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from benchmarks.timing import table
-from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, load_dataset, quantize
+from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, load_dataset
 
 SETS = ("australian", "glass", "heart", "ionosphere", "iris", "pima", "vehicle", "wdbc", "wine")
 DTYPES = ("int16", "int8")
@@ -51,7 +51,7 @@ def measured(model, data, data_home, n_splits):
         )
         fitted = model.set_params(random_state=seed).fit(X, y)
         score, predicted = fitted.score(X_test, y_test), fitted.predict(X_test)
-        rounded = [quantize(fitted, dtype) for dtype in DTYPES]
+        rounded = [fitted.quantize(dtype) for dtype in DTYPES]
         lost = [100 * (score - other.score(X_test, y_test)) for other in rounded]
         same = [float(np.mean(other.predict(X_test) == predicted)) for other in rounded]
         found.append([score, *lost, *same])
@@ -70,7 +70,7 @@ def excess(rounded, X):
     some = np.random.default_rng(0).uniform(low, high, (1000, low.size))
     bounds = np.array([tree.bound for tree in integer.trees])
     seen = [errors(integer, inputs) for inputs in (np.asarray(X, dtype=np.float64), some)]
-    exact = integer.plan.combined(integer.plan.outputs(np.asarray(X, dtype=np.float64)))
+    exact = integer.model.predictions(integer.model.outputs(np.asarray(X, dtype=np.float64)))
     most = np.abs(rounded.predict_proba(X) - exact).max()
     return [np.median(bounds / seen[0]), np.median(bounds / np.maximum(*seen)), most]
 
@@ -81,7 +81,7 @@ def errors(integer, inputs):
     real = np.array(
         [tree.offset + tree.unit * own for tree, own in zip(integer.trees, found, strict=True)]
     )
-    return np.abs(real - integer.plan.outputs(inputs)).max(axis=1)
+    return np.abs(real - integer.model.outputs(inputs)).max(axis=1)
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ from benchmarks.size_curve_report import plot, report
 from benchmarks.tables import TABLES, read_table
 from benchmarks.timing import SHARED
 from bneuralt.datasets.catalogue import PAPER_DATASETS
-from bneuralt.estimators.compacting import smaller_models
+from bneuralt.estimators.retraining import smaller_models
 from bneuralt.files import write_atomically
 from bneuralt_paper.experiments.definitions import parse_experiment
 from bneuralt_paper.experiments.evolved_trees import make_evolved
@@ -143,7 +143,7 @@ def compacted_trees(problem: Problem) -> Iterator[Fitted]:
     whole = problem.make("BNeuralT")
     seconds = problem.fit(whole)
     start = time.process_time()
-    chosen = bneuralt.compact(whole, problem.X, problem.y).model
+    chosen = whole.compact(problem.X, problem.y)
     yield _single("compact", None, chosen, seconds + time.process_time() - start)
     limits = [n for n in reversed(SIZES) if n < whole.n_parameters_]
     wanted = [problem.at_least(n, 2) for n in limits]

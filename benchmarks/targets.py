@@ -24,7 +24,6 @@ from bneuralt import (
     BNeuralForestRegressor,
     BNeuralTClassifier,
     BNeuralTRegressor,
-    check_monotonic,
     load_dataset,
 )
 from bneuralt.datasets.catalogue import PAPER_REGRESSION
@@ -192,7 +191,7 @@ def monotone(data_home: str | None, n_splits: int) -> None:
             for (kind, constrained), found in scores.items():
                 model = kind(random_state=split.seed, monotonic_cst=signs if constrained else None)
                 model.fit(split.X, split.y)
-                assert check_monotonic(model).holds
+                assert model.check_monotonic().holds
                 found.append(float(score(split.y_test, model.predict(split.X_test))))
         row: list[Any] = [name]
         for kind in kinds:

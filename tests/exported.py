@@ -7,6 +7,7 @@ tree or forest. Training is short: what matters here is that the exports compute
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from bneuralt import (
     BNeuralTClassifier,
     BNeuralTRegressor,
 )
-from bneuralt.export import make_plan
+from bneuralt.expressions import OUTPUTS, exp
 from bneuralt.tree.activations import NAMES
 
 TASKS = ("two", "classes", "texts", "labels", "number", "numbers", "poisson", "quantiles")
@@ -39,37 +40,41 @@ class Drawn(NamedTuple):
     @property
     def expected(self):
         """Decisions, and probabilities or numbers, in float64."""
-        plan = make_plan(self.model, simplified=False)
-        outputs = plan.outputs(self._inputs)
-        with np.errstate(over="ignore"):
-            return plan.decided(outputs), plan.combined(outputs), plan
+        model = self.described
+        outputs = model.outputs(self._inputs)
+        return model.decisions(outputs), model.predictions(outputs), model
 
     @property
     def terms(self):
         """What errors of predicted numbers are relative to, see `terms`; 1 for probabilities."""
-        plan = make_plan(self.model, simplified=False)
-        return size_of_terms(plan, self._inputs) if plan.task == "numbers" else 1.0
+        model = self.described
+        return size_of_terms(model, self._inputs) if model.task == "numbers" else 1.0
+
+    @property
+    def described(self):
+        """The description of the model, with trees that compute in float64."""
+        model = self.model.model_
+        return replace(model, trees=tuple(tree.astype(np.float64) for tree in model.trees))
 
     @property
     def _inputs(self):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            inputs = self.model._filled(self.model._read_features(self.rows))
-        return np.asarray(inputs, dtype=np.float64)
+            return np.asarray(self.described.encode(self.rows), dtype=np.float64)
 
     @property
     def safe(self):
         """Rows whose decision does not hang on the last digits."""
-        _, values, plan = self.expected
-        if plan.task == "numbers":
+        _, values, model = self.expected
+        if model.task == "numbers":
             return np.ones(len(values), dtype=bool)
-        if plan.task == "labels":
+        if model.task == "labels":
             return (np.abs(values - 0.5) > 1e-6).all(axis=1)
         top = np.sort(values, axis=1)
         return top[:, -1] - top[:, -2] > 1e-6
 
 
-def assert_same(found, expected, tolerance, plan=None, largest=1e300, terms=1.0):
+def assert_same(found, expected, tolerance, model=None, largest=1e300, terms=1.0):
     """Compare probabilities or numbers, up to the largest number that an export has.
 
     Where a prediction is exp of a sum, the sums are compared. Errors are relative to `terms`, or to
@@ -78,7 +83,7 @@ def assert_same(found, expected, tolerance, plan=None, largest=1e300, terms=1.0)
     found, expected = (
         np.clip(np.asarray(values, dtype=float), -largest, largest) for values in (found, expected)
     )
-    if plan is not None and plan.combine == "exp":
+    if model is not None and model.link == exp(OUTPUTS):
         found, expected = (np.log(np.maximum(v, 1 / largest)) for v in (found, expected))
     np.testing.assert_allclose(found / terms, expected / terms, rtol=tolerance, atol=tolerance)
 

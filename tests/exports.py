@@ -14,14 +14,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", type=int, nargs="?", default=200)
     parser.add_argument("--first", type=int, default=0, help="number of the first model")
-    parser.add_argument("--only", help="one of onnx, python, torch, sqlite, duckdb, postgresql")
+    parser.add_argument("--only", help="one of the targets, such as onnx or sqlite")
     parser.add_argument("--rows", type=int, default=N_ROWS)
     args = parser.parse_args()
-    sys.path.insert(0, str(Path(__file__).parent))
-    from databases import DATABASES
+    folder = Path(__file__).parent
+    sys.path[:0] = [str(folder), str(folder / "export")]
+    from text_targets import RUNNERS
 
     failed = 0
-    for target in ("python", "onnx", "torch", *DATABASES):
+    for target in (*RUNNERS, "onnx", "torch"):
         if args.only in (None, target):
             failed += compare(target, range(args.first, args.first + args.models), args.rows)
     return 1 if failed else 0
@@ -29,18 +30,22 @@ def main() -> int:
 
 def compare(target: str, seeds: range, n_rows: int) -> int:
     """Print how many of the models are right; return how many are not."""
-    from databases import DATABASES
+    import text_targets
+    from exported import random_model
 
+    if target in text_targets.RUNNERS:
+        runner = text_targets.RUNNERS[target]
+        if reason := runner.why_not():
+            print(f"{target}: skipped, {reason}")
+            return 0
+        with runner:
+            return count(
+                target,
+                lambda seed: text_targets.compare(runner, random_model(seed, n_rows)),
+                seeds,
+            )
     try:
-        name = "sql" if target in DATABASES else target
-        check = importlib.import_module(f"test_export_{name}").check
-        if target in DATABASES:
-            kind = DATABASES[target]()
-            if reason := kind.why_not():
-                print(f"{target}: skipped, {reason}")
-                return 0
-            with kind:
-                return count(target, lambda seed: check(kind, seed, n_rows), seeds)
+        check = importlib.import_module(f"test_{target}").check
     except BaseException as error:
         if type(error).__name__ != "Skipped":
             raise

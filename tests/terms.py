@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from bneuralt.expressions import is_elementwise
 from bneuralt.tree.node_values import node_values
 
 
-def size_of_terms(plan, inputs):
+def size_of_terms(model, inputs):
     """The sum of the magnitudes of the terms of each output, at least 1; the mean over all trees.
 
     Predictions that are sorted have the largest one of all outputs.
     """
-    sizes = sum(_size(tree, inputs) for tree in plan.trees) / len(plan.trees)
-    return np.broadcast_to(sizes.max(axis=1, keepdims=True), sizes.shape) if plan.order else sizes
+    sizes = sum(_size(tree, inputs) for tree in model.trees) / len(model.trees)
+    if is_elementwise(model.link):
+        return sizes
+    return np.broadcast_to(sizes.max(axis=1, keepdims=True), sizes.shape)
 
 
 def _size(tree, inputs):

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-import tracemalloc
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -412,8 +411,6 @@ def test_what_train_stored_is_checked(flowers, tmp_path, run_here):
     table, model_file, _ = flowers
     damaged = tmp_path / "m.json"
     for key, value, code, message in [
-        ("held_out_rows", [100_000], 4, "list of held-out rows is damaged"),
-        ("held_out_rows", "all", 4, "list of held-out rows is damaged"),
         ("split", "all", 4, "description of the held-out rows is damaged"),
         ("split", {"seed": -1, "fraction": 0.2, "missing": "learn"}, 4, "is damaged"),
         ("table", {"columns": []}, 4, "entry 'target' is missing"),
@@ -451,27 +448,7 @@ def test_a_damaged_table_encoding_is_found_when_the_model_is_loaded(
     damaged.write_text(json.dumps(content))
     done = run_here(command, damaged, *([table] if command == "predict" else []))
     assert done.returncode == 4
-    assert "m.json: " in done.stderr and "table encoding" in done.stderr
-
-
-def test_a_file_that_states_many_features_takes_no_memory_for_them(flowers, tmp_path, run_here):
-    table, model_file, _ = flowers
-    content = json.loads(model_file.read_text())
-    content.update(n_features=5_000_000, feature_names=None, encoder=None, extra={})
-    content.update(history=None, importances=None, ranges=None)
-    content["trees"][0]["tree"]["n_inputs"] = 5_000_000
-    many = tmp_path / "many.json"
-    many.write_text(json.dumps(content))
-    tracemalloc.start()
-    try:
-        drawn = run_here("draw", many)
-        predicted = run_here("predict", many, table)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert drawn.returncode == 0 and "x0" in drawn.stdout
-    assert predicted.returncode == 4 and "5,000,000 features" in predicted.stderr
-    assert peak < 50e6
+    assert "m.json: " in done.stderr and "table layout" in done.stderr
 
 
 def test_predict_overwrites_other_files_only_if_told_to(flowers, tmp_path, run_here):

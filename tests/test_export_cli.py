@@ -1,4 +1,4 @@
-"""`bneuralt export` writes ONNX, SQL and Python, or one sentence and no file."""
+"""`bneuralt export` writes files for each target, or one sentence and no file."""
 
 import sqlite3
 
@@ -8,6 +8,7 @@ import pytest
 
 from bneuralt import BNeuralTClassifier, load_model
 from bneuralt.cli.program import main
+from bneuralt.export.targets import TARGETS
 
 
 @pytest.fixture
@@ -48,6 +49,12 @@ def test_python(trained, export):
     assert np.mean(labels == load_model(trained / "model.json").predict(rows)) > 0.97
 
 
+def test_javascript(trained, export):
+    code, errors = export("--to", "javascript", "--out", "m.js", "--name", "risk")
+    assert code == 0, errors
+    assert "function risk(row) {" in (trained / "m.js").read_text()
+
+
 def test_sql(trained, export):
     code, errors = export("--to", "sql", "--of", "yes", "--out", "m.sql")
     assert code == 0, errors
@@ -71,10 +78,11 @@ def test_onnx(trained, export):
     ("options", "message"),
     [
         (["--to", "sql", "--of", "maybe"], "bneuralt: --of 'maybe' is not an output"),
-        (["--to", "python", "--function", "class"], "bneuralt: --function 'class'"),
+        (["--to", "python", "--name", "class"], "bneuralt: --name 'class'"),
         (["--to", "c"], "bneuralt: --out 'bad.txt' must end in .h or .c."),
         (["--to", "c", "--name", "while", "--out", "x.h"], "bneuralt: --name 'while' is not"),
         (["--to", "python", "--of", "yes"], "--of is an option of --to sql"),
+        (["--to", "onnx", "--dtype", "int8"], "--dtype int8 cannot be used with --to onnx"),
     ],
 )
 def test_mistakes_leave_no_file(trained, export, options, message):
@@ -84,17 +92,18 @@ def test_mistakes_leave_no_file(trained, export, options, message):
     assert "Traceback" not in errors and set(trained.iterdir()) == before
 
 
-@pytest.mark.parametrize("target", ["python", "sql", "onnx"])
+@pytest.mark.parametrize("target", TARGETS.values(), ids=lambda target: target.name)
 def test_own_files_are_replaced_and_others_are_not(trained, export, target):
-    if target == "onnx":
+    if target.name == "onnx":
         pytest.importorskip("onnx")
     for _ in range(2):
-        code, errors = export("--to", target, "--out", f"again.{target}")
+        code, errors = export("--to", target.name, "--out", f"again{target.suffix}")
         assert code == 0, errors
-    (trained / "mine.txt").write_text("precious")
-    code, errors = export("--to", target, "--out", "mine.txt")
+    path = trained / f"mine{target.suffix}"
+    path.write_text("precious")
+    code, errors = export("--to", target.name, "--out", path.name)
     assert code != 0 and "--force" in errors
-    assert (trained / "mine.txt").read_text() == "precious"
+    assert path.read_text() == "precious"
 
 
 def test_a_file_that_cannot_be_written(export):

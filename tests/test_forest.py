@@ -18,6 +18,7 @@ from bneuralt import (
     BNeuralForestRegressor,
     BNeuralTClassifier,
     BNeuralTRegressor,
+    load_model,
 )
 
 IRIS = load_iris(return_X_y=True)
@@ -62,6 +63,22 @@ def test_neither_order_nor_threads_matter(make, data):
         np.testing.assert_array_equal(make(n_jobs=n_jobs).fit(X, y).predict(X), expected)
     order = np.random.default_rng(0).permutation(len(y))
     np.testing.assert_array_equal(make().fit(X[order], y[order]).predict(X), expected)
+
+
+@BOTH
+@pytest.mark.parametrize("early_stopping", [False, True, "refit"])
+def test_history_is_a_table_of_all_trees(make, data, early_stopping, tmp_path):
+    pd = pytest.importorskip("pandas")
+    forest = make(early_stopping=early_stopping).fit(*data)
+    history = pd.DataFrame(forest.history_)
+    for i, member in enumerate(forest.estimators_):
+        own = history[history.tree == i].drop(columns="tree").set_index("epoch")
+        expected = pd.DataFrame(member.history_)
+        pd.testing.assert_frame_equal(own, expected, check_names=False, check_index_type=False)
+    assert forest.n_iter_ == max(member.n_iter_ for member in forest.estimators_)
+    forest.save(tmp_path / "forest.json")
+    loaded = load_model(tmp_path / "forest.json")
+    assert loaded.n_iter_ == forest.n_iter_ and not hasattr(loaded, "history_")
 
 
 @BOTH

@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy import sparse
 
 from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, BNeuralTRegressor, load_model
 
@@ -183,3 +184,29 @@ def test_tables_that_cannot_be_read_are_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r"X is a .*Stream: to read it, install pyarrow"):
         BNeuralTClassifier().fit(Stream(frame), LABELS)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ["mixed", "float32", "gaps", "integers"])
+def test_the_description_of_a_model_finds_columns_by_name(name, form):
+    frame = TABLES[name]
+    if form == "interchange":
+        frame = frame.drop(columns=["day", "local", "stay"], errors="ignore")
+    model = BNeuralTClassifier(**SMALL).fit(frame, LABELS).model_
+    expected = model.encode(frame)
+    shuffled = frame[frame.columns[::-1]].assign(other=1)
+    other = FORMS[form](pa.Table.from_pandas(shuffled, preserve_index=False))
+    np.testing.assert_array_equal(model.encode(other), expected)
+    with pytest.raises(ValueError, match=f"X has no column '{frame.columns[0]}'"):
+        model.encode(shuffled.drop(columns=frame.columns[0]))
+
+
+def test_tables_without_names_are_read_by_position():
+    frame = numbers("float64", gaps=True)
+    model = BNeuralTClassifier(**SMALL).fit(frame, LABELS).model_
+    expected = model.encode(frame)
+    values = frame.to_numpy()
+    for other in (values, values.tolist(), values.astype(object), sparse.csr_matrix(values)):
+        np.testing.assert_array_equal(model.encode(other), expected)
+    with pytest.raises(ValueError, match="X has 2 columns, the model has 3 features"):
+        model.encode(values[:, :2])

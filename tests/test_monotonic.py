@@ -12,11 +12,9 @@ from bneuralt import (
     BNeuralForestRegressor,
     BNeuralTClassifier,
     BNeuralTRegressor,
-    Growth,
     NeuralTree,
     TrainingJob,
     TrainingSettings,
-    check_monotonic,
     load_model,
     reference,
     train_many,
@@ -185,7 +183,7 @@ def test_estimators_keep_their_promise(model, tmp_path):
     is_classifier = hasattr(model, "predict_proba")
     target = y > np.median(y) if is_classifier else np.maximum(y, 0)
     model = clone(model).set_params(monotonic_cst=CONSTRAINTS).fit(X, target)
-    proof = check_monotonic(model)
+    proof = model.check_monotonic()
     assert proof.holds and [f.constraint for f in proof.features] == CONSTRAINTS
     assert [f.direction for f in proof.constrained] == [1, -1]
 
@@ -197,7 +195,7 @@ def test_estimators_keep_their_promise(model, tmp_path):
     assert rises(predict, CONSTRAINTS, 0, n_rows=500, spread=0.7) >= -1e-5 * np.ptp(target * 1.0)
     assert model.score(X, target) > (0.7 if is_classifier else 0.3)
     model.save(tmp_path / "model.json")
-    assert str(check_monotonic(load_model(tmp_path / "model.json"))) == str(proof)
+    assert str(load_model(tmp_path / "model.json").check_monotonic()) == str(proof)
 
 
 def test_names_of_features():
@@ -205,9 +203,9 @@ def test_names_of_features():
     by_name = BNeuralTRegressor(monotonic_cst={"up": 1, "down": -1}, **FAST).fit(table, y)
     by_place = BNeuralTRegressor(monotonic_cst=np.array(CONSTRAINTS), **FAST).fit(table, y)
     np.testing.assert_array_equal(by_name.predict(table), by_place.predict(table))
-    assert check_monotonic(by_name)["down"].direction == -1
+    assert by_name.check_monotonic()["down"].direction == -1
     with pytest.raises(KeyError, match="'sideways' is not a feature; they are up, down"):
-        check_monotonic(by_name)["sideways"]
+        by_name.check_monotonic()["sideways"]
 
 
 def test_no_constraint_changes_nothing():
@@ -222,52 +220,17 @@ def test_training_further_keeps_the_promise(how):
     scores = []
     for _ in range(4):
         model = model.fit(X, y) if how == "warm_start" else model.partial_fit(X, y)
-        assert check_monotonic(model).holds
+        assert model.check_monotonic().holds
         scores.append(model.score(X, y))
     assert scores[-1] > scores[0]
 
 
 def test_a_constraint_against_the_data_leaves_no_effect():
     model = BNeuralTRegressor(monotonic_cst=[-1, 0, 0, 0], random_state=0).fit(X, y)
-    assert check_monotonic(model).holds
+    assert model.check_monotonic().holds
     low, high = X.copy(), X.copy()
     low[:, 0], high[:, 0] = -1, 1
     assert np.abs(model.predict(high) - model.predict(low)).max() < 0.3
-
-
-def test_proofs_list_the_paths():
-    model = BNeuralTRegressor(monotonic_cst=CONSTRAINTS, **FAST).fit(X, y)
-    tree, proof = model.tree_, check_monotonic(model)
-    for feature in proof.features:
-        assert len(feature.paths) == np.sum(tree.leaf_input == feature.feature)
-        for path in feature.paths:
-            assert path.nodes[0] == tree.leaf_parent[path.leaf] and path.nodes[-1] == 0
-            assert len(path.weights) == len(path.nodes)
-            assert path.sign == np.sign(np.prod(np.sign(path.weights)))
-    assert {path.sign for path in proof[0].paths} <= {0, 1}
-    assert str(proof).splitlines()[1].startswith("x1: decreasing (")
-    assert "constraint -1 holds" in str(proof)
-
-
-def test_proofs_of_models_without_constraints():
-    linear = BNeuralTRegressor(random_state=0, growth=Growth(max_depth=0, max_children=4)).fit(
-        X[:, :2], y
-    )
-    proof = check_monotonic(linear)
-    assert proof.holds and not proof.constrained
-    assert [feature.direction for feature in proof.features] == [1, -1]
-    bumps = flat(BNeuralTRegressor, **FAST, activation="gaussian").fit(X, y)
-    assert check_monotonic(bumps)[0].direction is None
-    assert "unknown" in str(check_monotonic(bumps)) and "not proven" in str(check_monotonic(bumps))
-    assert None in {path.sign for path in check_monotonic(bumps)[0].paths}
-
-
-def test_a_broken_promise_is_noticed():
-    model = BNeuralTRegressor(monotonic_cst=CONSTRAINTS, **FAST).fit(X, y)
-    model.set_params(monotonic_cst=[-1, -1, 0, 0])
-    proof = check_monotonic(model)
-    assert not proof.holds and not proof[0].holds and proof[1].holds
-    assert "DOES NOT HOLD" in str(proof)
 
 
 def test_effects_below_activations_that_may_fall_are_unknown():
@@ -307,35 +270,7 @@ def test_targets_without_a_direction():
         BNeuralTRegressor(monotonic_cst=CONSTRAINTS).fit(X, np.c_[y, y])
     three = BNeuralTClassifier(**FAST).fit(*load_iris(return_X_y=True))
     with pytest.raises(ValueError, match="needs two classes, y has 3"):
-        check_monotonic(three)
-    with pytest.raises(TypeError, match="takes a tree or a forest of bneuralt, got int"):
-        check_monotonic(3)
+        three.check_monotonic()
     table = load_diabetes(as_frame=True).data.assign(text="a")
     with pytest.raises(ValueError, match="column 'text', which is a category: only numbers"):
         BNeuralTRegressor(monotonic_cst={"text": 1}).fit(table, load_diabetes().target)
-
-
-def test_columns_that_become_several_inputs():
-    pd = pytest.importorskip("pandas")
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame(
-        {
-            "word": rng.choice(["red", "green", "blue"], 200),
-            "gaps": np.where(rng.random(200) < 0.2, np.nan, rng.normal(size=200)),
-            "number": rng.normal(size=200),
-        }
-    )
-    target = table.gaps.fillna(3) - table.number + (table.word == "red")
-    model = BNeuralTRegressor(**FAST, monotonic_cst={"gaps": 1, "number": -1}).fit(table, target)
-    proof = check_monotonic(model)
-    assert proof.holds and len(proof.features) == 3
-    assert proof["gaps"].direction == 1 and proof["number"].direction == -1
-    assert proof["word"].direction is None
-    value = model.encoder_.input_names.index("gaps")
-    for path in proof["gaps"].paths:
-        assert model.tree_.leaf_input[path.leaf] == value and path.sign in (0, 1)
-    steps = np.linspace(-3, 3, 50)
-    for column, sign in (("gaps", 1), ("number", -1)):
-        for i in range(5):
-            rows = table.iloc[[i] * 50].assign(**{column: steps})
-            assert (np.diff(model.predict(rows)) * sign >= -1e-6).all()

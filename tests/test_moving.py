@@ -147,10 +147,10 @@ def test_signs_hold_where_leaves_move():
 # -- reports ------------------------------------------------------------------------------
 
 
-def test_history_tells_which_features_were_tried_and_which_stayed():
+def test_features_that_leaves_tried_and_stayed_at_are_counted():
     X, y = table(600, 40)
     model = BNeuralTClassifier(n_weights=150, max_epochs=20, random_state=0).fit(X, y)
-    tried, stayed = model.history_["tried"], model.history_["stayed"]
+    tried, stayed = model.moved_leaves_["tried"], model.moved_leaves_["stayed"]
     assert tried.shape == stayed.shape == (40,)
     assert (stayed <= tried).all() and 0 < stayed.sum() < tried.sum()
     assert (stayed <= model.tree_.input_counts).all()
@@ -158,17 +158,17 @@ def test_history_tells_which_features_were_tried_and_which_stayed():
     still = BNeuralTClassifier(
         max_epochs=2, random_state=0, training=TrainingSettings(leaf_moves=0)
     ).fit(X, y)
-    assert "tried" not in still.history_
+    assert still.moved_leaves_ is None
 
 
-def test_history_counts_features_and_not_inputs():
+def test_features_and_not_inputs_are_counted():
     pd = pytest.importorskip("pandas")
     X, y = table(300, 3)
     frame = pd.DataFrame({"a": X[:, 0], "kind": np.where(X[:, 1] > 0, "x", "y"), "b": X[:, 2]})
     frame["kind"] = frame["kind"].where(X[:, 2] > -1, "z")
     model = BNeuralTClassifier(max_epochs=10, random_state=0).fit(frame, y)
     assert model.tree_.n_inputs == 5
-    assert model.history_["tried"].shape == model.history_["stayed"].shape == (3,)
+    assert model.moved_leaves_["tried"].shape == model.moved_leaves_["stayed"].shape == (3,)
 
 
 def test_verbose_names_the_features_that_are_not_used(capsys):

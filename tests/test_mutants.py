@@ -19,8 +19,8 @@ from bneuralt import (
     train,
 )
 from bneuralt.estimators import fitting
+from bneuralt.estimators.canonical import canonical_rows
 from bneuralt.estimators.fitting import TreeFit
-from bneuralt.estimators.rows import canonical_rows
 from bneuralt.files import ModelFileError, parse_json, write_atomically
 from bneuralt.training import TrainingJob, train_many
 from bneuralt.training.losses import CrossEntropy

@@ -6,18 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from bneuralt import NeuralTree
-from bneuralt.estimators.rows import (
-    Rows,
-    TinyDataWarning,
-    _folded,
-    _hash_rows,
-    _mixed,
-    canonical_rows,
-    class_weights,
-    hold_out,
-)
+from bneuralt import BNeuralTClassifier, NeuralTree
+from bneuralt.estimators.canonical import _folded, _hash_rows, _mixed, canonical_rows
+from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import fold, learn_scaling
+from bneuralt.estimators.splits import TinyDataWarning, hold_out
+from bneuralt.estimators.weights import class_weights
+from bneuralt.tables.moments import ColumnMoments
 
 DTYPES = st.sampled_from([np.float64, np.float32, np.uint8])
 
@@ -162,7 +157,7 @@ def test_an_epoch_is_as_long_as_the_rows_were_many(n_kinds, n_copies):
 )
 def test_standard_scaling_is_that_of_repeated_rows(X, times):
     X[0] = X[1] + 1.0  # every column varies
-    scaling = learn_scaling("standard", X, times)
+    scaling = learn_scaling("standard", ColumnMoments(X, times))
     scaled = scaling.apply(X.repeat(times.astype(int), axis=0))
     np.testing.assert_allclose(scaled.mean(axis=0), 0.0, atol=1e-6)
     np.testing.assert_allclose(scaled.std(axis=0), 1.0, rtol=1e-6)
@@ -172,20 +167,24 @@ def test_standard_scaling_is_that_of_repeated_rows(X, times):
 @pytest.mark.parametrize("unit", [1e-300, 1e-30, 1.0, 1e30, 1e300])
 def test_scaling_has_no_trouble_with_units(kind, unit):
     X = np.random.default_rng(0).normal(size=(50, 2))
-    expected = learn_scaling(kind, X, np.ones(50)).apply(X)
-    np.testing.assert_allclose(learn_scaling(kind, X * unit, np.ones(50)).apply(X * unit), expected)
+    expected = learn_scaling(kind, ColumnMoments(X, np.ones(50))).apply(X)
+    np.testing.assert_allclose(
+        learn_scaling(kind, ColumnMoments(X * unit, np.ones(50))).apply(X * unit), expected
+    )
 
 
 def test_columns_that_do_not_vary_are_switched_off():
     X = np.array([[1.0, 0.1, 1e9], [2.0, 0.1, 1e9 * (1 + 1e-16)]])
     for kind in ("standard", "minmax"):
-        assert (learn_scaling(kind, X, np.ones(2)).factor[1:] == 0).all()
-    assert learn_scaling(None, X, np.ones(2)) is None
+        assert (learn_scaling(kind, ColumnMoments(X, np.ones(2))).factor[1:] == 0).all()
+    assert learn_scaling(None, ColumnMoments(X, np.ones(2))) is None
 
 
 def test_columns_too_wide_to_scale_are_refused():
     with pytest.raises(ValueError, match="column 1 of X are so far apart"):
-        learn_scaling("standard", np.array([[0.0, -1.5e308], [1.0, 1.5e308]]), np.ones(2))
+        learn_scaling(
+            "standard", ColumnMoments(np.array([[0.0, -1.5e308], [1.0, 1.5e308]]), np.ones(2))
+        )
 
 
 @given(st.integers(0, 10**6), st.sampled_from(["standard", "minmax"]))
@@ -193,7 +192,10 @@ def test_folded_trees_do_on_raw_rows_what_they_did_on_scaled_ones(seed, kind):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(20, 3)) * [1e-3, 1.0, 1e3] + [1.0, -2.0, 5e3]
     y = rng.normal(size=(20, 1)) * 7 - 3
-    inputs, target = learn_scaling(kind, X, np.ones(20)), learn_scaling(kind, y, np.ones(20))
+    inputs, target = (
+        learn_scaling(kind, ColumnMoments(X, np.ones(20))),
+        learn_scaling(kind, ColumnMoments(y, np.ones(20))),
+    )
     for output in ("linear", "sigmoid"):
         tree = NeuralTree.random(3, 1, output_activation=output, random_state=seed)
         expected = tree.forward(inputs.apply(X)) / target.factor + target.offset
@@ -210,8 +212,41 @@ def test_folded_trees_do_on_raw_rows_what_they_did_on_scaled_ones(seed, kind):
 )
 def test_folding_keeps_float32_only_where_digits_suffice(mean, dtype):
     X = np.random.default_rng(0).normal(size=(100, 2)) + mean
-    scaling = learn_scaling("standard", X, np.ones(100))
+    scaling = learn_scaling("standard", ColumnMoments(X, np.ones(100)))
     tree = NeuralTree.random(2, 2, output_activation="linear", dtype="float32", random_state=0)
     folded = fold(tree, scaling, None)
     assert folded.dtype == dtype
     np.testing.assert_allclose(folded.forward(X), tree.forward(scaling.apply(X)), atol=1e-4)
+
+
+@given(
+    arrays(np.float64, (9, 3), elements=st.floats(-1e6, 1e6)),
+    arrays(np.float64, 9, elements=st.integers(0, 3)),
+)
+def test_statistics_are_those_of_numpy(X, weight):
+    weight[0] += 1
+    moments = ColumnMoments(X, weight)
+    used = X[weight > 0]
+    np.testing.assert_array_equal(moments.low, used.min(axis=0))
+    np.testing.assert_array_equal(moments.high, used.max(axis=0))
+    mean = np.average(X, axis=0, weights=weight)
+    tolerance = 1e-6 * (moments.high - moments.low) + 1e-15 * np.abs(mean)
+    assert (np.abs(moments.rounded_means - mean) <= tolerance).all()
+    assert (np.abs(moments.low + moments.unit * moments.mean - mean) <= tolerance).all()
+    some = np.flatnonzero(weight)
+    again = ColumnMoments(X, weight[some], some)
+    np.testing.assert_array_equal(again.rounded_means, moments.rounded_means)
+
+
+def test_a_fit_goes_through_the_columns_once(monkeypatch):
+    n_blocks = []
+    blocks = ColumnMoments._blocks
+
+    def counted(self):
+        n_blocks.append(1)
+        return blocks(self)
+
+    monkeypatch.setattr(ColumnMoments, "_blocks", counted)
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    BNeuralTClassifier(max_epochs=1).fit(X, X[:, 0] > 0)
+    assert len(n_blocks) == 2  # for extremes and for sums

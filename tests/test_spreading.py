@@ -9,7 +9,7 @@ from flat import flat
 from joblib import parallel_config
 
 from bneuralt import BNeuralForestClassifier, BNeuralForestRegressor
-from bneuralt.estimators.rows import TinyDataWarning
+from bneuralt.estimators.splits import TinyDataWarning
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 6))
@@ -118,7 +118,7 @@ def test_errors_and_warnings_of_workers_reach_the_user():
     with parallel_config("loky", n_jobs=2):
         with pytest.raises(ValueError, match="max_features cannot be combined"):
             classifier(max_features=2, feature_sampling=KillsItsWorker).fit(X, Y > 0)
-        with pytest.warns(TinyDataWarning, match="20 different rows are too few"):
+        with pytest.warns(TinyDataWarning, match="20 rows are too few"):
             classifier(early_stopping=True).fit(X[:20], Y[:20] > 0)
 
 

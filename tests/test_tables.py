@@ -1,4 +1,4 @@
-"""CSV files of every common form, and the encoding of their cells."""
+"""CSV files of every common form, and how their cells are read."""
 
 import csv
 import io
@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bneuralt import _core
+from bneuralt.tables.csv_files import TableError, parse_csv, read_csv
 from bneuralt.tables.encoder import learn_encoder
-from bneuralt.tables.encoding import TableEncoding
-from bneuralt.tables.learning import learn_encoding
+from bneuralt.tables.layout_learning import learn_layout
 from bneuralt.tables.numbers import to_number
-from bneuralt.tables.reading import TableError, parse_csv, read_csv
+from bneuralt.tables.table_layout import TableLayout
 
 PEOPLE = "height,sex,city,target\n1.7,f,Köln,60\n1.8,m,Rome,80.5\n1.6,f,Paris,55\n"
 
@@ -67,8 +67,8 @@ def test_quotes_protect_delimiters_line_ends_and_quotes():
 def test_a_decimal_comma_is_not_mistaken_for_a_delimiter():
     table = parse_csv(b"a;b;target\n1,5;2,5;x\n1,0;3,5;y\n")
     assert table.names == ("a", "b", "target")
-    encoding = learn_encoding(table, "target", decimal=",")
-    assert values(encoding, table, "a", decimal=",") == [1.5, 1.0]
+    layout = learn_layout(table, "target", decimal=",")
+    assert values(layout, table, "a", decimal=",") == [1.5, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -141,16 +141,16 @@ def test_unreadable_files_are_rejected(tmp_path):
         read_csv(tmp_path)
 
 
-# ------------------------------------------------------------------------------- encoding
+# ------------------------------------------------------------------------------- layout
 
 
-def kinds(encoding):
-    return {column.name: column.kind for column in encoding.columns}
+def kinds(layout):
+    return {column.name: column.kind for column in layout.columns}
 
 
-def values(encoding, table, name, **options):
+def values(layout, table, name, **options):
     """Return the values of a column as estimators see them."""
-    frame = encoding.frame(table, **options)
+    frame = layout.frame(table, **options)
     column = frame.columns[frame.names.index(name)]
     if column.kind == "number":
         return column.values.tolist()
@@ -159,12 +159,12 @@ def values(encoding, table, name, **options):
 
 def test_columns_are_read_as_numbers_or_texts_and_the_decision_is_stored():
     table = parse_csv(PEOPLE.encode())
-    encoding = learn_encoding(table, "target")
-    assert kinds(encoding) == {"height": "number", "sex": "text", "city": "text"}
-    assert values(encoding, table, "city") == ["Köln", "Rome", "Paris"]
-    assert encoding.labels(table).tolist() == [60, 80.5, 55]
-    again = TableEncoding.from_dict(json.loads(json.dumps(encoding.to_dict())))
-    assert again == encoding
+    layout = learn_layout(table, "target")
+    assert kinds(layout) == {"height": "number", "sex": "text", "city": "text"}
+    assert values(layout, table, "city") == ["Köln", "Rome", "Paris"]
+    assert layout.labels(table).tolist() == [60, 80.5, 55]
+    again = TableLayout.from_dict(json.loads(json.dumps(layout.to_dict())))
+    assert again == layout
     later = parse_csv(b"city,height,sex\nRome,2,f\n")
     assert values(again, later, "height") == [2] and values(again, later, "city") == ["Rome"]
     assert again.labels(later) is None
@@ -172,9 +172,9 @@ def test_columns_are_read_as_numbers_or_texts_and_the_decision_is_stored():
 
 def test_numbers_may_be_declared_categories():
     table = parse_csv(b"code,x,target\n1,1,a\n2,2,b\n3.0,3,a\n")
-    encoding = learn_encoding(table, "target", categorical=["code"])
-    assert kinds(encoding) == {"code": "category", "x": "number"}
-    assert values(encoding, parse_csv(b"code,x\n2.0,1\n"), "code") == ["2"]
+    layout = learn_layout(table, "target", categorical=["code"])
+    assert kinds(layout) == {"code": "category", "x": "number"}
+    assert values(layout, parse_csv(b"code,x\n2.0,1\n"), "code") == ["2"]
 
 
 @pytest.mark.parametrize(
@@ -191,9 +191,9 @@ def test_numbers_may_be_declared_categories():
 def test_cells_of_every_kind(cells, kind, expected):
     rows = "".join(f"{cell};{'ab'[i % 2]}\n" for i, cell in enumerate(cells))
     table = parse_csv(f"x;target\n{rows}".encode())
-    encoding = learn_encoding(table, "target")
-    assert kinds(encoding) == {"x": kind}
-    found = values(encoding, table, "x")
+    layout = learn_layout(table, "target")
+    assert kinds(layout) == {"x": kind}
+    found = values(layout, table, "x")
     assert [None if value != value else value for value in found] == expected
 
 
@@ -216,11 +216,11 @@ def id_table(name, cells):
 )
 def test_columns_that_identify_rows_are_left_out(name, cells, why):
     table = id_table(name, cells)
-    encoding = learn_encoding(table, "target")
-    assert encoding.column_names == ["x"]
-    assert len(encoding.notes) == 1 and why in encoding.notes[0]
+    layout = learn_layout(table, "target")
+    assert layout.column_names == ["x"]
+    assert len(layout.notes) == 1 and why in layout.notes[0]
     if any(map(str, cells)):
-        kept = learn_encoding(table, "target", keep_ids=True)
+        kept = learn_layout(table, "target", keep_ids=True)
         assert len(kept.columns) == 2 and not kept.notes
 
 
@@ -235,7 +235,7 @@ def test_columns_that_identify_rows_are_left_out(name, cells, why):
     ],
 )
 def test_columns_that_describe_rows_are_kept(name, cells):
-    assert learn_encoding(id_table(name, cells), "target").column_names == [name, "x"]
+    assert learn_layout(id_table(name, cells), "target").column_names == [name, "x"]
 
 
 @given(
@@ -244,8 +244,8 @@ def test_columns_that_describe_rows_are_kept(name, cells):
 def test_numbers_are_read_exactly(values):
     rows = "".join(f"{value!r},{i % 2}\n" for i, value in enumerate(values))
     table = parse_csv(f"x,target\n{rows}".encode())
-    encoding = learn_encoding(table, "target", keep_ids=True)
-    assert encoding.frame(table).columns[0].values.tolist() == values
+    layout = learn_layout(table, "target", keep_ids=True)
+    assert layout.frame(table).columns[0].values.tolist() == values
 
 
 @pytest.mark.parametrize(
@@ -261,49 +261,49 @@ def test_numbers_are_read_exactly(values):
 def test_task_follows_from_the_target(target, task, labels):
     rows = "".join(f"{i},{label}\n" for i, label in enumerate(target))
     table = parse_csv(f"x,target\n{rows}".encode())
-    encoding = learn_encoding(table, "target")
-    assert encoding.task == task
-    found = encoding.labels(table)
+    layout = learn_layout(table, "target")
+    assert layout.task == task
+    found = layout.labels(table)
     assert found.dtype.kind == labels.dtype.kind and found.tolist() == labels.tolist()
 
 
 def test_many_whole_numbers_are_a_regression_unless_the_task_is_given():
     table = parse_csv("".join(f"{i},{i % 25}\n" for i in range(100)).encode())
-    assert learn_encoding(table, "2").task == "regression"
-    assert learn_encoding(table, "2", task="classification").task == "classification"
+    assert learn_layout(table, "2").task == "regression"
+    assert learn_layout(table, "2", task="classification").task == "classification"
     few = parse_csv("".join(f"{i},{i % 5}\n" for i in range(100)).encode())
-    assert learn_encoding(few, "2").task == "classification"
-    assert learn_encoding(few, "2", task="regression").task == "regression"
+    assert learn_layout(few, "2").task == "classification"
+    assert learn_layout(few, "2", task="regression").task == "regression"
 
 
 def test_without_a_header_columns_are_identified_by_position():
     table = parse_csv(b"1,a,10\n2,b,20\n3,a,30\n")
-    encoding = learn_encoding(table, "2")
-    assert encoding.column_names == ["column1", "column3"]
+    layout = learn_layout(table, "2")
+    assert layout.column_names == ["column1", "column3"]
     for text in (b"7,70\n", b"7,a,70\n", b"first,second\n7,70\n"):
-        assert values(encoding, parse_csv(text), "column3") == [70]
+        assert values(layout, parse_csv(text), "column3") == [70]
     with pytest.raises(TableError, match=r"has 4 columns and no header.*3 columns"):
-        encoding.frame(parse_csv(b"7,8,9,10\n"))
+        layout.frame(parse_csv(b"7,8,9,10\n"))
 
 
 def test_a_table_without_header_is_matched_to_a_named_model_by_position():
     table = parse_csv(b"a,b,target\n1,2,x\n3,4,y\n")
-    encoding = learn_encoding(table, "target")
-    assert values(encoding, parse_csv(b"5,6\n"), "b") == [6]
-    assert encoding.labels(parse_csv(b"5,6\n")) is None
-    assert encoding.labels(parse_csv(b"5,6,x\n")).tolist() == ["x"]
+    layout = learn_layout(table, "target")
+    assert values(layout, parse_csv(b"5,6\n"), "b") == [6]
+    assert layout.labels(parse_csv(b"5,6\n")) is None
+    assert layout.labels(parse_csv(b"5,6,x\n")).tolist() == ["x"]
 
 
 def test_targets_may_be_blank():
-    encoding = learn_encoding(parse_csv(b"a,target\n1,x\n3,y\n"), "target")
-    assert encoding.labels(parse_csv(b"a,target\n1,\n3,\n")) is None
-    assert encoding.labels(parse_csv(b"a,target\n1,\n3,y\n")).tolist() == [None, "y"]
+    layout = learn_layout(parse_csv(b"a,target\n1,x\n3,y\n"), "target")
+    assert layout.labels(parse_csv(b"a,target\n1,\n3,\n")) is None
+    assert layout.labels(parse_csv(b"a,target\n1,\n3,y\n")).tolist() == [None, "y"]
 
 
 def test_empty_nameless_columns_and_dropped_ones_are_ignored():
     table = parse_csv(b"id,x,target,,\nk1,1,a,,\n?,2,b,,\n")
-    encoding = learn_encoding(table, "target", drop=["id"])
-    assert encoding.column_names == ["x"]
+    layout = learn_layout(table, "target", drop=["id"])
+    assert layout.column_names == ["x"]
 
 
 def people(rows):
@@ -330,23 +330,23 @@ def people(rows):
 )
 def test_tables_that_cannot_be_learnt_from_are_rejected(rows, options, message):
     with pytest.raises(TableError, match=message):
-        learn_encoding(people(rows), "target", **options)
+        learn_layout(people(rows), "target", **options)
 
 
 def test_a_decimal_comma_is_recognised_in_the_message():
     rows = "".join(f"{i}\t1,{i:02d}\t{'ab'[i % 2]}\n" for i in range(60))
     with pytest.raises(TableError, match="--decimal ','"):
-        learn_encoding(parse_csv(rows.encode()), "-1")
+        learn_layout(parse_csv(rows.encode()), "-1")
 
 
 def test_thousands_are_not_advised_to_be_decimals():
     rows = "".join(f"{i % 7}\t{i},017\t{'ab'[i % 2]}\n" for i in range(1, 60))
     table = parse_csv(rows.encode())
-    encoding = learn_encoding(table, "-1")
-    assert values(encoding, table, "column2")[0] == 1017
+    layout = learn_layout(table, "-1")
+    assert values(layout, table, "column2")[0] == 1017
     beside = "".join(f"{i % 7},5\t{i},017\t{'ab'[i % 2]}\n" for i in range(1, 60))
     with pytest.raises(TableError, match="--decimal ','"):
-        learn_encoding(parse_csv(beside.encode()), "-1")
+        learn_layout(parse_csv(beside.encode()), "-1")
 
 
 def test_files_of_windows_are_read_as_such():
@@ -355,27 +355,27 @@ def test_files_of_windows_are_read_as_such():
 
 
 def test_missing_values_are_named():
-    encoding = learn_encoding(people("1,f,a\n2,m,b\n"), "target")
+    layout = learn_layout(people("1,f,a\n2,m,b\n"), "target")
     for rows, message in (
         ("1,f,a\n,m,b\n", r"people.csv: 1 value is missing: row 2 \(line 3\), column 'age'"),
         ("1,f,a\nNaN,m,b\n2,?,\n", r"3 values are missing.*\(NaN\).*'sex' \(\?\).*'target'"),
     ):
         with pytest.raises(TableError, match=message):
-            encoding.check_no_missing(people(rows))
-    encoding.check_no_missing(people("1,f,a\n"))
-    assert encoding.rows_with_gaps(people("1,f,\n,m,b\n")).tolist() == [False, True]
+            layout.check_no_missing(people(rows))
+    layout.check_no_missing(people("1,f,a\n"))
+    assert layout.rows_with_gaps(people("1,f,\n,m,b\n")).tolist() == [False, True]
 
 
 def test_labels_that_are_all_distinct_are_not_classes():
     rows = "".join(f"{i},name{i}\n" for i in range(60))
     with pytest.raises(TableError, match=r"60 distinct values in 60 rows"):
-        learn_encoding(parse_csv(rows.encode()), "2")
+        learn_layout(parse_csv(rows.encode()), "2")
 
 
 def test_later_tables_that_do_not_fit_are_rejected():
     table = people("1,f,a\n2,m,b\n3,f,a\n2,m,b\n")
-    encoding = learn_encoding(table, "target")
-    encoder = learn_encoder(encoding.frame(table), names=encoding.column_names)
+    layout = learn_layout(table, "target")
+    encoder = learn_encoder(layout.frame(table), names=layout.column_names)
     for rows, message in (
         ("1,x\n", r"row 1 \(line 2\), column 'sex' contains 'x'.*Known categories: 'f', 'm'"),
         ("1,x\n2,y\n", r"There are 2 such rows"),
@@ -383,31 +383,31 @@ def test_later_tables_that_do_not_fit_are_rejected():
     ):
         later = parse_csv(("age,sex\n" + rows).encode())
         with pytest.raises(TableError, match=message):
-            encoding.check_known(later, encoder)
-            encoding.frame(later)
+            layout.check_known(later, encoder)
+            layout.frame(later)
 
 
 def test_an_absent_column_is_named():
-    encoding = learn_encoding(people("1,f,a\n2,m,b\n"), "target")
+    layout = learn_layout(people("1,f,a\n2,m,b\n"), "target")
     with pytest.raises(TableError, match=r"has no column 'sex'.*'age', 'shoe'"):
-        encoding.frame(parse_csv(b"age,shoe\n1,2\n"))
+        layout.frame(parse_csv(b"age,shoe\n1,2\n"))
 
 
 def test_a_damaged_encoding_is_rejected():
-    good = learn_encoding(people("1,f,a\n2,m,b\n"), "target").to_dict()
+    good = learn_layout(people("1,f,a\n2,m,b\n"), "target").to_dict()
     for key in good:
         with pytest.raises(ValueError, match=key):
-            TableEncoding.from_dict({k: v for k, v in good.items() if k != key})
+            TableLayout.from_dict({k: v for k, v in good.items() if k != key})
         with pytest.raises(ValueError, match=key):
-            TableEncoding.from_dict({**good, key: None})
+            TableLayout.from_dict({**good, key: None})
 
 
 def test_the_papers_tables_can_be_encoded(shared):
     for path in sorted((shared / "data").glob("*.csv")):
         table = read_csv(path, expect=["target"])
-        encoding = learn_encoding(table, "target")
-        frame = encoding.frame(table)
-        assert len(frame) == len(encoding.labels(table)) and not encoding.notes
+        layout = learn_layout(table, "target")
+        frame = layout.frame(table)
+        assert len(frame) == len(layout.labels(table)) and not layout.notes
         assert all(column.kind == "number" for column in frame.columns)
 
 
@@ -416,34 +416,34 @@ def numbered(n_rows, n_labels, label="{}"):
 
 
 def test_twenty_whole_numbers_are_classes_and_one_more_is_not():
-    assert learn_encoding(numbered(100, 20), "2").task == "classification"
+    assert learn_layout(numbered(100, 20), "2").task == "classification"
     for task in ("auto", "regression"):
-        encoding = learn_encoding(numbered(100, 21), "2", task=task)
-        assert encoding.task == "regression" and encoding.whole_numbers is False
-    assert learn_encoding(numbered(100, 20), "2").whole_numbers is True
-    assert learn_encoding(numbered(100, 2), "2").task == "classification"
+        layout = learn_layout(numbered(100, 21), "2", task=task)
+        assert layout.task == "regression" and layout.whole_numbers is False
+    assert learn_layout(numbered(100, 20), "2").whole_numbers is True
+    assert learn_layout(numbered(100, 2), "2").task == "classification"
 
 
 def test_classes_must_repeat_only_if_there_are_many():
-    assert learn_encoding(numbered(20, 20, "name{}"), "2").task == "classification"
-    assert learn_encoding(numbered(42, 21, "name{}"), "2").task == "classification"
+    assert learn_layout(numbered(20, 20, "name{}"), "2").task == "classification"
+    assert learn_layout(numbered(42, 21, "name{}"), "2").task == "classification"
     with pytest.raises(TableError, match="21 distinct values in 41 rows, too many for classes"):
-        learn_encoding(numbered(41, 21, "name{}"), "2")
+        learn_layout(numbered(41, 21, "name{}"), "2")
 
 
 def test_as_many_categories_as_allowed():
     table = people("1,f,a\n2,m,b\n3,x,a\n")
-    assert learn_encoding(table, "target", max_categories=3).columns[1].kind == "text"
+    assert learn_layout(table, "target", max_categories=3).columns[1].kind == "text"
     with pytest.raises(TableError, match=r"3 distinct texts.*increase --max-categories \(now 2\)"):
-        learn_encoding(table, "target", max_categories=2)
+        learn_layout(table, "target", max_categories=2)
 
 
 def test_messages_on_missing_values_list_the_first_and_say_if_there_are_more():
-    encoding = learn_encoding(people("1,f,a\n2,m,b\n"), "target")
+    layout = learn_layout(people("1,f,a\n2,m,b\n"), "target")
 
     def message(rows):
         with pytest.raises(TableError) as found:
-            encoding.check_no_missing(people(rows))
+            layout.check_no_missing(people(rows))
         return str(found.value)
 
     # at most three of a column, and five in all
@@ -459,17 +459,17 @@ def test_messages_on_missing_values_list_the_first_and_say_if_there_are_more():
 
 def test_the_rarer_kind_of_cell_is_the_odd_one_and_text_among_equals():
     with pytest.raises(TableError, match=r"row 2 .* contains 'x', but most .* is numbers"):
-        learn_encoding(people("1,f,a\nx,m,b\n2,f,a\ny,m,b\n"), "target")
+        learn_layout(people("1,f,a\nx,m,b\n2,f,a\ny,m,b\n"), "target")
     with pytest.raises(TableError, match=r"row 1 .* contains '1', but most .* is text"):
-        learn_encoding(people("1,f,a\nx,m,b\ny,f,a\n"), "target")
+        learn_layout(people("1,f,a\nx,m,b\ny,f,a\n"), "target")
 
 
 def test_one_unknown_category_is_not_counted():
     table = people("1,f,a\n2,m,b\n3,f,a\n2,m,b\n")
-    encoding = learn_encoding(table, "target")
-    encoder = learn_encoder(encoding.frame(table), names=encoding.column_names)
+    layout = learn_layout(table, "target")
+    encoder = learn_encoder(layout.frame(table), names=layout.column_names)
     with pytest.raises(TableError) as found:
-        encoding.check_known(parse_csv(b"age,sex\n1,x\n2,f\n"), encoder)
+        layout.check_known(parse_csv(b"age,sex\n1,x\n2,f\n"), encoder)
     assert "such rows" not in str(found.value)
 
 
@@ -484,45 +484,43 @@ def test_one_unknown_category_is_not_counted():
         ({"task": "clustering"}, "entry 'task' is 'clustering'"),
         ({"columns": [{"name": "age"}]}, "entry 'position' is missing"),
         ({"columns": [3]}, "entry 'name' is missing"),
-        ({"columns": [{"name": "a", "position": 0, "categories": []}]}, "list of texts"),
-        ({"columns": [{"name": "a", "position": 0, "categories": [1]}]}, "list of texts"),
-        ({"columns": [{"name": "a", "position": 0, "categories": ["x", "x"]}]}, "text twice"),
+        ({"columns": [{"name": "a", "position": 0, "kind": "date"}]}, "entry 'kind' is 'date'"),
     ],
 )
 def test_entries_of_an_encoding_must_fit_each_other(change, message):
-    good = learn_encoding(people("1,f,a\n2,m,b\n"), "target").to_dict()
-    assert TableEncoding.from_dict(good).to_dict() == good
+    good = learn_layout(people("1,f,a\n2,m,b\n"), "target").to_dict()
+    assert TableLayout.from_dict(good).to_dict() == good
     with pytest.raises(ValueError, match=message):
-        TableEncoding.from_dict({**good, **change})
+        TableLayout.from_dict({**good, **change})
 
 
 def test_labels_of_later_tables_may_be_others():
-    encoding = learn_encoding(people("1,f,1\n2,m,2\n"), "target")
-    assert encoding.labels(people("1,f,7\n")).tolist() == [7]
-    assert encoding.labels(people("1,f,7\n1,f,x\n")).tolist() == ["7", "x"]
-    as_text = learn_encoding(people("1,f,1\n2,m,b\n"), "target")
+    layout = learn_layout(people("1,f,1\n2,m,2\n"), "target")
+    assert layout.labels(people("1,f,7\n")).tolist() == [7]
+    assert layout.labels(people("1,f,7\n1,f,x\n")).tolist() == ["7", "x"]
+    as_text = learn_layout(people("1,f,1\n2,m,b\n"), "target")
     assert as_text.labels(people("1,f,7\n")).tolist() == ["7"]
-    assert encoding.labels(parse_csv(b"age,sex\n1,f\n")) is None
+    assert layout.labels(parse_csv(b"age,sex\n1,f\n")) is None
 
 
 def test_columns_after_the_target_move_up_where_it_is_missing():
-    encoding = learn_encoding(parse_csv(b"1,2,a,4\n5,6,b,8\n"), "3")
-    frame = encoding.frame(parse_csv(b"1,2,4\n"))
+    layout = learn_layout(parse_csv(b"1,2,a,4\n5,6,b,8\n"), "3")
+    frame = layout.frame(parse_csv(b"1,2,4\n"))
     assert [column.values.tolist() for column in frame.columns] == [[1], [2], [4]]
 
 
 def test_a_nameless_column_with_values_is_a_feature():
-    encoding = learn_encoding(parse_csv(b"x,target,\n1,a,5\n2,b,6\n"), "target")
-    assert encoding.column_names == ["x", "column3"]
+    layout = learn_layout(parse_csv(b"x,target,\n1,a,5\n2,b,6\n"), "target")
+    assert layout.column_names == ["x", "column3"]
     # an empty column is left out, with a note if it has a name
-    encoding = learn_encoding(parse_csv(b"x,target,named,\n1,a,,\n2,b,,\n"), "target")
-    assert encoding.column_names == ["x"]
-    assert encoding.notes == ("column 'named' is left out, because it has no values.",)
+    layout = learn_layout(parse_csv(b"x,target,named,\n1,a,,\n2,b,,\n"), "target")
+    assert layout.column_names == ["x"]
+    assert layout.notes == ("column 'named' is left out, because it has no values.",)
 
 
 def test_an_encoding_does_not_change():
-    encoding = learn_encoding(people("1,f,a\n2,m,b\n"), "target")
-    for value in (encoding, encoding.columns[0]):
+    layout = learn_layout(people("1,f,a\n2,m,b\n"), "target")
+    for value in (layout, layout.columns[0]):
         with pytest.raises(FrozenInstanceError):
             value.name = "other"
 
@@ -579,7 +577,7 @@ def test_large_files_are_learnt_from_as_small_ones():
         word = "NA" if i % 11 == 0 else "ab"[i % 2]
         lines.append(f"{i},{i % 5:03},{x},{word},2024-01-{1 + i % 28},{i / 3}")
     small, large = same_tables("\n".join(lines).encode())
-    expected, found = learn_encoding(small, "y"), learn_encoding(large, "y")
+    expected, found = learn_layout(small, "y"), learn_layout(large, "y")
     assert found == expected and found.notes == expected.notes
     for a, b in zip(expected.frame(small).columns, found.frame(large).columns, strict=True):
         np.testing.assert_array_equal(a.values, b.values)

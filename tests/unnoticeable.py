@@ -80,13 +80,13 @@ UNNOTICEABLE: tuple[tuple[str, str, str, str], ...] = (
         "changes how much is read at a time",
     ),
     (
-        "estimators/rows.py",
+        "estimators/canonical.py",
         "n_rows = max(1, 100_000 // max(1, n_words))  # as many as stay in the cache",
         "n_rows = max(2, 100_000 // max(1, n_words))  # as many as stay in the cache",
         "changes how much is read at a time",
     ),
     (
-        "estimators/rows.py",
+        "estimators/canonical.py",
         "n_rows = max(1, 100_000 // max(1, n_words))  # as many as stay in the cache",
         "n_rows = max(1, 100_000 // max(2, n_words))  # as many as stay in the cache",
         "changes how much is read at a time",
@@ -104,7 +104,7 @@ UNNOTICEABLE: tuple[tuple[str, str, str, str], ...] = (
         "times 0 labels",
     ),
     (
-        "estimators/rows.py",
+        "estimators/canonical.py",
         "content = X.view(np.uint8).reshape(len(X), -1)",
         "content = X.view(np.uint8).reshape(len(X), -2)",
         "any negative number stands for the rest",

@@ -69,6 +69,7 @@ struct Tanh : Unparametrised {
 
 struct Relu : Unparametrised {
     static constexpr const char* name = "relu";
+    static constexpr bool is_piecewise_linear = true;
     static constexpr const char* title = "ReLU";
     static constexpr const char* about = "z if z > 0, else 0";
     template <class T>
@@ -83,6 +84,7 @@ struct Relu : Unparametrised {
 
 struct LeakyRelu {
     static constexpr const char* name = "leaky_relu";
+    static constexpr bool is_piecewise_linear = true;
     static constexpr const char* title = "LeakyReLU";
     static constexpr const char* about = "z if z > 0, else slope * z";
     static constexpr std::array<Parameter, 1> parameters{{{"slope", 0.01, Range::any}}};

@@ -15,7 +15,7 @@ template <class T>
 constexpr T kSmallDifference = std::is_same_v<T, float> ? T(2e-2) : T(3e-5);
 
 template <class A>
-constexpr bool is_piecewise_linear = std::is_same_v<A, Relu> || std::is_same_v<A, LeakyRelu>;
+constexpr bool is_piecewise_linear = requires { A::is_piecewise_linear; };
 
 // What an activation makes of a difference of its weighted sums, as a factor: the quotient of the
 // differences of values and of sums (the rescale rule of DeepLIFT), which tends to the slope.

@@ -1,11 +1,11 @@
-"""ROC curves of ten classes, on rows that were not trained on."""
+"""ROC curve on rows that were not trained on."""
 
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_breast_cancer
+from sklearn.metrics import RocCurveDisplay
 
-from bneuralt import BNeuralTClassifier, plot_roc
+from bneuralt import BNeuralTClassifier
 
-X, y = load_digits(return_X_y=True)
+X, y = load_breast_cancer(return_X_y=True)
 clf = BNeuralTClassifier(random_state=0).fit(X[::2], y[::2])
 
-drawing = plot_roc(clf, X[1::2], y[1::2])
-drawing.set(xlim=(-0.005, 0.2), ylim=(0.8, 1.005))
+drawing = RocCurveDisplay.from_estimator(clf, X[1::2], y[1::2], plot_chance_level=True).ax_

@@ -7,8 +7,7 @@ from searched_estimators import DIABETES, IRIS, SearchedEstimatorTests
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bneuralt_paper
-from bneuralt import explain, load_model
-from bneuralt.export import make_plan
+from bneuralt import load_model
 from bneuralt_paper import HFNTClassifier, HFNTRegressor, MONTClassifier
 
 SMALL = {
@@ -84,12 +83,13 @@ def test_explanations_and_exports_have_the_probabilities_of_hfnt(n_ensemble):
         population_size=10, n_generations=5, n_tuning=5, n_ensemble=n_ensemble, random_state=0
     ).fit(X, y)
     probabilities = model.predict_proba(X)
-    found = explain(model, X, output="probability")
-    np.testing.assert_allclose(found.baseline + found.values.sum(axis=1), probabilities, atol=1e-6)
-    plan = make_plan(model)
-    outputs = plan.outputs(X)
-    np.testing.assert_allclose(plan.combined(outputs), probabilities, atol=1e-6)
-    np.testing.assert_array_equal(model.classes_[plan.decided(outputs)], model.predict(X))
+    explanation = model.explain(X, output="probability")
+    explained = explanation.baseline + explanation.values.sum(axis=1)
+    np.testing.assert_allclose(explained, probabilities, atol=1e-6)
+    outputs = model.model_.outputs(X)
+    np.testing.assert_allclose(model.model_.predictions(outputs), probabilities, atol=1e-6)
+    decisions = model.model_.decisions(outputs)
+    np.testing.assert_array_equal(model.classes_[decisions], model.predict(X))
 
 
 @pytest.mark.parametrize("cls", [HFNTClassifier, HFNTRegressor])

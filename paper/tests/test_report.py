@@ -21,7 +21,6 @@ from bneuralt.datasets.catalogue import (
     PAPER_DATASETS,
     PAPER_REGRESSION,
 )
-from bneuralt.drawing.pictures import plot_tree, radial_layout
 from bneuralt.tree import NeuralTree
 from bneuralt_paper.experiments.definitions import ALL_EXPERIMENTS
 from bneuralt_paper.images.image_baselines import ImageBaseline
@@ -38,6 +37,7 @@ from bneuralt_paper.reporting.image_sections import image_sections
 from bneuralt_paper.reporting.image_tables import table4
 from bneuralt_paper.reporting.report import write_report
 from bneuralt_paper.reporting.run_results import COLUMNS, Results
+from bneuralt_paper.reporting.tree_shapes import plot_tree_shape, radial_layout
 
 SIX = [f"B-S-ESy-p4-{letter}" for letter in "GMNARD"]
 BASELINES = ["DT", "RF", "GP", "NBC", "SVM", "HGB"]
@@ -275,7 +275,7 @@ def test_findings_on_images():
 def test_trees_are_drawn_in_the_papers_colours():
     for outputs in (1, 3):
         tree = NeuralTree.random(4, outputs, random_state=1)
-        ax = plot_tree(tree)
+        ax = plot_tree_shape(tree)
         shown = [c for c in ax.collections if len(c.get_offsets())]
         counts = [len(c.get_offsets()) for c in shown]
         hidden = len(tree.parent) - outputs

@@ -15,7 +15,6 @@ from bneuralt._typing import Array
 from bneuralt.cli.contenders import Contender, contenders
 from bneuralt.drawing.terminal import draw_tree
 from bneuralt.estimators import BNeuralTClassifier
-from bneuralt.tree.simplify import simplify
 
 __all__ = [
     "Sample",
@@ -201,7 +200,7 @@ def small_tree(seed: int) -> str:
     X_train, X_test, y_train, y_test = _split(sample, seed)
     model = BNeuralTClassifier(random_state=seed, growth=Growth(max_depth=2)).fit(X_train, y_train)
     drawing = draw_tree(
-        simplify(model.tree_),
+        model,
         feature_names=[name.removesuffix(" (cm)") for name in sample.feature_names],
         output_names=sample.class_names,
     )

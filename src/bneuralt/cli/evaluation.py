@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.metrics import f1_score, roc_auc_score
+from sklearn.metrics import d2_pinball_score, f1_score, r2_score, roc_auc_score
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 
 from bneuralt._typing import Array, IntArray
-from bneuralt.cli.trained_models import trees_of
 from bneuralt.tables.columns import Frame
-from bneuralt.tables.encoder import MissingValuesWarning, UnseenValuesWarning
+from bneuralt.tables.surprises import MissingValuesWarning, UnseenValuesWarning
 from bneuralt.training import TrainingDiverged
 
 __all__ = [
@@ -268,27 +267,41 @@ def feature_usage(
         The most important feature first. ``importance`` is the drop of the score (accuracy or r2)
         when the values of the feature are shuffled.
     """
-    names = X.names or []
+    described, names = model.model_, X.names or []
     rng = np.random.default_rng(seed)
-    drop = np.zeros(len(names))
     rows = rng.permutation(len(y))[:most_rows]
-    X, y = X.take(rows), y[rows]
-    repeats = 5 if len(names) <= 100 else 1  # each repeat predicts all rows once per feature
+    y = y[rows]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for j in range(len(names) if len(y) > 1 else 0):
-            for _ in range(repeats):
-                columns = list(X.columns)
-                columns[j] = columns[j].take(rng.permutation(len(y)))
-                drop[j] -= model.score(Frame(columns, X.names), y) / repeats
-        if len(y) > 1:
-            drop += model.score(X, y)
-    inputs = np.sum([tree.input_counts for tree in trees_of(model)], axis=0)
-    leaves = inputs
-    if model.encoder_.groups is not None:  # a leaf has an edge to each input of its feature
-        leaves = np.zeros(len(names), dtype=int)
-        np.maximum.at(leaves, model.encoder_.groups, inputs)
+        inputs = described.encode(X.take(rows))  # once for all features
+    counts = np.sum([tree.input_counts for tree in described.trees], axis=0)
+    leaves = np.zeros(len(names), dtype=int)  # a leaf has an edge to each input of its feature
+    np.maximum.at(leaves, described.column_of_input, counts)
+    drop = np.zeros(len(names))
+    repeats = 5 if len(names) <= 100 else 1  # each repeat predicts all rows once per feature
+    whole = _score_of_inputs(model, inputs, y) if len(y) > 1 else 0.0
+    shuffled = inputs.copy()
+    for j, column in enumerate(described.columns if len(y) > 1 else ()):
+        places = slice(column.inputs.start, column.inputs.stop)
+        for order in [rng.permutation(len(y)) for _ in range(repeats)]:
+            if leaves[j]:
+                shuffled[:, places] = inputs[order, places]
+                drop[j] -= _score_of_inputs(model, shuffled, y) / repeats
+        if leaves[j]:
+            drop[j] += whole
+            shuffled[:, places] = inputs[:, places]
     order = np.lexsort((-leaves, -drop))
     return [
         {"feature": names[i], "importance": float(drop[i]), "leaves": int(leaves[i])} for i in order
     ]
+
+
+def _score_of_inputs(model: Any, inputs: Array, y: Array) -> float:
+    """Return the score of a model on rows that are encoded already."""
+    described = model.model_
+    decisions = described.decisions(described.outputs(inputs))
+    if described.task == "classes":
+        return float(np.mean(model.classes_[decisions] == y))
+    if described.quantiles is not None:
+        return float(d2_pinball_score(y, decisions[:, 0], alpha=described.quantiles[0]))
+    return float(r2_score(y, decisions))

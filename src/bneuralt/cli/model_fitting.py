@@ -23,7 +23,7 @@ from bneuralt.estimators import (
     BNeuralTRegressor,
 )
 from bneuralt.tables.columns import Frame
-from bneuralt.tables.encoding import TableEncoding
+from bneuralt.tables.table_layout import TableLayout
 
 __all__ = ["FittedModel", "fit_and_score", "make_model"]
 
@@ -131,7 +131,7 @@ def _parse_value(text: str) -> Any:
 
 def fit_and_score(
     model: Any,
-    encoding: TableEncoding,
+    layout: TableLayout,
     X: Frame,
     y: Array,
     *,
@@ -148,7 +148,7 @@ def fit_and_score(
     ----------
     model : estimator
         From `make_model`.
-    encoding : TableEncoding
+    layout : TableLayout
         Names of the features and the target, and the task.
     X : Frame
         Features.
@@ -172,7 +172,7 @@ def fit_and_score(
     FittedModel
         The fitted model and its report.
     """
-    task = encoding.task
+    task = layout.task
     _check_single_prediction(model)
     train, test = evaluation.split_rows(task, y, test_fraction, seed)
     _check_training_rows(task, y[train], source, test_fraction)
@@ -194,7 +194,7 @@ def fit_and_score(
         "data": {
             "rows": len(y),
             "features": X.shape[1],
-            "target": encoding.target,
+            "target": layout.target,
             "classes": _class_counts(y) if task == "classification" else None,
         },
         "model": _describe_model(model),

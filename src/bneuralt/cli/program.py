@@ -159,7 +159,7 @@ def _exit_code(error: Exception) -> int | None:
     from bneuralt.datasets.fetching import FetchError
     from bneuralt.datasets.loading import DatasetNotFoundError
     from bneuralt.files import ModelFileError
-    from bneuralt.tables.reading import TableError
+    from bneuralt.tables.csv_files import TableError
 
     if isinstance(error, ModelFileError):
         return BAD_MODEL

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bneuralt.tables.reading import Table
+    from bneuralt.tables.csv_files import CsvTable
 
 __all__ = ["add_table_arguments", "read_table"]
 
@@ -38,7 +38,7 @@ def add_table_arguments(
     group.add_argument("--decimal", choices=[".", ","], default=".", help="decimal point")
 
 
-def read_table(path: str, args: argparse.Namespace, expect: Collection[str] = ()) -> Table:
+def read_table(path: str, args: argparse.Namespace, expect: Collection[str] = ()) -> CsvTable:
     """Read a CSV file as the options say.
 
     Parameters
@@ -52,10 +52,10 @@ def read_table(path: str, args: argparse.Namespace, expect: Collection[str] = ()
 
     Returns
     -------
-    Table
+    CsvTable
         The cells as text.
     """
-    from bneuralt.tables.reading import read_csv
+    from bneuralt.tables.csv_files import read_csv
 
     delimiter = _ESCAPES.get(args.delimiter, args.delimiter)
     return read_csv(

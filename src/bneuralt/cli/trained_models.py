@@ -11,18 +11,17 @@ from bneuralt._typing import Array, IntArray
 from bneuralt.cli.errors import BAD_MODEL, CANNOT_WRITE, CommandError
 from bneuralt.cli.outputs import check_output
 from bneuralt.estimators import load_model
-from bneuralt.tables.encoding import FeatureColumn, TableEncoding
-from bneuralt.tables.reading import Table, near_file
+from bneuralt.tables.csv_files import CsvTable, near_file
+from bneuralt.tables.table_layout import FeatureColumn, TableLayout
 from bneuralt.tree import NeuralTree
 
 __all__ = [
     "check_model_output",
-    "feature_names",
     "held_out_rows",
     "is_known",
     "load_trained_model",
     "save_trained_model",
-    "stored_encoding",
+    "stored_layout",
     "task_of",
     "trees_of",
     "usable_rows",
@@ -87,18 +86,12 @@ def load_trained_model(path: str) -> Any:
             f"{path}: cannot be read: {error.strerror or error}.", BAD_MODEL
         ) from None
     if model.extra_.get("table") is not None:
-        encoding = stored_encoding(model, path)  # raises an error if it is damaged
-        encoder = encoding.earlier_encoder()
-        if encoder is not None:  # of a release in which models had none
-            for part in (model, *getattr(model, "estimators_", ())):
-                part.encoder_ = encoder
-                part.n_features_in_ = len(encoder.features)
-                part.feature_names_in_ = np.array(encoder.names, dtype=object)
+        stored_layout(model, path)  # raises an error if it is damaged
     model.finds_columns_ = True
     return model
 
 
-def stored_encoding(model: Any, path: str) -> TableEncoding:
+def stored_layout(model: Any, path: str) -> TableLayout:
     """Return how to encode tables for a model.
 
     Parameters
@@ -110,62 +103,39 @@ def stored_encoding(model: Any, path: str) -> TableEncoding:
 
     Returns
     -------
-    TableEncoding
-        The encoding that `train` stored. A model saved in Python has none; then each feature is a
+    TableLayout
+        The layout that `train` stored. A model saved in Python has none; then each feature is a
         column of numbers.
     """
     stored = model.extra_.get("table")
     if stored is None:
-        if model.n_features_in_ > _MOST_NUMBERED_FEATURES:
-            raise CommandError(
-                f"{path}: the model has {model.n_features_in_:,} features, too many for a table; "
-                "predict in Python.",
-                BAD_MODEL,
-            )
-        return _numeric_encoding(model)
+        return _numeric_layout(model)
     try:
-        encoding = TableEncoding.from_dict(stored)
+        layout = TableLayout.from_dict(stored)
     except ValueError as error:
         raise CommandError(f"{path}: {error}; train the model again.", BAD_MODEL) from None
-    earlier = encoding.earlier_encoder()
-    if earlier is None or model.encoder_ is not None:
-        n, what, n_model = len(encoding.columns), "columns", model.n_features_in_
-    else:
-        n, what, n_model = earlier.n_inputs, "features", trees_of(model)[0].n_inputs
-    if n != n_model:
+    if len(layout.columns) != model.n_features_in_:
         raise CommandError(
-            f"{path}: the table encoding has {n} {what}, but the model has {n_model}; train the "
-            "model again.",
+            f"{path}: the table layout has {len(layout.columns)} columns, but the model has "
+            f"{model.n_features_in_}; train the model again.",
             BAD_MODEL,
         )
-    if encoding.task != task_of(model):
+    if layout.task != task_of(model):
         raise CommandError(
-            f"{path}: the table encoding is for {encoding.task}, but the model is for "
+            f"{path}: the table layout is for {layout.task}, but the model is for "
             f"{task_of(model)}; train the model again.",
             BAD_MODEL,
         )
-    return encoding
+    return layout
 
 
-#: A file states the number of features without listing them; a table of more has no use.
-_MOST_NUMBERED_FEATURES = 1_000_000
-
-
-#: How the cells of a column are read, by the kind of the feature.
-_READ_AS = {"number": "number", "category": "category", "date": "text"}
-
-
-def _numeric_encoding(model: Any) -> TableEncoding:
+def _numeric_layout(model: Any) -> TableLayout:
     names = getattr(model, "feature_names_in_", None)
-    n = model.n_features_in_
-    columns = [str(name) for name in names] if names is not None else [f"x{i}" for i in range(n)]
-    task = task_of(model)
-    features = [] if model.encoder_ is None else model.encoder_.features
-    kinds = [_READ_AS[feature.kind] for feature in features] or ["number"] * n
-    return TableEncoding(
+    n, encoder, task = model.n_features_in_, model.encoder_, task_of(model)
+    return TableLayout(
         columns=tuple(
-            FeatureColumn(name, i, kind)
-            for i, (name, kind) in enumerate(zip(columns, kinds, strict=True))
+            FeatureColumn(encoder.name(i), i, feature.cells)
+            for i, feature in enumerate(encoder.features)
         ),
         target="target",
         target_position=n,
@@ -176,12 +146,12 @@ def _numeric_encoding(model: Any) -> TableEncoding:
     )
 
 
-def usable_rows(encoding: TableEncoding, table: Table, y: Array, missing: str) -> IntArray:
+def usable_rows(layout: TableLayout, table: CsvTable, y: Array, missing: str) -> IntArray:
     """Return the rows that can be trained on.
 
     Parameters
     ----------
-    encoding, table : TableEncoding, Table
+    layout, table : TableLayout, CsvTable
         The training table.
     y : array
         Its target, with NaN or None where it is missing.
@@ -195,7 +165,7 @@ def usable_rows(encoding: TableEncoding, table: Table, y: Array, missing: str) -
     """
     usable = is_known(y)
     if missing == "drop":
-        usable = usable & ~encoding.rows_with_gaps(table)
+        usable = usable & ~layout.rows_with_gaps(table)
     return np.flatnonzero(usable)
 
 
@@ -207,7 +177,7 @@ def is_known(y: Array) -> Array:
 
 
 def held_out_rows(
-    model: Any, path: str, table: Table, encoding: TableEncoding, y: Array | None
+    model: Any, path: str, table: CsvTable, layout: TableLayout, y: Array | None
 ) -> IntArray | None:
     """Return the rows of a table that `train` held out.
 
@@ -215,10 +185,10 @@ def held_out_rows(
     ----------
     model, path : estimator, str
         A model from `load_trained_model` and its file, which messages name.
-    table : Table
+    table : CsvTable
         Any table.
-    encoding : TableEncoding
-        The encoding of the model.
+    layout : TableLayout
+        The layout of the model.
     y : array or None
         The target of the table.
 
@@ -229,17 +199,13 @@ def held_out_rows(
     """
     from bneuralt.cli.evaluation import split_rows
 
-    rows, split = model.extra_.get("held_out_rows"), model.extra_.get("split")
-    if not (rows or split) or model.extra_.get("data_sha256") != table.sha256 or y is None:
+    split = model.extra_.get("split")
+    if not split or model.extra_.get("data_sha256") != table.sha256 or y is None:
         return None
-    problem = "the list of held-out rows" if rows else "the description of the held-out rows"
-    error = CommandError(f"{path}: {problem} is damaged; train the model again.", BAD_MODEL)
-    if rows:  # of an earlier release
-        if not isinstance(rows, list) or any(
-            type(row) is not int or not 0 <= row < table.n_rows for row in rows
-        ):
-            raise error
-        return np.array(rows)
+    error = CommandError(
+        f"{path}: the description of the held-out rows is damaged; train the model again.",
+        BAD_MODEL,
+    )
     try:
         seed, fraction, missing = split["seed"], split["fraction"], split["missing"]
         is_valid = type(seed) is int and 0 <= seed < 2**32 and 0 <= float(fraction) < 1
@@ -247,23 +213,15 @@ def held_out_rows(
         raise error from None
     if not is_valid or missing not in ("learn", "drop", "error"):
         raise error
-    used = usable_rows(encoding, table, y, missing)
+    used = usable_rows(layout, table, y, missing)
     targets = np.array(y[used].tolist())
-    test = used[split_rows(encoding.task, targets, fraction, seed)[1]]
+    test = used[split_rows(layout.task, targets, fraction, seed)[1]]
     return test if test.size else None
 
 
 def task_of(model: Any) -> str:
     """Return "classification" or "regression"."""
     return "classification" if hasattr(model, "classes_") else "regression"
-
-
-def feature_names(model: Any) -> list[str] | None:
-    """Return the names of the model's inputs, for drawings; None if the file has no names."""
-    if model.encoder_ is not None and not model.encoder_.is_plain:
-        return list(model.encoder_.input_names)
-    names = getattr(model, "feature_names_in_", None)
-    return None if names is None else [str(name) for name in names]
 
 
 def trees_of(model: Any) -> list[NeuralTree]:

@@ -74,7 +74,7 @@ def tree_svg(
 
     Parameters
     ----------
-    model : estimator, fitted, or NeuralTree
+    model : fitted estimator, NeuralTree, or Model
         What to draw.
     theme : {"light", "dark", "auto"}
         The ground that it is drawn on; with "auto", the browser chooses.
@@ -202,7 +202,7 @@ def plot_tree(model: Any, ax: Axes | None = None, **options: Any) -> Axes:
 
     Parameters
     ----------
-    model : estimator, fitted, or NeuralTree
+    model : fitted estimator, NeuralTree, or Model
         What to draw.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure of the size that the tree needs.

@@ -9,7 +9,8 @@ import numpy as np
 from bneuralt._typing import FloatArray
 from bneuralt.drawing.outline import REST, Outline
 from bneuralt.drawing.view import ExampleView, TreeView
-from bneuralt.reference import VALUE
+from bneuralt.expressions import Expression, evaluate
+from bneuralt.tables.features import MISSING
 
 __all__ = [
     "TermLabel",
@@ -19,6 +20,7 @@ __all__ = [
     "hidden_label",
     "node_note",
     "outcome",
+    "output_value",
     "percent",
     "sign_role",
     "signed",
@@ -113,43 +115,34 @@ def term_label(view: TreeView, term: int, example: ExampleView | None = None) ->
     >>> term_label(view, 0)
     TermLabel(number='−2.00', role='negative', name='x0', note='−2.00 × x0')
     """
-    feature = view.features[view.term_feature[term]]
+    feature = view.term_feature[term]
+    column = view.feature_names[feature]
     entries = view.term_entries(term)
     if len(entries) == 1:
-        note = f"{signed(entries[0][1])} × {_entry_name(feature.name, feature.kind, entries[0][0])}"
+        note = f"{signed(entries[0][1])} × {entries[0][0].name}"
     else:
-        listed = [f"{entry or 'value'} {signed(weight)}" for entry, weight in entries[:MOST_NOTED]]
-        note = f"{feature.name}: {', '.join(listed)}"
+        listed = [f"{e.entry or 'value'} {signed(weight)}" for e, weight in entries[:MOST_NOTED]]
+        note = f"{column}: {', '.join(listed)}"
     if example is not None:
         effect = float(example.term_effect[term])
-        cell = feature.cell(example.inputs)
-        name = f"{feature.name} = {cell}"
+        name = f"{column} = {example.cells[feature]}"
         return TermLabel(signed(effect), sign_role(effect), name, f"{name}; {note}")
+    values = [(e.name, weight) for e, weight in entries if e.entry != MISSING]
     if len(entries) == 1:
-        entry, weight = entries[0]
-        name = _entry_name(feature.name, feature.kind, entry)
-        return TermLabel(signed(weight), sign_role(weight), name, note)
-    if feature.kind == "number":  # the number itself, and whether it is missing
-        numbers = dict(entries)
-        name = f"{feature.name} (missing: {signed(numbers['(missing)'])})"
-        return TermLabel(signed(numbers[""]), sign_role(numbers[""]), name, note)
+        values = [(entries[0][0].name, entries[0][1])]
+    if len(values) == 1:  # besides it, at most whether it is missing
+        name, weight = values[0]
+        gaps = "".join(f" (missing: {signed(w)})" for e, w in entries[1:] if e.entry == MISSING)
+        return TermLabel(signed(weight), sign_role(weight), name + gaps, note)
     by_size = sorted(entries, key=lambda entry: -abs(entry[1]))
-    listed = [f"{_short(entry)} {signed(weight)}" for entry, weight in by_size[:MOST_ENTRIES]]
+    listed = [f"{_short(e.entry)} {signed(weight)}" for e, weight in by_size[:MOST_ENTRIES]]
     if len(entries) > MOST_ENTRIES:
         listed.append("…")
-    return TermLabel("", "mixed", f"{feature.name}: {', '.join(listed)}", note)
+    return TermLabel("", "mixed", f"{column}: {', '.join(listed)}", note)
 
 
 def _short(entry: str, most: int = 18) -> str:
     return entry if len(entry) <= most else entry[: most - 1] + "…"
-
-
-def _entry_name(name: str, kind: str, entry: str) -> str:
-    if entry == "":
-        return name
-    if entry in ("(missing)", "(rare)"):
-        return f"{name} is {entry[1:-1]}"
-    return f"{name} = {entry}" if kind == "category" else f"{entry} of {name}"
 
 
 def hidden_label(view: TreeView, outline: Outline, item: int) -> str:
@@ -157,13 +150,13 @@ def hidden_label(view: TreeView, outline: Outline, item: int) -> str:
     n = int(outline.n_hidden[item])
     if outline.kind[item] == REST:
         return f"{n:,} weaker {'term' if n == 1 else 'terms'}"
-    names = [view.features[i].name for i in outline.main_features.get(item, ())]
+    names = [view.feature_names[i] for i in outline.main_features.get(item, ())]
     return f"{counted(n, 'leaf')}: {', '.join(names)}" + (", …" if n > len(names) else "")
 
 
 def activation_name(view: TreeView, node: int) -> str:
     """Return the name of a node's activation, with its parameters if it has some."""
-    name, parameters = view.activation(node)
+    name, parameters, _ = view.activation(node)
     name = name.replace("_", " ")
     return f"{name} ({', '.join(map(unsigned, parameters))})" if parameters else name
 
@@ -181,30 +174,40 @@ def node_note(view: TreeView, node: int, example: ExampleView | None = None) -> 
     return ", ".join(parts)
 
 
+def output_value(view: TreeView, example: ExampleView, output: int) -> str:
+    """Return the value of an output for an example: a probability, or a number."""
+    if view.task == "numbers" or view.model.has_scores:
+        return unsigned(example.node_value[output])
+    return percent(float(example.predictions[output]))
+
+
 def outcome(view: TreeView, example: ExampleView) -> str:
     """Return what is predicted for an example."""
     if example.decision is not None:
         name = view.output_names[example.decision]
-        if view.model is None:
+        if view.model.has_scores:
             return f"highest output: {name}"
         return f"predicted: {name}, {percent(example.predictions[example.decision])}"
     if view.task == "labels":
         pairs = zip(view.output_names, example.predictions, strict=True)
-        found = [name for name, share in pairs if share > 0.5]
-        return f"predicted: {', '.join(found) or 'no label'}"
+        labels = [name for name, share in pairs if share > 0.5]
+        return f"predicted: {', '.join(labels) or 'no label'}"
     return f"predicted: {', '.join(unsigned(value) for value in example.predictions[:5])}"
 
 
-def activation_curve(name: str, parameters: tuple[float, ...], n_points: int = 21) -> FloatArray:
+def activation_curve(expression: Expression, n_points: int = 21) -> FloatArray:
     """Return the shape of an activation: points in the square from -1 to 1, y upwards.
 
     Examples
     --------
-    >>> activation_curve("relu", (), 5).tolist()
+    >>> from bneuralt.tree.activations import ReLU
+    >>> activation_curve(ReLU().expression, 5).tolist()
     [[-1.0, -1.0], [-0.5, -1.0], [0.0, -1.0], [0.5, 0.0], [1.0, 1.0]]
     """
     z = np.linspace(-1, 1, n_points)
-    h = np.array([VALUE[name](3 * float(x), *parameters) for x in z])
+    with np.errstate(all="ignore"):
+        values = evaluate(expression, {"z": 3 * z})
+    h = np.nan_to_num(np.broadcast_to(np.asarray(values, dtype=np.float64), z.shape))
     low, high = h.min(), h.max()
     y = (2 * (h - low) / (high - low) - 1) if high > low else np.zeros_like(h)
     return np.stack([z, y], axis=1)

@@ -14,7 +14,7 @@ from bneuralt._typing import FloatArray, IntArray
 from bneuralt.drawing.labels import (
     hidden_label,
     node_note,
-    percent,
+    output_value,
     sign_role,
     signed,
     term_label,
@@ -139,9 +139,8 @@ class _Labelled:
             return ""
         if self.example is None:
             return signed(self.view.tree.bias[node])
-        if self.is_output[i] and self.view.model is not None:
-            share = float(self.example.predictions[node])
-            return unsigned(share) if self.view.task == "numbers" else percent(share)
+        if self.is_output[i]:
+            return output_value(self.view, self.example, node)
         return unsigned(self.example.node_value[node])
 
     def _output_name(self, i: int) -> str:

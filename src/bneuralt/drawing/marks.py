@@ -97,8 +97,7 @@ def edges(drawing: Drawing, points: FloatArray, widest: float) -> list[Mark]:
 
 def glyph(view: TreeView, node: int, x: float, y: float, size: float, color: str) -> list[Mark]:
     """Return the shape of a node's activation, centred at a point."""
-    name, parameters = view.activation(node)
-    curve = activation_curve(name, parameters) * (size / 2, -size * 0.36) + (x, y)
+    curve = activation_curve(view.activation(node).expression) * (size / 2, -size * 0.36) + (x, y)
     ends = np.array([[x - size / 2, y], [x + size / 2, y]])
     axis = Line(ends, "faint" if color == "ink" else color, 0.5, (1, 1.5))
     return [axis, Line(curve, color, 1.5)]

@@ -1,31 +1,31 @@
-"""What the interactive page knows of a model, as plain data.
+"""The data of the interactive page: a model as JSON can hold it.
 
 Columns and inputs that no leaf uses are left out, so that the page of a wide table stays small.
-Leaves of one node with the same input are one leaf with the sum of their weights.
+Leaves of one node with the same input are one leaf with the sum of their weights. Expressions are
+nested lists, which `page/expressions.js` makes functions of; each occurs once.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from bneuralt._typing import FloatArray, IntArray
-from bneuralt.drawing.view import MISSING, RARE, FeatureView, TreeView
-from bneuralt.expressions import OUTPUTS, exp
-from bneuralt.tables.columns import Frame, as_frame
-from bneuralt.tables.features import CategoryFeature, DateFeature
-from bneuralt.tree.activations import NAMES
+from bneuralt.drawing.view import as_model, cells, input_spreads, named_inputs, output_names_of
+from bneuralt.expressions import Expression, Lookup, evaluate
+from bneuralt.model import Model, ModelColumn
+from bneuralt.tables.columns import Column, Frame
+from bneuralt.tree.activations import ACTIVATIONS, EXPRESSIONS, NAMES
 from bneuralt.tree.neural_tree import NeuralTree
 
-__all__ = ["page_data"]
+__all__ = ["page_data", "to_lists"]
 
 #: Rows of a table of examples that a page has; more are left out.
 MOST_EXAMPLES = 1000
-
-#: How much the parts of a date vary, about.
-_SPREAD_OF_PART = {"year": 1.0, "month": 3.5, "weekday": 2.0, "hour": 7.0}
 
 
 def page_data(
@@ -38,7 +38,7 @@ def page_data(
 
     Parameters
     ----------
-    model : estimator, fitted, or NeuralTree
+    model : Model, fitted estimator, or NeuralTree
     examples : table, optional
         Rows to step through.
     feature_names, output_names : sequence, optional
@@ -52,104 +52,195 @@ def page_data(
     >>> data["inputs"], data["n_unused"], data["trees"][0]["leaf_weight"]
     (['x3', 'x7'], 7, [1.0, 2.25])
     """
-    view = TreeView.of(
-        model, simplified=False, feature_names=feature_names, output_names=output_names
-    )
-    trees = [model] if isinstance(model, NeuralTree) else list(model._trees)
-    used = np.unique(np.concatenate([tree.leaf_input for tree in trees]))
-    shown = np.unique(view.feature_of_input[used]).tolist()
-    encoder = getattr(model, "encoder_", None)
-    columns = [_column(view.features[j], j, used, encoder) for j in shown]
-    inputs = [_input_name(view.features[view.feature_of_input[i]], i) for i in used.tolist()]
-    rows = None if examples is None else {"rows": _example_rows(model, view, shown, examples)}
+    model = as_model(model)
+    names, inputs = named_inputs(model, feature_names)
+    outputs = output_names_of(model, output_names)
+    used = model.used_inputs
+    shown = np.unique(model.column_of_input[used]).tolist()
+    expressions = _Expressions()
+    columns = [_column(model, j, names[j], used, expressions) for j in shown]
+    rows = None if examples is None else {"rows": _example_rows(model, shown, examples)}
     return {
-        "task": "scores" if view.model is None and view.tree.n_outputs > 1 else view.task,
-        "outputs": [_output_name(view, name) for name in view.output_names],
-        "inputs": inputs,
-        "spreads": _spreads(view, encoder, used).tolist(),
+        "task": "scores" if model.has_scores else model.task,
+        "outputs": [f"label {name}" if model.task == "labels" else name for name in outputs],
+        "inputs": [inputs[i].name for i in used.tolist()],
+        "means": [_number(model.inputs[i].mean or 0.0) for i in used.tolist()],
+        "spreads": list(map(_number, _spreads(model, used).tolist())),
         "columns": columns,
-        "n_unused": len(view.features) - len(shown),
-        "trees": [_tree(model, tree, trees, used) for tree in trees],
-        "tiny": float(np.finfo(trees[0].dtype).tiny),
-        **_finish(model),
-        "history": _history(getattr(model, "estimators_", [model])),
+        "n_columns": len(names),
+        "n_unused": len(names) - len(shown),
+        "activations": _activations(model, expressions),
+        "trees": [_tree(tree, used) for tree in model.trees],
+        "link": expressions.place(to_lists(model.link)),
+        "averages": model.averages,
+        "expressions": expressions.distinct,
+        "history": _history(model),
         "examples": rows,
     }
+
+
+# -- expressions --------------------------------------------------------------------------
+
+
+class _Expressions:
+    """The different expressions of a page."""
+
+    def __init__(self) -> None:
+        self.distinct: list[Any] = []
+        self._places: dict[str, int] = {}
+
+    def place(self, lists: Any) -> int:
+        """Return the position of an expression, which is added if it is new."""
+        place = self._places.setdefault(repr(lists), len(self.distinct))
+        if place == len(self.distinct):
+            self.distinct.append(lists)
+        return place
+
+
+def to_lists(
+    expression: Expression, categories: tuple[str, ...] = (), mean: float | None = None
+) -> Any:
+    """Return an expression as nested lists.
+
+    Parameters
+    ----------
+    expression : Expression
+    categories : tuple of str
+        The texts of a column, sorted; a lookup is written with their positions.
+    mean : float, optional
+        This number is written as the variable "mean", so that equal columns with different means
+        have the same expression.
+
+    Returns
+    -------
+    float, str or list
+        A number; the name of a variable; or an operation with its arguments, and then its value.
+
+    Examples
+    --------
+    >>> from bneuralt.expressions import NUMBER, if_missing, tanh, variable
+    >>> to_lists(2.0 * tanh(variable("z")))
+    ['multiply', 2, ['tanh', 'z']]
+    >>> to_lists(if_missing(NUMBER, 1.5), mean=1.5)
+    ['if_missing', ['number'], 'mean']
+    """
+    operation, value = expression.operation, expression.value
+    if operation in ("constant", "variable"):
+        return "mean" if value == mean else value if operation == "variable" else _number(value)
+    parts = [operation, *(to_lists(part, categories, mean) for part in expression.arguments)]
+    if isinstance(value, Lookup):
+        return parts + _lookup(value, categories, mean)
+    return parts if value is None else [*parts, list(value) if type(value) is tuple else value]
+
+
+def _number(value: float) -> float:
+    """Return whole numbers as such, which are shorter."""
+    return int(value) if value == int(value) else value
+
+
+def _lookup(table: Lookup, categories: tuple[str, ...], mean: float | None) -> list[float | str]:
+    """Return the numbers of unknown, missing and most texts; then other texts with their numbers.
+
+    In this form, the 255 inputs of 255 categories have six entries each.
+    """
+
+    def written(number: float) -> float | str:
+        return "mean" if number == mean else _number(number)
+
+    numbers = dict(zip(table.texts, table.numbers, strict=True))
+    of_category = [numbers.get(text, table.unknown) for text in categories]
+    usual = Counter(of_category).most_common(1)[0][0] if categories else table.unknown
+    others = [(i, written(x)) for i, x in enumerate(of_category) if x != usual]
+    lists: list[float | str] = [written(x) for x in (table.unknown, table.missing, usual)]
+    return lists + [x for pair in others for x in pair]
 
 
 # -- columns ------------------------------------------------------------------------------
 
 
-def _column(feature: FeatureView, j: int, used: IntArray, encoder: Any) -> dict[str, Any]:
-    """Return how a column becomes inputs; inputs that no leaf uses have the place -1."""
-    inputs = np.arange(feature.inputs.start, feature.inputs.stop)
-    place = np.searchsorted(used, inputs).clip(max=used.size - 1)
+def _column(
+    model: Model, j: int, name: str, used: IntArray, expressions: _Expressions
+) -> dict[str, Any]:
+    """Return how a column becomes inputs, and what its form field needs."""
+    column = model.columns[j]
     described: dict[str, Any] = {
-        "name": feature.name,
-        "kind": feature.kind,
-        "inputs": np.where(used[place] == inputs, place, -1).tolist(),
+        "name": name,
+        "reads": next(iter(column.cell_operations), "lookup"),
+        "typical": _typical_cell(column, [model.inputs[i].mean for i in column.inputs]),
     }
-    if encoder is None:
-        return {**described, "mean": None, "gaps": False, "range": None}
-    learnt = encoder.features[j]
-    described["gaps"] = learnt.has_gaps
-    described["range"] = None if encoder.ranges is None else encoder.ranges[j]
-    if isinstance(learnt, CategoryFeature):
-        described["categories"] = list(learnt.categories)
-        described["other"] = learnt.has_other
-        described["shares"] = list(learnt.shares)
-    elif isinstance(learnt, DateFeature):
-        described["parts"] = list(learnt.parts)
-        described["means"] = list(learnt.means)
-        described["day_first"] = learnt.day_first
-    else:
-        described["mean"] = learnt.mean
+    if column.range is not None:
+        described["range"] = column.range
+    if column.categories:
+        described["categories"] = list(column.categories)
+    if parts := column.cell_operations.get("date_part"):
+        described["parts"], described["day_first"] = list(parts), column.day_first
+    start, end = np.searchsorted(used, [column.inputs.start, column.inputs.stop])
+    described["expressions"] = [
+        expressions.place(to_lists(entry.expression, column.categories, entry.mean))
+        for entry in (model.inputs[i] for i in used[start:end].tolist())
+    ]
     return described
 
 
-def _input_name(feature: FeatureView, i: int) -> str:
-    entry = feature.entry(i)
-    if entry == "":
-        return feature.name
-    if entry in (MISSING, RARE):
-        return f"{feature.name} is {entry[1:-1]}"
-    return (
-        f"{feature.name} = {entry}" if feature.kind == "category" else f"{entry} of {feature.name}"
-    )
+def _typical_cell(column: ModelColumn, means: list[float | None]) -> float | str | None:
+    """Return the cell whose inputs are nearest to their means, of those that are likely."""
+    candidates: Sequence[float | str]
+    if "number" in column.cell_operations:
+        ends = [x for x in column.range or () if not isinstance(x, str)]
+        middle = [sum(ends) / 2] if ends else [0.0]
+        candidates = [x for x in means[:1] if x is not None] + middle
+        cell = Column("number", np.array(candidates, dtype=np.float64))
+    elif "date_part" in column.cell_operations:
+        ends_in_time = np.array(column.range or (), dtype="datetime64[s]")
+        cell = Column("date", ends_in_time[:1] + np.diff(ends_in_time) // 2)
+        candidates = [str(date) for date in cell.values]
+    else:
+        candidates = column.categories
+        cell = Column("text", np.arange(len(candidates)), column.categories)
+    if not candidates:
+        return None
+    distance = np.zeros(len(candidates))
+    for expression, mean in zip(column.expressions, means, strict=True):
+        if mean is not None:
+            distance += np.square(evaluate(expression, {}, cell) - mean)
+    value = candidates[int(distance.argmin())]
+    return value if isinstance(value, str) else _number(value)
 
 
-def _output_name(view: TreeView, name: str) -> str:
-    return f"label {name}" if view.task == "labels" else name
-
-
-def _spreads(view: TreeView, encoder: Any, used: IntArray) -> FloatArray:
+def _spreads(model: Model, used: IntArray) -> FloatArray:
     """Return about how much each used input varies; 1 where nothing is known."""
-    if view.spread is not None:
-        return view.spread[used]
-    return np.array([_spread(view, encoder, i) for i in used.tolist()])
-
-
-def _spread(view: TreeView, encoder: Any, i: int) -> float:
-    j = int(view.feature_of_input[i])
-    feature = view.features[j]
-    entry = feature.entry(i)
-    if entry == "":
-        found = None if encoder is None or encoder.ranges is None else encoder.ranges[j]
-        return 1.0 if found is None else (found[1] - found[0]) / 4 or 1.0
-    return _SPREAD_OF_PART.get(entry, 0.5) if feature.kind == "date" else 0.5
+    spread = input_spreads(model)
+    if spread is not None:
+        return spread[used]
+    ranges = [model.inputs[i].range for i in used.tolist()]
+    return np.array([1.0 if ends is None else (ends[1] - ends[0]) / 4 or 1.0 for ends in ranges])
 
 
 # -- trees --------------------------------------------------------------------------------
 
 
-def _tree(model: Any, tree: NeuralTree, trees: list[NeuralTree], used: IntArray) -> dict[str, Any]:
+def _activations(model: Model, expressions: _Expressions) -> list[dict[str, Any] | None]:
+    """Return the activations that occur, each at the place of its code."""
+    codes = np.unique(np.concatenate([tree.activation for tree in model.trees])).tolist()
+    return [
+        {
+            "name": name,
+            "expression": expressions.place(to_lists(EXPRESSIONS[name])),
+            "parameters": [parameter.name for parameter in ACTIVATIONS[name].entry.parameters],
+        }
+        if code in codes
+        else None
+        for code, name in enumerate(NAMES[: max(codes) + 1])
+    ]
+
+
+def _tree(tree: NeuralTree, used: IntArray) -> dict[str, Any]:
     place = np.searchsorted(used, tree.leaf_input)
     key = tree.leaf_parent.astype(np.int64) * used.size + place
     merged, of_leaf, times = np.unique(key, return_inverse=True, return_counts=True)
     start = tree.activation_parameter_start.tolist()
     phi = tree.activation_parameters.tolist()
     return {
-        "link": _link(model, tree, trees),
         "n_weights": tree.n_parameters,
         "parent": tree.parent.tolist(),
         "bias": tree.bias.tolist(),
@@ -158,74 +249,32 @@ def _tree(model: Any, tree: NeuralTree, trees: list[NeuralTree], used: IntArray)
         "leaf_input": (merged % used.size).tolist(),
         "leaf_weight": np.bincount(of_leaf, tree.leaf_weight.astype(np.float64)).tolist(),
         "leaf_times": times.tolist() if times.max() > 1 else None,
-        "activation": [NAMES[code] for code in tree.activation.tolist()],
-        "activation_parameters": [phi[a:b] for a, b in pairwise(start)],
+        "activation": tree.activation.tolist(),
+        "activation_parameters": [phi[a:b] for a, b in pairwise(start)] if phi else None,
     }
 
 
-def _link(model: Any, tree: NeuralTree, trees: list[NeuralTree]) -> str:
-    """Return how the outputs of a tree become what a forest averages."""
-    if not hasattr(model, "classes_"):
-        return "identity"
-    if model.multilabel_:
-        return "sigmoid" if model._outputs_are_scores([tree]) else "identity"
-    return "softmax" if model._outputs_are_scores(trees) else "shares"
-
-
-def _finish(model: Any) -> dict[str, Any]:
-    """Return what becomes of the mean over all trees."""
-    if isinstance(model, NeuralTree) or hasattr(model, "classes_"):
-        return {"finish": None}
-    quantiles = model._quantiles()
-    if quantiles is not None:
-        order = quantiles.argsort(kind="stable")
-        return {"finish": "sort", "places": order.argsort(kind="stable").tolist()}
-    return {"finish": "exp" if model._link() == exp(OUTPUTS) else None}
-
-
-def _history(members: list[Any]) -> list[Any] | None:
+def _history(model: Model) -> list[Any] | None:
     """Return the losses of each epoch, with six digits."""
-    curves = [getattr(member, "history_", None) for member in members]
-    if not any(curves):
+    if not any(model.history):
         return None
     return [
-        curve
+        curves
         and {
-            name: [float(f"{x:.6g}") if np.isfinite(x) else None for x in curve[name].tolist()]
+            name: [float(f"{x:.6g}") if np.isfinite(x) else None for x in curves[name].tolist()]
             for name in ("train_loss", "val_loss")
-            if name in curve
+            if name in curves
         }
-        for curve in curves
+        for curves in model.history
     ]
 
 
 # -- examples -----------------------------------------------------------------------------
 
 
-def _example_rows(model: Any, view: TreeView, shown: list[int], X: Any) -> list[list[Any]]:
+def _example_rows(model: Model, shown: list[int], X: Any) -> list[list[Any]]:
     """Return the values of the shown columns for each row: numbers, texts, None for gaps."""
-    frame = as_frame(X)
-    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
-    if frame is None:
-        table = np.asarray(X, dtype=np.float64)[:MOST_EXAMPLES]
-        columns = [
-            [float(x) if np.isfinite(x) else None for x in table[:, j]]
-            for j in range(table.shape[1])
-        ]
-    else:
-        if names and frame.names and set(names) <= set(frame.names):
-            frame = frame.select(names)
-        columns = [_cells(frame, j) for j in range(frame.shape[1])]
-    if len(columns) != len(view.features):
-        raise ValueError(f"examples has {len(columns)} columns; the model has {len(view.features)}")
-    return [list(row) for row in zip(*(columns[j] for j in shown), strict=True)]
-
-
-def _cells(frame: Frame, j: int) -> list[Any]:
-    column = frame.columns[j]
-    values, gaps = column.values[:MOST_EXAMPLES], column.is_missing[:MOST_EXAMPLES]
-    if column.kind == "text":
-        shown = [column.texts[code] for code in values]
-    else:
-        shown = [str(x) for x in values] if column.kind == "date" else values.tolist()
-    return [None if gap else x for x, gap in zip(shown, gaps, strict=True)]
+    table = model.read(X, "examples")
+    rows = slice(MOST_EXAMPLES)
+    table = table.take(rows) if isinstance(table, Frame) else table[rows]
+    return [list(row) for row in zip(*(cells(table, j) for j in shown), strict=True)]

@@ -18,14 +18,14 @@ from typing import Any
 
 from bneuralt.drawing.labels import counted
 from bneuralt.drawing.page_data import page_data
+from bneuralt.drawing.view import as_model
 from bneuralt.files import write_atomically
-from bneuralt.tree.neural_tree import NeuralTree
 
 __all__ = ["notebook_html", "to_html"]
 
 #: The scripts, each after those that it imports.
 _SCRIPTS = (
-    *("activations", "tree", "encoder", "prediction", "format", "elements"),
+    *("cells", "expressions", "model", "tree", "prediction", "format", "elements"),
     *("layout", "scene", "view", "gestures", "form", "rows", "panels", "history", "main"),
 )
 
@@ -47,7 +47,7 @@ def to_html(
 
     Parameters
     ----------
-    model : estimator, fitted, or NeuralTree
+    model : Model, fitted estimator, or NeuralTree
         What to show.
     path : str or path-like, optional
         A file to write the page to, as well.
@@ -73,9 +73,9 @@ def to_html(
     >>> "A random tree" in page
     True
     """
+    model = as_model(model)
     data = page_data(model, examples, feature_names, output_names)
-    title = type(model).__name__ if title is None else title
-    page = _assemble(data, title, _facts(model, data), small)
+    page = _assemble(data, model.kind if title is None else title, small)
     if path is not None:
         write_atomically(path, page)
     return page
@@ -86,7 +86,7 @@ def notebook_html(model: Any, height: int = 480) -> str:
 
     Parameters
     ----------
-    model : estimator, fitted, or NeuralTree
+    model : Model, fitted estimator, or NeuralTree
     height : int
         Of the frame, in pixels.
 
@@ -95,18 +95,19 @@ def notebook_html(model: Any, height: int = 480) -> str:
     str
         HTML; a note on how to see the page if the model is too large.
     """
+    model = as_model(model)
     data = page_data(model)
-    facts = _facts(model, data)
     if len(_as_script_data(data)) > MOST_IN_NOTEBOOK:
-        return f'<p>{html.escape(facts)}. See the tree with <code>to_html("tree.html")</code>.</p>'
-    page = html.escape(_assemble(data, type(model).__name__, facts, small=True))
+        facts = html.escape(_facts(data))
+        return f'<p>{facts}. See the tree with <code>to_html("tree.html")</code>.</p>'
+    page = html.escape(_assemble(data, model.kind, small=True))
     return (
-        f'<iframe srcdoc="{page}" title="{type(model).__name__}" sandbox="allow-scripts" '
+        f'<iframe srcdoc="{page}" title="{model.kind}" sandbox="allow-scripts" '
         f'style="width: 100%; height: {height}px; border: 0"></iframe>'
     )
 
 
-def _assemble(data: dict[str, Any], title: str, facts: str, small: bool) -> str:
+def _assemble(data: dict[str, Any], title: str, small: bool) -> str:
     style, script = _file("page.css"), _script()
     policy = (
         f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}"
@@ -115,7 +116,7 @@ def _assemble(data: dict[str, Any], title: str, facts: str, small: bool) -> str:
         "size": "small" if small else "full",
         "policy": f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         "title": html.escape(title),
-        "facts": html.escape(facts),
+        "facts": html.escape(_facts(data)),
         "style": style,
         "model": _as_script_data(data),
         "script": script,
@@ -141,21 +142,24 @@ def _file(name: str) -> str:
     return (files("bneuralt.drawing") / "page" / name).read_text(encoding="utf-8")
 
 
+def _joined(*names: str) -> str:
+    """Return modules as one script, without imports and exports."""
+    parts = [_file(f"{name}.js") for name in names]
+    return "\n".join(re.sub(r"(?m)^import .*\n|^export ", "", part) for part in parts)
+
+
 @cache
 def _script() -> str:
-    """Return all modules as one script: without imports and exports, in a scope of their own."""
-    parts = [_file(f"{name}.js") for name in _SCRIPTS]
-    text = "\n".join(re.sub(r"(?m)^import .*\n|^export ", "", part) for part in parts)
-    return f'(() => {{\n"use strict";\n{text}}})();\n'
+    """Return all modules as one script, in a scope of their own."""
+    return f'(() => {{\n"use strict";\n{_joined(*_SCRIPTS)}}})();\n'
 
 
-def _facts(model: Any, data: dict[str, Any]) -> str:
+def _facts(data: dict[str, Any]) -> str:
     """Return the size of a model in a few words."""
     trees = data["trees"]
     parts = [counted(len(trees), "tree")] if len(trees) > 1 else []
     parts.append(counted(sum(tree["n_weights"] for tree in trees), "weight"))
-    n_columns = model.n_inputs if isinstance(model, NeuralTree) else model.n_features_in_
-    parts.append(counted(n_columns, "column"))
+    parts.append(counted(data["n_columns"], "column"))
     noun = {"classes": "class", "labels": "label"}.get(data["task"], "output")
     n = len(data["outputs"])
     parts.append(f"{n} {'classes' if noun == 'class' else counted(n, noun).split()[1]}")

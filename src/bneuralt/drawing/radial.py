@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bneuralt._typing import Array, FloatArray
-from bneuralt.drawing.labels import hidden_label, node_note, percent, term_label, unsigned
+from bneuralt.drawing.labels import hidden_label, node_note, output_value, term_label, unsigned
 from bneuralt.drawing.layered import layered_positions
 from bneuralt.drawing.marks import Drawing, edges, glyph, leaf_dots, legend, title
 from bneuralt.drawing.outline import NODE, ROOT, SUMMARY, TERM
@@ -69,10 +69,9 @@ class _Radial:
 
     def _output_text(self, output: int) -> str:
         name = self.view.output_names[output]
-        if self.example is None or self.view.model is None:
+        if self.example is None:
             return name
-        share = float(self.example.predictions[output])
-        return f"{name} {unsigned(share) if self.view.task == 'numbers' else percent(share)}"
+        return f"{name} {output_value(self.view, self.example, output)}"
 
     def _angles(self) -> tuple[FloatArray, float]:
         """Return the angle of each item, clockwise from the top, and the number of rows."""

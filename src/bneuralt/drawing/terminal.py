@@ -9,14 +9,16 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TextIO
+from typing import Any, TextIO
 
 import numpy as np
 
 from bneuralt._typing import IntArray
-from bneuralt.tree.activations import NAMES
+from bneuralt.drawing.labels import counted
+from bneuralt.drawing.view import TreeView
+from bneuralt.expressions import variable
 from bneuralt.tree.neural_tree import NeuralTree
 from bneuralt.tree.walk import node_levels, sum_up
 
@@ -27,8 +29,10 @@ _MIN_TEXT = 24  # columns left for the text of a line, however deep the tree
 
 
 def draw_tree(
-    tree: NeuralTree,
+    model: Any,
     *,
+    tree: int = 0,
+    simplified: bool = True,
     feature_names: Sequence[str] | None = None,
     output_names: Sequence[object] | None = None,
     width: int | None = None,
@@ -40,12 +44,16 @@ def draw_tree(
 
     Parameters
     ----------
-    tree : NeuralTree
-        The tree to draw.
+    model : fitted estimator, NeuralTree, or Model
+        What to draw.
+    tree : int, default 0
+        Which tree of a forest, from 0.
+    simplified : bool, default True
+        Draw an equal tree with fewer weights, made by `bneuralt.tree.simplify`.
     feature_names : sequence of str, optional
-        Names of the inputs; ``x0``, ``x1``, ... by default.
+        Names of the columns; those of the training table by default.
     output_names : sequence, optional
-        Names of the outputs, such as the classes; ``y`` or ``class 0``, ... by default.
+        Names of the outputs; the classes by default.
     width : int, optional
         Largest number of columns; the width of the terminal by default.
     max_lines : int, optional
@@ -67,7 +75,7 @@ def draw_tree(
     >>> from bneuralt.drawing.terminal import draw_tree
     >>> tree = NeuralTree.random(3, 2, max_depth=2, max_children=3, random_state=4)
     >>> print(draw_tree(tree, feature_names=["age", "height", "weight"],
-    ...                 output_names=["no", "yes"], width=70))
+    ...                 output_names=["no", "yes"], width=70, simplified=False))
     no = sigmoid of  +0.00  -0.57 age
     ├─ -1.66 sigmoid of  +0.00  +0.33 height  -0.10 weight  +1.28 age
     └─ +0.95 sigmoid of  +0.00  -1.94 height  -3e-03 weight
@@ -75,19 +83,20 @@ def draw_tree(
     ├─ -0.29 sigmoid of  +0.00  -0.77 height  +0.67 age  -1.83 weight
     └─ -0.76 sigmoid of  +0.00  -0.30 weight  +0.18 weight  -1.29 weight
     """
-    # Only the inputs on leaves: a tree may have very many inputs.
-    used = np.unique(tree.leaf_input).tolist()
-    features = _names(feature_names, tree.n_inputs, used, "x{}", "feature_names", "inputs")
-    default = "y" if tree.n_outputs == 1 else "class {}"
-    every = range(tree.n_outputs)
-    outputs = _names(output_names, tree.n_outputs, every, default, "output_names", "outputs")
+    view = TreeView.of(
+        model,
+        tree=tree,
+        simplified=simplified,
+        feature_names=feature_names,
+        output_names=output_names,
+    )
     width = shutil.get_terminal_size().columns if width is None else width
     pen = _Pen(
         max(width, _MIN_TEXT),
         use_color(sys.stdout) if color is None else color,
         not _can_encode(sys.stdout, "├─│└…") if ascii_only is None else ascii_only,
     )
-    sketch = _Sketch.of(tree, features, outputs)
+    sketch = _Sketch.of(view)
     deepest = int(sketch.level.max())
     while True:
         if max_lines is None or deepest == 0 or (sketch.level <= deepest).sum() <= max_lines:
@@ -126,27 +135,6 @@ def _can_encode(stream: TextIO, text: str) -> bool:
     return True
 
 
-def _names(
-    given: Sequence[object] | None,
-    count: int,
-    used: Iterable[int],
-    default: str,
-    parameter: str,
-    what: str,
-) -> dict[int, str]:
-    """Return the names of the used inputs or outputs."""
-    if given is None:
-        return {i: default.format(i) for i in used}
-    if len(given) != count:
-        raise ValueError(f"{parameter} has {len(given)} names; the tree has {count} {what}")
-    return {i: _printable(str(given[i])) for i in used}
-
-
-def _printable(name: str) -> str:
-    """Replace line ends, which break the drawing, and control characters, which terminals obey."""
-    return "".join(c if c.isprintable() else " " for c in name)
-
-
 @dataclass(frozen=True)
 class _Pen:
     """The width, colours and characters of a drawing."""
@@ -177,21 +165,23 @@ class _Pen:
 
 @dataclass(frozen=True)
 class _Sketch:
-    """A tree together with the names and counts that its drawing shows."""
+    """A view of a tree together with the counts that its drawing shows."""
 
-    tree: NeuralTree
-    features: dict[int, str]
-    outputs: dict[int, str]
+    view: TreeView
     level: IntArray
     nodes_below: IntArray
     leaves_below: IntArray
 
     @classmethod
-    def of(cls, tree: NeuralTree, features: dict[int, str], outputs: dict[int, str]) -> _Sketch:
-        parent = tree.parent
+    def of(cls, view: TreeView) -> _Sketch:
+        parent = view.tree.parent
         nodes_below = sum_up(parent, np.ones_like(parent)) - 1
-        leaves_below = sum_up(parent, np.diff(tree.leaf_start))
-        return cls(tree, features, outputs, node_levels(parent), nodes_below, leaves_below)
+        leaves_below = sum_up(parent, np.diff(view.tree.leaf_start))
+        return cls(view, node_levels(parent), nodes_below, leaves_below)
+
+    @property
+    def tree(self) -> NeuralTree:
+        return self.view.tree
 
     def leaves(self, node: int) -> range:
         return range(self.tree.leaf_start[node], self.tree.leaf_start[node + 1])
@@ -211,7 +201,7 @@ def _lines(sketch: _Sketch, pen: _Pen, deepest: int) -> Iterator[str]:
         yield from _wrapped(_head(sketch, node, pen), _terms(sketch, node, pen), branch, below, pen)
         if cut:
             hidden = sketch.nodes_below[node], sketch.leaves_below[node] - len(sketch.leaves(node))
-            note = f"{pen.dots} {_counted(hidden[0], 'node')}, {_counted(hidden[1], 'leaf')} below"
+            note = f"{pen.dots} {counted(hidden[0], 'node')}, {counted(hidden[1], 'leaf')} below"
             yield pen.paint(stem + pen.branch(True), _FAINT) + pen.paint(note, _FAINT)
             continue
         for child in reversed(children):
@@ -219,21 +209,14 @@ def _lines(sketch: _Sketch, pen: _Pen, deepest: int) -> Iterator[str]:
             waiting.append((child, stem + pen.branch(last), stem + pen.stem(last)))
 
 
-def _activation(tree: NeuralTree, node: int) -> str:
-    """Return the name of a node's activation, with its parameters if it has some."""
-    start, end = tree.activation_parameter_start[node : node + 2]
-    parameters = ", ".join(f"{value:.3g}" for value in tree.activation_parameters[start:end])
-    name = NAMES[tree.activation[node]]
-    return f"{name}({parameters})" if parameters else name
-
-
 def _head(sketch: _Sketch, node: int, pen: _Pen) -> tuple[str, str]:
     """Return the start of a node's line, without and with colours."""
-    tree = sketch.tree
-    name = _activation(tree, node)
+    tree, activation = sketch.tree, sketch.view.activation(node)
+    parameters = ", ".join(f"{value:.3g}" for value in activation.parameters)
+    name = f"{activation.name}({parameters})" if parameters else activation.name
     if node < tree.n_outputs:
-        title, style = sketch.outputs[node], _BOLD
-        after = " =" if name == "linear" else f" = {name} of"
+        title, style = sketch.view.output_names[node], _BOLD
+        after = " =" if activation.expression == variable("z") else f" = {name} of"
     else:
         weight = tree.edge[node - tree.n_outputs]
         title, style = _signed(weight), _sign_style(weight)
@@ -248,7 +231,7 @@ def _terms(sketch: _Sketch, node: int, pen: _Pen) -> Iterator[tuple[str, str]]:
     yield bias, bias
     for leaf in sketch.leaves(node):
         weight = tree.leaf_weight[leaf]
-        name = pen.shorten(sketch.features[tree.leaf_input[leaf]])
+        name = pen.shorten(sketch.view.inputs[tree.leaf_input[leaf]].name)
         number = _signed(weight)
         yield f"{number} {name}", f"{pen.paint(number, _sign_style(weight))} {name}"
 
@@ -280,8 +263,3 @@ def _signed(value: float) -> str:
 
 def _sign_style(value: float) -> str:
     return _GREEN if value >= 0 else _RED
-
-
-def _counted(number: int, noun: str) -> str:
-    plural = {"leaf": "leaves"}.get(noun, noun + "s")
-    return f"{number} {noun if number == 1 else plural}"

@@ -1,4 +1,4 @@
-"""What a drawing shows of a model: names, terms, weights, and the values of one example.
+"""The parts of a model that drawings show: names, terms, weights, and the values of one example.
 
 A `TreeView` puts a tree together with the names of its table. The leaves of a node that belong to
 one feature are one *term*: leaves of the same input are summed, and the inputs of a feature that
@@ -8,75 +8,43 @@ Pictures, pages and formulas are made from views, so all of them use the same na
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from bneuralt._typing import Array, FloatArray, IntArray
-from bneuralt.estimators.base import NeuralTreeEstimator
-from bneuralt.expressions import OUTPUTS, exp
-from bneuralt.tables.encoder import TableEncoder
-from bneuralt.tables.features import CategoryFeature, DateFeature, NumberFeature
-from bneuralt.tree.activations import NAMES
+from bneuralt.expressions import OUTPUTS, Expression, exp
+from bneuralt.model import Model
+from bneuralt.tables.columns import Frame
+from bneuralt.tables.features import MISSING, Input
+from bneuralt.tree.activations import NAMES, expression_of
 from bneuralt.tree.neural_tree import NeuralTree
 from bneuralt.tree.node_values import node_values
 from bneuralt.tree.simplify import simplify
 
-__all__ = ["ExampleView", "FeatureView", "TreeView", "printable", "sums_and_values"]
+__all__ = [
+    "ExampleView",
+    "NodeActivation",
+    "TreeView",
+    "as_model",
+    "cells",
+    "input_spreads",
+    "named_inputs",
+    "output_names_of",
+    "printable",
+    "sums_and_values",
+]
 
-MISSING, RARE = "(missing)", "(rare)"
 
-
-@dataclass(frozen=True)
-class FeatureView:
-    """A column of the table, as drawings name it.
-
-    Attributes
-    ----------
-    name : str
-        Name of the column.
-    kind : {"number", "category", "date"}
-    inputs : range
-        The inputs of the tree that the column becomes.
-    entries : tuple of str
-        What the inputs stand for: "" for the number itself, a category, a part of a date. A column
-        of two categories has one input; `entries` has both, and the first one has no input.
-    """
+class NodeActivation(NamedTuple):
+    """The activation of a node: its name, the values of its parameters, and its formula of z."""
 
     name: str
-    kind: str
-    inputs: range
-    entries: tuple[str, ...]
-
-    def entry(self, i: int) -> str:
-        """Return what an input of the tree stands for."""
-        return self.entries[i - self.inputs.start + len(self.entries) - len(self.inputs)]
-
-    def cell(self, inputs: FloatArray) -> str:
-        """Return the value of the column in a row, given the inputs of the tree.
-
-        Examples
-        --------
-        >>> FeatureView("size", "category", range(1), ("small", "tall")).cell(np.array([0.0]))
-        'small'
-        """
-        values = inputs[self.inputs.start : self.inputs.stop]
-        if self.entries and self.entries[-1] == MISSING and values.size and values[-1] == 1:
-            return "missing"
-        if self.kind == "number":
-            return f"{values[0]:.5g}"
-        if self.kind == "date":
-            pairs = zip(self.entries, values, strict=True)
-            return ", ".join(f"{part} {value:g}" for part, value in pairs if part != MISSING)
-        if np.isin(values, (0, 1)).all() and values.sum() <= 1 and self.entries:
-            position = int(values.argmax()) + len(self.entries) - values.size
-            return self.entries[position if values.any() else 0]
-        return "not seen in training"
+    parameters: tuple[float, ...]
+    expression: Expression
 
 
 @dataclass(frozen=True)
@@ -90,6 +58,8 @@ class ExampleView:
 
     Attributes
     ----------
+    cells : tuple of str
+        The value of each column.
     inputs : array of shape (n_inputs,)
         The example as the tree reads it.
     node_sum, node_value : arrays of shape (n_nodes,)
@@ -104,6 +74,7 @@ class ExampleView:
         The class that is predicted, as an output.
     """
 
+    cells: tuple[str, ...]
     inputs: FloatArray
     node_sum: FloatArray
     node_value: FloatArray
@@ -122,31 +93,24 @@ class TreeView:
     Attributes
     ----------
     tree : NeuralTree
-        The tree, for the inputs that the encoder of the model makes.
-    features : tuple of FeatureView
+        The tree that is drawn.
+    model : Model
+        The model of this tree alone, which may have more weights.
+    feature_names : tuple of str
         One for each column of the table.
+    inputs : tuple of Input
+        One for each input of the tree, with its name.
     output_names : tuple of str
         Names of the outputs, such as the classes.
-    task : {"classes", "labels", "numbers"}
-        What the outputs are: scores of which one class has the highest, labels that are
-        independent of each other, or numbers.
-    average : array of shape (n_inputs,)
-        The average row of the training table; 0 where it is not known.
-    spread : array of shape (n_inputs,) or None
-        How much each input varied in training; None if it is not known, as in models from files.
-    model : estimator or None
-        The fitted model of this tree alone.
     caption : str
-        What the tree is, in a few words.
+        A description of the tree in a few words.
     """
 
     tree: NeuralTree
-    features: tuple[FeatureView, ...]
+    model: Model
+    feature_names: tuple[str, ...]
+    inputs: tuple[Input, ...]
     output_names: tuple[str, ...]
-    task: str
-    average: FloatArray
-    spread: FloatArray | None
-    model: Any
     caption: str
 
     @classmethod
@@ -159,11 +123,11 @@ class TreeView:
         feature_names: Sequence[str] | None = None,
         output_names: Sequence[object] | None = None,
     ) -> TreeView:
-        """Return the view of a fitted estimator, or of a tree.
+        """Return the view of a model.
 
         Parameters
         ----------
-        model : estimator, fitted, or NeuralTree
+        model : Model, fitted estimator, or NeuralTree
             What to draw.
         tree : int
             Which tree of a forest, from 0.
@@ -178,33 +142,44 @@ class TreeView:
         --------
         >>> from bneuralt import NeuralTree
         >>> view = TreeView.of(NeuralTree.random(3, 2, random_state=0), feature_names=list("abc"))
-        >>> [feature.name for feature in view.features], view.output_names
-        (['a', 'b', 'c'], ('class 0', 'class 1'))
+        >>> view.feature_names, view.output_names
+        (('a', 'b', 'c'), ('class 0', 'class 1'))
         """
-        member, drawn, caption = _tree_of(model, tree)
-        features = _features(member, drawn, feature_names)
-        names = _output_names(member, drawn, output_names)
-        shown = simplify(drawn.astype(np.float64)) if simplified else drawn
-        caption += f"{drawn.n_parameters:,} weights"
-        if shown.n_parameters < drawn.n_parameters:
+        model = as_model(model)
+        n_trees = len(model.trees)
+        if not 0 <= tree < n_trees:
+            raise ValueError(f"tree={tree!r} must be a number from 0 to {n_trees - 1}")
+        columns, inputs = named_inputs(model, feature_names)
+        member = model.member(tree)
+        (whole,) = member.trees
+        shown = simplify(whole.astype(np.float64)) if simplified else whole
+        caption = f"tree {tree + 1} of {n_trees}, " if n_trees > 1 else ""
+        caption += f"{whole.n_parameters:,} weights"
+        if shown.n_parameters < whole.n_parameters:
             caption += f", {shown.n_parameters:,} when simplified"
-        return cls(
-            shown,
-            features,
-            names,
-            _task(member, drawn),
-            _average(member, drawn),
-            _spread(member),
-            member,
-            caption,
-        )
+        return cls(shown, member, columns, inputs, output_names_of(model, output_names), caption)
+
+    @property
+    def task(self) -> str:
+        """What is predicted: "classes", "labels" or "numbers"; see `Model`."""
+        return self.model.task
+
+    @cached_property
+    def average(self) -> FloatArray:
+        """The average row of the training table; 0 where it is not known."""
+        return np.array([entry.mean or 0.0 for entry in self.model.inputs])
+
+    @cached_property
+    def spread(self) -> FloatArray | None:
+        """How much each input varied in training; None if it is not known."""
+        return input_spreads(self.model)
 
     # -- terms ---------------------------------------------------------------------------
 
     @cached_property
     def feature_of_input(self) -> IntArray:
         """The feature that each input belongs to."""
-        return np.repeat(np.arange(len(self.features)), [len(f.inputs) for f in self.features])
+        return self.model.column_of_input
 
     @cached_property
     def _entries(self) -> tuple[IntArray, IntArray, FloatArray]:
@@ -268,9 +243,13 @@ class TreeView:
 
     @property
     def term_has_sign(self) -> Array:
-        """Whether each term is a number, missing ones aside, or has a single entry."""
-        is_number = np.array([feature.kind == "number" for feature in self.features], dtype=bool)
-        has_sign: Array = (np.diff(self.term_start) == 1) | is_number[self.term_feature]
+        """Whether each term has a single entry, that of missing values aside."""
+        if not self.n_terms:
+            return np.zeros(0, dtype=bool)
+        is_value = np.array([entry.entry != MISSING for entry in self.inputs])[self.entry_input]
+        has_sign: Array = (np.diff(self.term_start) == 1) | (
+            np.add.reduceat(is_value.astype(np.int64), self.term_start[:-1]) == 1
+        )
         return has_sign
 
     @cached_property
@@ -278,25 +257,25 @@ class TreeView:
         """The weight of the edge above each node; 0 for the outputs, which have none."""
         return np.concatenate([np.zeros(self.tree.n_outputs), self.tree.edge])
 
-    def term_entries(self, term: int) -> list[tuple[str, float]]:
-        """Return what each entry of a term stands for, and its weight.
+    def term_entries(self, term: int) -> list[tuple[Input, float]]:
+        """Return the entries of a term, and the weight of each.
 
         Examples
         --------
         >>> from bneuralt import NeuralTree
         >>> tree = NeuralTree(2, 1, [-1], [0], [0, 0], [0, 0], [0.5, 2.0, 1.0])
-        >>> TreeView.of(tree).term_entries(0)
-        [('', 3.0)]
+        >>> [(entry.name, weight) for entry, weight in TreeView.of(tree).term_entries(0)]
+        [('x0', 3.0)]
         """
-        feature = self.features[self.term_feature[term]]
         entries = range(*self.term_start[term : term + 2])
-        return [(feature.entry(self.entry_input[e]), float(self.entry_weight[e])) for e in entries]
+        return [(self.inputs[self.entry_input[e]], float(self.entry_weight[e])) for e in entries]
 
-    def activation(self, node: int) -> tuple[str, tuple[float, ...]]:
-        """Return the activation of a node, and its parameters."""
+    def activation(self, node: int) -> NodeActivation:
+        """Return the activation of a node."""
         start, end = self.tree.activation_parameter_start[node : node + 2]
-        parameters = self.tree.activation_parameters[start:end]
-        return NAMES[self.tree.activation[node]], tuple(float(value) for value in parameters)
+        code = int(self.tree.activation[node])
+        parameters = tuple(self.tree.activation_parameters[start:end].tolist())
+        return NodeActivation(NAMES[code], parameters, expression_of(code, parameters))
 
     # -- examples ------------------------------------------------------------------------
 
@@ -315,7 +294,8 @@ class TreeView:
         >>> TreeView.of(tree).example([1.0, 3.0]).term_effect
         array([ 2., -3.])
         """
-        inputs = self._inputs(row)
+        table = self._row(row)
+        inputs: FloatArray = self.model.encode(table)[0].astype(np.float64)
         total, value = sums_and_values(self.tree, inputs)
         _, usual = sums_and_values(self.tree, self.average)
         change = value - usual
@@ -327,9 +307,10 @@ class TreeView:
         if self.task == "classes":  # only the differences of scores count
             node_effect[:k] -= node_effect[:k].mean()
         node_share, term_share = self.shares(node_effect, term_effect)
-        predictions = self._predictions(inputs, value[:k])
+        predictions = self.model.predictions(self.model.outputs(inputs[np.newaxis]))[0]
         decision = int(predictions.argmax()) if self.task == "classes" else None
         return ExampleView(
+            tuple(_cell_text(cells(table, j)[0]) for j in range(len(self.feature_names))),
             inputs,
             total,
             value,
@@ -356,41 +337,25 @@ class TreeView:
             share[start:stop] *= share[above] / total[above]
         return share, np.abs(term_effect) * (share / total)[self.term_node]
 
-    def _inputs(self, row: Any) -> FloatArray:
-        """Return the inputs of the tree for an example."""
+    def _row(self, row: Any) -> Frame | Array:
+        """Return an example as a table of one row."""
+        names = self.feature_names
         if isinstance(row, Mapping):
-            absent = [f.name for f in self.features if f.name not in row]
+            absent = [name for name in names if name not in row]
             if absent:
                 raise ValueError(f"example has no value for {', '.join(map(repr, absent[:5]))}")
-            row = [row[feature.name] for feature in self.features]
+            row = [row[name] for name in names]
         table = row
         if not hasattr(row, "columns"):
             values = list(row) if np.ndim(row) != 2 else list(row[0])
             is_text = any(isinstance(value, str) or value is None for value in values)
             table = np.array([values], dtype=object if is_text else None)
-        if len(table) != 1 or table.shape[1] != len(self.features):
+        if len(table) != 1 or table.shape[1] != len(names):
             raise ValueError(
-                f"example has shape {tuple(table.shape)}; one row with {len(self.features)} "
-                "values is needed"
+                f"example has shape {tuple(table.shape)}; one row with {len(names)} values is "
+                "needed"
             )
-        if self.model is None:
-            row_of_numbers: FloatArray = np.asarray(table, dtype=np.float64)[0]
-            return row_of_numbers
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "X does not have valid feature names")
-            read = self.model._read_features(table)
-        inputs: FloatArray = np.asarray(self.model._filled(read), dtype=np.float64)[0]
-        return inputs
-
-    def _predictions(self, inputs: FloatArray, outputs: FloatArray) -> FloatArray:
-        if self.model is None:
-            return outputs
-        row = inputs[np.newaxis]
-        if self.task == "numbers":
-            values: FloatArray = self.model._values(row)[0]
-            return values
-        shares: FloatArray = self.model._probabilities(row)[0]
-        return shares
+        return self.model.read(table, "example")
 
 
 def sums_and_values(tree: NeuralTree, inputs: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -422,123 +387,116 @@ def printable(text: object) -> str:
     return "".join(c if c.isprintable() else " " for c in str(text))
 
 
-# -- what is known about a model -----------------------------------------------------------
+# -- parts of a model ----------------------------------------------------------------------
 
 
-def _tree_of(model: Any, index: int) -> tuple[Any, NeuralTree, str]:
-    """Return the model of one tree alone, this tree, and the start of its caption."""
-    if isinstance(model, NeuralTree):
-        return None, model, ""
-    if not isinstance(model, NeuralTreeEstimator):
-        raise TypeError(
-            f"model must be a fitted estimator of bneuralt or a NeuralTree, not "
-            f"{type(model).__name__}"
-        )
-    check_is_fitted(model)
-    members = getattr(model, "estimators_", [model])
-    if not 0 <= index < len(members):
-        raise ValueError(f"tree={index!r} must be a number from 0 to {len(members) - 1}")
-    member = members[index]
-    caption = f"tree {index + 1} of {len(members)}, " if len(members) > 1 else ""
-    return member, member.tree_, caption
+def as_model(model: Any) -> Model:
+    """Return the description of what is to be drawn.
 
+    Parameters
+    ----------
+    model : Model, fitted estimator, or NeuralTree
 
-def _features(
-    member: Any, tree: NeuralTree, given: Sequence[str] | None
-) -> tuple[FeatureView, ...]:
-    encoder: TableEncoder | None = getattr(member, "encoder_", None)
-    described = (
-        [("number", ("",))] * tree.n_inputs
-        if encoder is None or encoder.is_plain
-        else [(feature.kind, _entry_names(feature)) for feature in encoder.features]
-    )
-    names = getattr(member, "feature_names_in_", None) if given is None else given
-    if names is None:
-        names = [f"x{i}" for i in range(len(described))]
-    if len(names) != len(described):
-        raise ValueError(
-            f"feature_names has {len(names)} names; the model has {len(described)} features"
-        )
-    features, first = [], 0
-    for i, (name, (kind, entries)) in enumerate(zip(names, described, strict=True)):
-        n_inputs = 1 if encoder is None or encoder.is_plain else encoder.features[i].n_columns
-        inputs = range(first, first + n_inputs)
-        first += n_inputs
-        features.append(FeatureView(printable(name), kind, inputs, entries))
-    return tuple(features)
-
-
-def _entry_names(feature: NumberFeature | CategoryFeature | DateFeature) -> tuple[str, ...]:
-    gap = (MISSING,) if feature.has_gaps else ()
-    if isinstance(feature, CategoryFeature):
-        categories = tuple(printable(category) for category in feature.categories)
-        return categories + ((RARE,) if feature.has_other else ()) + gap
-    if isinstance(feature, DateFeature):
-        return feature.parts + gap
-    return ("", *gap)
-
-
-def _output_names(member: Any, tree: NeuralTree, given: Sequence[object] | None) -> tuple[str, ...]:
-    k = tree.n_outputs
-    if given is None:
-        given = getattr(member, "classes_", None)
-    if given is None and member is not None and member._quantiles() is not None:
-        given = [f"{quantile:g} quantile" for quantile in member._quantiles()]
-    if given is None and member is not None and member._link() == exp(OUTPUTS):
-        given = ["log y"] if k == 1 else [f"log y{i}" for i in range(k)]
-    if given is None:
-        few = "class {}" if member is None else "y{}"
-        given = ["y"] if k == 1 else [few.format(i) for i in range(k)]
-    if len(given) != k:
-        raise ValueError(f"output_names has {len(given)} names; the tree has {k} outputs")
-    return tuple(printable(name) for name in given)
-
-
-def _task(member: Any, tree: NeuralTree) -> str:
-    if member is None:
-        return "classes" if tree.n_outputs > 1 else "numbers"
-    if not hasattr(member, "classes_"):
-        return "numbers"
-    return "labels" if member.multilabel_ else "classes"
-
-
-def _average(member: Any, tree: NeuralTree) -> FloatArray:
-    """Return the average row as the encoder has it; unknown means are 0."""
-    encoder: TableEncoder | None = getattr(member, "encoder_", None)
-    if encoder is None:
-        return np.zeros(tree.n_inputs)
-    parts: list[float] = []
-    for feature in encoder.features:
-        if isinstance(feature, CategoryFeature):
-            parts += feature.shares[len(feature.shares) - feature.n_columns :]
-        elif isinstance(feature, DateFeature):
-            parts += [*feature.means, 0.0][: feature.n_columns]
-        else:
-            parts += [feature.mean or 0.0, 0.0][: feature.n_columns]
-    return np.array(parts)
-
-
-def _spread(member: Any) -> FloatArray | None:
-    """Return how much each input varied in training, if the model knows it.
-
-    A model from a file knows the range of each number, a quarter of which is about the standard
-    deviation, and the share of each category.
+    Examples
+    --------
+    >>> as_model(NeuralTree.random(3, 2, random_state=0)).n_outputs
+    2
     """
-    scaling = getattr(member, "_input_scaling", None)
-    if scaling is not None:
-        varies = scaling.factor != 0
-        return np.where(varies, 1.0 / np.where(varies, scaling.factor, 1.0), 0.0)
-    encoder: TableEncoder | None = getattr(member, "encoder_", None)
-    ranges = None if encoder is None else encoder.ranges
-    if encoder is None or ranges is None:
+    if isinstance(model, Model):
+        return model
+    if isinstance(model, NeuralTree):
+        return Model.of_tree(model)
+    if hasattr(type(model), "model_"):  # an estimator that is not fitted raises an error here
+        description: Model = model.model_
+        return description
+    raise TypeError(
+        f"model must be a fitted estimator of bneuralt or a NeuralTree, not {type(model).__name__}"
+    )
+
+
+def named_inputs(
+    model: Model, names: Sequence[str] | None = None
+) -> tuple[tuple[str, ...], tuple[Input, ...]]:
+    """Return the names of all columns, and the inputs, all of whose names are printable.
+
+    Examples
+    --------
+    >>> model = Model.of_tree(NeuralTree.random(2, 1, random_state=0))
+    >>> columns, inputs = named_inputs(model, ["age", "size"])
+    >>> columns, [entry.name for entry in inputs]
+    (('age', 'size'), ['age', 'size'])
+    """
+    columns = [column.name for column in model.columns] if names is None else list(names)
+    if len(columns) != len(model.columns):
+        raise ValueError(
+            f"feature_names has {len(columns)} names; the model has {len(model.columns)} features"
+        )
+    own, columns = columns, [printable(name) for name in columns]
+    changed = names is not None or columns != own
+    inputs = replace(model.encoder, names=tuple(columns)).inputs if changed else model.inputs
+    clean = (e._replace(entry=printable(e.entry), name=printable(e.name)) for e in inputs)
+    return tuple(columns), tuple(clean)
+
+
+#: Names of numbers whose link is this expression of them.
+_BEFORE_LINK: dict[Expression, str] = {OUTPUTS: "{}", exp(OUTPUTS): "log {}"}
+
+
+def output_names_of(model: Model, names: Sequence[object] | None = None) -> tuple[str, ...]:
+    """Return the names of the outputs of the trees, which a link makes predictions of.
+
+    Examples
+    --------
+    >>> model = Model.of_tree(NeuralTree.random(2, 1, random_state=0))
+    >>> output_names_of(model), output_names_of(replace(model, link=exp(OUTPUTS)))
+    (('y',), ('log y',))
+    """
+    if names is not None and len(names) != model.n_outputs:
+        raise ValueError(
+            f"output_names has {len(names)} names; the tree has {model.n_outputs} outputs"
+        )
+    if names is None:
+        names = model.output_names
+        if model.task == "numbers" and model.quantiles is None:
+            form = _BEFORE_LINK.get(model.link, "score of {}")
+            names = [form.format(name) for name in names]
+    return tuple(printable(name) for name in names)
+
+
+def input_spreads(model: Model) -> FloatArray | None:
+    """Return about how much each input varied in training; None if that is not known.
+
+    A model from a file has the range of each input, a quarter of which is about the standard
+    deviation.
+    """
+    if model.spread is not None:
+        return model.spread
+    ranges = [entry.range for entry in model.inputs]
+    if None in ranges:
         return None
-    spread: list[float] = []
-    for feature, known in zip(encoder.features, ranges, strict=True):
-        if isinstance(feature, CategoryFeature):
-            shares = np.array(feature.shares[len(feature.shares) - feature.n_columns :])
-            spread += np.sqrt(shares * (1 - shares)).tolist()
-        elif known is None or isinstance(known[0], str) or isinstance(known[1], str):
-            return None  # dates: the ranges of their parts are not known
-        else:
-            spread += [(known[1] - known[0]) / 4, 0.5][: feature.n_columns]
-    return np.array(spread)
+    ends = np.array(ranges, dtype=np.float64).reshape(-1, 2)
+    return (ends[:, 1] - ends[:, 0]) / 4
+
+
+def cells(table: Frame | Array, j: int) -> list[float | str | None]:
+    """Return the values of a column: numbers, texts and dates as text, None for missing ones.
+
+    Examples
+    --------
+    >>> cells(np.array([[1.5, 2.0], [np.nan, 3.0]]), 0)
+    [1.5, None]
+    """
+    if not isinstance(table, Frame):
+        numbers = np.asarray(table[:, j], dtype=np.float64)
+        return [x if np.isfinite(x) else None for x in numbers.tolist()]
+    column = table.columns[j]
+    if column.kind == "text":
+        return [column.texts[code] if code >= 0 else None for code in column.values]
+    shown = map(str, column.values) if column.kind == "date" else column.values.tolist()
+    return [None if gap else x for x, gap in zip(shown, column.is_missing, strict=True)]
+
+
+def _cell_text(value: float | str | None) -> str:
+    if value is None:
+        return "missing"
+    return printable(value.removesuffix("T00:00:00")) if isinstance(value, str) else f"{value:.5g}"

@@ -2,9 +2,9 @@
 
 from bneuralt.estimators.evolved import EvolvedTreeClassifier, EvolvedTreeRegressor
 from bneuralt.estimators.forest import BNeuralForestClassifier, BNeuralForestRegressor
+from bneuralt.estimators.frameworks import from_torch, register_skl2onnx
 from bneuralt.estimators.growing import Growth
 from bneuralt.estimators.model_loading import load_model
-from bneuralt.estimators.monotonic import check_monotonic
 from bneuralt.estimators.parameters import PAPER_SETTINGS
 from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor
 from bneuralt.estimators.transformer import TableTransformer
@@ -19,6 +19,7 @@ __all__ = [
     "EvolvedTreeRegressor",
     "Growth",
     "TableTransformer",
-    "check_monotonic",
+    "from_torch",
     "load_model",
+    "register_skl2onnx",
 ]

@@ -21,33 +21,54 @@ from bneuralt._sklearn import CallbackSupportMixin, check_monotonic_cst, fit_con
 from bneuralt._typing import Array, FloatArray
 from bneuralt.arrays import NotFiniteError
 from bneuralt.estimators.callbacks import TrainingData, reporting, show_unused
-from bneuralt.estimators.display import PageDisplay
-from bneuralt.estimators.importance import mean_contributions
-from bneuralt.estimators.model_file import save_model
-from bneuralt.estimators.rows import (
-    Rows,
-    blocks,
-    canonical_rows,
-    encode,
-    filled,
-    learn_table_encoder,
-    read_features,
-    read_training,
-    read_weights,
+from bneuralt.estimators.canonical import canonical_rows
+from bneuralt.estimators.drawn import Drawn
+from bneuralt.estimators.explained import Explained
+from bneuralt.estimators.exporting import Exporting
+from bneuralt.estimators.inputs import (
+    encoded,
+    finite_inputs,
+    is_ready,
+    names_of,
+    read_table,
+    read_target,
     refuse_not_finite,
+    training_inputs,
 )
+from bneuralt.estimators.model_file import save_model
+from bneuralt.estimators.rows import Rows
+from bneuralt.estimators.shrunk import Shrunk
+from bneuralt.estimators.weights import read_weights
+from bneuralt.explaining.importances import MOST_ROWS, mean_contributions
+from bneuralt.expressions import direction
 from bneuralt.model import Model
-from bneuralt.tables.encoder import TableEncoder
+from bneuralt.tables.encoder import (
+    TableEncoder,
+    are_numbers,
+    learn_encoder,
+    plain_encoder,
+)
+from bneuralt.tables.sparse_rows import blocks, dense
 from bneuralt.tree import NeuralTree, mean_forward
 from bneuralt.tree.outputs import OutputOverflow
 
 __all__ = ["NeuralTreeEstimator"]
 
+#: What a fit learns from its table, before any training.
+LEARNT_FROM_INPUT = (
+    "n_features_in_",
+    "feature_names_in_",
+    "encoder_",
+    "classes_",
+    "multilabel_",
+    "n_outputs_",
+)
 
-class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
+
+class NeuralTreeEstimator(CallbackSupportMixin, Drawn, Explained, Shrunk, Exporting):
     """Reads the input of a fit, and leaves the rest to `_fit_rows`."""
 
-    encoder_: TableEncoder | None
+    encoder_: TableEncoder
     _importances: FloatArray | None = None
     _holds_many_trees: ClassVar[bool] = False
 
@@ -92,6 +113,7 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
         rows, calibration = self._set_aside(rows)
         with reporting(self, self._step(rows), data, callback) as report:
             self._fit_rows(rows, validation, report)
+        self.__dict__.pop("compaction_", None)  # of another fit
         if self.verbose:
             show_unused(self._unused_features())
         self._calibrate(calibration)
@@ -102,7 +124,7 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
     def feature_importances_(self) -> FloatArray:
         """Share of each feature in the mean absolute contributions to the outputs of the trees.
 
-        The contributions are those of `bneuralt.explain` to the scores (of classifiers) or to the
+        The contributions are those of `explain` to the scores (of classifiers) or to the
         predictions, for up to 1,000 training rows and compared with their mean; `fit` computes
         them. They add up to 1.
         """
@@ -111,16 +133,15 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
         if self._importances is None:
             raise AttributeError(
                 f"this {type(self).__name__} has no feature_importances_, which fit computes from "
-                "the training rows: use bneuralt.explain(model, X).importances"
+                "the training rows: use explain(X).importances"
             )
         return self._importances
 
     def _learn_importances(self, rows: Rows) -> None:
+        # The first rows are a random sample, since rows are sorted by a hash.
+        chosen = rows if len(rows) <= MOST_ROWS else rows.take(np.arange(MOST_ROWS))
         try:
-            assert self.encoder_ is not None
-            self._importances = mean_contributions(
-                self._trees, rows, self.encoder_, self.n_features_in_
-            )
+            self._importances = mean_contributions(self.model_, chosen.X, chosen.weight)
         except OutputOverflow:  # of weights that have diverged
             self._importances = None
 
@@ -140,26 +161,29 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
 
         With `in_parts`, more rows are to follow, by which gaps may be judged otherwise.
         """
-        X, y = read_training(self, X, y, reset)
-        weight = read_weights(sample_weight, X)
+        table = read_table(self, X, reset)
+        y = read_target(self, y, table)
+        weight = read_weights(sample_weight, table)
         if reset:
             self._learn_target(y if weight.all() else y[weight > 0], classes)
         target = self._encode(y, weight)
+        names, categories = names_of(self), self.categorical_features
+        if reset and are_numbers(table, categories, names):  # statistics are those of the rows
+            rows = canonical_rows(training_inputs(self, table, None), target, weight)
+            self.encoder_ = plain_encoder([rows.moments], names)
+        else:
+            if reset:
+                told = None if in_parts else target
+                self.encoder_ = learn_encoder(table, weight, categories, names, told)
+            inputs = training_inputs(self, table, self.encoder_)
+            rows = canonical_rows(inputs, target, weight)
         if reset:
-            self.encoder_ = learn_table_encoder(self, X, weight, None if in_parts else target)
             self._feature_signs()
-        is_plain = self.encoder_ is None or self.encoder_.is_plain
-        if not (issparse(X) and is_plain and np.isfinite(X.data).all()):
-            X = self._inputs(X)
-        return self._weigh(canonical_rows(X, target, weight))
-
-    def _inputs(self, table: Any) -> Array:
-        """Return the inputs of the trees, without gaps."""
-        return self._filled(encode(self, table))
+        return self._weigh(rows)
 
     def _filled(self, X: Any) -> Array:
         """Return what `_read_features` returned, without gaps and as an array."""
-        return filled(self, X)
+        return finite_inputs(self, X)
 
     def _feature_signs(self) -> Array | None:
         """Return the constraint of each feature, -1, 0 or 1; None if there are none."""
@@ -171,15 +195,21 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
         if not signs.any():
             return None
         self._output_signs()  # refuses targets without a direction
-        for i, feature in enumerate(self.encoder_.features if self.encoder_ else ()):
-            if signs[i] and feature.kind != "number":
-                assert self.encoder_ is not None
+        along = self._input_directions()
+        for i in np.flatnonzero(signs).tolist():
+            inputs = [along[j] for j in self.encoder_.inputs_of(i)]
+            if None in inputs or not any(inputs):
                 raise ValueError(
                     f"monotonic_cst={self.monotonic_cst!r:.100} constrains the effect of column "
-                    f"{self.encoder_.name(i)!r}, which is a {feature.kind}: only numbers can have "
-                    "a monotone effect; use 0 for this column, or make numbers of it"
+                    f"{self.encoder_.name(i)!r}, which is a {self.encoder_.features[i].kind}: only "
+                    "numbers can have a monotone effect; use 0 for this column, or make numbers of "
+                    "it"
                 )
         return signs
+
+    def _input_directions(self) -> list[int | None]:
+        """Return whether each input rises or falls with its column, None if that is not proven."""
+        return [direction(entry.expression).sign for entry in self.encoder_.inputs]
 
     def _input_signs(self) -> Array | None:
         """Return the constraint of each input of the trees; None if there are none.
@@ -187,12 +217,10 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
         Where values are missing, the input that says so is free.
         """
         signs = self._feature_signs()
-        if signs is None or self.encoder_ is None or self.encoder_.groups is None:
-            return signs
-        inputs = np.zeros(self.encoder_.n_inputs, dtype=signs.dtype)
-        for i in np.flatnonzero(signs).tolist():
-            inputs[self.encoder_.inputs_of(i)[0]] = signs[i]
-        return inputs
+        if signs is None:
+            return None
+        along = np.array([sign or 0 for sign in self._input_directions()], dtype=signs.dtype)
+        return along * signs[self.encoder_.groups]
 
     @property
     def _trees(self) -> list[NeuralTree]:
@@ -202,7 +230,6 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
     def model_(self) -> Model:
         """The description of the fitted model, which drawings, explanations and exports read."""
         check_is_fitted(self)
-        assert self.encoder_ is not None
         constraints = self._feature_signs()
         members = getattr(self, "estimators_", [self])
         scaling = getattr(members[0], "_input_scaling", None)
@@ -224,10 +251,8 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
     def _unused_features(self) -> list[str]:
         """Return the names of the features that are on no leaf of any tree."""
         encoder = self.encoder_
-        assert encoder is not None  # a fit has learnt it
         n_leaves = np.sum([tree.input_counts for tree in self._trees], axis=0)
-        if encoder.groups is not None:
-            n_leaves = np.bincount(encoder.groups, n_leaves, minlength=len(encoder.features))
+        n_leaves = np.bincount(encoder.groups, n_leaves, minlength=len(encoder.features))
         return [encoder.name(i) for i in np.flatnonzero(n_leaves == 0).tolist()]
 
     def _read_validation_rows(self, X_val: Any, y_val: Any) -> Rows | None:
@@ -236,27 +261,43 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
         if X_val is None or y_val is None:
             missing = "X_val" if X_val is None else "y_val"
             raise ValueError(f"{missing} is missing: validation rows need both X_val and y_val")
-        X, y = read_training(self, X_val, y_val, reset=False)
+        table = read_table(self, X_val, reset=False)
+        y = read_target(self, y_val, table)
         weight = np.ones(len(y))
-        return Rows(self._inputs(X), self._encode(y, weight, "y_val"), weight)
+        inputs = dense(training_inputs(self, table, self.encoder_))
+        return Rows(inputs, self._encode(y, weight, "y_val"), weight)
+
+    def _checked_table(self, X: Any) -> Any:
+        """Return a table with the columns of the training table, as scikit-learn checks it."""
+        check_is_fitted(self)
+        return dense(read_table(self, X, reset=False))
+
+    def _pass_on(self, other: NeuralTreeEstimator) -> None:
+        """Give another estimator what this one has learnt from its table."""
+        for name in LEARNT_FROM_INPUT:
+            if hasattr(self, name):
+                setattr(other, name, getattr(self, name))
 
     def _read_features(self, X: Any) -> Any:
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
-        return read_features(self, X)
+        if is_ready(X, self):
+            return X
+        table = read_table(self, X, reset=False)
+        return table if issparse(table) else encoded(self.encoder_, table)
 
     def _mean_outputs(
         self, trees: Sequence[NeuralTree], X: Any, softmax: bool = False
     ) -> FloatArray:
         """Return the mean of what trees say of each row; refuse rows that they cannot take."""
         if issparse(X):
-            parts = (self._mean_outputs(trees, encode(self, b), softmax) for b in blocks(X))
-            return np.concatenate(list(parts))
+            parts = (encoded(self.encoder_, block) for block in blocks(X))
+            return np.concatenate([self._mean_outputs(trees, part, softmax) for part in parts])
         try:
             return mean_forward(trees, X, self._n_threads(), softmax)
         except NotFiniteError as error:
-            if self.encoder_ is None or not np.isnan(X[error.row, error.column]):
-                raise refuse_not_finite(self, X, error.row, error.column) from None
+            if not np.isnan(X[error.row, error.column]):
+                raise refuse_not_finite(self, self.encoder_, X, error.row, error.column) from None
         return self._mean_outputs(trees, self.encoder_.encode(X), softmax)
 
     def __sklearn_tags__(self) -> Any:
@@ -272,14 +313,6 @@ class NeuralTreeEstimator(CallbackSupportMixin, PageDisplay):
     def _n_threads(self) -> int:
         # the core uses one thread for each processor at most
         return min(effective_n_jobs(self.n_jobs), 2**31 - 1)
-
-    def _repr_svg_(self) -> str | None:
-        """Return the drawing of the (first) tree, which notebooks can show."""
-        if not self.__sklearn_is_fitted__():
-            return None
-        from bneuralt.drawing.display import tree_svg
-
-        return tree_svg(self, theme="auto")
 
     def save(self, path: str | PathLike[str], extra: dict[str, Any] | None = None) -> None:
         """Write the model to a JSON file; `bneuralt.load_model` reads it.

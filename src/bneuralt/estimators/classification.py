@@ -12,16 +12,23 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from bneuralt._typing import Array, FloatArray
 from bneuralt.estimators.nested import setting_of
-from bneuralt.estimators.rows import Rows, class_weights
+from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling
+from bneuralt.estimators.weights import class_weights
 from bneuralt.expressions import OUTPUTS, Expression, evaluate, maximum, minimum
-from bneuralt.training.losses import LINKS, LOSSES, SOFTMAX, TRAITS, Loss, get_loss, shares
+from bneuralt.training.losses import (
+    CLASSIFICATION_LOSSES,
+    LINKS,
+    LOSSES,
+    SOFTMAX,
+    Loss,
+    get_loss,
+    shares,
+)
 from bneuralt.tree import NeuralTree
 from bneuralt.values import is_auto
 
 __all__ = ["ClassifierTask"]
-
-CLASSIFICATION_LOSSES = tuple(name for name in TRAITS if "classes" in TRAITS[name].tasks)
 
 
 def _refuse_other_than_labels(y: Array, name: str, advice: str) -> None:
@@ -233,13 +240,20 @@ class ClassifierTask(ClassifierMixin):
             return scores
         return np.log(np.maximum(shares, np.finfo(np.float64).tiny))
 
+    def _right(self, shares: FloatArray, rows: Rows) -> FloatArray:
+        """Return the share of the labels of each row that are right with these probabilities."""
+        if self.multilabel_:
+            labels: FloatArray = np.mean((shares > 0.5) == (rows.y > 0.5), axis=1)
+            return labels
+        return np.asarray(shares.argmax(axis=1) == rows.y, dtype=np.float64)
+
     def _accuracy(self, shares: FloatArray, rows: Rows) -> float:
         """Return the share of labels that are right if the probabilities are these."""
-        if self.multilabel_:
-            right = np.mean((shares > 0.5) == (rows.y > 0.5), axis=1)
-        else:
-            right = shares.argmax(axis=1) == rows.y
-        return float(np.average(right, weights=rows.weight))
+        return float(np.average(self._right(shares, rows), weights=rows.weight))
+
+    def _row_scores(self, rows: Rows, all_rows: Rows) -> FloatArray:
+        """Return numbers whose mean over rows is the accuracy."""
+        return self._right(self._probabilities(rows.X), rows)
 
     def predict(self, X: Any) -> Array:
         """Predict the label of each row.

@@ -14,7 +14,8 @@ import numpy as np
 
 from bneuralt.estimators.folds import fold_of_each
 from bneuralt.estimators.nested import setting_of
-from bneuralt.estimators.rows import FEWEST_ROWS_TO_SPLIT, Rows
+from bneuralt.estimators.rows import Rows
+from bneuralt.estimators.splits import FEWEST_ROWS_TO_SPLIT
 from bneuralt.training import TrainingDiverged
 from bneuralt.values import is_auto
 
@@ -36,8 +37,7 @@ def needs_trial(forest: BNeuralForestClassifier, rows: Rows) -> bool:
     """Return whether the decay is to be found by a trial."""
     return (
         is_auto(setting_of(forest, "weight_decay"))
-        and forest.encoder_ is not None
-        and bool(forest.encoder_.category_inputs)
+        and bool(forest.encoder_.one_hot_inputs)
         and not forest.multilabel_
         and not forest.early_stopping
         and forest._training.select in ("auto", None)

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -118,7 +118,7 @@ class EvolutionEstimator(NeuralTreeEstimator):
 
     def _keep(self, search: Any, rows: Rows, validation: Rows | None) -> None:
         """Make models of the front of a search, and choose one of them."""
-        judged = rows if validation is None else validation
+        judged = self._judging_rows(rows) if validation is None else validation
         entries, best = self._front_of(search, judged)
         scores = [self._score_entry(entry, judged) for entry in entries]
         chosen = best
@@ -128,20 +128,21 @@ class EvolutionEstimator(NeuralTreeEstimator):
         self.n_iter_, self.best_epoch_ = max(1, search.n_done), None
         bare = copy(self)
         bare.__dict__.pop("pareto_front_", None)
+        trees = [self._fold(entry.tree) for entry in entries]
         self.pareto_front_ = [
-            self._front_model(bare, self._fold(entry.tree), *score)
-            for entry, score in zip(entries, scores, strict=True)
+            FrontModel(tree.n_parameters, tree.size, *score, bare._with_trees([tree]))
+            for tree, score in zip(trees, scores, strict=True)
         ]
         self.tree_ = self.pareto_front_[chosen].model.tree_
 
-    def _front_model(
-        self, bare: Any, tree: NeuralTree, score: float, standard_error: float
-    ) -> FrontModel:
-        model = copy(bare)
-        model._set_trees([tree])
-        return FrontModel(tree.n_parameters, tree.size, score, standard_error, model)
+    def _with_trees(
+        self, trees: Sequence[NeuralTree], trained: Sequence[NeuralTree] | None = None
+    ) -> Self:
+        other = copy(self)
+        other._set_trees(trees)
+        return other
 
-    def _set_trees(self, trees: list[NeuralTree]) -> None:
+    def _set_trees(self, trees: Sequence[NeuralTree]) -> None:
         self.tree_ = trees[0]
 
     def _score_entry(self, entry: Entry, rows: Rows) -> tuple[float, float]:
@@ -212,6 +213,10 @@ class EvolutionEstimator(NeuralTreeEstimator):
 
     def _new_search(self, rows: Rows, validation: Rows | None) -> Any:
         raise NotImplementedError
+
+    def _judging_rows(self, rows: Rows) -> Rows:
+        """Return the rows by which the trees of the front are judged."""
+        return rows
 
     def _front_of(self, search: Any, rows: Rows) -> tuple[Sequence[Entry], int]:
         """Return the trees of the front by their size, and the position of the best one."""

@@ -62,7 +62,7 @@ class EvolvedTree(NestedParameters, EvolutionEstimator):
             raise ValueError(
                 f"n_generations={self.n_generations} leaves nothing to search: 1 is the least"
             )
-        self._input_scaling = learn_scaling(self.scale, rows.X, rows.weight)
+        self._input_scaling = learn_scaling(self.scale, rows.moments)
         self._target_scaling = self._learn_target_scaling(rows, 0.0)
         rng = np.random.default_rng(self._draw_seed())
         data = self._training_rows(rows, validation, rng)
@@ -116,10 +116,8 @@ class EvolvedTree(NestedParameters, EvolutionEstimator):
             varies = (self._input_scaling.factor != 0.0).astype(np.float64)
         if not varies.any():
             return None
-        groups = None if self.encoder_ is None else self.encoder_.groups
-        if groups is not None:
-            varies /= np.maximum(1.0, np.bincount(groups, varies))[groups]
-        return varies
+        groups = self.encoder_.groups
+        return varies / np.maximum(1.0, np.bincount(groups, varies))[groups]
 
     def _settings(self, rows: Rows) -> TrainingSettings:
         n = rows.n_examples
@@ -143,13 +141,14 @@ class EvolvedTree(NestedParameters, EvolutionEstimator):
         if validation is not None:
             table = (validation.table, validation.target, validation.weight)
         else:
-            self._fold_of_row = _divide(rows, self.n_folds, rng)
+            apart = self._judging_rows(rows)
+            self._fold_of_row = _divide(apart, self.n_folds, rng)
             n_folds = int(self._fold_of_row.max()) + 1
             held = [self._fold_of_row == i for i in range(n_folds)]
             folds = (
                 [
-                    _as_fold(rows.take(np.flatnonzero(~own)), rows.take(np.flatnonzero(own)))
-                    for own in held
+                    _as_fold(*(apart.take(np.flatnonzero(part)).merged() for part in (~fold, fold)))
+                    for fold in held
                 ]
                 if n_folds > 1
                 else [_as_fold(rows, rows)]
@@ -166,6 +165,9 @@ class EvolvedTree(NestedParameters, EvolutionEstimator):
             None if chances is None else chances > 0,
             self._n_threads(),
         )
+
+    def _judging_rows(self, rows: Rows) -> Rows:
+        return rows.separate
 
     # -- results -------------------------------------------------------------------------
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
 import numpy as np
 
-from bneuralt._typing import FloatArray
+from bneuralt._typing import Array, FloatArray
 from bneuralt.arrays import CheckedTable
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling
@@ -27,7 +27,7 @@ from bneuralt.training import (
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.monotonic import Signs
 
-__all__ = ["TreeFit", "train_fits"]
+__all__ = ["FitBatch", "TreeFit"]
 
 
 @dataclass
@@ -49,6 +49,8 @@ class TreeFit:
         Continue from here.
     signs : list of Signs, optional
         Signs that each start has to keep.
+    whole : Rows, optional
+        All rows of the tree, of which some may have been held out for validation.
     """
 
     starts: list[NeuralTree]
@@ -61,6 +63,7 @@ class TreeFit:
     optimizer_state: OptimizerState | None = None
     may_move_to: Any = None
     signs: list[Signs] | None = None
+    whole: Rows | None = None
     results: list[Any] = field(default_factory=list)  # None until a start has been trained
 
     @property
@@ -118,95 +121,126 @@ class TreeFit:
             return inf
         return float(losses[-1 if result.best_epoch is None else result.best_epoch])
 
+    def history(self, error_unit: Callable[[Array, FloatArray], float]) -> dict[str, Array]:
+        """Return the figures of each epoch of the result to keep.
+
+        Parameters
+        ----------
+        error_unit : callable
+            The error of the best constant, from targets and weights: scores are 1 less the error in
+            this unit.
+        """
+        figures, history = self.result.history, {}
+        for kind, judged in {"train": self.rows, "val": self.validation}.items():
+            if judged is not None:
+                unit = error_unit(self.scaled_target(judged), judged.weight)
+                history[f"{kind}_loss"] = figures[f"{kind}_loss"]
+                history[f"{kind}_score"] = 1.0 - figures[f"{kind}_error"] / unit
+        return {**history, "learning_rate": figures["learning_rate"]}
+
     def scaled_target(self, rows: Rows) -> FloatArray:
         """Return the target of rows as the tree learns it."""
         target: FloatArray = rows.y
         return target if self.target_scaling is None else self.target_scaling.apply(target)
 
 
-def train_fits(
-    fits: Iterable[TreeFit],
-    rows: Rows,
-    validation: Rows | None,
-    n_threads: int,
-    n_starts: int,
-    callback: Callable[[EpochState], Any] | None = None,
-    progress: Callable[[int], Any] | None = None,
-) -> list[TreeFit]:
-    """Train all trees in one call, and leave the results in `TreeFit.results`.
+class FitBatch:
+    """Trees that are trained in one call of the core.
 
     Parameters
     ----------
-    fits : iterable of TreeFit
-        All on the table of `rows`. They are asked for as threads become free, so that drawing trees
-        and training them overlap.
-    rows : Rows
-    validation : Rows or None
-        Validation rows of a table of their own, the same for all trees.
-    n_threads : int
+    plans : sequence of callables that return a TreeFit
+        All on the table of the same rows. They are called as threads become free, so that drawing
+        trees and training them overlap.
     n_starts : int
-        How many starts there will be.
-    callback : callable, optional
-        Called after each epoch of each start.
-    progress : callable, optional
-        Called with the position of each tree that is done; anything true ends the training.
+        Number of starts of all trees together.
 
-    Returns
-    -------
-    list of TreeFit
-        Those whose training has begun.
-
-    Raises
-    ------
-    TrainingInterrupted
-        On Ctrl-C; the results are as of then.
+    Attributes
+    ----------
+    fits : list of TreeFit
+        Those whose training has begun, with their results.
     """
-    begun: list[TreeFit] = []
-    owner: list[tuple[int, int]] = []
 
-    def jobs() -> Iterator[TrainingJob]:
-        for i, fit in enumerate(fits):
+    def __init__(self, plans: Sequence[Callable[[], TreeFit]], n_starts: int) -> None:
+        self.fits: list[TreeFit] = []
+        self._plans, self._n_starts = plans, n_starts
+        self._owner: list[tuple[int, int]] = []  # fit and start of each job
+
+    def jobs(self) -> Iterator[TrainingJob]:
+        """Plan one tree after the other, and yield the jobs of its starts."""
+        for i, plan in enumerate(self._plans):
+            fit = plan()
             fit.results = [None] * len(fit.starts)
-            begun.append(fit)
+            self.fits.append(fit)
             for k, job in enumerate(fit.jobs):
-                owner.append((i, k))
+                self._owner.append((i, k))
                 yield job
 
-    def job_done(job: int, result: TrainingResult) -> bool:
-        i, k = owner[job]
-        begun[i].results[k] = result
-        is_done = None not in begun[i].results
-        return progress is not None and is_done and bool(progress(i))
+    def train(
+        self,
+        rows: Rows,
+        validation: Rows | None,
+        n_threads: int,
+        callback: Callable[[EpochState], Any] | None = None,
+        progress: Callable[[int], Any] | None = None,
+    ) -> None:
+        """Train all trees, and leave the results in `fits`.
 
-    def hand_out(results: Sequence[TrainingResult]) -> None:
-        for (i, k), result in zip(owner, results, strict=False):
-            begun[i].results[k] = result
+        Parameters
+        ----------
+        rows : Rows
+            Whose table all trees are trained on.
+        validation : Rows or None
+            Validation rows of a table of their own, the same for all trees.
+        n_threads : int
+        callback : callable, optional
+            Called after each epoch of each start.
+        progress : callable, optional
+            Called with the position of each tree that is done; anything true ends the training.
 
-    held_out = None
-    if validation is not None:
-        held_out = CheckedTable(validation.table), validation.target, validation.sample_weight
-    try:
-        results = train_many(
-            jobs(),
-            CheckedTable(rows.table),
-            rows.target,
-            validation=held_out,
-            n_threads=n_threads,
-            callback=callback,
-            progress=None if progress is None else job_done,
-            n_jobs=n_starts,
-        )
-    except TrainingInterrupted as interruption:
-        hand_out(interruption.results)
-        raise
-    hand_out(results)
-    n_diverged = sum(fit.result.status == "diverged" for fit in begun if fit.is_done)
-    if n_diverged:
-        which = "the weights" if len(begun) == 1 else f"the weights of {n_diverged} trees"
-        warnings.warn(
-            f"{which} overflowed; the best finite weights before that were kept. A smaller "
-            "learning_rate or a clip_norm helps",
-            TrainingDiverged,
-            stacklevel=2,
-        )
-    return begun
+        Raises
+        ------
+        TrainingInterrupted
+            On Ctrl-C; the results are as of then.
+        """
+        held_out = None
+        if validation is not None:
+            held_out = CheckedTable(validation.table), validation.target, validation.sample_weight
+
+        def job_done(job: int, result: TrainingResult) -> bool:
+            i, k = self._owner[job]
+            self.fits[i].results[k] = result
+            is_done = None not in self.fits[i].results
+            return progress is not None and is_done and bool(progress(i))
+
+        try:
+            results = train_many(
+                self.jobs(),
+                CheckedTable(rows.table),
+                rows.target,
+                validation=held_out,
+                n_threads=n_threads,
+                callback=callback,
+                progress=None if progress is None else job_done,
+                n_jobs=self._n_starts,
+            )
+        except TrainingInterrupted as interruption:
+            self._hand_out(interruption.results)
+            raise
+        self._hand_out(results)
+        self._warn_of_divergence()
+
+    def _hand_out(self, results: Sequence[TrainingResult]) -> None:
+        for (i, k), result in zip(self._owner, results, strict=False):
+            self.fits[i].results[k] = result
+
+    def _warn_of_divergence(self) -> None:
+        n_diverged = sum(fit.result.status == "diverged" for fit in self.fits if fit.is_done)
+        if n_diverged:
+            which = "the weights" if len(self.fits) == 1 else f"the weights of {n_diverged} trees"
+            warnings.warn(
+                f"{which} overflowed; the best finite weights before that were kept. A smaller "
+                "learning_rate or a clip_norm helps",
+                TrainingDiverged,
+                stacklevel=3,
+            )

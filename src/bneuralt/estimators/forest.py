@@ -7,8 +7,9 @@ the number of threads nor the order in which trees get done changes anything.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
+from copy import copy
 from dataclasses import fields, replace
 from functools import partial
 from math import nan
@@ -21,9 +22,8 @@ from bneuralt.estimators.base import NeuralTreeEstimator
 from bneuralt.estimators.callbacks import ForestState, Report, Step, describe_forest
 from bneuralt.estimators.capacity import IN_FOREST
 from bneuralt.estimators.classification import ClassifierTask
-from bneuralt.estimators.compacting import check_budget
 from bneuralt.estimators.decay import decay_factor, needs_trial
-from bneuralt.estimators.fitting import TreeFit, train_fits
+from bneuralt.estimators.fitting import FitBatch, TreeFit
 from bneuralt.estimators.nested import NestedParameters
 from bneuralt.estimators.parameters import (
     ForestClassifierParameters,
@@ -35,6 +35,7 @@ from bneuralt.estimators.regression import RegressorTask
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor, SingleTree
 from bneuralt.estimators.spreading import active_backend, aligned, over_workers
+from bneuralt.shrinking import WEIGHTS, SizeUnit
 from bneuralt.tree import NeuralTree
 
 __all__ = ["BNeuralForestClassifier", "BNeuralForestRegressor"]
@@ -55,6 +56,33 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
         """Number of trainable weights of all trees together."""
         return sum(member.n_parameters_ for member in self.estimators_)
 
+    @property
+    def n_iter_(self) -> int:
+        """Number of epochs of the tree that was trained longest."""
+        return max(member.n_iter_ for member in self.estimators_)
+
+    @property
+    def history_(self) -> dict[str, Array]:
+        """Figures of each epoch of each tree, one below the other."""
+        histories = [getattr(member, "history_", {}) for member in self.estimators_]
+        if not all(histories):
+            raise AttributeError(
+                f"this {type(self).__name__} has no history_: it was loaded from a file, and files "
+                "of forests hold none"
+            )
+        n_epochs = [len(history["train_loss"]) for history in histories]
+        columns = {
+            "tree": np.repeat(np.arange(len(histories)), n_epochs),
+            "epoch": np.concatenate([np.arange(n) for n in n_epochs]),
+        }
+        for name in dict.fromkeys(name for history in histories for name in history):
+            curves = [
+                history.get(name, np.full(n, nan))
+                for history, n in zip(histories, n_epochs, strict=True)
+            ]
+            columns[name] = np.concatenate(curves)
+        return columns
+
     def _step(self, rows: Rows) -> Step:
         n_before = len(self.estimators_) if self._is_warm_start() else 0
         return Step("tree", self.n_estimators - n_before, describe_forest)
@@ -73,7 +101,7 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
         children = np.random.SeedSequence(seed).spawn(self.n_estimators)[len(kept) :]
         new = [self._new_member(int(child.generate_state(1)[0]), factor) for child in children]
         if self.max_weights is not None:
-            check_budget("max_weights", self.max_weights, self._n_outputs())
+            WEIGHTS.check(self.max_weights, self._n_outputs())
         try:
             self._train(new, rows, validation, report)
             for member in _trained(new):
@@ -81,8 +109,8 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
         finally:  # what is done is kept, also after Ctrl-C
             if done := kept + _trained(new):
                 self.estimators_ = done
-        if self._draws_rows(len(rows)):
-            self._judge_out_of_bag(rows)
+        if self._draws_rows(rows.n_separate):
+            self._judge_out_of_bag(rows.separate)
 
     def _find_decay_factor(self, rows: Rows, seed: int) -> float:
         """Return what the usual weight decay is multiplied with."""
@@ -95,7 +123,7 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
         own = {"random_state": seed, "warm_start": False, "n_jobs": None, "verbose": 0}
         member = self._tree_type(**{**parameters, **own})
         member._decay_factor = decay_factor
-        _copy_learnt(self, member)
+        self._pass_on(member)
         return member
 
     def _train(
@@ -135,7 +163,7 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
         held_out: list[Array | None] = [None] * 3
         if validation is not None:
             held_out = [validation.table, validation.target, validation.weight]
-        arrays = [rows.table, rows.target, rows.weight, rows.index, *held_out]
+        arrays = [rows.table, rows.target, rows.weight, rows.index, rows.copies, *held_out]
         train = partial(_train_member, forest, rows.times)
         results = over_workers(backend, self.n_jobs, train, members, arrays)
         with closing(results):
@@ -147,7 +175,7 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
     def _new_copy(self) -> Self:
         """Return a forest of the same parameters and features that has no trees."""
         forest = type(self)(**{**self.get_params(deep=False), "n_jobs": 1, "verbose": 0})
-        _copy_learnt(self, forest)
+        self._pass_on(forest)
         return forest
 
     def _train_here(
@@ -158,55 +186,47 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
         report_tree: Callable[[], bool] | None = None,
     ) -> None:
         """Train the members together in this process."""
-        samples: list[Rows] = []
-        fits: list[TreeFit] = []
-
-        def planned() -> Iterator[TreeFit]:
-            for member in members:
-                samples.append(self._sample(rows, member.random_state))
-                features = self._draw_features(member.random_state)
-                member.set_params(growth__feature_sampling=features)
-                member.n_weights = member._n_weights(samples[-1], IN_FOREST)
-                member.weight_decay = member._weight_decay(samples[-1], IN_FOREST)
-                member.set_params(training__weight_decay="auto")  # it is not given twice
-                fits.append(member._plan(samples[-1], validation))
-                yield fits[-1]
+        plans = [partial(self._plan_member, member, rows, validation) for member in members]
+        batch = FitBatch(plans, len(members) * self._growth.n_init)
 
         def keep_and_report(i: int) -> bool:
             assert report_tree is not None
-            members[i]._keep(fits[i])
+            members[i]._keep(batch.fits[i])
             return report_tree()
 
-        n_starts = len(members) * self._growth.n_init
+        reports = keep_and_report if report_tree else None
         try:
-            train_fits(
-                planned(),
-                rows,
-                validation,
-                self._n_threads(),
-                n_starts,
-                None,
-                keep_and_report if report_tree else None,
-            )
+            batch.train(rows, validation, self._n_threads(), progress=reports)
         finally:
-            trios = zip(members, fits, samples, strict=False)
-            done = [trio for trio in trios if trio[1].is_done]
-            for member, fit, _ in done:
+            pairs = zip(members, batch.fits, strict=False)
+            done = [(member, fit) for member, fit in pairs if fit.is_done]
+            for member, fit in done:
                 if not hasattr(member, "tree_"):
                     member._keep(fit)
         self._refit(done, rows)
 
-    def _refit(self, done: list[tuple[SingleTree, TreeFit, Rows]], rows: Rows) -> None:
+    def _plan_member(self, member: SingleTree, rows: Rows, validation: Rows | None) -> TreeFit:
+        """Draw the rows and the features of a member, and plan its training."""
+        sample = self._sample(rows, member.random_state)
+        features = self._draw_features(member.random_state)
+        member.set_params(growth__feature_sampling=features)
+        member.n_weights = member._n_weights(sample, IN_FOREST)
+        member.weight_decay = member._weight_decay(sample, IN_FOREST)
+        member.set_params(training__weight_decay="auto")  # it is not given twice
+        return member._plan(sample, validation)
+
+    def _refit(self, done: list[tuple[SingleTree, TreeFit]], rows: Rows) -> None:
         """Train trees again on all their rows where early stopping asks for it."""
-        planned = [(member, member._plan_refit(fit, sample)) for member, fit, sample in done]
+        planned = [(member, member._plan_refit(fit)) for member, fit in done]
         refits = [(member, refit) for member, refit in planned if refit is not None]
         if not refits:
             return
-        train_fits([refit for _, refit in refits], rows, None, self._n_threads(), len(refits))
+        batch = FitBatch([partial(_itself, refit) for _, refit in refits], len(refits))
+        batch.train(rows, None, self._n_threads())
         for member, refit in refits:
-            search = member.history_, member.best_epoch_
+            search = member.history_, member.moved_leaves_, member.best_epoch_
             member._keep(refit)
-            member.history_, member.best_epoch_ = search
+            member.history_, member.moved_leaves_, member.best_epoch_ = search
 
     # -- what each tree sees -------------------------------------------------------------
 
@@ -215,11 +235,11 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
 
     def _sample(self, rows: Rows, seed: Any) -> Rows:
         """Return the rows that the tree with this seed is trained on."""
-        times = self._draw_rows(len(rows), seed)
+        times = self._draw_rows(rows.n_separate, seed)
         if times is None:
             return rows
-        sample = rows.take(drawn := np.flatnonzero(times))
-        return replace(sample, weight=sample.weight * times[drawn])
+        sample = rows.separate.take(drawn := np.flatnonzero(times))
+        return replace(sample, weight=sample.weight * times[drawn]).merged()
 
     def _draw_rows(self, n_rows: int, seed: Any) -> IntArray | None:
         """Return how often each row is drawn for the tree with this seed, None for all rows."""
@@ -247,6 +267,38 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
         weights[rng.permutation(self.n_features_in_)[n_used:]] = 0.0
         return weights
 
+    # -- other trees ---------------------------------------------------------------------
+
+    def _smaller_models(self, rows: Rows, sizes: Sequence[int], unit: SizeUnit) -> list[Self]:
+        """Return forests of these sizes, of which each tree has its share."""
+        whole = sum(unit.size_of(tree) for tree in self._trees)
+        smaller = []
+        for member in self.estimators_:
+            share = unit.size_of(member.tree_) / whole
+            sample = self._sample(rows, member.random_state)
+            smaller.append(
+                member._smaller_models(sample, [int(size * share) for size in sizes], unit)
+            )
+        return [self._with_members(members) for members in zip(*smaller, strict=True)]
+
+    def _with_members(self, members: Iterable[SingleTree]) -> Self:
+        other = copy(self)
+        other.estimators_ = list(members)
+        return other
+
+    def _with_trees(
+        self, trees: Sequence[NeuralTree], trained: Sequence[NeuralTree] | None = None
+    ) -> Self:
+        starts = [None] * len(trees) if trained is None else [[tree] for tree in trained]
+        trios = zip(self.estimators_, trees, starts, strict=True)
+        return self._with_members(
+            member._with_trees([tree], start) for member, tree, start in trios
+        )
+
+    def _trained_trees(self) -> Sequence[NeuralTree] | None:
+        trees = [tree for member in self.estimators_ for tree in member._trained_trees() or ()]
+        return trees if len(trees) == len(self.estimators_) else None
+
     # -- predicting ----------------------------------------------------------------------
 
     @property
@@ -270,32 +322,20 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
             self._use_out_of_bag(total[judged] / n_votes[judged, np.newaxis], rows.take(judged))
 
 
-#: What members have from the input of the forest's fit.
-LEARNT_FROM_INPUT = (
-    "n_features_in_",
-    "feature_names_in_",
-    "encoder_",
-    "classes_",
-    "multilabel_",
-    "n_outputs_",
-)
-
-
-def _copy_learnt(source: Any, to: Any) -> None:
-    for name in LEARNT_FROM_INPUT:
-        if hasattr(source, name):
-            setattr(to, name, getattr(source, name))
-
-
 def _train_member(
     forest: Forest, times: int, member: SingleTree, *arrays: Array | None
 ) -> SingleTree:
     """Train one member of a forest in the process of a worker."""
-    table, target, weight, index, *held_out = (aligned(array) for array in arrays)
+    table, target, weight, index, copies, *held_out = (aligned(array) for array in arrays)
     assert table is not None and target is not None and weight is not None
     validation = None if held_out[0] is None else Rows(*held_out)  # type: ignore[arg-type]
-    forest._train_here([member], Rows(table, target, weight, index, times), validation)
+    rows = Rows(table, target, weight, index, times, copies)
+    forest._train_here([member], rows, validation)
     return member
+
+
+def _itself(fit: TreeFit) -> TreeFit:
+    return fit
 
 
 def _trained(members: list[SingleTree]) -> list[SingleTree]:
@@ -329,6 +369,11 @@ class BNeuralForestClassifier(ClassifierTask, Forest, ForestClassifierParameters
         Whether y had several columns, each a label of its own.
     n_parameters_ : int
         Number of trainable weights of all trees together.
+    n_iter_ : int
+        Number of epochs of the tree that was trained longest.
+    history_ : dict of arrays
+        For each epoch of each tree: `tree`, `epoch` (both counted from 0), and the entries of
+        `history_` of the tree. `pandas.DataFrame(model.history_)` is a table of it.
     n_features_in_ : int
         Number of features: columns of X.
     encoder_ : TableEncoder
@@ -381,6 +426,11 @@ class BNeuralForestRegressor(RegressorTask, Forest, ForestRegressorParameters):
         The trees.
     n_parameters_ : int
         Number of trainable weights of all trees together.
+    n_iter_ : int
+        Number of epochs of the tree that was trained longest.
+    history_ : dict of arrays
+        For each epoch of each tree: `tree`, `epoch` (both counted from 0), and the entries of
+        `history_` of the tree. `pandas.DataFrame(model.history_)` is a table of it.
     n_features_in_ : int
         Number of features: columns of X.
     encoder_ : TableEncoder

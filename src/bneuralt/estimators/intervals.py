@@ -14,12 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from bneuralt._typing import Array, FloatArray
-from bneuralt.estimators.rows import Rows
 
 __all__ = [
     "Calibration",
     "calibrated_interval",
-    "hold_out_for_calibration",
     "pinball",
     "weighted_quantile",
 ]
@@ -38,18 +36,6 @@ class Calibration(NamedTuple):
 
     residuals: FloatArray
     weight: FloatArray
-
-
-def hold_out_for_calibration(rows: Rows, share: float | int, seed: int) -> tuple[Rows, Rows]:
-    """Split rows at random into those to train on and those to calibrate intervals with."""
-    n_held = round(share * len(rows)) if isinstance(share, float) else int(share)
-    if not 1 <= n_held < len(rows):
-        raise ValueError(
-            f"conformal={share!r} leaves {len(rows) - n_held} of {len(rows)} different rows for "
-            f"training and {n_held} for calibration: both need at least one"
-        )
-    order = np.random.default_rng([2, seed]).permutation(len(rows))
-    return rows.take(np.sort(order[n_held:])), rows.take(np.sort(order[:n_held]))
 
 
 def calibrated_interval(

@@ -47,7 +47,7 @@ def save_model(model: Any, path: str | PathLike[str], extra: dict[str, Any] | No
         },
         "n_features": int(model.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
-        "encoder": None if model.encoder_ is None else model.encoder_.to_plain(),
+        "encoder": model.encoder_.to_plain(),
         "ranges": _ranges(model.encoder_),
         "classes": _classes_to_dict(model.classes_) if hasattr(model, "classes_") else None,
         "targets": {
@@ -60,7 +60,7 @@ def save_model(model: Any, path: str | PathLike[str], extra: dict[str, Any] | No
             for member in getattr(model, "estimators_", [model])
             for tree in member._trees
         ],
-        "history": _history_to_dict(getattr(model, "history_", None)),
+        "history": _history_to_dict(vars(model).get("history_")),  # not that of forests
         "importances": None if model._importances is None else model._importances.tolist(),
         "extra": extra or {},
     }
@@ -80,7 +80,7 @@ def _member_to_dict(member: Any, tree: NeuralTree) -> dict[str, Any]:
 
 
 def _ranges(encoder: Any) -> list[Any] | None:
-    if encoder is None or encoder.ranges is None:
+    if encoder.ranges is None:
         return None
     return [None if entry is None else list(entry) for entry in encoder.ranges]
 
@@ -89,10 +89,7 @@ def _history_to_dict(history: Any) -> dict[str, Any] | None:
     """Return the curves of a training with six digits, which is enough to draw them."""
     if history is None:
         return None
-    return {
-        name: values.tolist() if values.dtype.kind == "i" else list(map(_six_digits, values))
-        for name, values in history.items()
-    }
+    return {name: list(map(_six_digits, values)) for name, values in history.items()}
 
 
 def _six_digits(x: float) -> float | None:

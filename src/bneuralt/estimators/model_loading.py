@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from bneuralt.estimators.model_file import MODEL_FORMAT, MODEL_VERSION
 from bneuralt.estimators.nested import OBJECTS
 from bneuralt.files import ModelFileError, check_format, check_keys, parse_json
 from bneuralt.tables.encoder import TableEncoder
-from bneuralt.tables.ranges import ranges_from_plain
 from bneuralt.training.losses import get_loss
 from bneuralt.training.optimizers import get_optimizer
 from bneuralt.tree import NeuralTree
@@ -34,7 +32,6 @@ _MODEL_KEYS = (
 #: Keys that files may lack.
 _OPTIONAL = {"ranges": None, "history": None, "importances": None}
 _CURVES = ("train_loss", "train_score", "val_loss", "val_score", "learning_rate")
-_COUNTS = ("tried", "stayed")
 _MEMBER_NUMBERS = {"random_state": 2**32 - 1, "n_iter": 2**63 - 1, "best_epoch": 2**63 - 1}
 _MEMBER_KEYS = (*_MEMBER_NUMBERS, "tree")
 
@@ -110,8 +107,9 @@ def model_from_dict(data: Any) -> Any:
         model.calibration_ = _calibration_from_dict(data, model._n_outputs())
     if is_forest:
         model.estimators_ = members
-    if data["history"] is not None:
-        model.history_ = _history_from_dict(data)
+    history = None if data["history"] is None else _history_from_dict(data)
+    if history is not None and not is_forest:  # those make it of what their trees have
+        model.history_ = history
     if data["importances"] is not None:
         model._importances = _importances_from_list(data)
     model.extra_ = data["extra"]
@@ -152,16 +150,15 @@ def _history_from_dict(data: dict[str, Any]) -> dict[str, Array]:
     _check_type(data, "history", dict)
     history: dict[str, Array] = {}
     for name, values in data["history"].items():
-        types = (int,) if name in _COUNTS else (int, float, type(None))
-        is_valid = name in (*_CURVES, *_COUNTS) and isinstance(values, list)
-        if is_valid and name in _COUNTS:
-            is_valid = len(values) == data["n_features"]
-        if not is_valid or any(type(x) not in types for x in values):
+        is_valid = name in _CURVES and isinstance(values, list)
+        if not is_valid or any(type(x) not in (int, float, type(None)) for x in values):
             raise ModelFileError(f'"history" has no valid {name:.50}')
         try:  # NumPy reads null as NaN
-            history[name] = np.array(values, np.int64 if name in _COUNTS else np.float64)
+            history[name] = np.array(values, np.float64)
         except OverflowError:
             raise ModelFileError(f'"history" has too large a number in {name:.50}') from None
+    if len({len(values) for values in history.values()}) > 1:
+        raise ModelFileError('"history" has curves of different lengths')
     return history
 
 
@@ -205,7 +202,7 @@ def _set_tree(member: Any, entry: Any, where: str) -> NeuralTree:
             raise ModelFileError(f'"{key}" of {where} is {value!r:.50}, not a valid whole number')
     tree = NeuralTree.from_dict(entry["tree"])
     for what, found, wanted in (
-        ("inputs", tree.n_inputs, _n_inputs(member)),
+        ("inputs", tree.n_inputs, member.encoder_.n_inputs),
         ("outputs", tree.n_outputs, member._n_outputs()),
     ):
         if found != wanted:
@@ -215,10 +212,6 @@ def _set_tree(member: Any, entry: Any, where: str) -> NeuralTree:
     member.n_iter_ = entry["n_iter"]
     member.best_epoch_ = entry["best_epoch"]
     return tree
-
-
-def _n_inputs(model: Any) -> int:
-    return int(model.n_features_in_ if model.encoder_ is None else model.encoder_.n_inputs)
 
 
 def _set_features(model: Any, data: dict[str, Any]) -> None:
@@ -235,9 +228,7 @@ def _set_features(model: Any, data: dict[str, Any]) -> None:
     model.encoder_ = _encoder_from_plain(data["encoder"], n_features, names, data["ranges"])
 
 
-def _encoder_from_plain(data: Any, n_features: int, names: Any, ranges: Any) -> TableEncoder | None:
-    if data is None:
-        return None
+def _encoder_from_plain(data: Any, n_features: int, names: Any, ranges: Any) -> TableEncoder:
     try:
         encoder = TableEncoder.from_plain(data, names)
     except ValueError as error:
@@ -249,8 +240,7 @@ def _encoder_from_plain(data: Any, n_features: int, names: Any, ranges: Any) -> 
     if ranges is None:
         return encoder
     try:
-        kinds = [feature.kind for feature in encoder.features]
-        return replace(encoder, ranges=ranges_from_plain(ranges, kinds))
+        return encoder.with_ranges(ranges)
     except ValueError as error:
         raise ModelFileError(f'"ranges" cannot be read: {error}') from None
 

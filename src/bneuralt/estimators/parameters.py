@@ -31,7 +31,7 @@ from bneuralt.estimators.growing import Growth
 from bneuralt.estimators.kinds import register_kind
 from bneuralt.estimators.nested import OBJECTS
 from bneuralt.training import TrainingSettings
-from bneuralt.training.losses import LOSSES, Loss
+from bneuralt.training.losses import CLASSIFICATION_LOSSES, LOSSES, REGRESSION_LOSSES, Loss
 from bneuralt.training.settings import SETTINGS, type_text
 
 __all__ = [
@@ -51,7 +51,7 @@ LEAF_MOVES, PATIENCE = 20, 20
 RandomState = int | np.random.RandomState | None
 
 #: All that some estimator takes by name; "quantile" is the pinball loss of `quantiles`.
-LOSS_OBJECTS = ("cross_entropy", "squared_error", "absolute_error", "huber", "poisson")
+LOSS_OBJECTS = tuple(dict.fromkeys((*CLASSIFICATION_LOSSES, *REGRESSION_LOSSES)))
 LOSS_NAMES = (*LOSS_OBJECTS, "quantile")
 
 LARGE_TASK = f"{MANY_ROWS:,} or more rows of more than {MANY_CLASSES} classes"
@@ -210,7 +210,7 @@ PARAMETERS: dict[str, Parameter] = {
         "Features whose effect on the prediction (with two classes: on the probability of the "
         "second one) must not decrease (1), must not increase (-1), or is free (0): one number for "
         "each feature, or a dict of names of features. Guaranteed by the signs of the weights; "
-        "`bneuralt.check_monotonic` returns the proof.",
+        "`check_monotonic` returns the proof.",
     ),
     "learning_rate": setting_parameter(
         "learning_rate", f"{LEARNING_RATE}, and half of it for {LARGE_TASK}."

@@ -13,28 +13,20 @@ from bneuralt._typing import Array, FloatArray
 from bneuralt.estimators.intervals import (
     Calibration,
     calibrated_interval,
-    hold_out_for_calibration,
     pinball,
     weighted_quantile,
 )
 from bneuralt.estimators.nested import setting_of
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling, learn_scaling
+from bneuralt.estimators.splits import hold_out_for_calibration
 from bneuralt.expressions import OUTPUTS, Expression, evaluate, is_elementwise, slope
-from bneuralt.training.losses import LOSSES, TRAITS, Loss, Pinball, check_targets, get_loss
+from bneuralt.tables.moments import ColumnMoments
+from bneuralt.training.losses import REGRESSION_LOSSES, Loss, Pinball, check_targets, get_loss
 from bneuralt.values import is_auto
 
 __all__ = ["RegressorTask"]
 
-#: Losses by name; "quantile" is the pinball loss of the parameter `quantiles`.
-REGRESSION_LOSSES = (
-    *(
-        name
-        for name, loss in LOSSES.items()
-        if "numbers" in TRAITS[name].tasks and loss.entry.compares != "shared"
-    ),
-    "quantile",
-)
 MOST_QUANTILES = 64
 
 #: Large targets are gone through in blocks of so many rows.
@@ -104,8 +96,10 @@ class RegressorTask(RegressorMixin):
                     f"y is 0 in all rows: loss={loss.name!r} needs some that are positive"
                 )
             return Scaling(np.zeros(mean.size), 1.0 / mean)
+        if loss.traits.scaling is None:
+            return None
         kind = "standard" if self._output_activation == "linear" else "minmax"
-        return learn_scaling(kind, target, rows.weight, constant, "y")
+        return learn_scaling(kind, ColumnMoments(target, rows.weight), constant, "y")
 
     def _output_scaling(self) -> Scaling | None:
         """Return the scaling that is folded into the outputs of the tree."""
@@ -124,7 +118,7 @@ class RegressorTask(RegressorMixin):
         if loss.name not in REGRESSION_LOSSES:
             raise ValueError(
                 f"loss={chosen!r} is for classifiers: {type(self).__name__} takes one of "
-                f"{', '.join(map(repr, REGRESSION_LOSSES))}"
+                f"{', '.join(map(repr, (*REGRESSION_LOSSES, 'quantile')))}"
             )
         return loss
 
@@ -233,6 +227,19 @@ class RegressorTask(RegressorMixin):
             return float(r2_score(target, values, sample_weight=weight))
         cost = pinball(target, values, quantiles).mean(axis=1)
         return float(1.0 - np.average(cost, weights=weight) / self._error_unit(target, weight))
+
+    def _row_scores(self, rows: Rows, all_rows: Rows) -> FloatArray:
+        """Return numbers whose mean over rows is r2, or the explained share of the pinball loss.
+
+        Errors are in proportion to that of the best constant for all rows.
+        """
+        values, quantiles = self._values(rows.X), self._quantiles()
+        if quantiles is not None:
+            cost = pinball(rows.y, values, quantiles).mean(axis=1)
+        else:
+            cost = np.square(values - rows.y.reshape(len(rows), -1)).mean(axis=1)
+        scores: FloatArray = 1.0 - cost / self._error_unit(all_rows.y, all_rows.weight)
+        return scores
 
     # -- intervals -----------------------------------------------------------------------
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
-from bneuralt._typing import FloatArray, IntArray
+from bneuralt._typing import FloatArray
+from bneuralt.tables.moments import ColumnMoments
 from bneuralt.tree import NeuralTree
-from bneuralt.tree.activations import activation_code
 
-__all__ = ["Scaling", "fold", "learn_scaling", "with_linear_root"]
+__all__ = ["Scaling", "fold", "learn_scaling"]
 
 #: A folded float32 tree would compute the small difference of two large numbers if an offset is
 #: further from 0 than this many units of scale: up to here it costs no more than 2 digits of 7.
@@ -40,11 +40,9 @@ class Scaling(NamedTuple):
 
 def learn_scaling(
     kind: str | None,
-    X: FloatArray,
-    weight: FloatArray,
+    moments: ColumnMoments,
     constant: float = 0.0,
     name: str | None = None,
-    rows: IntArray | None = None,
     categories: Iterable[range] = (),
 ) -> Scaling | None:
     """Learn how to scale each column.
@@ -53,15 +51,12 @@ def learn_scaling(
     ----------
     kind : {"standard", "minmax"} or None
         To mean 0 and variance 1, to [0, 1], or not at all.
-    X : array of shape (n_rows, n_columns)
-    weight : array of shape (n_rows,)
-        How much each row counts for the mean and the variance.
+    moments : ColumnMoments
+        Of the table.
     constant : float
         The factor of columns that do not vary. With 0 they have no influence from then on.
     name : str, optional
         What messages call the values; by default column so and so of X.
-    rows : array of positions, optional
-        Learn from these rows of X only, to which `weight` belongs.
     categories : iterable of range
         Columns that say which category of a feature a row has. With "standard" they share one
         factor, which makes the sum of their variances 1. With factors of their own, the rarer a
@@ -69,59 +64,27 @@ def learn_scaling(
 
     Examples
     --------
-    >>> learn_scaling("minmax", np.array([[1.0, 5.0], [3.0, 5.0]]), np.ones(2)).factor
+    >>> X = np.array([[1.0, 5.0], [3.0, 5.0]])
+    >>> learn_scaling("minmax", ColumnMoments(X, np.ones(2))).factor
     array([0.5, 0. ])
     """
     if kind is None:
         return None
-    low, high = _extremes(X, rows)
-    with np.errstate(over="ignore"):
-        span = high - low
+    span, varies = moments.span, moments.varies
     if not np.isfinite(span).all():
         name = name or f"column {int(np.argmin(np.isfinite(span)))} of X"
         raise ValueError(
             f"the values of {name} are so far apart that their difference overflows: rescale "
             "them, for instance by their logarithm"
         )
-    precision = np.finfo(X.dtype if X.dtype.kind == "f" else np.float64).eps
-    varies = span > np.maximum(4 * precision * np.maximum(np.abs(low), np.abs(high)), 1e-300)
-    span = np.where(varies, span, 1.0)
-    offset, deviation = low, span
+    offset, deviation = moments.low, moments.unit
     if kind == "standard":
-        mean, variance = _moments(X, rows, weight, low, span)
-        offset, deviation = low + mean * span, np.sqrt(variance) * span
+        offset = offset + moments.mean * moments.unit
+        deviation = np.sqrt(moments.variance) * moments.unit
         for columns in map(list, categories):
             if varies[columns].any():
                 deviation[columns] = np.linalg.norm(deviation[columns][varies[columns]])
     return Scaling(offset, np.where(varies, 1.0 / deviation, constant))
-
-
-def _blocks(X: FloatArray, rows: IntArray | None) -> Iterator[tuple[slice, FloatArray]]:
-    """Yield blocks of rows, so that there never is a float64 copy of the whole table."""
-    n_rows = max(1, 100_000 // X.shape[1])
-    for start in range(0, len(X) if rows is None else len(rows), n_rows):
-        block = slice(start, start + n_rows)
-        yield block, X[block] if rows is None else X.take(rows[block], axis=0)
-
-
-def _extremes(X: FloatArray, rows: IntArray | None) -> tuple[FloatArray, FloatArray]:
-    """Return the lowest and the highest value of each column."""
-    ends = [(part.min(axis=0), part.max(axis=0)) for _, part in _blocks(X, rows)]
-    low, high = (np.array(each, dtype=np.float64) for each in zip(*ends, strict=True))
-    return low.min(axis=0), high.max(axis=0)
-
-
-def _moments(
-    X: FloatArray, rows: IntArray | None, weight: FloatArray, low: FloatArray, span: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return mean and variance of `(X - low) / span`, which cannot overflow or cancel badly."""
-    total, total_square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    for block, part in _blocks(X, rows):
-        unit = (part - low) / span
-        total += weight[block] @ unit
-        total_square += weight[block] @ np.square(unit)
-    mean = total / weight.sum()
-    return mean, np.maximum(total_square / weight.sum() - np.square(mean), 1e-12)
 
 
 def fold(tree: NeuralTree, inputs: Scaling | None, target: Scaling | None) -> NeuralTree:
@@ -144,7 +107,7 @@ def fold(tree: NeuralTree, inputs: Scaling | None, target: Scaling | None) -> Ne
         folded = folded.with_input_scaling(*inputs)
     if target is not None:
         if folded.output_activation != "linear":
-            folded = with_linear_root(folded)
+            folded = folded.with_linear_outputs()
         varies = target.factor != 0.0
         factor = np.where(varies, 1.0 / np.where(varies, target.factor, 1.0), 0.0)
         folded = folded.with_output_scaling(target.offset, factor)
@@ -158,21 +121,3 @@ def _is_float32(values: FloatArray) -> bool:
     """Return whether numbers are the same in float32."""
     with np.errstate(over="ignore"):
         return bool(np.all(values.astype(np.float32) == values))
-
-
-def with_linear_root(tree: NeuralTree) -> NeuralTree:
-    """Put a linear root above each output of a tree, which becomes its only child."""
-    k = tree.n_outputs
-    return NeuralTree(
-        tree.n_inputs,
-        k,
-        parent=np.concatenate([np.full(k, -1), np.arange(k), tree.parent[k:] + k]),
-        activation=np.concatenate([np.full(k, activation_code("linear")), tree.activation]),
-        leaf_parent=tree.leaf_parent + k,
-        leaf_input=tree.leaf_input,
-        parameters=np.concatenate(
-            [np.zeros(k), tree.bias, np.ones(k), tree.parameters[tree.bias.size :]]
-        ),  # the edges of the roots come first
-        activation_parameters=tree.activation_parameters,
-        trains_activations=tree.trains_activations,
-    )

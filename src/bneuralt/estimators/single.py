@@ -8,6 +8,8 @@ are drawn in `generate`, training in `training`, and the parameters with their d
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -25,8 +27,7 @@ from bneuralt.estimators.capacity import (
     n_epochs,
 )
 from bneuralt.estimators.classification import ClassifierTask
-from bneuralt.estimators.compacting import check_budget, smaller_models
-from bneuralt.estimators.fitting import TreeFit, train_fits
+from bneuralt.estimators.fitting import FitBatch, TreeFit
 from bneuralt.estimators.growing import LEAF_PROBABILITY, MAX_DEPTH
 from bneuralt.estimators.nested import NestedParameters, setting_of
 from bneuralt.estimators.parameters import (
@@ -39,12 +40,15 @@ from bneuralt.estimators.parameters import (
     declared,
 )
 from bneuralt.estimators.regression import RegressorTask
-from bneuralt.estimators.rows import FEWEST_ROWS_TO_SPLIT, Rows, hold_out
+from bneuralt.estimators.retraining import smaller_models
+from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import fold, learn_scaling
+from bneuralt.estimators.splits import FEWEST_ROWS_TO_SPLIT, hold_out
+from bneuralt.shrinking import WEIGHTS, SizeUnit
 from bneuralt.training import EpochState, OptimizerState, TrainingSettings
 from bneuralt.tree import NeuralTree
-from bneuralt.tree.monotonic import Signs, node_signs, reflected
-from bneuralt.tree.sampling import FeatureSampler
+from bneuralt.tree.monotonic import Signs, constrained, node_signs
+from bneuralt.tree.sampling import FeatureSampler, chances_of_varying
 from bneuralt.values import is_auto
 
 __all__ = ["PAPER_SETTINGS", "BNeuralTClassifier", "BNeuralTRegressor"]
@@ -60,6 +64,7 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
     n_iter_: int
     best_epoch_: int | None
     history_: dict[str, Array]
+    moved_leaves_: dict[str, IntArray] | None
     _trained_tree: NeuralTree  # as it came out of training: for scaled features
     _optimizer_state: OptimizerState | None
     _node_signs: Array | None = None  # of the trained tree, where effects are constrained
@@ -80,7 +85,7 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
 
     def _step(self, rows: Rows) -> Step:
         n_trees = 1 if self._is_warm_start() else self._growth.n_init
-        refits = self.early_stopping == "refit" and len(rows) >= FEWEST_ROWS_TO_SPLIT
+        refits = self.early_stopping == "refit" and rows.n_separate >= FEWEST_ROWS_TO_SPLIT
         n_epochs = self._n_epochs(rows) * (n_trees + refits)
         describe = partial(
             describe_epoch, score_name=self._score_name, n_trees=n_trees, refits=refits
@@ -89,20 +94,41 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
 
     def _fit_rows(self, rows: Rows, validation: Rows | None, report: Report | None) -> None:
         if self.max_weights is not None:
-            check_budget("max_weights", self.max_weights, self._n_outputs())
+            WEIGHTS.check(self.max_weights, self._n_outputs())
         fit = self._plan(rows, validation)
         self._train(fit, report)
-        if refit := self._plan_refit(fit, rows):
-            search = self.history_, self.best_epoch_
+        if refit := self._plan_refit(fit):
+            search = self.history_, self.moved_leaves_, self.best_epoch_
             self._train(refit, report)
-            self.history_, self.best_epoch_ = search
+            self.history_, self.moved_leaves_, self.best_epoch_ = search
         self._remove_weights(rows)
 
     def _remove_weights(self, rows: Rows) -> None:
         """Make the tree as small as `max_weights` asks for."""
         if self.max_weights is not None and self.max_weights < self.tree_.n_parameters:
-            (smaller,) = smaller_models(self, rows, [self.max_weights])
+            (smaller,) = self._smaller_models(rows, [self.max_weights], WEIGHTS)
             self.__dict__.update(smaller.__dict__)
+
+    def _smaller_models(self, rows: Rows, sizes: Sequence[int], unit: SizeUnit) -> list[Self]:
+        return smaller_models(self, rows, sizes, unit=unit)
+
+    def _with_trees(
+        self, trees: Sequence[NeuralTree], trained: Sequence[NeuralTree] | None = None
+    ) -> Self:
+        other = copy(self)
+        (other.tree_,) = trees
+        if trained is not None:
+            (other._trained_tree,) = trained
+            other._optimizer_state = None  # belongs to the weights that there were
+            other._node_signs = None  # read from the tree when it is trained further
+        return other
+
+    def _trained_trees(self) -> Sequence[NeuralTree] | None:
+        trained = getattr(self, "_trained_tree", None)
+        # a scaled target may have put roots above the outputs: then nodes have other positions
+        if trained is None or trained.parent.size != self.tree_.parent.size:
+            return None
+        return [trained]
 
     def _plan(self, rows: Rows, validation: Rows | None) -> TreeFit:
         """Decide what is trained on which rows; learn the scaling and draw the trees."""
@@ -124,14 +150,16 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
             validation,
             settings,
             int(order.integers(2**63)),
+            whole=rows,
         )
 
-    def _plan_refit(self, fit: TreeFit, rows: Rows) -> TreeFit | None:
-        """Return the training on all rows that follows one on a part of them, if it is wanted."""
-        result = fit.result
-        wanted = self.early_stopping == "refit" and fit.validation_is_in_table
-        if not wanted or result.status == "callback" or result.best_epoch is None:
+    def _plan_refit(self, fit: TreeFit) -> TreeFit | None:
+        """Return the training on all rows that follows one on a part of them, if there is one."""
+        result, rows = fit.result, fit.whole
+        refits = self.early_stopping == "refit" and fit.validation_is_in_table
+        if not refits or result.status == "callback" or result.best_epoch is None:
             return None
+        assert rows is not None
         if not self._is_warm_start():
             self._learn_scaling(rows)
         settings = fit.settings.set_params(
@@ -148,6 +176,7 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
         settings: TrainingSettings,
         seed: int,
         optimizer_state: OptimizerState | None = None,
+        whole: Rows | None = None,
     ) -> TreeFit:
         starts, signs = self._constrained(starts)
         return TreeFit(
@@ -161,13 +190,13 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
             optimizer_state,
             self._may_move_to(rows),
             signs,
+            whole,
         )
 
     def _constrained(self, starts: list[NeuralTree]) -> tuple[list[NeuralTree], list[Signs] | None]:
         """Return starts that meet `monotonic_cst`, and the signs that they have to keep.
 
-        The edges keep the signs they were drawn with, which decide those of the leaves. A tree that
-        is trained further keeps the signs it had.
+        A tree that is trained further keeps the signs it had.
         """
         inputs = self._input_signs()
         if inputs is None:
@@ -177,8 +206,7 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
             known = self._node_signs
             nodes = node_signs(starts[0], outputs) if known is None else known
             return starts, [Signs(nodes, inputs)]
-        signs = [Signs(node_signs(tree, outputs), inputs) for tree in starts]
-        return [reflected(*pair) for pair in zip(starts, signs, strict=True)], signs
+        return constrained(starts, inputs, outputs)
 
     def _train(self, fit: TreeFit, report: Report | None) -> None:
         """Train one tree and keep it, also if Ctrl-C cuts it short."""
@@ -196,12 +224,10 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
             return stopped
 
         try:
-            train_fits(
-                [fit],
+            FitBatch([lambda: fit], len(fit.starts)).train(
                 fit.rows,
                 None if fit.validation_is_in_table else fit.validation,
                 self._n_threads(),
-                len(fit.starts),
                 report_epoch if report else None,
                 (lambda _: stopped) if report else None,
             )
@@ -218,23 +244,18 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
         self.tree_ = self._fold(result.tree)
         self.n_iter_ = result.n_epochs
         self.best_epoch_ = result.best_epoch
-        self.history_ = {}
-        for kind, judged in {"train": fit.rows, "val": fit.validation}.items():
-            if judged is not None:
-                unit = self._error_unit(fit.scaled_target(judged), judged.weight)
-                self.history_[f"{kind}_loss"] = result.history[f"{kind}_loss"]
-                self.history_[f"{kind}_score"] = 1.0 - result.history[f"{kind}_error"] / unit
-        self.history_["learning_rate"] = result.history["learning_rate"]
+        self.history_ = fit.history(self._error_unit)
+        self.moved_leaves_ = None
         if fit.settings.leaf_moves:
             start, end = fit.starts[fit.best].leaf_input, result.tree.leaf_input
-            self.history_["tried"] = self._leaves_per_feature(result.moves[:, 3])
-            self.history_["stayed"] = self._leaves_per_feature(end[end != start])
+            self.moved_leaves_ = {
+                "tried": self._leaves_per_feature(result.moves[:, 3]),
+                "stayed": self._leaves_per_feature(end[end != start]),
+            }
 
     def _leaves_per_feature(self, inputs: IntArray) -> IntArray:
         """Return how many of these leaves each feature has, from the input of each leaf."""
-        groups = None if self.encoder_ is None else self.encoder_.groups
-        features = inputs if groups is None else groups[inputs]
-        return np.bincount(features, minlength=self.n_features_in_)
+        return np.bincount(self.encoder_.groups[inputs], minlength=self.n_features_in_)
 
     def _n_epochs(self, rows: Rows) -> int:
         """Return `max_epochs`; by default, small tables are trained for more epochs than large."""
@@ -280,7 +301,7 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
             output_activation=growth.output_activation,
             train_activations=growth.train_activations,
             feature_sampling=self._leaf_probabilities(rows),
-            groups=None if self.encoder_ is None else self.encoder_.groups,
+            groups=None if self.encoder_.is_plain else self.encoder_.groups,
             dtype=self.dtype,
             random_state=rng,
         )
@@ -305,52 +326,38 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
         limits = growth.leaf_probability, growth.max_size
         if limits != (None, None) or isinstance(growth.min_size, int):
             return None
-        per_leaf = 1.0 if self.encoder_ is None else self.encoder_.weights_per_leaf
+        per_leaf = self.encoder_.weights_per_leaf
         enough = capacity.n_weights(rows.n_examples, self._n_outputs(), per_leaf)
-        groups = None if self.encoder_ is None else self.encoder_.groups
-        if groups is None:
+        if self.encoder_.is_plain:
             return enough
-        inputs_per_feature = groups.size / np.unique(groups).size
+        inputs_per_feature = self.encoder_.n_inputs / np.unique(self.encoder_.groups).size
         return max(enough, round(LEAVES_PER_OUTPUT * inputs_per_feature * self._n_outputs()))
 
     def _learn_scaling(self, rows: Rows, constant: float = 0.0) -> None:
         key = self.scale, self._output_activation, constant
         if key not in rows.scalings:
             inputs = learn_scaling(
-                self.scale,
-                rows.table,
-                rows.weight,
-                constant,
-                rows=rows.index,
-                categories=() if self.encoder_ is None else self.encoder_.category_inputs,
+                self.scale, rows.moments, constant, categories=self.encoder_.one_hot_inputs
             )
             rows.scalings[key] = inputs, self._learn_target_scaling(rows, constant)
         self._input_scaling, self._target_scaling = rows.scalings[key]
 
     def _leaf_probabilities(self, rows: Rows) -> Any:
         """Return `feature_sampling`, with no chance for features that do not vary."""
-        groups = None if self.encoder_ is None else self.encoder_.groups
+        groups, is_plain = self.encoder_.groups, self.encoder_.is_plain
         sampling = self._growth.feature_sampling
         if isinstance(sampling, FeatureSampler):
             X = rows.X
-            if groups is not None:  # the first input of a feature stands for all of them
+            if not is_plain:  # the first input of a feature stands for all of them
                 X = X[:, np.searchsorted(groups, np.arange(groups[-1] + 1))]
             return sampling.learn(X, rows.weight)
-        if callable(sampling) or (self._input_scaling is None and groups is None):
+        if callable(sampling) or (self._input_scaling is None and is_plain):
             return sampling
-        chances = np.ones(self.n_features_in_)
-        if sampling is not None:
-            chances = np.asarray(sampling, dtype=np.float64)
-        if chances.shape != (self.n_features_in_,):
-            return chances  # to be refused
         varies = np.ones(rows.table.shape[1], dtype=bool)
         if self._input_scaling is not None:
             varies = self._input_scaling.factor != 0.0
-        if groups is not None:  # a feature varies if one of its inputs does
-            varies = np.bincount(groups, varies) > 0
-            chances = chances[: varies.size]
-        varying = chances * varies
-        return varying if varying.any() else chances
+        chances = np.ones(self.n_features_in_) if sampling is None else sampling
+        return chances_of_varying(chances, groups, varies, self.n_features_in_)
 
     def _leaves_may_move(self) -> bool:
         """Return whether leaves may leave the features that they have got."""
@@ -363,9 +370,8 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
         sampling = self._growth.feature_sampling
         if sampling is None or callable(sampling) or not self._leaves_may_move():
             return None
-        may = np.asarray(self._leaf_probabilities(rows)) > 0
-        groups = None if self.encoder_ is None else self.encoder_.groups
-        return may if groups is None else may[groups]
+        may: Array = np.asarray(self._leaf_probabilities(rows)) > 0
+        return may[self.encoder_.groups]
 
     def _attributes_at(self, state: Any) -> dict[str, Any] | None:
         """Return what makes a copy of this estimator one that is fitted up to `state`."""
@@ -447,8 +453,10 @@ class BNeuralTClassifier(ClassifierTask, SingleTree, ClassifierParameters):
     history_ : dict of arrays
         For each epoch: `train_loss`, `train_score` (accuracy), `learning_rate` and, where there
         were validation rows, `val_loss` and `val_score`. Training figures are means over the
-        updates of the epoch. For each feature, if leaves move: `tried`, how often a leaf was moved
-        to it, and `stayed`, how many leaves still have the feature that they were moved to.
+        updates of the epoch. `pandas.DataFrame(clf.history_)` is a table of it.
+    moved_leaves_ : dict of arrays, or None
+        For each feature: `tried`, how often a leaf was moved to it, and `stayed`, how many leaves
+        still have the feature that they were moved to. None if leaves do not move.
     best_epoch_ : int or None
         The epoch, counted from 0, whose weights were selected on validation rows.
 
@@ -541,9 +549,10 @@ class BNeuralTRegressor(RegressorTask, SingleTree, RegressorParameters):
     history_ : dict of arrays
         For each epoch: `train_loss` (of the scaled target), `train_score` (r2), `learning_rate`
         and, where there were validation rows, `val_loss` and `val_score`. Training figures are
-        means over the updates of the epoch. For each feature, if leaves move: `tried`, how often a
-        leaf was moved to it, and `stayed`, how many leaves still have the feature that they were
-        moved to.
+        means over the updates of the epoch. `pandas.DataFrame(reg.history_)` is a table of it.
+    moved_leaves_ : dict of arrays, or None
+        For each feature: `tried`, how often a leaf was moved to it, and `stayed`, how many leaves
+        still have the feature that they were moved to. None if leaves do not move.
     best_epoch_ : int or None
         The epoch, counted from 0, whose weights were selected on validation rows.
 

@@ -11,15 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from bneuralt._sklearn import StrOptions, check_feature_names_in, fit_context
 from bneuralt._typing import Array
-from bneuralt.estimators.rows import (
-    encode,
-    filled,
-    learn_table_encoder,
-    read_features,
-    read_table,
-    read_weights,
-)
-from bneuralt.tables.encoder import TableEncoder
+from bneuralt.estimators.inputs import encoded, finite_inputs, names_of, read_table
+from bneuralt.estimators.weights import read_weights
+from bneuralt.tables.encoder import TableEncoder, learn_encoder
 
 __all__ = ["TableTransformer"]
 
@@ -84,10 +78,11 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         self
         """
         table = read_table(self, X, reset=True)
-        self.encoder_: TableEncoder = learn_table_encoder(
-            self, table, read_weights(sample_weight, table)
+        weight = read_weights(sample_weight, table)
+        self.encoder_: TableEncoder = learn_encoder(
+            table, weight, self.categorical_features, names_of(self)
         )
-        filled(self, encode(self, table))  # refuses values that are not finite
+        finite_inputs(self, encoded(self.encoder_, table))  # refuses values that are not finite
         return self
 
     def transform(self, X: Any) -> Array:
@@ -102,7 +97,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         array of shape (n_rows, n_inputs)
         """
         check_is_fitted(self)
-        inputs = filled(self, read_features(self, X))
+        inputs = finite_inputs(self, encoded(self.encoder_, read_table(self, X, reset=False)))
         return inputs.copy() if self.encoder_.is_plain else inputs  # never X itself
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:

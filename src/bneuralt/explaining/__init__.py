@@ -1,6 +1,5 @@
-"""What a fitted model does with its features, and models with fewer weights."""
+"""What a model does with its features: contributions to predictions, importances, proofs."""
 
-from bneuralt.explaining.compact import CompactCurve, CompactResult, compact
 from bneuralt.explaining.explain import explain
 from bneuralt.explaining.explanation import Explanation
 from bneuralt.explaining.global_views import (
@@ -9,19 +8,17 @@ from bneuralt.explaining.global_views import (
     feature_use,
     importance_stability,
 )
-from bneuralt.explaining.simplifying import SaturatedNode, saturated_nodes, simplify
+from bneuralt.explaining.importances import mean_contributions
+from bneuralt.explaining.proofs import MonotonicProof, check_monotonic
 
 __all__ = [
-    "CompactCurve",
-    "CompactResult",
     "Explanation",
     "FeatureUse",
-    "SaturatedNode",
+    "MonotonicProof",
     "Stability",
-    "compact",
+    "check_monotonic",
     "explain",
     "feature_use",
     "importance_stability",
-    "saturated_nodes",
-    "simplify",
+    "mean_contributions",
 ]

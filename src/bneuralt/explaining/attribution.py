@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit, softmax
-from sklearn.base import is_classifier
 
-from bneuralt._typing import Array, FloatArray, IntArray
-from bneuralt.explaining.links import mean_slopes, secants, share_slopes, softmax_slopes
-from bneuralt.explaining.models import trees_of
-from bneuralt.expressions import Expression, evaluate, is_elementwise, slope
-from bneuralt.tree import NeuralTree
+from bneuralt._typing import Array, FloatArray
+from bneuralt.explaining.links import links, mean_slopes, secants
+from bneuralt.expressions import OUTPUTS, Expression, evaluate, is_elementwise
+from bneuralt.model import Model
 from bneuralt.tree.contributions import feature_contributions
 
 __all__ = ["Attribution", "attribute"]
 
-#: Rows that are computed together, so that intermediate results stay small.
-BLOCK = 4096
-LEAST = np.finfo(np.float64).tiny
+#: Rows, and derivatives of outputs, that are computed together.
+MOST_ROWS, MOST_SLOPES = 4096, 2**20
 
 
 class Attribution(NamedTuple):
@@ -37,131 +32,60 @@ class Attribution(NamedTuple):
     start: FloatArray
     end: FloatArray
 
-    def through(
-        self,
-        function: Callable[[FloatArray], FloatArray],
-        slope: Callable[[FloatArray], FloatArray],
-    ) -> Attribution:
-        """Return the attribution of a function of each output."""
-        factor = secants(function, slope, self.start, self.end)
-        values = self.values * factor[:, np.newaxis, :]
-        return Attribution(values, function(self.start), function(self.end))
-
-    def mixed_by(
-        self,
-        function: Callable[[FloatArray], FloatArray],
-        slopes: Callable[[FloatArray], FloatArray],
-    ) -> Attribution:
-        """Return the attribution of a function of all outputs together."""
-        matrix = mean_slopes(function, slopes, self.start, self.end)
-        values = np.einsum("nfj,nij->nfi", self.values, matrix)
-        return Attribution(values, function(self.start[np.newaxis])[0], function(self.end))
+    def through(self, link: Expression) -> Attribution:
+        """Return the attribution of a link of the outputs."""
+        if link == OUTPUTS:
+            return self
+        if is_elementwise(link):
+            values = self.values * secants(link, self.start, self.end)[:, np.newaxis, :]
+        else:
+            slopes = mean_slopes(link, self.start, self.end)
+            values = np.einsum("nfj,nij->nfi", self.values, slopes)
+        start, end = (evaluate(link, {"outputs": outputs}) for outputs in self[1:])
+        return Attribution(values, start, end)
 
 
 def attribute(
-    model: Any,
-    inputs: Array,
-    baseline: FloatArray,
-    feature: IntArray,
-    n_features: int,
-    output: str | None,
-    **options: Any,
+    model: Model, inputs: Array, baseline: FloatArray, output: str | None, **options: Any
 ) -> Attribution:
-    """Attribute the predictions of a model to features.
+    """Attribute the predictions of a model to its columns.
 
     Parameters
     ----------
-    model : NeuralTree or estimator
+    model : Model
     inputs : array of shape (n_rows, n_inputs)
     baseline : array of shape (n_inputs,)
-    feature : int array of shape (n_inputs,)
-        The feature to which each input belongs.
-    n_features : int
     output : {"score", "probability"} or None
-        For classifiers, what is explained.
+        For classes and labels, what is explained. With two classes, that of the second one.
     **options
         Of `NeuralTree.contributions`.
     """
-    trees = [tree.astype(np.float64) for tree in trees_of(model)]
+    trees = [tree.astype(np.float64) for tree in model.trees]
+    feature, n_features = model.column_of_input, len(model.columns)
+    of_tree, of_mean = links(model, output)
 
-    def of_trees(rows: Array, change: Callable[[Attribution], Attribution]) -> Attribution:
+    def of_rows(rows: Array) -> Attribution:
         parts = []
         for tree in trees:
             values = feature_contributions(tree, rows, baseline, feature, n_features, **options)
-            parts.append(change(Attribution(values, tree.forward(baseline), tree.forward(rows))))
-        return Attribution(*(sum(part) / len(trees) for part in zip(*parts, strict=True)))
+            part = Attribution(values, tree.forward(baseline), tree.forward(rows))
+            parts.append(part.through(of_tree))
+        return mean_of(parts).through(of_mean)
 
-    blocks = []
-    for first in range(0, max(1, len(inputs)), BLOCK):
-        rows = inputs[first : first + BLOCK]
-        if isinstance(model, NeuralTree) or not is_classifier(model):
-            found = of_trees(rows, lambda part: part)
-            if not isinstance(model, NeuralTree) and is_elementwise(model._link()):
-                found = _linked(found, model._link())
-        else:
-            found = _of_classifier(model, trees, rows, output, of_trees)
-        blocks.append(found)
+    n_rows = max(1, min(MOST_ROWS, MOST_SLOPES // model.n_outputs**2))
+    blocks = [
+        of_rows(inputs[first : first + n_rows]) for first in range(0, max(1, len(inputs)), n_rows)
+    ]
     values = np.concatenate([block.values for block in blocks])
-    return Attribution(values, blocks[0].start, np.concatenate([block.end for block in blocks]))
-
-
-def _linked(part: Attribution, link: Expression) -> Attribution:
-    """Return the attribution of a link that takes each output by itself."""
-    return part.through(
-        lambda x: evaluate(link, {"outputs": x}),
-        lambda x: np.ones_like(x) * slope(link, {"outputs": x}, "outputs"),
-    )
-
-
-def _of_classifier(
-    model: Any,
-    trees: list[NeuralTree],
-    rows: Array,
-    output: str | None,
-    of_trees: Callable[[Array, Callable[[Attribution], Attribution]], Attribution],
-) -> Attribution:
-    are_scores = model._outputs_are_scores(trees)
-    if output == "score" and len(trees) == 1 and are_scores:
-        found = of_trees(rows, lambda part: part)
-    elif model.multilabel_:
-        found = of_trees(rows, _label_probabilities if are_scores else (lambda part: part))
-        if output == "score":
-            found = found.through(_bounded_logit, lambda p: 1 / np.maximum(p * (1 - p), LEAST))
-    elif output == "score" and len(trees) == 1:
-        found = of_trees(rows, _logarithms)  # of shares: decision_function has no common term
-    else:
-        found = of_trees(rows, _probabilities if are_scores else _shares)
-        if output == "score":
-            found = _logarithms(found)
-    if model.multilabel_ or found.start.size != 2:
-        return found
+    end = np.concatenate([block.end for block in blocks])
+    whole = Attribution(values, blocks[0].start, end)
+    if output is None or model.task != "classes" or model.n_outputs != 2:
+        return whole
     if output == "score":  # of the second class against the first, as decision_function
-        both = zip(found, strict=True)
-        return Attribution(*((part[..., 1:] - part[..., :1]) for (part,) in both))
-    return Attribution(*(part[..., 1:] for part in found))
+        return Attribution(*(part[..., 1:] - part[..., :1] for part in whole))
+    return Attribution(*(part[..., 1:] for part in whole))
 
 
-def _probabilities(part: Attribution) -> Attribution:
-    return part.mixed_by(lambda scores: softmax(scores, axis=1), softmax_slopes)
-
-
-def _shares(part: Attribution) -> Attribution:
-    def shares(values: FloatArray) -> FloatArray:
-        bounded: FloatArray = np.maximum(values, LEAST)
-        result: FloatArray = bounded / bounded.sum(axis=1, keepdims=True)
-        return result
-
-    return part.mixed_by(shares, lambda values: share_slopes(np.maximum(values, LEAST)))
-
-
-def _label_probabilities(part: Attribution) -> Attribution:
-    return part.through(expit, lambda scores: expit(scores) * expit(-scores))
-
-
-def _logarithms(part: Attribution) -> Attribution:
-    return part.through(lambda p: np.log(np.maximum(p, LEAST)), lambda p: 1 / np.maximum(p, LEAST))
-
-
-def _bounded_logit(p: FloatArray) -> FloatArray:
-    bounded: FloatArray = logit(np.clip(p, LEAST, 1 - np.finfo(np.float64).epsneg))
-    return bounded
+def mean_of(parts: list[Attribution]) -> Attribution:
+    """Return the mean of several attributions."""
+    return Attribution(*(sum(part) / len(parts) for part in zip(*parts, strict=True)))

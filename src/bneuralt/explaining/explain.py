@@ -5,19 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
 
 from bneuralt._typing import Array, FloatArray, IntArray
-from bneuralt.arrays import as_table
-from bneuralt.estimators.forest import Forest
-from bneuralt.explaining.attribution import Attribution, attribute
+from bneuralt.arrays import checked_table
+from bneuralt.explaining.attribution import attribute, mean_of
 from bneuralt.explaining.explanation import Explanation
-from bneuralt.explaining.models import check_model, feature_names_of, features_of_inputs, trees_of
 from bneuralt.explaining.raw_cells import raw_cells
+from bneuralt.model import Model
 from bneuralt.tables.columns import Frame, as_frame
 from bneuralt.tables.frames import is_data_frame
-from bneuralt.tables.means import input_means
-from bneuralt.tree import NeuralTree
 from bneuralt.tree.contributions import METHODS
 from bneuralt.tree.walk import outputs_above
 
@@ -27,7 +23,7 @@ OUTPUTS = ("score", "probability")
 
 
 def explain(
-    model: Any,
+    model: Model,
     X: Any,
     baseline: Any = "mean",
     *,
@@ -35,158 +31,90 @@ def explain(
     method: str = "rescale",
     n_steps: int = 32,
 ) -> Explanation:
-    """Return how much each feature contributes to the predictions for some rows.
+    """Return how much each feature contributes to the predictions; see `Explained.explain`.
 
-    A prediction is compared with the one for a baseline row. The contributions of all features add
-    up to the difference of the two: exactly with the rescale rule, which follows each path from a
-    leaf to its output once; up to the error of integration with integrated gradients. Categories,
-    parts of dates and missing values count for the column that they come from. A feature that no
-    leaf has contributes 0.
-
-    Parameters
-    ----------
-    model : NeuralTree or estimator
-        A tree, or a fitted tree or forest of this library.
-    X : array-like of shape (n_rows, n_features)
-        Rows to explain, as for `predict`.
-    baseline : "mean", or array-like of shape (n_features,) or (n_baselines, n_features)
-        The row to compare with. "mean" is the mean of the training rows (for a `NeuralTree`, of
-        `X`); for a category, all its values in the proportions of the training rows. With several
-        rows, the mean of the contributions for each of them.
-    output : {"score", "probability"}, optional
-        For classifiers, what is explained: what `decision_function` returns, or the probabilities.
-        By default scores for a single tree, whose outputs they are, and probabilities for a forest,
-        which averages those of its trees. With two classes, that of the second class.
-    method : {"rescale", "integrated_gradients"}
-    n_steps : int
-        Points of the integration.
-
-    Returns
-    -------
-    Explanation
+    The baseline "mean" is that of `X` where the training rows are not known, as for a tree by
+    itself.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from bneuralt import BNeuralTClassifier, explain
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> clf = BNeuralTClassifier(random_state=0).fit(X, y)
-    >>> explanation = explain(clf, X)
-    >>> explanation.values.shape
-    (150, 4, 3)
-    >>> total = explanation.baseline + explanation.values.sum(axis=1)
-    >>> np.allclose(total, clf.decision_function(X), atol=1e-4)
-    True
+    >>> from bneuralt import NeuralTree
+    >>> tree = NeuralTree(2, 1, [-1], [0], [0, 0], [0, 1], [0.5, 2.0, -1.0])
+    >>> explain(Model.of_tree(tree), [[1.0, 1.0]], baseline=[0.0, 0.5]).values
+    array([[ 2. , -0.5]])
     """
-    check_model(model, "explain")
     if method not in METHODS:
         raise ValueError(f"method={method!r} must be one of {', '.join(map(repr, METHODS))}")
     output = _checked_output(model, output)
-    inputs, n_features = _inputs(model, X), _n_features(model)
-    feature = features_of_inputs(model)
-    starts = _baselines(model, baseline, inputs)
-    parts = [
-        attribute(model, inputs, start, feature, n_features, output, method=method, n_steps=n_steps)
-        for start in starts
-    ]
-    found = Attribution(*(sum(part) / len(parts) for part in zip(*parts, strict=True)))
-    is_single = found.start.size == 1
+    table = model.read(X)
+    inputs = checked_table(model.encode(table)).X
+    whole = mean_of(
+        [
+            attribute(model, inputs, start, output, method=method, n_steps=n_steps)
+            for start in _baselines(model, baseline, inputs)
+        ]
+    )
+    is_single = whole.start.size == 1
     return Explanation(
-        values=found.values[:, :, 0] if is_single else found.values,
-        baseline=float(found.start[0]) if is_single else found.start,
-        predictions=found.end[:, 0] if is_single else found.end,
-        data=raw_cells(model, X),
-        feature_names=feature_names_of(model),
-        output_names=_output_names(model, found.start.size),
-        n_paths=_n_paths(model, feature, n_features, found.start.size),
+        values=whole.values[:, :, 0] if is_single else whole.values,
+        baseline=float(whole.start[0]) if is_single else whole.start,
+        predictions=whole.end[:, 0] if is_single else whole.end,
+        data=raw_cells(table),
+        feature_names=[column.name for column in model.columns],
+        output_names=_output_names(model, whole.start.size),
+        n_paths=_n_paths(model, whole.start.size),
         explains=output or "prediction",
     )
 
 
-def _checked_output(model: Any, output: str | None) -> str | None:
-    if isinstance(model, NeuralTree) or not is_classifier(model):
+def _checked_output(model: Model, output: str | None) -> str | None:
+    if model.classes is None:
         if output is not None:
             raise ValueError(f"output={output!r} is for classifiers: omit it")
         return None
     if output is None:
-        return "probability" if isinstance(model, Forest) else "score"
+        return "probability" if len(model.trees) > 1 else "score"
     if output not in OUTPUTS:
         raise ValueError(f"output={output!r} must be one of {', '.join(map(repr, OUTPUTS))}")
     return output
 
 
-def _inputs(model: Any, X: Any) -> Array:
-    """Return what the trees of a model are given for some rows."""
-    if not isinstance(model, NeuralTree):
-        inputs: Array = model._filled(model._read_features(X))
-        return inputs
-    table = as_table(X)
-    if table.shape[1] != model.n_inputs:
-        raise ValueError(
-            f"X has {table.shape[1]} features, but the tree has {model.n_inputs} inputs"
-        )
-    return table
-
-
-def _n_features(model: Any) -> int:
-    return int(model.n_inputs if isinstance(model, NeuralTree) else model.n_features_in_)
-
-
-def _baselines(model: Any, baseline: Any, inputs: Array) -> FloatArray:
+def _baselines(model: Model, baseline: Any, inputs: Array) -> FloatArray:
     """Return the baseline rows as inputs of trees, at least one."""
     if isinstance(baseline, str):
         if baseline != "mean":
             raise ValueError(f"baseline={baseline!r} must be 'mean', or a row of numbers")
-        return _mean_row(model, inputs)[np.newaxis]
-    n_features = _n_features(model)
+        means = model.mean_inputs
+        return (inputs.mean(axis=0, dtype=np.float64) if means is None else means)[np.newaxis]
     rows = baseline
     if not is_data_frame(baseline):
-        array = np.asarray(baseline)
-        if array.ndim not in (1, 2) or array.shape[-1] != n_features or array.shape[0] == 0:
+        array, n = np.asarray(baseline), len(model.columns)
+        if array.ndim not in (1, 2) or array.shape[-1] != n or array.shape[0] == 0:
             raise ValueError(
-                f"baseline has shape {array.shape}: it must be a row of the model's {n_features} "
-                f"features, shape ({n_features},), or several rows"
+                f"baseline has shape {array.shape}: it must be a row of the model's {n} features, "
+                f"shape ({n},), or several rows"
             )
-        rows = np.atleast_2d(array)
-        if not isinstance(model, NeuralTree):  # with the names that the model expects
-            columns = as_frame(rows.astype(object))
-            assert columns is not None
-            rows = Frame(columns.columns, feature_names_of(model))
+        frame = as_frame(np.atleast_2d(array).astype(object))
+        assert frame is not None
+        rows = Frame(frame.columns, [column.name for column in model.columns])
     try:
-        found = _inputs(model, rows)
+        return checked_table(model.encode(rows)).X.astype(np.float64)
     except ValueError as error:
         raise ValueError(f"baseline cannot be used: {error}") from None
-    return np.asarray(found, dtype=np.float64)
 
 
-def _mean_row(model: Any, inputs: Array) -> FloatArray:
-    if isinstance(model, NeuralTree):
-        mean: FloatArray = inputs.mean(axis=0, dtype=np.float64)
-        return mean
-    means = None if model.encoder_ is None else input_means(model.encoder_)
-    if means is None:
-        raise ValueError(
-            "baseline='mean' needs the means of the training rows, and this model was loaded from "
-            "a file that does not have them: pass a row of numbers as baseline"
-        )
-    return means
+def _output_names(model: Model, n_outputs: int) -> list[str]:
+    if model.classes is None and n_outputs == 1:
+        return []
+    return list(model.output_names[-n_outputs:])  # of two classes, the second
 
 
-def _output_names(model: Any, n_outputs: int) -> list[str]:
-    classes = getattr(model, "classes_", None)
-    if classes is None:
-        return [] if n_outputs == 1 else [f"output {i}" for i in range(n_outputs)]
-    names = [str(label) for label in classes.tolist()]
-    return names[-1:] if n_outputs == 1 else names
-
-
-def _n_paths(model: Any, feature: IntArray, n_features: int, n_outputs: int) -> IntArray:
+def _n_paths(model: Model, n_outputs: int) -> IntArray:
     """Return the number of leaves of each feature, for each output that is explained."""
-    k = trees_of(model)[0].n_outputs
-    counts = np.zeros((n_features, k), dtype=np.int64)
-    for tree in trees_of(model):
+    k = model.n_outputs
+    counts = np.zeros((len(model.columns), k), dtype=np.int64)
+    for tree in model.trees:
         used = tree.leaf_weight != 0
         output = outputs_above(tree.parent)[tree.leaf_parent]
-        np.add.at(counts, (feature[tree.leaf_input[used]], output[used]), 1)
+        np.add.at(counts, (model.column_of_input[tree.leaf_input[used]], output[used]), 1)
     return counts if n_outputs == k else counts.sum(axis=1, keepdims=True)

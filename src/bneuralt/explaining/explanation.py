@@ -74,8 +74,8 @@ class Explanation:
             return int(shown.reshape(len(shown), -1).mean(axis=0).argmax())
         if isinstance(output, str):
             if output not in self.output_names:
-                known = ", ".join(map(repr, self.output_names)) or "none"
-                raise ValueError(f"output={output!r} is not one of the outputs: {known}")
+                names = ", ".join(map(repr, self.output_names)) or "none"
+                raise ValueError(f"output={output!r} is not one of the outputs: {names}")
             return self.output_names.index(output)
         if not 0 <= output < n_outputs:
             raise ValueError(f"output={output!r} must be 0 to {n_outputs - 1}")
@@ -94,9 +94,12 @@ class Explanation:
 
         Examples
         --------
-        >>> from bneuralt import NeuralTree, explain
+        >>> from bneuralt import NeuralTree
+        >>> from bneuralt.explaining import explain
+        >>> from bneuralt.model import Model
         >>> tree = NeuralTree(2, 1, [-1], [0], [0, 0], [0, 1], [0.5, 2.0, -1.0])
-        >>> explain(tree, [[1.0, 1.0]], baseline=[0.0, 0.5]).sentence(n_features=2)
+        >>> explanation = explain(Model.of_tree(tree), [[1.0, 1.0]], baseline=[0.0, 0.5])
+        >>> explanation.sentence(n_features=2)
         'x0 = 1 on one path: +2; x1 = 1 on one path: -0.5'
         """
         if not 0 <= row < len(self):

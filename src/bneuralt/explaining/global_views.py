@@ -10,12 +10,7 @@ from scipy.stats import rankdata
 from sklearn.base import clone
 
 from bneuralt._typing import FloatArray, IntArray
-from bneuralt.explaining.models import (
-    check_model,
-    feature_names_of,
-    features_of_inputs,
-    trees_of,
-)
+from bneuralt.model import Model
 
 __all__ = ["FeatureUse", "Stability", "feature_use", "importance_stability"]
 
@@ -53,26 +48,22 @@ class FeatureUse:
         return f"{n} of {total} features are used{unused}"
 
 
-def feature_use(model: Any) -> FeatureUse:
-    """Return which features a model uses; the paper calls the rest its input reduction.
-
-    Parameters
-    ----------
-    model : NeuralTree or estimator
-        A tree, or a fitted tree or forest of this library.
+def feature_use(model: Model) -> FeatureUse:
+    """Return which features a model uses; see `Explained.feature_use`.
 
     Examples
     --------
-    >>> from bneuralt import NeuralTree, feature_use
+    >>> from bneuralt import NeuralTree
     >>> tree = NeuralTree(3, 1, [-1], [0], [0, 0], [0, 2], [0.5, 2.0, -1.0])
-    >>> print(feature_use(tree))
+    >>> print(feature_use(Model.of_tree(tree)))
     2 of 3 features are used; not used: x1
     """
-    check_model(model, "feature_use")
-    names, feature = feature_names_of(model), features_of_inputs(model)
+    names = [column.name for column in model.columns]
     counts = [
-        np.bincount(feature[tree.leaf_input[tree.leaf_weight != 0]], minlength=len(names))
-        for tree in trees_of(model)
+        np.bincount(
+            model.column_of_input[tree.leaf_input[tree.leaf_weight != 0]], minlength=len(names)
+        )
+        for tree in model.trees
     ]
     return FeatureUse(names, np.sum(counts, axis=0), np.sum(np.array(counts) > 0, axis=0))
 
@@ -156,8 +147,9 @@ def importance_stability(model: Any, X: Any, y: Any, n_seeds: int = 10) -> Stabi
         clone(model).set_params(random_state=seed, warm_start=False).fit(X, y)
         for seed in range(n_seeds)
     ]
+    uses = [each.feature_use() for each in fitted]
     return Stability(
-        feature_names_of(fitted[0]),
+        uses[0].feature_names,
         np.array([each.feature_importances_ for each in fitted]),
-        np.array([feature_use(each).n_paths > 0 for each in fitted]),
+        np.array([use.n_paths > 0 for use in uses]),
     )

@@ -1,61 +1,123 @@
 """From contributions to outputs of trees to contributions to predictions.
 
-A prediction is a function of the outputs of a tree: a softmax, an exponential, a difference. Its
+A prediction is a function of the outputs of a tree: a softmax, an exponential, a logarithm. Its
 change between baseline and row is split among the outputs in proportion to its mean slope on the
 straight line between the two (Aumann and Shapley), so that the parts add up to the whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from bneuralt._typing import FloatArray
+from bneuralt.expressions import (
+    OUTPUTS,
+    Expression,
+    evaluate,
+    jacobian,
+    log,
+    maximum,
+    minimum,
+    slope,
+    substitute,
+    total,
+)
+from bneuralt.model import Model
+from bneuralt.training.losses import LINKS
 
-__all__ = ["mean_slopes", "secants", "share_slopes", "softmax_slopes"]
+__all__ = ["links", "mean_slopes", "secants", "without_order"]
 
 #: Points of the integration; what it misses is made up for, so that sums are exact.
 N_POINTS = 24
 #: Differences below this have no quotient that rounding leaves meaningful.
 SMALL = 1e-6
 
-Function = Callable[[FloatArray], FloatArray]
+_LEAST, _MOST = float(np.finfo(np.float64).tiny), 1.0 - float(np.finfo(np.float64).epsneg)
+_BOUNDED = minimum(maximum(OUTPUTS, _LEAST), _MOST)
+
+#: The scores that probabilities come from: their softmax or, for labels, their sigmoid.
+SCORES: dict[str, Expression] = {
+    "classes": log(maximum(OUTPUTS, _LEAST)),
+    "labels": log(_BOUNDED / (1.0 - _BOUNDED)),
+}
 
 
-def secants(function: Function, slope: Function, start: FloatArray, end: FloatArray) -> FloatArray:
-    """Return the factors by which a function of one number multiplies differences.
+def links(model: Model, output: str | None) -> tuple[Expression, Expression]:
+    """Return what becomes of the outputs of each tree, and of the mean over the trees.
 
     Parameters
     ----------
-    function, slope : callable
-        A function of each entry of an array, and its derivative.
+    model : Model
+    output : {"score", "probability"} or None
+        What is explained; None for numbers.
+    """
+    link = without_order(model.link)
+    if output == "score" and len(model.trees) == 1:
+        return _scores(link, model.task), OUTPUTS
+    of_tree, of_mean = (link, OUTPUTS) if model.averages == "predictions" else (OUTPUTS, link)
+    if output == "score":
+        of_mean = substitute(SCORES[model.task], {"outputs": of_mean})
+    return of_tree, of_mean
+
+
+def _scores(link: Expression, task: str) -> Expression:
+    """Return the scores of one tree, as `decision_function` has them: without a common term."""
+    if link == LINKS[task]:
+        return OUTPUTS
+    if link.operation == "divide" and link.arguments[1] == total(link.arguments[0]):
+        return log(link.arguments[0])
+    return substitute(SCORES[task], {"outputs": link})
+
+
+def without_order(link: Expression) -> Expression:
+    """Return a link that leaves outputs in their places; quantiles are explained one by one.
+
+    Examples
+    --------
+    >>> from bneuralt.expressions import exp, ordered
+    >>> without_order(exp(ordered(OUTPUTS, [1, 0]))) == exp(OUTPUTS)
+    True
+    """
+    parts = tuple(without_order(part) for part in link.arguments)
+    return parts[0] if link.operation == "ordered" else replace(link, arguments=parts)
+
+
+def secants(link: Expression, start: FloatArray, end: FloatArray) -> FloatArray:
+    """Return the factors by which a link of single outputs multiplies differences.
+
+    Parameters
+    ----------
+    link : Expression
+        One for which `is_elementwise` holds.
     start, end : array
         Of shapes that can be broadcast.
 
     Examples
     --------
-    >>> secants(np.exp, np.exp, np.zeros(2), np.array([0.0, 1.0])).round(3)
+    >>> from bneuralt.expressions import exp
+    >>> secants(exp(OUTPUTS), np.zeros(2), np.array([0.0, 1.0])).round(3)
     array([1.   , 1.718])
     """
+
+    def slope_at(outputs: FloatArray) -> FloatArray:
+        return np.asarray(slope(link, {"outputs": outputs}, "outputs"), dtype=np.float64)
+
     difference = end - start
     is_close = np.abs(difference) < SMALL
-    quotient = (function(end) - function(start)) / np.where(is_close, 1.0, difference)
-    factors: FloatArray = np.where(is_close, (slope(start) + slope(end)) / 2, quotient)
+    change = evaluate(link, {"outputs": end}) - evaluate(link, {"outputs": start})
+    quotient = change / np.where(is_close, 1.0, difference)
+    factors: FloatArray = np.where(is_close, (slope_at(start) + slope_at(end)) / 2, quotient)
     return factors
 
 
-def mean_slopes(
-    function: Function, slopes: Function, start: FloatArray, end: FloatArray
-) -> FloatArray:
-    """Return the mean derivatives of a function of several numbers between two points.
+def mean_slopes(link: Expression, start: FloatArray, end: FloatArray) -> FloatArray:
+    """Return the mean derivatives of a link of all outputs between two points.
 
     Parameters
     ----------
-    function : callable
-        From arrays of shape (n_rows, k) to arrays of shape (n_rows, k).
-    slopes : callable
-        Its derivatives: to arrays of shape (n_rows, k, k), values by arguments.
+    link : Expression
     start : array of shape (k,)
     end : array of shape (n_rows, k)
 
@@ -67,51 +129,20 @@ def mean_slopes(
     Examples
     --------
     >>> from scipy.special import softmax
+    >>> from bneuralt.training.losses import SOFTMAX
     >>> start, end = np.zeros(2), np.array([[1.0, 3.0]])
-    >>> slopes = mean_slopes(lambda s: softmax(s, axis=1), softmax_slopes, start, end)
+    >>> slopes = mean_slopes(SOFTMAX, start, end)
     >>> np.allclose(slopes[0] @ (end[0] - start), softmax(end[0]) - softmax(start))
     True
     """
     difference = end - start
-    total = np.zeros((*end.shape, end.shape[1]))
+    mean = np.zeros((*end.shape, end.shape[1]))
     positions, weights = np.polynomial.legendre.leggauss(N_POINTS)
     for position, weight in zip((positions + 1) / 2, weights / 2, strict=True):
-        total += weight * slopes(start + position * difference)
-    change = function(end) - function(start[np.newaxis])
-    missed = change - np.einsum("nij,nj->ni", total, difference)
+        mean += weight * jacobian(link, start + position * difference)
+    change = evaluate(link, {"outputs": end}) - evaluate(link, {"outputs": start})
+    missed = change - np.einsum("nij,nj->ni", mean, difference)
     squares = np.square(difference).sum(axis=1)
     share = difference / np.where(squares > 0, squares, 1.0)[:, np.newaxis]
-    result: FloatArray = total + missed[:, :, np.newaxis] * share[:, np.newaxis, :]
-    return result
-
-
-def softmax_slopes(scores: FloatArray) -> FloatArray:
-    """Return the derivatives of the softmax of each row.
-
-    Examples
-    --------
-    >>> softmax_slopes(np.zeros((1, 2)))
-    array([[[ 0.25, -0.25],
-            [-0.25,  0.25]]])
-    """
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    p = powers / powers.sum(axis=1, keepdims=True)
-    slopes: FloatArray = -p[:, :, np.newaxis] * p[:, np.newaxis, :]
-    diagonal = np.arange(p.shape[1])
-    slopes[:, diagonal, diagonal] += p
-    return slopes
-
-
-def share_slopes(values: FloatArray) -> FloatArray:
-    """Return the derivatives of the share of each number in the sum of its row.
-
-    Examples
-    --------
-    >>> share_slopes(np.array([[1.0, 1.0]]))
-    array([[[ 0.25, -0.25],
-            [-0.25,  0.25]]])
-    """
-    total = values.sum(axis=1)[:, np.newaxis, np.newaxis]
-    shares = values[:, :, np.newaxis] / total
-    result: FloatArray = (np.eye(values.shape[1]) - shares) / total
+    result: FloatArray = mean + missed[:, :, np.newaxis] * share[:, np.newaxis, :]
     return result

@@ -5,38 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from bneuralt._typing import Array
-from bneuralt.estimators.rows import names_of
-from bneuralt.tables.columns import Column, as_frame
+from bneuralt.tables.columns import Column, Frame
 
 __all__ = ["format_cell", "raw_cells"]
 
 
-def raw_cells(model: Any, X: Any) -> Array:
+def raw_cells(table: Array | Frame) -> Array:
     """Return the values of each row and feature, as numbers or as objects.
 
     Parameters
     ----------
-    model : NeuralTree or estimator
-        Its columns are chosen by name where it finds them by name.
-    X : table
-        One that the model has accepted.
+    table : array or Frame
+        What `Model.read` returned.
     """
-    if issparse(X):
-        dense: Array = X.toarray()
-        return dense
-    names = names_of(model)
-    frame = as_frame(X)
-    if frame is None:
-        if names is not None and getattr(model, "finds_columns_", False) and hasattr(X, "iloc"):
-            X = X[list(names)]
-        return np.asarray(X)
-    if names is not None and frame.names is not None and set(names) <= set(frame.names):
-        frame = frame.select(names)
-    cells = np.empty(frame.shape, dtype=object)
-    for j, column in enumerate(frame.columns):
+    if not isinstance(table, Frame):
+        return table
+    cells = np.empty(table.shape, dtype=object)
+    for j, column in enumerate(table.columns):
         cells[:, j] = _values(column)
     return cells
 

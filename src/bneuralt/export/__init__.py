@@ -1,29 +1,5 @@
-"""Fitted models as code for other places: C, ONNX, SQL, Python and PyTorch.
+"""Models as code for other places: C, ONNX, SQL, Python, JavaScript and PyTorch.
 
-`plan` describes a fitted model as plain data, from which each module generates its code.
+`targets` has the table of all of them. `translation` turns expressions into code by a table of
+templates for each language.
 """
-
-from bneuralt.export.c_export import export_c
-from bneuralt.export.onnx_model import to_onnx
-from bneuralt.export.plan import Plan, PlanColumn, make_plan
-from bneuralt.export.python_code import to_python
-from bneuralt.export.quantized import QuantizedClassifier, QuantizedRegressor, quantize
-from bneuralt.export.skl2onnx_converters import register_skl2onnx
-from bneuralt.export.sql_code import to_sql
-from bneuralt.export.torch_module import from_torch, to_torch
-
-__all__ = [
-    "Plan",
-    "PlanColumn",
-    "QuantizedClassifier",
-    "QuantizedRegressor",
-    "export_c",
-    "from_torch",
-    "make_plan",
-    "quantize",
-    "register_skl2onnx",
-    "to_onnx",
-    "to_python",
-    "to_sql",
-    "to_torch",
-]

@@ -7,7 +7,8 @@ value. Generated code compares texts, so it gets a list of all spellings.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container
+from decimal import Decimal
 
 from bneuralt.tables.columns import MISSING_TEXTS
 from bneuralt.tables.features import CategoryFeature
@@ -17,26 +18,33 @@ __all__ = ["category_entries", "missing_spellings", "spellings"]
 _TRUTH = {"0": ["false", "False"], "1": ["true", "True"]}
 
 
-def spellings(label: str, others: Sequence[str] = ()) -> list[str]:
+def spellings(label: str, others: Container[str] = ()) -> list[str]:
     """Return the texts that stand for a category.
 
     Parameters
     ----------
     label : str
-    others : sequence of str
+    others : container of str
         Texts of other categories, which are not taken.
 
     Examples
     --------
     >>> spellings("3"), spellings("1"), spellings("red")
     (['3', '3.0'], ['1', '1.0', 'true', 'True'], ['red'])
+    >>> spellings("1e-05")
+    ['1e-05', '0.00001', '1e-5', '1.0e-05']
     """
-    found = [label]
+    texts = [label]
     if re.fullmatch(r"[+-]?\d+", label):
-        found.append(f"{label}.0")
+        texts.append(f"{label}.0")
+    if match := re.fullmatch(r"([+-]?\d)(\.\d+)?e([+-])0?(\d+)", label):
+        whole, rest, sign, power = match.groups()
+        texts.append(f"{Decimal(label):f}")  # JavaScript from 1e-6 on, and for smaller numbers:
+        texts.append(f"{whole}{rest or ''}e{sign}{power}")
+        texts.append(f"{whole}{rest or '.0'}e{sign}{power:0>2}")  # SQLite
     if label in _TRUTH:  # the encoder reads truth values as numbers, databases write them as words
-        found += _TRUTH[label]
-    return [text for text in found if text == label or text not in others]
+        texts += _TRUTH[label]
+    return [text for text in dict.fromkeys(texts) if text == label or text not in others]
 
 
 def missing_spellings() -> list[str]:

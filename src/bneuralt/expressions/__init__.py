@@ -7,6 +7,7 @@ outputs of a tree together; operations on cells (`number`, `lookup`, `date_part`
 """
 
 from bneuralt.expressions.analysis import Affine, Direction, affine, direction, interval
+from bneuralt.expressions.derivatives import derivative
 from bneuralt.expressions.evaluation import evaluate, is_elementwise, jacobian, slope
 from bneuralt.expressions.making import (
     NUMBER,
@@ -48,6 +49,7 @@ __all__ = [
     "affine",
     "constant",
     "date_part",
+    "derivative",
     "direction",
     "evaluate",
     "exp",

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from typing import NamedTuple
+from functools import reduce
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bneuralt.expressions.making import Expression
-from bneuralt.expressions.operations import NUMERIC, OPERATIONS
+from bneuralt.expressions.operations import CELLS, NUMERIC, OPERATIONS
 
 __all__ = ["Affine", "Direction", "affine", "direction", "interval"]
-
-#: Smallest and largest value.
-Range = tuple[float, float]
 
 
 class Affine(NamedTuple):
@@ -57,17 +55,18 @@ def affine(expression: Expression) -> Affine:
                 return Affine(one.value * inner.offset, one.value * inner.factor, inner.core)
     if expression.operation == "divide" and expression.arguments[1].is_constant:
         inner, divisor = affine(expression.arguments[0]), expression.arguments[1].value
-        return Affine(inner.offset / divisor, inner.factor / divisor, inner.core)
+        if divisor != 0:
+            return Affine(inner.offset / divisor, inner.factor / divisor, inner.core)
     return Affine(0.0, 1.0, expression)
 
 
 class Direction(NamedTuple):
-    """Whether an expression rises or falls with a variable.
+    """Whether an expression rises or falls with a variable, or with the cell of a column.
 
     Attributes
     ----------
     sign : int or None
-        1, -1, 0 if it does not depend on the variable, None if nothing is proven.
+        1, -1, 0 if it does not depend on it, None if nothing is proven.
     flips : frozenset of str
         Other variables, each of which reverses the sign where it is negative.
     """
@@ -92,34 +91,52 @@ class Direction(NamedTuple):
 _UNPROVEN = Direction(None)
 
 
-def direction(expression: Expression, by: str) -> Direction:
+def direction(expression: Expression, by: str | None = None) -> Direction:
     """Return whether an expression provably rises or falls with a variable, everywhere.
+
+    Parameters
+    ----------
+    expression : Expression
+    by : str, optional
+        Name of the variable. By default the number in the cell of a column; the direction is that
+        among cells where no value is missing.
 
     Examples
     --------
-    >>> from bneuralt.expressions import square, tanh, variable
+    >>> from bneuralt.expressions import NUMBER, if_missing, square, tanh, variable
     >>> z, a = variable("z"), variable("a")
     >>> direction(tanh(a * z) / a, "z").sign, direction(square(z), "z").sign
     (1, None)
+    >>> direction(1 - if_missing(NUMBER, 3.0)).sign
+    -1
     """
     operation, parts = expression.operation, expression.arguments
-    if by not in expression.variables:
+    if not _depends(expression, by):
         return Direction(0)
-    if operation == "variable":
+    if operation in ("variable", "number"):
         return Direction(1)
-    if operation in ("exp", "tanh", "sigmoid", "sqrt", "log"):
+    if operation in ("exp", "tanh", "sigmoid", "sqrt", "log", "if_missing"):
         return direction(parts[0], by)
+    if operation == "select" and parts[0].operation == "is_missing":
+        return direction(parts[2], by)
     if operation in ("add", "minimum", "maximum"):
         return direction(parts[0], by).joined(direction(parts[1], by))
     if operation == "subtract":
         return direction(parts[0], by).joined(direction(parts[1], by).times(-1))
     if operation in ("multiply", "divide"):
         a, b = parts
-        if by in a.variables and by not in b.variables:
+        if not _depends(b, by):
             return _scaled(direction(a, by), b)
-        if operation == "multiply" and by not in a.variables:
+        if operation == "multiply" and not _depends(a, by):
             return _scaled(direction(b, by), a)
     return _UNPROVEN
+
+
+def _depends(expression: Expression, by: str | None) -> bool:
+    """Return whether a variable, or the cell of a column, is in an expression."""
+    if by is not None:
+        return by in expression.variables
+    return expression.operation in CELLS or any(_depends(p, by) for p in expression.arguments)
 
 
 def _scaled(inner: Direction, factor: Expression) -> Direction:
@@ -144,14 +161,19 @@ def _sign(expression: Expression) -> tuple[int, frozenset[str]] | None:
     return None
 
 
-def interval(expression: Expression, ranges: Mapping[str, Range]) -> Range:
+def interval(expression: Expression, ranges: Mapping[str, Any]) -> Any:
     """Return bounds of the values of a numeric expression.
 
     Parameters
     ----------
     expression : Expression
     ranges : dict
-        Smallest and largest value of each variable.
+        Smallest and largest value of each variable: numbers, or arrays of them for many intervals
+        at once.
+
+    Returns
+    -------
+    tuple of two float, or of two arrays
 
     Examples
     --------
@@ -159,24 +181,51 @@ def interval(expression: Expression, ranges: Mapping[str, Range]) -> Range:
     >>> interval(square(variable("z")) + 1, {"z": (-2.0, 1.0)})
     (1.0, 5.0)
     """
+    with np.errstate(all="ignore"):
+        low, high = _interval(expression, ranges)
+    return (low, high) if np.ndim(low) or np.ndim(high) else (float(low), float(high))
+
+
+def _interval(expression: Expression, ranges: Mapping[str, Any]) -> tuple[Any, Any]:
     operation = expression.operation
     if operation == "constant":
         return expression.value, expression.value
     if operation == "variable":
-        return ranges[expression.value]
-    parts = [interval(part, ranges) for part in expression.arguments]
-    if operation in ("square", "absolute"):
-        ((low, high),) = parts
-        least, most = sorted(float(OPERATIONS[operation].value(end)) for end in (low, high))
-        return (0.0 if low <= 0.0 <= high else least), most
+        low, high = ranges[expression.value]
+        return low, high
+    if operation == "select":
+        return _interval_of_choice(expression, ranges)
     if operation not in NUMERIC:
         raise ValueError(f"the operation {operation!r} has no bounds")
-    if operation == "divide" and parts[1][0] <= 0.0 <= parts[1][1]:
-        return -math.inf, math.inf
-    # All others are monotone in each argument: the extremes are at corners.
-    corners: list[tuple[float, ...]] = [()]
-    for ends in parts:
-        corners = [(*corner, end) for corner in corners for end in ends]
-    with np.errstate(all="ignore"):
-        values = [float(OPERATIONS[operation].value(*map(np.float64, c))) for c in corners]
-    return min(values), max(values)
+    parts = [_interval(part, ranges) for part in expression.arguments]
+    # Nearly all are monotone in each argument: the extremes are at corners.
+    value = OPERATIONS[operation].value
+    corners = [value(*map(np.float64, corner)) for corner in product(*parts)]
+    low, high = reduce(np.minimum, corners), reduce(np.maximum, corners)
+    undefined = np.isnan(low)  # not defined everywhere, or a product of 0 and infinity
+    low, high = np.where(undefined, -np.inf, low), np.where(undefined, np.inf, high)
+    if operation in ("square", "absolute"):
+        return np.where(_has_zero(*parts[0]), 0.0, low), high
+    if operation == "divide":
+        unbounded = _has_zero(*parts[1])
+        return np.where(unbounded, -np.inf, low), np.where(unbounded, np.inf, high)
+    return low, high
+
+
+def _has_zero(low: Any, high: Any) -> Any:
+    return (np.asarray(low) <= 0.0) & (np.asarray(high) >= 0.0)
+
+
+def _interval_of_choice(expression: Expression, ranges: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Return bounds of a `select`: of both choices, unless the condition is certain."""
+    condition, *choices = expression.arguments
+    a, b = (_interval(choice, ranges) for choice in choices)
+    low, high = np.minimum(a[0], b[0]), np.maximum(a[1], b[1])
+    if condition.operation != "greater":
+        return low, high
+    left, right = (_interval(part, ranges) for part in condition.arguments)
+    always, never = np.greater(left[0], right[1]), np.less_equal(left[1], right[0])
+    return (
+        np.where(always, a[0], np.where(never, b[0], low)),
+        np.where(always, a[1], np.where(never, b[1], high)),
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -91,17 +92,32 @@ def jacobian(expression: Expression, vector: FloatArray) -> FloatArray:
     array([[[ 0.1875, -0.0625],
             [-0.1875,  0.0625]]])
     """
-    return _with_tangents(expression, vector)[1]
+    return _with_tangents(expression, vector, {})[1]
 
 
-def _with_tangents(expression: Expression, vector: FloatArray) -> tuple[Any, FloatArray]:
+#: Values, of shape (n_rows, k or 1), and their derivatives, of shape (n_rows, k or 1, k).
+_Tangents = tuple[FloatArray, FloatArray]
+
+
+def _with_tangents(
+    expression: Expression, vector: FloatArray, done: dict[Expression, _Tangents]
+) -> _Tangents:
+    """Return values and derivatives; parts that occur several times are computed once."""
+    if expression not in done:
+        done[expression] = _new_tangents(expression, vector, done)
+    return done[expression]
+
+
+def _new_tangents(
+    expression: Expression, vector: FloatArray, done: dict[Expression, _Tangents]
+) -> _Tangents:
     n_rows, k = vector.shape
     if expression.operation == "variable":
         return vector, np.broadcast_to(np.eye(k), (n_rows, k, k))
     if expression.is_constant:
         return np.full((n_rows, 1), expression.value), np.zeros((n_rows, 1, k))
     values, tangents = zip(
-        *(_with_tangents(part, vector) for part in expression.arguments), strict=True
+        *(_with_tangents(part, vector, done) for part in expression.arguments), strict=True
     )
     result = OPERATIONS[expression.operation].value(
         *values, *(() if expression.value is None else (expression.value,))
@@ -117,7 +133,8 @@ def _with_tangents(expression: Expression, vector: FloatArray) -> tuple[Any, Flo
     if slopes is None:
         raise ValueError(f"the operation {expression.operation!r} has no derivative")
     parts = zip(slopes(*values), tangents, strict=True)
-    return result, sum(np.asarray(outer)[..., np.newaxis] * inner for outer, inner in parts)
+    terms = (np.asarray(outer)[..., np.newaxis] * inner for outer, inner in parts)
+    return result, reduce(np.add, terms)
 
 
 def is_elementwise(expression: Expression) -> bool:

@@ -18,10 +18,12 @@ import numpy as np
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import as_table
 from bneuralt.expressions import OUTPUTS, Expression, evaluate
-from bneuralt.tables.columns import as_frame
+from bneuralt.expressions.operations import CELLS
+from bneuralt.tables.columns import Frame
 from bneuralt.tables.encoder import TableEncoder
-from bneuralt.tables.features import Feature, Input, NumberFeature
-from bneuralt.tables.ranges import Range
+from bneuralt.tables.features import Feature, Input, NumberFeature, Range
+from bneuralt.tables.reader import TableReader
+from bneuralt.tables.sparse_rows import dense
 from bneuralt.training.losses import SOFTMAX
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.simplify import simplify
@@ -41,6 +43,8 @@ class ModelColumn:
         What was learnt about it; `feature.kind` is "number", "category" or "date".
     inputs : range
         Positions of the inputs that it becomes.
+    expressions : tuple of Expression
+        The values of these inputs, computed from a cell.
     range : tuple of two numbers or texts, or None
         Smallest and largest value in training, None if it is not known or a category.
     """
@@ -48,7 +52,31 @@ class ModelColumn:
     name: str
     feature: Feature
     inputs: range
+    expressions: tuple[Expression, ...]
     range: Range | None = None
+
+    @cached_property
+    def cell_operations(self) -> dict[str, tuple[Any, ...]]:
+        """The operations that read a cell ("number", ...), each with the values that it takes."""
+        values: dict[str, dict[Any, None]] = {}
+        waiting = list(self.expressions[::-1])
+        while waiting:
+            expression = waiting.pop()
+            waiting += expression.arguments[::-1]
+            if expression.operation in CELLS:
+                values.setdefault(expression.operation, {})[expression.value] = None
+        return {operation: tuple(of_one) for operation, of_one in values.items()}
+
+    @cached_property
+    def categories(self) -> tuple[str, ...]:
+        """The texts that have a meaning of their own, sorted; empty for numbers and dates."""
+        tables = self.cell_operations.get("lookup", ())
+        return tuple(sorted({text for table in tables for text in table.texts}))
+
+    @property
+    def day_first(self) -> bool:
+        """Whether dates such as 1/2/2024 have the day before the month."""
+        return getattr(self.feature, "day_first", False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,22 +143,24 @@ class Model:
     @cached_property
     def columns(self) -> tuple[ModelColumn, ...]:
         """The columns of the table."""
-        encoder = self.encoder
+        encoder, start = self.encoder, 0
         ranges = encoder.ranges or (None,) * len(encoder.features)
-        return tuple(
-            ModelColumn(encoder.name(i), feature, encoder.inputs_of(i), limits)
-            for i, (feature, limits) in enumerate(zip(encoder.features, ranges, strict=True))
-        )
+        columns = []
+        for i, (feature, limits) in enumerate(zip(encoder.features, ranges, strict=True)):
+            inputs = range(start, start := start + feature.n_columns)
+            expressions = tuple(self.inputs[k].expression for k in inputs)
+            columns.append(ModelColumn(encoder.name(i), feature, inputs, expressions, limits))
+        return tuple(columns)
 
     @property
     def inputs(self) -> tuple[Input, ...]:
         """What each input of the trees stands for, and how it is computed from its column."""
         return self.encoder.inputs
 
-    @cached_property
+    @property
     def column_of_input(self) -> IntArray:
         """The position of the column that each input comes from."""
-        return np.repeat(np.arange(len(self.columns)), [len(c.inputs) for c in self.columns])
+        return self.encoder.groups
 
     @property
     def n_inputs(self) -> int:
@@ -167,13 +197,12 @@ class Model:
     @property
     def decides_by_outputs(self) -> bool:
         """Whether the class of the largest output is predicted; otherwise, of the largest mean."""
-        return self.link == SOFTMAX and len(self.trees) == 1
+        return self.task == "classes" and self.link == SOFTMAX and len(self.trees) == 1
 
     @property
     def mean_inputs(self) -> FloatArray | None:
         """The mean of each input over the training rows, None if not all are known."""
-        means = [entry.mean for entry in self.inputs]
-        return None if None in means else np.array(means, dtype=np.float64)
+        return self.encoder.mean_inputs
 
     @property
     def input_ranges(self) -> FloatArray | None:
@@ -190,7 +219,17 @@ class Model:
         ends = np.array(ranges, dtype=np.float64)
         return None if np.isnan(ends).any() else ends
 
+    @property
+    def has_scores(self) -> bool:
+        """Whether what is predicted for classes are scores, as of a tree by itself."""
+        return self.task == "classes" and self.link == OUTPUTS
+
     # -- other models --------------------------------------------------------------------
+
+    def member(self, i: int) -> Model:
+        """Return the model of one of its trees."""
+        history = self.history[i : i + 1] if len(self.history) == len(self.trees) else ()
+        return replace(self, trees=(self.trees[i],), history=history)
 
     def simplified(self) -> Model:
         """Return the same function with float64 trees of fewer weights; see `simplify`."""
@@ -199,24 +238,32 @@ class Model:
 
     # -- evaluation ----------------------------------------------------------------------
 
-    def encode(self, X: Any) -> Array:
-        """Return the inputs of the trees for each row of a table.
+    def read(self, X: Any, name: str = "X") -> Array | Frame:
+        """Return the columns of the training table, in their order, as what `encode` takes.
 
         Parameters
         ----------
-        X : data frame or array-like of shape (n_rows, n_columns)
-            With the columns of the training table; those of a data frame are found by their names.
+        X : data frame, array-like or sparse matrix of shape (n_rows, n_columns)
+            With the columns of the training table; those of a data frame are found by their names
+            if the training table had names.
+        name : str
+            Name of the table, for error messages.
+
+        Returns
+        -------
+        Frame, or array of numbers
         """
-        table: Any = as_frame(X)
-        if table is None:
-            table = np.asarray(X)
-        elif table.names is not None and self.encoder.names is not None:
-            table = table.select(self.encoder.names)
+        reader = TableReader(self.encoder.names, self.kind, name)
+        table: Array | Frame = dense(reader.read(X).cells)
         if table.shape[1] != len(self.columns):
             raise ValueError(
-                f"X has {table.shape[1]} columns, the model has {len(self.columns)} features"
+                f"{name} has {table.shape[1]} columns, the model has {len(self.columns)} features"
             )
-        return as_table(self.encoder.encode(table))
+        return table
+
+    def encode(self, X: Any) -> Array:
+        """Return the inputs of the trees for each row of a table; see `read`."""
+        return as_table(self.encoder.encode(self.read(X)))
 
     def outputs(self, inputs: Array) -> FloatArray:
         """Return the outputs of all trees, of shape (n_trees, n_rows, n_outputs)."""

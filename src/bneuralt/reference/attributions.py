@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bneuralt._typing import FloatArray
+from bneuralt.expressions import Expression
 from bneuralt.reference.activations import SLOPE
 from bneuralt.reference.nodes import Node, Vector, build, numbers
 from bneuralt.reference.passes import backward_pass, forward_pass
+from bneuralt.tree.activations import EXPRESSIONS
 from bneuralt.tree.neural_tree import NeuralTree
 
 __all__ = ["integrated_gradients", "jacobian", "rescaled_contributions"]
@@ -67,11 +69,18 @@ def rescaled_contributions(tree: NeuralTree, x: ArrayLike, baseline: ArrayLike) 
     return contributions
 
 
+def _is_piecewise_linear(expression: Expression) -> bool:
+    inner = all(_is_piecewise_linear(part) for part in expression.arguments)
+    return inner and expression.operation in (
+        *("variable", "constant", "add", "subtract", "multiply", "minimum", "maximum"),
+    )
+
+
 def _secant(node: Node, at_baseline: Node, phi: Vector) -> float:
     slope = SLOPE[node.activation]
     slopes = slope(node.sum, *phi), slope(at_baseline.sum, *phi)
     difference = node.sum - at_baseline.sum
-    if node.activation in ("relu", "leaky_relu"):  # where they bend, slopes jump
+    if _is_piecewise_linear(EXPRESSIONS[node.activation]):  # slopes jump at its bends
         is_close = slopes[0] == slopes[1]
     else:
         is_close = abs(difference) < SMALL_DIFFERENCE

@@ -1,16 +1,16 @@
 """The table encoder: columns of any kind in, numbers out.
 
-`learn_encoder` decides from the training rows how each column becomes inputs of the trees
-(`features` has the rules), and the `TableEncoder` does so for all later tables. Its description is
+`learn_encoder` decides from the training rows of which kind each column is (`features`), and the
+`TableEncoder` makes inputs of trees of all later tables. Its description is
 plain data, which model files store. A table of numbers without gaps passes unchanged.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,41 +18,25 @@ from scipy.sparse import issparse
 
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import is_large, new_table
-from bneuralt.tables.columns import Column, Frame, parse_dates
+from bneuralt.tables.columns import Column, Frame
 from bneuralt.tables.features import (
-    CategoryFeature,
+    KINDS,
     ColumnError,
-    DateFeature,
     Feature,
     Input,
     NumberFeature,
-    means_and_ranges,
+    Range,
+    feature_from_plain,
+    learn_feature,
 )
-from bneuralt.tables.ranges import Range, column_range, number_range
+from bneuralt.tables.features.number import number_range
+from bneuralt.tables.moments import ColumnMoments
+from bneuralt.tables.surprises import MissingValuesWarning, Surprises
 
-__all__ = [
-    "MissingValuesWarning",
-    "RareValuesWarning",
-    "TableEncoder",
-    "UnseenValuesWarning",
-    "categorical_mask",
-    "learn_encoder",
-]
+__all__ = ["TableEncoder", "are_numbers", "categorical_mask", "learn_encoder", "plain_encoder"]
 
-#: Large tables are encoded in blocks of so many bytes.
+#: Large tables are encoded in blocks of this many bytes.
 BLOCK_BYTES = 2**26
-
-
-class UnseenValuesWarning(UserWarning):
-    """A column of categories has values that did not occur in training."""
-
-
-class RareValuesWarning(UserWarning):
-    """All values of a column of categories are rare."""
-
-
-class MissingValuesWarning(UserWarning):
-    """Values are missing in a column that had none missing in training, or only such."""
 
 
 @dataclass(frozen=True)
@@ -78,46 +62,7 @@ class TableEncoder:
     @cached_property
     def is_plain(self) -> bool:
         """Whether every column is one number, so that tables of finite numbers stay as they are."""
-        return all(type(f) is NumberFeature and not f.has_gaps for f in self.features)
-
-    @cached_property
-    def groups(self) -> IntArray | None:
-        """The column from which each input comes; None if inputs and columns are the same."""
-        if self.is_plain:
-            return None
-        return np.repeat(np.arange(len(self.features)), [f.n_columns for f in self.features])
-
-    @property
-    def n_inputs(self) -> int:
-        """Number of inputs."""
-        return sum(feature.n_columns for feature in self.features)
-
-    def inputs_of(self, i: int) -> range:
-        """Return the positions of the inputs that a column becomes."""
-        first = sum(feature.n_columns for feature in self.features[:i])
-        return range(first, first + self.features[i].n_columns)
-
-    @property
-    def category_inputs(self) -> list[range]:
-        """The positions of the inputs of each column that is a category."""
-        ends = np.cumsum([feature.n_columns for feature in self.features]).tolist()
-        return [
-            range(end - feature.n_columns, end)
-            for end, feature in zip(ends, self.features, strict=True)
-            if feature.kind == CategoryFeature.kind
-        ]
-
-    @property
-    def weights_per_leaf(self) -> float:
-        """Mean number of weights of a leaf, which has one for each category of a feature."""
-        n_used = sum(feature.n_columns > 0 for feature in self.features)
-        more = sum(len(inputs) - 1 for inputs in self.category_inputs if inputs)
-        return 1.0 + more / max(1, n_used)
-
-    @property
-    def input_names(self) -> list[str]:
-        """Names of the inputs, such as ``colour=red`` or ``height is missing``."""
-        return [entry.name for entry in self.inputs]
+        return all(feature.passes_numbers for feature in self.features)
 
     @cached_property
     def inputs(self) -> tuple[Input, ...]:
@@ -129,6 +74,52 @@ class TableEncoder:
             for i, (feature, limits) in enumerate(columns)
             for entry in feature.inputs(self.name(i), limits)
         )
+
+    @cached_property
+    def groups(self) -> IntArray:
+        """The position of the column from which each input comes."""
+        if self.is_plain:
+            return np.arange(len(self.features))
+        return np.repeat(np.arange(len(self.features)), [f.n_columns for f in self.features])
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of inputs."""
+        return self.groups.size
+
+    def inputs_of(self, i: int) -> range:
+        """Return the positions of the inputs that a column becomes."""
+        first, end = np.searchsorted(self.groups, [i, i + 1]).tolist()
+        return range(first, end)
+
+    @cached_property
+    def one_hot_inputs(self) -> list[range]:
+        """The positions of the inputs of each column whose inputs are alternatives."""
+        return [self.inputs_of(i) for i, f in enumerate(self.features) if f.is_one_hot]
+
+    @property
+    def weights_per_leaf(self) -> float:
+        """Mean number of weights of a leaf, which has one for each category of a feature."""
+        more = sum(len(inputs) - 1 for inputs in self.one_hot_inputs if inputs)
+        return 1.0 + more / max(1, np.unique(self.groups).size)
+
+    @property
+    def input_names(self) -> list[str]:
+        """Names of the inputs, such as ``colour=red`` or ``height is missing``."""
+        return [entry.name for entry in self.inputs]
+
+    @property
+    def mean_inputs(self) -> FloatArray | None:
+        """The mean of each input over the training rows, None if not all are known.
+
+        Examples
+        --------
+        >>> X = np.array([[1.0, 0.0], [np.nan, 1.0], [2.0, 0.0], [3.0, 1.0]])
+        >>> learn_encoder(X, categorical_features=[1]).mean_inputs
+        array([2. , 0. , 0.5])
+        """
+        means = [entry.mean for entry in self.inputs]
+        return None if None in means else np.array(means, dtype=np.float64)
 
     def name(self, i: int) -> str:
         """Return the name of a column."""
@@ -161,22 +152,18 @@ class TableEncoder:
             return X
         dtype = np.float32 if X.dtype == np.float32 else np.float64
         encoded = new_table((len(X), self.n_inputs), dtype)
-        surprises: dict[tuple[str, int], tuple[int, str]] = {}
+        surprises = Surprises(self.place)
         n_rows = max(1, len(X))
         if is_large(encoded.nbytes):  # then only a part of it is in memory
             n_rows = max(1, BLOCK_BYTES * len(X) // encoded.nbytes)
         for start in range(0, len(X), n_rows):
             rows = slice(start, start + n_rows)
             self._encode_block(X, rows, encoded[rows], surprises)
-        self._warn([(what, i, n, text) for (what, i), (n, text) in surprises.items()])
+        surprises.warn(stacklevel=3)
         return encoded
 
     def _encode_block(
-        self,
-        X: Array | Frame,
-        rows: slice,
-        encoded: Array,
-        surprises: dict[tuple[str, int], tuple[int, str]],
+        self, X: Array | Frame, rows: slice, encoded: Array, surprises: Surprises
     ) -> None:
         """Write the inputs of some rows, and count what training could not prepare for."""
         part = X.take(rows) if isinstance(X, Frame) else X[rows]
@@ -185,43 +172,16 @@ class TableEncoder:
             column = part.columns[i] if isinstance(part, Frame) else _number_column(part, i)
             out = encoded[:, at : at + feature.n_columns]
             at += feature.n_columns
-
-            def report(what: str, n: int, text: str, i: int = i) -> None:
-                before, example = surprises.get((what, i), (0, text))
-                surprises[what, i] = before + n, example
-
             try:
                 if column.kind == "number":
                     _refuse_infinite(column.values, rows.start)
-                feature.encode(column, out, report)
+                feature.encode(column, out, partial(surprises.count, i))
             except ColumnError as error:
-                raise ValueError(f"{self._place(i)} {error}") from None
+                raise ValueError(f"{self.place(i)} {error}") from None
 
-    def _place(self, i: int) -> str:
-        return f"column {i} of X" if self.names is None else f"column {self.names[i]!r} of X"
-
-    def _warn(self, surprises: list[tuple[str, int, int, str]]) -> None:
-        unseen = [(i, n, text) for what, i, n, text in surprises if what == "unseen"]
-        missing = [(i, n) for what, i, n, _ in surprises if what == "missing"]
-        if unseen:
-            parts = [
-                f"{_count(n, 'value')} of {self._place(i)}, such as {text!r:.50}"
-                for i, n, text in unseen[:5]
-            ]
-            warnings.warn(
-                f"not seen in training: {_listed(parts, len(unseen))}. They are treated as rare "
-                "values are, or as the mean of the training rows where no value was rare.",
-                UnseenValuesWarning,
-                stacklevel=4,
-            )
-        if missing:
-            parts = [f"{_count(n, 'value')} of {self._place(i)}" for i, n in missing[:5]]
-            warnings.warn(
-                f"missing, though none was in training: {_listed(parts, len(missing))}. They are "
-                "treated as the mean of the training rows.",
-                MissingValuesWarning,
-                stacklevel=4,
-            )
+    def place(self, i: int) -> str:
+        """Return what messages call a column."""
+        return _place(i, self.names)
 
     def to_plain(self) -> list[Any]:
         """Return the description of each column as JSON has it."""
@@ -245,27 +205,37 @@ class TableEncoder:
             raise ValueError("it is not a list")
         features = []
         for i, entry in enumerate(data):
-            kind = entry.get("kind") if isinstance(entry, dict) else "number"
-            reader = _KINDS.get(kind) if isinstance(kind, str) else None
-            if reader is None:
-                raise ValueError(f"column {i}: unknown kind {kind!r:.50}")
             try:
-                features.append(reader.from_plain(entry))
+                features.append(feature_from_plain(entry))
             except (ValueError, TypeError) as error:
                 raise ValueError(f"column {i}: {error}") from None
         return cls(tuple(features), None if names is None else tuple(names))
 
+    def with_ranges(self, data: Any) -> TableEncoder:
+        """Return the encoder with ranges that were stored as lists, one for each column.
 
-_KINDS: dict[str, Any] = {cls.kind: cls for cls in (NumberFeature, CategoryFeature, DateFeature)}
+        Raises
+        ------
+        ValueError
+            They are damaged.
+        """
+        n = len(self.features)
+        if not isinstance(data, list) or len(data) != n:
+            raise ValueError(f"it must be a list with an entry for each of the {n} columns")
+        ranges: list[Range | None] = []
+        for i, (entry, feature) in enumerate(zip(data, self.features, strict=True)):
+            is_pair = isinstance(entry, list) and len(entry) == 2
+            if entry is not None and not (is_pair and feature.is_range(*entry)):
+                raise ValueError(f"the entry of column {i}, a {feature.kind}, is {entry!r:.50}")
+            ranges.append(None if entry is None else (entry[0], entry[1]))
+        return replace(self, ranges=tuple(ranges))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
-
-
-def _listed(parts: list[str], total: int) -> str:
-    more = f"; and {total - len(parts)} more columns" if total > len(parts) else ""
-    return "; ".join(parts) + more
+def _place(i: int, names: Sequence[str] | None) -> str:
+    return f"column {i} of X" if names is None else f"column {names[i]!r} of X"
 
 
 def _number_column(X: Array, j: int) -> Column:
@@ -343,7 +313,7 @@ def categorical_mask(
 
 
 def learn_encoder(
-    X: Array | Frame,
+    X: Any,
     weight: FloatArray | None = None,
     categorical_features: Any = "from_dtype",
     names: Sequence[str] | None = None,
@@ -354,7 +324,7 @@ def learn_encoder(
     Parameters
     ----------
     X : array of numbers, sparse matrix or Frame
-        The training rows. A sparse matrix is read a few columns at a time; CSC is the form for it.
+        The training rows. A sparse matrix is read a few columns at a time.
     weight : array of shape (n_rows,), optional
         How much each row counts; rows of weight 0 are ignored.
     categorical_features : "from_dtype", None, or a list of names, indices or bools
@@ -378,40 +348,35 @@ def learn_encoder(
            [1.8, 1. , 0. , 1. , 0. ]])
     """
     weight = np.ones(X.shape[0]) if weight is None else weight
+    X = X.tocsc() if issparse(X) else X
+    if are_numbers(X, categorical_features, names):
+        return plain_encoder(_moments(X, weight), names)
     listed = categorical_mask(categorical_features, X.shape[1], names)
     features: list[Feature] = []
     ranges: list[Range | None] = []
     empty: list[int] = []
-    if not isinstance(X, Frame) and not listed.any() and not _may_have_gaps(X):
-        for mean, low, high in _mean_low_high(X, weight):
-            features.append(NumberFeature(mean))
-            ranges.append(number_range(low, high))
-    else:
-        for j in range(X.shape[1]):
-            column = X.columns[j] if isinstance(X, Frame) else _number_column(X, j)
-            place = f"column {j} of X" if names is None else f"column {names[j]!r} of X"
-            if listed[j] or (column.is_category and isinstance(categorical_features, str)):
-                features.append(CategoryFeature.learn(column, weight))
-            else:
-                features.append(_learn_feature(column, weight, target, place, categorical_features))
-            ranges.append(column_range(column, features[-1], weight))
-            if column.is_missing[weight > 0].all():
-                empty.append(j)
+    for j in range(X.shape[1]):
+        column = X.columns[j] if isinstance(X, Frame) else _number_column(X, j)
+        is_category = column.is_category and isinstance(categorical_features, str)
+        column = replace(column, is_category=is_category or bool(listed[j]))
+        feature = learn_feature(column, weight, target)
+        if feature.is_one_hot and categorical_features is None:
+            raise ValueError(
+                f"{_place(j, names)} has text, such as {column.texts[0]!r:.50}, and "
+                "categorical_features=None allows none: use 'from_dtype'"
+            )
+        features.append(feature)
+        ranges.append(feature.learn_range(column, weight))
+        if column.is_missing[weight > 0].all():
+            empty.append(j)
     encoder = TableEncoder(tuple(features), None if names is None else tuple(names), tuple(ranges))
     for j, feature in enumerate(features):
-        if type(feature) is CategoryFeature and feature.has_other and not feature.categories:
-            example = f", such as {feature.rare[0]!r:.50}," if feature.rare else ""
-            warnings.warn(
-                f"all values of {encoder._place(j)}{example} are rare, which identifies rows "
-                "rather than categories: they share one weight; drop the column, or make numbers "
-                "of it.",
-                RareValuesWarning,
-                stacklevel=4,
-            )
+        if warning := feature.warning(encoder.place(j)):
+            warnings.warn(warning, stacklevel=4)
     if encoder.n_inputs == 0:
         raise ValueError("no column of X varies in the training rows: there is nothing to learn")
     if empty:
-        shown = ", ".join(encoder._place(j) for j in empty[:5])
+        shown = ", ".join(encoder.place(j) for j in empty[:5])
         warnings.warn(
             f"no values at all: {shown}. The column has no influence; drop it.",
             MissingValuesWarning,
@@ -420,31 +385,46 @@ def learn_encoder(
     return encoder
 
 
-def _learn_feature(
-    column: Column, weight: FloatArray, target: Array | None, place: str, wanted: Any
-) -> Feature:
-    if column.kind == "date":
-        return DateFeature.learn(column, weight, target)
-    if column.kind == "number":
-        return NumberFeature.learn(column, weight, target)
-    if not column.texts:
-        return NumberFeature(0.0, ignores_gaps=True)
-    found = parse_dates(column.texts)
-    if found is not None:
-        dates = np.append(found[0], np.datetime64("NaT"))[column.values]
-        return DateFeature.learn(Column("date", dates), weight, target, found[1])
-    if wanted is None:
-        raise ValueError(
-            f"{place} has text, such as {column.texts[0]!r:.50}, and categorical_features=None "
-            "allows none: use 'from_dtype'"
-        )
-    return CategoryFeature.learn(column, weight)
+def are_numbers(X: Any, categorical_features: Any, names: Sequence[str] | None = None) -> bool:
+    """Return whether all columns are numbers without gaps, for which there is `plain_encoder`."""
+    if isinstance(X, Frame) or categorical_mask(categorical_features, X.shape[1], names).any():
+        return False
+    return KINDS[0] is NumberFeature and not _may_have_gaps(X)  # else another kind comes first
 
 
-def _mean_low_high(X: Any, weight: FloatArray) -> Iterator[tuple[float, float, float]]:
-    """Yield mean, minimum and maximum of each column, of a sparse matrix in blocks of columns."""
-    width = max(1, 1_000_000 // max(1, X.shape[0])) if issparse(X) else X.shape[1]
+def plain_encoder(
+    moments: Iterable[ColumnMoments], names: Sequence[str] | None = None
+) -> TableEncoder:
+    """Return the encoder of a table of numbers without gaps: each column is one input.
+
+    Parameters
+    ----------
+    moments : iterable of ColumnMoments
+        Of all columns, in one or several parts.
+    names : sequence of str, optional
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 5.0], [3.0, 6.0]])
+    >>> plain_encoder([ColumnMoments(X, np.ones(2))]).to_plain()
+    [2.0, 5.5]
+    """
+    features: list[Feature] = []
+    ranges: list[Range | None] = []
+    for part in moments:
+        for each in zip(
+            part.rounded_means.tolist(), part.low.tolist(), part.high.tolist(), strict=True
+        ):
+            features.append(NumberFeature(each[0]))
+            ranges.append(number_range(*each[1:]))
+    return TableEncoder(tuple(features), None if names is None else tuple(names), tuple(ranges))
+
+
+def _moments(X: Any, weight: FloatArray) -> Iterator[ColumnMoments]:
+    """Yield statistics of all columns, of a sparse matrix in blocks of columns."""
+    if not issparse(X):
+        yield ColumnMoments(X, weight)
+        return
+    width = max(1, 1_000_000 // max(1, X.shape[0]))
     for start in range(0, X.shape[1], width):
-        block = _dense_columns(X, start, start + width) if issparse(X) else X
-        found = means_and_ranges(block, weight)
-        yield from zip(*(values.tolist() for values in found), strict=True)
+        yield ColumnMoments(_dense_columns(X, start, start + width), weight)

@@ -90,7 +90,7 @@ def names_of(X: Any) -> list[Any]:
 def columns_of(X: Any) -> list[Any]:
     """Return the columns of a data frame."""
     if _is_pandas(X):
-        return [X.iloc[:, j] for j in range(X.shape[1])]
+        return [column for _, column in X.items()]
     return list(X.get_columns() if _is_polars(X) else X.itercolumns())
 
 

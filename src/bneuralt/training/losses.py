@@ -31,9 +31,11 @@ from bneuralt.expressions import (
 from bneuralt.registry import Registered, classes_of, find
 
 __all__ = [
+    "CLASSIFICATION_LOSSES",
     "LINKS",
     "LOSSES",
     "NAMES",
+    "REGRESSION_LOSSES",
     "SOFTMAX",
     "TASKS",
     "TRAITS",
@@ -88,9 +90,9 @@ class Traits(NamedTuple):
         What becomes of linear outputs in the task "numbers".
     per_label : str or None
         The loss that takes its place for several labels.
-    scaling : {"standard", "mean"}
-        How numbers are scaled for training: to mean 0 and variance 1, or to mean 1; the latter is
-        for outputs that are logarithms.
+    scaling : {"standard", "mean"} or None
+        How numbers are scaled for training: to mean 0 and variance 1, to mean 1 (for outputs that
+        are logarithms), or not at all.
     curvature : callable or None
         From the outputs to the second derivatives of the loss. By default the slope of the link,
         as for every loss whose link is its canonical one.
@@ -99,7 +101,7 @@ class Traits(NamedTuple):
     tasks: tuple[str, ...]
     link: Expression | Callable[[Any], Expression] = OUTPUTS
     per_label: str | None = None
-    scaling: str = "standard"
+    scaling: str | None = "standard"
     curvature: Callable[[FloatArray], Curvature] | None = None
 
 
@@ -215,6 +217,15 @@ Poisson = LOSSES["poisson"]
 BinaryCrossEntropy = LOSSES["binary_cross_entropy"]
 
 NAMES: tuple[str, ...] = tuple(LOSSES)
+
+#: Losses that classifiers take, and regressors; those of several numbers per target have names of
+#: their own there.
+CLASSIFICATION_LOSSES = tuple(name for name in NAMES if "classes" in TRAITS[name].tasks)
+REGRESSION_LOSSES = tuple(
+    name
+    for name, loss in LOSSES.items()
+    if "numbers" in TRAITS[name].tasks and loss.entry.compares != "shared"
+)
 
 
 def get_loss(loss: str | Loss | dict[str, Any]) -> Loss:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from threading import Event
@@ -266,21 +266,21 @@ def train_many(
         held_out = _Data(X_val, y_val, rest[0] if rest else None, task, "_val")
     started = time.perf_counter()
 
-    def prepared(jobs: Iterable[TrainingJob]) -> Iterator[_core.Job]:
-        fitting = set()  # what has been found to fit, so that it is not checked a thousand times
-        for job in jobs:
-            try:
-                settings, tree = job.settings, job.tree
-                kind = id(settings), tree.n_outputs, tree.structure.output_activation
-                if kind not in fitting:
-                    check_loss(settings.loss, tree.n_outputs, tree.output_activation)
-                    fitting.add(kind)
-                scaling = job.input_scaling or input_scaling
-                core_job = _prepare(job, data, held_out, scaling, task)
-            except (TypeError, ValueError) as error:
-                raise _naming_job(error, len(taken), n_expected) from None
-            taken.append(job)
-            yield core_job
+    fitting = set()  # what has been found to fit, so that it is not checked a thousand times
+
+    def prepared(job: TrainingJob) -> _core.Job:
+        try:
+            settings, tree = job.settings, job.tree
+            kind = id(settings), tree.n_outputs, tree.structure.output_activation
+            if kind not in fitting:
+                check_loss(settings.loss, tree.n_outputs, tree.output_activation)
+                fitting.add(kind)
+            scaling = job.input_scaling or input_scaling
+            core_job = _prepare(job, data, held_out, scaling, task)
+        except (TypeError, ValueError) as error:
+            raise _naming_job(error, len(taken), n_expected) from None
+        taken.append(job)
+        return core_job
 
     def on_epoch(i: int, epoch: int, *told: Any) -> bool:
         assert callback is not None
@@ -300,7 +300,7 @@ def train_many(
         return bool(progress(i, TrainingResult(taken[i].tree, result)))
 
     asked: Any = stop.is_set if isinstance(stop, Event) else stop
-    ready: Iterable[_core.Job] = prepared(jobs)
+    ready: Iterable[_core.Job] = map(prepared, jobs)
     if isinstance(jobs, Sequence):
         ready = list(ready)  # so that what is wrong with any of them is found before the first
     results, raised = _core.train(

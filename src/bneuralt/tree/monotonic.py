@@ -9,6 +9,7 @@ prescribed by prescribing signs of weights (`Signs`), and it can be proven by re
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -20,7 +21,15 @@ from bneuralt.expressions import Expression, direction
 from bneuralt.tree.activations import ACTIVATIONS, EXPRESSIONS, NAMES
 from bneuralt.tree.neural_tree import NeuralTree
 
-__all__ = ["UNKNOWN", "Signs", "is_increasing", "leaf_effects", "node_signs", "reflected"]
+__all__ = [
+    "UNKNOWN",
+    "Signs",
+    "constrained",
+    "is_increasing",
+    "leaf_effects",
+    "node_signs",
+    "reflected",
+]
 
 #: The effect of a leaf below an activation that may decrease.
 UNKNOWN = 2
@@ -113,6 +122,25 @@ def reflected(tree: NeuralTree, signs: Signs) -> NeuralTree:
     start = tree.bias.size + tree.edge.size
     parameters[start : start + leaf.size] = leaf
     return tree.with_parameters(parameters)
+
+
+def constrained(
+    trees: Sequence[NeuralTree], input_signs: Array, output_signs: ArrayLike = 1
+) -> tuple[list[NeuralTree], list[Signs]]:
+    """Return trees whose inputs have effects of these signs, and the signs that they must keep.
+
+    The edges keep the signs they have, which decide those of the leaves.
+
+    Examples
+    --------
+    >>> tree = NeuralTree.random(2, activation="tanh", output_activation="linear", random_state=0)
+    >>> trees, _ = constrained([tree], np.array([1, 0], dtype=np.int8))
+    >>> effects = leaf_effects(trees[0])[trees[0].leaf_input == 0]
+    >>> bool((effects >= 0).all())
+    True
+    """
+    signs = [Signs(node_signs(tree, output_signs), input_signs) for tree in trees]
+    return [reflected(*pair) for pair in zip(trees, signs, strict=True)], signs
 
 
 def leaf_effects(tree: NeuralTree, output_sign: ArrayLike = 1) -> IntArray:

@@ -33,13 +33,12 @@ from bneuralt.tree.checks import (
 from bneuralt.tree.growth import LeafSampler, draw_tree_arrays
 from bneuralt.tree.layout import TreeArrays
 from bneuralt.tree.outputs import OutputOverflow, forward_many, mean_forward, not_finite
-from bneuralt.tree.shown import Shown
 
 __all__ = ["NeuralTree", "OutputOverflow", "forward_many", "mean_forward"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NeuralTree(Shown):
+class NeuralTree:
     """A tree of neurons whose leaves are inputs.
 
     A function node sums `weight * value` over its children, adds its bias, and applies its
@@ -329,6 +328,23 @@ class NeuralTree(Shown):
         bias[:k] += offset
         edge = per_node[self.parent[k:]] * self.edge
         return self._with_weights(bias, edge, per_node[self.leaf_parent] * self.leaf_weight)
+
+    def with_linear_outputs(self) -> NeuralTree:
+        """Return the tree with a linear output above each output, which becomes its only child."""
+        k = self.n_outputs
+        return NeuralTree(
+            self.n_inputs,
+            k,
+            parent=np.concatenate([np.full(k, -1), np.arange(k), self.parent[k:] + k]),
+            activation=np.concatenate([np.full(k, NAMES.index("linear")), self.activation]),
+            leaf_parent=self.leaf_parent + k,
+            leaf_input=self.leaf_input,
+            parameters=np.concatenate(
+                [np.zeros(k), self.bias, np.ones(k), self.parameters[self.bias.size :]]
+            ),  # the edges of the new outputs come first
+            activation_parameters=self.activation_parameters,
+            trains_activations=self.trains_activations,
+        )
 
     def _with_weights(self, bias: Array, edge: Array, leaf_weight: Array) -> NeuralTree:
         trained = [self.activation_parameters] if self.trains_activations else []

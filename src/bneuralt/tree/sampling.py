@@ -20,7 +20,13 @@ from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.tree.growth import LeafSampler
 from bneuralt.tree.walk import node_levels
 
-__all__ = ["FeatureSampler", "ReceptiveFields", "VarianceSampling", "sampler_from_dict"]
+__all__ = [
+    "FeatureSampler",
+    "ReceptiveFields",
+    "VarianceSampling",
+    "chances_of_varying",
+    "sampler_from_dict",
+]
 
 
 @dataclass(frozen=True)
@@ -234,6 +240,36 @@ def sampler_from_dict(data: Mapping[str, Any]) -> FeatureSampler:
     if name not in _SAMPLERS:
         raise ValueError(f"no sampler is called {name!r}: there are {', '.join(_SAMPLERS)}")
     return _SAMPLERS[name](**settings)
+
+
+def chances_of_varying(
+    chances: ArrayLike, groups: IntArray, varies: Array, n_features: int
+) -> FloatArray:
+    """Return the chances of features, with none for those that do not vary.
+
+    Parameters
+    ----------
+    chances : array-like of shape (n_features,)
+        If its shape is another one, it is returned as it is, to be refused.
+    groups : int array of shape (n_inputs,)
+        The feature of each input. Features after the last one of these are left out.
+    varies : bool array of shape (n_inputs,)
+        A feature varies if one of its inputs does. If no feature with a chance varies, all keep
+        their chances.
+    n_features : int
+
+    Examples
+    --------
+    >>> chances_of_varying([1, 2], np.array([0, 1, 1]), np.array([False, False, True]), 2)
+    array([0., 2.])
+    """
+    weights = np.asarray(chances, dtype=np.float64)
+    if weights.shape != (n_features,):
+        return weights
+    has_spread = np.bincount(groups, varies) > 0
+    weights = weights[: has_spread.size]
+    varying: FloatArray = weights * has_spread
+    return varying if varying.any() else weights
 
 
 def _draw(rng: np.random.Generator, weights: Array, size: int) -> Array:

@@ -62,7 +62,7 @@ def simplify(tree: NeuralTree, constants: Mapping[int, float] | None = None) -> 
     tree : NeuralTree
     constants : dict, optional
         Function nodes that are replaced by a constant, with its value. This is not exact; see
-        `bneuralt.simplify`.
+        `saturated_on` of the method `simplify` of estimators.
 
     Returns
     -------

@@ -68,7 +68,7 @@ class GeneticEstimator(EvolutionEstimator):
 
     def _new_search(self, rows: Rows, validation: Rows | None) -> Any:
         settings = self._settings()
-        self._input_scaling = learn_scaling("minmax", rows.X, rows.weight)
+        self._input_scaling = learn_scaling("minmax", rows.moments)
         self._target_scaling = self._learn_target_scaling(rows, 0.0)
         space = self._space(rows)
         least = space.n_outputs * (1 + space.min_children) + (space.n_outputs > 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -31,8 +32,8 @@ class HFNTEstimator(GeneticEstimator):
     def _trees(self) -> list[NeuralTree]:
         return self.trees_
 
-    def _set_trees(self, trees: list[NeuralTree]) -> None:
-        self.trees_, self.tree_ = trees, trees[0]
+    def _set_trees(self, trees: Sequence[NeuralTree]) -> None:
+        self.trees_, self.tree_ = list(trees), trees[0]
 
     def _keep(self, search: Any, rows: Rows, validation: Rows | None) -> None:
         super()._keep(search, rows, validation)

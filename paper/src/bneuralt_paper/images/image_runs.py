@@ -124,7 +124,7 @@ def run_images(
 
 
 def _errors_by_epoch(model: Any) -> dict[str, list[float]]:
-    if not hasattr(model, "history_"):
+    if "tree" in model.history_:
         return {}  # a forest, whose trees have separate histories
     return {
         part: (1.0 - model.history_[f"{source}_score"]).tolist()

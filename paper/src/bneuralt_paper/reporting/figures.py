@@ -16,7 +16,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from bneuralt.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_DATASETS, PAPER_REGRESSION
-from bneuralt.drawing.pictures import plot_tree
 from bneuralt.files import errors_naming
 from bneuralt.tree import NeuralTree
 from bneuralt_paper._typing import FloatArray
@@ -25,6 +24,7 @@ from bneuralt_paper.reporting.figure_files import INK, STYLE
 from bneuralt_paper.reporting.run_results import Results
 from bneuralt_paper.reporting.significance import Ranking
 from bneuralt_paper.reporting.statistics import cliques
+from bneuralt_paper.reporting.tree_shapes import plot_tree_shape
 
 __all__ = [
     "OPTIMIZER_STYLES",
@@ -267,7 +267,7 @@ def best_trees_figure(
     with rc_context(STYLE):
         figure, axes = _panels(len(found), 5, (2.0, 2.4))
         for ax, (dataset, score, tree) in zip(axes, found, strict=True):
-            plot_tree(tree, ax, root_color=INK)
+            plot_tree_shape(tree, ax, root_color=INK)
             paper = printed.loc[dataset]
             ax.set_title(
                 f"{dataset}: {score:.2f}, {tree.size} nodes\n"

@@ -15,7 +15,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 from sklearn.metrics import auc, confusion_matrix, roc_curve
 
-from bneuralt.drawing.pictures import radial_layout
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.generate import outputs_above
 from bneuralt_paper._typing import FloatArray, IntArray
@@ -24,6 +23,7 @@ from bneuralt_paper.images.image_runs import ImageRun, group_runs, is_same_size
 from bneuralt_paper.reporting import published
 from bneuralt_paper.reporting.figure_files import INK, STYLE
 from bneuralt_paper.reporting.image_tables import SELECTION_LABELS, mean_error, results_on
+from bneuralt_paper.reporting.tree_shapes import radial_layout
 
 __all__ = [
     "confusions",

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bneuralt.cli.errors import BAD_DATA, CommandError
 from bneuralt.cli.table_options import add_table_arguments, read_table
+
+if TYPE_CHECKING:
+    from bneuralt.shrinking import Compaction
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,30 +47,28 @@ def run(args: argparse.Namespace) -> None:
         is_known,
         load_trained_model,
         save_trained_model,
-        stored_encoding,
+        stored_layout,
     )
-    from bneuralt.explaining import compact
 
     check_model_output(args.out, inputs=(args.data, args.model))
     model = load_trained_model(args.model)
-    encoding = stored_encoding(model, args.model)
-    table = read_table(args.data, args, expect=encoding.column_names)
-    y = encoding.labels(table, decimal=args.decimal)
+    layout = stored_layout(model, args.model)
+    table = read_table(args.data, args, expect=layout.column_names)
+    y = layout.labels(table, decimal=args.decimal)
     if y is None:
         raise CommandError(
-            f"{args.data}: the column {encoding.target!r}, which the model predicts, is missing: "
+            f"{args.data}: the column {layout.target!r}, which the model predicts, is missing: "
             "compact needs the training table.",
             BAD_DATA,
         )
-    X = encoding.frame(table, decimal=args.decimal)
-    held_out = held_out_rows(model, args.model, table, encoding, y)
+    X = layout.frame(table, decimal=args.decimal)
+    held_out = held_out_rows(model, args.model, table, layout, y)
     used = is_known(y)
     if held_out is not None:
         used[held_out] = False
     rows = np.flatnonzero(used)
     try:
-        result = compact(
-            model,
+        smaller = model.compact(
             X.take(rows),
             np.array(y[rows].tolist()),
             max_weights=args.max_weights,
@@ -80,28 +81,29 @@ def run(args: argparse.Namespace) -> None:
     if held_out is not None:
         target = np.array(y[held_out].tolist())
         chosen = X.take(held_out)
-        scores = model.score(chosen, target), result.model.score(chosen, target)
+        scores = model.score(chosen, target), smaller.score(chosen, target)
     extra = {**model.extra_, "held_out_scores": None}
-    save_trained_model(result.model, args.out, extra)
-    report = _report(result, scores, args.out)
+    save_trained_model(smaller, args.out, extra)
+    report = _report(smaller.compaction_, scores, args.out)
     print(json.dumps(report) if args.json else _as_text(report))
 
 
-def _report(result: Any, scores: tuple[float, float] | None, path: str) -> dict[str, Any]:
-    curve = result.curve
+def _report(
+    compaction: Compaction, scores: tuple[float, float] | None, path: str
+) -> dict[str, Any]:
     return {
-        "weights_before": result.n_weights_before,
-        "weights": result.n_weights,
-        "bytes": result.n_bytes,
+        "weights_before": compaction.n_weights_before,
+        "weights": compaction.n_weights,
+        "bytes": compaction.n_bytes,
         "held_out_before": None if scores is None else scores[0],
         "held_out": None if scores is None else scores[1],
         "curve": None
-        if curve is None
+        if compaction.size.size == 0
         else {
-            "unit": curve.unit,
-            "size": curve.size.tolist(),
-            "score": curve.score.tolist(),
-            "standard_error": curve.standard_error.tolist(),
+            "unit": compaction.unit,
+            "size": compaction.size.tolist(),
+            "score": compaction.score.tolist(),
+            "standard_error": compaction.standard_error.tolist(),
         },
         "file": path,
     }

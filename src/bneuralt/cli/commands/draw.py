@@ -52,25 +52,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print the drawing, or write it to a file."""
-    from bneuralt.cli.trained_models import feature_names, load_trained_model, trees_of
+    from bneuralt.cli.trained_models import load_trained_model
     from bneuralt.drawing.terminal import draw_tree
-    from bneuralt.tree.simplify import simplify
 
     model = load_trained_model(args.model)
-    trees = trees_of(model)
-    if not 1 <= args.tree <= len(trees):
-        raise CommandError(f"--tree {args.tree}: must be a number from 1 to {len(trees)}.")
+    n_trees = len(model.model_.trees)
+    if not 1 <= args.tree <= n_trees:
+        raise CommandError(f"--tree {args.tree}: must be a number from 1 to {n_trees}.")
     if args.out:
         is_page = Path(args.out).suffix.lower() == PAGE
         (_write_page if is_page else _write_picture)(model, args)
         return
-    drawing = draw_tree(
-        simplify(trees[args.tree - 1]),
-        feature_names=feature_names(model),
-        output_names=getattr(model, "classes_", None),
-        max_lines=args.max_lines,
-    )
-    print(drawing)
+    print(draw_tree(model, tree=args.tree - 1, max_lines=args.max_lines))
 
 
 def _write_picture(model: Any, args: argparse.Namespace) -> None:
@@ -111,15 +104,15 @@ def _write_picture(model: Any, args: argparse.Namespace) -> None:
 
 def _write_page(model: Any, args: argparse.Namespace) -> None:
     from bneuralt.cli.outputs import check_output
-    from bneuralt.cli.trained_models import stored_encoding
+    from bneuralt.cli.trained_models import stored_layout
     from bneuralt.files import write_atomically
 
     check_output(args.out, inputs=(args.model, args.example) if args.example else (args.model,))
     examples = None
     if args.example:
-        encoding = stored_encoding(model, args.model)
-        table = read_table(args.example, args, expect=encoding.column_names)
-        examples = encoding.frame(table, decimal=args.decimal)
+        layout = stored_layout(model, args.model)
+        table = read_table(args.example, args, expect=layout.column_names)
+        examples = layout.frame(table, decimal=args.decimal)
     page = model.to_html(examples=examples, title=Path(args.model).stem)
     write_atomically(args.out, page)
     print(f"Page written to {args.out}; open it in a browser.")
@@ -129,12 +122,12 @@ def _example(model: Any, args: argparse.Namespace) -> Any:
     """Return the row that is shown, as the model reads it."""
     import numpy as np
 
-    from bneuralt.cli.trained_models import stored_encoding
+    from bneuralt.cli.trained_models import stored_layout
 
-    encoding = stored_encoding(model, args.model)
-    table = read_table(args.example, args, expect=encoding.column_names)
+    layout = stored_layout(model, args.model)
+    table = read_table(args.example, args, expect=layout.column_names)
     if not 1 <= args.row <= table.n_rows:
         raise CommandError(
             f"--row {args.row}: {args.example} has rows 1 to {table.n_rows}.", BAD_DATA
         )
-    return encoding.frame(table, decimal=args.decimal).take(np.array([args.row - 1]))
+    return layout.frame(table, decimal=args.decimal).take(np.array([args.row - 1]))

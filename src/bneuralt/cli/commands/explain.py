@@ -50,8 +50,7 @@ def run(args: argparse.Namespace) -> None:
     import numpy as np
 
     from bneuralt.cli.outputs import check_output
-    from bneuralt.cli.trained_models import load_trained_model, stored_encoding, task_of
-    from bneuralt.explaining import explain
+    from bneuralt.cli.trained_models import load_trained_model, stored_layout, task_of
     from bneuralt.files import write_atomically
 
     if args.plot and (not args.out or Path(args.out).suffix.lower() not in PICTURES):
@@ -61,17 +60,17 @@ def run(args: argparse.Namespace) -> None:
     model = load_trained_model(args.model)
     if (args.output or args.label) and task_of(model) == "regression":
         raise CommandError(f"--output and --label are for classes: {args.model} predicts numbers.")
-    encoding = stored_encoding(model, args.model)
-    table = read_table(args.data, args, expect=encoding.column_names)
+    layout = stored_layout(model, args.model)
+    table = read_table(args.data, args, expect=layout.column_names)
     if args.missing == "error":
-        encoding.check_no_missing(table)
-    X = encoding.frame(table, decimal=args.decimal)
+        layout.check_no_missing(table)
+    X = layout.frame(table, decimal=args.decimal)
     if args.row is not None:
         if not 1 <= args.row <= table.n_rows:
             raise CommandError(f"--row {args.row}: must be a number from 1 to {table.n_rows}.")
         X = X.take(np.array([args.row - 1]))
     try:
-        explanation = explain(model, X, output=args.output, method=args.method)
+        explanation = model.explain(X, output=args.output, method=args.method)
         if args.label is not None:
             explanation.of_output(args.label)
     except ValueError as error:

@@ -6,31 +6,45 @@ The code includes the encoding of the table: categories, missing values, dates a
 from __future__ import annotations
 
 import argparse
-import importlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from bneuralt.cli.errors import CANNOT_WRITE, USAGE, CommandError
-from bneuralt.cli.exports import TARGETS
+from bneuralt.export.targets import TARGETS, Option
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command and of all targets."""
     parser.add_argument("model", metavar="MODEL.json", help="a file written by bneuralt train")
-    listed = "; ".join(f"{name}: {summary}" for name, summary in TARGETS.items())
+    listed = "; ".join(f"{name}: {target.description}" for name, target in TARGETS.items())
     parser.add_argument("--to", choices=list(TARGETS), required=True, help=listed)
     parser.add_argument("--out", metavar="FILE", required=True, help="the file to write")
     parser.add_argument(
         "--force", action="store_true", help="overwrite files that were not written by export"
     )
-    own: dict[str, set[str]] = {}
-    for name in TARGETS:
-        before = {action.dest for action in parser._actions}
-        _module(name).add_arguments(parser.add_argument_group(f"options of --to {name}"))
-        own[name] = {action.dest for action in parser._actions} - before
-    options = {text for action in parser._actions for text in action.option_strings}
-    parser.set_defaults(options_of_targets=own, default_of=parser.get_default, all_options=options)
+    group = parser.add_argument_group("options of targets")
+    for flag, by_target in _options().items():
+        helps: dict[str, list[str]] = {}
+        for target, option in by_target.items():
+            helps.setdefault(option.help, []).append(target)
+        text = "; ".join(f"{', '.join(targets)}: {help_}" for help_, targets in helps.items())
+        option = next(iter(by_target.values()))
+        if option.sets is not None:
+            group.add_argument(
+                flag, dest=option.name, action="store_const", const=option.sets, help=text
+            )
+            continue
+        choices = list(dict.fromkeys(c for option in by_target.values() for c in option.choices))
+        group.add_argument(flag, choices=choices or None, metavar=option.metavar, help=text)
+
+
+def _options() -> dict[str, dict[str, Option]]:
+    """Return the options of all targets: option -> target -> what it means there."""
+    options: dict[str, dict[str, Option]] = {}
+    for target in TARGETS.values():
+        for option in target.options:
+            options.setdefault(option.flag, {})[target.name] = option
+    return options
 
 
 def run(args: argparse.Namespace) -> None:
@@ -38,14 +52,16 @@ def run(args: argparse.Namespace) -> None:
     from bneuralt.cli.outputs import check_output
     from bneuralt.cli.trained_models import load_trained_model
     from bneuralt.files import write_together
-    from bneuralt.tables.reading import TableError
+    from bneuralt.tables.csv_files import TableError
 
-    _refuse_other_options(args, args.default_of)
+    options = _chosen_options(args)
     check_output(args.out, inputs=(args.model,))
     model = load_trained_model(args.model)
     try:
-        files = _module(args.to).export(model, args)
-    except (ValueError, TypeError) as error:
+        if "data" in options:
+            options["X"], options["y"] = _rows(model, args.model, options.pop("data"))
+        files = TARGETS[args.to].files(model.model_, args.out, **options)
+    except (ValueError, TypeError, ImportError) as error:
         if isinstance(error, TableError):
             raise
         raise CommandError(_message(error, args), USAGE) from None
@@ -62,12 +78,49 @@ def run(args: argparse.Namespace) -> None:
     print(f"Written: {', '.join(str(path) for path in files)}")
 
 
+def _chosen_options(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the options that were given; refuse those that have no effect on the target."""
+    chosen = {}
+    for flag, by_target in _options().items():
+        name = next(iter(by_target.values())).name
+        value = getattr(args, name)
+        if value is None:
+            continue
+        if args.to not in by_target:
+            targets = " and ".join(f"--to {target}" for target in by_target)
+            raise CommandError(f"{flag} is an option of {targets}, not of --to {args.to}.")
+        choices = by_target[args.to].choices
+        if choices and value not in choices:
+            raise CommandError(
+                f"{flag} {value} cannot be used with --to {args.to}: use one of "
+                f"{', '.join(choices)}."
+            )
+        chosen[name] = value
+    return chosen
+
+
+def _rows(model: Any, path: str, data: str) -> tuple[Any, Any]:
+    """Return the rows of a table whose target is known."""
+    import numpy as np
+
+    from bneuralt.cli.trained_models import is_known, stored_layout
+    from bneuralt.tables.csv_files import read_csv
+
+    layout = stored_layout(model, path)
+    table = read_csv(data)
+    y = layout.labels(table)
+    if y is None:
+        raise CommandError(f"--data {data}: has no target column {layout.target!r}.")
+    used = np.flatnonzero(is_known(y))
+    return layout.frame(table).take(used), np.array(y[used].tolist())
+
+
 def _message(error: Exception, args: argparse.Namespace) -> str:
     """Return what is wrong, with the option where the error names a parameter."""
     parameter, is_assigned, rest = str(error).partition("=")
-    option = _module(args.to).OPTIONS.get(parameter, f"--{parameter}")
-    if is_assigned and option in args.all_options:
-        return f"{option} {rest}."
+    flags = {option.name: option.flag for option in TARGETS[args.to].options} | {"path": "--out"}
+    if is_assigned and parameter in flags:
+        return f"{flags[parameter]} {rest}."
     return f"{args.model}: {error}."
 
 
@@ -86,17 +139,3 @@ def _check_replaces_export(path: str) -> None:
             "overwritten; choose another name, or use --force.",
             CANNOT_WRITE,
         )
-
-
-def _module(target: str) -> Any:
-    return importlib.import_module(f"bneuralt.cli.exports.{target}")
-
-
-def _refuse_other_options(args: argparse.Namespace, default_of: Callable[[str], Any]) -> None:
-    """Refuse options that belong to other targets only, which would have no effect."""
-    wanted = args.options_of_targets[args.to]
-    for target, options in args.options_of_targets.items():
-        for option in sorted(options - wanted):
-            if getattr(args, option) != default_of(option):
-                name = "--" + option.replace("_", "-")
-                raise CommandError(f"{name} is an option of --to {target}, not of --to {args.to}.")

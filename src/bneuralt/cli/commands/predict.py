@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> None:
     from bneuralt.cli.trained_models import (
         held_out_rows,
         load_trained_model,
-        stored_encoding,
+        stored_layout,
         task_of,
     )
     from bneuralt.files import write_atomically
@@ -84,18 +84,18 @@ def run(args: argparse.Namespace) -> None:
         if not args.force:
             _check_replaces_predictions(args.out)
     model = load_trained_model(args.model)
-    encoding = stored_encoding(model, args.model)
+    layout = stored_layout(model, args.model)
     if args.probabilities and task_of(model) == "regression":
         raise CommandError(f"--probabilities: {args.model} is a regression model; omit the option.")
-    table = read_table(args.data, args, expect=encoding.column_names)
+    table = read_table(args.data, args, expect=layout.column_names)
     if args.missing == "error":
-        encoding.check_no_missing(table)
-    if args.unknown == "error" and model.encoder_ is not None:
-        encoding.check_known(table, model.encoder_)
-    X = encoding.frame(table, decimal=args.decimal)
-    y = encoding.labels(table, decimal=args.decimal)
+        layout.check_no_missing(table)
+    if args.unknown == "error":
+        layout.check_known(table, model.encoder_)
+    X = layout.frame(table, decimal=args.decimal)
+    y = layout.labels(table, decimal=args.decimal)
     ids = {table.names[j]: table.columns[j] for j in map(table.position, args.ids)}
-    held_out = held_out_rows(model, args.model, table, encoding, y)
+    held_out = held_out_rows(model, args.model, table, layout, y)
     if args.held_out and held_out is None:
         raise CommandError(_why_no_held_out_rows(model, args), BAD_DATA)
     rows = held_out if args.held_out and held_out is not None else np.arange(table.n_rows)
@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> None:
                 probabilities = model.predict_proba(X) if hasattr(model, "classes_") else None
     except ValueError as error:
         raise CommandError(f"{args.data}: {error}", BAD_DATA) from None
-    summary = _summary(model, encoding.task, y, predicted, probabilities, rows, held_out)
+    summary = _summary(model, layout.task, y, predicted, probabilities, rows, held_out)
     shown = probabilities if args.probabilities else None
     if args.json:
         text = _as_json(model, summary, rows, predicted, shown, ids)
@@ -145,7 +145,7 @@ def _check_replaces_predictions(path: str) -> None:
 
 def _why_no_held_out_rows(model: Any, args: argparse.Namespace) -> str:
     split = model.extra_.get("split")
-    if not model.extra_.get("held_out_rows") and not (split and split.get("fraction")):
+    if not (split and split.get("fraction")):
         return f"--held-out: {args.model} has no record of held-out rows; omit the option."
     return (
         f"--held-out: {args.data} is not the file that {args.model} was trained on; use that file "

@@ -102,12 +102,12 @@ def run(args: argparse.Namespace) -> None:
     import numpy as np
 
     from bneuralt.cli.outputs import StatusLine, check_output, count
-    from bneuralt.tables.learning import learn_encoding
+    from bneuralt.tables.layout_learning import learn_layout
 
     check_output(args.out, inputs=(args.data,))
     names = [] if args.target.lstrip("-").isdigit() else [args.target]
     table = read_table(args.data, args, expect=names)
-    encoding = learn_encoding(
+    layout = learn_layout(
         table,
         args.target,
         task=args.task,
@@ -118,8 +118,8 @@ def run(args: argparse.Namespace) -> None:
         decimal=args.decimal,
     )
     if args.missing == "error":
-        encoding.check_no_missing(table)
-    y = encoding.labels(table, decimal=args.decimal)
+        layout.check_no_missing(table)
+    y = layout.labels(table, decimal=args.decimal)
     assert y is not None
 
     # What is wrong with the files has been said by now: these imports take a second.
@@ -128,12 +128,12 @@ def run(args: argparse.Namespace) -> None:
     from bneuralt.cli.trained_models import check_model_output, save_trained_model, usable_rows
 
     check_model_output(args.out, inputs=(args.data,))
-    rows = usable_rows(encoding, table, y, args.missing)
+    rows = usable_rows(layout, table, y, args.missing)
     if not rows.size:
         raise table.error("every row has missing values; use --missing learn.")
-    X, y = encoding.frame(table, decimal=args.decimal).take(rows), np.array(y[rows].tolist())
+    X, y = layout.frame(table, decimal=args.decimal).take(rows), np.array(y[rows].tolist())
     model = make_model(
-        encoding.task,
+        layout.task,
         args.settings,
         forest=args.forest,
         seed=args.seed,
@@ -143,7 +143,7 @@ def run(args: argparse.Namespace) -> None:
     with StatusLine(args.verbose) as status:
         fitted = fit_and_score(
             model,
-            encoding,
+            layout,
             X,
             y,
             source=args.data,
@@ -156,13 +156,13 @@ def run(args: argparse.Namespace) -> None:
     report = fitted.report
     n_left = table.n_rows - len(rows)
     left_out = f"{count(n_left, 'row')} with missing values left out."
-    report["notes"] = [*encoding.notes, *([left_out] if n_left else []), *report["notes"]]
+    report["notes"] = [*layout.notes, *([left_out] if n_left else []), *report["notes"]]
     report["data"] = {"file": table.source, "sha256": table.sha256, **report["data"]}
     save_trained_model(
         fitted.model,
         args.out,
         {
-            "table": encoding.to_dict(),
+            "table": layout.to_dict(),
             "data_sha256": table.sha256,
             "split": {"seed": args.seed, "fraction": args.test_fraction, "missing": args.missing},
             "held_out_scores": report["held_out"]["scores"] if report["held_out"] else None,

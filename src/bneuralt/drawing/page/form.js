@@ -1,6 +1,6 @@
 // The form for an example: one field for each column that the model uses.
 import { element } from "./elements.js";
-import { ANOTHER, parseDate } from "./encoder.js";
+import { ANOTHER, dateOf } from "./cells.js";
 import { plural } from "./format.js";
 
 const MOST_FIELDS = 100, FEW_FIELDS = 12;
@@ -63,24 +63,16 @@ export class Form {
   row(j) {
     const column = this.model.columns[j], id = `column-${j}`;
     const label = element("label", { for: id, title: column.name }, element("bdi", {}, column.name));
-    const { controls, show } = FIELDS[column.kind](column, id, (value) => this.change(j, value));
+    const { controls, show } = FIELDS[column.reads](column, id, (value) => this.change(j, value));
     this.fields.push({ j, show });
-    return element("div", { class: `field ${column.kind}` }, label, ...controls);
+    return element("div", { class: `field ${column.reads}` }, label, ...controls);
   }
 }
 
-/** Return an example in the middle: means, and the most frequent category. */
+/** Return an example in the middle, or the first row that is given. */
 export function typicalValues(model) {
   if (model.examples?.rows.length) return [...model.examples.rows[0]];
-  return model.columns.map((column) => {
-    if (column.kind === "number") {
-      const [low, high] = column.range ?? [0, 0];
-      return column.mean === null ? rounded((low + high) / 2, high - low) : rounded(column.mean, high - low);
-    }
-    if (column.kind === "date") return column.range ? column.range[0] : null;
-    const frequent = column.shares.indexOf(Math.max(...column.shares));
-    return column.categories[frequent] ?? (column.other && frequent === column.categories.length ? ANOTHER : null);
-  });
+  return model.columns.map(({ typical, range }) => (typeof typical === "number" ? rounded(typical, range ? range[1] - range[0] : 0) : typical));
 }
 
 /** Round to a thousandth of the span. */
@@ -90,6 +82,7 @@ function rounded(x, span) {
   return Number(x.toFixed(digits));
 }
 
+/** The fields of a column, by the operation that reads its cells. */
 const FIELDS = {
   number(column, id, change) {
     const [low, high] = column.range ?? [0, 0];
@@ -113,7 +106,7 @@ const FIELDS = {
     }
     const show = (value) => {
       if (document.activeElement !== box || Number(box.value) !== value) box.value = value ?? "";
-      if (slider && document.activeElement !== slider) slider.value = value ?? column.mean ?? low;
+      if (slider && document.activeElement !== slider) slider.value = value ?? column.typical;
       else if (slider && value !== null && Math.abs(Number(slider.value) - value) > (high - low) / 500) slider.value = value;
       box.classList.toggle("outside", value !== null && high > low && (value < low || value > high));
       box.title = box.classList.contains("outside") ? `outside the training range, ${low} to ${high}` : "";
@@ -121,10 +114,10 @@ const FIELDS = {
     return { controls, show };
   },
 
-  category(column, id, change) {
+  lookup(column, id, change) {
     const options = [
       ...column.categories.map((category) => element("option", { value: `=${category}` }, category)),
-      element("option", { value: "another" }, column.other ? "(a rare or another value)" : "(another value)"),
+      element("option", { value: "another" }, "(another value)"),
       element("option", { value: "missing" }, "(missing)"),
     ];
     const list = element(
@@ -132,19 +125,19 @@ const FIELDS = {
       { id, onchange: () => change(list.value.startsWith("=") ? list.value.slice(1) : list.value === "missing" ? null : ANOTHER) },
       ...options,
     );
-    const known = new Set(column.categories);
-    const show = (value) => (list.value = value === null ? "missing" : known.has(value) ? `=${value}` : "another");
+    const categories = new Set(column.categories);
+    const show = (value) => (list.value = value === null ? "missing" : categories.has(String(value)) ? `=${value}` : "another");
     return { controls: [list], show };
   },
 
-  date(column, id, change) {
+  date_part(column, id, change) {
     const hasHour = column.parts.includes("hour");
     const box = element("input", {
       id, type: hasHour ? "datetime-local" : "date",
       onchange: () => change(box.value === "" ? null : box.value),
     });
     const show = (value) => {
-      const date = value === null ? null : parseDate(value, column.day_first);
+      const date = value === null ? null : dateOf(value, column.day_first);
       const text = date && [[date.year, 4], [date.month, 2], [date.day, 2]].map(([n, width]) => String(n).padStart(width, "0")).join("-");
       const shown = !date ? "" : hasHour ? `${text}T${String(date.hour).padStart(2, "0")}:00` : text;
       if (box.value.slice(0, shown.length || 1) !== shown) box.value = shown;

@@ -1,12 +1,12 @@
 // The page: what is shown, and what happens when something changes.
-import { encode, typicalInputs } from "./encoder.js";
 import { Form } from "./form.js";
 import { number, percent, plural } from "./format.js";
 import { listen } from "./gestures.js";
 import { showHistory } from "./history.js";
 import { bounds, layOut } from "./layout.js";
+import { modelOf } from "./model.js";
 import { describe, showNode, showPrediction, showReasons, showTrees, titleOf } from "./panels.js";
-import { directions, finish, largest, predict, voteOf } from "./prediction.js";
+import { directions, encode, largest, predict } from "./prediction.js";
 import { readRows } from "./rows.js";
 import { LONGEST, edgeStyles, labelOf, strengths } from "./scene.js";
 import { Tree } from "./tree.js";
@@ -15,14 +15,12 @@ import { View } from "./view.js";
 const MOST_ROWS_IN_COLUMNS = 45, PAUSE = 140, FLOW = 900;
 
 const byId = (id) => document.getElementById(id);
-const model = JSON.parse(byId("model").textContent);
+const model = modelOf(JSON.parse(byId("model").textContent));
 const isSmall = document.documentElement.classList.contains("small");
 const canvas = byId("drawing");
 const view = new View(canvas);
-const trees = model.trees.map((data) => new Tree(data, model.outputs.length));
-const typical = typicalInputs(model);
-model.columnOf = [];
-model.columns.forEach((column, j) => column.inputs.forEach((at) => (model.columnOf[at] = j)));
+const trees = model.trees.map((data) => new Tree(data, model));
+const typical = Float64Array.from(model.means);
 
 const state = { tree: 0, selected: -1, hovered: -1, mode: "weights", wanted: null, query: "", rows: null, row: 0 };
 let tree, collapsed, places, run, share, signs, form, timer, frame, flowEnds = 0;
@@ -126,7 +124,7 @@ const recompose = () => compose(votesOfTree());
 
 /** Return what the tree that is shown predicts. */
 function votesOfTree() {
-  return finish(model, voteOf(model, tree, Array.from(run.value.subarray(0, tree.nOutputs))));
+  return model.link([Array.from(run.value.subarray(0, tree.nOutputs))]);
 }
 
 /** Return the number of items below a node. */

@@ -1,7 +1,7 @@
 // The panels beside the drawing: prediction, reasons, trees and the selected node.
 import { element } from "./elements.js";
 import { number, percent, plural, shorten, signed } from "./format.js";
-import { finish, largest, voteOf } from "./prediction.js";
+import { largest, predictionOf } from "./prediction.js";
 import { activationOf } from "./scene.js";
 
 const MOST_BARS = 10, MOST_REASONS = 8, MOST_TERMS = 60;
@@ -72,7 +72,7 @@ export function showTrees(model, trees, inputs, current, place, choose) {
   }
   trees.forEach((tree, t) => {
     const button = place.children[t].firstChild;
-    const vote = finish(model, voteOf(model, tree, tree.outputs(inputs)));
+    const vote = predictionOf(model, tree, inputs);
     const best = largest(vote);
     const text = model.task === "classes" ? `${shorten(model.outputs[best], 24)} ${percent(vote[best])}` : number(vote[0]);
     button.replaceChildren(`Tree ${t + 1}`, element("span", {}, text));

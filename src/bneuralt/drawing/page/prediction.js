@@ -1,41 +1,27 @@
-// From the outputs of trees to what the estimator predicts.
+// From the cells of a row to what the estimator predicts.
 
-const LINKS = {
-  softmax(outputs) {
-    const most = Math.max(...outputs);
-    const shares = outputs.map((score) => Math.exp(score - most));
-    return divided(shares, sumOf(shares));
-  },
-  shares(outputs, tiny) {
-    const shares = outputs.map((output) => Math.max(output, tiny));
-    return divided(shares, sumOf(shares));
-  },
-  sigmoid: (outputs) => outputs.map((score) => 1 / (1 + Math.exp(-score))),
-  identity: (outputs) => outputs,
-};
+/** Return the inputs of the trees for the cells of a row. */
+export function encode(model, cells) {
+  const inputs = Float64Array.from(model.means);
+  model.columns.forEach((column, j) => {
+    column.inputs.forEach((at, i) => {
+      const value = column.functions[i]([cells[j], model.means[at]]);
+      if (!Number.isNaN(value)) inputs[at] = value; // it is where nothing was learnt about gaps
+    });
+  });
+  return inputs;
+}
 
-const sumOf = (numbers) => numbers.reduce((total, x) => total + x, 0);
-const divided = (numbers, by) => numbers.map((x) => x / by);
+/** Return what one tree predicts. */
+export const predictionOf = (model, tree, inputs) => model.link([tree.outputs(inputs)]);
 
-/** Return what one tree says: probabilities, or the values of a regressor before `finish`. */
-export const voteOf = (model, tree, outputs) => LINKS[tree.link](outputs, model.tiny);
-
-/** Return the prediction of the whole model for the inputs of an example. */
+/** Return the prediction of the whole model for the inputs of a row. */
 export function predict(model, trees, inputs) {
-  const total = new Array(model.outputs.length).fill(0);
-  for (const tree of trees) {
-    voteOf(model, tree, tree.outputs(inputs)).forEach((vote, k) => (total[k] += vote));
-  }
-  return finish(model, divided(total, trees.length));
+  if (model.averages === "outputs") return model.link([meanOf(trees.map((tree) => tree.outputs(inputs)))]);
+  return meanOf(trees.map((tree) => predictionOf(model, tree, inputs)));
 }
 
-/** Return predictions from the mean of the votes. */
-export function finish(model, mean) {
-  if (model.finish === "exp") return mean.map(Math.exp);
-  if (model.finish !== "sort") return mean;
-  const sorted = [...mean].sort((a, b) => a - b);
-  return model.places.map((place) => sorted[place]);
-}
+const meanOf = (vectors) => vectors[0].map((_, k) => vectors.reduce((sum, vector) => sum + vector[k], 0) / vectors.length);
 
 /** Return the position of the largest number, the first one if there are several. */
 export const largest = (numbers) => numbers.reduce((best, x, k) => (x > numbers[best] ? k : best), 0);

@@ -1,5 +1,5 @@
 // Examples from a file or from pasted text: CSV with a header, or JSON.
-import { readCell } from "./encoder.js";
+import { readCell } from "./cells.js";
 
 /** Return the values of the model's columns for each row of a text. */
 export function readRows(model, text) {

@@ -1,13 +1,12 @@
 // One tree: its arrays, the forward pass, and which paths carried an output.
 // Items are numbered: function nodes first, breadth-first, then leaves.
-import { ACTIVATIONS } from "./activations.js";
 
 const SMALL = 1e-9;
 
 export class Tree {
-  constructor(data, nOutputs) {
+  constructor(data, model) {
+    const nOutputs = model.outputs.length;
     this.nOutputs = nOutputs;
-    this.link = data.link;
     this.nWeights = data.n_weights;
     this.parent = Int32Array.from(data.parent);
     this.nNodes = this.parent.length;
@@ -20,12 +19,10 @@ export class Tree {
     this.weight = new Float64Array(this.nNodes + this.nLeaves);
     this.weight.set(data.edge, nOutputs);
     this.weight.set(data.leaf_weight, this.nNodes);
-    this.activation = data.activation;
-    this.parameters = data.activation_parameters;
-    this.functions = this.activation.map((name, i) => {
-      const phi = ACTIVATIONS[name], own = this.parameters[i];
-      return own.length ? (z) => phi(z, ...own) : phi;
-    });
+    const activations = data.activation.map((code) => model.activations[code]);
+    this.activation = activations.map(({ name }) => name);
+    this.parameters = data.activation_parameters ?? activations.map(() => []);
+    this.functions = activations.map(({ value }, i) => (z) => value([z, ...this.parameters[i]]));
     this.childStart = starts(this.parent, this.nNodes, nOutputs);
     this.leafStart = starts(this.leafParent, this.nNodes, 0);
     this.level = new Int32Array(this.nNodes);

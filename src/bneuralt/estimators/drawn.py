@@ -1,0 +1,151 @@
+"""Methods of estimators that draw the model: formulas, pages, and what notebooks show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from sklearn.base import BaseEstimator
+
+if TYPE_CHECKING:
+    from bneuralt.model import Model
+
+__all__ = ["Drawn"]
+
+
+class Drawn(BaseEstimator):
+    """Adds formulas and pages to an estimator, and a small page to its display in notebooks."""
+
+    @property
+    def model_(self) -> Model:
+        """The description of the fitted model."""
+        raise NotImplementedError
+
+    def __sklearn_is_fitted__(self) -> bool:
+        raise NotImplementedError
+
+    def to_formula(
+        self,
+        format: str = "text",
+        *,
+        digits: int | None = None,
+        tree: int | None = None,
+        simplified: bool = True,
+        feature_names: Sequence[str] | None = None,
+        output_names: Sequence[object] | None = None,
+    ) -> Any:
+        r"""Return the outputs of a tree as formulas of its features.
+
+        The outputs are predicted numbers (with ``loss="poisson"``, their logarithms), or the
+        scores of the classes, whose softmax are the probabilities. Features that are not numbers
+        occur as indicators such as ``[colour=red]``, which is 1 for rows with this category and 0
+        for others.
+
+        Parameters
+        ----------
+        format : {"text", "latex", "sympy"}, default "text"
+            Text that is close to Python, where names that are not identifiers are in brackets;
+            the lines of an ``aligned`` environment of LaTeX; or a dict with a SymPy expression for
+            each output, whose symbols have the names of the features.
+        digits : int, optional
+            Round the weights to so many significant digits; by default they are exact.
+        tree : int, optional
+            Which tree of a forest, from 0. The formula of a forest needs it.
+        simplified : bool, default True
+            Write an equal tree with fewer weights, made by `bneuralt.tree.simplify`.
+        feature_names, output_names : sequence, optional
+            Names of the columns and of the outputs; those of the training table by default.
+
+        Returns
+        -------
+        str, or dict of SymPy expressions
+
+        Raises
+        ------
+        ValueError
+            The tree has more than 1000 weights or 60 levels of nodes, or `tree` is not given for a
+            forest.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bneuralt import BNeuralTRegressor
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> reg = BNeuralTRegressor(n_weights=10, random_state=0).fit(X, X[:, 0])
+        >>> reg.to_formula(digits=2, feature_names=["age", "height"]).startswith("y = ")
+        True
+        """
+        from bneuralt.drawing.formula import to_formula
+
+        return to_formula(
+            self.model_,
+            format,
+            digits=digits,
+            tree=tree,
+            simplified=simplified,
+            feature_names=feature_names,
+            output_names=output_names,
+        )
+
+    def to_html(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        examples: Any = None,
+        title: str | None = None,
+    ) -> str:
+        """Return a page on which the model can be looked at and tried out, as one file.
+
+        The page needs no network. It has the tree (of a forest, each tree), a form for an example
+        with what is predicted for it and why, and the curves of the training.
+
+        Parameters
+        ----------
+        path : str or path-like, optional
+            A file to write the page to, as well.
+        examples : array-like of shape (n_rows, n_features), optional
+            Rows to step through; at most 1,000 are kept. Whoever has the page can read them.
+        title : str, optional
+            Heading of the page; the name of the estimator by default.
+
+        Returns
+        -------
+        str
+            The page.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from bneuralt import BNeuralTClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> clf = BNeuralTClassifier(n_weights=30, random_state=0).fit(X, y)
+        >>> page = clf.to_html(title="Iris")
+        >>> "petal length (cm)" in page
+        True
+        """
+        from bneuralt.drawing.pages import to_html
+
+        return to_html(self.model_, path, examples=examples, title=title)
+
+    def _repr_html_inner(self) -> str:
+        return str(super()._repr_html_inner()) + self._small_page()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._small_page()
+        return bundle
+
+    def _repr_svg_(self) -> str | None:
+        """Return the drawing of the (first) tree, for notebooks that show no pages."""
+        if not self.__sklearn_is_fitted__():
+            return None
+        from bneuralt.drawing.display import tree_svg
+
+        return tree_svg(self.model_, theme="auto")
+
+    def _small_page(self) -> str:
+        from bneuralt.drawing.pages import notebook_html
+
+        return notebook_html(self.model_) if self.__sklearn_is_fitted__() else ""

@@ -1,0 +1,147 @@
+"""Methods of fitted estimators that say what they do with features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from bneuralt import explaining
+from bneuralt.explaining import Explanation, FeatureUse, MonotonicProof
+from bneuralt.shrinking import SaturatedNode, saturated_nodes
+
+__all__ = ["Explained"]
+
+
+class Explained(BaseEstimator):
+    """Adds `explain`, `feature_use`, `saturated_nodes` and `check_monotonic` to an estimator."""
+
+    def explain(
+        self,
+        X: Any,
+        baseline: Any = "mean",
+        *,
+        output: str | None = None,
+        method: str = "rescale",
+        n_steps: int = 32,
+    ) -> Explanation:
+        """Return how much each feature contributes to the predictions for some rows.
+
+        A prediction is compared with the one for a baseline row. The contributions of all features
+        add up to the difference of the two: exactly with the rescale rule, which follows each path
+        from a leaf to its output once; up to the error of integration with integrated gradients.
+        Categories, parts of dates and missing values count for the column that they come from. A
+        feature that no leaf has contributes 0.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows to explain, as for `predict`.
+        baseline : "mean", or array-like of shape (n_features,) or (n_baselines, n_features)
+            The row to compare with. "mean" is the mean of the training rows; for a category, all
+            its values in the proportions of the training rows. With several rows, the mean of the
+            contributions for each of them.
+        output : {"score", "probability"}, optional
+            For classifiers, what is explained: what `decision_function` returns, or the
+            probabilities. By default scores for a single tree, whose outputs they are, and
+            probabilities for several trees, which are averaged. With two classes, that of the
+            second class.
+        method : {"rescale", "integrated_gradients"}
+        n_steps : int
+            Points of the integration.
+
+        Returns
+        -------
+        Explanation
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bneuralt import BNeuralTClassifier
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> clf = BNeuralTClassifier(random_state=0).fit(X, y)
+        >>> explanation = clf.explain(X)
+        >>> explanation.values.shape
+        (150, 4, 3)
+        >>> total = explanation.baseline + explanation.values.sum(axis=1)
+        >>> np.allclose(total, clf.decision_function(X), atol=1e-4)
+        True
+        """
+        return explaining.explain(
+            self.model_,
+            self._checked_table(X),
+            baseline,
+            output=output,
+            method=method,
+            n_steps=n_steps,
+        )
+
+    def feature_use(self) -> FeatureUse:
+        """Return which features the trees use; the paper calls the rest its input reduction.
+
+        Examples
+        --------
+        >>> from bneuralt import BNeuralTClassifier
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> print(BNeuralTClassifier(max_epochs=5, random_state=0).fit(X, y).feature_use())
+        4 of 4 features are used
+        """
+        return explaining.feature_use(self.model_)
+
+    def saturated_nodes(self, X: Any, tolerance: float = 1e-3) -> list[SaturatedNode]:
+        """Return the function nodes whose values hardly vary over some rows.
+
+        Such a node, with everything below it, could be replaced by a constant; see `saturated_on`
+        of `simplify`. Outputs, and nodes below a saturated one, are not listed.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows, such as the training rows.
+        tolerance : float
+            The largest difference between two values of a node that counts as saturated.
+
+        Examples
+        --------
+        >>> from bneuralt import BNeuralTClassifier
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> clf = BNeuralTClassifier(max_epochs=5, random_state=0).fit(X, y)
+        >>> all(node.span <= 0.1 for node in clf.saturated_nodes(X, tolerance=0.1))
+        True
+        """
+        return saturated_nodes(self.model_, self._checked_table(X), tolerance)
+
+    def check_monotonic(self) -> MonotonicProof:
+        """Return what the signs of the weights prove about the effects of the features.
+
+        If no activation decreases, the effect of a leaf has the sign of the product of the weights
+        on its path to the output. A feature whose paths all have the same sign has a monotone
+        effect, for all values of all features: this is a proof, not a sample. Features can be
+        monotone without such a proof.
+
+        With or without `monotonic_cst`; for regressors and classifiers of two classes. The
+        prediction is that of `predict`, or the probability of the second class. With several
+        columns of y, or several quantiles, an effect is the same on all.
+
+        Returns
+        -------
+        MonotonicProof
+            Its `holds` says whether all constraints are met; printing it lists all features.
+
+        Examples
+        --------
+        >>> from bneuralt import BNeuralTRegressor
+        >>> from sklearn.datasets import load_diabetes
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> X = X[["bmi", "bp", "s5"]]
+        >>> reg = BNeuralTRegressor(monotonic_cst={"bmi": 1}, random_state=0).fit(X, y)
+        >>> proof = reg.check_monotonic()
+        >>> proof.holds, proof["bmi"].direction
+        (True, 1)
+        >>> all(path.sign in (0, 1) for path in proof["bmi"].paths)
+        True
+        """
+        return explaining.check_monotonic(self.model_)

@@ -1,0 +1,350 @@
+"""Methods of fitted estimators that write them as code for other places."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from bneuralt.files import write_together
+from bneuralt.model import Model
+
+__all__ = ["Exporting"]
+
+
+class Exporting:
+    """Adds exports to an estimator."""
+
+    @property
+    def model_(self) -> Model:
+        """The description of the fitted model."""
+        raise NotImplementedError
+
+    def to_c(
+        self,
+        path: str | PathLike[str],
+        name: str | None = None,
+        dtype: str = "double",
+        *,
+        style: str = "auto",
+        libm: bool = True,
+        main: bool = False,
+        contributions: bool = False,
+        X: Any = None,
+        y: Any = None,
+    ) -> list[Path]:
+        """Write the model as C99 source code.
+
+        The code has no dependency but ``<math.h>`` (the trees of integer code have none), allocates
+        no memory, and includes the encoding of the table: missing values, categories and dates.
+        Integer code computes the same whole numbers as ``quantize(dtype)``, and the comment at its
+        top states a bound on the difference to the model, the difference that was seen, and its
+        size.
+
+        Parameters
+        ----------
+        path : str or path-like
+            ``NAME.h`` for a header with everything; ``NAME.c`` for a source file with a header.
+        name : str, optional
+            What all names in the code begin with; by default the name of the file.
+        dtype : {"double", "float", "int16", "int8"}
+            Type of weights and values.
+        style : {"auto", "tables", "code"}
+            Whether trees are tables that a loop reads, or are written out as statements, which is
+            faster and, for large trees, larger. "auto" writes out small trees.
+        libm : bool
+            Whether functions of ``<math.h>`` are used; otherwise the code has its own.
+        main : bool
+            Whether to write a program ``NAME_main.c``, too, which predicts the rows of a CSV file.
+        contributions : bool
+            Whether to add a function ``NAME_contributions``, which attributes the prediction of a
+            row to its features as `explain` does. For regressors and single trees that classify,
+            with ``double`` and ``float``.
+        X, y : array-like, optional
+            Rows on which the loss of accuracy of integer code is measured. Without them, it is
+            compared with the model on random rows.
+
+        Returns
+        -------
+        list of pathlib.Path
+            The files that were written: all of them, or none if there is an error.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from sklearn.datasets import load_iris
+        >>> from bneuralt import BNeuralTClassifier
+        >>> iris = load_iris(as_frame=True)
+        >>> clf = BNeuralTClassifier(random_state=0).fit(iris.data, iris.target)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     files = clf.to_c(Path(folder) / "iris.h", dtype="int8")
+        ...     print("int iris_predict(const iris_input *x)" in files[0].read_text())
+        True
+        """
+        from bneuralt.export.c import c_files
+
+        options: dict[str, Any] = {"style": style, "libm": libm, "main": main}
+        options |= {"contributions": contributions, "X": X, "y": y}
+        files = c_files(self.model_, path, name, dtype, **options)
+        write_together(files)
+        return list(files)
+
+    def quantize(self, dtype: str = "int8", X: Any = None) -> Any:
+        """Return an estimator that computes with whole numbers what this one computes.
+
+        Weights and values are rounded to 8 or 16 bits. The C code of ``to_c(path, dtype=dtype)``
+        computes the same whole numbers.
+
+        Parameters
+        ----------
+        dtype : {"int8", "int16"}
+            Type of weights and values; sums have twice as many bits.
+        X : array-like of shape (n_rows, n_features), optional
+            Rows whose values are the range of the inputs; values outside are clipped. By default
+            the range of the training rows, which fitted models know.
+
+        Returns
+        -------
+        QuantizedClassifier or QuantizedRegressor
+            Fitted; `error_bound_` says by how much its probabilities or predictions can differ from
+            those of this model over the training range.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from bneuralt import BNeuralTClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> clf = BNeuralTClassifier(random_state=0).fit(X, y)
+        >>> clf.quantize("int8").score(X, y) > clf.score(X, y) - 0.03
+        True
+        """
+        from bneuralt.estimators.quantized import quantized
+
+        return quantized(self, dtype, X)
+
+    def to_python(self, name: str = "predict") -> str:
+        """Write the model as one Python function without imports.
+
+        The function runs in any Python 3, without this library and without NumPy.
+
+        Parameters
+        ----------
+        name : str
+            Name of the function.
+
+        Returns
+        -------
+        str
+            Source code. The function takes the values of one row, in the order of the columns in
+            training: numbers, texts, dates (as objects with `year`, `month`, `day`, or as text such
+            as ``2024-05-31 14:00``), None or NaN for missing values. It returns
+
+            - for classes: the label, and a tuple of the probabilities of all classes;
+            - for several labels: a tuple of 0 or 1 for each, and a tuple of their probabilities;
+            - for numbers: the number, or a tuple of them.
+
+        Raises
+        ------
+        ValueError
+            The name is not one that a Python function can have.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from bneuralt import BNeuralTClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = BNeuralTClassifier(max_epochs=20, random_state=0).fit(X, y)
+        >>> namespace = {}
+        >>> exec(model.to_python(), namespace)
+        >>> label, probabilities = namespace["predict"](X[0])
+        >>> label, len(probabilities)
+        (0, 3)
+        """
+        from bneuralt.export.python import to_python
+
+        return to_python(self.model_, name)
+
+    def to_javascript(self, name: str = "predict") -> str:
+        """Write the model as one JavaScript function without dependencies.
+
+        Parameters
+        ----------
+        name : str
+            Name of the function.
+
+        Returns
+        -------
+        str
+            Source code for browsers and Node: a function declaration, which a ``<script>`` element
+            makes global and which Node exports (``const { predict } = require("./model.js")``).
+
+            The function takes one row: an array of values in the order of the columns in training,
+            or an object that has them by the names of the columns. Values are numbers, texts, dates
+            (as text such as ``2024-05-31 14:00``, or as `Date`, in local time); null, undefined and
+            NaN are missing. It returns
+
+            - for classes: ``{label, probabilities}``, with an array of the probabilities of all
+              classes;
+            - for several labels: ``{labels, probabilities}``, two arrays, with 0 or 1 for each
+              label in the first one;
+            - for numbers: the number, or an array of them.
+
+            Probabilities are in the order of ``predict.classes``. Labels that are whole numbers
+            too large for JavaScript are texts.
+
+        Raises
+        ------
+        ValueError
+            The name is not one that a JavaScript function can have.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from bneuralt import BNeuralTClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = BNeuralTClassifier(max_epochs=20, random_state=0).fit(X, y)
+        >>> print(model.to_javascript("iris").splitlines()[-1])
+        if (typeof module !== "undefined" && module.exports) module.exports = { iris };
+        """
+        from bneuralt.export.javascript import to_javascript
+
+        return to_javascript(self.model_, name)
+
+    def to_sql(self, dialect: str = "sqlite", of: Any = None) -> str:
+        """Write the model as one SQL expression.
+
+        Parameters
+        ----------
+        dialect : {"sqlite", "postgresql", "duckdb"}
+            The database. SQLite needs its mathematical functions, which most builds have.
+        of : optional
+            What the expression computes. By default the predicted class or number. A label of the
+            model: the probability of that class. For several numbers: the name of one of them
+            (``y0``, ``y1``; ``q0.05`` for a quantile).
+
+        Returns
+        -------
+        str
+            The expression. It refers to the columns by the names in training (``x0``, ``x1``, ...
+            if there were none), as numbers, texts, and dates; NULL is a missing value. Names are
+            quoted.
+
+        Raises
+        ------
+        ValueError
+            The dialect or `of` is unknown, a name cannot be written, or the model is too large for
+            the database.
+
+        Examples
+        --------
+        >>> import sqlite3
+        >>> from sklearn.datasets import load_diabetes
+        >>> from bneuralt import BNeuralTRegressor
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> model = BNeuralTRegressor(max_epochs=20, random_state=0).fit(X, y)
+        >>> database = sqlite3.connect(":memory:")
+        >>> _ = X.to_sql("patients", database)
+        >>> numbers = database.execute(f"SELECT {model.to_sql()} FROM patients").fetchall()
+        >>> bool(abs(numbers[0][0] - model.predict(X)[0]) < 1e-3)
+        True
+        """
+        from bneuralt.export.sql import to_sql
+
+        return to_sql(self.model_, dialect, of)
+
+    def to_onnx(self, dtype: str = "double") -> Any:
+        """Convert the model to ONNX.
+
+        Parameters
+        ----------
+        dtype : {"double", "float"}
+            In which the trees compute. Inputs and outputs are float32 in any case. Trees are for
+            unscaled features, so float loses digits where a column has a large mean and a small
+            spread; use it for hardware that has nothing else.
+
+        Returns
+        -------
+        onnx.ModelProto
+            With the outputs that scikit-learn's converters have: ``label`` (int64 or string) and
+            ``probabilities`` for classifiers, ``variable`` for regressors.
+
+            A table of numbers is one float32 input ``X`` of shape (n_rows, n_columns), in which NaN
+            is a missing value; categories that are numbers are columns like any other. If a column
+            has texts or dates, each column that the model reads is an input with its name, of shape
+            (n_rows, 1): float32 for numbers, string for categories, and for dates int64, seconds
+            since 1970 as in NumPy's ``datetime64[s]``.
+
+            Numbers that are too large for sums of them are limited, infinite ones included, so that
+            no probability is NaN.
+
+        Raises
+        ------
+        ImportError
+            The package onnx is not installed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_iris
+        >>> from bneuralt import BNeuralTClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = BNeuralTClassifier(max_epochs=20, random_state=0).fit(X, y)
+        >>> import onnxruntime  # doctest: +SKIP
+        >>> proto = model.to_onnx().SerializeToString()  # doctest: +SKIP
+        >>> session = onnxruntime.InferenceSession(proto)  # doctest: +SKIP
+        >>> label, probabilities = session.run(  # doctest: +SKIP
+        ...     None, {"X": X.astype(np.float32)}
+        ... )
+        >>> np.allclose(probabilities, model.predict_proba(X), atol=1e-5)  # doctest: +SKIP
+        True
+        """
+        from bneuralt.export.onnx import to_onnx
+
+        return to_onnx(self.model_, dtype)
+
+    def to_torch(self, dtype: Any = None) -> Any:
+        """Convert the model to a PyTorch module with trainable weights.
+
+        Parameters
+        ----------
+        dtype : torch.dtype, optional
+            Of the weights; by default that of the model's trees.
+
+        Returns
+        -------
+        torch.nn.Module
+            Called with inputs of shape (n_rows, n_inputs), it returns what `predict_proba` of a
+            classifier or `predict` of a regressor returns. Its method ``scores`` returns the
+            outputs of all trees, of shape (n_trees, n_rows, n_outputs): of these, losses such as
+            cross entropy are computed. ``encode`` turns a table into inputs, as the model does with
+            categories, dates and missing values; a table of numbers without gaps needs none.
+
+            Each tree is one parameter, the vector `NeuralTree.parameters`. `bneuralt.from_torch`
+            makes an estimator of the module.
+
+        Raises
+        ------
+        ImportError
+            The package torch is not installed.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from bneuralt import BNeuralTClassifier, from_torch
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = BNeuralTClassifier(max_epochs=20, random_state=0).fit(X, y)
+        >>> import torch  # doctest: +SKIP
+        >>> module = model.to_torch()  # doctest: +SKIP
+        >>> optimizer = torch.optim.SGD(module.parameters(), lr=1e-3)  # doctest: +SKIP
+        >>> loss = torch.nn.functional.cross_entropy(  # doctest: +SKIP
+        ...     module.scores(module.encode(X))[0], torch.tensor(y)
+        ... )
+        >>> loss.backward(); _ = optimizer.step()  # doctest: +SKIP
+        >>> better = from_torch(module)  # doctest: +SKIP
+        """
+        from bneuralt.export.torch import to_torch
+
+        module = to_torch(self.model_, dtype)
+        module.estimator = self
+        return module

@@ -1,0 +1,104 @@
+"""Estimators from PyTorch modules, and estimators as steps that skl2onnx converts."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from bneuralt.estimators.base import NeuralTreeEstimator
+from bneuralt.estimators.forest import Forest
+from bneuralt.tree import NeuralTree
+
+__all__ = ["from_torch", "register_skl2onnx"]
+
+
+def from_torch(module: Any) -> Any:
+    """Return an estimator with the weights of a module that `to_torch` made.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+
+    Returns
+    -------
+    estimator
+        A copy of the estimator that the module was made of, with other weights. Training it further
+        with `warm_start` or `partial_fit` begins anew.
+
+    Raises
+    ------
+    TypeError
+        The module is of another kind.
+    ValueError
+        A weight is not finite.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from bneuralt import BNeuralTClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = BNeuralTClassifier(max_epochs=5, random_state=0).fit(X, y)
+    >>> from_torch(model.to_torch()).tree_ == model.tree_  # doctest: +SKIP
+    True
+    """
+    from bneuralt.export.torch import module_class
+
+    if not isinstance(module, module_class()) or module.estimator is None:
+        raise TypeError(
+            f"from_torch takes a module that to_torch made, got {type(module).__name__}"
+        )
+    trees = [
+        tree.with_parameters(weights.detach().cpu().numpy().astype(tree.dtype))
+        for tree, weights in zip(module.model.trees, module.weights, strict=True)
+    ]
+    for t, tree in enumerate(trees):
+        if not np.isfinite(tree.parameters).all():
+            raise ValueError(f"tree {t} of the module has a weight that is not finite")
+    if not isinstance(module.estimator, Forest):
+        return _with_tree(module.estimator, trees[0])
+    forest = copy.copy(module.estimator)
+    members = zip(forest.estimators_, trees, strict=True)
+    forest.estimators_ = [_with_tree(member, tree) for member, tree in members]
+    return forest
+
+
+def _with_tree(member: Any, tree: NeuralTree) -> Any:
+    """Return a copy of a single tree with another one, without what belongs to its training."""
+    changed = copy.copy(member)
+    changed.tree_ = tree
+    for name in ("_trained_tree", "_optimizer_state", "_node_signs"):
+        changed.__dict__.pop(name, None)
+    return changed
+
+
+def register_skl2onnx() -> None:
+    """Register the estimators with skl2onnx, so that it converts pipelines with them.
+
+    Call it once before ``skl2onnx.to_onnx`` or ``skl2onnx.convert_sklearn``. Single models need
+    neither: see their method `to_onnx`, which also converts columns of texts and dates.
+
+    Raises
+    ------
+    ImportError
+        The package skl2onnx is not installed.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from bneuralt import BNeuralTClassifier, register_skl2onnx
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), BNeuralTClassifier(max_epochs=5)).fit(X, y)
+    >>> register_skl2onnx()  # doctest: +SKIP
+    >>> proto = skl2onnx.to_onnx(model, X[:1].astype("float32"))  # doctest: +SKIP
+    """
+    from bneuralt import estimators
+    from bneuralt.export.onnx import register_converters
+
+    public = [getattr(estimators, name) for name in estimators.__all__]
+    register_converters(
+        kind for kind in public if isinstance(kind, type) and issubclass(kind, NeuralTreeEstimator)
+    )

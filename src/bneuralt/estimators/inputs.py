@@ -1,0 +1,154 @@
+"""What `fit` and `predict` are given, read and checked."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import is_regressor
+from sklearn.utils.validation import check_consistent_length, validate_data
+
+from bneuralt._sklearn import check_y, with_names
+from bneuralt._typing import Array
+from bneuralt.arrays import TABLE_DTYPES, checked_table
+from bneuralt.tables.columns import Frame
+from bneuralt.tables.encoder import TableEncoder
+from bneuralt.tables.frames import is_data_frame
+from bneuralt.tables.reader import Cells, TableReader
+from bneuralt.tables.sparse_rows import dense, is_finite_sparse
+
+__all__ = [
+    "encoded",
+    "finite_inputs",
+    "is_ready",
+    "names_of",
+    "read_table",
+    "read_target",
+    "refuse_not_finite",
+    "training_inputs",
+]
+
+
+def names_of(estimator: Any) -> tuple[str, ...] | None:
+    """Return the names of the columns, None if they have none."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else tuple(str(name) for name in names)
+
+
+def is_ready(X: Any, estimator: Any) -> bool:
+    """Return whether a fitted estimator can predict from X as it is.
+
+    The validation of scikit-learn would return X as it is, after 100 microseconds.
+    """
+    return (
+        type(X) is np.ndarray
+        and X.dtype in TABLE_DTYPES
+        and X.ndim == 2
+        and X.shape[0] > 0
+        and X.shape[1] == estimator.n_features_in_
+        and X.flags.c_contiguous
+        and estimator.encoder_.is_plain
+        and not hasattr(estimator, "feature_names_in_")
+    )
+
+
+def read_table(estimator: Any, X: Any, reset: bool) -> Cells:
+    """Read a table, and have scikit-learn check the number and the names of its columns.
+
+    With `reset`, these are what the estimator expects from then on.
+    """
+    finds_columns = not reset and getattr(estimator, "finds_columns_", False)
+    names = names_of(estimator) if finds_columns else None
+    table = TableReader(names, type(estimator).__name__).read(X)
+    source = table.source
+    if isinstance(source, Frame):  # of which scikit-learn knows nothing
+        if source.names is not None:
+            if reset:
+                estimator.n_features_in_ = source.shape[1]
+                estimator.feature_names_in_ = np.array(source.names, dtype=object)
+            return table.cells
+        source = np.broadcast_to(0.0, source.shape)
+    elif is_data_frame(source):
+        source = with_names(source, table.names)
+    validate_data(estimator, source, reset=reset, skip_check_array=True)
+    return table.cells
+
+
+def read_target(estimator: Any, y: Any, table: Cells) -> Array:
+    """Return the target of each row of a table, as an array."""
+    if y is None:  # scikit-learn says what is missing
+        validate_data(estimator, np.broadcast_to(0.0, table.shape), y, reset=False)
+    numeric = is_regressor(estimator)
+    try:
+        target = check_y(y, _has_several_columns(y), y_numeric=numeric, estimator=estimator)
+        if numeric and target.dtype.kind in "US":
+            target = target.astype(np.float64)
+    except ValueError as error:
+        if numeric and "could not convert string" in str(error):
+            name = type(estimator).__name__
+            raise ValueError(
+                f"y has text ({error}), and {name} predicts numbers: to predict classes, use "
+                f"{name.replace('Regressor', 'Classifier')}"
+            ) from None
+        raise
+    if issparse(target):
+        target = target.toarray()
+    check_consistent_length(table, target)
+    return target
+
+
+def _has_several_columns(y: Any) -> bool:
+    """Return whether y is a table; one of a single column is read as a plain target."""
+    is_sequence = isinstance(y, (list, tuple)) and len(y) > 0 and np.ndim(y[0]) == 1
+    shape: tuple[int, ...] = (len(y), len(y[0])) if is_sequence else getattr(y, "shape", ())
+    return len(shape) == 2 and shape[1] > 1
+
+
+def encoded(encoder: TableEncoder, cells: Cells) -> Array:
+    """Return the inputs of trees; gaps of plain tables remain, for the kernels to find."""
+    table: Any = dense(cells)
+    is_ready = encoder.is_plain and not isinstance(table, Frame)
+    return table if is_ready else encoder.encode(table)
+
+
+def training_inputs(estimator: Any, cells: Cells, encoder: TableEncoder | None) -> Any:
+    """Return the inputs of trees without gaps, or raise an error if a value is not finite.
+
+    A sparse matrix of plain numbers remains one. Without an encoder, the cells are the inputs.
+    """
+    if (encoder is None or encoder.is_plain) and is_finite_sparse(cells):
+        return cells
+    table = dense(cells) if encoder is None else encoder.encode(dense(cells))
+    return checked_table(table, refuse=partial(refuse_not_finite, estimator, encoder)).X
+
+
+def finite_inputs(estimator: Any, inputs: Any) -> Array:
+    """Return what `encoded` returned, without gaps, or raise an error if a value is not finite."""
+    encoder = estimator.encoder_
+    inputs = encoded(encoder, inputs) if issparse(inputs) else inputs
+    if encoder.is_plain:
+        inputs = encoder.encode(inputs)
+    return checked_table(inputs, refuse=partial(refuse_not_finite, estimator, encoder)).X
+
+
+def refuse_not_finite(
+    estimator: Any, encoder: TableEncoder | None, X: Array, row: int, column: int
+) -> ValueError:
+    """Return the error for a table with values that are not finite, the first of them here."""
+    value = X[row, column]
+    names = getattr(estimator, "feature_names_in_", None)
+    column = column if encoder is None else int(encoder.groups[column])
+    place = f"column {column}" if names is None else f"column {names[column]!r}"
+    if np.isfinite(value):
+        return ValueError(
+            f"row {row} of X has the value {value:g} in {place}, too large for the float32 numbers "
+            f"in which this {type(estimator).__name__} computes: it is far beyond those that it "
+            "was trained on"
+        )
+    return ValueError(
+        f"Input X contains infinity: row {row}, {place} ({np.count_nonzero(np.isinf(X))} such "
+        "values in all); numbers must be finite: correct them, or make them NaN, which stands for "
+        "missing values."
+    )

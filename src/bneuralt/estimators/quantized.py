@@ -1,0 +1,179 @@
+"""Estimators that compute with whole numbers only, as the generated C code does."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from bneuralt._typing import Array, FloatArray, IntArray
+from bneuralt.export.whole import FORMATS, IntegerModel, input_ranges, integer_model
+
+__all__ = ["QuantizedClassifier", "QuantizedRegressor", "quantized"]
+
+
+def quantized(estimator: Any, dtype: str, X: Any = None) -> Any:
+    """Return a fitted estimator in integer arithmetic; see the method `quantize`."""
+    is_regressor = estimator.model_.task == "numbers"
+    kind = QuantizedRegressor if is_regressor else QuantizedClassifier
+    return kind(estimator, dtype)._set_up(estimator, X)
+
+
+class _Quantized(BaseEstimator):
+    """Base class of quantized classifiers and regressors."""
+
+    estimator_: Any
+    integer_model_: IntegerModel
+    n_features_in_: int
+
+    def __init__(self, estimator: Any, dtype: str = "int8") -> None:
+        self.estimator = estimator
+        self.dtype = dtype
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "integer_model_")
+
+    def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
+        """Fit a copy of `estimator`, and round it."""
+        return self._set_up(clone(self.estimator).fit(X, y, **fit_params))
+
+    def _set_up(self, estimator: Any, X: Any = None) -> Self:
+        if self.dtype not in FORMATS:
+            raise ValueError(f"dtype={self.dtype!r} must be one of {', '.join(map(repr, FORMATS))}")
+        self.estimator_ = estimator
+        self.integer_model_ = integer_model(
+            estimator.model_, self.dtype, input_ranges(estimator.model_, X)
+        )
+        self.error_bound_ = float(self.integer_model_.bound.max())
+        self.n_features_in_ = estimator.n_features_in_
+        if hasattr(estimator, "feature_names_in_"):
+            self.feature_names_in_ = estimator.feature_names_in_
+        return self
+
+    def _outputs(self, X: Any) -> IntArray:
+        return self.integer_model_.outputs(self.encode(X))
+
+    def encode(self, X: Any) -> IntArray:
+        """Return the inputs of the trees as whole numbers.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        int64 array of shape (n_rows, n_inputs)
+        """
+        check_is_fitted(self)
+        inputs = self.estimator_.model_.encode(X)
+        return self.integer_model_.encode(inputs.astype(np.float64))
+
+    def integer_outputs(self, X: Any) -> IntArray:
+        """Return the outputs of the trees as whole numbers, as the C code has them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        int64 array of shape (n_trees, n_rows, n_outputs)
+        """
+        return self._outputs(X)
+
+
+class QuantizedClassifier(ClassifierMixin, _Quantized):
+    """A classifier that computes with whole numbers only.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A tree or forest of this library, of which `fit` fits a copy. Its method `quantize` rounds
+        it as it is.
+    dtype : {"int8", "int16"}
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted estimator.
+    integer_model_ : IntegerModel
+        All whole numbers.
+    error_bound_ : float
+        The largest possible difference between its probabilities and those of `estimator_`, over
+        the range of the training rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from bneuralt import BNeuralTClassifier, QuantizedClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> QuantizedClassifier(BNeuralTClassifier(random_state=0)).fit(X, y).score(X, y) > 0.95
+    True
+    """
+
+    def _set_up(self, estimator: Any, X: Any = None) -> Self:
+        self.classes_ = estimator.classes_
+        self.multilabel_ = estimator.multilabel_
+        return super()._set_up(estimator, X)
+
+    def predict(self, X: Any) -> Array:
+        """Predict the label of each row; for each of several labels, 1 or 0.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        """
+        decisions = self.integer_model_.decisions(self._outputs(X))
+        return decisions if self.multilabel_ else self.classes_[decisions]
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Predict the probability of each class, a multiple of 2**-15 (for each tree).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        """
+        return self.integer_model_.predictions(self._outputs(X))
+
+
+class QuantizedRegressor(RegressorMixin, _Quantized):
+    """A regressor that computes with whole numbers only.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A tree or forest of this library, of which `fit` fits a copy. Its method `quantize` rounds
+        it as it is.
+    dtype : {"int8", "int16"}
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted estimator.
+    integer_model_ : IntegerModel
+        All whole numbers.
+    error_bound_ : float
+        The largest possible difference between its predictions and those of `estimator_`, over the
+        range of the training rows; if predictions are a function of the outputs of the trees, as
+        with ``loss="poisson"``, between mean outputs.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from bneuralt import BNeuralTRegressor, QuantizedRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> QuantizedRegressor(BNeuralTRegressor(random_state=0)).fit(X, y).score(X, y) > 0.5
+    True
+    """
+
+    def predict(self, X: Any) -> FloatArray:
+        """Predict the target of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        """
+        values = self.integer_model_.predictions(self._outputs(X))
+        return values[:, 0] if values.shape[1] == 1 else values

@@ -1,0 +1,93 @@
+"""Pruning of an estimator of one tree, with the data and the training that it needs."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bneuralt._typing import FloatArray
+from bneuralt.arrays import CheckedTable
+from bneuralt.estimators.rows import Rows
+from bneuralt.estimators.scaling import Scaling
+from bneuralt.shrinking import prune
+from bneuralt.training import TrainingJob, train_many
+from bneuralt.tree import NeuralTree
+from bneuralt.tree.monotonic import Signs, node_signs
+
+__all__ = ["smaller_models"]
+
+#: Training after each step: epochs as a share of those of a fit, and the learning rate likewise.
+REFIT_EPOCHS, REFIT_RATE = 0.1, 0.5
+#: The same once a size is reached.
+LAST_EPOCHS, LAST_RATE = 0.5, 0.5
+
+
+def smaller_models(model: Any, rows: Rows, sizes: Sequence[int], **options: Any) -> list[Any]:
+    """Return copies of an estimator of one tree, with fewer and fewer weights.
+
+    Parameters
+    ----------
+    model : estimator of one tree
+    rows : Rows
+        Training rows.
+    sizes : sequence of int
+        From large to small.
+    **options
+        Of `bneuralt.shrinking.prune`.
+    """
+    work = copy.copy(model)
+    work._learn_scaling(rows, constant=1.0)
+    inputs = work._input_scaling
+    tree = _unfold(model.tree_, inputs, work._output_scaling())
+    X = np.asarray(rows.X, dtype=np.float64)
+    X = X if inputs is None else inputs.apply(X)
+    loss = work._loss()
+    input_signs = work._input_signs()
+    once = rows.one_epoch().with_mean_weight_one()
+    settings = work._settings(rows).set_params(leaf_moves=0, select=None, patience=None)
+    table = CheckedTable(rows.table)
+
+    def refit(smaller: NeuralTree, is_last: bool) -> NeuralTree:
+        epochs, rate = (LAST_EPOCHS, LAST_RATE) if is_last else (REFIT_EPOCHS, REFIT_RATE)
+        signs = None
+        if input_signs is not None:
+            signs = Signs(node_signs(smaller, work._output_signs()), input_signs)
+        job = TrainingJob(
+            smaller.astype(work.tree_.dtype),
+            settings.set_params(
+                max_epochs=max(1, round(epochs * settings.max_epochs)),
+                learning_rate=rate * settings.learning_rate,
+            ),
+            rows=once.index,
+            sample_weight=once.sample_weight,
+            input_scaling=inputs,
+            target_scaling=work._target_scaling,
+            signs=signs,
+        )
+        (result,) = train_many([job], table, rows.target, n_threads=work._n_threads())
+        return result.tree.astype(np.float64)
+
+    compensates = input_signs is None  # what makes up for a removal may have any sign
+    trees = prune(tree, X, loss, rows.weight, refit, sizes, compensates=compensates, **options)
+    trained = [smaller.astype(model.tree_.dtype) for smaller in trees]
+    return [work._with_trees([work._fold(tree)], [tree]) for tree in trained]
+
+
+def _unfold(tree: NeuralTree, inputs: Scaling | None, target: Scaling | None) -> NeuralTree:
+    """Return the tree from scaled inputs to scaled outputs that `tree` is from raw to raw."""
+    unfolded = tree.astype(np.float64)
+    if inputs is not None:
+        offset, factor = inputs
+        unfolded = unfolded.with_input_scaling(-offset * factor, 1.0 / factor)
+    if target is not None:
+        factor = _nonzero(target.factor)
+        unfolded = unfolded.with_output_scaling(-target.offset * factor, factor)
+    return unfolded
+
+
+def _nonzero(factor: FloatArray) -> FloatArray:
+    nonzero: FloatArray = np.where(factor == 0, 1.0, factor)
+    return nonzero

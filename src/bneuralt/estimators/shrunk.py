@@ -1,0 +1,207 @@
+"""Methods of fitted estimators that return smaller ones."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+
+from bneuralt._typing import FloatArray, IntArray
+from bneuralt.estimators.rows import Rows
+from bneuralt.shrinking import BYTES, Compaction, SizeUnit, saturated_nodes, simplify_trees
+from bneuralt.shrinking.compaction import (
+    checked_limit,
+    curve_sizes,
+    held_out_folds,
+    mean_scores,
+    smallest_good_size,
+)
+from bneuralt.tree import NeuralTree
+
+__all__ = ["Shrunk"]
+
+
+class Shrunk(BaseEstimator):
+    """Adds `simplify` and `compact` to an estimator."""
+
+    compaction_: Compaction
+
+    def simplify(self, *, saturated_on: Any = None, tolerance: float = 1e-3) -> Self:
+        """Return an estimator with fewer weights and the same predictions, up to rounding.
+
+        Leaves of the same input under one parent are merged, weights of 0 are removed, subtrees
+        that do not depend on any input become part of a bias, and linear nodes below other nodes
+        are replaced by their children.
+
+        Parameters
+        ----------
+        saturated_on : array-like of shape (n_rows, n_features), optional
+            Rows, such as the training rows. If given, function nodes whose values vary by no more
+            than `tolerance` over these rows become constants as well. This changes predictions
+            slightly, for other rows by any amount; `saturated_nodes` lists the nodes.
+        tolerance : float
+            See `saturated_on`.
+
+        Returns
+        -------
+        estimator of the same class
+            A copy; this one is not modified.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bneuralt import BNeuralTClassifier
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> clf = BNeuralTClassifier(max_epochs=20, random_state=0).fit(X, y)
+        >>> small = clf.simplify()
+        >>> small.n_parameters_ < clf.n_parameters_
+        True
+        >>> np.allclose(small.predict_proba(X), clf.predict_proba(X), atol=1e-5)
+        True
+        """
+        model = self.model_
+        constants = []
+        if saturated_on is not None:
+            constants = saturated_nodes(model, self._checked_table(saturated_on), tolerance)
+        trained = self._trained_trees()
+        if trained is not None:
+            trained = simplify_trees(replace(model, trees=tuple(trained)), constants).trees
+        return self._with_trees(simplify_trees(model, constants).trees, trained)
+
+    def compact(
+        self,
+        X: Any,
+        y: Any,
+        max_weights: int | None = None,
+        *,
+        max_bytes: int | None = None,
+        sample_weight: Any = None,
+        cv: int | None = 5,
+    ) -> Self:
+        """Return an estimator without some of the weights, the others being trained briefly.
+
+        Weights are removed in steps by Optimal Brain Surgeon: the curvature of the loss by all
+        weights says what the removal of a leaf, of a subtree, or of the activation of a node costs
+        after all other weights have made up for it, and those go first that cost least per weight.
+
+        Parameters
+        ----------
+        X, y : array-like
+            The training rows.
+        max_weights : int, optional
+            Number of weights to keep at most. By default, and without `max_bytes`, the smallest
+            size is chosen whose score on held-out rows is within one standard error of the best.
+        max_bytes : int, optional
+            The same in bytes of the tables of 16-bit integers that are exported to C for trees with
+            one activation; the table of the activation itself is not counted.
+        sample_weight : array-like of shape (n_rows,), optional
+        cv : int or None
+            Number of folds for the scores of smaller and smaller models. For each of them, a model
+            is fitted and made smaller without the rows that it is judged by. None: no scores, if a
+            size is given.
+
+        Returns
+        -------
+        estimator of the same class
+            A copy; this one is not modified. Its `compaction_` has the sizes and scores that it was
+            chosen by (`bneuralt.shrinking.Compaction`). Prediction intervals have to be calibrated
+            anew: it has none.
+
+        Examples
+        --------
+        >>> from bneuralt import BNeuralTClassifier
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> clf = BNeuralTClassifier(random_state=0).fit(X, y)
+        >>> small = clf.compact(X, y, max_weights=20, cv=None)
+        >>> small.n_parameters_ <= 20, small.score(X, y) > 0.93
+        (True, True)
+        >>> small.compaction_.n_weights_before == clf.n_parameters_
+        True
+        """
+        trees = self.model_.trees
+        unit, limit = checked_limit(
+            max_weights, max_bytes, cv, sum(tree.n_outputs for tree in trees)
+        )
+        work = copy.copy(self)
+        rows = work._read_rows(X, y, sample_weight, reset=False)
+        size: IntArray = np.zeros(0, dtype=np.int64)
+        curve: tuple[FloatArray, FloatArray] = np.zeros(0), np.zeros(0)
+        if cv is not None:
+            whole = sum(unit.size_of(tree) for tree in trees)
+            fewest = unit.per_output * sum(tree.n_outputs for tree in trees)
+            sizes = curve_sizes(whole, fewest if limit is None else min(limit, whole))
+            size, curve = np.array(sizes), work._score_sizes(rows, sizes, unit, cv)
+            limit = smallest_good_size(size, *curve) if limit is None else limit
+        assert limit is not None
+        (smaller,) = work._smaller_models(rows, [limit], unit)
+        if hasattr(smaller, "calibration_"):
+            smaller.calibration_ = None
+        smaller._learn_importances(rows)
+        smaller.compaction_ = Compaction(
+            self.n_parameters_,
+            smaller.n_parameters_,
+            sum(BYTES.size_of(tree) for tree in smaller.model_.trees),
+            unit.name,
+            limit,
+            size,
+            *curve,
+        )
+        return smaller
+
+    def _score_sizes(
+        self, rows: Rows, sizes: Sequence[int], unit: SizeUnit, cv: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the mean scores of smaller models on held-out rows, and their standard errors."""
+        has_classes = self.model_.task == "classes"
+        scores, weights = [], []
+        apart = rows.separate
+        for training, held_out in held_out_folds(apart.y, cv, has_classes):
+            fitted_on, judged = apart.take(training).merged(), apart.take(held_out)
+            whole = self._fitted_on(fitted_on)
+            models = [whole, *whole._smaller_models(fitted_on, sizes[1:], unit)]
+            scores.append([model._row_scores(judged, rows) for model in models])
+            weights.append(judged.weight)
+        return mean_scores(np.concatenate(scores, axis=1), np.concatenate(weights))
+
+    def _fitted_on(self, rows: Rows) -> Self:
+        """Return an estimator with the same settings and features that is fitted on other rows."""
+        fresh: Self = clone(self)
+        self._pass_on(fresh)
+        fresh.max_weights = None
+        fresh.warm_start = False
+        fresh._fit_rows(copy.copy(rows), None, None)
+        return fresh
+
+    # -- what estimators differ in -------------------------------------------------------
+
+    def _with_trees(
+        self, trees: Sequence[NeuralTree], trained: Sequence[NeuralTree] | None = None
+    ) -> Self:
+        """Return a copy of a fitted estimator with other trees.
+
+        Parameters
+        ----------
+        trees : sequence of NeuralTree
+            For unscaled inputs, as many as there are.
+        trained : sequence of NeuralTree, optional
+            The same trees for scaled inputs, from which training goes on. By default it goes on
+            from those that there were.
+        """
+        raise NotImplementedError
+
+    def _trained_trees(self) -> Sequence[NeuralTree] | None:
+        """Return the trees for scaled inputs if they have the nodes of those for unscaled ones."""
+        return None
+
+    def _smaller_models(self, rows: Rows, sizes: Sequence[int], unit: SizeUnit) -> list[Self]:
+        """Return copies of these sizes, from large to small, trained on these rows."""
+        raise TypeError(
+            f"{type(self).__name__} has no training by which weights could make up for others: "
+            "limit the size of the trees that are searched"
+        )

@@ -1,0 +1,80 @@
+"""Rows held out of the training rows, for validation or calibration."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from bneuralt._typing import Array
+from bneuralt.estimators.folds import by_target
+from bneuralt.estimators.rows import Rows
+
+__all__ = ["FEWEST_ROWS_TO_SPLIT", "TinyDataWarning", "hold_out", "hold_out_for_calibration"]
+
+#: With fewer rows than this, holding some out for validation does more harm than good.
+FEWEST_ROWS_TO_SPLIT = 60
+
+
+class TinyDataWarning(UserWarning):
+    """There are too few rows to do what was asked for; says what was done instead."""
+
+
+def hold_out(rows: Rows, fraction: float, rng: np.random.Generator) -> tuple[Rows, Rows | None]:
+    """Split rows into training rows and validation rows.
+
+    Every class, or every range of a numeric target, gives its share; with several targets, rows are
+    drawn at random. Each class keeps at least one training row. Where that makes no sense, a
+    `TinyDataWarning` says what is done instead.
+    """
+    apart, n_rows = rows.separate, rows.n_separate
+    if n_rows < FEWEST_ROWS_TO_SPLIT:
+        warnings.warn(
+            f"{n_rows} rows are too few to hold some out for validation (the least is "
+            f"{FEWEST_ROWS_TO_SPLIT}): all rows are used for training, and training runs for "
+            "max_epochs. Give X_val and y_val to choose the validation rows yourself.",
+            TinyDataWarning,
+            stacklevel=2,
+        )
+        return rows, None
+    order = by_target(apart.y, rng)  # of which every k-th row is held out
+    n_held = min(max(1, round(fraction * n_rows)), n_rows - 1)
+    held = np.zeros(n_rows, dtype=bool)
+    held[order[((np.arange(n_held) + rng.random()) * n_rows / n_held).astype(np.intp)]] = True
+    if rows.y.dtype.kind == "i":
+        _keep_every_class(apart.y, held)
+    return _divided(apart, held)
+
+
+def hold_out_for_calibration(rows: Rows, share: float | int, seed: int) -> tuple[Rows, Rows]:
+    """Split rows at random into those to train on and those to calibrate intervals with."""
+    n_rows = rows.n_separate
+    n_held = round(share * n_rows) if isinstance(share, float) else int(share)
+    if not 1 <= n_held < n_rows:
+        raise ValueError(
+            f"conformal={share!r} leaves {n_rows - n_held} of {n_rows} rows for training and "
+            f"{n_held} for calibration: both need at least one"
+        )
+    held = np.zeros(n_rows, dtype=bool)
+    held[np.random.default_rng([2, seed]).permutation(n_rows)[:n_held]] = True
+    return _divided(rows.separate, held)
+
+
+def _divided(apart: Rows, held: Array) -> tuple[Rows, Rows]:
+    """Return rows that are not held out and those that are, with equal ones merged in each."""
+    training, validation = (apart.take(np.flatnonzero(part)) for part in (~held, held))
+    return training.merged(), validation.merged()
+
+
+def _keep_every_class(y: Array, held: Array) -> None:
+    """Give back a row of each class that has none left to train on."""
+    n_members, n_held = np.bincount(y), np.bincount(y[held], minlength=y.max() + 1)
+    for lost in np.flatnonzero(n_held == n_members):
+        held[np.flatnonzero(y == lost)[:1]] = False
+    if n_single := np.count_nonzero(n_members == 1):
+        warnings.warn(
+            f"the only row of a class is used for training, and no validation row is of that class "
+            f"({n_single} such classes).",
+            TinyDataWarning,
+            stacklevel=3,
+        )

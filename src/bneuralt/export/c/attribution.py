@@ -1,0 +1,193 @@
+"""C code that attributes predictions to features: the rescale rule of `bneuralt.explain`.
+
+Every leaf has one path to one output. Its contribution is the difference to the baseline row times
+the weights on the path and, at each node, the quotient of the differences of its value and its sum.
+"""
+
+from __future__ import annotations
+
+from bneuralt._typing import FloatArray
+from bneuralt.export.c.literals import array
+from bneuralt.export.c.real_code import FUNCTIONS, RealCode, RealNode
+from bneuralt.export.cell_reads import cell_reads
+from bneuralt.expressions import OUTPUTS
+from bneuralt.model import Model
+from bneuralt.tree.walk import outputs_above
+
+__all__ = ["can_attribute", "contributions_code", "contributions_prototype"]
+
+CODE = """\
+static inline $real ${NAME}_activation(int kind, $real slope, $real z)
+{
+    return kind == 1   ? $one / ($one + $exp(z))
+           : kind == 2 ? $exp(-z * z)
+           : kind == 3 ? (z > 0 ? z : slope * z)
+$curves                       : z;
+}
+
+/* The quotient of differences of an activation, or its slope where they are almost 0. */
+static inline $real ${NAME}_quotient(int kind, $real slope, $real z, $real from)
+{
+    const $real dz = z - from, middle = (z + from) * $half;
+    if (dz > $small || dz < -$small)
+        return (${NAME}_activation(kind, slope, z) - ${NAME}_activation(kind, slope, from)) / dz;
+    if (kind == 1) {
+        const $real s = ${NAME}_activation(1, slope, middle);
+        return -s * ($one - s);
+    }
+$slopes    return kind == 2 ? -2 * middle * $exp(-middle * middle)
+                     : kind == 3 && z <= 0 ? slope : $one;
+}
+
+/* Adds the contributions of one tree: numbers of nodes and leaves, nodes, leaves, numbers. */
+static inline void ${NAME}_add_contributions(const uint16_t *size, const uint16_t (*node)[3],
+                                             const $real (*number)[4], const uint16_t (*leaf)[2],
+                                             const $real *weight, const $real *in, $real *out)
+{
+    static const $real baseline[$n_inputs] = {$baseline};
+    static const uint16_t feature[$n_inputs] = {$feature};
+    $real z[$most_nodes], factor[$most_nodes];
+    int i;
+    for (i = 0; i < size[0]; i++)
+        z[i] = number[i][0];
+    for (i = 0; i < size[1]; i++)
+        z[leaf[i][0]] += weight[i] * in[leaf[i][1]];
+    for (i = size[0] - 1; i >= $n_outputs; i--)
+        z[node[i][1]] += number[i][1] * ${NAME}_activation(node[i][0], number[i][2], z[i]);
+    for (i = 0; i < size[0]; i++) {
+        factor[i] = number[i][1] * ${NAME}_quotient(node[i][0], number[i][2], z[i], number[i][3]);
+        if (i >= $n_outputs)
+            factor[i] *= factor[node[i][1]];
+    }
+    for (i = 0; i < size[1]; i++) {
+        const int j = leaf[i][1];
+        out[node[leaf[i][0]][2] * $n_features + feature[j]] +=
+            factor[leaf[i][0]] * weight[i] * (in[j] - baseline[j]) / $n_trees;
+    }
+}
+
+$tables
+${public}void ${NAME}_contributions(const $real *x, $real *out)
+{
+    $real in[$n_inputs];
+    int i;
+    for (i = 0; i < $n_features * $n_outputs; i++)
+        out[i] = 0;
+    ${NAME}_encode(x, in);
+$calls}
+"""
+
+
+SLOPES = """\
+    if (kind > 3)
+        return (${NAME}_activation(kind, slope, middle + $small)
+                - ${NAME}_activation(kind, slope, middle - $small)) / ($small + $small);
+"""
+
+
+def can_attribute(model: Model) -> bool:
+    """Return whether predictions are means of outputs, or classes decided by one tree's outputs."""
+    return (model.task == "numbers" and model.link == OUTPUTS) or model.decides_by_outputs
+
+
+def contributions_prototype(code: RealCode) -> tuple[str, str]:
+    """Return the declaration of the function, with a comment."""
+    what = "score of each class" if code.model.task == "classes" else "prediction"
+    size = "N_FEATURES" if code.model.n_outputs == 1 else "N_OUTPUTS][N_FEATURES"
+    return (
+        f"void {code.name}_contributions(const {code.type} *x, {code.type} *out)",
+        f"How much each feature adds to the {what}, compared with the mean of the training rows: "
+        f"out[{size}].",
+    )
+
+
+def contributions_code(code: RealCode) -> str:
+    """Return the function that attributes predictions, and its tables."""
+    model, real, baseline = code.model, code.math.real, code.model.mean_inputs
+    if not can_attribute(model):
+        raise ValueError(
+            "contributions are for means of numbers and for the scores of single trees; the "
+            f"predictions of this {model.kind} are neither"
+        )
+    if baseline is None:
+        raise ValueError("contributions need the means of training rows: fit the model again")
+    numbers = {kind: i for i, kind in enumerate(FUNCTIONS)}
+    curves: dict[tuple[str, tuple[float, ...]], int] = {}  # with their constants
+    tables, calls = [], []
+    for t, nodes in enumerate(code.trees):
+        by_number = sorted(nodes, key=lambda node: node.number)
+        n = len(by_number)
+        above = {c: (node.number, weight) for node in by_number for c, weight in node.children}
+        top = outputs_above(model.trees[t].parent)
+        sums = _sums(by_number, above, baseline - code.centers)
+        node_rows, number_rows, leaf_rows, weights = [], [], [], []
+        for node in by_number:
+            parent, weight = above.get(node.number, (0, node.unit))
+            slope = node.constants[0] if node.kind == "pieces" else 1.0
+            kind = numbers.get(node.kind)
+            if kind is None:
+                curve = node.kind, node.constants
+                kind = curves.setdefault(curve, len(numbers) + len(curves))
+            node_rows.append(f"{{{kind}, {parent}, {top[node.number]}}}")
+            row = (node.bias, weight, slope, sums[node.number])
+            number_rows.append("{" + ", ".join(map(real, row)) + "}")
+            leaf_rows += [f"{{{node.number}, {j}}}" for j, _ in node.leaves]
+            weights += [real(weight) for _, weight in node.leaves]
+        m = len(weights)
+        if max(n, m) > 2**16 - 1:
+            raise ValueError(f"a tree has {n:,} nodes and {m:,} leaves: too many for contributions")
+        prefix = f"{code.name}_c{t}"
+        tables += [
+            f"static const uint16_t {prefix}_size[2] = {{{n}, {m}}};",
+            array(f"static const uint16_t {prefix}_node[{n}][3]", node_rows),
+            array(f"static const {code.type} {prefix}_number[{n}][4]", number_rows),
+            array(f"static const uint16_t {prefix}_leaf[{m}][2]", leaf_rows),
+            array(f"static const {code.type} {prefix}_weight[{m}]", weights),
+        ]
+        names = ("size", "node", "number", "leaf", "weight")
+        parts = ", ".join(f"{prefix}_{part}" for part in names)
+        calls.append(f"    {code.name}_add_contributions({parts}, in, out);\n")
+    cases = [
+        f"           : kind == {i} ? {code.name}_{kind}({', '.join(['z', *map(real, values)])})\n"
+        for (kind, values), i in curves.items()
+    ]
+    code.math.call("exp")
+    small = real(1e-3 if code.is_float else 1e-5)
+    return code.math.fill(
+        CODE,
+        public=code.public,
+        small=small,
+        curves="".join(cases),
+        slopes=code.math.fill(SLOPES, small=small) if curves else "",
+        n_inputs=model.n_inputs,
+        n_features=len(code.row.features),
+        n_outputs=model.n_outputs,
+        n_trees=len(model.trees),
+        most_nodes=max(tree.parent.size for tree in model.trees),
+        baseline=", ".join(map(real, (baseline - code.centers).tolist())),
+        feature=", ".join(map(str, _feature_of_inputs(code))),
+        tables="\n".join(tables) + "\n",
+        calls="".join(calls),
+    )
+
+
+def _sums(
+    nodes: list[RealNode], above: dict[int, tuple[int, float]], inputs: FloatArray
+) -> list[float]:
+    """Return the weighted sum of each node, numbered from the outputs on, for a row of inputs."""
+    sums = [node.bias + sum(w * float(inputs[j]) for j, w in node.leaves) for node in nodes]
+    for node in reversed(nodes):
+        if node.number in above:
+            parent, weight = above[node.number]
+            sums[parent] += weight * node.value(sums[node.number])
+    return sums
+
+
+def _feature_of_inputs(code: RealCode) -> list[int]:
+    """Return the feature, as the C code has them, to which each input belongs."""
+    features = []
+    for column, inputs in enumerate(entry.inputs for entry in code.model.columns):
+        for j in inputs:
+            reads = cell_reads(code.model.inputs[j].expression)
+            features.append(code.row.place(column, (*reads.values, *reads.gaps, None)[0]))
+    return features

@@ -1,0 +1,301 @@
+"""The features of generated C code: what a row consists of, and how it becomes inputs of trees.
+
+A column of dates is one feature for each part that is read. A column of categories holds their
+positions in a generated list.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from bneuralt._typing import FloatArray
+from bneuralt.export.c.literals import array, c_string, unique_identifiers
+from bneuralt.export.cell_reads import cell_reads, gap_values, listed_texts, text_values
+from bneuralt.model import Model
+
+__all__ = ["CFeature", "CRow", "encode_function", "encode_texts"]
+
+
+@dataclass(frozen=True)
+class CFeature:
+    """A number in a row.
+
+    Attributes
+    ----------
+    name : str
+        The name of the column, with the part of a date.
+    identifier : str
+        The part of its constant behind the prefix.
+    column : int
+        Position of the column.
+    reads : str
+        What is read of the cell: "number", "text", or the part of a date.
+    texts : tuple of str
+        The categories, whose positions are the values.
+    input : int or None
+        In rows of whole numbers, the input that has the value of the feature; None for categories,
+        and if it only matters whether the value is missing.
+    """
+
+    name: str
+    identifier: str
+    column: int
+    reads: str
+    texts: tuple[str, ...] = ()
+    input: int | None = None
+
+    @property
+    def is_category(self) -> bool:
+        """Whether the values are positions of categories."""
+        return self.reads == "text"
+
+
+@dataclass(frozen=True, eq=False)
+class CRow:
+    """The features of a model in C.
+
+    Attributes
+    ----------
+    model : Model
+    is_integer : bool
+        Whether features are whole numbers. Then each input that is computed from a number or from
+        a part of a date is a feature; otherwise each number and each part is one.
+    """
+
+    model: Model
+    is_integer: bool
+
+    @cached_property
+    def features(self) -> list[CFeature]:
+        """The features in the order of the columns."""
+        cells = [entry for i in range(len(self.model.columns)) for entry in self._reads(i)]
+        counts = Counter(cell[:2] for cell in cells)
+        names = [self._name(*cell, counts[cell[:2]] > 1) for cell in cells]
+        identifiers = unique_identifiers(names)
+        return [
+            CFeature(name, identifier, i, reads, self._texts(i) if reads == "text" else (), j)
+            for name, identifier, (i, reads, j) in zip(names, identifiers, cells, strict=True)
+        ]
+
+    def _name(self, column: int, reads: str, j: int | None, is_shared: bool) -> str:
+        """Return the name of a feature; features that read the same have names of their inputs."""
+        if is_shared and j is not None:
+            return self.model.inputs[j].name
+        name = self.model.columns[column].name
+        return name if reads in ("number", "text") else f"{reads} of {name}"
+
+    def _reads(self, column: int) -> list[tuple[int, str, int | None]]:
+        """Return what is read of a column, and in rows of whole numbers for which input."""
+        values: dict[tuple[str, int | None], None] = {}
+        gaps: list[str] = []
+        for j in self.model.columns[column].inputs:
+            reads = cell_reads(self.model.inputs[j].expression)
+            gaps += reads.gaps
+            if reads.has_text and len(reads.values + reads.gaps) > 1:
+                raise ValueError(
+                    f"the input {self.model.inputs[j].name!r} is computed from a text and from a "
+                    "number or date of the same cell, which C code cannot do"
+                )
+            if self.is_integer and len(reads.values) > 1:
+                raise ValueError(
+                    f"the input {self.model.inputs[j].name!r} is computed from several parts of a "
+                    "date, which integer code cannot do: use dtype='float' or 'double'"
+                )
+            for what in reads.values:
+                values[what, j if self.is_integer and not reads.has_text else None] = None
+        if not values and gaps:
+            values[gaps[0], None] = None
+        return [(column, what, j) for what, j in values]
+
+    def _texts(self, column: int) -> tuple[str, ...]:
+        return listed_texts([self.model.inputs[j] for j in self.model.columns[column].inputs])
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether features and inputs are the same."""
+        return [feature.input for feature in self.features] == list(range(self.model.n_inputs))
+
+    def place(self, column: int, reads: str | None = None) -> int:
+        """Return the position of the feature that is read; any one of the column by default."""
+        places = [i for i, feature in enumerate(self.features) if feature.column == column]
+        chosen = [i for i in places if self.features[i].reads == reads]
+        return (chosen or places)[0]
+
+    def missing_value(self, j: int) -> float:
+        """Return the value of an input for a missing cell, NaN if it has none."""
+        return gap_values(self.model.inputs[j])[1]
+
+    # -- declarations --------------------------------------------------------------------
+
+    def declarations(self, name: str) -> str:
+        """Return constants with the numbers, positions and names of features and outputs."""
+        features, outputs = self.features, self.model.output_names
+        upper = name.upper()
+        lines = [f"#define {upper}_N_FEATURES {len(features)}"]
+        lines += [f"#define {upper}_N_OUTPUTS {len(outputs)}", "", "/* Positions in a row. */"]
+        entries = [f"    {upper}_IN_{f.identifier} = {i}" for i, f in enumerate(features)]
+        lines += ["enum {", ",\n".join(entries), "};", ""]
+        lines += [_strings(f"{name}_feature_names[{len(features)}]", [f.name for f in features])]
+        lines += [_strings(f"{name}_output_names[{len(outputs)}]", outputs)]
+        for feature in features:
+            if feature.texts:
+                place = f"{name}_categories_{feature.identifier.lower()}[{len(feature.texts)}]"
+                lines += [_strings(place, feature.texts)]
+        return "\n".join(lines)
+
+    def category_function(self, name: str) -> str:
+        """Return the function that finds the position of a category; empty if there are none."""
+        cases = [
+            f"    case {name.upper()}_IN_{f.identifier}:\n"
+            f"        names = {name}_categories_{f.identifier.lower()};\n"
+            f"        n = {len(f.texts)};\n"
+            f"        break;"
+            for f in self.features
+            if f.texts
+        ]
+        if not cases:
+            return ""
+        listed = "\n".join(cases)
+        return f"""\
+/* The value of a category: its position in the list, or -1 for one that is not in it. */
+static inline int {name}_category(int feature, const char *text)
+{{
+    const char *const *names;
+    int n, i, j;
+    switch (feature) {{
+{listed}
+    default:
+        return -1;
+    }}
+    for (i = 0; i < n; i++) {{
+        for (j = 0; names[i][j] != '\\0' && names[i][j] == text[j]; j++) {{
+        }}
+        if (names[i][j] == text[j])
+            return i;
+    }}
+    return -1;
+}}
+"""
+
+
+def _strings(place: str, texts: tuple[str, ...] | list[str]) -> str:
+    body = ",\n".join(f"    {c_string(text)}" for text in texts)
+    return f"static const char *const {place} = {{\n{body}}};"
+
+
+# -- encoding -----------------------------------------------------------------------------
+
+
+def encode_function(
+    row: CRow, name: str, types: tuple[str, str], lines: Callable[[int], list[str]]
+) -> str:
+    """Return the function that turns a row into inputs of the trees.
+
+    Parameters
+    ----------
+    row : CRow
+    name : str
+    types : tuple of two str
+        Of features and of inputs.
+    lines : callable
+        Returns the statements for the inputs of a column.
+    """
+    statements = [line for i in range(len(row.model.columns)) for line in lines(i)]
+    local = []
+    if any(line.startswith("entry =") for line in statements):
+        has_loop = any(line.startswith("for") for line in statements)
+        local = ["int i, entry;" if has_loop else "int entry;"]
+    body = "\n".join(f"    {line}" for line in local + statements)
+    return f"""\
+/* What the trees see of a row. */
+static inline void {name}_encode(const {types[0]} *x, {types[1]} *in)
+{{
+{body}
+}}
+"""
+
+
+def encode_texts(
+    row: CRow,
+    column: int,
+    type: str,
+    literal: Callable[[int, float], str],
+    is_missing: Callable[[str], str],
+    position: Callable[[str], str],
+) -> list[str]:
+    """Return the statements for the inputs of a column that depend on the text of a cell.
+
+    Parameters
+    ----------
+    row : CRow
+    column : int
+    type : str
+        Of inputs.
+    literal : callable
+        Returns the literal for a real value of an input.
+    is_missing : callable
+        Returns the condition that an expression is a missing value.
+    position : callable
+        Returns an expression that is a position, as an int.
+    """
+    model = row.model
+    inputs = [
+        j for j in model.columns[column].inputs if cell_reads(model.inputs[j].expression).has_text
+    ]
+    if not inputs:
+        return []
+    place = row.place(column, "text")
+    value, n = f"x[{place}]", len(row.features[place].texts)
+    values = text_values([model.inputs[j] for j in inputs], row.features[place].texts)
+    is_listed = f"{value} >= 0 && {value} < {n}" if n else "0"
+
+    def entry(unknown: int, missing: int) -> list[str]:
+        return [
+            f"entry = {is_missing(value)} ? {missing}",
+            f"    : {is_listed} ? {position(value)} : {unknown};",
+        ]
+
+    categories = _categories(values)
+    if categories is None or inputs != list(range(inputs[0], inputs[-1] + 1)):
+        lines = entry(n, n + 1)
+        for j, numbers in zip(inputs, values.T.tolist(), strict=True):
+            listed = [literal(j, number) for number in numbers]
+            table = array(f"    static const {type} values[{len(listed)}]", listed)
+            lines += ["{", *table.split("\n"), f"    in[{j}] = values[entry];", "}"]
+        return lines
+    entries, n_entries, shares = categories
+    skipped = n_entries - len(inputs)
+    shares = shares or [model.inputs[j].mean or 0.0 for j in inputs]
+    row_of_shares = ", ".join(map(literal, inputs, shares))
+    yes, no = literal(inputs[0], 1.0), literal(inputs[0], 0.0)
+    return [
+        *entry(entries[n], entries[n + 1]),
+        f"for (i = 0; i < {len(inputs)}; i++) {{",
+        f"    static const {type} shares[{len(inputs)}] = {{{row_of_shares}}};",
+        f"    in[{inputs[0]} + i] = entry == {n_entries} ? shares[i]",
+        f"        : entry == i + {skipped} ? {yes} : {no};",
+        "}",
+    ]
+
+
+def _categories(values: FloatArray) -> tuple[list[int], int, list[float] | None] | None:
+    """Return the entry of each row, how many entries there are, and the row that is no entry.
+
+    Each text has an entry of its own, in which one input is 1 and all others are 0; the first entry
+    may have no input. None if the inputs are of another kind.
+    """
+    n_texts, n_inputs = len(values) - 2, values.shape[1]
+    for skipped in (0, 1):
+        n_entries = n_inputs + skipped
+        hot = np.eye(n_entries)[:, skipped:]
+        matches = (values[:, np.newaxis] == hot).all(axis=2)
+        entries = np.where(matches.any(axis=1), matches.argmax(axis=1), n_entries)
+        others = np.unique(values[entries == n_entries], axis=0)
+        if len(others) <= 1 and entries[:n_texts].tolist() == list(range(n_texts)):
+            return entries.tolist(), n_entries, others[0].tolist() if len(others) else None
+    return None

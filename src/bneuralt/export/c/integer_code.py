@@ -1,0 +1,524 @@
+"""C code of integer models.
+
+A tree is a list of small integers (cells) that a loop reads from the first to the last: for each
+node its shape, its bias, its scale, the weights of its children and of its leaves. Values of nodes
+wait on a stack until their parent takes them. Straight-line code is the same, written out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from string import Template
+
+import numpy as np
+
+from bneuralt.export.c import integer_templates as templates
+from bneuralt.export.c.features import CFeature, encode_function, encode_texts
+from bneuralt.export.c.links import link_function
+from bneuralt.export.c.literals import array, real
+from bneuralt.export.c.mathematics import CMath
+from bneuralt.export.c.model_code import CTypes, ModelCode
+from bneuralt.export.cell_reads import cell_reads, gap_values
+from bneuralt.export.whole import IntegerFormat, IntegerModel
+from bneuralt.export.whole.curve_tables import SignedTable
+from bneuralt.export.whole.integer_trees import IntegerNode, IntegerTree
+from bneuralt.expressions import OUTPUTS, Expression, is_elementwise
+
+__all__ = ["IntegerCode"]
+
+#: Numbers of the kinds of nodes; those of curves follow.
+_KINDS = {"tanh": 0, "bell": 1, "pieces": 2, "folded": 3}
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerCode(ModelCode):
+    """The C code of an integer model.
+
+    Attributes
+    ----------
+    row, name, straight, has_libm, public
+        See `ModelCode`.
+    integers : IntegerModel
+    """
+
+    integers: IntegerModel = field(kw_only=True)
+
+    @property
+    def format(self) -> IntegerFormat:
+        """The integer format."""
+        return self.integers.format
+
+    @cached_property
+    def nodes(self) -> list[IntegerNode]:
+        """The nodes of all trees."""
+        return [node for tree in self.integers.trees for node in tree.nodes]
+
+    @property
+    def features(self) -> list[CFeature]:
+        """The features of a row."""
+        return self.row.features
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a row is used as it is."""
+        return self.row.is_plain
+
+    @cached_property
+    def math(self) -> CMath:
+        """Translates functions of real numbers, from measurements to rows and back."""
+        return CMath(self.name, is_float=False, has_libm=self.has_libm)
+
+    @property
+    def input_type(self) -> str:
+        """The type of a feature, which positions of categories may need to be wider."""
+        most = max([len(f.texts) for f in self.features], default=0)
+        return "int16_t" if most > self.format.top else f"{self.format.name}_t"
+
+    # -- cells ---------------------------------------------------------------------------
+
+    @cached_property
+    def kinds(self) -> tuple[set[str], set[str]]:
+        """The activations of hidden nodes and of outputs."""
+        return (
+            {node.kind for node in self.nodes if not node.is_output},
+            {node.kind for node in self.nodes if node.is_output},
+        )
+
+    @cached_property
+    def kind_numbers(self) -> dict[str, int]:
+        """The number of each kind of node."""
+        curves = [k for k, table in self.integers.tables.items() if isinstance(table, SignedTable)]
+        numbers = {**_KINDS, **{kind: len(_KINDS) + i for i, kind in enumerate(curves)}}
+        if len(numbers) > 2 ** (self.format.bits - 1):
+            raise ValueError(
+                f"the model has {len(curves)} different activations with tables of their own, too "
+                f"many for {self.format.name}: use another dtype"
+            )
+        return numbers
+
+    @cached_property
+    def has_kind_cell(self) -> bool:
+        """Whether nodes say what their activation is."""
+        return any(len(kinds) > 1 for kinds in self.kinds) or any(n.folds for n in self.nodes)
+
+    @cached_property
+    def has_below_cell(self) -> bool:
+        """Whether nodes have another scale for sums below 0."""
+        return any(n.kind == "pieces" and n.scale_below != n.scale for n in self.nodes)
+
+    @cached_property
+    def is_wide(self) -> bool:
+        """Whether nodes have more children or leaves than half a cell can say."""
+        half = self.format.bits // 2
+        return any(
+            len(node.children) >= 2 ** (half - 1) or len(node.leaves) >= 2**half
+            for node in self.nodes
+        )
+
+    @cached_property
+    def has_wide_index(self) -> bool:
+        """Whether inputs are more than one cell can count."""
+        return self.model.n_inputs > 2**self.format.bits
+
+    def cells(self, tree: IntegerTree) -> list[int]:
+        """Return a tree as cells."""
+        bits = self.format.bits
+        whole = 2**bits
+        widest = max(max(2 * len(node.children), len(node.leaves)) for node in tree.nodes)
+        if max(widest, self.model.n_inputs) > whole**2:
+            raise ValueError(
+                f"the model has {self.model.n_inputs:,} inputs and a node with {widest:,} "
+                f"children or leaves, too many for {self.format.name}: use style='code'"
+            )
+        cells: list[int] = []
+        for node in tree.nodes:
+            n, m, out = len(node.children), len(node.leaves), int(node.is_output)
+            if self.is_wide:
+                cells += [n % whole, n // whole + out * (whole // 2), m % whole, m // whole]
+            else:
+                cells.append((m << bits // 2) + (out << (bits // 2 - 1)) + n)
+            cells += [node.bias % whole, node.bias // whole % whole, node.scale]
+            cells += [node.scale_below] * self.has_below_cell
+            cells += [self.kind_numbers["folded" if node.folds else node.kind]] * self.has_kind_cell
+            cells += [weight % whole for weight in node.children]
+            for i, weight in node.leaves:
+                cells += [i % whole, *([i // whole] if self.has_wide_index else []), weight % whole]
+        return [cell - whole if cell >= whole // 2 else cell for cell in cells]
+
+    @cached_property
+    def n_cells(self) -> int:
+        """Number of cells of all trees."""
+        return sum(len(self.cells(tree)) for tree in self.integers.trees)
+
+    @cached_property
+    def n_table_bytes(self) -> int:
+        """Number of bytes of the tables that predicting a class or a number needs."""
+        width = self.format.bits // 8
+        used = (self.kinds[0] | self.kinds[1]) - {"pieces"}
+        entries = sum(len(self.integers.tables[kind].values) for kind in used)
+        exp = 0
+        softmax = self.integers.link.combine == "softmax"
+        if softmax and not self.model.decides_by_outputs:
+            exp = 2 * len(self.format.exp_table)
+        return width * (entries + (0 if self.straight else self.n_cells)) + exp
+
+    # -- code ----------------------------------------------------------------------------
+
+    def fill(self, template: str, **more: object) -> str:
+        """Return a template with the names and numbers of this code."""
+        bits = self.format.bits
+        names = {
+            "NAME": self.name,
+            "UPPER": self.name.upper(),
+            "bits": bits,
+            "cell": f"int{bits}_t",
+            "ucell": f"uint{bits}_t",
+            "acc": f"int{2 * bits}_t",
+            "uacc": f"uint{2 * bits}_t",
+            "mask": f"{2**bits - 1}u",
+            "half": f"{2 ** (bits - 1)}u",
+            "whole": 2**bits if bits == 8 else f"{2**bits}L",
+            "n_outputs": self.model.n_outputs,
+            "n_trees": len(self.integers.trees),
+            "n_inputs": self.model.n_inputs,
+        }
+        return Template(template).substitute(names | more)
+
+    def typedefs(self) -> str:
+        """Return the types and constants that users need."""
+        missing = "INT8_MIN" if self.input_type == "int8_t" else "INT16_MIN"
+        lines = [
+            "/* A feature as a whole number: see ${NAME}_quantize. */",
+            f"typedef {self.input_type} ${{NAME}}_input;",
+            *([] if self.is_plain else [f"#define ${{UPPER}}_MISSING {missing}"]),
+        ]
+        return self.fill("\n".join(lines)) + "\n"
+
+    def header_includes(self) -> list[str]:
+        """Return the headers that the header needs."""
+        return ["<math.h>"] * (bool(self._helpers) and self.math.uses_libm) + ["<stdint.h>"]
+
+    def source_includes(self) -> list[str]:
+        """Return the headers that the source needs."""
+        return []
+
+    def helpers(self) -> str:
+        """Return functions with real numbers, to come from measurements to rows and back."""
+        return self._helpers
+
+    @cached_property
+    def _helpers(self) -> str:
+        parts = self._quantize() + (self._value() if self.model.task == "numbers" else "")
+        functions = self.math.functions()
+        return f"{functions}\n{parts}" if functions else parts
+
+    def source(self) -> str:
+        """Return tables and functions."""
+        parts = [self._memory(), self._tables(), self._arithmetic()]
+        if not self.is_plain:
+            parts.append(self._encode())
+        parts += [self._trees(), *self.predict_functions()]
+        return "\n".join(part for part in parts if part)
+
+    def _memory(self) -> str:
+        """Return how tables are read: on AVR, they are in flash memory."""
+        one = ("lpm %0, Z+",) if self.format.bits == 8 else ("lpm %A0, Z+", "lpm %B0, Z+")
+        letters = "AB" if self.format.bits == 8 else "ABCD"
+        return self.fill(
+            templates.MEMORY,
+            load="\\n\\t".join(one),
+            load_sum="\\n\\t".join(f"lpm %{letter}0, Z+" for letter in letters),
+            read="byte" if self.format.bits == 8 else "word",
+            has_mul="defined(__AVR_HAVE_MUL__)" if self.format.bits == 8 else "0",
+        )
+
+    def _tables(self) -> str:
+        lines = []
+        for kind in sorted((self.kinds[0] | self.kinds[1]) - {"pieces"}):
+            values = self.integers.tables[kind].values.tolist()
+            place = f"static const $cell ${{NAME}}_{kind}_table[{len(values)}] ${{UPPER}}_ROM"
+            lines.append(array(self.fill(place), values) + "\n")
+        if self.integers.link.combine == "softmax":
+            values = self.format.exp_table.tolist()
+            place = f"static const uint16_t ${{NAME}}_exp_table[{len(values)}] ${{UPPER}}_ROM"
+            lines.append(array(self.fill(place), values) + "\n")
+        if not self.straight:
+            cells = [cell for tree in self.integers.trees for cell in self.cells(tree)]
+            place = f"static const $cell ${{NAME}}_cells[{len(cells)}] ${{UPPER}}_ROM"
+            lines.append(array(self.fill(place), cells) + "\n")
+        return "\n".join(lines)
+
+    def _arithmetic(self) -> str:
+        parts = [self.fill(templates.SCALED)]
+        hidden, outputs = self.kinds
+        for kind in sorted((hidden | outputs) - {"pieces"}, key=self.kind_numbers.__getitem__):
+            table = self.integers.tables[kind]
+            common: dict[str, object] = {"kind": kind, "limit": f"{table.limit}u"}
+            if isinstance(table, SignedTable):
+                parts.append(self.fill(templates.CURVE, n_steps=table.n_steps, **common))
+                continue
+            at = f"{self.name.upper()}_AT(e)"
+            common |= {
+                "last": str(int(table.values[-1])),
+                "difference": f"{at} - low" if table.is_odd else f"low - {at}",
+                "sign": "+" if table.is_odd else "-",
+                "result": "sum < 0 ? -r : r" if table.is_odd else "r",
+            }
+            parts += [self.fill(templates.COARSE, **common)] * (kind in hidden)
+            parts += [self.fill(templates.FINE, **common)] * (kind in outputs)
+        parts += [self.fill(templates.PIECES)] * ("pieces" in hidden)
+        parts += [self.fill(templates.OUTPUT_PIECES)] * ("pieces" in outputs)
+        return "\n".join(parts)
+
+    # -- inputs --------------------------------------------------------------------------
+
+    def _literal(self, j: int, value: float) -> str:
+        """Return a real value of an input as a whole number."""
+        row = self.integers.inputs.middle.copy()
+        row[j] = value
+        return str(int(self.integers.encode(row[np.newaxis])[0, j]))
+
+    def _encode(self) -> str:
+        types = f"{self.name}_input", f"int{self.format.bits}_t"
+        return encode_function(self.row, self.name, types, self._encode_column)
+
+    def _encode_column(self, column: int) -> list[str]:
+        def is_missing(value: str) -> str:
+            return f"{value} == {self.name.upper()}_MISSING"
+
+        type, model = f"int{self.format.bits}_t", self.model
+        lines = encode_texts(self.row, column, type, self._literal, is_missing, lambda value: value)
+        places = {feature.input: i for i, feature in enumerate(self.features)}
+        cast = "" if self.input_type == type else f"({type})"
+        for j in model.columns[column].inputs:
+            reads = cell_reads(model.inputs[j].expression)
+            if reads.has_text:
+                continue
+            present, missing = gap_values(model.inputs[j])
+            value = f"x[{places[j] if reads.values else self.row.place(column)}]"
+            result = f"{cast}{value}" if reads.values else self._literal(j, present)
+            if not np.isnan(missing):
+                result = f"{is_missing(value)} ? {self._literal(j, missing)} : {result}"
+            lines.append(f"in[{j}] = {result};")
+        return lines
+
+    # -- trees ---------------------------------------------------------------------------
+
+    def _trees(self) -> str:
+        if self.straight:
+            return "\n".join(map(self._straight, range(len(self.integers.trees))))
+        cell, pair = "($ucell)${NAME}_next(p)", "${NAME}_next_pair(p)"
+        half, bits = self.format.bits // 2, self.format.bits
+        if self.is_wide:
+            flag = f"{2 ** (2 * bits - 1)}u"
+            lines = [f"const $uacc head = {pair};", f"const $uacc n_leaves = {pair};"]
+            shape = {"children": f"head & ({flag} - 1u)", "leaves": "n_leaves"}
+        else:
+            flag = f"{2 ** (half - 1)}"
+            lines = [f"const $ucell head = {cell};"]
+            shape = {"children": f"head & ({flag} - 1)", "leaves": f"head >> {half}"}
+        lines += ["$acc sum = ${NAME}_next_sum(p);", f"const $ucell scale = {cell};"]
+        lines += [f"const $ucell below = {cell};"] * self.has_below_cell
+        lines += [f"const $ucell kind = {cell};"] * self.has_kind_cell
+        loop = self.fill(
+            templates.LOOP,
+            begin="\n        ".join(map(self.fill, lines)),
+            count=self.fill("$uacc" if self.is_wide else "$ucell"),
+            **shape,
+            is_output=f"head & {flag}",
+            index_type=self.fill("$uacc" if self.has_wide_index else "$ucell"),
+            index=self.fill(pair if self.has_wide_index else cell),
+            n_stacked=max(1, *(tree.n_stacked for tree in self.integers.trees)),
+            output=self._choice(self.kinds[1], is_output=True),
+            hidden=self._choice(self.kinds[0], is_output=False),
+        )
+        needs_pair = self.is_wide or self.has_wide_index
+        return (self.fill(templates.NEXT_PAIR) + "\n") * needs_pair + loop
+
+    def _choice(self, kinds: set[str], is_output: bool) -> str:
+        """Return the expression of a node's value."""
+        ends = "_output" if is_output else ""
+        below = "below" if self.has_below_cell else "scale"
+        calls = {
+            kind: f"{self.name}_{kind}{ends}(sum, scale)"
+            for kind in self.kind_numbers
+            if kind in kinds
+        }
+        if not kinds:  # trees whose outputs have leaves only
+            return "0"
+        if "pieces" in kinds:
+            calls["pieces"] = f"{self.name}_pieces{ends}(sum, scale, {below}, 0)"
+            if self.has_kind_cell:
+                calls["folded"] = f"{self.name}_pieces{ends}(sum, scale, {below}, 1)"
+        *others, last = calls
+        text = calls[last]
+        for kind in reversed(others):
+            text = f"kind == {self.kind_numbers[kind]} ? {calls[kind]} : {text}"
+        return text
+
+    def _straight(self, i: int) -> str:
+        """Return the function that evaluates a tree, written out."""
+        tree = self.integers.trees[i]
+        suffix = "" if self.format.bits == 8 else "L"
+        lines, n, k = [], 0, 0
+        for node in tree.nodes:
+            terms = [f"{node.bias}{suffix}"]
+            for weight in node.children:
+                n -= 1
+                terms.append(f"{weight}{suffix} * v{n}")
+            terms += [f"{weight}{suffix} * in[{j}]" for j, weight in node.leaves]
+            total = " + ".join(terms).replace("+ -", "- ")
+            ends = "_output" if node.is_output else ""
+            more = f", {node.scale_below}u, {int(node.folds)}" if node.kind == "pieces" else ""
+            total = f"({self.fill('$acc')})({total})"
+            call = f"{self.name}_{node.kind}{ends}({total}, {node.scale}u{more})"
+            lines.append(f"{f'y[{k}]' if node.is_output else f'v{n}'} = {call};")
+            k, n = k + node.is_output, n + (not node.is_output)
+        if tree.n_stacked:
+            names = ", ".join(f"v{j}" for j in range(tree.n_stacked))
+            lines.insert(0, f"{self.fill('$cell')} {names};")
+        body = "\n".join(f"    {line}" for line in lines)
+        return self.fill(
+            "static inline void ${NAME}_tree$i(const $cell *in, $acc *y)\n{\n$body\n}\n",
+            i=i,
+            body=body,
+        )
+
+    # -- what becomes of the outputs -----------------------------------------------------
+
+    @property
+    def types(self) -> CTypes:
+        """The types of numbers."""
+        sums = "int32_t" if self.integers.link.combine == "sum" else "uint32_t"
+        return CTypes(
+            f"{self.name}_input", f"int{2 * self.format.bits}_t", sums, "uint16_t", "uint8_t"
+        )
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """What templates of functions contain."""
+        n, cell = len(self.integers.trees), f"int{self.format.bits}_t"
+        unit = ", in units of 1 / 32768"
+        if self.model.task == "numbers":
+            unit = f", in units: see {self.name}_value"
+        return {
+            "totals": "sums",
+            "about": "/* The sums over all trees. */\n",
+            "tables": "&p",
+            "begin": "" if self.straight else f"    const {cell} *p = {self.name}_cells;\n",
+            "row": "" if self.is_plain else f"    {cell} in[{self.model.n_inputs}];\n",
+            "encode": "" if self.is_plain else f"    {self.name}_encode(x, in);\n",
+            "inputs": "x" if self.is_plain else "in",
+            "finish": "",
+            "share": f"(uint16_t)((sums[k] + {n} / 2) / {n})",
+            "half_total": f"16384u * {n}",
+            "unit": unit,
+        }
+
+    def numbers(self) -> str:
+        """Return the function that predicts several numbers."""
+        if not self.integers.link.order:
+            return super().numbers()
+        order = ", ".join(map(str, self.integers.link.order))
+        return self.fill(templates.SORTED, public=self.public, order=order)
+
+    def adder(self) -> str:
+        """Return the function that adds what a tree contributes to the sums."""
+        combine, exp, share = (
+            self.integers.link.combine,
+            self.integers.exp,
+            self.integers.share,
+        )
+        if combine == "softmax":
+            assert exp is not None
+            bits = 16 - self.format.exp_bits
+            return self.fill(
+                templates.ADD_SOFTMAX, **exp._asdict(), rest_bits=bits, rest_mask=2**bits - 1
+            )
+        if combine == "sum":
+            return self.fill(templates.ADD_OUTPUTS)
+        assert share is not None
+        template = templates.ADD_SHARES if combine == "shares" else templates.ADD_CLIPPED
+        function = self.fill(templates.SHARE, shift=share.shift, offset=f"{share.offset}L")
+        return function + "\n" + self.fill(template, factor=share.factor, down=share.down)
+
+    # -- real numbers --------------------------------------------------------------------
+
+    def _quantize(self) -> str:
+        """Return the function from measurements to features."""
+        middle, factor, missing = [], [], []
+        for feature in self.features:
+            j, unknown = feature.input, f"{self.name.upper()}_MISSING"
+            unit = 0.0 if j is None else float(self.integers.inputs.unit[j])
+            middle.append(real(0.0 if j is None else float(self.integers.inputs.middle[j])))
+            factor.append(real(1.0 / unit if unit else 0.0))
+            if self.is_plain and j is not None:
+                value = self.row.missing_value(j)
+                unknown = "0" if np.isnan(value) else self._literal(j, value)
+            missing.append(unknown)
+        size = f"[{len(self.features)}]"
+        tables = [
+            array(f"static const double middle{size}", middle),
+            array(f"static const double factor{size}", factor),
+            array(f"static const {self.name}_input missing{size}", missing),
+        ]
+        category = ""
+        if any(feature.is_category for feature in self.features):
+            is_category = [str(int(feature.is_category)) for feature in self.features]
+            tables.append(array(f"static const unsigned char is_category{size}", is_category))
+            most = 127 if self.input_type == "int8_t" else 255
+            category = (
+                "    if (is_category[feature])\n"
+                f"        return ({self.name}_input)(value >= 0 && value <= {most} ? value : -1);\n"
+            )
+        joined = "\n".join(tables).replace("\n", "\n    ")
+        return self.fill(
+            templates.QUANTIZE,
+            tables=f"    {joined}",
+            category=category,
+            computed=self._computed(),
+            top=self.format.top,
+        )
+
+    def _computed(self) -> str:
+        """Return the statements that compute inputs which are not the measured value itself."""
+
+        def cell(expression: Expression) -> str | None:
+            return "value" if expression.operation in ("number", "date_part") else None
+
+        cases = []
+        for i, feature in enumerate(self.features):
+            expression = None if feature.input is None else self._expression(feature.input)
+            if expression is not None:
+                text = self.math.text(expression, cell)
+                cases += [f"case {i}:", f"    value = {text};", "    break;"]
+        if not cases:
+            return ""
+        lines = ["switch (feature) {", *cases, "default:", "    break;", "}"]
+        return "".join(f"    {line}\n" for line in lines)
+
+    def _expression(self, j: int) -> Expression | None:
+        """Return how an input is computed from a value; None if it is the value itself."""
+        expression = self.model.inputs[j].expression
+        is_filled = expression.operation == "if_missing"
+        value = expression.arguments[0] if is_filled else expression
+        return None if value.operation in ("number", "date_part") else expression
+
+    def _value(self) -> str:
+        k, link = self.model.n_outputs, self.integers.link.of_means
+        offset = array(f"static const double offset[{k}]", map(real, self.integers.offset.tolist()))
+        unit = array(f"static const double unit[{k}]", map(real, self.integers.unit.tolist()))
+        result, lines = "offset[k] + unit[k] * (double)sum", [offset, unit]
+        about = f"The real number that an output of {self.name}_predict stands for."
+        if not is_elementwise(link):
+            about = f"The mean output that a sum stands for: see {self.name}_values."
+        elif link != OUTPUTS:
+            lines.append(f"const double mean = {result};")
+            result = self.math.text(link, {OUTPUTS: "mean"}.get)
+        tables = "    " + "\n".join(lines).replace("\n", "\n    ")
+        value = self.fill(templates.VALUE, tables=tables, result=result, about=about)
+        if is_elementwise(link):
+            return value
+        function = link_function(link, k, f"{self.name}_link", self.math)
+        return "\n".join([value, function, self.fill(templates.VALUES)])

@@ -1,0 +1,421 @@
+"""C code of models with floating-point arithmetic.
+
+Scales and offsets of activations are part of the weights: nodes compute ``1 / (1 + exp(z))``,
+``exp(-z * z)``, z with another slope below 0, or the translated expression of an activation that is
+none of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from bneuralt._typing import FloatArray
+from bneuralt.export.activation_forms import ActivationForm, activation_form
+from bneuralt.export.c import real_templates as templates
+from bneuralt.export.c.features import encode_function, encode_texts
+from bneuralt.export.c.links import link_function
+from bneuralt.export.c.literals import array
+from bneuralt.export.c.mathematics import CMath
+from bneuralt.export.c.model_code import CTypes, ModelCode
+from bneuralt.export.cell_reads import cell_reads
+from bneuralt.export.evaluation_order import evaluation_order
+from bneuralt.expressions import (
+    OUTPUTS,
+    Expression,
+    evaluate,
+    exp,
+    is_missing,
+    maximum,
+    minimum,
+    select,
+    sigmoid,
+    square,
+    variable,
+)
+from bneuralt.tree import NeuralTree
+
+__all__ = ["RealCode", "RealNode"]
+
+_Z = variable("z")
+
+#: What nodes compute, without scales and offsets; other kinds are curves.
+FUNCTIONS = {
+    "linear": _Z,
+    "logistic": sigmoid(-_Z),
+    "bell": exp(-square(_Z)),
+    "pieces": maximum(_Z, 0.0) + variable("c0") * minimum(_Z, 0.0),
+}
+
+#: Nodes with more leaves than this cannot be described by 16 bits.
+MOST_LEAVES = 2**16 - 1
+
+
+class RealNode(NamedTuple):
+    """A function node, with the scales and offsets of activations as part of its weights."""
+
+    number: int  # in the tree, outputs first
+    kind: str  # one of `FUNCTIONS`, or the name of a curve
+    function: Expression  # of z and c0, c1, ...
+    constants: tuple[float, ...]  # c0, c1, ...
+    bias: float
+    children: list[tuple[int, float]]  # number and weight, the last evaluated one first
+    leaves: list[tuple[int, float]]
+    is_output: bool
+    offset: float  # an output is offset + unit * value
+    unit: float
+
+    def value(self, z: float) -> float:
+        """Return the value of the node for a weighted sum."""
+        constants = {f"c{i}": value for i, value in enumerate(self.constants)}
+        return float(evaluate(self.function, {"z": z, **constants}))
+
+
+@dataclass(frozen=True, eq=False)
+class RealCode(ModelCode):
+    """The C code of a model with floating-point arithmetic.
+
+    Attributes
+    ----------
+    row, name, straight, has_libm, public
+        See `ModelCode`.
+    is_float : bool
+        Whether numbers are of type float, otherwise double.
+    """
+
+    is_float: bool = False
+
+    @property
+    def type(self) -> str:
+        """The type of numbers."""
+        return self.math.type
+
+    @cached_property
+    def math(self) -> CMath:
+        """Translates expressions."""
+        return CMath(self.name, self.is_float, self.has_libm)
+
+    @cached_property
+    def centers(self) -> FloatArray:
+        """What is subtracted from inputs: float loses digits of numbers far from 0."""
+        ranges = self.model.input_ranges if self.is_float else None
+        centers = np.zeros(self.model.n_inputs)
+        if ranges is None:
+            return centers
+        for j, entry in enumerate(self.model.inputs):
+            reads = cell_reads(entry.expression)
+            if reads.values and not reads.has_text:
+                centers[j] = np.float32(ranges[j].mean())
+        return centers
+
+    @cached_property
+    def curves(self) -> dict[Expression, str]:
+        """The names of activations that are none of `FUNCTIONS`, without their constants."""
+        activations = (a for tree in self.model.trees for a in tree.node_expressions)
+        forms = dict.fromkeys(map(activation_form, activations))
+        functions = dict.fromkeys(_skeleton(form.curve)[0] for form in forms if form.curve)
+        return {function: f"curve{i}" for i, function in enumerate(functions)}
+
+    @cached_property
+    def trees(self) -> list[list[RealNode]]:
+        """The nodes of each tree in the order of evaluation."""
+        return [self._nodes(tree) for tree in self.model.trees]
+
+    def _nodes(self, tree: NeuralTree) -> list[RealNode]:
+        """Return the nodes, with the scales and offsets of activations as part of the weights."""
+        order, k = evaluation_order(tree), tree.n_outputs
+        forms = [activation_form(activation) for activation in tree.node_expressions]
+        nodes = []
+        for i in order.nodes:
+            kind, gain, shift, function, constants = self._function(forms[i])
+            bias = float(tree.bias[i])
+            children = []
+            for c in order.children[i]:
+                weight = float(tree.edge[c - k])
+                offset, unit = _affine(forms[c])
+                bias += weight * offset
+                children.append((c, gain * weight * unit))
+            leaves = []
+            for j in range(tree.leaf_start[i], tree.leaf_start[i + 1]):
+                at, weight = int(tree.leaf_input[j]), float(tree.leaf_weight[j])
+                bias += weight * float(self.centers[at])
+                leaves.append((at, gain * weight))
+            offset, unit = _affine(forms[i]) if i < k else (0.0, 1.0)
+            bias = gain * bias + shift
+            nodes.append(
+                RealNode(
+                    i, kind, function, constants, bias, children[::-1], leaves, i < k, offset, unit
+                )
+            )
+        return nodes
+
+    def _function(
+        self, form: ActivationForm
+    ) -> tuple[str, float, float, Expression, tuple[float, ...]]:
+        """Return kind, gain, shift, function and its constants."""
+        kind, gain, shift = form.kind, form.gain, form.shift
+        constants: tuple[float, ...] = ()
+        if form.curve is not None:
+            function, constants = _skeleton(form.curve)
+            return self.curves[function], gain, shift, function, constants
+        if kind == "tanh":  # 2 / (1 + exp(-2 t)) - 1
+            kind, gain, shift = "logistic", -2.0 * gain, -2.0 * shift
+        elif kind == "pieces" and form.slope == 1.0:
+            kind = "linear"
+        elif kind == "pieces":
+            constants = (form.slope,)
+        return kind, gain, shift, FUNCTIONS[kind], constants
+
+    @cached_property
+    def kinds(self) -> dict[str, int]:
+        """The number of each kind of node that occurs."""
+        used = {node.kind for tree in self.trees for node in tree}
+        names = [*FUNCTIONS, *self.curves.values()]
+        return {kind: i for i, kind in enumerate(names) if kind in used}
+
+    # -- code ----------------------------------------------------------------------------
+
+    def fill(self, template: str, **more: object) -> str:
+        """Return a template with the names and numbers of this code."""
+        return self.math.fill(template, **{"n_outputs": self.model.n_outputs, **more})
+
+    def typedefs(self) -> str:
+        """Return the types and constants that users need."""
+        return f"/* A feature; NaN is a missing value. */\ntypedef {self.type} {self.name}_input;\n"
+
+    def header_includes(self) -> list[str]:
+        """Return the headers that the header needs."""
+        return []
+
+    def source_includes(self) -> list[str]:
+        """Return the headers that the source needs."""
+        return ["<math.h>"] * self.has_libm + ["<stdint.h>"] * (not self.straight)
+
+    def helpers(self) -> str:
+        """Return functions that are not part of the source."""
+        return ""
+
+    def source(self) -> str:
+        """Return tables and functions."""
+        parts = [self._curve(*curve) for curve in self.curves.items()]
+        for kind, template in (("logistic", templates.LOGISTIC), ("bell", templates.BELL)):
+            if kind in self.kinds:
+                self.math.call("exp")
+                parts.append(self.fill(template))
+        parts += [self._encode(), self._written_out() if self.straight else self._tables_and_loop()]
+        parts += self.predict_functions()
+        return "\n".join(part for part in [self.math.functions(), *parts] if part)
+
+    def _curve(self, function: Expression, name: str) -> str:
+        """Return the function of an activation that is none of the usual ones."""
+        constants = sorted(function.variables - {"z"}, key=lambda c: int(c[1:]))
+        arguments = ", ".join(f"{self.type} {argument}" for argument in ("z", *constants))
+        head = f"static inline {self.type} {self.name}_{name}({arguments})"
+        return f"{head}\n{{\n    return {self.math.text(function)};\n}}\n"
+
+    # -- inputs --------------------------------------------------------------------------
+
+    def _encode(self) -> str:
+        return encode_function(self.row, self.name, (self.type, self.type), self._encode_column)
+
+    def _encode_column(self, column: int) -> list[str]:
+        lines = encode_texts(
+            self.row,
+            column,
+            self.type,
+            lambda j, value: self.math.real(value),
+            lambda value: f"{value} != {value}",
+            lambda value: f"(int){value}",
+        )
+
+        def cell(expression: Expression) -> str | None:
+            if expression.operation not in ("number", "date_part"):
+                return None
+            return f"x[{self.row.place(column, expression.value or 'number')}]"
+
+        for j in self.model.columns[column].inputs:
+            expression = self.model.inputs[j].expression
+            if not cell_reads(expression).has_text:
+                centered = _less(expression, float(self.centers[j]))
+                lines.append(f"in[{j}] = {self.math.text(centered, cell)};")
+        return lines
+
+    # -- trees ---------------------------------------------------------------------------
+
+    def _written_out(self) -> str:
+        """Return a function for each tree, with a statement for each node."""
+        real, parts = self.math.real, []
+        for t, tree in enumerate(self.trees):
+            lines = []
+            for node in self._by_level(tree):
+                terms = [real(node.bias)]
+                terms += [f"{real(w)} * v{c}" for c, w in node.children]
+                terms += [f"{real(w)} * in[{j}]" for j, w in node.leaves]
+                value = " + ".join(terms).replace("+ -", "- ")
+                place = f"y[{node.number}]" if node.is_output else f"v{node.number}"
+                if node.kind not in ("linear", "pieces"):
+                    arguments = ", ".join([value, *map(real, node.constants)])
+                    value = f"{self.name}_{node.kind}({arguments})"
+                begin = "" if node.is_output else f"{self.type} "
+                lines.append(f"{begin}{place} = {value};")
+                if node.kind == "pieces":
+                    slope = real(node.constants[0])
+                    lines.append(f"{place} = {place} > 0 ? {place} : {slope} * {place};")
+                if (node.offset, node.unit) != (0.0, 1.0):
+                    lines.append(f"{place} = {real(node.offset)} + {real(node.unit)} * {place};")
+            body = "\n".join(f"    {line}" for line in lines)
+            head = f"static inline void ${{NAME}}_tree{t}(const $real *in, $real *y)"
+            parts.append(self.fill(head) + f"\n{{\n{body}\n}}\n")
+        return "\n".join(parts)
+
+    def _by_level(self, tree: list[RealNode]) -> list[RealNode]:
+        """Return the nodes in the order of their statements.
+
+        Processors of computers evaluate nodes of the same level side by side. Those that have no
+        double evaluate one after the other, and memory is scarce: few values are kept at a time.
+        """
+        return tree if self.is_float else sorted(tree, key=lambda node: -node.number)
+
+    def _tables_and_loop(self) -> str:
+        """Return all trees as two arrays, and the function that evaluates one."""
+        nodes = [node for tree in self.trees for node in tree]
+        has_affine = any((node.offset, node.unit) != (0.0, 1.0) for node in nodes)
+        kind_bits = max(2, max(self.kinds.values()).bit_length())
+        most_children = 2 ** (15 - kind_bits) - 1
+        shapes: list[int] = []
+        weights: list[float] = []
+        most = 0
+        for tree in self.trees:
+            n = 0
+            for node in tree:
+                if len(node.children) > most_children or len(node.leaves) > MOST_LEAVES:
+                    raise ValueError(
+                        f"a node has {len(node.children)} children and {len(node.leaves)} leaves: "
+                        "too many for C code"
+                    )
+                kind = self.kinds[node.kind] + (node.is_output << kind_bits)
+                shapes += [(len(node.children) << kind_bits + 1) + kind, len(node.leaves)]
+                shapes += [j for j, _ in node.leaves]
+                weights += [node.bias, *(w for _, w in node.children + node.leaves)]
+                weights += node.constants
+                weights += [node.offset, node.unit] * (has_affine and node.is_output)
+                n += (not node.is_output) - len(node.children)
+                most = max(most, n)
+        loop = self.fill(
+            templates.LOOP,
+            n_stacked=max(1, most),
+            cases="\n".join(map(self._case, self.kinds)),
+            affine=" * w[1] + w[0];\n            w += 2" if has_affine else "",
+            head_mask=2 ** (kind_bits + 1) - 1,
+            head_bits=kind_bits + 1,
+            kind_mask=2**kind_bits - 1,
+            is_output=2**kind_bits,
+        )
+        return "\n".join(
+            [
+                array(f"static const uint16_t {self.name}_shapes[{len(shapes)}]", shapes),
+                array(
+                    f"static const {self.type} {self.name}_weights[{len(weights)}]",
+                    map(self.math.real, weights),
+                ),
+                "",
+                loop,
+            ]
+        )
+
+    def _case(self, kind: str) -> str:
+        """Return the statements of the loop for a kind of node."""
+        lines = [f"case {self.kinds[kind]}:"]
+        if kind == "pieces":
+            lines += ["    z = z > 0 ? z : *w * z;", "    w++;"]
+        elif kind != "linear":
+            function = next((f for f, name in self.curves.items() if name == kind), _Z)
+            n = len(function.variables) - 1
+            constants = "".join(f", w[{i}]" for i in range(n))
+            lines += [f"    z = {self.name}_{kind}(z{constants});"] + [f"    w += {n};"] * (n > 0)
+        return "\n".join(f"        {line}" for line in [*lines, "    break;"])
+
+    # -- what becomes of the outputs -----------------------------------------------------
+
+    @property
+    def types(self) -> CTypes:
+        """The types of numbers."""
+        return CTypes(self.type, self.type, self.type, self.type, "unsigned char")
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """What templates of functions contain."""
+        model, name, n = self.model, self.name, len(self.model.trees)
+        begin = f"    const uint16_t *shape = {name}_shapes;\n"
+        begin += f"    const {self.type} *weight = {name}_weights;\n"
+        finish, about = "", "The means over all trees"
+        if n > 1:
+            finish = f"    for (k = 0; k < {model.n_outputs}; k++)\n        means[k] /= {n};\n"
+        if self._links_means:
+            finish += f"    {name}_link(means);\n"
+            about = "Predictions: what becomes of the means over all trees"
+        return {
+            "totals": "means",
+            "about": f"/* {about}. */\n",
+            "tables": "&shape, &weight",
+            "begin": "" if self.straight else begin,
+            "row": f"    {self.type} in[{model.n_inputs}];\n",
+            "encode": f"    {name}_encode(x, in);\n",
+            "inputs": "in",
+            "finish": finish,
+            "share": "means[k]",
+            "half_total": self.math.real(0.5),
+            "unit": "",
+        }
+
+    @property
+    def _links_means(self) -> bool:
+        """Whether predictions are a function of the means of outputs."""
+        return self.model.link != OUTPUTS and self.model.averages == "outputs"
+
+    def adder(self) -> str:
+        """Return the function that adds what a tree contributes to the means."""
+        link, call = "", ""
+        if self.model.link != OUTPUTS:
+            link = "/* Turns outputs into predictions. */\n" + link_function(
+                self.model.link, self.model.n_outputs, f"{self.name}_link", self.math
+            )
+            call = "" if self._links_means else f"    {self.name}_link(y);\n"
+        add = self.fill(templates.ADD, link=call)
+        return f"{link}\n{add}" if link else add
+
+
+def _affine(form: ActivationForm) -> tuple[float, float]:
+    """Return offset and unit of an activation whose nodes compute 1 / (1 + exp(z)) and the like."""
+    if form.kind in ("pieces", "curve"):
+        return form.offset, form.unit
+    return form.offset - form.unit, 2.0 * form.unit  # 0 and 1 for sigmoids: no digits are lost
+
+
+def _less(expression: Expression, by: float) -> Expression:
+    """Return an expression minus a number, which is subtracted from each choice by itself."""
+    if by == 0.0 or expression.is_constant:
+        return expression - by if by else expression
+    if expression.operation == "if_missing":
+        value, default = expression.arguments
+        return select(is_missing(value), _less(default, by), _less(value, by))
+    if expression.operation == "select":
+        condition, a, b = expression.arguments
+        return select(condition, _less(a, by), _less(b, by))
+    return expression - by
+
+
+def _skeleton(expression: Expression) -> tuple[Expression, tuple[float, ...]]:
+    """Return an expression with variables c0, c1, ... in place of its constants, and these."""
+    constants: list[float] = []
+
+    def replaced(part: Expression) -> Expression:
+        if part.is_constant:
+            constants.append(part.value)
+            return variable(f"c{len(constants) - 1}")
+        return Expression(part.operation, tuple(map(replaced, part.arguments)), part.value)
+
+    return replaced(expression), tuple(constants)

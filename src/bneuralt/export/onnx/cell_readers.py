@@ -1,0 +1,221 @@
+"""Cells of a table in ONNX: numbers, entries of texts, and parts of dates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from bneuralt.export.onnx.graph import Graph
+from bneuralt.export.spellings import missing_spellings, spellings
+from bneuralt.expressions import Expression
+from bneuralt.expressions.operations import CELLS
+from bneuralt.model import Model
+from bneuralt.tables.numbers import to_number
+
+__all__ = ["DATE_PARTS", "READERS", "CellReader", "cell_types"]
+
+
+def cell_types(model: Model) -> list[Any]:
+    """Return the type of the cells of each column: float32, str, int64, None if they are not read.
+
+    Raises
+    ------
+    ValueError
+        A column is read in two ways.
+    """
+    types = []
+    for column, cells in zip(model.columns, _cells(model), strict=True):
+        of_column = {_cell_type(cell) for cell in cells}
+        if len(of_column) > 1:
+            raise ValueError(
+                f"column {column.name!r} is read as {' and '.join(sorted(map(str, of_column)))}: "
+                "an input of ONNX has one type"
+            )
+        types.append(next(iter(of_column), None))
+    return types
+
+
+def _cell_type(cell: Expression) -> Any:
+    if cell.operation == "lookup":
+        return np.float32 if _has_numbers_only(cell.value.texts) else str
+    return {"number": np.float32, "date_part": np.int64}[cell.operation]
+
+
+def _has_numbers_only(texts: tuple[str, ...]) -> bool:
+    return all(to_number(text) is not None for text in texts)
+
+
+def _cells(model: Model) -> list[list[Expression]]:
+    """Return the operations that read the cells of each column."""
+    return [
+        [
+            part
+            for i in column.inputs
+            for part in _parts(model.inputs[i].expression)
+            if part.operation in CELLS
+        ]
+        for column in model.columns
+    ]
+
+
+def _parts(expression: Expression) -> Iterator[Expression]:
+    yield expression
+    for argument in expression.arguments:
+        yield from _parts(argument)
+
+
+class CellReader:
+    """Adds operations that read cells.
+
+    Parameters
+    ----------
+    graph : Graph
+    model : Model
+    columns : str or list of str
+        Name of the table, of shape (n_rows, n_columns), or of each column.
+    """
+
+    def __init__(self, graph: Graph, model: Model, columns: str | list[str]) -> None:
+        self.graph, self.columns, self.n_columns = graph, columns, len(model.columns)
+        #: All texts that are looked up in each column.
+        self.texts = [
+            tuple(dict.fromkeys(t for c in cells if c.operation == "lookup" for t in c.value.texts))
+            for cells in _cells(model)
+        ]
+        self.types = cell_types(model)
+
+    def __call__(self, columns: list[int], cells: list[Expression]) -> str:
+        """Read cells of these columns, all by the same operation."""
+        return READERS[cells[0].operation](self, columns, cells)
+
+    def block(self, columns: list[int]) -> str:
+        """Return some columns side by side."""
+        if not isinstance(self.columns, str):
+            return self.graph.side_by_side([self.columns[i] for i in columns])
+        if columns == list(range(self.n_columns)):
+            return self.columns
+        return self.graph("Gather", self.columns, self.graph.integers(columns), axis=1)
+
+
+def _numbers(reader: CellReader, columns: list[int], cells: list[Expression]) -> str:
+    return reader.graph.cast(reader.block(columns), reader.graph.dtype)
+
+
+def _by_column(columns: list[int], cells: list[Expression]) -> Iterator[tuple[int, list[Any]]]:
+    """Yield each column with the values of its operations."""
+    for column, pairs in groupby(zip(columns, cells, strict=True), key=lambda pair: pair[0]):
+        yield column, [cell.value for _, cell in pairs]
+
+
+# -- texts --------------------------------------------------------------------------------
+
+
+def _lookups(reader: CellReader, columns: list[int], cells: list[Expression]) -> str:
+    """Find the position of each text, and take the numbers there from a table."""
+    graph, parts = reader.graph, []
+    for column, lookups in _by_column(columns, cells):
+        texts = reader.texts[column]
+        numbers = [dict(zip(lookup.texts, lookup.numbers, strict=True)) for lookup in lookups]
+        pairs = list(zip(numbers, lookups, strict=True))
+        table = [[known.get(text, lookup.unknown) for known, lookup in pairs] for text in texts]
+        table.append([lookup.unknown for lookup in lookups])
+        table.append([lookup.missing for lookup in lookups])
+        positions = graph("Reshape", _positions(reader, column, texts), graph.integers([-1]))
+        parts.append(graph("Gather", graph.constant(table), positions, axis=0))
+    return graph.side_by_side(parts)
+
+
+def _positions(reader: CellReader, column: int, texts: tuple[str, ...]) -> str:
+    """Add the position of each text; that of unknown texts and of missing ones follow."""
+    graph, cell = reader.graph, reader.block([column])
+    unknown, missing = len(texts), len(texts) + 1
+    if reader.types[column] is str:
+        keys = dict.fromkeys(_missing_texts(), missing)
+        for i, text in enumerate(texts):
+            keys |= dict.fromkeys(spellings(text, texts), i)
+        return _encoded(graph, cell, "keys_strings", keys, unknown)
+    # Texts that differ in float64 only cannot be told apart here.
+    numbers: dict[Any, int] = {float(np.float32(text)): i for i, text in enumerate(texts)}
+    position = _encoded(graph, cell, "keys_floats", numbers or {0.0: unknown}, unknown)
+    return graph("Where", graph("IsNaN", cell), graph.integers(missing), position)
+
+
+def _encoded(graph: Graph, cell: str, kind: str, positions: dict[Any, int], default: int) -> str:
+    keys: dict[str, Any] = {kind: list(positions), "values_int64s": list(positions.values())}
+    return graph("LabelEncoder", cell, domain="ai.onnx.ml", default_int64=default, **keys)
+
+
+def _missing_texts() -> list[str]:
+    """Return the usual spellings of texts that stand for a missing value."""
+    texts = ["None", "NaN", "-NaN"]
+    for text in missing_spellings():
+        texts += [text, text.upper(), text.capitalize()]
+    return list(dict.fromkeys(texts))
+
+
+# -- dates --------------------------------------------------------------------------------
+
+
+def _date_parts(reader: CellReader, columns: list[int], cells: list[Expression]) -> str:
+    graph, parts = reader.graph, []
+    for column, names in _by_column(columns, cells):
+        cell = reader.block([column])
+        missing = graph("Equal", cell, graph.integers(np.iinfo(np.int64).min))
+        # From the first of March of the year 0 on, so that all divisions round down.
+        seconds = graph("Where", missing, graph.integers(0), cell)
+        seconds = _whole(graph, "Add", seconds, 719468 * 86400)
+        for name in names:
+            number = graph.cast(DATE_PARTS[name](graph, seconds), graph.dtype)
+            parts.append(graph("Where", missing, graph.constant(np.nan), number))
+    return graph.side_by_side(parts)
+
+
+def _whole(graph: Graph, operator: str, a: str, b: int) -> str:
+    return graph(operator, a, graph.integers(b))
+
+
+def _day(graph: Graph, seconds: str) -> str:
+    return _whole(graph, "Div", seconds, 86400)
+
+
+def _year_and_month(graph: Graph, seconds: str) -> tuple[str, str]:
+    """Add the year and the month by the calendar of eras of 400 years, which begin in March."""
+    day = _day(graph, seconds)
+    era = _whole(graph, "Div", day, 146097)
+    of_era = graph("Sub", day, _whole(graph, "Mul", era, 146097))
+    without_leap_days = graph("Sub", of_era, _whole(graph, "Div", of_era, 1460))
+    centuries = graph(
+        "Sub", _whole(graph, "Div", of_era, 36524), _whole(graph, "Div", of_era, 146096)
+    )
+    year = _whole(graph, "Div", graph("Add", without_leap_days, centuries), 365)
+    days = graph("Add", _whole(graph, "Mul", year, 365), _whole(graph, "Div", year, 4))
+    of_year = graph("Sub", of_era, graph("Sub", days, _whole(graph, "Div", year, 100)))
+    fifths = _whole(graph, "Add", _whole(graph, "Mul", of_year, 5), 2)
+    from_march = _whole(graph, "Add", _whole(graph, "Div", fifths, 153), 2)
+    month = _whole(graph, "Add", _whole(graph, "Mod", from_march, 12), 1)
+    is_next_year = graph.cast(graph("Less", month, graph.integers(3)), np.int64)
+    year = graph("Add", year, _whole(graph, "Mul", era, 400))
+    return graph("Add", year, is_next_year), month
+
+
+def _hour(graph: Graph, seconds: str) -> str:
+    return _whole(graph, "Div", _whole(graph, "Mod", seconds, 86400), 3600)
+
+
+#: The parts of a date, computed from seconds since the first of March of the year 0.
+DATE_PARTS: dict[str, Callable[[Graph, str], str]] = {
+    "year": lambda graph, seconds: _year_and_month(graph, seconds)[0],
+    "month": lambda graph, seconds: _year_and_month(graph, seconds)[1],
+    "weekday": lambda graph, s: _whole(graph, "Mod", _whole(graph, "Add", _day(graph, s), 2), 7),
+    "hour": _hour,
+}
+
+#: How each operation reads cells.
+READERS: dict[str, Callable[[CellReader, list[int], list[Expression]], str]] = {
+    "number": _numbers,
+    "lookup": _lookups,
+    "date_part": _date_parts,
+}

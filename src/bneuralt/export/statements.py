@@ -1,0 +1,178 @@
+"""Models as straight-line code, for languages with assignments and functions.
+
+There is an assignment for each input and for each node, in the order in which they are needed, and
+a function `link` from the outputs of a tree, or their means, to what is predicted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
+
+from bneuralt.export.nodes import nodes_of
+from bneuralt.export.translation import Cell, Code, Translator, may_be_missing, occurrences
+from bneuralt.expressions import OUTPUTS
+from bneuralt.model import Model
+from bneuralt.tables.features import Input
+from bneuralt.tree import NeuralTree
+
+__all__ = ["StatementTranslator", "needed_helpers", "printable"]
+
+
+class StatementTranslator(Translator):
+    """Base class of languages with assignments and functions.
+
+    Attributes
+    ----------
+    indent : str
+        What a line of the function begins with.
+    readers : dict
+        Operation that reads cells -> name of the function that reads the cell for it.
+    """
+
+    indent: ClassVar[str]
+    readers: ClassVar[Mapping[str, str]] = {
+        "number": "number",
+        "lookup": "text",
+        "date_part": "date",
+    }
+
+    # -- what languages define -----------------------------------------------------------
+
+    def assignment(self, name: str, value: str, comment: str = "") -> str:
+        """Return the statement that gives a name to a value."""
+        raise NotImplementedError
+
+    def function(self, name: str, parameters: Sequence[str], body: Sequence[str]) -> list[str]:
+        """Return a function with the lines of its body."""
+        raise NotImplementedError
+
+    def result(self, values: Sequence[Code]) -> str:
+        """Return the statement that ends a function and returns a vector."""
+        raise NotImplementedError
+
+    def vector_of(self, values: Sequence[Code]) -> str:
+        """Return a vector."""
+        raise NotImplementedError
+
+    def requirement(self, name: str, message: str) -> list[str]:
+        """Return the lines that refuse a missing value."""
+        raise NotImplementedError
+
+    # -- what they share -----------------------------------------------------------------
+
+    def lines(self, model: Model) -> list[str]:
+        """Return the lines that compute `outputs` and `predictions`, both vectors.
+
+        `outputs` are those of a single tree, and there only where classes are decided by them.
+        """
+        lines = list(self._inputs(model))
+        for tree, prefix in zip(model.trees, _prefixes(model), strict=True):
+            lines += ["", *self._tree(tree, prefix)]
+        lines += ["", *self._result(model)]
+        return [f"{self.indent}{line}" if line else "" for line in lines]
+
+    def link(self, model: Model) -> list[str]:
+        """Return the function from outputs to predictions."""
+        names = [Code(f"o{j}") for j in range(model.n_outputs)]
+        body: list[str] = []
+        taken: set[str] = set(names)
+
+        def define(name: str, code: Code) -> Code:
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            body.append(self.assignment(name, code))
+            return Code(name)
+
+        values = self.vector(model.link, {"outputs": names}, define)
+        body.append(self.result(values * (len(names) // len(values))))
+        return self.function("link", names, body)
+
+    def _inputs(self, model: Model) -> Iterator[str]:
+        used = set(model.used_inputs.tolist())
+        for position, column in enumerate(model.columns):
+            if used.isdisjoint(column.inputs):
+                continue
+            inputs = [model.inputs[i] for i in column.inputs]
+            cell, reads = self._read(position, inputs)
+            yield from reads
+            for i, entry in zip(column.inputs, inputs, strict=True):
+                if i in used:
+                    code = self.scalar(entry.expression, {}, cell)
+                    yield self.assignment(f"i{i}", code, printable(entry.name))
+                    if may_be_missing(entry.expression):
+                        message = f"value {position} is missing, its mean is not known"
+                        yield from self.requirement(f"i{i}", message)
+
+    def _read(self, position: int, inputs: Sequence[Input]) -> tuple[Cell, list[str]]:
+        """Return the cell of a column, and the lines that read it."""
+        lines = []
+
+        def read(operation: str) -> Code:
+            reader = self.readers[operation]
+            lines.append(self.assignment(f"{reader}{position}", f"{reader}(row[{position}])"))
+            return Code(f"{reader}{position}")
+
+        return Cell.of_column(inputs, read), lines
+
+    def _tree(self, tree: NeuralTree, prefix: str) -> Iterator[str]:
+        expressions = tree.node_expressions
+        for node in nodes_of(tree):
+            j, expression = node.position, expressions[node.position]
+            terms = [(weight, Code(f"i{i}")) for weight, i in node.leaves]
+            terms += [(weight, Code(f"n{prefix}{child}")) for weight, child in node.children]
+            z = self.weighted_sum(node.bias, terms)
+            if occurrences(expression, "z") > 1:
+                yield self.assignment(f"z{prefix}{j}", z)
+                z = Code(f"z{prefix}{j}")
+            name = f"{'o' if j < tree.n_outputs else 'n'}{prefix}{j}"
+            yield self.assignment(name, self.scalar(expression, {"z": z}))
+
+    def _result(self, model: Model) -> Iterator[str]:
+        k = model.n_outputs
+        trees = [[Code(f"o{prefix}{j}") for j in range(k)] for prefix in _prefixes(model)]
+        if model.averages == "predictions" and len(trees) > 1 and model.link != OUTPUTS:
+            for t, outputs in enumerate(trees):
+                yield self.assignment(f"p{t}", f"link({', '.join(outputs)})")
+                trees[t] = [Code(f"p{t}[{j}]") for j in range(k)]
+            yield self.assignment("predictions", self.vector_of(self.means(trees)))
+            return
+        if model.decides_by_outputs and model.task == "classes":
+            yield self.assignment("outputs", self.vector_of(trees[0]))
+        means = self.means(trees)
+        code = self.vector_of(means) if model.link == OUTPUTS else f"link({', '.join(means)})"
+        yield self.assignment("predictions", code)
+
+
+def _prefixes(model: Model) -> list[str]:
+    """Return what the numbers of the nodes of each tree begin with."""
+    return [""] if len(model.trees) == 1 else [f"{t}_" for t in range(len(model.trees))]
+
+
+def needed_helpers(text: str, helpers: Mapping[str, str]) -> list[str]:
+    """Return the helper functions that code calls, those first that others call.
+
+    Parameters
+    ----------
+    text : str
+    helpers : dict
+        Name -> code, those first that others call.
+
+    Examples
+    --------
+    >>> needed_helpers("sigmoid(z)", {"exp": "A", "tanh": "B", "sigmoid": "exp(-z)"})
+    ['A', 'exp(-z)']
+    """
+    called: list[str] = []
+    for name, code in reversed(list(helpers.items())):
+        if re.search(rf"\b{name}\(", text):
+            called.insert(0, code)
+            text += code
+    return called
+
+
+def printable(text: str) -> str:
+    """Return a text that cannot end a comment, a docstring or a line."""
+    return ascii(text)[1:-1].replace('"', "'").replace("\\", "/")

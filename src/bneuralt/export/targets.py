@@ -1,0 +1,193 @@
+"""The table of export targets, which `bneuralt export --to` offers."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+from bneuralt import __version__
+from bneuralt.model import Model
+
+__all__ = ["TARGETS", "Option", "Target"]
+
+
+@dataclass(frozen=True)
+class Option:
+    """A parameter of an export function that the command line offers.
+
+    Attributes
+    ----------
+    name : str
+        Name of the parameter; that of the option, with dashes before it.
+    help : str
+    choices : tuple of str
+        The values that it may have; empty if there is no list of them.
+    metavar : str
+        What stands for the value in the help.
+    sets : bool or None
+        The value of an option without an argument. One that sets False begins with ``--no-``.
+    """
+
+    name: str
+    help: str
+    choices: tuple[str, ...] = ()
+    metavar: str | None = None
+    sets: bool | None = None
+
+    @property
+    def flag(self) -> str:
+        """The option as it is written on the command line."""
+        return f"--{'no-' * (self.sets is False)}{self.name}"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A language or program for which models can be written.
+
+    Attributes
+    ----------
+    name : str
+        What follows ``--to``; the method of estimators is ``to_`` and the name.
+    function : str
+        Module in this package and name of the function, which takes a model and the options as
+        keywords and returns the content of the file.
+    description : str
+    suffix : str
+        Usual end of the name of the file.
+    options : tuple of Option
+    header : str
+        What the file begins with, if the content does not say where it comes from.
+    makes_files : bool
+        Whether the function takes the path as well and returns a dict, content of each file.
+    """
+
+    name: str
+    function: str
+    description: str
+    suffix: str
+    options: tuple[Option, ...] = ()
+    header: str = ""
+    makes_files: bool = False
+
+    def files(
+        self, model: Model, path: str | PathLike[str], **options: Any
+    ) -> dict[Any, str | bytes]:
+        """Return the content of each file to write, by path.
+
+        Parameters
+        ----------
+        model : Model
+        path : str or path-like
+            The file, or one of several.
+        **options
+            Those of the target that are not left at their default.
+
+        Examples
+        --------
+        >>> from bneuralt import BNeuralTRegressor
+        >>> model = BNeuralTRegressor(max_epochs=1, random_state=0).fit([[0.0], [1.0]], [0.0, 1.0])
+        >>> list(TARGETS["python"].files(model.model_, "model.py", name="risk"))
+        ['model.py']
+        """
+        module, name = self.function.split(":")
+        function = getattr(importlib.import_module(f"bneuralt.export.{module}"), name)
+        if self.makes_files:
+            files: dict[Any, str | bytes] = function(model, path, **options)
+            return files
+        content = function(model, **options)
+        if not isinstance(content, (str, bytes)):
+            content = content.SerializeToString()
+        return {path: self.header + content if self.header else content}
+
+
+_FUNCTION_NAME = Option("name", "name of the function (default: predict)", metavar="NAME")
+
+_ALL = (
+    Target(
+        "c",
+        "c:c_files",
+        "C99 source code, with floating-point or integer arithmetic",
+        ".h",
+        (
+            Option("name", "what names begin with (default: the name of the file)", metavar="NAME"),
+            Option(
+                "dtype",
+                "type of weights and values; int16 and int8 compute with whole numbers only "
+                "(default: double)",
+                choices=("double", "float", "int16", "int8"),
+            ),
+            Option(
+                "style",
+                "tables that a loop reads, or statements (code), which are faster and larger "
+                "(default: auto)",
+                choices=("auto", "tables", "code"),
+            ),
+            Option("libm", "do not use exp of <math.h>, but an own function", sets=False),
+            Option("main", "add a program that predicts the rows of a CSV file", sets=True),
+            Option(
+                "contributions",
+                "add a function that attributes predictions to features (double and float only)",
+                sets=True,
+            ),
+            Option(
+                "data",
+                "a table with the target, to measure the loss of accuracy of int16 and int8",
+                metavar="DATA.csv",
+            ),
+        ),
+        makes_files=True,
+    ),
+    Target(
+        "onnx",
+        "onnx:to_onnx",
+        "ONNX, for onnxruntime and other runtimes",
+        ".onnx",
+        (
+            Option(
+                "dtype",
+                "numbers that the trees compute with; float for hardware that has nothing else "
+                "(default: double)",
+                choices=("double", "float"),
+            ),
+        ),
+    ),
+    Target(
+        "sql",
+        "sql:to_sql",
+        "one SQL expression for SQLite, PostgreSQL or DuckDB",
+        ".sql",
+        (
+            Option(
+                "dialect",
+                "the database (default: sqlite)",
+                choices=("sqlite", "postgresql", "duckdb"),
+            ),
+            Option(
+                "of",
+                "compute the probability of this class, or this one of several numbers "
+                "(default: the predicted class or number)",
+                metavar="OUTPUT",
+            ),
+        ),
+        header=f"/* Written by bneuralt {__version__}. */\n",
+    ),
+    Target(
+        "python",
+        "python:to_python",
+        "one Python function without imports",
+        ".py",
+        (_FUNCTION_NAME,),
+    ),
+    Target(
+        "javascript",
+        "javascript:to_javascript",
+        "one JavaScript function without dependencies",
+        ".js",
+        (_FUNCTION_NAME,),
+    ),
+)
+
+#: Export targets by name.
+TARGETS: dict[str, Target] = {target.name: target for target in _ALL}

@@ -1,0 +1,77 @@
+"""A tree made smaller step by step, trained a little after each step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from bneuralt._typing import Array, FloatArray
+from bneuralt.shrinking.sizes import WEIGHTS, SizeUnit
+from bneuralt.shrinking.surgery import operate
+from bneuralt.training.losses import Loss
+from bneuralt.tree import NeuralTree
+from bneuralt.tree.simplify import simplify
+
+__all__ = ["prune"]
+
+#: Share of the weights that goes in each step.
+STEP = 0.1
+#: Rows that decide what goes: more hardly change the curvature.
+MOST_ROWS = 2000
+
+
+def prune(
+    tree: NeuralTree,
+    X: Array,
+    loss: Loss,
+    weight: FloatArray,
+    refit: Callable[[NeuralTree, bool], NeuralTree],
+    sizes: Sequence[int],
+    *,
+    unit: SizeUnit = WEIGHTS,
+    rule: str = "surgeon",
+    compensates: bool = True,
+) -> list[NeuralTree]:
+    """Remove weights until a tree has each of several sizes.
+
+    Parameters
+    ----------
+    tree : NeuralTree
+    X : array of shape (n_rows, n_inputs)
+        Training rows, scaled as the tree needs them.
+    loss : Loss
+    weight : array of shape (n_rows,)
+    refit : callable
+        Trains a tree further: called with a tree, and whether it is small enough for the next size.
+    sizes : sequence of int
+        From large to small.
+    unit : SizeUnit
+        What the sizes are measured in.
+    rule, compensates
+        See `bneuralt.shrinking.surgery.operate`.
+
+    Returns
+    -------
+    list of NeuralTree
+        A float64 tree for each size, at most as large. The simplified `tree` itself where it is
+        small enough; the smallest tree that there is where a size cannot be reached.
+    """
+    if len(X) > MOST_ROWS:
+        chosen = np.linspace(0, len(X) - 1, MOST_ROWS).astype(np.int64)
+        X, weight = X[chosen], weight[chosen]
+    current, size_of = simplify(tree.astype(np.float64)), unit.size_of
+    trees = []
+    for limit in sizes:
+        while size_of(current) > limit:
+            excess = (size_of(current) - limit) * current.n_parameters / size_of(current)
+            n_remove = min(max(1, round(STEP * current.n_parameters)), max(1, math.ceil(excess)))
+            with threadpool_limits(1, "blas"):  # the matrices are too small to be shared out
+                smaller = operate(current, X, loss, weight, n_remove, rule, compensates)
+            if smaller.n_parameters >= current.n_parameters:
+                break  # nothing is left to remove
+            current = simplify(refit(smaller, size_of(smaller) <= limit))
+        trees.append(current)
+    return trees

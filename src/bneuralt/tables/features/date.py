@@ -1,0 +1,139 @@
+"""Columns of dates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from bneuralt._typing import Array, FloatArray
+from bneuralt.expressions import date_part, if_missing
+from bneuralt.expressions.operations import DATE_PARTS
+from bneuralt.tables.columns import Column, parse_dates
+from bneuralt.tables.features.feature import (
+    ColumnError,
+    Feature,
+    Input,
+    Range,
+    checked_bool,
+    checked_number,
+    checked_texts,
+    gap_input,
+    learn_gaps,
+)
+from bneuralt.tables.moments import rounded_mean
+
+__all__ = ["DateFeature"]
+
+#: Ranges of the parts of a date that do not depend on the column.
+PART_RANGES = {"month": (1.0, 12.0), "weekday": (0.0, 6.0), "hour": (0.0, 23.0)}
+
+
+@dataclass(frozen=True)
+class DateFeature(Feature):
+    """A column of dates: year, month, weekday (Monday is 0) and hour, as far as they vary.
+
+    Attributes
+    ----------
+    parts : tuple of str
+        The parts that vary in training.
+    means : tuple of float
+        Their means.
+    has_gaps : bool
+        Whether values were missing in training, and an input says where.
+    day_first : bool
+        Whether texts such as 1/2/2024 have the day before the month.
+    ignores_gaps : bool
+        Whether values were missing in training, without a relation to the target.
+    """
+
+    kind: ClassVar[str] = "date"
+    cells: ClassVar[str] = "text"
+    parts: tuple[str, ...]
+    means: tuple[float, ...]
+    has_gaps: bool = False
+    day_first: bool = False
+    ignores_gaps: bool = False
+
+    @classmethod
+    def learn(cls, column: Column, weight: FloatArray, target: Array | None = None) -> Self | None:
+        """Describe a column of training rows; None if its values are not all dates."""
+        day_first = False
+        if column.is_category or column.kind == "number":
+            return None
+        if column.kind == "text":
+            parsed = parse_dates(column.texts)
+            if parsed is None:
+                return None
+            dates, day_first = parsed
+            column = _dates(column, dates)
+        present = ~column.is_missing & (weight > 0)
+        values = {name: part(column.values[present]) for name, part in DATE_PARTS.items()}
+        parts = tuple(name for name, v in values.items() if v.size and v.min() < v.max())
+        means = tuple(rounded_mean(values[name].astype(float), weight[present]) for name in parts)
+        has_gaps, ignores_gaps = learn_gaps(column.is_missing, weight, target)
+        return cls(parts, means, has_gaps, day_first, ignores_gaps)
+
+    def read(self, column: Column) -> Column:
+        """Return the column as dates."""
+        if column.kind == "date":
+            return column
+        if column.kind == "number":
+            if not column.is_missing.all():
+                raise ColumnError("had dates in training and has numbers now")
+            return Column("date", np.full(len(column), "NaT", dtype="datetime64[s]"))
+        parsed = parse_dates(column.texts, self.day_first)
+        if parsed is None and column.texts:
+            odd = (text for text in column.texts if parse_dates([text], self.day_first) is None)
+            raise ColumnError(
+                f"had dates in training and has the text {next(odd, column.texts[0])!r:.50} now"
+            )
+        return _dates(column, np.empty(0, dtype="datetime64[s]") if parsed is None else parsed[0])
+
+    def inputs(self, name: str, limits: Any = None) -> list[Input]:
+        """Return the inputs of a column with this name and range."""
+        ranges = dict(PART_RANGES)
+        if limits is not None:
+            ranges["year"] = float(limits[0][:4]), float(limits[1][:4])
+        parts = [
+            Input(
+                part,
+                f"{part} of {name}",
+                if_missing(date_part(part), mean),
+                mean,
+                None if limits is None else ranges[part],
+            )
+            for part, mean in zip(self.parts, self.means, strict=True)
+        ]
+        return parts + ([gap_input(name, date_part("year"))] if self.has_gaps else [])
+
+    def learn_range(self, column: Column, weight: FloatArray) -> Range | None:
+        """Return the first and the last date of the training rows; None if there are none."""
+        dates = self.read(column.take(np.flatnonzero(~column.is_missing & (weight > 0)))).values
+        return (str(dates.min()), str(dates.max())) if dates.size else None
+
+    @classmethod
+    def is_range(cls, low: Any, high: Any) -> bool:
+        """Return whether two values of a file can be the range of such a column."""
+        return type(low) is str and type(high) is str and parse_dates([low, high]) is not None
+
+    @classmethod
+    def checked(cls, entries: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments of the class for the entries of a file."""
+        parts, means = checked_texts(entries["parts"], "parts"), entries["means"]
+        if not set(parts) <= DATE_PARTS.keys() or len(set(parts)) < len(parts):
+            raise ValueError(f'"parts" is {entries["parts"]!r:.50}')
+        if not isinstance(means, list) or len(means) != len(parts):
+            raise ValueError('"means" must be a number for each part')
+        flags = {key: v for key, v in entries.items() if key not in ("parts", "means")}
+        return {
+            "parts": parts,
+            "means": tuple(checked_number(mean, "means") for mean in means),
+            **{key: checked_bool(value, key) for key, value in flags.items()},
+        }
+
+
+def _dates(column: Column, dates: Array) -> Column:
+    """Return a column of text as the dates that its texts are."""
+    return Column("date", np.append(dates, np.datetime64("NaT"))[column.values])

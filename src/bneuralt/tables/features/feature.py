@@ -1,0 +1,274 @@
+"""Base class of all kinds of columns: encoding by expressions, ranges and plain data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import fields
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from bneuralt._typing import Array, FloatArray
+from bneuralt.expressions import Expression, evaluate, is_missing, select
+from bneuralt.tables.columns import Column, stands_for_missing
+from bneuralt.tables.gaps import gaps_tell
+
+__all__ = [
+    "MISSING",
+    "ColumnError",
+    "Feature",
+    "Input",
+    "Range",
+    "Report",
+    "checked_bool",
+    "checked_number",
+    "checked_texts",
+    "gap_input",
+    "is_finite",
+    "learn_gaps",
+]
+
+#: The entry of the input that says whether a value is missing.
+MISSING = "(missing)"
+
+#: Smallest and largest value: numbers, or dates as text such as 2024-05-31T14:30:00.
+Range = tuple[float, float] | tuple[str, str]
+
+#: Called with the kind of a surprise ("missing", "unseen"), a count and an example.
+Report = Callable[[str, int, str], None]
+
+
+class Input(NamedTuple):
+    """One of the inputs of trees that a column becomes.
+
+    Attributes
+    ----------
+    entry : str
+        What it stands for: "" for the number itself, a category, a part of a date, `MISSING` or
+        `RARE`.
+    name : str
+    expression : Expression
+        Its value, computed from a cell of the column.
+    mean : float or None
+        Its mean over the training rows, in which no value is missing; None if it is not known.
+    range : tuple of two float, or None
+        Its smallest and largest value in training, None if they are not known.
+    """
+
+    entry: str
+    name: str
+    expression: Expression
+    mean: float | None
+    range: tuple[float, float] | None
+
+
+class ColumnError(ValueError):
+    """A column does not fit the one in training; the message completes "column 'name' ..."."""
+
+
+class Feature:
+    """What was learnt about a column of training rows, as plain data.
+
+    A kind of column is a subclass of this, a frozen dataclass that is listed in
+    `bneuralt.tables.features.KINDS`. It says which columns are of this kind (`learn`), how later
+    columns are read (`read`) and what the inputs of trees are (`inputs`). All else follows from
+    these, and may be overridden for speed.
+
+    Attributes
+    ----------
+    kind : str
+        Name of the kind, in messages and files.
+    cells : {"number", "text", "category"}
+        How the cells of such a column are read from a CSV file.
+    is_one_hot : bool
+        Whether the inputs are alternatives: 1 for the entry of a value, 0 for all others.
+    has_gaps : bool
+        Whether values were missing in training, and an input says where.
+    ignores_gaps : bool
+        Whether values were missing in training, without a relation to the target.
+    """
+
+    kind: ClassVar[str]
+    cells: ClassVar[str] = "number"
+    is_one_hot: ClassVar[bool] = False
+    has_gaps: bool
+    ignores_gaps: bool = False
+
+    # -- what a kind defines -------------------------------------------------------------
+
+    @classmethod
+    def learn(cls, column: Column, weight: FloatArray, target: Array | None = None) -> Self | None:
+        """Describe a column of training rows; None if it is not of this kind.
+
+        Parameters
+        ----------
+        column : Column
+            If its `is_category` is true, it must be described as categories.
+        weight : array of shape (n_rows,)
+            How much each row counts; rows of weight 0 are ignored.
+        target : array of shape (n_rows,) or (n_rows, n_columns), optional
+            Class numbers (if integers) or values to learn.
+        """
+        raise NotImplementedError
+
+    def read(self, column: Column) -> Column:
+        """Return a later column in the form that the expressions of the inputs read.
+
+        Raises
+        ------
+        ColumnError
+            It cannot be read as a column of this kind.
+        """
+        raise NotImplementedError
+
+    def inputs(self, name: str, limits: Any = None) -> list[Input]:
+        """Return the inputs of a column with this name and range."""
+        raise NotImplementedError
+
+    def learn_range(self, column: Column, weight: FloatArray) -> Range | None:
+        """Return the smallest and largest value of the training rows; None if there is no order."""
+        return None
+
+    @classmethod
+    def is_range(cls, low: Any, high: Any) -> bool:
+        """Return whether two values of a file can be the range of such a column."""
+        return False
+
+    @property
+    def passes_numbers(self) -> bool:
+        """Whether the only input of a number without gaps is the number itself."""
+        return False
+
+    @property
+    def values(self) -> tuple[str, ...] | None:
+        """All texts that occurred in training; None if others are no surprise."""
+        return None
+
+    def unseen(self, cell: Column) -> tuple[int, str]:
+        """Return how many values of what `read` returned are new, and one of them."""
+        return 0, ""
+
+    def warning(self, place: str) -> Warning | None:
+        """Return what to warn of after learning from the column at this place."""
+        return None
+
+    # -- what follows from it ------------------------------------------------------------
+
+    @cached_property
+    def expressions(self) -> tuple[Expression, ...]:
+        """The value of each input, computed from a cell."""
+        return tuple(entry.expression for entry in self.inputs(""))
+
+    @property
+    def n_columns(self) -> int:
+        """Number of inputs."""
+        return len(self.expressions)
+
+    @property
+    def entries(self) -> list[str]:
+        """What each value may be: for categories all of them, else what the inputs stand for."""
+        return [entry.entry for entry in self.inputs("")]
+
+    def encode(self, column: Column, out: Array, report: Report) -> None:
+        """Write the inputs of each row to `out`, and report what training could not prepare for."""
+        cell = self.read(column)
+        if not (self.has_gaps or self.ignores_gaps):
+            n_missing = int(np.count_nonzero(cell.is_missing))
+            if n_missing:
+                report("missing", n_missing, "")
+        n_unseen, example = self.unseen(cell)
+        if n_unseen:
+            report("unseen", n_unseen, example)
+        self.write(cell, out)
+
+    def write(self, cell: Column, out: Array) -> None:
+        """Write the inputs of what `read` returned to `out`."""
+        for i, expression in enumerate(self.expressions):
+            out[:, i] = evaluate(expression, {}, cell)
+
+    # -- plain data ----------------------------------------------------------------------
+
+    def to_plain(self) -> Any:
+        """Return the description as JSON has it."""
+        entries = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        if not self.ignores_gaps:
+            entries.pop("ignores_gaps", None)
+        lists = {key: list(v) if isinstance(v, tuple) else v for key, v in entries.items()}
+        return {"kind": self.kind, **lists}
+
+    @classmethod
+    def from_plain(cls, data: Any) -> Self:
+        """Read what `to_plain` returned.
+
+        Raises
+        ------
+        ValueError
+            The description is damaged.
+        """
+        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
+        expected = {"kind", *names} - {"ignores_gaps"}
+        if data.keys() - ({"ignores_gaps"} & set(names)) != expected:
+            raise ValueError(f"its keys must be {', '.join(['kind', *names])}")
+        return cls(**cls.checked({name: data[name] for name in names if name in data}))
+
+    @classmethod
+    def checked(cls, entries: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments of the class for the entries of a file, or raise a `ValueError`."""
+        raise NotImplementedError
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+
+# -- parts of several kinds ---------------------------------------------------------------
+
+
+def gap_input(name: str, value: Expression) -> Input:
+    """Return the input that says whether a value is missing."""
+    indicator = select(is_missing(value), 1.0, 0.0)
+    return Input(MISSING, f"{name} is missing", indicator, 0.0, (0.0, 1.0))
+
+
+def learn_gaps(gaps: Array, weight: FloatArray, target: Array | None) -> tuple[bool, bool]:
+    """Return whether there are gaps that get an input, and whether there are some that do not."""
+    used = weight > 0
+    if not np.any(gaps & used):
+        return False, False
+    tell = target is None or gaps_tell(gaps[used], target[used], weight[used])
+    return tell, not tell
+
+
+# -- checks of stored descriptions --------------------------------------------------------
+
+
+def checked_bool(value: Any, key: str) -> bool:
+    """Return a truth value of a file."""
+    if type(value) is not bool:
+        raise ValueError(f'"{key}" is {value!r:.50}, which is not true or false')
+    return value
+
+
+def checked_number(value: Any, key: str) -> float:
+    """Return a finite number of a file."""
+    if not is_finite(value):
+        raise ValueError(f'"{key}" has {value!r:.50}, which is not a finite number')
+    return float(value)
+
+
+def is_finite(value: Any) -> bool:
+    """Return whether a value of a file is a finite number."""
+    try:
+        return type(value) in (int, float) and math.isfinite(value)
+    except OverflowError:  # of an integer with hundreds of digits
+        return False
+
+
+def checked_texts(value: Any, key: str) -> tuple[str, ...]:
+    """Return the texts of a file, none of which stands for a missing value."""
+    if not isinstance(value, list) or any(type(text) is not str for text in value):
+        raise ValueError(f'"{key}" must be a list of texts')
+    if any(stands_for_missing(text) for text in value):
+        raise ValueError(f'"{key}" has a text that stands for a missing value')
+    return tuple(value)

@@ -1,0 +1,141 @@
+"""Columns of numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from bneuralt._typing import Array, FloatArray
+from bneuralt.expressions import NUMBER, if_missing
+from bneuralt.tables.columns import Column
+from bneuralt.tables.features.feature import (
+    ColumnError,
+    Feature,
+    Input,
+    Range,
+    checked_bool,
+    checked_number,
+    gap_input,
+    is_finite,
+    learn_gaps,
+)
+from bneuralt.tables.moments import rounded_mean
+from bneuralt.tables.numbers import read_numbers
+
+__all__ = ["NumberFeature", "number_range"]
+
+
+@dataclass(frozen=True)
+class NumberFeature(Feature):
+    """A column of numbers; if gaps say something, a second input says what is missing.
+
+    Attributes
+    ----------
+    mean : float or None
+        Mean of the training rows, which stands for missing values; None if it is not known.
+    has_gaps : bool
+        Whether values were missing in training, and an input says where.
+    ignores_gaps : bool
+        Whether values were missing in training, without a relation to the target.
+    """
+
+    kind: ClassVar[str] = "number"
+    mean: float | None
+    has_gaps: bool = False
+    ignores_gaps: bool = False
+
+    @classmethod
+    def learn(cls, column: Column, weight: FloatArray, target: Array | None = None) -> Self | None:
+        """Describe a column of training rows; None if it has texts, dates or categories."""
+        if column.is_category or column.kind == "date" or column.texts:
+            return None
+        if column.kind == "text":  # without a value
+            return cls(0.0, ignores_gaps=True)
+        present = ~column.is_missing & (weight > 0)
+        mean = rounded_mean(column.values[present], weight[present])
+        return cls(mean, *learn_gaps(column.is_missing, weight, target))
+
+    def read(self, column: Column) -> Column:
+        """Return the column as numbers."""
+        if column.kind == "date":
+            raise ColumnError("had numbers in training and has dates now")
+        if column.kind == "text":
+            numbers = read_numbers(column.texts)
+            if np.isnan(numbers).any():
+                text = column.texts[int(np.argmax(np.isnan(numbers)))]
+                raise ColumnError(f"had numbers in training and has the text {text!r:.50} now")
+            column = Column("number", np.append(numbers, np.nan)[column.values])
+        if self.mean is None and (n_gaps := np.count_nonzero(column.is_missing)):
+            raise ColumnError(f"has {n_gaps} missing values, and its mean in training is not known")
+        return column
+
+    def inputs(self, name: str, limits: Any = None) -> list[Input]:
+        """Return the inputs of a column with this name and range."""
+        value = NUMBER if self.mean is None else if_missing(NUMBER, self.mean)
+        gaps = [gap_input(name, NUMBER)] if self.has_gaps else []
+        return [Input("", name, value, self.mean, limits), *gaps]
+
+    def write(self, cell: Column, out: Array) -> None:
+        """Write the inputs to `out`: the values of the expressions, with fewer steps."""
+        gaps = np.isnan(cell.values)
+        out[:, 0] = cell.values
+        if gaps.any():
+            out[gaps, 0] = self.mean
+        if self.has_gaps:
+            out[:, 1] = gaps
+
+    @property
+    def n_columns(self) -> int:
+        """Number of inputs."""
+        return 1 + self.has_gaps
+
+    @property
+    def passes_numbers(self) -> bool:
+        """Whether the only input of a number without gaps is the number itself."""
+        return not self.has_gaps
+
+    def learn_range(self, column: Column, weight: FloatArray) -> Range | None:
+        """Return the smallest and largest value of the training rows; None if there are none.
+
+        Examples
+        --------
+        >>> column = Column("number", np.array([3.0, np.nan, -1.0, 9.0]))
+        >>> NumberFeature(1.0, True).learn_range(column, np.array([1.0, 1.0, 1.0, 0.0]))
+        (-1.0, 3.0)
+        """
+        values = column.values[~column.is_missing & (weight > 0)]
+        return number_range(float(values.min()), float(values.max())) if values.size else None
+
+    @classmethod
+    def is_range(cls, low: Any, high: Any) -> bool:
+        """Return whether two values of a file can be the range of such a column."""
+        return is_finite(low) and is_finite(high) and bool(low <= high)
+
+    def to_plain(self) -> Any:
+        """Return the description as JSON has it: the mean alone if there were no gaps."""
+        plain = super().to_plain()
+        del plain["has_gaps"]  # follows from the other entries
+        return plain if self.has_gaps or self.ignores_gaps else self.mean
+
+    @classmethod
+    def from_plain(cls, data: Any) -> Self:
+        """Read what `to_plain` returned."""
+        if isinstance(data, dict):
+            return super().from_plain({**data, "has_gaps": not data.get("ignores_gaps", False)})
+        return cls(None if data is None else checked_number(data, "mean"))
+
+    @classmethod
+    def checked(cls, entries: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments of the class for the entries of a file."""
+        return {
+            key: checked_number(value, key) if key == "mean" else checked_bool(value, key)
+            for key, value in entries.items()
+        }
+
+
+def number_range(low: float, high: float) -> Range | None:
+    """Return the range, None if it is not finite."""
+    return (low, high) if math.isfinite(low) and math.isfinite(high) else None

@@ -1,0 +1,134 @@
+"""Extremes, means and variances of the columns of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+
+from bneuralt._typing import Array, FloatArray, IntArray
+
+__all__ = ["ColumnMoments", "rounded_mean"]
+
+#: A table is read in blocks of this many numbers, so that there never is a float64 copy of it.
+BLOCK_NUMBERS = 100_000
+
+
+class ColumnMoments:
+    """Statistics of the columns of a table, each computed once, when it is asked for.
+
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_columns)
+        Of finite numbers.
+    weight : array of shape (n_rows,)
+        How much each row counts; rows of weight 0 are ignored.
+    rows : array of positions, optional
+        The statistics are those of these rows of X only, to which `weight` belongs.
+
+    Examples
+    --------
+    >>> moments = ColumnMoments(np.array([[0.1], [0.2], [0.3]]), np.ones(3))
+    >>> moments.low, moments.high, moments.rounded_means
+    (array([0.1]), array([0.3]), array([0.2]))
+    """
+
+    def __init__(self, X: Array, weight: FloatArray, rows: IntArray | None = None) -> None:
+        if not weight.all():
+            used = np.flatnonzero(weight)
+            rows, weight = (used if rows is None else rows[used]), weight[used]
+        self._X, self._weight, self._rows = X, weight, rows
+
+    def _blocks(self) -> Iterator[tuple[Array, FloatArray]]:
+        """Yield blocks of rows, with their weights."""
+        X, rows = self._X, self._rows
+        n_rows = max(1, BLOCK_NUMBERS // X.shape[1])
+        for start in range(0, self._weight.size, n_rows):
+            block = slice(start, start + n_rows)
+            yield X[block] if rows is None else X.take(rows[block], axis=0), self._weight[block]
+
+    @cached_property
+    def _extremes(self) -> tuple[FloatArray, FloatArray]:
+        ends = [(part.min(axis=0), part.max(axis=0)) for part, _ in self._blocks()]
+        low, high = (np.array(each, dtype=np.float64) for each in zip(*ends, strict=True))
+        return low.min(axis=0), high.max(axis=0)
+
+    @property
+    def low(self) -> FloatArray:
+        """The lowest value of each column."""
+        return self._extremes[0]
+
+    @property
+    def high(self) -> FloatArray:
+        """The highest value of each column."""
+        return self._extremes[1]
+
+    @cached_property
+    def span(self) -> FloatArray:
+        """Highest less lowest value; infinite if the difference overflows."""
+        with np.errstate(over="ignore"):
+            return self.high - self.low
+
+    @cached_property
+    def varies(self) -> Array:
+        """Whether the values of each column differ by more than rounding."""
+        dtype = self._X.dtype if self._X.dtype.kind == "f" else np.float64
+        largest = np.maximum(np.abs(self.low), np.abs(self.high))
+        differs: Array = self.span > np.maximum(4 * np.finfo(dtype).eps * largest, 1e-300)
+        return differs
+
+    @cached_property
+    def unit(self) -> FloatArray:
+        """What `mean` and `variance` are in units of: the span, or 1 for columns without one."""
+        return np.where(self.varies & np.isfinite(self.span), self.span, 1.0)
+
+    @cached_property
+    def _sums(self) -> tuple[FloatArray, FloatArray]:
+        """Sums of `(X - low) / unit` and of its squares, which cannot overflow or cancel badly."""
+        low, unit = self.low, self.unit
+        total, total_square = np.zeros(low.size), np.zeros(low.size)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for part, weight in self._blocks():
+                scaled = (part - low) / unit
+                total += weight @ scaled
+                total_square += weight @ np.square(scaled)
+        return total, total_square
+
+    @property
+    def mean(self) -> FloatArray:
+        """Mean of `(X - low) / unit`."""
+        mean: FloatArray = self._sums[0] / self._weight.sum()
+        return mean
+
+    @property
+    def variance(self) -> FloatArray:
+        """Variance of `(X - low) / unit`, which is never taken to be 0."""
+        mean_square = self._sums[1] / self._weight.sum()
+        variance: FloatArray = np.maximum(mean_square - np.square(self.mean), 1e-12)
+        return variance
+
+    @property
+    def rounded_means(self) -> FloatArray:
+        """The mean of each column, rounded to a millionth of its span.
+
+        So it does not depend on the order of the rows, by which sums differ in their last digits.
+        """
+        low, span, unit = self.low, self.span, self.unit
+        has_span = np.isfinite(span) & (span > 0)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            mean = low + unit * self._sums[0] / self._weight.sum()
+            digits = np.floor(np.log10(np.where(has_span, span, 1.0))) - 6
+            step = 10.0 ** np.maximum(digits, -300)
+            # Dividing by a power of ten rounds better than multiplying by a negative power.
+            fine = np.round(mean / step) / np.round(1 / step)
+            rounded = np.where(step >= 1, np.round(mean / step) * step, fine)
+        means: FloatArray = np.where(has_span, np.where(np.isfinite(rounded), rounded, mean), low)
+        return means
+
+
+def rounded_mean(values: FloatArray, weight: FloatArray) -> float:
+    """Return the mean of one column; see `ColumnMoments.rounded_means`."""
+    if values.size == 0 or np.isinf(values).any():
+        return 0.0
+    return float(ColumnMoments(values[:, np.newaxis], weight).rounded_means[0])

@@ -1,0 +1,141 @@
+"""Reading of tables in any form: data frames, arrays, lists, sparse matrices, Arrow tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scipy.sparse import issparse
+
+from bneuralt._typing import Array
+from bneuralt.arrays import TABLE_DTYPES
+from bneuralt.tables import frames
+from bneuralt.tables.columns import Frame, as_frame
+
+__all__ = ["Cells", "ReadTable", "TableReader"]
+
+#: What a table is read as: numbers, a sparse matrix of numbers (CSR), or columns of any kind.
+Cells = Array | Frame | Any
+
+
+@dataclass(frozen=True, eq=False)
+class ReadTable:
+    """A table as it was read.
+
+    Attributes
+    ----------
+    cells : array of numbers, sparse matrix or Frame
+        An array is C-contiguous and of one of `bneuralt.arrays.TABLE_DTYPES`; whether its values
+        are finite is not checked.
+    source : object
+        The table as the user has it, with the columns that were chosen: a data frame, a `Frame` or
+        an array.
+    """
+
+    cells: Cells
+    source: Any
+
+    @property
+    def names(self) -> list[Any]:
+        """Names of the columns; an empty list if the table has none."""
+        return column_names(self.source)
+
+
+@dataclass(frozen=True)
+class TableReader:
+    """Reads tables of a model.
+
+    Attributes
+    ----------
+    names : sequence of str or None
+        Names of the columns to choose from data frames, in this order; None: all columns.
+    caller : str
+        Who reads, for the messages of scikit-learn.
+    table_name : str
+        What messages call the table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"a": [1, 2], "b": ["x", "y"], "c": [0.5, None]})
+    >>> table = TableReader(["c", "b"]).read(frame)
+    >>> [column.kind for column in table.cells.columns]
+    ['number', 'text']
+    """
+
+    names: Sequence[str] | None = None
+    caller: str = "the model"
+    table_name: str = "X"
+
+    def read(self, X: Any) -> ReadTable:
+        """Read a table.
+
+        Raises
+        ------
+        ValueError, TypeError
+            It is not a table, has no rows, or lacks a column.
+        """
+        X = self._selected(frames.known_frame(X))
+        frame = as_frame(X)
+        if frame is None:
+            is_frame = frames.is_data_frame(X)
+            numbers = self._numbers(frames.plain_table(X) if is_frame else X)
+            return ReadTable(numbers, X if is_frame else numbers)
+        if len(frame) == 0:
+            raise ValueError(f"{self.table_name} has no rows: at least one is needed")
+        has_names = isinstance(X, Frame) or frames.is_data_frame(X)
+        return ReadTable(frame, X if has_names else frame)
+
+    def _numbers(self, X: Any) -> Any:
+        """Return a table of numbers as scikit-learn reads it."""
+        from sklearn.utils.validation import check_array
+
+        numbers = check_array(
+            X,
+            accept_sparse="csr",
+            dtype=list(TABLE_DTYPES),
+            order="C",
+            ensure_all_finite=False,  # checked later, once
+            estimator=self.caller,
+            input_name=self.table_name,
+        )
+        if issparse(numbers) and not numbers.has_canonical_format:
+            numbers = numbers.copy()
+            numbers.sum_duplicates()
+        return numbers
+
+    def _selected(self, X: Any) -> Any:
+        """Return the columns that the model needs, in the order in which it needs them."""
+        available = [str(name) for name in column_names(X)]
+        if not available:
+            return X
+        if self.names is None:
+            _refuse_duplicated(available)
+            return X
+        absent = [name for name in self.names if name not in available]
+        if absent:
+            raise ValueError(
+                f"{self.table_name} has no column {', '.join(map(repr, absent[:10]))}, which the "
+                f"model needs; its columns are {', '.join(map(repr, available[:20]))}"
+            )
+        _refuse_duplicated(name for name in available if name in self.names)
+        if isinstance(X, Frame):
+            return X.select(self.names)
+        return frames.select_columns(X, [available.index(name) for name in self.names])
+
+
+def column_names(X: Any) -> list[Any]:
+    """Return the names of the columns of a `Frame` or data frame, and none for other tables."""
+    return list(X.names or ()) if isinstance(X, Frame) else frames.names_of(X)
+
+
+def _refuse_duplicated(names: Iterable[Any]) -> None:
+    """Refuse columns of the same name."""
+    several = [name for name, count in Counter(names).items() if count > 1]
+    if several:
+        raise ValueError(
+            f"X has several columns with the same name: {', '.join(map(repr, several))}. Rename "
+            "or drop them, so that every feature has a name of its own."
+        )

@@ -1,0 +1,154 @@
+"""The SQL expression computes what the model computes, in real databases."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from databases import DATABASES, TABLE
+from exported import assert_same, random_model
+from sklearn.exceptions import NotFittedError
+from text_targets import RUNNERS, compare
+
+from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, BNeuralTRegressor, NeuralTree
+from bneuralt.model import Model
+from bneuralt.tree.activations import NAMES
+
+
+@pytest.fixture(scope="module", params=list(DATABASES))
+def runner(request):
+    chosen = RUNNERS[request.param]
+    if reason := chosen.why_not():
+        pytest.skip(reason)
+    with chosen:
+        yield chosen
+
+
+@pytest.fixture
+def database(runner):
+    return runner.database
+
+
+@pytest.mark.parametrize("seed", range(0, 32, 2))
+def test_sql_equals_the_model(runner, seed):
+    compare(runner, random_model(seed, 40))
+
+
+def test_hostile_names_do_no_harm(database):
+    """Names of columns, categories and classes that try to end the expression."""
+    attack = f"x'); DROP TABLE {database.quoted(TABLE)}; --"
+    columns = [
+        attack,
+        '"; SELECT 1; --',
+        "`",
+        "''",
+        "\\'",
+        "a\nb",
+        "select",
+        "b_i0",
+        "B__m0",
+        "b_layer0",
+    ]
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 10)), columns=columns)
+    words = np.array([attack, "\\' OR 1=1 --", "'", "%s {0}"])
+    X["kind"] = pd.Series(words[rng.integers(0, 4, 60)], dtype=object)
+    y = np.array([attack, "\\'; --"])[rng.integers(0, 2, 60)]
+    model = BNeuralTClassifier(max_epochs=3, random_state=0).fit(X, y)
+    database.fill(X)
+    label, share = model.to_sql(database.name), model.to_sql(database.name, of=attack)
+    found = database.evaluate(label, share)
+    position = list(model.classes_).index(attack)
+    expected = model.predict_proba(X)[:, position]
+    assert_same(np.array([row[1] for row in found]), expected, 1e-5)
+    clear = np.abs(expected - 0.5) > 1e-4
+    assert clear.any() and set(y) == {attack, "\\'; --"}
+    assert [row[0] for row in np.array(found)[clear]] == model.predict(X)[clear].tolist()
+    assert database.execute(f"SELECT COUNT(*) FROM {database.quoted(TABLE)}").fetchone() == (60,)
+
+
+def test_categories_may_be_numbers_or_truth_values(database):
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({"code": rng.integers(0, 4, 80), "on": rng.integers(0, 2, 80) > 0,
+                      "x": rng.normal(size=80)})  # fmt: skip
+    y = X["code"] * 2.0 - X["on"] + X["x"]
+    model = BNeuralTRegressor(categorical_features=["code", "on"], max_epochs=5, random_state=0)
+    model.fit(X, y)
+    table = X.assign(code=X["code"], on=X["on"].astype(str))
+    database.fill(table)
+    found = np.array(database.evaluate(model.to_sql(database.name)))[:, 0]
+    assert_same(found, model.predict(X), 1e-4)
+
+
+def test_cells_of_a_csv_file_are_texts_in_sqlite():
+    """`.import` of the sqlite3 program makes columns of texts, in which gaps are texts as well."""
+    rng = np.random.default_rng(2)
+    days = pd.Timestamp("2020-01-30") + pd.to_timedelta(np.arange(60), "D")
+    X = pd.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60), "day": days})
+    X = X.mask(rng.random(X.shape) < 0.2)
+    y = X["a"].fillna(3.0) * X["day"].dt.month.fillna(7)
+    model = BNeuralTRegressor(max_epochs=5, dtype="float64", random_state=0).fit(X, y)
+    gaps = np.array(["", "NA", " n/a ", "None", "?"])[rng.integers(0, 5, X.shape)]
+    texts = X.astype(object).where(X.isna(), X.astype(str)).where(X.notna(), gaps)
+    with DATABASES["sqlite"]() as database:
+        if reason := database.why_not():
+            pytest.skip(reason)
+        database.fill(texts)
+        found = np.array(database.evaluate(model.to_sql()))[:, 0]
+    assert_same(found, model.predict(X), 1e-10)
+
+
+def test_unknown_columns_are_errors(database):
+    model = BNeuralTRegressor(max_epochs=1, random_state=0)
+    model.fit(pd.DataFrame({"a": np.arange(20.0), "b": np.arange(20.0) % 3}), np.arange(20.0))
+    database.fill(pd.DataFrame({"a": [1.0]}))
+    with pytest.raises(Exception, match="b"):
+        database.evaluate(model.to_sql(database.name))
+
+
+# -- bad input ---------------------------------------------------------------------------
+
+
+def fitted(columns=("a", "b"), y=None, **options):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), columns=list(columns))
+    y = np.arange(30) % 3 if y is None else y
+    return BNeuralTClassifier(max_epochs=1, random_state=0, **options).fit(X, y)
+
+
+def test_bad_arguments_are_refused():
+    with pytest.raises(ValueError, match=r"dialect='oracle' is unknown: use one of sqlite"):
+        fitted().to_sql("oracle")
+    with pytest.raises(ValueError, match=r"of=7 is not an output of the model: they are 0, 1, 2"):
+        fitted().to_sql(of=7)
+    with pytest.raises(ValueError, match="several labels: choose one"):
+        fitted(y=np.eye(3, dtype=int)[np.arange(30) % 3]).to_sql()
+    with pytest.raises(NotFittedError):
+        BNeuralTClassifier().to_sql()
+    with pytest.raises(ValueError, match=r"column 'a\\x00' has a name that SQL cannot express"):
+        fitted(["a\x00", "b"]).to_sql()
+
+
+def test_trees_of_any_shape_fit_the_parser(runner):
+    """Deep chains and wide sums of every activation."""
+    rng = np.random.default_rng(0)
+    for seed in range(6):
+        is_wide = seed % 2
+        tree = NeuralTree.random(
+            5,
+            2,
+            max_depth=3 if is_wide else 10,
+            max_children=30 if is_wide else 2,
+            leaf_probability=0.8 if is_wide else 0.3,
+            activation=list(NAMES),
+            random_state=seed,
+        )
+        model = Model.of_tree(tree)
+        rows = pd.DataFrame(rng.normal(size=(5, 5)), columns=[c.name for c in model.columns])
+        outputs = model.outputs(rows.to_numpy())[0]
+        assert_same(runner.predict(model, rows)[1], outputs, 1e-9)
+
+
+def test_a_forest_too_large_for_the_database_is_refused():
+    X = np.random.default_rng(0).normal(size=(40, 10))
+    forest = BNeuralForestClassifier(n_estimators=150, max_epochs=1, random_state=0)
+    forest.fit(X, np.arange(40) % 4)
+    with pytest.raises(ValueError, match="use fewer or smaller trees"):
+        forest.to_sql()
