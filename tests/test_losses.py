@@ -137,7 +137,7 @@ def test_targets_that_do_not_fit_are_refused(loss, n_outputs, y, message):
         train(tree, np.ones((4, 1)), y, settings=TrainingSettings(loss=loss))
 
 
-def test_label_smoothing_of_a_classifier_is_that_of_its_loss():
+def test_label_smoothing_of_a_classifier_is_a_parameter_of_its_loss():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 2))
     y = X[:, 0] > 0

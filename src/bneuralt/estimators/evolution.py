@@ -17,6 +17,7 @@ import numpy as np
 from bneuralt._typing import Array, FloatArray
 from bneuralt.estimators.base import NeuralTreeEstimator
 from bneuralt.estimators.callbacks import Report, Step
+from bneuralt.estimators.nested import OBJECTS
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling, fold
 from bneuralt.evolve.checkpoint import CheckpointError, read_checkpoint
