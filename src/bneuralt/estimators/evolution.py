@@ -17,7 +17,6 @@ import numpy as np
 from bneuralt._typing import Array, FloatArray
 from bneuralt.estimators.base import NeuralTreeEstimator
 from bneuralt.estimators.callbacks import Report, Step
-from bneuralt.estimators.nested import OBJECTS
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling, fold
 from bneuralt.evolve.checkpoint import CheckpointError, read_checkpoint
@@ -192,9 +191,7 @@ class EvolutionEstimator(NeuralTreeEstimator):
                 digest.update(np.ascontiguousarray(array).tobytes())
         ignored = ("checkpoint", "n_jobs", "verbose", "choose", "n_ensemble", "growth", "training")
         settings = {
-            name: repr(value)
-            for name, value in self.get_params().items()
-            if name not in ignored
+            name: repr(value) for name, value in self.get_params().items() if name not in ignored
         }
         return {"table": digest.hexdigest(), "estimator": type(self).__name__, **settings}
 
