@@ -113,7 +113,7 @@ def test_rows_that_are_drawn_several_times_count_several_times(recorded):
 def test_the_out_of_bag_score_counts_rows_by_their_weights():
     X, y = distinct_rows(120)
     noisy = np.where(np.arange(120) % 3 == 0, 1 - y, y)
-    weight = np.where(np.arange(120) % 3 == 0, 10.0, 1.0)
+    weight = np.where(np.arange(120) % 3 == 0, 10.5, 1.5)  # whole ones would be copies of rows
     forest = BNeuralForestClassifier(
         n_estimators=4, bootstrap=True, max_epochs=5, random_state=0, growth=Growth(max_depth=2)
     )

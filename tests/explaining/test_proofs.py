@@ -53,7 +53,7 @@ def test_proofs_of_models_without_constraints():
     proof = linear.check_monotonic()
     assert proof.holds and not proof.constrained
     assert [feature.direction for feature in proof.features] == [1, -1]
-    bumps = BNeuralTRegressor(activation="gaussian", **FAST).fit(X, y)
+    bumps = BNeuralTRegressor(growth=Growth(activation="gaussian"), **FAST).fit(X, y)
     proof = bumps.check_monotonic()
     assert proof[0].direction is None
     assert "unknown" in str(proof) and "not proven" in str(proof)
