@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import get_args
+from typing import ClassVar
 
 import numpy as np
 from expression_samples import CELL_EXPRESSIONS, VECTORS, cells
@@ -15,7 +15,7 @@ from bneuralt.expressions import OUTPUTS, Expression, evaluate, maximum, minimum
 from bneuralt.model import Model
 from bneuralt.tables.columns import Frame
 from bneuralt.tables.encoder import TableEncoder, learn_encoder
-from bneuralt.tables.features import Feature, Input, NumberFeature
+from bneuralt.tables.features import KINDS, Feature, Input, NumberFeature
 from bneuralt.training.losses import LINKS, LOSSES, get_loss, shares
 from bneuralt.tree.activations import NAMES
 
@@ -38,15 +38,13 @@ TASKS = tuple(LINKS)
 
 
 @dataclass(frozen=True)
-class SampleFeature:
+class SampleFeature(Feature):
     """A column whose inputs are given as expressions."""
 
     kind: str
     expressions: tuple[Expression, ...]
 
-    @property
-    def n_columns(self):
-        return len(self.expressions)
+    has_gaps: ClassVar[bool] = False
 
     def inputs(self, name, limits=None):
         return [Input(f"{i}", f"{name} {i}", e, None, None) for i, e in enumerate(self.expressions)]
@@ -98,7 +96,7 @@ def model_with_all_columns(rng, n_rows):
     table = Frame(list(columns.values()), list(columns))
     encoder = learn_encoder(table, names=list(columns))
     kinds_learnt = {feature.kind for feature in encoder.features}
-    assert kinds_learnt == {cls.kind for cls in get_args(Feature)}, "a kind of column has no sample"
+    assert kinds_learnt == {cls.kind for cls in KINDS}, "a kind of column has no sample"
     inputs = encoder.encode(table)
     tree = _tree(rng, inputs.shape[1], [draw_activation(rng, name) for name in NAMES], "linear")
     tree = tree.with_input_scaling(inputs.mean(axis=0), 1.0 / np.maximum(inputs.std(axis=0), 1e-3))

@@ -137,19 +137,15 @@ def test_targets_that_do_not_fit_are_refused(loss, n_outputs, y, message):
         train(tree, np.ones((4, 1)), y, settings=TrainingSettings(loss=loss))
 
 
-def test_label_smoothing_of_a_classifier_is_that_of_its_loss():
+def test_label_smoothing_of_a_classifier_is_a_parameter_of_its_loss():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 2))
     y = X[:, 0] > 0
-    settings = {"max_epochs": 5, "random_state": 0}
-    plain, smoothed, given = (
-        BNeuralTClassifier(**settings, **more).fit(X, y).predict_proba(X)
-        for more in ({}, {"label_smoothing": 0.3}, {"loss": CrossEntropy(label_smoothing=0.3)})
+    plain, smoothed = (
+        BNeuralTClassifier(max_epochs=5, random_state=0, loss=loss).fit(X, y).predict_proba(X)
+        for loss in ("cross_entropy", CrossEntropy(label_smoothing=0.3))
     )
-    np.testing.assert_array_equal(smoothed, given)
-    assert (plain != smoothed).any()
-    with pytest.raises(ValueError, match="goes with loss='cross_entropy' only"):
-        BNeuralTClassifier(label_smoothing=0.1, loss="squared_error").fit(X, y)
+    assert smoothed.max() < plain.max()
 
 
 @pytest.mark.parametrize(

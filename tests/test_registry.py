@@ -132,8 +132,9 @@ def test_objects_are_values(kind, name):
     with pytest.raises(AttributeError, match="no attribute 'missing'"):
         _ = one.missing
     if kind != "loss":
-        model = clone(BNeuralTClassifier(**{kind: one}))
-        assert model.get_params()[kind] == one
+        name = f"{'growth' if kind == 'activation' else 'training'}__{kind}"
+        model = clone(BNeuralTClassifier().set_params(**{name: one}))
+        assert model.get_params()[name] == one
 
 
 WRONG = {

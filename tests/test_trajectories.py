@@ -21,6 +21,7 @@ from bneuralt import (
 )
 from bneuralt.estimators import fitting
 from bneuralt.estimators.scaling import learn_scaling
+from bneuralt.tables.moments import ColumnMoments
 from bneuralt.training.losses import CrossEntropy, get_loss
 from bneuralt.training.optimizers import OPTIMIZERS
 from bneuralt.training.trainer import epoch_order, gradient, train_many
@@ -158,7 +159,7 @@ def test_scaling_is_learnt_in_double_precision(kind, dtype):
     if kind == "standard":
         offset = np.average(numbers, axis=0, weights=weight)
         deviation = np.sqrt(np.average((numbers - offset) ** 2, axis=0, weights=weight))
-    found = learn_scaling(kind, X, weight)
+    found = learn_scaling(kind, ColumnMoments(X, weight))
     np.testing.assert_allclose(found.offset, offset, rtol=1e-13)
     np.testing.assert_allclose(found.factor, 1 / deviation, rtol=1e-12)
 
@@ -177,13 +178,17 @@ def test_a_fitted_tree_predicts_what_the_reference_trains(dtype, kind, model_typ
     case = Setting(dtype, "cross_entropy", 3)
     y = case.y if model_type is BNeuralTClassifier else 50 + 9 * case.weight
     model = model_type(
-        scale=kind, n_init=1, max_epochs=3, batch_size=8, leaf_moves=0, random_state=0
+        scale=kind,
+        max_epochs=3,
+        batch_size=8,
+        random_state=0,
+        training=TrainingSettings(leaf_moves=0),
     )
     model.fit(case.X, y)
     ((job,), X, target) = calls[0]
     X, target = np.asarray(getattr(X, "X", X), dtype=np.float64), np.asarray(target)
     assert job.tree.dtype == np.float32
-    learnt = learn_scaling(kind, case.X, np.ones(N_ROWS))
+    learnt = learn_scaling(kind, ColumnMoments(case.X, np.ones(N_ROWS)))
     chosen = np.arange(N_ROWS) if job.rows is None else np.asarray(job.rows)
     order = [chosen[epoch_order(job.seed, e, len(chosen))].tolist() for e in range(3)]
     if model_type is BNeuralTRegressor:

@@ -97,3 +97,12 @@ def test_the_page_of_an_ensemble_predicts_what_the_model_predicts(browser, cls, 
     X, y = IRIS
     model = small(cls, n_ensemble=3).fit(X, y)
     check_page(browser, model, X[::15], tmp_path)
+
+
+def test_all_trees_of_an_ensemble_are_simplified():
+    X, y = IRIS
+    model = HFNTRegressor(n_generations=2, n_tuning=2, n_ensemble=3, random_state=0).fit(X, y)
+    small = model.simplify()
+    assert len(small.trees_) == len(model.trees_) and small.tree_ is small.trees_[0]
+    assert small.n_parameters_ < model.n_parameters_
+    np.testing.assert_allclose(small.predict(X), model.predict(X), rtol=1e-4)

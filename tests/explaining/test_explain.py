@@ -271,7 +271,7 @@ def test_quantiles_are_explained_before_they_are_sorted():
     tree = NeuralTree.random(4, 3, random_state=0)
     X = np.random.default_rng(0).normal(size=(20, 4))
     model = replace(Model.of_tree(tree), link=ordered(OUTPUTS, [0, 2, 1]))
-    found = model.explain(X)
+    found = explain(model, X)
     np.testing.assert_allclose(found.predictions, tree.forward(X))
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bneuralt import BNeuralTRegressor, NeuralTree
+from bneuralt import BNeuralTRegressor, Growth, NeuralTree
 from bneuralt.explaining import check_monotonic
 from bneuralt.expressions import (
     NUMBER,
@@ -48,7 +48,8 @@ def test_proofs_list_the_paths():
 
 
 def test_proofs_of_models_without_constraints():
-    linear = BNeuralTRegressor(max_depth=0, random_state=0, max_children=4).fit(X[:, :2], y)
+    linear = BNeuralTRegressor(growth=Growth(max_depth=0, max_children=4), random_state=0)
+    linear.fit(X[:, :2], y)
     proof = linear.check_monotonic()
     assert proof.holds and not proof.constrained
     assert [feature.direction for feature in proof.features] == [1, -1]

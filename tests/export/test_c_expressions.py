@@ -46,7 +46,7 @@ from bneuralt.expressions.operations import CONDITIONS, DATE_PARTS, NUMERIC
 from bneuralt.model import Model
 from bneuralt.tables.columns import Column, Frame
 from bneuralt.tables.encoder import TableEncoder
-from bneuralt.tables.features import Input
+from bneuralt.tables.features import Feature, Input
 from bneuralt.training.losses import LOSSES, TASKS, shares
 from bneuralt.tree import activations
 from tests.export.c_programs import COMPILERS, FLAGS, c_rows, run_models
@@ -371,16 +371,14 @@ def test_program_prints_counts_of_poisson_models(tmp_path):
 
 
 @dataclass(frozen=True)
-class AnyFeature:
+class AnyFeature(Feature):
     """A column whose inputs are any expressions of a cell."""
 
     expressions: tuple[Expression, ...]
     ends: tuple[float, float] = (-2.0, 2.0)
     kind: ClassVar[str] = "any"
 
-    @property
-    def n_columns(self) -> int:
-        return len(self.expressions)
+    has_gaps: ClassVar[bool] = False
 
     def inputs(self, name: str, limits: Any = None) -> list[Input]:
         return [

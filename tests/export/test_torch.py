@@ -17,7 +17,7 @@ from sample_models import (
 )
 from sklearn.exceptions import NotFittedError
 
-from bneuralt import BNeuralTClassifier, BNeuralTRegressor, from_torch
+from bneuralt import BNeuralTClassifier, BNeuralTRegressor, Growth, from_torch
 from bneuralt.export.torch import to_torch
 from bneuralt.expressions import evaluate, slope
 from bneuralt.training import gradient
@@ -63,7 +63,10 @@ def test_gradients_are_those_of_the_core():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(50, 3)), rng.normal(size=50)
     model = BNeuralTRegressor(
-        max_epochs=2, dtype="float64", train_activations=True, activation="bipolar", random_state=0
+        max_epochs=2,
+        dtype="float64",
+        random_state=0,
+        growth=Growth(train_activations=True, activation="bipolar"),
     ).fit(X, y)
     module = model.to_torch()
     difference = module.scores(module.encode(X))[0, :, 0] - torch.tensor(y)
@@ -188,7 +191,10 @@ def test_activations_are_trained_with_the_slopes_of_the_core(name):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 3)), rng.normal(size=30)
     model = BNeuralTRegressor(
-        max_epochs=1, dtype="float64", train_activations=True, activation=name, random_state=0
+        max_epochs=1,
+        dtype="float64",
+        random_state=0,
+        growth=Growth(train_activations=True, activation=name),
     ).fit(X, y)
     module = model.to_torch()
     ((module(module.encode(X))[:, 0] - torch.tensor(y)) ** 2 / 2).mean().backward()

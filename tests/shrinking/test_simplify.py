@@ -12,7 +12,6 @@ from bneuralt import (
     BNeuralForestRegressor,
     BNeuralTClassifier,
     BNeuralTRegressor,
-    HFNTRegressor,
     NeuralTree,
 )
 from bneuralt.model import Model
@@ -140,15 +139,6 @@ def test_a_simplified_model_can_be_trained_further():
     n_weights = small.n_parameters_
     small.set_params(max_epochs=3).fit(X, y)
     assert small.n_parameters_ == n_weights
-
-
-def test_all_trees_of_an_ensemble_are_simplified():
-    X, y = load_iris(return_X_y=True)
-    model = HFNTRegressor(n_generations=2, n_tuning=2, n_ensemble=3, random_state=0).fit(X, y)
-    small = model.simplify()
-    assert len(small.trees_) == len(model.trees_) and small.tree_ is small.trees_[0]
-    assert small.n_parameters_ < model.n_parameters_
-    np.testing.assert_allclose(small.predict(X), model.predict(X), rtol=1e-4)
 
 
 def saturated_tree():

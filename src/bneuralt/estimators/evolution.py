@@ -22,7 +22,6 @@ from bneuralt.estimators.scaling import Scaling, fold
 from bneuralt.evolve.checkpoint import CheckpointError, read_checkpoint
 from bneuralt.evolve.search import GenerationState, run_search
 from bneuralt.tree import NeuralTree
-from bneuralt.values import Values
 
 __all__ = ["EvolutionEstimator", "FrontModel"]
 
@@ -190,11 +189,9 @@ class EvolutionEstimator(NeuralTreeEstimator):
         for part in (rows, *([] if validation is None else [validation])):
             for array in (part.X, part.y, part.weight):
                 digest.update(np.ascontiguousarray(array).tobytes())
-        ignored = ("checkpoint", "n_jobs", "verbose", "choose", "n_ensemble")
+        ignored = ("checkpoint", "n_jobs", "verbose", "choose", "n_ensemble", "growth", "training")
         settings = {
-            name: repr(value)
-            for name, value in self.get_params().items()
-            if name not in ignored and not isinstance(value, Values)  # but its parts
+            name: repr(value) for name, value in self.get_params().items() if name not in ignored
         }
         return {"table": digest.hexdigest(), "estimator": type(self).__name__, **settings}
 

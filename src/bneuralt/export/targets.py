@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bneuralt import __version__
-from bneuralt.model import Model
+
+if TYPE_CHECKING:  # the help of the command imports this module, and should be fast
+    from bneuralt.model import Model
 
 __all__ = ["TARGETS", "Option", "Target"]
 

@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bneuralt._typing import FloatArray, IntArray
 from bneuralt.tree.neural_tree import NeuralTree
 from bneuralt.tree.walk import node_levels, sum_up
+from bneuralt_paper._typing import FloatArray, IntArray
 
 __all__ = ["COLORS", "plot_tree_shape", "radial_layout"]
 
