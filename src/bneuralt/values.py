@@ -91,7 +91,12 @@ class Values:
         return twin
 
     def _given(self) -> dict[str, Any]:
-        return {name: value for name, value in self.get_params().items() if not is_auto(value)}
+        values = self.__dict__  # looked up often: `is_auto` would be called for each
+        return {
+            name: values[name]
+            for name in self.names
+            if type(values[name]) is not str or values[name] != "auto"
+        }
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise FrozenInstanceError(

@@ -98,11 +98,13 @@ class NestedParameters:
     @property
     def _growth(self) -> Growth:
         """The growth, with the automatic values of this estimator where nothing is given."""
-        return (self.growth or Growth()).filled(self._automatic_growth)
+        growth: Growth = _object(self, "growth")
+        return growth.filled(self._automatic_growth)
 
     @property
     def _training(self) -> TrainingSettings:
-        return self.training or TrainingSettings()
+        training: TrainingSettings = _object(self, "training")
+        return training
 
     @property
     def _output_activation(self) -> str:
@@ -138,6 +140,6 @@ def setting_of(estimator: Any, name: str) -> Any:
     return getattr(_object(estimator, "training"), name) if is_auto(value) else value
 
 
-def _object(estimator: Any, name: str) -> Values:
+def _object(estimator: Any, name: str) -> Any:
     value = getattr(estimator, name)
     return value if isinstance(value, Values) else OBJECTS[name]  # others are refused by fit

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -72,7 +73,7 @@ class Column:
     def __len__(self) -> int:
         return len(self.values)
 
-    @property
+    @cached_property
     def is_missing(self) -> Array:
         """Whether each value is missing."""
         if self.kind == "text":

@@ -358,7 +358,8 @@ def learn_encoder(
     for j in range(X.shape[1]):
         column = X.columns[j] if isinstance(X, Frame) else _number_column(X, j)
         is_category = column.is_category and isinstance(categorical_features, str)
-        column = replace(column, is_category=is_category or bool(listed[j]))
+        if (is_category := is_category or bool(listed[j])) != column.is_category:
+            column = replace(column, is_category=is_category)
         feature = learn_feature(column, weight, target)
         if feature.is_one_hot and categorical_features is None:
             raise ValueError(

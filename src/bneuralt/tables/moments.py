@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +14,14 @@ __all__ = ["ColumnMoments", "rounded_mean"]
 
 #: A table is read in blocks of this many numbers, so that there never is a float64 copy of it.
 BLOCK_NUMBERS = 100_000
+
+
+class _Extent(NamedTuple):
+    low: FloatArray
+    high: FloatArray
+    span: FloatArray
+    varies: Array
+    unit: FloatArray
 
 
 class ColumnMoments:
@@ -49,39 +58,42 @@ class ColumnMoments:
             yield X[block] if rows is None else X.take(rows[block], axis=0), self._weight[block]
 
     @cached_property
-    def _extremes(self) -> tuple[FloatArray, FloatArray]:
+    def _extent(self) -> _Extent:
         ends = [(part.min(axis=0), part.max(axis=0)) for part, _ in self._blocks()]
         low, high = (np.array(each, dtype=np.float64) for each in zip(*ends, strict=True))
-        return low.min(axis=0), high.max(axis=0)
+        low, high = low.min(axis=0), high.max(axis=0)
+        with np.errstate(over="ignore"):
+            span = high - low
+        dtype = self._X.dtype if self._X.dtype.kind == "f" else np.float64
+        rounding = 4 * np.finfo(dtype).eps * np.maximum(np.abs(low), np.abs(high))
+        varies = span > np.maximum(rounding, 1e-300)
+        unit = np.where(varies & np.isfinite(span), span, 1.0)
+        return _Extent(low, high, span, varies, unit)
 
     @property
     def low(self) -> FloatArray:
         """The lowest value of each column."""
-        return self._extremes[0]
+        return self._extent.low
 
     @property
     def high(self) -> FloatArray:
         """The highest value of each column."""
-        return self._extremes[1]
+        return self._extent.high
 
-    @cached_property
+    @property
     def span(self) -> FloatArray:
         """Highest less lowest value; infinite if the difference overflows."""
-        with np.errstate(over="ignore"):
-            return self.high - self.low
+        return self._extent.span
 
-    @cached_property
+    @property
     def varies(self) -> Array:
         """Whether the values of each column differ by more than rounding."""
-        dtype = self._X.dtype if self._X.dtype.kind == "f" else np.float64
-        largest = np.maximum(np.abs(self.low), np.abs(self.high))
-        differs: Array = self.span > np.maximum(4 * np.finfo(dtype).eps * largest, 1e-300)
-        return differs
+        return self._extent.varies
 
-    @cached_property
+    @property
     def unit(self) -> FloatArray:
         """What `mean` and `variance` are in units of: the span, or 1 for columns without one."""
-        return np.where(self.varies & np.isfinite(self.span), self.span, 1.0)
+        return self._extent.unit
 
     @cached_property
     def _sums(self) -> tuple[FloatArray, FloatArray]:
@@ -114,7 +126,7 @@ class ColumnMoments:
 
         So it does not depend on the order of the rows, by which sums differ in their last digits.
         """
-        low, span, unit = self.low, self.span, self.unit
+        low, _, span, _, unit = self._extent
         has_span = np.isfinite(span) & (span > 0)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             mean = low + unit * self._sums[0] / self._weight.sum()
