@@ -1,7 +1,6 @@
 """Every operation, activation, link and kind of column is the same in every language."""
 
 import json
-import typing
 from inspect import signature
 
 import numpy as np
@@ -45,7 +44,7 @@ from bneuralt.expressions.operations import DATE_PARTS, NUMERIC
 from bneuralt.model import Model
 from bneuralt.tables.columns import Column, as_frame
 from bneuralt.tables.encoder import TableEncoder
-from bneuralt.tables.features import Feature, Input, NumberFeature
+from bneuralt.tables.features import KINDS, Input, NumberFeature
 from bneuralt.training.losses import LOSSES, Pinball, get_loss, shares
 from bneuralt.tree.activations import NAMES, get_activation
 
