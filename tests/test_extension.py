@@ -285,7 +285,7 @@ def test_a_model_does_all_that_models_do(model, y, tmp_path):
 
 def test_the_setting_is_checked_and_documented():
     assert "extra_floor : float" in TrainingSettings.__doc__
-    with pytest.raises(ValueError, match="extra_floor=2.0"):
+    with pytest.raises(ValueError, match="extra_floor is 2.0"):
         TrainingSettings(extra_floor=2.0)
     tree = NeuralTree.random(3, 1, 2, output_activation="linear", random_state=0)
     rates = train(
