@@ -283,7 +283,7 @@ def test_a_model_does_all_that_models_do(model, y, tmp_path):
     assert open(listing).read().split() == ["all", "wind", "place", "speed"]
 
 
-def test_the_setting_is_checked_and_documented():
+def test_the_setting_is_checked_and_described():
     assert "extra_floor : float" in TrainingSettings.__doc__
     with pytest.raises(ValueError, match="extra_floor is 2.0"):
         TrainingSettings(extra_floor=2.0)
@@ -509,6 +509,6 @@ def test_everything_else_follows(extended):
         "test_two_hundred_updates_are_those_of_the_twin",
         "test_a_tree_is_drawn_trained_and_kept",
         "test_a_model_does_all_that_models_do",
-        "test_the_setting_is_checked_and_documented",
+        "test_the_setting_is_checked_and_described",
     ):
         assert re.search(rf"{name}.* PASSED", shown), shown
