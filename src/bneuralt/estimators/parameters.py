@@ -178,7 +178,7 @@ PARAMETERS: dict[str, Parameter] = {
         [whole(2), None],
         "int or None",
         "After training, remove weights until the tree (of a forest: each tree) has at most so "
-        "many, those first whose removal raises the loss least; see `bneuralt.compact`. At least "
+        "many, those first whose removal raises the loss least; see the method `compact`. At least "
         "2 for each output. None: all weights stay.",
     ),
     "loss": Parameter(

@@ -1,4 +1,4 @@
-"""C code that attributes predictions to features: the rescale rule of `bneuralt.explain`.
+"""C code that attributes predictions to features: the rescale rule of `explain`.
 
 Every leaf has one path to one output. Its contribution is the difference to the baseline row times
 the weights on the path and, at each node, the quotient of the differences of its value and its sum.
