@@ -21,7 +21,7 @@ __all__ = ["radial_scene"]
 
 MARGIN = 24.0
 ROW = 15.5  # of the outermost circle
-SIZE, OUTPUT_SIZE = 10.5, 12.0
+SIZE, OUTPUT_SIZE, VALUE_SIZE = 10.5, 12.0, 8.5
 LONGEST_NAME, LONGEST_TABLE, LONGEST_OUTPUT = 170.0, 280.0, 120.0
 MOST_LABELLED_ROWS = 420
 UNLABELLED_RADIUS = 560.0
@@ -56,16 +56,12 @@ class _Radial:
         self.output_names = [
             fitted(self._output_text(i), LONGEST_OUTPUT, OUTPUT_SIZE, bold=True) for i in range(k)
         ]
-        self.angle, n_rows = self._angles()
         depth = outline.depth + (0 if (outline.parent < 0).sum() == 1 else 1)
         self.n_rings = max(int(depth.max()), 1)
-        self.radius = UNLABELLED_RADIUS
         if self.is_labelled:
-            self.radius = max(n_rows * ROW / (2 * np.pi), 60.0 + 52 * self.n_rings)
             depth = np.where(self.has_children, depth, self.n_rings)
-        self.ring = self._rings()
-        self.r = self.ring[depth]
         self.depth = depth
+        self._place(depth)
 
     def _output_text(self, output: int) -> str:
         name = self.view.output_names[output]
@@ -73,31 +69,47 @@ class _Radial:
             return name
         return f"{name} {output_value(self.view, self.example, output)}"
 
-    def _angles(self) -> tuple[FloatArray, float]:
-        """Return the angle of each item, clockwise from the top, and the number of rows."""
+    def _place(self, depth: Array) -> None:
+        """Set the angle of each item, clockwise from the top, and the radius of each ring.
+
+        Circle and gaps between outputs grow until no two boxes of nodes overlap.
+        """
         outline = self.outline
         heights = np.where(self.has_children, 0.0, 1.0)
         heights[outline.kind == SUMMARY] = 1.5
         rows = layered_positions(outline, heights)
-        gap = 0.0  # between outputs
-        if 1 < self.is_output.sum() <= MOST_OUTPUT_NAMES:
-            gap = max(1.0, 0.01 * heights.sum())
-            rows = rows + gap * (np.cumsum(self.is_output) - 0.5)
-            rows[outline.kind == ROOT] = 0.0
-        total = max(float(heights.sum() + gap * self.is_output.sum()), 4.0)
-        return 2 * np.pi * rows / total, total
+        n_outputs = int(self.is_output.sum())
+        has_gaps = 1 < n_outputs <= MOST_OUTPUT_NAMES
+        gap = max(1.0, 0.01 * heights.sum()) if has_gaps else 0.0
+        boxed = np.flatnonzero(outline.kind == NODE)
+        sizes = np.array([self._box(i) for i in boxed.tolist()]).reshape(-1, 2)
+        scale = 1.0
+        while True:
+            total = max(float(heights.sum() + gap * n_outputs), 4.0)
+            spread = rows + gap * (np.cumsum(self.is_output) - 0.5)
+            self.angle = 2 * np.pi * np.where(outline.kind == ROOT, 0.0, spread) / total
+            self.radius = UNLABELLED_RADIUS
+            if self.is_labelled:
+                self.radius = scale * max(total * ROW / (2 * np.pi), 60.0 + 52 * self.n_rings)
+            first = self.radius / self.n_rings
+            for innermost in (first, max(first, 0.5 * self.radius)):
+                self.ring = np.append(0.0, np.linspace(innermost, self.radius, self.n_rings))
+                self.r = self.ring[depth]
+                at = _polar(self.r[boxed], self.angle[boxed])
+                if not self.is_labelled or not _any_overlap(at, sizes):
+                    return
+            gap, scale = 1.1 * gap, 1.1 * scale
 
-    def _rings(self) -> FloatArray:
-        """Return the radius of each ring; the outputs are far enough apart for their names."""
-        first = self.radius / self.n_rings
-        if 1 < self.is_output.sum() <= MOST_OUTPUT_NAMES:
-            at = np.sort(self.angle[self.is_output])
-            closest = float(np.diff(np.append(at, at[0] + 2 * np.pi)).min())
-            widest = max(text_width(n, OUTPUT_SIZE, bold=True) for n in self.output_names) + 28
-            needed = widest / max(closest, 1e-6)
-            first = float(np.clip(needed, min(first, 90.0), max(first, 0.5 * self.radius)))
-        rest = np.linspace(first, self.radius, self.n_rings)
-        return np.append(0.0, rest)
+    def _box(self, item: int) -> tuple[float, float]:
+        """Return width and height of the box of a node."""
+        node = int(self.outline.index[item])
+        if self.is_output[item]:
+            if self.is_output.sum() > MOST_OUTPUT_NAMES:
+                return 8.0, 8.0
+            return text_width(self.output_names[node], OUTPUT_SIZE, bold=True) + 20, 22.0
+        if self.example is None:
+            return 18.0, 18.0
+        return text_width(unsigned(self.example.node_value[node]), VALUE_SIZE) + 9, 15.0
 
     # -- drawing -------------------------------------------------------------------------
 
@@ -216,7 +228,7 @@ class _Radial:
     def _inner_nodes(self) -> list[Mark]:
         """Return discs with the shape of the activation; for an example, with the value."""
         marks: list[Mark] = []
-        for i in np.flatnonzero((self.outline.kind == NODE) & ~self.is_output):
+        for i in np.flatnonzero((self.outline.kind == NODE) & ~self.is_output).tolist():
             node, (x, y) = int(self.outline.index[i]), self.xy[i].tolist()
             note = node_note(self.view, node, self.example)
             if self.example is None:
@@ -224,9 +236,9 @@ class _Radial:
                 marks += glyph(self.view, node, x, y, 11, "ink")
                 continue
             text = unsigned(self.example.node_value[node])
-            width = text_width(text, 8.5) + 9
-            marks.append(Pill(x - width / 2, y - 7.5, width, 15, "node", "line", note=note))
-            marks.append(Text(x, y, text, 8.5, "ink", "middle", ground="node"))
+            width, height = self._box(i)
+            box = Pill(x - width / 2, y - height / 2, width, height, "node", "line", note=note)
+            marks += [box, Text(x, y, text, VALUE_SIZE, "ink", "middle", ground="node")]
         return marks
 
     def _outputs(self) -> list[Mark]:
@@ -234,12 +246,12 @@ class _Radial:
         if chosen.size > MOST_OUTPUT_NAMES:
             return [Dots(self.xy[chosen], 4.0, "output")]
         marks: list[Mark] = []
-        for i in chosen:
+        for i in chosen.tolist():
             node, (x, y) = int(self.outline.index[i]), self.xy[i].tolist()
             decided = self.example is not None and self.example.decision == node
             fill, ink = ("decision", "on decision") if decided else ("output", "on output")
             name = self.output_names[node]
-            width, height = text_width(name, OUTPUT_SIZE, bold=True) + 20, 22.0
+            width, height = self._box(i)
             note = node_note(self.view, node, self.example)
             box = Pill(x - width / 2, y - height / 2, width, height, fill, fill, note=note)
             marks += [box, Text(x, y, name, OUTPUT_SIZE, ink, "middle", True, ground=fill)]
@@ -248,3 +260,10 @@ class _Radial:
 
 def _polar(r: FloatArray, angle: FloatArray) -> FloatArray:
     return np.stack([r * np.sin(angle), -r * np.cos(angle)], axis=1)
+
+
+def _any_overlap(centers: FloatArray, sizes: FloatArray) -> bool:
+    """Return whether any two boxes are closer than two pixels."""
+    apart = np.abs(centers[:, None] - centers[None])
+    touching = (apart < (sizes[:, None] + sizes[None]) / 2 + 2).all(axis=2)
+    return bool(np.count_nonzero(touching) > len(centers))
