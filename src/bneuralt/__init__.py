@@ -2,7 +2,7 @@
 
 >>> import bneuralt
 >>> bneuralt.__version__
-'0.1.0'
+'0.2.0'
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Public name -> module that defines it. Modules load at first use, so that importing
 # bneuralt costs little more than importing NumPy.
@@ -56,4 +56,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_WHERE])
+    return sorted(__all__)

@@ -23,7 +23,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__version__ = "0.1.0"  # that of bneuralt
+__version__ = "0.2.0"  # that of bneuralt
 
 __all__ = ["HFNTClassifier", "HFNTRegressor", "MONTClassifier", "MONTRegressor"]
 
