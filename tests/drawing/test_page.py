@@ -199,7 +199,7 @@ def test_a_search_lights_up_all_leaves_of_a_feature(browser, tmp_path):
     tree = model.tree_
     leaves = set(zip(tree.leaf_parent.tolist(), tree.leaf_input.tolist(), strict=True))
     n = sum(position == 3 for _, position in leaves)
-    assert said(browser, "#found") == f"{n} leaves"
+    assert said(browser, "#hits") == f"{n} leaves"
     assert picture(browser) != before
 
 
@@ -213,7 +213,7 @@ def test_the_keyboard_walks_through_the_tree(browser, tmp_path):
     browser.press("ArrowDown")
     assert said(browser, "#node h3") == "versicolor"
     browser.press("ArrowRight")
-    assert said(browser, "#said").startswith(said(browser, "#node h3"))
+    assert said(browser, "#status").startswith(said(browser, "#node h3"))
     browser.press("ArrowLeft", "Enter")
     assert shown(browser) < everything
     browser.press("Enter", "Home")

@@ -24,8 +24,8 @@ LAYOUTS = {"layered": layered_scene, "radial": radial_scene}
 
 #: Trees of more terms than this are drawn radially if the layout is "auto".
 MOST_LAYERED = 60
-#: If `max_leaves` is "auto", trees up to the first number of terms are drawn completely, and of
-#: larger ones about so many rows as the second number says.
+#: If `max_leaves` is "auto": the largest number of terms that is drawn completely, and the target
+#: number of rows of larger trees.
 MOST_LEAVES = {"layered": (100, 50), "radial": (240, 100)}
 
 
@@ -216,7 +216,7 @@ def plot_tree(model: Any, ax: Axes | None = None, **options: Any) -> Axes:
         Show the values of this example at every node, and emphasise the paths that carried the
         decision. Effects are relative to the average row of the training table.
     max_leaves : int, "auto" or None, default "auto"
-        Summarise the weakest subtrees so that about so many leaves remain; None draws all. "auto"
+        Target number of leaves: the weakest subtrees are summarised. None draws all leaves; "auto"
         draws trees of up to 100 leaves (radial: 240) completely.
     simplified : bool, default True
         Draw an equal tree with fewer weights, made by `bneuralt.tree.simplify`.

@@ -13,7 +13,7 @@ from bneuralt.tree.activations import ACTIVATIONS, EXPRESSIONS
 
 __all__ = ["MOST_LEVELS", "MOST_WEIGHTS", "to_formula"]
 
-#: Larger trees have formulas that nobody reads, and that take long to make and to parse.
+#: Formulas of larger trees are unreadable and slow to make and to parse.
 MOST_WEIGHTS, MOST_LEVELS = 1000, 60
 
 

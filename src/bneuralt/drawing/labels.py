@@ -33,7 +33,7 @@ MOST_ENTRIES, MOST_NOTED = 3, 40
 
 
 def unsigned(value: float) -> str:
-    """Return a number with two or three digits that count.
+    """Return a number with two or three significant digits.
 
     Examples
     --------

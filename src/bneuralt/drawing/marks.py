@@ -17,7 +17,7 @@ __all__ = ["Drawing", "edge_roles", "edges", "glyph", "leaf_dots", "legend", "pr
 
 @dataclass(frozen=True)
 class Drawing:
-    """What is drawn: a view, its outline and, if wanted, the values of an example."""
+    """A view with its outline and, optionally, the values of an example."""
 
     view: TreeView
     outline: Outline
@@ -45,7 +45,7 @@ def prominence(drawing: Drawing) -> FloatArray:
         into_output = (above >= 0) & (outline.kind[above] == NODE) & (outline.index[above] < k)
         for group in (into_output, ~into_output):
             used = size[group & (size > 0)]
-            if used.size:  # a few very large weights do not make all others hairlines
+            if used.size:  # so that a few very large weights do not make all other edges invisible
                 size[group] = np.minimum(size[group] / np.quantile(used, 0.95), 1.0)
         return size
     share = np.zeros(outline.kind.size)

@@ -14,7 +14,7 @@ from bneuralt.expressions import Expression, exp, variable
 
 __all__ = ["LatexNotation", "Spelled", "SympyNotation", "TextNotation"]
 
-#: How strongly a text holds together; what is weaker than its place allows gets parentheses.
+#: Binding levels of a text; a text of a lower level than its place requires gets parentheses.
 CONDITION, SUM, PRODUCT, POWER, ATOM = range(5)
 
 
@@ -43,7 +43,7 @@ class TextNotation:
     Parameters
     ----------
     digits : int or None
-        Round numbers to so many significant digits; None writes them exactly.
+        Number of significant digits; None writes numbers exactly.
 
     Examples
     --------
@@ -204,7 +204,7 @@ class SympyNotation:
     Parameters
     ----------
     digits : int or None
-        Round numbers to so many significant digits; None keeps them.
+        Number of significant digits; None keeps numbers as they are.
     """
 
     def __init__(self, digits: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What of a tree is drawn: all of it, or its strongest parts and summaries of the others.
+"""Selection of the parts of a tree to draw: all, or the strongest and summaries of the others.
 
 An `Outline` lists the items of a drawing in the order of a depth-first walk: a parent comes before
 its children, and the children of a node are sorted by their signed strength, so that what adds to
@@ -22,7 +22,7 @@ __all__ = ["NODE", "REST", "ROOT", "SUMMARY", "TERM", "Outline", "outline_of"]
 #: drawn, and the weakest terms of a node with very many.
 ROOT, NODE, TERM, SUMMARY, REST = range(5)
 
-#: A node of a drawing that is not complete has at most so many terms of its own.
+#: Largest number of terms that are drawn at one node of a summarised tree.
 MOST_TERMS = 24
 
 
@@ -76,7 +76,7 @@ def outline_of(view: TreeView, example: ExampleView | None, most: int | None) ->
     example : ExampleView or None
         Strengths are then the effects of this example.
     most : int or None
-        About how many items without others below them, at most; None for all. The strongest
+        Approximate limit on the items without others below them; None draws all. The strongest
         subtrees are drawn.
 
     Examples

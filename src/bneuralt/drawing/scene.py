@@ -164,7 +164,7 @@ _WIDE = dict.fromkeys("mwMW%@—", 0.98) | dict.fromkeys("+=<>~−≤≥×·", 0
 
 
 def text_width(text: str, size: float, bold: bool = False) -> float:
-    """Return about how wide a line of text is, rather too much than too little.
+    """Return an upper estimate of the width of a line of text.
 
     Examples
     --------
@@ -175,9 +175,9 @@ def text_width(text: str, size: float, bold: bool = False) -> float:
 
 
 def _char_width(char: str) -> float:
-    known = _NARROW.get(char) or _WIDE.get(char)
-    if known:
-        return known
+    width = _NARROW.get(char) or _WIDE.get(char)
+    if width:
+        return width
     if unicodedata.combining(char):
         return 0.0
     if unicodedata.east_asian_width(char) in "WF":

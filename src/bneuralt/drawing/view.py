@@ -231,7 +231,7 @@ class TreeView:
         """How much each term varies: the weight times the spread of its input, signed.
 
         The sign is that of the weight. Terms of several entries, which may have both signs, are
-        positive; `term_has_sign` tells.
+        positive (see `term_has_sign`).
         """
         spread = 1.0 if self.spread is None else self.spread[self.entry_input]
         scaled = self.entry_weight * spread
@@ -431,11 +431,11 @@ def named_inputs(
         raise ValueError(
             f"feature_names has {len(columns)} names; the model has {len(model.columns)} features"
         )
-    own, columns = columns, [printable(name) for name in columns]
-    changed = names is not None or columns != own
-    inputs = replace(model.encoder, names=tuple(columns)).inputs if changed else model.inputs
+    shown = [printable(name) for name in columns]
+    changed = names is not None or shown != columns
+    inputs = replace(model.encoder, names=tuple(shown)).inputs if changed else model.inputs
     clean = (e._replace(entry=printable(e.entry), name=printable(e.name)) for e in inputs)
-    return tuple(columns), tuple(clean)
+    return tuple(shown), tuple(clean)
 
 
 #: Names of numbers whose link is this expression of them.

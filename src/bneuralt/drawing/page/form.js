@@ -18,15 +18,15 @@ export class Form {
 
   /** Show the fields of the columns that are searched for. */
   build() {
-    const wanted = this.query.toLowerCase();
-    const columns = this.model.columns.map((column, j) => j).filter((j) => this.model.columns[j].name.toLowerCase().includes(wanted));
+    const query = this.query.toLowerCase();
+    const columns = this.model.columns.map((column, j) => j).filter((j) => this.model.columns[j].name.toLowerCase().includes(query));
     this.fields = [];
     const rows = columns.slice(0, MOST_FIELDS).map((j) => this.row(j));
     this.container.replaceChildren(...rows);
     const notes = [];
     if (columns.length > MOST_FIELDS) notes.push(`${plural(columns.length - MOST_FIELDS, "more column")}: find them by name.`);
     if (!columns.length) notes.push("No column has this name.");
-    if (this.model.n_unused && !wanted) notes.push(`${plural(this.model.n_unused, "column")} of the table not used by the model.`);
+    if (this.model.n_unused && !query) notes.push(`${plural(this.model.n_unused, "column")} of the table not used by the model.`);
     if (notes.length) this.container.append(element("p", { class: "note" }, notes.join(" ")));
     this.refresh();
   }

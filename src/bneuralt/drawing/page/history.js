@@ -14,8 +14,8 @@ export function showHistory(history, place) {
   const epochs = Math.max(...curves.map(([name]) => history[name].length));
   const x = (epoch) => LEFT + ((WIDTH - LEFT - 6) * epoch) / Math.max(1, epochs - 1);
   const y = (value) => TOP + ((HEIGHT - TOP - BOTTOM) * (high - value)) / span;
-  const said = curves.map(([name, title]) => `${title} ${number(history[name][0])} to ${number(history[name].at(-1))}`).join(", ");
-  const chart = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": `Curves of ${epochs} epochs: ${said}` });
+  const summary = curves.map(([name, title]) => `${title} ${number(history[name][0])} to ${number(history[name].at(-1))}`).join(", ");
+  const chart = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": `Curves of ${epochs} epochs: ${summary}` });
   for (const value of [low, high]) {
     chart.append(svg("line", { x1: LEFT, x2: WIDTH - 6, y1: y(value), y2: y(value), class: "axis" }));
     chart.append(svg("text", { x: LEFT - 5, y: y(value) + 4, class: "tick", "text-anchor": "end" }, number(value)));

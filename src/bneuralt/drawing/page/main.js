@@ -22,7 +22,7 @@ const view = new View(canvas);
 const trees = model.trees.map((data) => new Tree(data, model));
 const typical = Float64Array.from(model.means);
 
-const state = { tree: 0, selected: -1, hovered: -1, mode: "weights", wanted: null, query: "", rows: null, row: 0 };
+const state = { tree: 0, selected: -1, hovered: -1, mode: "weights", output: null, query: "", rows: null, row: 0 };
 let tree, collapsed, places, run, share, signs, form, timer, frame, flowEnds = 0;
 let inputs = typical, layout = null;
 
@@ -84,7 +84,7 @@ function evaluate() {
   run = tree.forward(inputs);
   const votes = votesOfTree();
   share = tree.contributions(run, tree.forward(typical));
-  signs = directions(model, votes, state.wanted);
+  signs = directions(model, votes, state.output);
   showPrediction(model, prediction, byId("prediction"));
   showReasons(model, tree, share, signs, byId("reasons"), form.isTypical);
   if (trees.length > 1) showTrees(model, trees, inputs, state.tree, byId("trees"), chooseTree);
@@ -113,7 +113,7 @@ function compose(votes) {
   view.scene = {
     tree, places, collapsed, winner, faded: inExample, selected: state.selected, hovered: state.hovered,
     styles: edgeStyles(tree, strength, sign),
-    found: findLeaves(),
+    hits: findLeaves(),
     label: (i) => labelOf(model, tree, i, inExample ? run.value : null, sign[i]),
     outputLabel: (k) => [model.outputs[k], isShare ? percent(votes[k]) : number(run.value[k])],
     hidden: (i) => below(i),
@@ -159,7 +159,7 @@ function startFlow() {
   flowEnds = performance.now() + FLOW;
 }
 
-/** Draw at once what a gesture asks for, and exactly when it has ended. */
+/** Draw coarsely during a gesture and exactly after it. */
 function moved() {
   requestDraw(true);
   clearTimeout(timer);
@@ -170,21 +170,21 @@ function moved() {
 
 /** Return which items are or lead to a leaf that is searched for; null without a search. */
 function findLeaves() {
-  const wanted = state.query.trim().toLowerCase();
-  if (!wanted) {
-    byId("found").textContent = "";
+  const query = state.query.trim().toLowerCase();
+  if (!query) {
+    byId("hits").textContent = "";
     return null;
   }
-  const matches = model.inputs.map((name) => name.toLowerCase().includes(wanted));
-  const found = new Uint8Array(tree.size);
+  const matches = model.inputs.map((name) => name.toLowerCase().includes(query));
+  const hits = new Uint8Array(tree.size);
   let n = 0;
   for (let i = tree.nNodes; i < tree.size; i++) {
     if (!matches[tree.inputOf(i)]) continue;
     n++;
-    for (let j = i; j >= 0 && !found[j]; j = tree.parentOf(j)) found[j] = 1;
+    for (let j = i; j >= 0 && !hits[j]; j = tree.parentOf(j)) hits[j] = 1;
   }
-  byId("found").textContent = n ? plural(n, "leaf", "leaves") : "no leaf";
-  return found;
+  byId("hits").textContent = n ? plural(n, "leaf", "leaves") : "no leaf";
+  return hits;
 }
 
 // -- nodes --------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ function select(item, reveal = true) {
     expandAbove(item);
     const [x, y] = view.toScreen(places.x[item], places.y[item]);
     if (reveal && !view.isVisible(x, y, -30)) view.centre(places.x[item], places.y[item]);
-    byId("said").textContent = describe(model, tree, item, run);
+    byId("status").textContent = describe(model, tree, item, run);
   }
   refreshNode();
   recompose();
@@ -217,7 +217,7 @@ function toggle(node) {
   arrange();
   const after = view.toScreen(places.x[node], places.y[node]);
   if (layout === "columns") view.pan(before[0] - after[0], before[1] - after[1]);
-  byId("said").textContent = `${titleOf(model, tree, node)}: ${collapsed[node] ? "collapsed" : "expanded"}`;
+  byId("status").textContent = `${titleOf(model, tree, node)}: ${collapsed[node] ? "collapsed" : "expanded"}`;
   refreshNode();
   recompose();
   requestDraw();
@@ -344,7 +344,7 @@ on("previous", "click", () => showRow(state.row - 1));
 on("next", "click", () => showRow(state.row + 1));
 on("rows-file", "change", async () => readExamples(await byId("rows-file").files[0].text()));
 on("rows-read", "click", () => readExamples(byId("rows-text").value));
-on("wanted", "change", () => ((state.wanted = byId("wanted").value === "" ? null : Number(byId("wanted").value)), evaluate()));
+on("output-choice", "change", () => ((state.output = byId("output-choice").value === "" ? null : Number(byId("output-choice").value)), evaluate()));
 on("previous-tree", "click", () => chooseTree((state.tree + trees.length - 1) % trees.length));
 on("next-tree", "click", () => chooseTree((state.tree + 1) % trees.length));
 
@@ -355,11 +355,11 @@ function start() {
   byId("find-column-row").hidden = !form.needsSearch;
   byId("trees-panel").hidden = trees.length < 2;
   const hasChoice = model.outputs.length > 1;
-  byId("wanted-row").hidden = !hasChoice;
+  byId("output-row").hidden = !hasChoice;
   if (hasChoice) {
     const decides = model.task === "classes" || model.task === "scores";
     const options = model.outputs.map((name, k) => new Option(name, String(k)));
-    byId("wanted").replaceChildren(...(decides ? [new Option("the decision", "")] : []), ...options);
+    byId("output-choice").replaceChildren(...(decides ? [new Option("the decision", "")] : []), ...options);
   }
   const names = [...new Set(model.inputs)].slice(0, 500).map((name) => {
     const option = document.createElement("option");

@@ -27,9 +27,9 @@ const meanOf = (vectors) => vectors[0].map((_, k) => vectors.reduce((sum, vector
 export const largest = (numbers) => numbers.reduce((best, x, k) => (x > numbers[best] ? k : best), 0);
 
 /** Return the sign with which each output counts for what is explained. */
-export function directions(model, votes, wanted) {
+export function directions(model, votes, output) {
   const signs = votes.map(() => 0);
-  if (wanted !== null) signs[wanted] = 1;
+  if (output !== null) signs[output] = 1;
   else if (model.task === "numbers" || model.task === "labels") signs[0] = 1;
   else {
     const first = largest(votes);

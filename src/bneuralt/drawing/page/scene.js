@@ -40,6 +40,6 @@ export function labelOf(model, tree, item, values, sign) {
 export const LONGEST = 26;
 
 export function activationOf(tree, node) {
-  const own = tree.parameters[node];
-  return tree.activation[node] + (own.length ? `(${own.map(number).join(", ")})` : "");
+  const parameters = tree.parameters[node];
+  return tree.activation[node] + (parameters.length ? `(${parameters.map(number).join(", ")})` : "");
 }

@@ -21,7 +21,7 @@ export class View {
 
   readColours() {
     const style = getComputedStyle(document.documentElement);
-    const names = ["canvas", "text", "quiet", "line", "node", "positive", "negative", "accent", "found"];
+    const names = ["canvas", "text", "quiet", "line", "node", "positive", "negative", "accent", "hits"];
     this.colours = Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
     this.font = style.getPropertyValue("--font").trim();
   }
@@ -40,7 +40,7 @@ export class View {
     return true;
   }
 
-  /** Show a box of the drawing, with margins of so many pixels for labels. */
+  /** Show a box of the drawing, with margins in pixels for labels. */
   fit(box, margin) {
     const width = Math.max(1, box.right - box.left), height = Math.max(1, box.bottom - box.top);
     const across = Math.max(this.width / 3, this.width - margin.left - margin.right);
@@ -122,7 +122,7 @@ export class View {
   /** Draw all edges; those that look alike are one path. */
   drawEdges() {
     const { context, colours, scene } = this;
-    const { places, tree, styles, found, faded } = scene;
+    const { places, tree, styles, hits, faded } = scene;
     const paths = new Map();
     const edges = places.items.filter((i) => i >= tree.nOutputs);
     const many = edges.length > MANY, steps = many ? 2 : 6;
@@ -135,7 +135,7 @@ export class View {
       const [px, py] = this.toScreen(places.x[above], places.y[above]);
       if (Math.max(x, px) < 0 || Math.max(y, py) < 0) continue;
       if (Math.min(x, px) > this.width || Math.min(y, py) > this.height) continue;
-      const lit = found ? found[i] : 0;
+      const lit = hits ? hits[i] : 0;
       const step = Math.round(styles.emphasis[i] * steps), level = step / steps;
       // In parts, with either sign on top by turns, so that none hides the other.
       const part = many ? Math.floor(n / chunk) : 0;
@@ -143,8 +143,8 @@ export class View {
       const key = 10000 * (lit ? 1 : 0) + 100 * step + 4 * part + (part % 2 ? 1 - isNegative : isNegative);
       let entry = paths.get(key);
       if (!entry) {
-        const colour = lit ? colours.found : isNegative ? colours.negative : colours.positive;
-        const isPale = found && !lit;
+        const colour = lit ? colours.hits : isNegative ? colours.negative : colours.positive;
+        const isPale = hits && !lit;
         entry = {
           path: new Path2D(),
           colour: isPale || (faded && level === 0) ? colours.line : colour,
@@ -215,18 +215,18 @@ export class View {
 
   drawNodes() {
     const { context, colours, scene } = this;
-    const { places, tree, collapsed, found, selected, hovered, winner } = scene;
+    const { places, tree, collapsed, hits, selected, hovered, winner } = scene;
     const unit = Math.min(1.5, this.scale * places.magnified);
     const radius = Math.max(1.4, NODE * unit), leaf = Math.max(0.8, LEAF * unit);
     const dots = new Map(); // small ones of one colour are one path
     for (const i of places.items) {
       const [x, y] = this.toScreen(places.x[i], places.y[i]);
       if (!this.isVisible(x, y, radius + 2)) continue;
-      const isLeaf = tree.isLeaf(i), lit = found && found[i];
+      const isLeaf = tree.isLeaf(i), lit = hits && hits[i];
       const room = Math.max(1, 0.42 * places.free[i] * this.scale);
       const size = Math.min(room, isLeaf ? leaf * (lit ? 1.6 : 1) : i < tree.nOutputs ? radius * 1.15 : radius);
       if (isLeaf || size < 3.2) {
-        const colour = lit ? colours.found : isLeaf ? (found ? colours.line : colours.quiet) : colours.text;
+        const colour = lit ? colours.hits : isLeaf ? (hits ? colours.line : colours.quiet) : colours.text;
         const key = colour + size.toFixed(1);
         if (!dots.has(key)) dots.set(key, { colour, path: new Path2D() });
         const { path } = dots.get(key);
@@ -238,7 +238,7 @@ export class View {
         continue;
       }
       const isOutput = i < tree.nOutputs;
-      const rim = lit ? colours.found : isOutput && i === winner ? colours.accent : colours.text;
+      const rim = lit ? colours.hits : isOutput && i === winner ? colours.accent : colours.text;
       this.disc(x, y, size, collapsed[i] ? colours.text : colours.node, rim, isOutput || lit ? 2.5 : 1.5);
       if (size > 4) this.glyph(x, y, size * 0.55, tree, i, collapsed[i] ? colours.node : colours.text);
     }
@@ -316,7 +316,7 @@ export class View {
     const parts = scene.label(i);
     if (scene.collapsed[i]) parts.push([`· ${scene.hidden(i)} below`, "quiet"]);
     const distance = scene.collapsed[i] ? this.nodeRadius(i) + 5 : 8;
-    const pale = scene.found && !scene.found[i];
+    const pale = scene.hits && !scene.hits[i];
     const faint = scene.faded && scene.styles.emphasis[i] < 0.12;
     context.globalAlpha = pale || faint ? 0.55 : 1;
     context.save();
