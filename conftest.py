@@ -2,6 +2,8 @@
 
 import os
 import signal
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,14 @@ def _ctrl_c_raises() -> None:
     Tests that send it to this process would wait for ever; processes that they start inherit it.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def _no_open_figure() -> Iterator[None]:
+    """Close figures after each test: plots draw on the current one."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(scope="session")

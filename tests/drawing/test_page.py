@@ -481,3 +481,29 @@ def test_examples_that_do_not_fit_are_refused():
     model, X = iris()
     with pytest.raises(ValueError, match="examples has 3 columns, the model has 4 features"):
         model.to_html(examples=X.to_numpy()[:, :3])
+
+
+def test_many_classes_are_counted_in_plain_english(browser, tmp_path):
+    model = NeuralTree.random(3, 50, max_depth=1, random_state=0)
+    open_page(browser, model, tmp_path)
+    assert said(browser, "#prediction .bars .note") == "and 40 more"
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_canvas_has_its_ground_before_the_first_drawing(browser, dark, tmp_path):
+    model, _ = iris()
+    model.to_html(tmp_path / "page.html")
+    browser.dark(dark)
+    never = browser.devtools(
+        "Page.addScriptToEvaluateOnNewDocument", source="window.requestAnimationFrame = () => 1"
+    )
+    try:
+        browser.open(tmp_path / "page.html")
+        pixel = browser.run(
+            """const canvas = document.getElementById('drawing');
+            return [...canvas.getContext('2d').getImageData(9, 9, 1, 1).data].slice(0, 3)"""
+        )
+    finally:
+        browser.devtools("Page.removeScriptToEvaluateOnNewDocument", **never)
+        browser.dark(False)
+    assert pixel == ([0x14, 0x18, 0x1E] if dark else [255, 255, 255])

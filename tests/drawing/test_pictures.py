@@ -26,11 +26,12 @@ from bneuralt.drawing import tree_svg
 from bneuralt.drawing.display import tree_scene
 from bneuralt.drawing.labels import signed, term_label
 from bneuralt.drawing.outline import TERM, outline_of
-from bneuralt.drawing.scene import PALETTES, Curves, Dots, Pill, Wedges, box_of, fitted
+from bneuralt.drawing.scene import Curves, Dots, Pill, Wedges, box_of, fitted
 from bneuralt.drawing.scene import text_width as width_of
 from bneuralt.drawing.view import TreeView, sums_and_values
 from bneuralt.expressions import OUTPUTS, exp, square
 from bneuralt.model import Model
+from bneuralt.plotting import PALETTES
 
 LAYOUTS = ["layered", "radial"]
 SVG = "{http://www.w3.org/2000/svg}"

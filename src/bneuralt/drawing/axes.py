@@ -6,34 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bneuralt.drawing.scene import PALETTES, Curves, Dots, Line, Mark, Pill, Scene, Text, Wedges
+from bneuralt.drawing.scene import Curves, Dots, Line, Mark, Pill, Scene, Text, Wedges
+from bneuralt.plotting import PALETTES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_scene", "new_axes", "require_matplotlib"]
+__all__ = ["draw_scene"]
 
-PIXELS_PER_INCH = 96.0
 #: Drawings of more edges are pixels in PDF and SVG files of matplotlib, all but their text.
 MOST_VECTORS = 5000
-
-
-def require_matplotlib(what: str) -> None:
-    """Raise an error that says how to get matplotlib if it is not installed."""
-    try:
-        import matplotlib  # noqa: F401
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            f'{what} needs matplotlib: run pip install "bneuralt[plot]"', name="matplotlib"
-        ) from None
-
-
-def new_axes(scene: Scene) -> Axes:
-    """Return axes that fill a new figure of the size of a scene."""
-    from matplotlib.figure import Figure
-
-    size = scene.width / PIXELS_PER_INCH, scene.height / PIXELS_PER_INCH
-    return Figure(figsize=size).add_axes((0, 0, 1, 1))
 
 
 def draw_scene(scene: Scene, ax: Axes, theme: str = "light") -> None:

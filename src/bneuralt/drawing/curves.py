@@ -10,26 +10,15 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import cross_val_score
 
 from bneuralt._typing import FloatArray
-from bneuralt.drawing.axes import require_matplotlib
 from bneuralt.drawing.view import as_model
+from bneuralt.plotting import PALETTES, current_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["plot_history", "plot_score_against_size"]
 
-#: Two colours of Okabe and Ito, which can be told apart with all common kinds of colour blindness.
-COLORS = ("#0072b2", "#d55e00")
-
-
-def _axes(ax: Axes | None, what: str) -> Any:
-    """Return the axes given, or those of a new figure."""
-    require_matplotlib(what)
-    if ax is not None:
-        return ax
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(5.2, 4.2), layout="constrained").add_subplot()
+COLORS = PALETTES["light"]["positive"], PALETTES["light"]["negative"]
 
 
 def plot_history(model: Any, ax: Axes | None = None, *, what: str = "loss") -> Axes:
@@ -40,7 +29,7 @@ def plot_history(model: Any, ax: Axes | None = None, *, what: str = "loss") -> A
     model : estimator, fitted
         A tree; or a forest, whose trees are drawn in light lines and their mean in bold ones.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure by default.
+        Where to draw; pyplot's current axes by default.
     what : {"loss", "score", "learning_rate"}, default "loss"
         What is drawn.
 
@@ -66,7 +55,7 @@ def plot_history(model: Any, ax: Axes | None = None, *, what: str = "loss") -> A
             f"this {type(model).__name__} has no history_: it was loaded from a file without one; "
             "fit it to see the course of its training"
         )
-    ax = _axes(ax, "plot_history")
+    ax = current_axes("plot_history") if ax is None else ax
     kinds = {"learning_rate": "learning rate"}
     if what != "learning_rate":
         kinds = {f"train_{what}": "training rows", f"val_{what}": "validation rows"}
@@ -117,7 +106,7 @@ def plot_score_against_size(
     X : array-like of shape (n_rows, n_features), optional
     y : array-like of shape (n_rows,), optional
     ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure by default.
+        Where to draw; pyplot's current axes by default.
     sizes : sequence of int
         Values of `n_weights`.
     cv : int or splitter, default 5
@@ -137,7 +126,7 @@ def plot_score_against_size(
     >>> ax.get_xlabel()
     'weights of a tree'
     """
-    ax = _axes(ax, "plot_score_against_size")
+    ax = current_axes("plot_score_against_size") if ax is None else ax
     label = "weights of a tree"
     if X is None:
         compaction = getattr(model, "compaction_", None)

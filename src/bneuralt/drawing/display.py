@@ -14,12 +14,14 @@ from bneuralt.drawing.radial import radial_scene
 from bneuralt.drawing.scene import Scene
 from bneuralt.drawing.svg import scene_to_svg
 from bneuralt.drawing.view import TreeView
+from bneuralt.plotting import current_axes, require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["LAYOUTS", "TreeDisplay", "plot_tree", "tree_scene", "tree_svg"]
 
+PIXELS_PER_INCH = 96.0
 LAYOUTS = {"layered": layered_scene, "radial": radial_scene}
 
 #: Trees of more terms than this are drawn radially if the layout is "auto".
@@ -142,17 +144,23 @@ class TreeDisplay:
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; by default a new figure of the size that the tree needs.
+            Where to draw; pyplot's current axes by default, which are cleared. Without an open
+            figure, one of the size that the tree needs is opened.
 
         Returns
         -------
         TreeDisplay
             The display itself.
         """
-        from bneuralt.drawing.axes import draw_scene, new_axes, require_matplotlib
+        if ax is None:
+            size = self.scene.width / PIXELS_PER_INCH, self.scene.height / PIXELS_PER_INCH
+            ax = current_axes("plot_tree", size)
+            ax.clear()
+        else:
+            require_matplotlib("plot_tree")
+        from bneuralt.drawing.axes import draw_scene
 
-        require_matplotlib("plot_tree")
-        self.ax_ = new_axes(self.scene) if ax is None else ax
+        self.ax_ = ax
         self.figure_: Any = self.ax_.figure
         draw_scene(self.scene, self.ax_, self.theme)
         return self
@@ -205,7 +213,8 @@ def plot_tree(model: Any, ax: Axes | None = None, **options: Any) -> Axes:
     model : fitted estimator, NeuralTree, or Model
         What to draw.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure of the size that the tree needs.
+        Where to draw; pyplot's current axes by default, which are cleared. Without an open
+        figure, one of the size that the tree needs is opened.
     theme : {"light", "dark"}, default "light"
         The ground that it is drawn on.
     layout : {"auto", "layered", "radial"}, default "auto"

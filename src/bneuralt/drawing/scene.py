@@ -15,7 +15,6 @@ import numpy as np
 from bneuralt._typing import FloatArray
 
 __all__ = [
-    "PALETTES",
     "Curves",
     "Dots",
     "Line",
@@ -28,39 +27,6 @@ __all__ = [
     "fitted",
     "text_width",
 ]
-
-#: Colours by role. Positive and negative are blue and orange, which can be told apart with all
-#: common kinds of colour blindness. All text colours have a contrast of at least 4.5 to the ground.
-PALETTES: dict[str, dict[str, str]] = {
-    "light": {
-        "ground": "#ffffff",
-        "ink": "#17212b",
-        "faint": "#5a6772",
-        "line": "#b9c3cc",
-        "positive": "#1463a8",
-        "negative": "#b34700",
-        "mixed": "#6a4fa0",
-        "node": "#eef2f6",
-        "output": "#24384a",
-        "on output": "#ffffff",
-        "decision": "#1d7044",
-        "on decision": "#ffffff",
-    },
-    "dark": {
-        "ground": "#12171c",
-        "ink": "#e8edf2",
-        "faint": "#9aa8b4",
-        "line": "#46525d",
-        "positive": "#6cb4f5",
-        "negative": "#f59b51",
-        "mixed": "#b9a3ee",
-        "node": "#232c35",
-        "output": "#c9d6e2",
-        "on output": "#12171c",
-        "decision": "#5fd394",
-        "on decision": "#0c1a12",
-    },
-}
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ import numpy as np
 
 from bneuralt._typing import FloatArray
 from bneuralt.drawing.scene import (
-    PALETTES,
     Curves,
     Dots,
     Line,
@@ -22,6 +21,7 @@ from bneuralt.drawing.scene import (
     Text,
     Wedges,
 )
+from bneuralt.plotting import PALETTES
 
 __all__ = ["scene_to_svg"]
 

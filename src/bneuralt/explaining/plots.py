@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bneuralt._typing import Array, FloatArray
 from bneuralt.explaining.raw_cells import format_cell
+from bneuralt.plotting import PALETTES, current_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from bneuralt.explaining.explanation import Explanation
 
-__all__ = ["current_axes", "plot_explanation"]
+__all__ = ["plot_explanation"]
 
 KINDS = ("bar", "waterfall", "beeswarm")
-UP, DOWN, TOTAL = "#c8553d", "#2f6690", "#55606e"
+#: Colours of positive and negative contributions, and of sums.
+UP, DOWN, TOTAL = (PALETTES["light"][role] for role in ("positive", "negative", "faint"))
+#: Colours of low and high values of a feature, which are none of a sign.
+LOW, HIGH = PALETTES["light"]["line"], PALETTES["light"]["mixed"]
 
 
 def plot_explanation(
@@ -36,7 +40,7 @@ def plot_explanation(
     if row is not None and not 0 <= row < len(explanation):
         raise IndexError(f"row={row} must be 0 to {len(explanation) - 1}")
     if ax is None:
-        ax = current_axes()
+        ax = current_axes("Explanation.plot")
     if kind == "waterfall":
         _waterfall(explanation, row or 0, output, max_features, ax)
     elif kind == "beeswarm":
@@ -46,17 +50,6 @@ def plot_explanation(
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     return ax
-
-
-def current_axes() -> Any:
-    """Return the current axes of matplotlib."""
-    try:
-        import matplotlib.pyplot as plt
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            'plots need matplotlib: run pip install "bneuralt[plot]"'
-        ) from None
-    return plt.gca()
 
 
 def _of_row(explanation: Explanation, row: int, k: int) -> FloatArray:
@@ -145,12 +138,15 @@ def _beeswarm(explanation: Explanation, output: int | str | None, most: int, ax:
         ..., k
     ]
     order = np.argsort(-np.abs(values).mean(axis=0), kind="stable")[:most]
+    from matplotlib.colors import LinearSegmentedColormap
+
+    colors = LinearSegmentedColormap.from_list("values", [LOW, HIGH])
     for position, j in enumerate(order.tolist()):
-        ax.scatter(
+        points = ax.scatter(
             values[:, j],
             position + _spread(values[:, j]),
             c=_ranks(explanation.data[:, j]),
-            cmap="coolwarm",
+            cmap=colors,
             vmin=0,
             vmax=1,
             s=9,
@@ -159,9 +155,10 @@ def _beeswarm(explanation: Explanation, output: int | str | None, most: int, ax:
     ax.axvline(0, color=TOTAL, linewidth=1)
     ax.set_yticks(np.arange(order.size), [explanation.feature_names[j] for j in order.tolist()])
     ax.set_ylim(order.size - 0.5, -0.5)
-    ax.set_xlabel(
-        f"contribution to the {_what(explanation, k)} (blue: low value of the feature, red: high)"
-    )
+    ax.set_xlabel(f"contribution to the {_what(explanation, k)}")
+    legend = ax.figure.colorbar(points, ax=ax, ticks=[0, 1], aspect=40)
+    legend.ax.set_yticklabels(["low", "high"])
+    legend.set_label("value of the feature")
 
 
 def _spread(values: FloatArray) -> FloatArray:

@@ -30,7 +30,7 @@ function bars(model, prediction) {
   const shares = model.task === "classes" || model.task === "labels";
   const most = shares ? 1 : Math.max(...prediction.map(Math.abs)) || 1;
   const list = order.slice(0, MOST_BARS).map((k) => bar(model.outputs[k], prediction[k], prediction[k] / most, shares ? percent(prediction[k]) : number(prediction[k])));
-  if (order.length > MOST_BARS) list.push(element("li", { class: "note" }, `and ${plural(order.length - MOST_BARS, "more")}`));
+  if (order.length > MOST_BARS) list.push(element("li", { class: "note" }, `and ${(order.length - MOST_BARS).toLocaleString("en")} more`));
   return element("ul", { class: "bars" }, ...list);
 }
 

@@ -17,6 +17,14 @@ export class View {
     this.labelsFrom = 0; // the scale from which leaves have labels
     this.scene = null;
     this.readColours();
+    this.clear();
+  }
+
+  /** Paint the ground: a canvas without transparency is black before that. */
+  clear() {
+    this.context.setTransform(1, 0, 0, 1, 0, 0);
+    this.context.fillStyle = this.colours.canvas;
+    this.context.fillRect(0, 0, this.canvas.width, this.canvas.height);
   }
 
   readColours() {
@@ -37,6 +45,7 @@ export class View {
     this.height = clientHeight;
     Object.assign(this.canvas, { width, height });
     Object.assign(this.copy, { width, height });
+    this.clear();
     return true;
   }
 
