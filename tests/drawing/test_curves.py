@@ -41,7 +41,8 @@ def test_history_of_trees_and_forests(wine, tmp_path):
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), clf.history_["train_loss"])
     assert labels(ax)[2] == f"best epoch: {clf.best_epoch_ + 1}"
     forest = BNeuralForestClassifier(n_estimators=3, n_weights=30, max_epochs=5).fit(X, y)
-    assert len(plot_history(forest).lines) == 4  # three trees and their mean
+    ax = plot_history(forest, Figure().add_subplot())
+    assert len(ax.lines) == 4  # three trees and their mean
     with pytest.raises(ValueError, match="what='accuracy' must be"):
         plot_history(clf, what="accuracy")
     clf.save(tmp_path / "model.json")
