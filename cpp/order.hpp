@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "engine.hpp"
+
 namespace bnt {
 
 // The order of examples in an epoch: a permutation that depends on (seed, epoch, n, block_rows) and
@@ -10,7 +12,9 @@ namespace bnt {
 // window of kBlocksPerWindow blocks are shuffled, so that reading a table in a file needs memory
 // for one window only. With 0, all rows are one block.
 constexpr int64_t kBlocksPerWindow = 64;
-void epoch_order(uint64_t seed, uint64_t epoch, int64_t n, int64_t block_rows, int32_t* order);
+// Billions of rows take a minute: false if the caller interrupted it, with rows in any order.
+bool epoch_order(uint64_t seed, uint64_t epoch, int64_t n, int64_t block_rows, int32_t* order,
+                 const Hooks& hooks = {});
 
 // Sorts rows so that those of the highest cost come first; equal ones keep their order. No cost is
 // NaN.

@@ -64,8 +64,10 @@ def test_target_scaling_must_fit_the_validation_rows_too():
     X = np.ones((8, 2))
     labels, values = np.zeros(8, np.int32), np.zeros((8, 3))
     job = job_of(tree_of(3), target_scaling=(np.zeros(1), np.ones(1)))
-    with pytest.raises(ValueError, match="one offset and one factor for each target"):
-        _core.train([job], 1, _core.Data(X, labels), _core.Data(X, values), 1, None, None)
+    data, validation = _core.Data(X, labels), _core.Data(X, values)
+    results, error = _core.train([job], 1, data, validation, 1, None, None)
+    assert not results and isinstance(error, ValueError)
+    assert "one offset and one factor for each target" in str(error)
 
 
 @pytest.mark.parametrize("batch_size", [1, 64])

@@ -57,7 +57,7 @@ ForwardProblem each_block(const Table& table, int64_t work, size_t room, int n_t
         for (int64_t row = item * rows_per_item; row < last && !stop; row += R) {
             const int count = int(std::min<int64_t>(R, last - row));
             load_block<T, R>(table, nullptr, row, count, x);
-            if (!all_finite(x, table.n_columns * R)) return bad_input.offer(row);
+            if (!all_finite(x, int64_t(table.n_columns) * R)) return bad_input.offer(row);
             if (!f(x, x + block, row, count)) bad_output.offer(row);
         }
         if (thread == 0 && pulse.interrupted()) stop = true;

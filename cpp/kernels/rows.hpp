@@ -147,10 +147,10 @@ void load_row(const Table& table, int64_t row, T* x) {
 
 // Whether all of x[0..n) is finite; n is rounded up to whole vectors.
 template <class T>
-bool all_finite(const T* x, int n) {
+bool all_finite(const T* x, int64_t n) {
     constexpr int W = Simd<T>::lanes;
     Vec<T> zero[4] = {};  // four sums, so that none waits for the one before
-    int i = 0;
+    int64_t i = 0;
     for (; i + 4 * W <= n; i += 4 * W)
         for (int k = 0; k < 4; ++k) zero[k] += load(x + i + k * W) * T(0);
     for (; i < n; i += W) zero[0] += load(x + i) * T(0);

@@ -130,7 +130,7 @@ ForwardProblem shares_of_blocks(const ShareTask<T>& task, const Hooks& hooks) {
             T* out = task.out + row * task.n_cells;
             for (int r = 0; r < count; ++r)
                 for (size_t c = 0; c < n_cells; ++c) out[r * n_cells + c] = cells[c * R + r];
-            return all_finite(cells, task.n_cells * R);
+            return all_finite(cells, int64_t(task.n_cells) * R);
         });
 }
 

@@ -227,7 +227,7 @@ class Trainer {
     template <class Gradient>
     Score one_epoch(Gradient& gradient, UpdateScorer<T>* scorer) {
         epoch_order(task_.seed, uint64_t(epoch_), sample_.size(), settings_.block_rows,
-                    order_.get());
+                    order_.get(), hooks_);
         Score score;
         int64_t until_pulse = 0;
         for (int64_t first = 0; first < sample_.size(); first += batch_size_) {

@@ -6,6 +6,7 @@
 #include "../order.hpp"
 #include "bindings.hpp"
 #include "gil.hpp"
+#include "signals.hpp"
 
 using namespace nanobind::literals;
 
@@ -16,9 +17,16 @@ namespace {
 nb::object order_of_epoch(nb::handle seed, nb::handle epoch, nb::handle n_rows,
                           nb::handle block_rows) {
     const int64_t n = as_whole(n_rows, "n_rows", 0, INT32_MAX);
-    std::vector<int32_t> order(n);
-    epoch_order(as_seed(seed), uint64_t(as_whole(epoch, "epoch", 0, INT64_MAX)), n,
-                as_whole(block_rows, "block_rows", 0, INT32_MAX), order.data());
+    const uint64_t from = as_seed(seed), number = as_whole(epoch, "epoch", 0, INT64_MAX);
+    const int64_t block = as_whole(block_rows, "block_rows", 0, INT32_MAX);
+    std::vector<int32_t> order;
+    SignalCheck signals;
+    {
+        GilRelease release;
+        order.resize(n);
+        epoch_order(from, number, n, block, order.data(), signals.hooks());
+    }
+    signals.rethrow();
     return new_array(order.data(), {size_t(n)});
 }
 

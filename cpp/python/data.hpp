@@ -30,6 +30,8 @@ class Data {
         if (values_.ndim() != 1 && values_.ndim() != 2) fail("y must have one or two dimensions");
         require_rows(values_.shape(0));
         targets_.values = values_.data();
+        if (values_.ndim() == 2 && values_.shape(1) >= size_t(1) << 31)
+            fail("y has more than 2^31 columns");
         targets_.n_targets = values_.ndim() == 2 ? int(values_.shape(1)) : 1;
         if (targets_.n_targets == 0) fail("y has no columns");
     }

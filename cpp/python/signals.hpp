@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include <exception>
+#include <new>
 
 #include "../engine.hpp"
 #include "gil.hpp"
@@ -45,6 +46,16 @@ class SignalCheck {
             std::rethrow_exception(error_);
         } catch (nanobind::python_error& e) {
             return nanobind::borrow(e.value());
+        } catch (const nanobind::builtin_exception& e) {
+            using Type = nanobind::exception_type;
+            return error(e.type() == Type::value_error  ? PyExc_ValueError
+                         : e.type() == Type::type_error ? PyExc_TypeError
+                                                        : PyExc_RuntimeError,
+                         e.what());
+        } catch (const std::bad_alloc&) {
+            return error(PyExc_MemoryError, "out of memory");
+        } catch (const std::exception& e) {
+            return error(PyExc_RuntimeError, e.what());
         }
     }
 
@@ -54,6 +65,10 @@ class SignalCheck {
     }
 
   private:
+    static nanobind::object error(PyObject* type, const char* message) {
+        return nanobind::handle(type)(message);
+    }
+
     std::exception_ptr error_;
 };
 

@@ -9,7 +9,7 @@ import runpy
 import sys
 from pathlib import Path
 
-import matplotlib
+import matplotlib.pyplot
 from PIL import Image
 
 FOLDER = Path(__file__).parent
@@ -22,7 +22,8 @@ def examples():
 
 
 def run(path):
-    """Return what an example draws."""
+    """Return the drawing of an example, which begins without an open figure."""
+    matplotlib.pyplot.close("all")
     return runpy.run_path(str(path))["drawing"]
 
 

@@ -233,7 +233,8 @@ def train_many(
     Raises
     ------
     TrainingInterrupted
-        On Ctrl-C; its `results` is the same list as of then.
+        On Ctrl-C; its `results` is the same list as of then. Any other exception, as of a callback
+        or of a later job that is refused, has this attribute too.
 
     Examples
     --------
@@ -324,6 +325,7 @@ def train_many(
     if isinstance(raised, KeyboardInterrupt):
         raise TrainingInterrupted(made) from raised
     if raised is not None:
+        raised.results = made
         raise raised
     return made
 
