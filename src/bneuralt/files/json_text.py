@@ -7,6 +7,7 @@ where.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -44,14 +45,21 @@ def format_json(value: Any, indent: str = "") -> str:
     """
     deeper = indent + "  "
     if isinstance(value, dict) and value:
-        lines = [f"{json.dumps(key)}: {format_json(v, deeper)}" for key, v in value.items()]
+        lines = [f"{_plain(key)}: {format_json(v, deeper)}" for key, v in value.items()]
     elif isinstance(value, list) and any(isinstance(v, (dict, list)) for v in value):
         lines = [format_json(v, deeper) for v in value]
     else:
-        return json.dumps(value, allow_nan=False)
+        return _plain(value)
     opening, closing = "{}" if isinstance(value, dict) else "[]"
     body = ",\n".join(deeper + line for line in lines)
     return f"{opening}\n{body}\n{indent}{closing}"
+
+
+def _plain(value: Any) -> str:
+    text = json.dumps(value, allow_nan=False)
+    if _SURROGATE.search(text):
+        _check_values(value)
+    return text
 
 
 def parse_json(text: str) -> Any:
@@ -70,11 +78,12 @@ def parse_json(text: str) -> Any:
     Raises
     ------
     ModelFileError
-        The text is not valid, nested too deeply, contains NaN or infinity, or repeats a key.
+        The text is not valid, nested too deeply, repeats a key, contains a number that is not
+        finite or too large for float64, or half of a pair of surrogates.
     """
     _check_nesting(text)
     try:
-        return json.loads(
+        value = json.loads(
             text, parse_constant=_refuse_constant, object_pairs_hook=_unambiguous_object
         )
     except json.JSONDecodeError as error:
@@ -87,6 +96,9 @@ def parse_json(text: str) -> Any:
         raise
     except ValueError as error:  # for example an integer of thousands of digits
         raise ModelFileError(f"the text is not valid JSON: {error}") from None
+    if _LARGE.search(text) or _SURROGATE.search(text):
+        _check_values(value)
+    return value
 
 
 # The closing quote is optional so that an unclosed string is scanned once, not from every quote.
@@ -106,6 +118,37 @@ def _check_nesting(text: str) -> None:
                 f"the text is nested more than {MAX_NESTING} levels deep at character "
                 f"{token.start()}: it is not a bneuralt file"
             )
+
+
+# Texts without these need no look at every value.
+_LARGE = re.compile(r"[eE]\+?\d{3}|\d{300}")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def _check_values(value: Any, place: str = "") -> None:
+    """Raise an error if a number is too large for float64 or a text is not valid Unicode."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            what = f"the text {value!r} has half of a pair of surrogates: it is not valid Unicode"
+            raise ModelFileError(f"{place}: {what}" if place else what) from None
+    elif isinstance(value, int | float):
+        try:
+            is_finite = math.isfinite(value)
+        except OverflowError:
+            is_finite = False
+        if not is_finite:
+            raise ModelFileError(
+                f"{place or 'the value'} is not a finite number: it is too large for float64"
+            )
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            _check_values(key, place)
+            _check_values(part, f'{place}."{key}"' if place else f'"{key}"')
+    elif isinstance(value, list):
+        for i, part in enumerate(value):
+            _check_values(part, f"{place}[{i}]")
 
 
 def _refuse_constant(name: str) -> None:

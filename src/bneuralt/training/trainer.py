@@ -325,7 +325,7 @@ def train_many(
     if isinstance(raised, KeyboardInterrupt):
         raise TrainingInterrupted(made) from raised
     if raised is not None:
-        raised.results = made
+        raised.results = made  # type: ignore[attr-defined]
         raise raised
     return made
 
