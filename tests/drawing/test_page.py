@@ -8,7 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from pages import (
+from sklearn.exceptions import NotFittedError
+
+from bneuralt import (
+    BNeuralForestClassifier,
+    BNeuralTClassifier,
+    BNeuralTRegressor,
+    NeuralTree,
+)
+from bneuralt.cli.program import main
+from bneuralt.drawing import pages
+from tests.helpers.pages import (
     SMALL,
     as_rows,
     decision,
@@ -21,18 +31,7 @@ from pages import (
     table,
     wait_for,
 )
-from sklearn.datasets import load_diabetes
-from sklearn.exceptions import NotFittedError
-from test_encoder import people
-
-from bneuralt import (
-    BNeuralForestClassifier,
-    BNeuralTClassifier,
-    BNeuralTRegressor,
-    NeuralTree,
-)
-from bneuralt.cli.program import main
-from bneuralt.drawing import pages
+from tests.helpers.tables import DIABETES, people
 
 HOSTILE = [
     "<script>window.hacked = 1</script>",
@@ -159,7 +158,7 @@ def test_csv_with_quotes_and_semicolons_is_read(browser, tmp_path):
 
 
 def test_contributions_add_up_to_the_change_of_the_output(browser, tmp_path):
-    X, y = load_diabetes(return_X_y=True)
+    X, y = DIABETES
     model = BNeuralTRegressor(**SMALL, n_weights=40).fit(X, y)
     open_page(browser, model, tmp_path)
     browser.run(

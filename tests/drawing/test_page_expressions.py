@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from expression_samples import CELL_EXPRESSIONS, NUMBERS, VECTORS, cells, number_values
 
 from bneuralt.drawing import pages
 from bneuralt.drawing.page_data import to_lists
@@ -14,6 +13,13 @@ from bneuralt.model.description import ModelColumn
 from bneuralt.tables.columns import Frame
 from bneuralt.training.losses import LINKS, LOSSES, TASKS, shares
 from bneuralt.tree.activations import ACTIVATIONS, EXPRESSIONS
+from tests.helpers.expression_samples import (
+    CELL_EXPRESSIONS,
+    NUMBERS,
+    VECTORS,
+    cells,
+    number_values,
+)
 
 N_ROWS = 60
 #: JSON has no numbers that are not finite.

@@ -5,9 +5,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from flat import flat
-from pages import SMALL, as_rows, check_page, decision, iris, open_page, predictions, table
-from sklearn.datasets import load_diabetes, load_iris
 
 from bneuralt import (
     BNeuralForestClassifier,
@@ -17,13 +14,25 @@ from bneuralt import (
     EvolvedTreeClassifier,
     load_model,
 )
+from tests.helpers.flat import flat
+from tests.helpers.pages import (
+    SMALL,
+    as_rows,
+    check_page,
+    decision,
+    iris,
+    open_page,
+    predictions,
+    table,
+)
+from tests.helpers.tables import DIABETES, IRIS
 
 ODD = ["gaussian", "leaky_relu", "bipolar", "unipolar", "linear_tanh", "linear_sigmoid", "relu"]
 SQUARES = {"loss": "squared_error", "output_activation": "sigmoid"}
 
 
 def diabetes(estimator, target, **options):
-    X, y = load_diabetes(return_X_y=True)
+    X, y = DIABETES
     targets = {
         "one": y,
         "several": np.stack([y, -2 * y, X[:, 0]], axis=1),
@@ -72,7 +81,7 @@ def test_trees_in_single_precision(browser, estimator, tmp_path):
 
 
 def test_trees_found_by_evolution(browser, tmp_path):
-    X, y = load_iris(return_X_y=True)
+    X, y = IRIS
     model = EvolvedTreeClassifier(population_size=8, n_generations=2, random_state=0).fit(X, y)
     check_page(browser, model, X[::15], tmp_path)
 

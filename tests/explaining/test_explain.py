@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from flat import flat
 from scipy.special import softmax
-from sklearn.datasets import load_diabetes, load_iris, load_wine, make_multilabel_classification
+from sklearn.datasets import load_iris, load_wine, make_multilabel_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.inspection import partial_dependence, permutation_importance
 
@@ -34,6 +33,8 @@ from bneuralt.expressions import (
 from bneuralt.model import Model
 from bneuralt.training.losses import SOFTMAX, shares
 from bneuralt.tree.activations import NAMES
+from tests.helpers.flat import flat
+from tests.helpers.tables import DIABETES
 
 FAST = {"max_epochs": 15, "random_state": 0, "dtype": "float64"}
 
@@ -89,7 +90,7 @@ def test_labels_add_up(kind):
 @pytest.mark.parametrize("settings", [{}, {"loss": "poisson"}])
 @pytest.mark.parametrize("kind", [BNeuralTRegressor, BNeuralForestRegressor])
 def test_regressors_add_up(kind, settings):
-    X, y = load_diabetes(return_X_y=True)
+    X, y = DIABETES
     size = {"n_estimators": 3} if kind is BNeuralForestRegressor else {}
     model = kind(**FAST, **size, **settings).fit(X, y)
     found = model.explain(X)
@@ -98,7 +99,7 @@ def test_regressors_add_up(kind, settings):
 
 
 def test_forests_of_all_activations_add_up():
-    X, y = load_diabetes(return_X_y=True)
+    X, y = DIABETES
     settings = {"activation": list(NAMES), "train_activations": True}
     model = flat(BNeuralForestRegressor, n_estimators=5, **FAST, **settings).fit(X, y)
     found = model.explain(X)
@@ -106,7 +107,7 @@ def test_forests_of_all_activations_add_up():
 
 
 def test_several_targets_add_up():
-    X, y = load_diabetes(return_X_y=True)
+    X, y = DIABETES
     model = BNeuralTRegressor(**FAST).fit(X, np.column_stack([y, -y]))
     found = model.explain(X[:20])
     assert found.values.shape == (20, 10, 2)

@@ -15,6 +15,7 @@ from bneuralt import (
 from bneuralt.explaining import explain, feature_use
 from bneuralt.explaining.shapley import shapley_values
 from bneuralt.model import Model
+from tests.helpers.tables import IRIS
 
 
 def test_unused_features_are_listed():
@@ -61,7 +62,7 @@ def test_additive_models_have_their_shapley_values():
 
 
 def test_ranks_agree_with_shapley_values():
-    X, y = load_iris(return_X_y=True)
+    X, y = IRIS
     model = BNeuralTClassifier(dtype="float64", random_state=0).fit(X, y)
     found = model.explain(X[::10])
     start = X.mean(axis=0)
@@ -74,7 +75,7 @@ def test_ranks_agree_with_shapley_values():
 
 def test_the_exact_explainer_of_shap_agrees():
     shap = pytest.importorskip("shap")
-    X, y = load_iris(return_X_y=True)
+    X, y = IRIS
     model = BNeuralTRegressor(dtype="float64", max_epochs=50, random_state=0).fit(X, y)
     found = model.explain(X, baseline=X[0])
     explainer = shap.explainers.Exact(model.predict, X[:1])

@@ -22,8 +22,8 @@ from bneuralt import (
 from bneuralt.cli.program import main
 from bneuralt.export.c.literals import c_string, comment
 from bneuralt.tables.columns import as_frame
-from tests.export.c_programs import COMPILERS, FLAGS, SANITIZE, c_rows, run_models
-from tests.export.compare_c import complaints
+from tests.helpers.c_programs import COMPILERS, FLAGS, SANITIZE, c_rows, run_models
+from tests.tools.compare_c import complaints
 
 pytestmark = pytest.mark.skipif("gcc" not in COMPILERS, reason="gcc is not installed")
 

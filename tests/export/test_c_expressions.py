@@ -49,8 +49,8 @@ from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.features import Feature, Input
 from bneuralt.training.losses import LOSSES, TASKS, shares
 from bneuralt.tree import activations
-from tests.export.c_programs import COMPILERS, FLAGS, c_rows, run_models
-from tests.export.compare_c import ratios_of
+from tests.helpers.c_programs import COMPILERS, FLAGS, c_rows, run_models
+from tests.tools.compare_c import ratios_of
 
 pytestmark = pytest.mark.skipif("gcc" not in COMPILERS, reason="gcc is not installed")
 

@@ -6,18 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from exported import assert_same, random_model, random_target
-from expression_samples import CELL_EXPRESSIONS, NUMBERS, VECTORS, number_values
-from sample_models import (
-    ALL_LINKS,
-    TASKS,
-    SampleFeature,
-    model_with_activation,
-    model_with_all_columns,
-    model_with_cells,
-    model_with_link,
-    rows_of_cells,
-)
 from sklearn.exceptions import NotFittedError
 
 import bneuralt
@@ -30,6 +18,18 @@ from bneuralt.model import Model
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.training.losses import LINKS
 from bneuralt.tree.activations import NAMES
+from tests.helpers.expression_samples import CELL_EXPRESSIONS, NUMBERS, VECTORS, number_values
+from tests.helpers.fitted_models import assert_same, random_model, random_target
+from tests.helpers.sample_models import (
+    ALL_LINKS,
+    TASKS,
+    SampleFeature,
+    model_with_activation,
+    model_with_all_columns,
+    model_with_cells,
+    model_with_link,
+    rows_of_cells,
+)
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")

@@ -5,13 +5,13 @@ import datetime as dt
 
 import numpy as np
 import pytest
-from exported import random_model
 from sklearn.exceptions import NotFittedError
-from text_targets import Python, compare
 
 from bneuralt import BNeuralTClassifier, NeuralTree
 from bneuralt.export.python import to_python
 from bneuralt.model import Model
+from tests.helpers.fitted_models import random_model
+from tests.helpers.runners import Python, compare
 
 run = Python().results
 

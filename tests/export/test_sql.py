@@ -3,14 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
-from databases import DATABASES, TABLE
-from exported import assert_same, random_model
 from sklearn.exceptions import NotFittedError
-from text_targets import RUNNERS, compare
 
 from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, BNeuralTRegressor, NeuralTree
 from bneuralt.model import Model
 from bneuralt.tree.activations import NAMES
+from tests.helpers.databases import DATABASES, TABLE
+from tests.helpers.fitted_models import assert_same, random_model
+from tests.helpers.runners import RUNNERS, compare
 
 
 @pytest.fixture(scope="module", params=list(DATABASES))

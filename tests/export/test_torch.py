@@ -5,16 +5,6 @@ import pickle
 
 import numpy as np
 import pytest
-from exported import assert_same, random_model
-from expression_samples import CELL_EXPRESSIONS, NUMBERS, VECTORS, number_values
-from sample_models import (
-    ALL_LINKS,
-    model_with_activation,
-    model_with_all_columns,
-    model_with_cells,
-    model_with_link,
-    rows_of_cells,
-)
 from sklearn.exceptions import NotFittedError
 
 from bneuralt import BNeuralTClassifier, BNeuralTRegressor, Growth, from_torch
@@ -22,6 +12,16 @@ from bneuralt.export.torch import to_torch
 from bneuralt.expressions import evaluate, slope
 from bneuralt.training import gradient
 from bneuralt.tree.activations import NAMES
+from tests.helpers.expression_samples import CELL_EXPRESSIONS, NUMBERS, VECTORS, number_values
+from tests.helpers.fitted_models import assert_same, random_model
+from tests.helpers.sample_models import (
+    ALL_LINKS,
+    model_with_activation,
+    model_with_all_columns,
+    model_with_cells,
+    model_with_link,
+    rows_of_cells,
+)
 
 torch = pytest.importorskip("torch", reason="torch is not installed (pip install bneuralt[torch])")
 compute = pytest.importorskip("bneuralt.export.torch.functions").compute

@@ -6,9 +6,6 @@ from inspect import signature
 import numpy as np
 import pandas as pd
 import pytest
-from exported import random_table
-from strategies import draw_activation
-from text_targets import RUNNERS
 
 from bneuralt import BNeuralTRegressor, NeuralTree
 from bneuralt.export import javascript, python, sql
@@ -47,6 +44,9 @@ from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.features import KINDS, Input, NumberFeature
 from bneuralt.training.losses import LOSSES, Pinball, get_loss, shares
 from bneuralt.tree.activations import NAMES, get_activation
+from tests.helpers.fitted_models import random_table
+from tests.helpers.runners import RUNNERS
+from tests.helpers.strategies import draw_activation
 
 RTOL = ATOL = 1e-12
 
