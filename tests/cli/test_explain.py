@@ -42,10 +42,10 @@ def test_contributions_as_csv_and_json_add_up(trained, run_here, tmp_path):
     row = rows[0]
     total = sum(float(row[name]) for name in ("baseline", "length", "width", "colour"))
     assert total == pytest.approx(float(row["prediction"]))
-    found = json.loads(run_here("explain", model, data, "--json").stdout)
-    values = np.array(found["outputs"][0]["values"])
-    ends = found["outputs"][0]["baseline"] + values.sum(axis=1)
-    np.testing.assert_allclose(ends, found["outputs"][0]["predictions"])
+    report = json.loads(run_here("explain", model, data, "--json").stdout)
+    values = np.array(report["outputs"][0]["values"])
+    ends = report["outputs"][0]["baseline"] + values.sum(axis=1)
+    np.testing.assert_allclose(ends, report["outputs"][0]["predictions"])
 
 
 def test_a_plot(trained, run_here, tmp_path):

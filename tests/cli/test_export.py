@@ -7,21 +7,17 @@ import pandas as pd
 import pytest
 
 from bneuralt import BNeuralTClassifier, load_model
-from bneuralt.cli.program import main
 from bneuralt.export.targets import TARGETS
 
 
 @pytest.fixture
-def export(trained, capsys, monkeypatch):
+def export(trained, run_here, monkeypatch):
     """Run `bneuralt export model.json`; return the exit code and what it says of errors."""
     monkeypatch.chdir(trained)
 
     def run(*options):
-        try:
-            code = main(["export", "model.json", *options])
-        except SystemExit as end:  # argparse
-            code = end.code
-        return code, capsys.readouterr().err
+        done = run_here("export", "model.json", *options)
+        return done.returncode, done.stderr
 
     return run
 
@@ -62,9 +58,9 @@ def test_sql(trained, export):
     database = sqlite3.connect(":memory:")
     rows.to_sql("t", database)
     expression = (trained / "m.sql").read_text()
-    found = [share for (share,) in database.execute(f"SELECT {expression} FROM t")]
+    shares = [share for (share,) in database.execute(f"SELECT {expression} FROM t")]
     expected = load_model(trained / "model.json").predict_proba(rows)[:, 1]
-    assert np.allclose(found, expected, atol=1e-5)
+    assert np.allclose(shares, expected, atol=1e-5)
 
 
 def test_onnx(trained, export):

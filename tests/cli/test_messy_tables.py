@@ -4,7 +4,6 @@ import io
 import json
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -134,16 +133,10 @@ def test_csv_and_data_frame_give_the_same_predictions(name, tmp_path, capsys):
 
 
 @pytest.fixture
-def run_here(capsys, tmp_path, monkeypatch):
+def run_here(run_here, tmp_path, monkeypatch):
     """Run the program in this process, in an empty folder."""
     monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        code = main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return SimpleNamespace(returncode=code, stdout=captured.out, stderr=captured.err)
-
-    return run
+    return run_here
 
 
 def train(run_here, frame, *options, target="kind"):
@@ -200,9 +193,9 @@ def test_the_target_may_be_blank_or_absent_and_ids_are_carried_along(run_here):
     blank = run_here("predict", "m.json", "blank.csv", *options)
     assert absent.returncode == blank.returncode == 0
     assert absent.stdout == blank.stdout and "accuracy" not in absent.stderr
-    found = pd.read_csv(io.StringIO(absent.stdout))
-    assert found["customer_id"].tolist() == frame["customer_id"].tolist()
-    assert found.columns.tolist() == ["row", "prediction", "customer_id", "city"]
+    table = pd.read_csv(io.StringIO(absent.stdout))
+    assert table["customer_id"].tolist() == frame["customer_id"].tolist()
+    assert table.columns.tolist() == ["row", "prediction", "customer_id", "city"]
     done = run_here("predict", "m.json", "absent.csv", "--id", "customer")
     assert done.returncode == 3 and "Did you mean 'customer_id'" in done.stderr
 

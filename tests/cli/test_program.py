@@ -159,8 +159,8 @@ def test_blank_targets_ids_and_unknown_values_of_one_row(trained, folder):
     done = bneuralt(*command, cwd=folder)
     assert done.returncode == 0 and "1 row predicted" in done.stderr
     assert "1 value of column 'city' of X, such as 'Oslo'" in done.stderr
-    found = pd.read_csv(io.StringIO(done.stdout))
-    assert found["Customer No."].tolist() == new["Customer No."].tolist()
+    table = pd.read_csv(io.StringIO(done.stdout))
+    assert table["Customer No."].tolist() == new["Customer No."].tolist()
     done = bneuralt("predict", "model.json", "new.csv", "--unknown", "error", cwd=folder)
     assert done.returncode == 3 and "column 'city' contains 'Oslo'" in done.stderr
 

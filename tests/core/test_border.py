@@ -77,15 +77,17 @@ def test_indices_that_change_after_their_check_are_those_that_were_checked(batch
            "max_epochs": 3, "batch_size": batch_size, "select": "update"}  # fmt: skip
 
     def trained(spoil):
-        own = [array.copy() for array in (labels, rows, val_rows)]
-        job = job_of(tree_of(3), settings=_core.Settings(how), rows=own[1], validation_rows=own[2])
+        copies = [array.copy() for array in (labels, rows, val_rows)]
+        job = job_of(
+            tree_of(3), settings=_core.Settings(how), rows=copies[1], validation_rows=copies[2]
+        )
 
         def on_epoch(*_):
-            for array in own if spoil else []:
+            for array in copies if spoil else []:
                 array[:] = 2**30
             return False
 
-        (result,), error = _core.train([job], 1, _core.Data(X, own[0]), None, 1, on_epoch, None)
+        (result,), error = _core.train([job], 1, _core.Data(X, copies[0]), None, 1, on_epoch, None)
         assert error is None
         return result.parameters
 
@@ -104,6 +106,6 @@ def test_calls_side_by_side_may_share_a_job():
 
     alone = [trained(data) for data in tables]
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(trained, tables * 100))
-    for one, expected in zip(found, alone * 100, strict=True):
+        results = list(pool.map(trained, tables * 100))
+    for one, expected in zip(results, alone * 100, strict=True):
         np.testing.assert_array_equal(one, expected)

@@ -84,8 +84,8 @@ def test_gradient_is_that_of_the_reference(seed, task, hidden, mixed, n_rows):
     X, y = draw_rows(rng, tree, n_rows)
     weight = rng.uniform(0, 2, n_rows) if seed % 2 else None
     expected = reference.batch_gradient(tree, X, y, loss, sample_weight=weight)
-    _, found = gradient(tree, X, y, loss=loss, sample_weight=weight)
-    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+    _, slopes = gradient(tree, X, y, loss=loss, sample_weight=weight)
+    np.testing.assert_allclose(slopes, expected, rtol=1e-10, atol=1e-12)
 
 
 @given(seed=seeds, task=st.sampled_from(TASKS), hidden=st.sampled_from(HIDDEN))
@@ -96,7 +96,7 @@ def test_gradient_is_the_slope_of_the_loss(seed, task, hidden):
     # away from biases of 0, where a node whose children are all dead sits exactly on a kink
     tree = tree.with_parameters(tree.parameters + rng.normal(0, 0.1, tree.n_parameters))
     X, y = draw_rows(rng, tree, 20)
-    _, found = gradient(tree, X, y, loss=loss)
+    _, slopes = gradient(tree, X, y, loss=loss)
     # along a random direction, so that one pair of losses tests every weight
     direction = rng.normal(size=tree.n_parameters)
     direction /= np.linalg.norm(direction)
@@ -107,8 +107,8 @@ def test_gradient_is_the_slope_of_the_loss(seed, task, hidden):
     )
     slope = (there[0] - back[0]) / (2 * step)
     kinked = hidden in KINKED or loss.name == "huber"  # a kink may lie between the two points
-    tolerance = 1e-3 * (1 + np.linalg.norm(found)) if kinked else 1e-6 * (1 + abs(slope))
-    assert abs(slope - found @ direction) < tolerance
+    tolerance = 1e-3 * (1 + np.linalg.norm(slopes)) if kinked else 1e-6 * (1 + abs(slope))
+    assert abs(slope - slopes @ direction) < tolerance
 
 
 # -- training --------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ def test_two_hundred_updates_are_those_of_the_reference(
     weight = rng.uniform(0.5, 1.5, n_rows) if extras else None
     how = TrainingSettings(loss=loss, optimizer=name, learning_rate=rate, batch_size=batch_size,
                            max_epochs=n_epochs, **more)  # fmt: skip
-    found = train(tree, X, y, settings=how, seed=seed, sample_weight=weight)
+    result = train(tree, X, y, settings=how, seed=seed, sample_weight=weight)
     order = [epoch_order(seed, epoch, n_rows).tolist() for epoch in range(n_epochs)]
     expected = reference.train(
         tree, X, y, order=order, loss=loss, optimizer=name, learning_rate=rate,
@@ -151,11 +151,11 @@ def test_two_hundred_updates_are_those_of_the_reference(
     nearby = tree.with_parameters(tree.parameters * rounding)
     start_matters = abs(
         train(nearby, X, y, settings=how, seed=seed, sample_weight=weight).tree.parameters
-        - found.tree.parameters
+        - result.tree.parameters
     ).max()
     assume(start_matters < 1e-9)
     np.testing.assert_allclose(
-        found.tree.parameters, expected.parameters, rtol=1e-10, atol=1e-10 + 100 * start_matters
+        result.tree.parameters, expected.parameters, rtol=1e-10, atol=1e-10 + 100 * start_matters
     )
 
 
@@ -231,11 +231,11 @@ def test_one_more_update_on_the_first_row():
     X, y = draw_rows(rng, tree, 12)
     how = TrainingSettings(batch_size=1, max_epochs=2, optimizer="rmsprop", schedule="constant",
                            repeat_first_row=True)  # fmt: skip
-    found = train(tree, X, y, settings=how, seed=9).tree
+    result = train(tree, X, y, settings=how, seed=9).tree
     order = [[*epoch_order(9, e, 12).tolist(), 0] for e in range(2)]
     expected = reference.train(tree, X, y, order=order, loss="cross_entropy", optimizer="rmsprop",
                                learning_rate=0.02)  # fmt: skip
-    np.testing.assert_allclose(found.parameters, expected.parameters, atol=1e-10)
+    np.testing.assert_allclose(result.parameters, expected.parameters, atol=1e-10)
 
 
 # -- selection and stopping ------------------------------------------------------------------
@@ -269,7 +269,7 @@ def test_giving_up_early_selects_what_full_scoring_selects(
            "batch_size": batch_size, "select": "update", "monitor": monitor}  # fmt: skip
     kind = np.int32 if n_outputs > 1 else np.float64
     data, validation = _core.Data(X, y.astype(kind)), _core.Data(X_val, y_val.astype(kind))
-    found, full = (
+    result, full = (
         _core.train(
             [_core.Job(tree=tree.core, settings=_core.Settings(how, score_all_rows=patient),
                        seed=seed, validation_weight=w_val)],
@@ -277,8 +277,8 @@ def test_giving_up_early_selects_what_full_scoring_selects(
         )[0][0]
         for patient in (False, True)
     )  # fmt: skip
-    np.testing.assert_array_equal(found.parameters, full.parameters)
-    assert found.best_epoch == full.best_epoch
+    np.testing.assert_array_equal(result.parameters, full.parameters)
+    assert result.best_epoch == full.best_epoch
 
 
 @pytest.mark.parametrize("monitor", ["loss", "error"])
@@ -292,7 +292,7 @@ def test_selection_after_every_update_finds_the_best_of_all_updates(n_outputs, m
     common = {"loss": loss, "optimizer": "rmsprop", "learning_rate": 0.05}
     how = TrainingSettings(**common, schedule="constant", max_epochs=3, batch_size=1,
                            select="update", monitor=monitor)  # fmt: skip
-    found = train(tree, X, y, settings=how, validation=(X_val, y_val)).tree
+    result = train(tree, X, y, settings=how, validation=(X_val, y_val)).tree
     order = np.concatenate([epoch_order(0, e, 30) for e in range(3)]).tolist()
     best, best_value = None, np.inf
     for n in range(1, len(order) + 1):
@@ -300,7 +300,7 @@ def test_selection_after_every_update_finds_the_best_of_all_updates(n_outputs, m
         value = scores(now, X_val, y_val, monitor)
         if value < best_value - 1e-12:
             best, best_value = now, value
-    np.testing.assert_allclose(found.parameters, best.parameters, atol=1e-9)
+    np.testing.assert_allclose(result.parameters, best.parameters, atol=1e-9)
 
 
 def test_selection_by_epoch_and_patience():

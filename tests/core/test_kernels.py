@@ -35,7 +35,7 @@ def history(outputs, y, loss, batch_size=None, **more):
 
 
 def test_losses_are_registered_as_they_are_documented():
-    found = {
+    entries = {
         loss.name: (
             loss.compares, loss.needs_linear_outputs, (loss.lowest_target, loss.highest_target),
             [(p.name, p.default, p.range, p.is_list) for p in loss.parameters],
@@ -44,7 +44,7 @@ def test_losses_are_registered_as_they_are_documented():
     }  # fmt: skip
     any_target = (-np.inf, np.inf)
     smoothing = ("label_smoothing", 0.0, "fraction", False)
-    assert found == {
+    assert entries == {
         "squared_error": ("either", False, any_target, []),
         "cross_entropy": ("labels", True, any_target, [smoothing]),
         "absolute_error": ("values", False, any_target, []),
@@ -56,14 +56,14 @@ def test_losses_are_registered_as_they_are_documented():
 
 
 def test_optimizers_are_registered_as_they_are_documented():
-    found = {
+    entries = {
         optimizer.name: (
             optimizer.n_state, [(p.name, p.default, p.range) for p in optimizer.parameters]
         )
         for optimizer in _core.optimizers()
     }  # fmt: skip
     epsilon, beta1 = ("epsilon", 1e-8, "positive"), ("beta1", 0.9, "fraction")
-    assert found == {
+    assert entries == {
         "gd": (0, []),
         "momentum": (1, [("gamma", 0.9, "fraction")]),
         "nesterov": (1, [("gamma", 0.9, "fraction")]),
@@ -83,8 +83,8 @@ def test_the_first_of_equal_outputs_is_the_prediction(loss, batch_size):
     outputs = np.array([[1.0, 1, 0], [0, 1, 1], [2, 2, 2], [1, 0, 1], [1, 1, 0], [0, 1, 1]] * 7)
     first, last = [0, 1, 0, 0, 0, 1] * 7, [1, 2, 2, 2, 1, 2] * 7
     for y, error in ((first, 0.0), (last, 1.0)):
-        found = history(outputs, np.array(y), loss, batch_size)
-        assert found["train_error"] == found["val_error"] == [error]
+        figures = history(outputs, np.array(y), loss, batch_size)
+        assert figures["train_error"] == figures["val_error"] == [error]
 
 
 @pytest.mark.parametrize("loss", ["cross_entropy", "squared_error"])
@@ -108,9 +108,9 @@ def test_outputs_that_are_not_finite_are_never_right(loss, select):
 def test_a_perfect_output_is_left_where_it_is(loss, n_rows):
     outputs = np.repeat(np.arange(n_rows, dtype=float)[:, None], 2, axis=1)
     y = outputs if loss == "absolute_error" else outputs[:, 0]
-    value, found = gradient(outputs_as_inputs(2), outputs, y, loss=loss)
+    value, slopes = gradient(outputs_as_inputs(2), outputs, y, loss=loss)
     assert value == 0
-    np.testing.assert_array_equal(found, 0)
+    np.testing.assert_array_equal(slopes, 0)
 
 
 @pytest.mark.parametrize("largest", range(4))
@@ -120,9 +120,9 @@ def test_large_outputs_do_not_overflow(largest, n_rows):
     outputs[:, largest] += 2000.0
     y = np.arange(n_rows) % 4
     tree, loss = outputs_as_inputs(4), CrossEntropy(0.1)
-    value, found = gradient(tree, outputs, y, loss=loss)
+    value, slopes = gradient(tree, outputs, y, loss=loss)
     assert value == pytest.approx(reference.batch_loss(tree, outputs, y, loss))
-    np.testing.assert_allclose(found, reference.batch_gradient(tree, outputs, y, loss), atol=1e-10)
+    np.testing.assert_allclose(slopes, reference.batch_gradient(tree, outputs, y, loss), atol=1e-10)
     expected = np.tile(np.arange(4) == largest, (n_rows, 1))
     np.testing.assert_allclose(tree.probabilities(outputs), expected, atol=1e-300)
 
@@ -139,22 +139,22 @@ def test_gradients_of_many_rows_and_outputs_are_those_of_the_reference(n_rows, n
     X, y = draw_rows(rng, tree, n_rows)
     weight = rng.uniform(0, 2, n_rows)
     loss = get_loss("cross_entropy")
-    value, found = gradient(tree, X, y, loss=loss, sample_weight=weight, n_threads=2)
+    value, slopes = gradient(tree, X, y, loss=loss, sample_weight=weight, n_threads=2)
     rest = (tree, X, y, loss, weight)
     assert value == pytest.approx(reference.batch_loss(*rest), rel=1e-12)
-    np.testing.assert_allclose(found, reference.batch_gradient(*rest), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(slopes, reference.batch_gradient(*rest), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 15, 16, 17, 31, 32, 33, 64, 96, 1000])
 def test_scores_of_blocks_of_any_size(n_rows):
     rng = np.random.default_rng(n_rows)
     outputs, y = rng.normal(size=(n_rows, 3)), rng.integers(0, 3, n_rows)
-    found = history(outputs, y, "cross_entropy")
+    figures = history(outputs, y, "cross_entropy")
     loss = reference.batch_loss(outputs_as_inputs(3), outputs, y, "cross_entropy")
     error = np.mean(outputs.argmax(axis=1) != y)
     for name in ("train", "val"):
-        assert found[f"{name}_loss"] == pytest.approx([loss], rel=1e-12)
-        assert found[f"{name}_error"] == pytest.approx([error], rel=1e-12, abs=0)
+        assert figures[f"{name}_loss"] == pytest.approx([loss], rel=1e-12)
+        assert figures[f"{name}_error"] == pytest.approx([error], rel=1e-12, abs=0)
 
 
 # -- selection -------------------------------------------------------------------------------

@@ -210,13 +210,13 @@ def test_slopes_of_the_twin_match_central_differences(name):
             assert reference.SLOPE[name](z, *phi) == pytest.approx(expected, rel=1e-7, abs=1e-9)
             if not phi:
                 continue
-            for i, found in enumerate(reference.PARAMETER_SLOPES[name](z, *phi)):
+            for i, slope in enumerate(reference.PARAMETER_SLOPES[name](z, *phi)):
                 expected = slope_between(
                     lambda p: value(z, *phi[:i], p, *phi[i + 1 :]),  # noqa: B023
                     phi[i],
                     1e-5,
                 )
-                assert found == pytest.approx(expected, rel=1e-7, abs=1e-9)
+                assert slope == pytest.approx(expected, rel=1e-7, abs=1e-9)
 
 
 def single_node(name, phi, trained, dtype):
@@ -244,9 +244,9 @@ def test_compiled_values_are_those_of_the_twin(name, dtype, rtol, atol, engine):
         scale = max(1.0, max(map(abs, phi), default=1.0))
         # one row, and blocks of rows, are different kernels
         alone = np.array([tree.forward(np.array([x])) for x in z])
-        for found in (tree.forward(z[:, None]), alone):
-            assert found.dtype == dtype
-            np.testing.assert_allclose(found[:, 0], expected, rtol=rtol, atol=atol * scale)
+        for outputs in (tree.forward(z[:, None]), alone):
+            assert outputs.dtype == dtype
+            np.testing.assert_allclose(outputs[:, 0], expected, rtol=rtol, atol=atol * scale)
 
 
 @every_activation
@@ -263,9 +263,9 @@ def test_compiled_slopes_are_those_of_the_twin(name, trained, dtype, rtol, atol,
             expected = [slope, slope * z]
             if trained and phi:
                 expected += reference.PARAMETER_SLOPES[name](z, *phi)
-            _, found = gradient(tree, np.array([[z]], dtype), [y], loss="squared_error")
+            _, slopes = gradient(tree, np.array([[z]], dtype), [y], loss="squared_error")
             largest = max(1.0, abs(z), *map(abs, phi))
-            np.testing.assert_allclose(found, expected, rtol=rtol, atol=10 * atol * largest)
+            np.testing.assert_allclose(slopes, expected, rtol=rtol, atol=10 * atol * largest)
 
 
 def nearest_kink(tree, X):
@@ -291,9 +291,9 @@ def trees_and_gradients(name, trained):
     rng = generator("tree", name, trained)
     cases = []
     while len(cases) < 4:
-        own = draw_activation(rng, name)
+        activation = draw_activation(rng, name)
         tree = NeuralTree.random(
-            4, 2, 3, 4, 0.5, init_scale=1.0, activation=own, output_activation=own,
+            4, 2, 3, 4, 0.5, init_scale=1.0, activation=activation, output_activation=activation,
             train_activations=trained, max_size=40, random_state=rng,
         )  # fmt: skip
         tree = tree.with_parameters(tree.parameters.astype(np.float32).astype(np.float64))
@@ -314,10 +314,12 @@ def trees_and_gradients(name, trained):
 @by_dtype
 def test_compiled_gradient_of_a_tree_is_the_reference(name, trained, dtype, rtol, atol, engine):
     for tree, X, y, loss, weight, (value, expected) in trees_and_gradients(name, trained):
-        found = gradient(tree.astype(dtype), X, y, loss=loss, sample_weight=weight)
+        loss_and_slopes = gradient(tree.astype(dtype), X, y, loss=loss, sample_weight=weight)
         scale = max(1.0, np.abs(expected).max())
-        assert found[0] == pytest.approx(value, rel=100 * rtol)
-        np.testing.assert_allclose(found[1], expected, rtol=100 * rtol, atol=100 * atol * scale)
+        assert loss_and_slopes[0] == pytest.approx(value, rel=100 * rtol)
+        np.testing.assert_allclose(
+            loss_and_slopes[1], expected, rtol=100 * rtol, atol=100 * atol * scale
+        )
 
 
 # -- losses ----------------------------------------------------------------------------------
@@ -363,9 +365,9 @@ def test_compiled_losses_are_those_of_the_twin(name, dtype, rtol, atol, n_rows, 
                 [w * np.array(reference.LOSS_GRADIENT[name](o, t, *numbers)) for o, t, w in rows],
                 axis=0,
             )
-            found, g = gradient(tree, outputs, y, loss=loss, sample_weight=weight)
+            loss_value, g = gradient(tree, outputs, y, loss=loss, sample_weight=weight)
             largest = max(1.0, np.abs(slopes).max(), abs(value))
-            assert found == pytest.approx(value, rel=10 * rtol, abs=10 * atol * largest)
+            assert loss_value == pytest.approx(value, rel=10 * rtol, abs=10 * atol * largest)
             np.testing.assert_allclose(g[:k], slopes, rtol=rtol, atol=10 * atol * largest)
 
 
@@ -377,7 +379,7 @@ def test_gradients_of_losses_match_central_differences(name, engine):
         outputs, y = rng.normal(size=(3, k)), draw_targets(rng, loss, k, 3)
         for row in range(3):
             X, target = outputs[row : row + 1], y[row : row + 1]
-            _, found = gradient(tree, X, target, loss=loss)
+            _, slopes = gradient(tree, X, target, loss=loss)
             for j in range(k):
 
                 def shifted(by, j=j, X=X, target=target, tree=tree, loss=loss):
@@ -386,7 +388,7 @@ def test_gradients_of_losses_match_central_differences(name, engine):
                     return gradient(tree.with_parameters(parameters), X, target, loss=loss)[0]
 
                 numeric = slope_between(shifted, 0.0, 1e-5)
-                assert found[j] == pytest.approx(numeric, rel=1e-7, abs=1e-9)
+                assert slopes[j] == pytest.approx(numeric, rel=1e-7, abs=1e-9)
 
 
 @every_loss

@@ -49,10 +49,10 @@ def drawn(tree):
 )
 def test_nodes_have_the_activations_that_were_asked_for(make, data, activation):
     model = flat(make, activation=activation, **SMALL).fit(*data)
-    wanted = activation if isinstance(activation, list | tuple | dict) else [activation]
+    options = activation if isinstance(activation, list | tuple | dict) else [activation]
     if isinstance(activation, dict):
-        wanted = [name for name, chance in activation.items() if chance > 0]
-    allowed = {(a.name, a.values) for a in map(get_activation, wanted)}
+        options = [name for name, chance in activation.items() if chance > 0]
+    allowed = {(a.name, a.values) for a in map(get_activation, options)}
     assert set(drawn(model.tree_)) == allowed
     assert model.score(*data) > (0.9 if data is IRIS else 0.4)
 

@@ -168,8 +168,8 @@ def test_weights_of_classes_and_rows():
     np.testing.assert_array_equal(by_class.predict_proba(X), by_row.predict_proba(X))
     rare = np.flatnonzero((y > 0) & (np.arange(150) % 50 < np.where(y == 1, 50, 5)))
     plain, balanced = classifier(), classifier(class_weight="balanced")
-    found = [(model.fit(X[rare], y[rare]).predict(X) == 2).sum() for model in (plain, balanced)]
-    assert found[1] > found[0]
+    counts = [(model.fit(X[rare], y[rare]).predict(X) == 2).sum() for model in (plain, balanced)]
+    assert counts[1] > counts[0]
 
 
 def test_many_rows_of_few_kinds_are_many_rows():

@@ -180,11 +180,11 @@ def test_scaling_of_tables_that_are_read_in_parts():
     rng = np.random.default_rng(0)
     X = rng.normal([5, -3, 100], [1, 2, 30], (70_000, 3))
     weight = rng.uniform(0, 2, 70_000)
-    found = learn_scaling("standard", ColumnMoments(X, weight))
+    scaling = learn_scaling("standard", ColumnMoments(X, weight))
     mean = np.average(X, axis=0, weights=weight)
     deviation = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weight))
-    np.testing.assert_allclose(found.offset, mean, rtol=1e-11)
-    np.testing.assert_allclose(found.factor, 1 / deviation, rtol=1e-11)
+    np.testing.assert_allclose(scaling.offset, mean, rtol=1e-11)
+    np.testing.assert_allclose(scaling.factor, 1 / deviation, rtol=1e-11)
 
 
 def test_columns_of_a_category_share_a_factor():
@@ -352,13 +352,13 @@ def test_warm_start_keeps_the_scaling_and_draws_no_tree():
 
 
 @pytest.mark.parametrize(
-    ("wanted", "number"),
+    ("setting", "number"),
     [(None, 80), (1, 1), (80, 80), (500, 80), (0.5, 40), (1.0, 80), (0.001, 1), (0.019, 2)],
 )
-def test_numbers_and_shares(wanted, number):
-    assert _number(wanted, 80) == number
+def test_numbers_and_shares(setting, number):
+    assert _number(setting, 80) == number
     X, y = blob(80)
-    forest = flat(BNeuralForestClassifier, n_estimators=1, max_samples=wanted, **SMALL).fit(X, y)
+    forest = flat(BNeuralForestClassifier, n_estimators=1, max_samples=setting, **SMALL).fit(X, y)
     assert hasattr(forest, "oob_score_") == (number < 80)
 
 

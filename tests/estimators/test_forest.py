@@ -69,9 +69,9 @@ def test_history_is_a_table_of_all_trees(make, data, early_stopping, tmp_path):
     forest = make(early_stopping=early_stopping).fit(*data)
     history = pd.DataFrame(forest.history_)
     for i, member in enumerate(forest.estimators_):
-        own = history[history.tree == i].drop(columns="tree").set_index("epoch")
+        part = history[history.tree == i].drop(columns="tree").set_index("epoch")
         expected = pd.DataFrame(member.history_)
-        pd.testing.assert_frame_equal(own, expected, check_names=False, check_index_type=False)
+        pd.testing.assert_frame_equal(part, expected, check_names=False, check_index_type=False)
     assert forest.n_iter_ == max(member.n_iter_ for member in forest.estimators_)
     forest.save(tmp_path / "forest.json")
     loaded = load_model(tmp_path / "forest.json")
@@ -254,8 +254,8 @@ def test_decay_of_larger_tables_is_the_usual_one():
     X = categories(1200)
     noise = np.random.default_rng(1).random(len(X)) < 0.5
     X[:, 0] += np.arange(len(X)) / 5000  # so that no two rows are equal
-    found = decays(X, noise, categorical_features=[1, 2, 3], max_epochs=2)
-    assert found == {round(0.15 * (300 / 1200) ** 0.7, 4)}
+    strengths = decays(X, noise, categorical_features=[1, 2, 3], max_epochs=2)
+    assert strengths == {round(0.15 * (300 / 1200) ** 0.7, 4)}
 
 
 def test_trees_are_larger_where_a_leaf_has_a_weight_for_each_category():

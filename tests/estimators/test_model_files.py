@@ -81,8 +81,8 @@ def test_trees_of_all_versions_load(path):
     tree = NeuralTree.from_json(path.read_text())
     expected = np.array(record["predicted"])
     rtol, atol = (1e-12, 1e-14) if tree.dtype == np.float64 else (1e-5, 1e-6)
-    found = tree.forward(np.array(record["rows"]))
-    np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol)
+    outputs = tree.forward(np.array(record["rows"]))
+    np.testing.assert_allclose(outputs, expected, rtol=rtol, atol=atol)
 
 
 CATEGORY = {

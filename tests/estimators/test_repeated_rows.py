@@ -31,11 +31,11 @@ def survey(n=2000, seed=0):
 
 def total(rows):
     """Return the total weight of each different row."""
-    found = {}
+    weights = {}
     for x, y, weight in zip(rows.X.tolist(), rows.y.tolist(), rows.weight.tolist(), strict=True):
-        assert (*x, y) not in found  # equal rows are merged
-        found[(*x, y)] = weight
-    return found
+        assert (*x, y) not in weights  # equal rows are merged
+        weights[(*x, y)] = weight
+    return weights
 
 
 @st.composite

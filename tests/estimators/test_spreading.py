@@ -21,9 +21,9 @@ def classifier(**parameters):
     return flat(BNeuralForestClassifier, **{**fast, **parameters})
 
 
-def assert_same_trees(found, expected):
-    assert len(found.estimators_) == len(expected.estimators_)
-    for one, other in zip(found.estimators_, expected.estimators_, strict=True):
+def assert_same_trees(forest, expected):
+    assert len(forest.estimators_) == len(expected.estimators_)
+    for one, other in zip(forest.estimators_, expected.estimators_, strict=True):
         assert one.tree_ == other.tree_
         for name, figures in other.history_.items():
             np.testing.assert_array_equal(one.history_[name], figures)
@@ -43,8 +43,8 @@ def cluster():
 def test_a_hundred_trees_over_a_dask_cluster(cluster):
     expected = classifier(n_estimators=100).fit(X, Y > 0)
     with parallel_config("dask"):
-        found = classifier(n_estimators=100).fit(X, Y > 0)
-    assert_same_trees(found, expected)
+        forest = classifier(n_estimators=100).fit(X, Y > 0)
+    assert_same_trees(forest, expected)
 
 
 def test_a_killed_dask_worker_costs_time_only(cluster):
@@ -57,9 +57,9 @@ def test_a_killed_dask_worker_costs_time_only(cluster):
 
     expected = classifier(n_estimators=20).fit(X, Y > 0)
     with parallel_config("dask"):
-        found = classifier(n_estimators=20).fit(X, Y > 0, callback=kill_a_worker)
+        forest = classifier(n_estimators=20).fit(X, Y > 0, callback=kill_a_worker)
     assert killed
-    assert_same_trees(found, expected)
+    assert_same_trees(forest, expected)
 
 
 # -- other backends -----------------------------------------------------------------------
@@ -109,9 +109,9 @@ def test_a_killed_process_costs_time_only(tmp_path):
         parallel_config("loky", n_jobs=2),
         pytest.warns(RuntimeWarning, match=r"LokyBackend failed .*trees are trained again"),
     ):
-        found = classifier(feature_sampling=sampler).fit(X, Y > 0)
+        forest = classifier(feature_sampling=sampler).fit(X, Y > 0)
     assert sampler.mark.exists()
-    assert_same_trees(found, expected)
+    assert_same_trees(forest, expected)
 
 
 def test_errors_and_warnings_of_workers_reach_the_user():

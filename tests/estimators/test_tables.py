@@ -99,10 +99,10 @@ def test_sparse_tables_with_copies_gaps_and_weights_are_learnt_like_dense_ones()
     gappy[::7, 2] = np.nan
     for table in (X, gappy):
         expected = flat(BNeuralTRegressor, **SMALL).fit(table, y, sample_weight=weight)
-        found = flat(BNeuralTRegressor, **SMALL).fit(
+        model = flat(BNeuralTRegressor, **SMALL).fit(
             sparse.csr_array(table), y, sample_weight=weight
         )
-        np.testing.assert_array_equal(found.predict(table), expected.predict(table))
+        np.testing.assert_array_equal(model.predict(table), expected.predict(table))
     summed = sparse.csr_array((np.ones(6), [0, 0, 1, 0, 1, 1], [0, 3, 6]), shape=(2, 2))
     assert not summed.has_canonical_format
     reg = flat(BNeuralTRegressor, **SMALL).fit(summed, [0.0, 1.0])

@@ -128,8 +128,8 @@ def test_children_inherit_the_weights_of_what_they_take_over():
     rng, space = np.random.default_rng(1), Space(5, 3, n_copies=2)
     one, other = random_genome(space, rng), random_genome(space, rng)
     child = crossover(one, other, space, rng)
-    known = {**numbers_of(one), **numbers_of(other)}
-    parents = set(known.values())
+    numbers = {**numbers_of(one), **numbers_of(other)}
+    parents = set(numbers.values())
     assert all(node.numbers.tobytes() in parents for node in child.nodes())
 
 
@@ -159,8 +159,8 @@ def test_what_each_mutation_does():
 def test_leaves_have_only_inputs_that_have_a_chance():
     rng = np.random.default_rng(3)
     space = Space(4, 1, feature_chances=np.array([0.0, 1.0, 0.0, 3.0]))
-    found = {space.draw_feature(rng) for _ in range(100)}
-    assert found == {1, 3}
+    features = {space.draw_feature(rng) for _ in range(100)}
+    assert features == {1, 3}
 
 
 def test_a_leaf_of_weight_0_changes_nothing():

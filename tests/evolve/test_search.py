@@ -32,9 +32,9 @@ def dominates(one, other):
 def test_the_front_is_what_nothing_dominates(seed, n_objectives):
     figures = np.random.default_rng(seed).integers(0, 5, (20, n_objectives)).astype(float)
     front = non_dominated(figures)
-    for i, own in enumerate(figures):
-        is_dominated = any(dominates(other, own) for other in figures)
-        has_earlier_twin = any((other == own).all() for other in figures[:i])
+    for i, figure in enumerate(figures):
+        is_dominated = any(dominates(other, figure) for other in figures)
+        has_earlier_twin = any((other == figure).all() for other in figures[:i])
         assert (i in front) == (not is_dominated and not has_earlier_twin)
 
 
@@ -108,11 +108,11 @@ def test_a_checkpoint_is_read_back(tmp_path):
 )
 def test_a_wrong_checkpoint_is_refused_and_left_alone(tmp_path, change, message):
     path = tmp_path / "search.json"
-    wanted = {"table": "a", "depth": 3}
-    write_checkpoint(path, wanted, {"n_done": 1})
+    identity = {"table": "a", "depth": 3}
+    write_checkpoint(path, identity, {"n_done": 1})
     damaged = change(path.read_text()).encode(errors="surrogateescape")
     path.write_bytes(damaged)
     with pytest.raises(CheckpointError, match=message) as raised:
-        read_checkpoint(path, wanted)
+        read_checkpoint(path, identity)
     assert "search.json" in str(raised.value)
     assert path.read_bytes() == damaged

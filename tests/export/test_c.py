@@ -174,10 +174,12 @@ def test_contributions_are_those_of_explain(tmp_path, task):
     command = ["gcc", *FLAGS, *SANITIZE, "program.c", "-o", "program", "-lm"]
     subprocess.run(command, cwd=tmp_path, check=True)
     subprocess.run(["./program"], cwd=tmp_path, check=True)
-    found = np.frombuffer((tmp_path / "result").read_bytes()).reshape(n, k, 2 + parts)
-    found = np.concatenate([found[..., :2], found[..., 2:].sum(axis=2, keepdims=True)], axis=2)
+    parts_in_c = np.frombuffer((tmp_path / "result").read_bytes()).reshape(n, k, 2 + parts)
+    parts_in_c = np.concatenate(
+        [parts_in_c[..., :2], parts_in_c[..., 2:].sum(axis=2, keepdims=True)], axis=2
+    )
     expected = model.explain(frame).values.reshape(n, 3, k)
-    assert np.allclose(found.transpose(0, 2, 1), expected, atol=1e-8)
+    assert np.allclose(parts_in_c.transpose(0, 2, 1), expected, atol=1e-8)
 
 
 def test_contributions_only_of_sums(tmp_path, iris):

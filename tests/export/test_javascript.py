@@ -10,14 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from bneuralt import BNeuralTClassifier, BNeuralTRegressor
 from tests.helpers.fitted_models import random_model
-from tests.helpers.runners import RUNNERS, compare, json_rows
-
-
-def available(name):
-    runner = RUNNERS[name]
-    if reason := runner.why_not():
-        pytest.skip(reason)
-    return runner
+from tests.helpers.runners import available, compare, json_rows
 
 
 @pytest.fixture(scope="module")

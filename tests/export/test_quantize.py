@@ -143,11 +143,11 @@ def test_regression_in_original_units():
     ):
         fitted = model.fit(X, y)
         rounded = fitted.quantize("int16")
-        found, expected = rounded.predict(X), fitted.predict(X)
-        assert found.shape == expected.shape
-        assert np.abs(found - expected).max() < 0.01 * np.std(y)
-        if found.ndim == 2:
-            assert (found[:, 0] >= found[:, 1]).all()
+        predictions, expected = rounded.predict(X), fitted.predict(X)
+        assert predictions.shape == expected.shape
+        assert np.abs(predictions - expected).max() < 0.01 * np.std(y)
+        if predictions.ndim == 2:
+            assert (predictions[:, 0] >= predictions[:, 1]).all()
 
 
 def test_values_outside_of_the_training_range_are_clipped():

@@ -111,8 +111,8 @@ def evaluated(expression, **values):
         return float(evaluate(expression, {name: np.float64(v) for name, v in values.items()}))
 
 
-def close(found, expected, scale=0.0):
-    return math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-9 * (1.0 + scale))
+def close(value, expected, scale=0.0):
+    return math.isclose(value, expected, rel_tol=1e-9, abs_tol=1e-9 * (1.0 + scale))
 
 
 # -- values -------------------------------------------------------------------------------
@@ -124,9 +124,9 @@ def test_values_are_those_of_plain_python(expression, a, b):
         expected = plain(expression, {"a": a, "b": b})
     except OverflowError:
         return
-    found = evaluated(expression, a=a, b=b)
+    value = evaluated(expression, a=a, b=b)
     assume(math.isfinite(expected) and abs(expected) < 1e9)  # others grow with errors of rounding
-    assert close(found, expected) or _is_rough(expression, a, b)
+    assert close(value, expected) or _is_rough(expression, a, b)
 
 
 def _is_rough(expression, a, b):
@@ -157,13 +157,13 @@ def test_cells_are_read_as_plain_python_reads_them(name):
     column = cells(np.random.default_rng(0), kind, 200)
     if kind == "code":
         column = column.as_text()
-    found = evaluate(expression, {}, column)
+    values = evaluate(expression, {}, column)
     for i, is_gap in enumerate(column.is_missing.tolist()):
         expected = evaluate(expression, {}, column.take(slice(i, i + 1)))[0]
-        assert found[i] == expected or (math.isnan(found[i]) and math.isnan(expected))
+        assert values[i] == expected or (math.isnan(values[i]) and math.isnan(expected))
         if is_gap and "lookup" in operations_of(expression):
             table = next(e.value for e in _parts(expression) if e.operation == "lookup")
-            assert found[i] == evaluate(_replaced(expression, table.missing), {})
+            assert values[i] == evaluate(_replaced(expression, table.missing), {})
 
 
 def _replaced(expression, number):
@@ -188,8 +188,8 @@ def test_texts_are_looked_up():
 @pytest.mark.parametrize("part", DATE_PARTS)
 def test_parts_of_dates(part):
     column = cells(np.random.default_rng(0), "date", 200)
-    found = evaluate(date_part(part), {}, column)
-    for value, date in zip(found.tolist(), column.values.tolist(), strict=True):
+    values = evaluate(date_part(part), {}, column)
+    for value, date in zip(values.tolist(), column.values.tolist(), strict=True):
         if date is None:
             assert math.isnan(value)
         else:
@@ -200,10 +200,10 @@ def test_parts_of_dates(part):
 @pytest.mark.parametrize("name", VECTORS)
 def test_vectors_are_taken_row_by_row(name):
     vectors = np.random.default_rng(0).normal(size=(4, 5, 3))
-    found = evaluate(VECTORS[name], {"outputs": vectors})
+    values = evaluate(VECTORS[name], {"outputs": vectors})
     for index in np.ndindex(4, 5):
         np.testing.assert_array_equal(
-            found[index], evaluate(VECTORS[name], {"outputs": vectors[index]})
+            values[index], evaluate(VECTORS[name], {"outputs": vectors[index]})
         )
 
 
@@ -224,9 +224,9 @@ def test_slopes_are_quotients_of_differences(name, by):
     step = 1e-6
     up, down = ({**values, by: values[by] + s} for s in (step, -step))
     expected = (evaluate(expression, up) - evaluate(expression, down)) / (2 * step)
-    found = slope(expression, values, by) * np.ones(100)
+    slopes = slope(expression, values, by) * np.ones(100)
     apart = (np.abs(a - b) > 1e-4) & (np.abs(np.abs(b) - 1) > 1e-4)  # from kinks
-    np.testing.assert_allclose(found[apart], expected[apart], rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(slopes[apart], expected[apart], rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", CONDITIONS)
@@ -243,13 +243,13 @@ def test_jacobians_are_quotients_of_differences(name):
     vectors = rng.permuted(np.tile([-0.7, 0.3, 0.8], (20, 1)), axis=1) + rng.uniform(
         0, 0.1, (20, 3)
     )
-    found = jacobian(link, vectors)
+    derivatives = jacobian(link, vectors)
     for j in range(3):
         step = np.zeros(3)
         step[j] = 1e-6
         up, down = (evaluate(link, {"outputs": vectors + s}) for s in (step, -step))
-        np.testing.assert_allclose(found[:, :, j], (up - down) / 2e-6, rtol=1e-6, atol=1e-8)
-    off_diagonal = found * (1 - np.eye(3))
+        np.testing.assert_allclose(derivatives[:, :, j], (up - down) / 2e-6, rtol=1e-6, atol=1e-8)
+    off_diagonal = derivatives * (1 - np.eye(3))
     assert is_elementwise(link) <= (not off_diagonal.any())
 
 

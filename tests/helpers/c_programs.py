@@ -22,7 +22,7 @@ COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 
 def c_rows(model, frame, is_integer=False):
     """The rows of a table as the C code has them: numbers, positions of categories, date parts."""
-    found = []
+    columns = []
     for feature in CRow(model, is_integer).features:
         column = frame.columns[feature.column]
         if feature.is_category:
@@ -30,13 +30,13 @@ def c_rows(model, frame, is_integer=False):
             position = [
                 feature.texts.index(word) if word in feature.texts else -1 for word in text.texts
             ]
-            found.append(np.array([*position, np.nan])[text.values])
+            columns.append(np.array([*position, np.nan])[text.values])
         elif feature.reads in DATE_PARTS:
             part = DATE_PARTS[feature.reads]
-            found.append(np.where(column.is_missing, np.nan, part(column.values)))
+            columns.append(np.where(column.is_missing, np.nan, part(column.values)))
         else:
-            found.append(column.values)
-    return np.stack(found, axis=1)
+            columns.append(column.values)
+    return np.stack(columns, axis=1)
 
 
 def as_float32(frame):

@@ -118,11 +118,11 @@ def browser(width: int = 1400, height: int = 1000):
         try:
             base = f"http://localhost:{port}"
             flags = [*_FLAGS, f"--user-data-dir={profile}", f"--window-size={width},{height}"]
-            wanted = {
+            capabilities = {
                 "goog:chromeOptions": {"binary": chromium, "args": flags},
                 "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
             }
-            answer = _post(f"{base}/session", {"capabilities": {"alwaysMatch": wanted}})
+            answer = _post(f"{base}/session", {"capabilities": {"alwaysMatch": capabilities}})
             page = Browser(base, answer["sessionId"])
             try:
                 yield page

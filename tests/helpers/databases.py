@@ -129,8 +129,8 @@ class PostgreSQL(DuckDB):
         return str(places[0]) if places else shutil.which(name)
 
     def _run(self, *command):
-        own = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
-        prefix = own if os.geteuid() == 0 else []
+        switch_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+        prefix = switch_user if os.geteuid() == 0 else []
         done = subprocess.run([*prefix, *command], cwd=self.folder, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"{command[0]}: {done.stdout}{done.stderr}")

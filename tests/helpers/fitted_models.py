@@ -19,11 +19,10 @@ from bneuralt import (
     BNeuralTClassifier,
     BNeuralTRegressor,
 )
-from bneuralt.expressions import OUTPUTS, exp
 from bneuralt.tree.activations import NAMES
+from tests.helpers.comparison import size_of_terms
 from tests.helpers.flat import flat
 from tests.helpers.strategies import draw_activation
-from tests.helpers.terms import size_of_terms
 
 TASKS = ("two", "classes", "texts", "labels", "number", "numbers", "poisson", "quantiles")
 TABLES = ("numbers", "gaps", "codes", "texts")
@@ -46,7 +45,7 @@ class Drawn(NamedTuple):
 
     @property
     def terms(self):
-        """What errors of predicted numbers are relative to, see `terms`; 1 for probabilities."""
+        """What errors of numbers are relative to, see `comparison`; 1 for probabilities."""
         model = self.described
         return size_of_terms(model, self._inputs) if model.task == "numbers" else 1.0
 
@@ -74,20 +73,6 @@ class Drawn(NamedTuple):
         return top[:, -1] - top[:, -2] > 1e-6
 
 
-def assert_same(found, expected, tolerance, model=None, largest=1e300, terms=1.0):
-    """Compare probabilities or numbers, up to the largest number that an export has.
-
-    Where a prediction is exp of a sum, the sums are compared. Errors are relative to `terms`, or to
-    what is expected where this is larger.
-    """
-    found, expected = (
-        np.clip(np.asarray(values, dtype=float), -largest, largest) for values in (found, expected)
-    )
-    if model is not None and model.link == exp(OUTPUTS):
-        found, expected = (np.log(np.maximum(v, 1 / largest)) for v in (found, expected))
-    np.testing.assert_allclose(found / terms, expected / terms, rtol=tolerance, atol=tolerance)
-
-
 def random_table(rng, kind, n_rows, extreme=False):
     """A table of five columns; extreme rows have values that training did not have."""
     scale = np.array([1.0, 100.0, 1e-3])
@@ -99,14 +84,14 @@ def random_table(rng, kind, n_rows, extreme=False):
     table = pd.DataFrame(np.float32(values).astype(float), columns=["a b", 'q"uo`te', "select"])
     if kind != "numbers":
         table = table.mask(rng.random(table.shape) < 0.1)
-    known = 4 if not extreme else 6
+    n_categories = 4 if not extreme else 6
     if kind == "codes":
-        table["code"] = rng.integers(0, known, n_rows).astype(float) * 1.5
+        table["code"] = rng.integers(0, n_categories, n_rows).astype(float) * 1.5
         table["flag"] = rng.integers(0, 2, n_rows).astype(float)
         table.loc[rng.random(n_rows) < 0.1, "code"] = np.nan
     if kind == "texts":
         names = np.array(["red", "it's", 'a"b', "naïve\\", "new'); DROP TABLE t; --", "x" * 20])
-        table["colour"] = pd.Series(names[rng.integers(0, known, n_rows)], dtype=object)
+        table["colour"] = pd.Series(names[rng.integers(0, n_categories, n_rows)], dtype=object)
         table.loc[rng.random(n_rows) < 0.1, "colour"] = None
         table["size"] = pd.Series(names[:2][rng.integers(0, 2, n_rows)], dtype=object)
         seconds = rng.integers(0, 20 * 365 * 24 * 3600, n_rows)

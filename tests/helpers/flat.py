@@ -7,6 +7,6 @@ from typing import Any
 
 def flat(cls: Any, **parameters: Any) -> Any:
     """Return an estimator, as `cls(**parameters)` does where no name is that of a nested field."""
-    known = cls().get_params()
-    bare = {name.rpartition("__")[2]: name for name in known} | {name: name for name in known}
+    names = cls().get_params()
+    bare = {name.rpartition("__")[2]: name for name in names} | {name: name for name in names}
     return cls().set_params(**{bare[name]: value for name, value in parameters.items()})

@@ -59,7 +59,7 @@ def run_cases(module: str, first: int, n: int) -> None:
 
 def complaints(module: str, first: int, n: int) -> list[str]:
     """Run the cases of a module in processes of their own; return what was wrong."""
-    found: list[str] = []
+    texts: list[str] = []
     end = first + n
     while first < end:
         code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); "
@@ -73,16 +73,16 @@ def complaints(module: str, first: int, n: int) -> list[str]:
             env={**os.environ, "MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"},
             preexec_fn=_limit_processor_time,
         )
-        found += [line for line in done.stdout.split("\nseed ") if line]
+        texts += [line for line in done.stdout.split("\nseed ") if line]
         if done.stderr.endswith("\nall done\n"):
             break
         *before, last = done.stderr.split("\nseed ")
         if not before:  # it did not even start
-            return [*found, done.stderr]
+            return [*texts, done.stderr]
         seed = int(last.split()[0])
-        found.append(f"seed {seed} ended the process with {done.returncode}: {last[:2000]}")
+        texts.append(f"seed {seed} ended the process with {done.returncode}: {last[:2000]}")
         first = seed + 1
-    return found
+    return texts
 
 
 def _limit_processor_time() -> None:
@@ -93,7 +93,7 @@ def main(module: str) -> int:
     """The program: number of cases, and the first seed."""
     numbers = [int(argument) for argument in sys.argv[1:]] or [1000]
     n, first = numbers[0], numbers[1] if len(numbers) > 1 else 0
-    found = complaints(module, first, n)
-    print("\n".join(found))
-    print(f"{n} cases, {len(found)} complaints")
-    return bool(found)
+    texts = complaints(module, first, n)
+    print("\n".join(texts))
+    print(f"{n} cases, {len(texts)} complaints")
+    return bool(texts)

@@ -73,14 +73,14 @@ def predictions(browser, rows):
     return browser.run(
         f"""document.getElementById('rows-text').value = {json.dumps(rows)};
         document.getElementById('rows-read').click();
-        const found = [], n = {len(json.loads(rows))};
+        const numbers = [], n = {len(json.loads(rows))};
         for (let i = 0; i < n; i++) {{
             const all = [...document.querySelectorAll('#prediction .bars data')];
             const shown = all.length ? all : [document.querySelector('#decision data')];
-            found.push(shown.map((data) => Number(data.value)));
+            numbers.push(shown.map((data) => Number(data.value)));
             document.getElementById('next').click();
         }}
-        return found"""
+        return numbers"""
     )
 
 

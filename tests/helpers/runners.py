@@ -16,12 +16,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from bneuralt.export.javascript import to_javascript
 from bneuralt.export.python import to_python
 from bneuralt.export.sql import to_sql
+from tests.helpers.comparison import assert_same
 from tests.helpers.databases import DATABASES
-from tests.helpers.fitted_models import assert_same
 
 
 class Runner:
@@ -155,6 +156,13 @@ RUNNERS = {
     runner.name: runner
     for runner in (Python(), Node(), Chromium(), *(Sql(kind) for kind in DATABASES.values()))
 }
+
+
+def available(name):
+    """Return a runner; skip the test where it cannot be used."""
+    if reason := RUNNERS[name].why_not():
+        pytest.skip(reason)
+    return RUNNERS[name]
 
 
 def json_rows(rows):

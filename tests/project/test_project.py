@@ -133,5 +133,7 @@ def test_the_stub_of_the_core_is_up_to_date():
     assert declared.keys() == public
     for name, members in declared.items():
         if isinstance(getattr(_core, name), type):
-            found = {member for member in vars(getattr(_core, name)) if not member.startswith("_")}
-            assert members - {"__init__"} == found, name
+            attributes = {
+                member for member in vars(getattr(_core, name)) if not member.startswith("_")
+            }
+            assert members - {"__init__"} == attributes, name

@@ -185,13 +185,13 @@ TWO_STEPS = {
 @pytest.mark.parametrize("name", TWO_STEPS)
 def test_two_steps_by_hand(name):
     memory = reference.Memory(np.zeros(1), np.zeros(1))
-    theta, found = np.ones(1), []
+    theta, weights = np.ones(1), []
     for g in (0.5, -1.0):
         memory.t += 1
         parameters = get_optimizer(name).numbers
         theta = reference.RULE[name](theta, np.array([g]), 0.1, memory, *parameters)
-        found.append(theta[0])
-    assert found == pytest.approx(TWO_STEPS[name], abs=1e-6)
+        weights.append(theta[0])
+    assert weights == pytest.approx(TWO_STEPS[name], abs=1e-6)
 
 
 def test_epsilon_stands_under_the_root():

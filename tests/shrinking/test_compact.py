@@ -47,9 +47,9 @@ def test_the_curvature_of_a_perfect_fit_is_the_hessian():
         return gradient(tree.with_parameters(parameters), X, y, loss="squared_error")[1]
 
     hessian = approx_fprime(tree.parameters, slopes, 1e-6)
-    found = WeightCurvature.of(tree, X, SquaredError(), np.ones(30)).matrix()
-    scale = np.trace(hessian) / np.trace(found)  # losses may have a factor of 1/2
-    np.testing.assert_allclose(scale * found, hessian, atol=1e-4 * np.abs(hessian).max())
+    curvature = WeightCurvature.of(tree, X, SquaredError(), np.ones(30)).matrix()
+    scale = np.trace(hessian) / np.trace(curvature)  # losses may have a factor of 1/2
+    np.testing.assert_allclose(scale * curvature, hessian, atol=1e-4 * np.abs(hessian).max())
 
 
 def test_the_curvature_of_a_softmax_is_that_of_its_outputs():
@@ -62,8 +62,8 @@ def test_the_curvature_of_a_softmax_is_that_of_its_outputs():
         return gradient(tree.with_parameters(parameters), X, y, loss="cross_entropy")[1]
 
     hessian = approx_fprime(tree.parameters, slopes, 1e-6)
-    found = WeightCurvature.of(tree, X, CrossEntropy(), np.ones(20)).matrix()
-    np.testing.assert_allclose(found, hessian, atol=1e-5)
+    curvature = WeightCurvature.of(tree, X, CrossEntropy(), np.ones(20)).matrix()
+    np.testing.assert_allclose(curvature, hessian, atol=1e-5)
 
 
 def test_a_useless_leaf_goes_first():

@@ -156,10 +156,10 @@ def saturated_tree():
 def test_saturated_nodes_are_reported_and_folded_only_if_asked():
     tree, X = saturated_tree(), np.linspace(0, 1, 9)[:, np.newaxis]
     model = Model.of_tree(tree)
-    (found,) = saturated_nodes(model, X)
-    assert (found.node, found.value, found.n_weights) == (2, 1.0, 3)
+    (node,) = saturated_nodes(model, X)
+    assert (node.node, node.value, node.n_weights) == (2, 1.0, 3)
     assert simplify_trees(model).trees == (tree,)
-    (small,) = simplify_trees(model, [found]).trees
+    (small,) = simplify_trees(model, [node]).trees
     assert small.n_parameters == tree.n_parameters - 3
     np.testing.assert_allclose(small.forward(X), tree.forward(X), atol=1e-12)
 
@@ -167,7 +167,7 @@ def test_saturated_nodes_are_reported_and_folded_only_if_asked():
 def test_saturated_nodes_of_an_estimator():
     X, y = IRIS
     model = BNeuralTClassifier(max_epochs=20, random_state=0).fit(X, y)
-    assert all(found.span <= 0.05 for found in model.saturated_nodes(X, tolerance=0.05))
+    assert all(node.span <= 0.05 for node in model.saturated_nodes(X, tolerance=0.05))
     small = model.simplify(saturated_on=X, tolerance=0.05)
     assert np.mean(small.predict(X) == model.predict(X)) > 0.95
 

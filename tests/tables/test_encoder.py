@@ -47,8 +47,8 @@ def test_columns_of_every_kind_become_inputs():
     assert abs(inputs["height"][gaps].iloc[0] - frame["height"].mean()) < 1e-4
     assert (inputs["height is missing"] == gaps).all()
     assert (inputs["colour=red"] == (frame["colour"] == "red")).all()
-    known = frame["when"].notna()
-    assert (inputs["weekday of when"][known] == frame["when"].dt.day_of_week[known]).all()
+    present = frame["when"].notna()
+    assert (inputs["weekday of when"][present] == frame["when"].dt.day_of_week[present]).all()
     assert (inputs["stay"] == frame["stay"].dt.total_seconds()).all()
     assert TableEncoder.from_plain(encoder.to_plain(), encoder.names) == encoder
 

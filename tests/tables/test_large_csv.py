@@ -60,13 +60,13 @@ def test_large_files_are_learnt_from_as_small_ones():
         word = "NA" if i % 11 == 0 else "ab"[i % 2]
         lines.append(f"{i},{i % 5:03},{x},{word},2024-01-{1 + i % 28},{i / 3}")
     small, large = same_tables("\n".join(lines).encode())
-    expected, found = learn_layout(small, "y"), learn_layout(large, "y")
-    assert found == expected and found.notes == expected.notes
-    for a, b in zip(expected.frame(small).columns, found.frame(large).columns, strict=True):
+    expected, layout = learn_layout(small, "y"), learn_layout(large, "y")
+    assert layout == expected and layout.notes == expected.notes
+    for a, b in zip(expected.frame(small).columns, layout.frame(large).columns, strict=True):
         np.testing.assert_array_equal(a.values, b.values)
         assert (a.kind, a.texts) == (b.kind, b.texts)
-    np.testing.assert_array_equal(expected.labels(small), found.labels(large))
-    np.testing.assert_array_equal(expected.rows_with_gaps(small), found.rows_with_gaps(large))
+    np.testing.assert_array_equal(expected.labels(small), layout.labels(large))
+    np.testing.assert_array_equal(expected.rows_with_gaps(small), layout.rows_with_gaps(large))
 
 
 def test_the_core_refuses_places_outside_of_the_file():

@@ -65,8 +65,8 @@ def test_cells_of_every_kind(cells, kind, expected):
     table = parse_csv(f"x;target\n{rows}".encode())
     layout = learn_layout(table, "target")
     assert kinds(layout) == {"x": kind}
-    found = values(layout, table, "x")
-    assert [None if value != value else value for value in found] == expected
+    cell_values = values(layout, table, "x")
+    assert [None if value != value else value for value in cell_values] == expected
 
 
 def id_table(name, cells):
@@ -135,8 +135,8 @@ def test_task_follows_from_the_target(target, task, labels):
     table = parse_csv(f"x,target\n{rows}".encode())
     layout = learn_layout(table, "target")
     assert layout.task == task
-    found = layout.labels(table)
-    assert found.dtype.kind == labels.dtype.kind and found.tolist() == labels.tolist()
+    classes = layout.labels(table)
+    assert classes.dtype.kind == labels.dtype.kind and classes.tolist() == labels.tolist()
 
 
 def test_many_whole_numbers_are_a_regression_unless_the_task_is_given():
@@ -314,9 +314,9 @@ def test_messages_on_missing_values_list_the_first_and_say_if_there_are_more():
     layout = learn_layout(people("1,f,a\n2,m,b\n"), "target")
 
     def message(rows):
-        with pytest.raises(TableError) as found:
+        with pytest.raises(TableError) as error:
             layout.check_no_missing(people(rows))
-        return str(found.value)
+        return str(error.value)
 
     # at most three of a column, and five in all
     assert message("?,f,a\n?,f,a\n1,m,b\n").count("column") == 2
@@ -340,9 +340,9 @@ def test_one_unknown_category_is_not_counted():
     table = people("1,f,a\n2,m,b\n3,f,a\n2,m,b\n")
     layout = learn_layout(table, "target")
     encoder = learn_encoder(layout.frame(table), names=layout.column_names)
-    with pytest.raises(TableError) as found:
+    with pytest.raises(TableError) as error:
         layout.check_known(parse_csv(b"age,sex\n1,x\n2,f\n"), encoder)
-    assert "such rows" not in str(found.value)
+    assert "such rows" not in str(error.value)
 
 
 @pytest.mark.parametrize(

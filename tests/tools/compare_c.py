@@ -15,8 +15,8 @@ import numpy as np
 
 from bneuralt.expressions import OUTPUTS, evaluate, exp
 from tests.helpers.c_programs import COMPILERS, SANITIZE, as_float32, c_rows, run_models
+from tests.helpers.comparison import size_of_terms
 from tests.helpers.random_models import random_model, rows_to_predict
-from tests.helpers.terms import size_of_terms
 
 TOLERANCE = {"double": 1e-12, "float": 1e-5}
 
@@ -38,14 +38,14 @@ def complaints(folder, seeds, n_rows, dtype, compiler, flags=("-O1",), libm=True
             jobs.append((model, dtype, style, c_rows(model.model_, rows, dtype.startswith("int"))))
             expected.append(_expected(model, dtype, rows))
         results = run_models(folder, jobs, compiler, flags, libm)
-    found = []
+    texts = []
     for seed, (model, decided, shares, total_of_shares, terms), (c_decided, c_shares) in zip(
         seeds, expected, results, strict=True
     ):
         where = f"seed {seed}, {dtype}, {compiler}: {model.task}, {model.link.operation}"
         if dtype not in TOLERANCE:
             if not np.array_equal(c_decided, decided) or not np.array_equal(c_shares, shares):
-                found.append(f"{where}: not equal")
+                texts.append(f"{where}: not equal")
             continue
         tolerance = TOLERANCE[dtype]
         if model.task == "numbers":
@@ -63,10 +63,10 @@ def complaints(folder, seeds, n_rows, dtype, compiler, flags=("-O1",), libm=True
             clear = _is_clear(model, shares, tolerance) & (error > 0).any(axis=1)
             differs = (c_decided != decided).any(axis=1) & clear
             if differs.any():
-                found.append(f"{where}: row {int(np.argmax(differs))} has another class")
+                texts.append(f"{where}: row {int(np.argmax(differs))} has another class")
         if not (error <= tolerance).all():
-            found.append(f"{where}: differs by {np.max(error)}")
-    return found
+            texts.append(f"{where}: differs by {np.max(error)}")
+    return texts
 
 
 def _expected(estimator, dtype, rows):
@@ -134,27 +134,27 @@ def ratios_of(integers, inputs):
 
 def main(n_models=200, n_rows=1000):
     """Compare all of them, with all compilers and under the sanitizers."""
-    found = []
+    texts = []
     seeds = range(n_models)
     with tempfile.TemporaryDirectory() as folder:
         for dtype in ("double", "float", "int16", "int8"):
             for compiler in COMPILERS:
                 for libm in (True, False) if dtype in TOLERANCE else (True,):
-                    found += complaints(
+                    texts += complaints(
                         Path(folder), seeds, n_rows, dtype, compiler, ("-O1",), libm
                     )
-                print(f"{dtype}, {compiler}: {len(found)} differences so far", flush=True)
-            found += complaints(Path(folder), seeds, n_rows, dtype, "gcc", (*SANITIZE, "-O1"))
-            print(f"{dtype}, sanitizers: {len(found)} differences so far", flush=True)
+                print(f"{dtype}, {compiler}: {len(texts)} differences so far", flush=True)
+            texts += complaints(Path(folder), seeds, n_rows, dtype, "gcc", (*SANITIZE, "-O1"))
+            print(f"{dtype}, sanitizers: {len(texts)} differences so far", flush=True)
     for dtype in ("int16", "int8"):
         ratios = excesses(seeds, n_rows, dtype)
         print(
             f"{dtype}: {len(ratios)} bounds, {np.count_nonzero(ratios < 1)} exceeded; a bound is "
             f"{np.median(ratios):.2f} times the largest error seen in the median"
         )
-        found += ["a bound is exceeded"] * bool((ratios < 1).any())
-    print("\n".join(found) or f"{n_models} models, {n_rows} rows: all equal")
-    return bool(found)
+        texts += ["a bound is exceeded"] * bool((ratios < 1).any())
+    print("\n".join(texts) or f"{n_models} models, {n_rows} rows: all equal")
+    return bool(texts)
 
 
 if __name__ == "__main__":

@@ -241,8 +241,8 @@ class Valid:
     def loss(self) -> tuple[str, list[float]]:
         """A loss that fits, most of the time."""
         entries = _core.losses()
-        wanted = "cross_entropy" if self.labels and self.k > 1 else "squared_error"
-        entry = next(entry for entry in entries if entry.name == wanted)
+        name = "cross_entropy" if self.labels and self.k > 1 else "squared_error"
+        entry = next(entry for entry in entries if entry.name == name)
         if self.rng.random() < 0.3:
             entry = entries[self.rng.integers(len(entries))]
         return entry.name, [parameter.default for parameter in entry.parameters]

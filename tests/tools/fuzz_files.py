@@ -48,11 +48,11 @@ def prepare() -> None:
 def places(value: Any) -> list[tuple[Any, Any]]:
     """All places in a parsed text: (container, key or position)."""
     keys = value.keys() if isinstance(value, dict) else range(len(value))
-    found = [(value, key) for key in keys]
+    pairs = [(value, key) for key in keys]
     for key in keys:
         if isinstance(value[key], (dict, list)):
-            found += places(value[key])
-    return found
+            pairs += places(value[key])
+    return pairs
 
 
 def damage_parsed(rng: np.random.Generator, text: str) -> str:
@@ -86,14 +86,14 @@ def damage_text(rng: np.random.Generator, text: str) -> str:
     kind = rng.integers(4)
     if kind == 0:
         numbers = list(re.finditer(r"-?\d+(\.\d+)?(e-?\d+)?", text))
-        found = numbers[rng.integers(len(numbers))]
-        return text[: found.start()] + str(rng.choice(NUMBERS)) + text[found.end() :]
+        match = numbers[rng.integers(len(numbers))]
+        return text[: match.start()] + str(rng.choice(NUMBERS)) + text[match.end() :]
     if kind == 1:
         words = list(re.finditer(r'"[^"]*"', text))
-        found = words[rng.integers(len(words))]
+        match = words[rng.integers(len(words))]
         other = words[rng.integers(len(words))].group()
         new = str(rng.choice([other, '""', '"\\ud800"', "1", '"' + "a" * 100 + '"']))
-        return text[: found.start()] + new + text[found.end() :]
+        return text[: match.start()] + new + text[match.end() :]
     lines = text.splitlines(keepends=True)
     first = int(rng.integers(len(lines)))
     last = min(len(lines), first + int(rng.choice([1, 1, 2, 5])))

@@ -159,15 +159,15 @@ def changes_of(text: str, is_python: bool) -> list[Change]:
     """Return all changes of a file. Comments stay as they are, and texts in Python."""
     lines = text.splitlines(keepends=True)
     code = code_of(text) if is_python else [line.split("//")[0] for line in lines]
-    found = list(removed_statements(text, lines)) if is_python else []
+    changes = list(removed_statements(text, lines)) if is_python else []
     for number, line in enumerate(lines):
         if code[number].lstrip().startswith(UNCHANGED):
             continue
         for pattern, new in CHANGES:
             for place in re.finditer(pattern, code[number]):
                 changed = line[: place.start()] + new + line[place.end() :]
-                found.append(Change(number, line, changed))
-    return sorted(set(found))
+                changes.append(Change(number, line, changed))
+    return sorted(set(changes))
 
 
 def code_of(text: str) -> list[str]:
@@ -297,30 +297,30 @@ class Tester:
     def __init__(self, folder: Path, n_jobs: int) -> None:
         self.copies: queue.SimpleQueue[Copy] = queue.SimpleQueue()
         self.n_jobs = n_jobs
-        self.known: dict[tuple[str, ...], tuple[Executed, int]] = {}
+        self.unchanged: dict[tuple[str, ...], tuple[Executed, int]] = {}
         for i in range(n_jobs):
             self.copies.put(Copy(folder / str(i)))
 
     def _without_changes(self, file: str, tests: list[str]) -> tuple[Executed, int]:
         """Return which tests execute what, and a generous time for all of them."""
         key = tuple(tests)
-        if key not in self.known:
+        if key not in self.unchanged:
             copy = self.copies.get()
             started = time.perf_counter()
             executed = copy.executed_lines(tests)
             if executed is None:
                 raise SystemExit(f"{file}: the tests fail without any change")
-            self.known[key] = executed, 60 + 3 * round(time.perf_counter() - started)
+            self.unchanged[key] = executed, 60 + 3 * round(time.perf_counter() - started)
             self.copies.put(copy)
-        return self.known[key]
+        return self.unchanged[key]
 
     def test(self, file: str, tests: list[str], limit: int, seed: int) -> tuple[int, int]:
         """Print the changes that survive; return how many were noticed, and of how many."""
         text = (ROOT / file).read_text()
         changes = changes_of(text, is_python=True)
         drawn = sorted(random.Random(seed).sample(changes, min(limit, len(changes))))
-        known = {(old, new) for name, old, new, _ in UNNOTICEABLE if file.endswith(name)}
-        matter = [c for c in drawn if (c.line.strip(), c.changed.strip()) not in known]
+        unnoticeable = {(old, new) for name, old, new, _ in UNNOTICEABLE if file.endswith(name)}
+        matter = [c for c in drawn if (c.line.strip(), c.changed.strip()) not in unnoticeable]
         executed, seconds = self._without_changes(file, tests)
 
         def is_noticed(change: Change) -> bool:

@@ -149,11 +149,11 @@ class Change(NamedTuple):
 def changes(file: str) -> list[Change]:
     """All changes of a file that may matter: none of texts, none that is listed above."""
     text = (ROOT / KERNELS / f"{file}.hpp").read_text()
-    found = [Change(file, *change) for change in changes_of(text, is_python=False)]
+    all_changes = [Change(file, *change) for change in changes_of(text, is_python=False)]
     for parts in EQUIVALENT[file].values():
         for part in parts:
-            assert any(part in c.changed and part not in c.line for c in found), part
-    without_texts = [(c, *(re.sub(r'"[^"]*"', "", line) for line in c[2:])) for c in found]
+            assert any(part in c.changed and part not in c.line for c in all_changes), part
+    without_texts = [(c, *(re.sub(r'"[^"]*"', "", line) for line in c[2:])) for c in all_changes]
     return [c for c, old, new in without_texts if old != new and not c.is_equivalent]
 
 
@@ -296,9 +296,9 @@ def main() -> int:
     options = parser.parse_args()
     drawn: list[Change] = []
     for file in options.files:
-        found = changes(file)
-        n = len(found) if options.limit is None else min(options.limit, len(found))
-        drawn += random.Random(options.seed).sample(found, n)
+        all_changes = changes(file)
+        n = len(all_changes) if options.limit is None else min(options.limit, len(all_changes))
+        drawn += random.Random(options.seed).sample(all_changes, n)
     with tempfile.TemporaryDirectory() as temporary:
         outcome = run(drawn, options.tests, options.folder or Path(temporary), options.jobs)
     for file in options.files:

@@ -56,8 +56,8 @@ def test_the_value_of_the_smoothed_loss(smoothing):
     rng = np.random.default_rng(1)
     tree = draw_tree(rng, 4)
     X, y = draw_rows(rng, tree, 37)
-    wanted = (1 - smoothing) * np.eye(4)[y] + smoothing / 4
-    expected = -(wanted * log_probabilities(tree.forward(X))).sum(axis=1).mean()
+    shares = (1 - smoothing) * np.eye(4)[y] + smoothing / 4
+    expected = -(shares * log_probabilities(tree.forward(X))).sum(axis=1).mean()
     assert gradient(tree, X, y, loss=CrossEntropy(smoothing))[0] == pytest.approx(expected)
 
 
@@ -76,8 +76,8 @@ def test_losses_and_errors_are_weighted_means(batch_size):
     errors = out.argmax(axis=1) != y
     for kind, weights in (("train", weight), ("val", val_weight)):
         for name, figures in (("loss", losses), ("error", errors)):
-            found, expected = history[f"{kind}_{name}"][0], np.average(figures, weights=weights)
-            assert found == pytest.approx(expected, rel=1e-6), (kind, name)
+            figure, expected = history[f"{kind}_{name}"][0], np.average(figures, weights=weights)
+            assert figure == pytest.approx(expected, rel=1e-6), (kind, name)
             assert abs(expected - figures.mean()) > 1e-4
 
 
@@ -142,8 +142,8 @@ def test_the_repeated_first_row_counts_in_the_schedule_but_not_in_the_score(batc
                              max_epochs=1, repeat_first_row=True)  # fmt: skip
     X[0] *= 50
     losses = -log_probabilities(tree.forward(X))[np.arange(10), y]
-    found = train(tree, X, y, settings=still, seed=9).history["train_loss"][0]
-    assert found == pytest.approx(losses.mean(), rel=1e-6)
+    train_loss = train(tree, X, y, settings=still, seed=9).history["train_loss"][0]
+    assert train_loss == pytest.approx(losses.mean(), rel=1e-6)
 
 
 def test_after_a_divergence_the_weights_are_those_of_the_last_good_epoch():

@@ -153,10 +153,10 @@ def test_settings_can_be_pickled_before_and_after_use():
     train(TREE, X, Y, settings=how, validation=(X, Y))
     again = pickle.loads(pickle.dumps(how))
     assert again == how
-    found, expected = (
+    results, expected = (
         train(TREE, X, Y, settings=settings, validation=(X, Y)).tree for settings in (again, how)
     )
-    assert found == expected
+    assert results == expected
 
 
 @pytest.mark.parametrize(
@@ -218,13 +218,13 @@ def test_whole_numbers_are_classes_for_a_loss_that_takes_either():
         np.testing.assert_allclose(by_label, expected, rtol=1e-10, atol=1e-12)
     single = draw_tree(np.random.default_rng(1), 1, n_inputs=3)
     counts = np.arange(20) * 3
-    found = gradient(single, X, counts, loss="squared_error")
-    assert found[0] == gradient(single, X, counts.astype(float), loss="squared_error")[0]
+    loss_and_slopes = gradient(single, X, counts, loss="squared_error")
+    assert loss_and_slopes[0] == gradient(single, X, counts.astype(float), loss="squared_error")[0]
     # whole numbers in two columns are numbers
     tree = draw_tree(np.random.default_rng(1), 2, n_inputs=3)
     pairs = np.arange(40).reshape(20, 2)
-    found = gradient(tree, X, pairs, loss="squared_error")
-    assert found[0] == gradient(tree, X, pairs.astype(float), loss="squared_error")[0]
+    loss_and_slopes = gradient(tree, X, pairs, loss="squared_error")
+    assert loss_and_slopes[0] == gradient(tree, X, pairs.astype(float), loss="squared_error")[0]
 
 
 @pytest.mark.parametrize(
@@ -265,9 +265,9 @@ def test_targets_may_be_the_largest_numbers(dtype):
     tree = draw_tree(np.random.default_rng(1), 1, n_inputs=3).astype(dtype)
     largest = float(np.finfo(dtype).max)
     y = np.r_[largest, np.zeros(19)]
-    _, found = gradient(tree, X, y, loss="absolute_error")
+    _, loss_and_slopes = gradient(tree, X, y, loss="absolute_error")
     expected = reference.batch_gradient(tree.astype(np.float64), X, y, "absolute_error")
-    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(loss_and_slopes, expected, rtol=1e-4, atol=1e-5)
     with pytest.raises(ValueError, match=rf"y\[0\] is .*not finite in {np.dtype(dtype)}"):
         gradient(tree, X, np.r_[largest * 1.0001 if dtype == np.float32 else np.inf, y[1:]],
                  loss="absolute_error")  # fmt: skip
@@ -284,11 +284,11 @@ def test_numbers_must_be_finite_for_all_trees_that_are_trained_together():
 
 def test_a_weight_of_zero_is_allowed():
     weight = np.r_[np.zeros(5), np.ones(15)]
-    found, part = (
+    loss_and_slopes, part = (
         gradient(TREE, X, Y, sample_weight=weight),
         gradient(TREE, X[5:], Y[5:]),
     )
-    np.testing.assert_allclose(found[1], part[1] * 15 / 20, rtol=1e-12)
+    np.testing.assert_allclose(loss_and_slopes[1], part[1] * 15 / 20, rtol=1e-12)
     for weights in ({"validation_weight": np.zeros(3)}, {}):
         job = TrainingJob(TREE, ONCE, validation_rows=[1, 2, 3], **weights)
         if weights:
@@ -327,12 +327,14 @@ def test_rows_that_are_not_there_are_refused(name, rows, error, message):
 def test_weights_of_a_job_come_before_those_of_the_table():
     weight = np.linspace(0.5, 1.5, 20)
     chosen = np.array([3, 17, 4, 8])
-    (own,) = train_many([TrainingJob(TREE, ONCE, rows=chosen, sample_weight=weight[chosen])], X, Y)
+    (result,) = train_many(
+        [TrainingJob(TREE, ONCE, rows=chosen, sample_weight=weight[chosen])], X, Y
+    )
     (table,) = train_many([TrainingJob(TREE, ONCE, rows=chosen)], X, Y, sample_weight=weight)
     both = TrainingJob(TREE, ONCE, rows=chosen, sample_weight=weight[chosen])
     (first,) = train_many([both], X, Y, sample_weight=np.ones(20))
     alone = train(TREE, X[chosen], Y[chosen], settings=ONCE, sample_weight=weight[chosen])
-    assert own.tree == table.tree == first.tree == alone.tree
+    assert result.tree == table.tree == first.tree == alone.tree
     with pytest.raises(ValueError, match="sample_weight has 20 entries, the job has 4 rows"):
         train_many([TrainingJob(TREE, ONCE, rows=chosen, sample_weight=weight)], X, Y)
 
@@ -351,9 +353,9 @@ def test_weights_of_training_rows_are_not_those_of_validation_rows():
 
 def test_the_scaling_of_a_job_comes_before_that_of_all():
     scaling = np.array([1.0, 2.0, 3.0]), np.array([0.5, 2.0, 1.0])
-    (own,) = train_many([TrainingJob(TREE, ONCE, input_scaling=scaling)], X, Y,
+    (result,) = train_many([TrainingJob(TREE, ONCE, input_scaling=scaling)], X, Y,
                         input_scaling=(0.0, 1.0))  # fmt: skip
-    assert own.tree == train(TREE, X, Y, settings=ONCE, input_scaling=scaling).tree
+    assert result.tree == train(TREE, X, Y, settings=ONCE, input_scaling=scaling).tree
     one_number = train(TREE, X, Y, settings=ONCE, input_scaling=(1.0, 0.5)).tree
     many = train(TREE, X, Y, settings=ONCE, input_scaling=(np.full(3, 1.0), np.full(3, 0.5)))
     assert one_number == many.tree

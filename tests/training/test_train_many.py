@@ -161,14 +161,14 @@ class Problem:
         held_out = None
         if validation is not None or job.validation_rows is not None:
             X_val, y_val, *rest = (X, y) if validation is None else validation
-            own = slice(None) if job.validation_rows is None else job.validation_rows
+            rows = slice(None) if job.validation_rows is None else job.validation_rows
             w_val = (
                 job.validation_weight
                 if not rest or job.validation_weight is not None
-                else rest[0][own]
+                else rest[0][rows]
             )
             held_out = (
-                (X_val[own], y_val[own]) if w_val is None else (X_val[own], y_val[own], w_val)
+                (X_val[rows], y_val[rows]) if w_val is None else (X_val[rows], y_val[rows], w_val)
             )
         if job.rows is not None:
             X, y = X[job.rows], y[job.rows]
@@ -191,20 +191,20 @@ class Problem:
             )
 
 
-def assert_same(found, expected):
+def assert_same(result, expected):
     """Every bit of two results is the same; only their times may differ."""
-    assert (found.status, found.n_epochs, found.best_epoch) == (
+    assert (result.status, result.n_epochs, result.best_epoch) == (
         expected.status,
         expected.n_epochs,
         expected.best_epoch,
     )
-    assert found.tree.dtype == expected.tree.dtype
-    assert found.tree.parameters.tobytes() == expected.tree.parameters.tobytes()
-    assert found.optimizer_state.step == expected.optimizer_state.step
-    state, wanted = found.optimizer_state.values, expected.optimizer_state.values
-    assert state.tobytes() == wanted.tobytes()
+    assert result.tree.dtype == expected.tree.dtype
+    assert result.tree.parameters.tobytes() == expected.tree.parameters.tobytes()
+    assert result.optimizer_state.step == expected.optimizer_state.step
+    state, expected_state = result.optimizer_state.values, expected.optimizer_state.values
+    assert state.tobytes() == expected_state.tobytes()
     for name, column in expected.history.items():
-        np.testing.assert_array_equal(found.history[name], column)
+        np.testing.assert_array_equal(result.history[name], column)
 
 
 # -- together is alone -----------------------------------------------------------------------
@@ -217,8 +217,8 @@ def test_together_is_alone(seed):
     expected = [problem.alone(job) for job in problem.jobs]
     for n_threads in THREADS:
         results = train_many(problem.jobs, **problem.together, n_threads=n_threads)
-        for found, wanted in zip(results, expected, strict=True):
-            assert_same(found, wanted)
+        for result, one_alone in zip(results, expected, strict=True):
+            assert_same(result, one_alone)
 
 
 @pytest.mark.parametrize("engine", INSTRUCTION_SETS)
@@ -230,8 +230,8 @@ def test_together_is_alone_with_every_instruction_set(engine):
     try:
         problem = Problem(np.random.default_rng(5), n_jobs=60)
         results = train_many(problem.jobs, **problem.together, n_threads=2)
-        for found, job in zip(results, problem.jobs, strict=True):
-            assert_same(found, problem.alone(job))
+        for result, job in zip(results, problem.jobs, strict=True):
+            assert_same(result, problem.alone(job))
     finally:
         _core.use_engine(before)
 
@@ -243,8 +243,10 @@ def test_a_job_that_gets_several_threads_is_the_same():
     how = TrainingSettings(loss="squared_error", max_epochs=2, batch_size=500)
     jobs = [TrainingJob(tree, how, seed=i, rows=np.arange(i, 2000)) for i in range(2)]
     for n_threads in THREADS:
-        for i, found in enumerate(train_many(jobs, X, y, n_threads=n_threads)):
-            assert_same(found, train(tree, X[i:], y[i:], settings=how, seed=i, n_threads=n_threads))
+        for i, result in enumerate(train_many(jobs, X, y, n_threads=n_threads)):
+            assert_same(
+                result, train(tree, X[i:], y[i:], settings=how, seed=i, n_threads=n_threads)
+            )
 
 
 def test_no_jobs():
@@ -564,8 +566,8 @@ def test_outputs_of_many_trees_are_those_of_each(seed):
         mean_probability, probabilities.mean(axis=0, dtype=float), rtol=1e-6, atol=1e-7
     )
     for n_threads in THREADS:
-        found = forward_many(trees, X, n_threads=n_threads)
-        assert found.dtype == trees[0].dtype and found.tobytes() == outputs.tobytes()
+        values = forward_many(trees, X, n_threads=n_threads)
+        assert values.dtype == trees[0].dtype and values.tobytes() == outputs.tobytes()
         assert mean_forward(trees, X, n_threads).tobytes() == mean.tobytes()
         assert (
             mean_forward(trees, X, n_threads, softmax=True).tobytes() == mean_probability.tobytes()

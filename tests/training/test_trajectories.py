@@ -71,8 +71,8 @@ def trained_by_the_reference(dtype, loss, n_outputs, n_epochs, batch_size, **mor
     )  # fmt: skip
 
 
-def distance(found, expected):
-    return np.linalg.norm(found - expected) / np.linalg.norm(expected)
+def distance(values, expected):
+    return np.linalg.norm(values - expected) / np.linalg.norm(expected)
 
 
 by_dtype = pytest.mark.parametrize("dtype", [np.float32, np.uint8])
@@ -87,12 +87,12 @@ def test_gradients_of_single_precision(dtype, loss, n_outputs, engine):
         case = Setting(dtype, loss, n_outputs, seed)
         rows = case.X, case.y, loss
         expected = reference.batch_gradient(case.tree, *rows, sample_weight=case.weight)
-        cost, found = gradient(*(case.tree, *rows[:2]), loss=loss, sample_weight=case.weight)
+        cost, slopes = gradient(*(case.tree, *rows[:2]), loss=loss, sample_weight=case.weight)
         # measured: up to 3.2e-7 for float32; 4.6e-6 for uint8, whose raw values saturate nodes
-        assert distance(found, expected) < (1e-6 if dtype == np.float32 else 1.5e-5)
+        assert distance(slopes, expected) < (1e-6 if dtype == np.float32 else 1.5e-5)
         # measured: up to 1.1e-7
-        wanted = reference.batch_loss(case.tree, *rows, sample_weight=case.weight)
-        assert cost == pytest.approx(wanted, rel=5e-7)
+        expected_loss = reference.batch_loss(case.tree, *rows, sample_weight=case.weight)
+        assert cost == pytest.approx(expected_loss, rel=5e-7)
 
 
 @by_dtype
@@ -106,13 +106,13 @@ def test_trajectories_of_single_precision(name, batch_size, dtype, loss, n_outpu
         {"schedule": "cosine", "weight_decay": 0.05, "clip_norm": 0.5},
     ):
         how = {"optimizer": name, "learning_rate": RATES.get(name, 0.01), **more}
-        found = case.train(3, batch_size, **how).tree.parameters
+        parameters = case.train(3, batch_size, **how).tree.parameters
         expected = trained_by_the_reference(dtype, loss, n_outputs, 3, batch_size, **how).parameters
         # How far apart the weights end, as a share of the way they went. Measured: up to 2.8e-5;
         # 1.1e-4 for Adagrad, whose first steps divide by the gradient itself.
         way = np.linalg.norm(expected - case.tree.parameters)
         bound = 4e-4 if name == "adagrad" else 1e-4
-        assert np.linalg.norm(found - expected) < bound * way
+        assert np.linalg.norm(parameters - expected) < bound * way
 
 
 @by_dtype
@@ -159,9 +159,9 @@ def test_scaling_is_learnt_in_double_precision(kind, dtype):
     if kind == "standard":
         offset = np.average(numbers, axis=0, weights=weight)
         deviation = np.sqrt(np.average((numbers - offset) ** 2, axis=0, weights=weight))
-    found = learn_scaling(kind, ColumnMoments(X, weight))
-    np.testing.assert_allclose(found.offset, offset, rtol=1e-13)
-    np.testing.assert_allclose(found.factor, 1 / deviation, rtol=1e-12)
+    scaling = learn_scaling(kind, ColumnMoments(X, weight))
+    np.testing.assert_allclose(scaling.offset, offset, rtol=1e-13)
+    np.testing.assert_allclose(scaling.factor, 1 / deviation, rtol=1e-12)
 
 
 @by_dtype
@@ -203,6 +203,6 @@ def test_a_fitted_tree_predicts_what_the_reference_trains(dtype, kind, model_typ
     outputs = np.array([reference.forward(expected, x) for x in learnt.apply(case.X)])
     if model_type is BNeuralTRegressor:
         outputs = outputs / factor + offset
-    found = model.tree_.forward(case.X)
+    values = model.tree_.forward(case.X)
     # measured: up to 2.3e-6
-    assert np.abs(found - outputs).max() < 1e-5 * np.ptp(outputs)
+    assert np.abs(values - outputs).max() < 1e-5 * np.ptp(outputs)

@@ -113,9 +113,9 @@ def test_there_are_270_trees_by_six_optimizers(expected):
 def test_every_tree_has_the_recorded_structure(models, expected):
     for row in expected:
         tree = load(models, row)
-        found = (tree.size, tree.n_function_nodes, tree.n_leaves, tree.paper_parameter_count)
-        wanted = [int(row[key]) for key in ("size", "function_nodes", "leaves", "parameters")]
-        assert found == tuple(wanted), name(row)
+        counts = (tree.size, tree.n_function_nodes, tree.n_leaves, tree.paper_parameter_count)
+        recorded = [int(row[key]) for key in ("size", "function_nodes", "leaves", "parameters")]
+        assert counts == tuple(recorded), name(row)
         assert (tree.n_outputs == 1) == (row["dataset"] in REGRESSION), name(row)
         assert tree.hidden_activation == tree.output_activation == "sigmoid", name(row)
         assert tree.depth <= 5, name(row)

@@ -25,8 +25,8 @@ def scale_of(tree, X):
 @given(neural_trees(), seeds)
 def test_shares_are_those_of_the_reference(tree, seed):
     X, baseline = rows_and_baseline(np.random.default_rng(seed), tree)
-    found = tree.contributions(X, baseline)
-    for x, shares in zip(X, found, strict=True):
+    values = tree.contributions(X, baseline)
+    for x, shares in zip(X, values, strict=True):
         expected = reference.rescaled_contributions(tree, x, baseline)
         np.testing.assert_allclose(shares, expected, rtol=1e-8, atol=1e-9 * scale_of(tree, X))
 
@@ -35,8 +35,8 @@ def test_shares_are_those_of_the_reference(tree, seed):
 @given(neural_trees(), seeds)
 def test_integrated_gradients_are_those_of_the_reference(tree, seed):
     X, baseline = rows_and_baseline(np.random.default_rng(seed), tree, 2)
-    found = tree.contributions(X, baseline, method="integrated_gradients", n_steps=3)
-    for x, shares in zip(X, found, strict=True):
+    integrals = tree.contributions(X, baseline, method="integrated_gradients", n_steps=3)
+    for x, shares in zip(X, integrals, strict=True):
         expected = reference.integrated_gradients(tree, x, baseline, n_steps=3)
         np.testing.assert_allclose(shares, expected, rtol=1e-9, atol=1e-11 * scale_of(tree, X))
 

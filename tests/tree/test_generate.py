@@ -297,11 +297,11 @@ def test_an_input_of_probability_zero_is_never_drawn():
 
 
 def test_a_number_of_weights_may_be_missed_by_less_than_a_node():
-    found = {
+    sizes = {
         NeuralTree.random(3, n_weights=20, max_children=4, random_state=seed).n_parameters
         for seed in range(100)
     }
-    assert found == {18, 19, 20}  # the smallest node has three weights
+    assert sizes == {18, 19, 20}  # the smallest node has three weights
 
 
 def test_a_generator_gives_the_same_trees_in_all_releases():

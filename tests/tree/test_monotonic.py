@@ -55,8 +55,8 @@ def test_a_thousand_trained_trees_keep_their_promise():
     targets = np.stack([y, X[:, 3] ** 2], axis=1)
     results = []
     for n_outputs in (1, 2):
-        own = [job for job in jobs if job.tree.n_outputs == n_outputs]
-        results += train_many(own, X, targets[:, :n_outputs].squeeze(), n_threads=2)
+        group = [job for job in jobs if job.tree.n_outputs == n_outputs]
+        results += train_many(group, X, targets[:, :n_outputs].squeeze(), n_threads=2)
     order = [signs for k in (1, 0) for signs in constraints[1 - k :: 2]]
     n_moved = n_constrained = 0
     for seed, (result, signs) in enumerate(zip(results, order, strict=True)):
@@ -98,13 +98,15 @@ def test_constrained_training_is_that_of_the_twin(optimizer, batch_size):
             **how, schedule="constant", batch_size=batch_size, max_epochs=2, weight_decay=0.1
         )
         targets = np.stack([y, X[:, 1]], axis=1)[:13]
-        (found,) = train_many([TrainingJob(tree, settings, 7, signs=signs)], X[:13], targets)
+        (result,) = train_many([TrainingJob(tree, settings, 7, signs=signs)], X[:13], targets)
         expected = reference.train(
             tree, X[:13], targets, **how, batch_size=batch_size, weight_decay=0.1, signs=signs,
             order=[epoch_order(7, epoch, 13).tolist() for epoch in range(2)],
         )  # fmt: skip
-        np.testing.assert_allclose(found.tree.parameters, expected.parameters, rtol=1e-7, atol=1e-9)
-        n_stopped += np.sum(found.tree.leaf_weight == 0)
+        np.testing.assert_allclose(
+            result.tree.parameters, expected.parameters, rtol=1e-7, atol=1e-9
+        )
+        n_stopped += np.sum(result.tree.leaf_weight == 0)
     assert n_stopped > 0
 
 

@@ -32,14 +32,14 @@ def digits():
 def subtrees(tree, depth=2):
     """For each leaf the node at `depth` above it, -1 where there is none."""
     top = 0 if tree.n_outputs == 1 else 1
-    found = []
+    groups = []
     for node in tree.leaf_parent.tolist():
         path = [node]
         while tree.parent[path[-1]] >= 0:
             path.append(int(tree.parent[path[-1]]))
         path.reverse()
-        found.append(path[depth - top] if len(path) > depth - top else -1)
-    return np.array(found)
+        groups.append(path[depth - top] if len(path) > depth - top else -1)
+    return np.array(groups)
 
 
 # -- receptive fields ---------------------------------------------------------------------
@@ -230,12 +230,12 @@ def test_no_output_is_starved_of_weights():
     seed=st.integers(0, 2**32 - 1),
 )
 def test_any_number_of_weights_can_be_had(n_outputs, max_depth, min_children, more, spare, seed):
-    wanted = max(3, n_outputs * (1 + min_children) + spare)
+    n_weights = max(3, n_outputs * (1 + min_children) + spare)
     tree = NeuralTree.random(
         5, n_outputs, max_depth, max(2, min_children + more), min_children=min_children,
-        n_weights=wanted, random_state=seed,
+        n_weights=n_weights, random_state=seed,
     )  # fmt: skip
-    assert min(0.97 * wanted, wanted - min_children) <= tree.n_parameters <= wanted
+    assert min(0.97 * n_weights, n_weights - min_children) <= tree.n_parameters <= n_weights
 
 
 def test_outputs_have_the_same_share_of_the_weights():

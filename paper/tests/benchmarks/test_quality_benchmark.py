@@ -96,10 +96,10 @@ def test_test_rows_of_unknown_classes_are_left_out():
     X, y = rng.normal(size=(100, 2)), np.zeros(100, dtype=np.int64)
     y[X[:, 0] > 0] = 4
     y[order[-5:]] = 2  # test rows only
-    known = np.delete(order, np.s_[-5:])
+    usable = np.delete(order, np.s_[-5:])
     result = measure("linear", "classification", X, y, split_seed=7, model_seed=0)
     model = make_model("linear", "classification", 0).fit(X[order[:80]], y[order[:80]])
-    assert result.test_score == model.score(X[known[80:]], y[known[80:]])
+    assert result.test_score == model.score(X[usable[80:]], y[usable[80:]])
     assert result.weights == 3
 
 

@@ -51,9 +51,9 @@ def test_means_are_paired_and_over_all_data_sets_or_none():
             rows.append(row("evolved", "", dataset, split, 0.6 + 2 * shift, validation="0.9"))
         rows.append(row("evolved", "300", "a", split, 0.9))  # there is no such tree for b
     rows.append(row("default", "", "a", 2, 0.0))  # a split that is not finished
-    found = summary(rows, "regression")
-    assert set(found) == {("default", ""), ("evolved", "")}
-    evolved = found["evolved", ""]
+    means = summary(rows, "regression")
+    assert set(means) == {("default", ""), ("evolved", "")}
+    evolved = means["evolved", ""]
     np.testing.assert_allclose(evolved.score, 0.7)
     np.testing.assert_allclose(evolved.difference, 0.15)  # .1 in one split, .2 in the other
     np.testing.assert_allclose(evolved.standard_error, 0.05)

@@ -62,14 +62,14 @@ def test_differential_evolution_is_that_of_scipy(strategy):
         rng=np.random.default_rng(7),
     )
     low, high = np.array(bounds).T
-    own = DifferentialEvolution(
+    search = DifferentialEvolution(
         rastrigin, start, low, high, strategy, 0.7, 0.9, rng=np.random.default_rng(7)
     )
     for _ in range(n_generations):
-        own.step()
-    np.testing.assert_array_equal(own.best, theirs.x)
-    np.testing.assert_array_equal(own.members, theirs.population)
-    assert own.energies[0] == theirs.fun
+        search.step()
+    np.testing.assert_array_equal(search.best, theirs.x)
+    np.testing.assert_array_equal(search.members, theirs.population)
+    assert search.energies[0] == theirs.fun
 
 
 def test_differential_evolution_says_what_is_wrong():
@@ -97,7 +97,7 @@ def test_survivors_are_those_of_pymoo(method, n_objectives):
     partitions = {2: 24, 3: 9}[n_objectives]
     for seed in range(5):
         figures = np.random.default_rng(seed).random((60, n_objectives))
-        own = survivors(figures, 25, method, seed)
+        places = survivors(figures, 25, method, seed)
         survival = RankAndCrowding()
         if method == "nsga3":
             directions = get_reference_directions(
@@ -110,7 +110,7 @@ def test_survivors_are_those_of_pymoo(method, n_objectives):
             n_survive=25,
             random_state=np.random.default_rng(seed),
         )
-        np.testing.assert_array_equal(figures[own], theirs.get("F"))
+        np.testing.assert_array_equal(figures[places], theirs.get("F"))
 
 
 @pytest.mark.parametrize("method", ["nsga2", "nsga3"])
@@ -195,8 +195,8 @@ def test_equal_trees_have_no_diversity():
     search = GeneticSearch(space, Judge(np.zeros((5, 6)), np.zeros(5), np.ones(5)),
                            GeneticSettings(population_size=8), rng)  # fmt: skip
     assert (diversities(search.population[:1] * 4) == 0).all()
-    found = diversities(search.population)
-    assert (found >= 0).all() and (found <= 1).all() and found.max() > 0
+    diversity = diversities(search.population)
+    assert (diversity >= 0).all() and (diversity <= 1).all() and diversity.max() > 0
 
 
 # -- searches -----------------------------------------------------------------------------

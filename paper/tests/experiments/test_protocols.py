@@ -186,15 +186,15 @@ def test_each_score_is_that_of_its_rows(task: str) -> None:
     for protocol in PROTOCOLS.values():
         for selects in (False, True):
             partition = protocol.partition(problem, 2)
-            found = partition.score(predict, selects)
-            assert found.train == pytest.approx(score(partition.training_rows(selects)))
+            scores = partition.score(predict, selects)
+            assert scores.train == pytest.approx(score(partition.training_rows(selects)))
             if protocol is PAPER:
-                assert found.validation is None
-                assert found.test == pytest.approx(score(partition.monitored_rows(selects)))
+                assert scores.validation is None
+                assert scores.test == pytest.approx(score(partition.monitored_rows(selects)))
             elif selects:
-                assert found.validation == pytest.approx(score(partition.monitored_rows(True)))
+                assert scores.validation == pytest.approx(score(partition.monitored_rows(True)))
             else:
-                assert found.validation is None
+                assert scores.validation is None
 
 
 def test_paper_test_rows_can_be_used_again() -> None:

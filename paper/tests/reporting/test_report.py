@@ -228,21 +228,21 @@ def test_markdown_tables_are_tables(full):
 
 
 def test_findings_on_runs(full):
-    found = {kind: " ".join(f.text for f in findings(full) if f.kind == kind) for kind in
+    texts = {kind: " ".join(f.text for f in findings(full) if f.kind == kind) for kind in
             ("reproduces", "differs", "why", "scope")}  # fmt: skip
-    assert ".881 (3 runs each); in Table 2: .891" in found["reproduces"]
-    assert "on 14 of 14 data sets" in found["reproduces"]
-    assert "RMSprop .881, NAG .865, MGD .864" in found["reproduces"]
-    assert ".841 instead of .881 (9 classification sets)" in found["why"]
-    assert "place 6 of 7" in found["differs"] or "place 7 of 7" in found["differs"]
-    assert "the MLP M-S-ESu-Rn-L-D has a mean score of" in found["why"]
+    assert ".881 (3 runs each); in Table 2: .891" in texts["reproduces"]
+    assert "on 14 of 14 data sets" in texts["reproduces"]
+    assert "RMSprop .881, NAG .865, MGD .864" in texts["reproduces"]
+    assert ".841 instead of .881 (9 classification sets)" in texts["why"]
+    assert "place 6 of 7" in texts["differs"] or "place 7 of 7" in texts["differs"]
+    assert "the MLP M-S-ESu-Rn-L-D has a mean score of" in texts["why"]
     # A score that differs from the published one is reported with both values.
     frame = synthetic(SIX, protocols=["paper"])
     frame.loc[frame["dataset"] == "dee", "test_score"] = 0.5
-    found = [f.text for f in findings(Results(frame)) if f.kind == "differs"]
-    assert any("dee (.500, paper .837)" in text for text in found), found
-    found = [f.text for f in findings(Results(frame)) if f.kind == "scope"]
-    assert any("no comparison on equal terms" in text for text in found)
+    texts = [f.text for f in findings(Results(frame)) if f.kind == "differs"]
+    assert any("dee (.500, paper .837)" in text for text in texts), texts
+    texts = [f.text for f in findings(Results(frame)) if f.kind == "scope"]
+    assert any("no comparison on equal terms" in text for text in texts)
 
 
 def test_findings_on_images():
@@ -259,13 +259,13 @@ def test_findings_on_images():
         *runs("paper", "paper", 23_835, [0.065]),
         *runs("paper", "paper", 11_987, [0.12]),
     ]
-    found = dict(findings(None, ImageResults(near)))
-    assert "6.50 %; in Table 4: 6.08 % (BNeuralT-20K)" in found["reproduces"]
-    assert "12.00 %; in Table 4: 7.74 % (BNeuralT-10K)" in found["differs"]
+    texts = dict(findings(None, ImageResults(near)))
+    assert "6.50 %; in Table 4: 6.08 % (BNeuralT-20K)" in texts["reproduces"]
+    assert "12.00 %; in Table 4: 7.74 % (BNeuralT-10K)" in texts["differs"]
     assert (
-        "2.50 % with the modern recipe (23,700 weights, mean of 2 seeds) and 7.00 %" in found["why"]
+        "2.50 % with the modern recipe (23,700 weights, mean of 2 seeds) and 7.00 %" in texts["why"]
     )
-    assert "7.00 % with the paper's recipe (23,835 weights, 1 seed)." in found["why"]
+    assert "7.00 % with the paper's recipe (23,835 weights, 1 seed)." in texts["why"]
     assert findings(None, ImageResults()) == []
 
 

@@ -38,8 +38,8 @@ def all_signs(differences):
     ranks = stats.rankdata(np.abs(nonzero))
     signs = np.array(list(itertools.product([0, 1], repeat=len(ranks))))
     half = ranks.sum() / 2
-    found = abs(ranks[nonzero > 0].sum() - half)
-    return np.mean(np.abs(signs @ ranks - half) >= found - 1e-9)
+    distance = abs(ranks[nonzero > 0].sum() - half)
+    return np.mean(np.abs(signs @ ranks - half) >= distance - 1e-9)
 
 
 @settings(max_examples=40, deadline=None)
@@ -186,8 +186,8 @@ def test_critical_differences_are_those_of_the_tables():
     for k, alpha, q in ((2, 0.05, 1.960), (4, 0.05, 2.569), (2, 0.10, 1.645)):
         for n in (1, 14):
             expected = q * math.sqrt(k * (k + 1) / (6 * n))
-            found = s.nemenyi_critical_difference(k, n, alpha)
-            assert found == pytest.approx(expected, rel=1e-3)
+            difference = s.nemenyi_critical_difference(k, n, alpha)
+            assert difference == pytest.approx(expected, rel=1e-3)
     for k, n, alpha in ((1, 5, 0.05), (3, 0, 0.05), (3, 5, 0.0), (3, 5, 1.0)):
         with pytest.raises(ValueError, match="must be at least 2"):
             s.nemenyi_critical_difference(k, n, alpha)

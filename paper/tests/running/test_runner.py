@@ -292,11 +292,11 @@ def test_evolved_trees_are_run_with_a_small_budget() -> None:
     pytest.importorskip("pymoo")
     with Store(":memory:") as store:
         run("paper,honest", "evolved-quick", "iris,diabetese", 1, store=store, quiet=True)
-        found = {(key.experiment, key.dataset) for key in store.finished()}
+        pairs = {(key.experiment, key.dataset) for key in store.finished()}
         sizes = [size for (size,) in store.execute("SELECT size FROM runs")]
     # MONT has no regression in the paper
-    assert ("MONT3-q", "iris") in found and ("MONT3-q", "diabetese") not in found
-    assert {("HFNT-S-q", "diabetese"), ("HFNT-M-q", "iris")} <= found
+    assert ("MONT3-q", "iris") in pairs and ("MONT3-q", "diabetese") not in pairs
+    assert {("HFNT-S-q", "diabetese"), ("HFNT-M-q", "iris")} <= pairs
     assert all(2 <= size <= 200 for size in sizes)
 
 

@@ -1,4 +1,4 @@
-"""How large the terms of an output are, by which errors of rounding grow where they cancel.
+"""Comparison of predictions, relative to the terms that are added up to them.
 
 A sum of some hundreds that comes to less than 1 has three digits less than its terms. Vectors and
 fused products round it in another order than code that adds one term after the other, so the two
@@ -9,8 +9,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from bneuralt.expressions import is_elementwise
+from bneuralt.expressions import OUTPUTS, exp, is_elementwise
 from bneuralt.tree.node_values import node_values
+
+
+def assert_same(actual, expected, tolerance, model=None, largest=1e300, terms=1.0):
+    """Compare probabilities or numbers, up to the largest number that an export has.
+
+    Where a prediction is exp of a sum, the sums are compared. Errors are relative to `terms`, or to
+    what is expected where this is larger.
+    """
+    actual, expected = (
+        np.clip(np.asarray(values, dtype=float), -largest, largest) for values in (actual, expected)
+    )
+    if model is not None and model.link == exp(OUTPUTS):
+        actual, expected = (np.log(np.maximum(v, 1 / largest)) for v in (actual, expected))
+    np.testing.assert_allclose(actual / terms, expected / terms, rtol=tolerance, atol=tolerance)
 
 
 def size_of_terms(model, inputs):
