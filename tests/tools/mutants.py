@@ -368,6 +368,14 @@ def selected(
     }
 
 
+def all_modules(part: str) -> dict[str, list[str]]:
+    """Return the files of both packages whose names have this part, and their tests."""
+    return {
+        **selected("src/bneuralt", "tests", MODULES, part),
+        **selected("paper/src/bneuralt_paper", "paper/tests", PAPER_MODULES, part),
+    }
+
+
 def main() -> int:
     """The program."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -377,12 +385,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    if options.tests:
-        table = {options.file: options.tests}
-    else:
-        part = options.file or ""
-        table = selected("src/bneuralt", "tests", MODULES, part)
-        table |= selected("paper/src/bneuralt_paper", "paper/tests", PAPER_MODULES, part)
+    table = {options.file: options.tests} if options.tests else all_modules(options.file or "")
     counts = []
     with tempfile.TemporaryDirectory() as folder:
         tester = Tester(Path(folder), options.jobs)
