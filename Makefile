@@ -11,10 +11,11 @@ SOURCES := CMakeLists.txt $(shell find cpp -type f)
 PAPER_SOURCES := paper/CMakeLists.txt $(shell find paper/cpp -type f)
 CXX_FILES := $(shell find cpp paper/cpp benchmarks -name '*.hpp' -o -name '*.cpp')
 
-CORE_TESTS := $(addprefix tests/test_,kernels.py contributions.py engine.py registry.py train_many.py losses.py border.py) \
-    paper/tests/test_mlp_kernel.py
+CORE_TESTS := $(addprefix tests/core/test_,kernels.py engine.py registry.py border.py) \
+    tests/tree/test_contributions.py $(addprefix tests/training/test_,train_many.py losses.py) \
+    paper/tests/experiments/test_mlp_kernel.py
 # Without those that limit their time or memory, of which ThreadSanitizer needs a lot.
-THREAD_TESTS := $(addprefix tests/test_,soak.py threads.py train_many.py border.py engine.py) \
+THREAD_TESTS := $(addprefix tests/core/test_,soak.py threads.py border.py engine.py) tests/training/test_train_many.py \
     -k "(soak or threads or many or border) and not flag_ends and not no_call and not ctrl_c and not processors"
 
 .PHONY: help demo test test-oldest fuzz export-c soak mutants mutants-core coverage bench tables quality lint format stub docs gallery \
@@ -84,32 +85,32 @@ test-oldest:
 	$(PYTHON) -c '$(BOUNDS)' > $(OLDEST)/constraints.txt
 	$(MAKE) test VENV=$(OLDEST) PIP_OPTIONS='--constraint $(OLDEST)/constraints.txt'
 
-# Every case is made from its number, which a complaint names: `python -m tests.fuzz_core 1 NUMBER`
+# Every case is made from its number, which a complaint names: `python -m tests.tools.fuzz_core 1 NUMBER`
 # repeats it.
 FILES ?= 2000
 CALLS ?= 10000
 fuzz: $(TEST_ENV)
-	$(BIN)/python -m tests.fuzz_core $(CALLS)
-	$(BIN)/python paper/tests/fuzz_mlp.py $(CALLS)
-	$(BIN)/python -m tests.fuzz_files $(FILES)
+	$(BIN)/python -m tests.tools.fuzz_core $(CALLS)
+	$(BIN)/python -m paper.tests.tools.fuzz_mlp $(CALLS)
+	$(BIN)/python -m tests.tools.fuzz_files $(FILES)
 
 # With gcc, clang and the sanitizers.
 MODELS ?= 200
 ROWS   ?= 1000
 export-c: $(TEST_ENV)
-	$(BIN)/python -m tests.export.compare_c $(MODELS) $(ROWS)
+	$(BIN)/python -m tests.tools.compare_c $(MODELS) $(ROWS)
 
 SECONDS ?= 600
 soak: $(TEST_ENV)
-	$(BIN)/python -m tests.soak $(SECONDS)
+	$(BIN)/python -m tests.tools.soak $(SECONDS)
 
-# Without MODULE, the table in tests/mutants.py; without TESTS, the tests that it has for MODULE.
+# Without MODULE, the table in tests/tools/mutants.py; without TESTS, the tests that it has for MODULE.
 mutants: $(TEST_ENV)
-	$(BIN)/python -m tests.mutants $(MODULE) $(TESTS) --jobs $(JOBS)
+	$(BIN)/python -m tests.tools.mutants $(MODULE) $(TESTS) --jobs $(JOBS)
 
 KERNELS ?= losses optimizers backward scoring online train
 mutants-core: $(TEST_ENV)
-	$(BIN)/python -m tests.mutants_core $(KERNELS) --jobs $(JOBS)
+	$(BIN)/python -m tests.tools.mutants_core $(KERNELS) --jobs $(JOBS)
 
 coverage: $(TEST_ENV)
 	mkdir -p build/coverage
@@ -212,7 +213,7 @@ test-wheels:
 # As many random models as in the statements of the documentation.
 MODELS ?= 200
 test-exports: $(TEST_ENV)
-	$(BIN)/python -m tests.exports $(MODELS)
+	$(BIN)/python -m tests.tools.compare_exports $(MODELS)
 
 sanitize: $(VENV)/.with-test
 	rm -rf $(SAN)/address-site

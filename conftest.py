@@ -46,7 +46,7 @@ def shared() -> Path:
 @pytest.fixture(scope="session")
 def browser():
     """Start a headless Chromium for all tests of pages; skip where there is none."""
-    from chromium import browser
+    from tests.helpers.chromium import browser
 
     with browser(1300, 900) as page:
         page.viewport(1300, 900)

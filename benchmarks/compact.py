@@ -20,7 +20,7 @@ from benchmarks.targets import print_table, splits
 from bneuralt import BNeuralTClassifier, BNeuralTRegressor, load_dataset
 from bneuralt.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_REGRESSION
 from bneuralt.estimators.retraining import smaller_models
-from tests import monks
+from tests.helpers import monks
 
 SHARES = (1.0, 0.5, 0.25, 0.1)
 #: Share of the weights that Optimal Brain Surgeon removed from a perceptron for each problem.

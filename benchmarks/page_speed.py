@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bneuralt import NeuralTree
 from bneuralt.drawing import to_html
-from tests.chromium import Browser, browser
+from tests.helpers.chromium import Browser, browser
 
 #: Count frames until `stop` is called, which returns their number per second and the longest gap.
 COUNT_FRAMES = """

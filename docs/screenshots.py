@@ -17,7 +17,7 @@ from PIL import Image
 from sklearn.datasets import load_iris
 
 from bneuralt import BNeuralForestClassifier, BNeuralTClassifier
-from tests.chromium import Browser, browser
+from tests.helpers.chromium import Browser, browser
 
 FOLDER = Path(__file__).parent / "screenshots"
 MOST_COLORS = 200

@@ -1,9 +1,9 @@
 """Fixtures of the tests of the product."""
 
 import pytest
-from strategies import INSTRUCTION_SETS
 
 from bneuralt import _core
+from tests.helpers.strategies import INSTRUCTION_SETS
 
 
 @pytest.fixture(params=INSTRUCTION_SETS)

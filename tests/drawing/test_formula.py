@@ -6,7 +6,6 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from expression_samples import NUMBERS
 
 from bneuralt import (
     BNeuralForestRegressor,
@@ -21,6 +20,7 @@ from bneuralt.expressions.operations import NUMERIC
 from bneuralt.model import Model
 from bneuralt.reference import VALUE
 from bneuralt.tree.activations import EXPRESSIONS, NAMES
+from tests.helpers.expression_samples import NUMBERS
 
 N_TREES, N_INPUTS = 200, 6
 

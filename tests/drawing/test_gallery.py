@@ -2,12 +2,13 @@
 
 import re
 import runpy
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "docs" / "gallery"
+from tests.helpers.paths import DOCS
+
+FOLDER = DOCS / "gallery"
 EXAMPLES = sorted(path for path in FOLDER.glob("*.py") if path.name != "make.py")
 
 

@@ -8,7 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from pages import (
+from sklearn.exceptions import NotFittedError
+
+from bneuralt import (
+    BNeuralForestClassifier,
+    BNeuralTClassifier,
+    BNeuralTRegressor,
+    NeuralTree,
+)
+from bneuralt.cli.program import main
+from bneuralt.drawing import pages
+from tests.helpers.pages import (
     SMALL,
     as_rows,
     decision,
@@ -21,18 +31,7 @@ from pages import (
     table,
     wait_for,
 )
-from sklearn.datasets import load_diabetes
-from sklearn.exceptions import NotFittedError
-from test_encoder import people
-
-from bneuralt import (
-    BNeuralForestClassifier,
-    BNeuralTClassifier,
-    BNeuralTRegressor,
-    NeuralTree,
-)
-from bneuralt.cli.program import main
-from bneuralt.drawing import pages
+from tests.helpers.tables import DIABETES, people
 
 HOSTILE = [
     "<script>window.hacked = 1</script>",
@@ -159,20 +158,20 @@ def test_csv_with_quotes_and_semicolons_is_read(browser, tmp_path):
 
 
 def test_contributions_add_up_to_the_change_of_the_output(browser, tmp_path):
-    X, y = load_diabetes(return_X_y=True)
+    X, y = DIABETES
     model = BNeuralTRegressor(**SMALL, n_weights=40).fit(X, y)
     open_page(browser, model, tmp_path)
     browser.run(
         f"""document.getElementById('rows-text').value = {json.dumps(as_rows(X[7:8]))};
         document.getElementById('rows-read').click()"""
     )
-    found = browser.run(
+    contributions = browser.run(
         "return [...document.querySelectorAll('#reasons data')].map((d) => Number(d.value))"
     )
     average = model.model_.mean_inputs[np.newaxis]
     change = float(model.predict(X[7:8])[0] - model.predict(average)[0])
     # Reasons below a five-hundredth of the largest, and those after the eighth, are not listed.
-    assert sum(found) == pytest.approx(change, abs=0.02 * max(map(abs, found)))
+    assert sum(contributions) == pytest.approx(change, abs=0.02 * max(map(abs, contributions)))
 
 
 def test_nodes_are_collapsed_and_expanded(browser, tmp_path):
@@ -446,9 +445,9 @@ def test_scripts_import_what_others_export_and_share_no_names():
         for names, module in re.findall(r"(?m)^import \{ (.+) \} from \"./(\w+).js\";$", text):
             assert set(names.split(", ")) <= exported[module], name
         top = r"(?m)^(export )?(?:async )?(?:const|let|function|class) (\w+)"
-        found = re.findall(top, text)
-        exported[name] = {declaration for export, declaration in found if export}
-        declared += [declaration for _, declaration in found]
+        definitions = re.findall(top, text)
+        exported[name] = {declaration for export, declaration in definitions if export}
+        declared += [declaration for _, declaration in definitions]
     assert len(declared) == len(set(declared))
     folder = Path(pages.__file__).parent / "page"
     assert {path.stem for path in folder.glob("*.js")} == set(pages._SCRIPTS)

@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from expression_samples import CELL_EXPRESSIONS, NUMBERS, VECTORS, cells, number_values
 
 from bneuralt.drawing import pages
 from bneuralt.drawing.page_data import to_lists
@@ -14,6 +13,13 @@ from bneuralt.model.description import ModelColumn
 from bneuralt.tables.columns import Frame
 from bneuralt.training.losses import LINKS, LOSSES, TASKS, shares
 from bneuralt.tree.activations import ACTIVATIONS, EXPRESSIONS
+from tests.helpers.expression_samples import (
+    CELL_EXPRESSIONS,
+    NUMBERS,
+    VECTORS,
+    cells,
+    number_values,
+)
 
 N_ROWS = 60
 #: JSON has no numbers that are not finite.
@@ -45,8 +51,8 @@ def test_operations_on_numbers(browser, name):
     with np.errstate(all="ignore"):
         expected = np.broadcast_to(evaluate(NUMBERS[name], values), N_ROWS).astype(float)
     rows = list(zip(plain(values["a"]), plain(values["b"]), strict=True))
-    found = run(browser, NUMBERS[name], ["a", "b"], rows)[:, 0]
-    np.testing.assert_allclose(found, expected, rtol=1e-14, atol=1e-300)
+    results = run(browser, NUMBERS[name], ["a", "b"], rows)[:, 0]
+    np.testing.assert_allclose(results, expected, rtol=1e-14, atol=1e-300)
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
@@ -56,8 +62,10 @@ def test_activations(browser, name):
     values = {"z": rng.normal(0, 5, N_ROWS)}
     values |= {parameter: rng.uniform(0.2, 2, N_ROWS) for parameter in parameters}
     rows = [list(row) for row in zip(*values.values(), strict=True)]
-    found = run(browser, EXPRESSIONS[name], list(values), rows)[:, 0]
-    np.testing.assert_allclose(found, evaluate(EXPRESSIONS[name], values), rtol=1e-13, atol=1e-300)
+    results = run(browser, EXPRESSIONS[name], list(values), rows)[:, 0]
+    np.testing.assert_allclose(
+        results, evaluate(EXPRESSIONS[name], values), rtol=1e-13, atol=1e-300
+    )
 
 
 @pytest.mark.parametrize("name", CELL_EXPRESSIONS)
@@ -67,9 +75,9 @@ def test_operations_on_cells(browser, name):
     described = ModelColumn("x", None, range(1), (expression,))
     column = {"categories": described.categories, "day_first": described.day_first}
     rows = [[value] for value in cell_values(Frame([cell]), 0)]
-    found = run(browser, expression, [], rows, column)[:, 0]
+    results = run(browser, expression, [], rows, column)[:, 0]
     expected = evaluate(expression, {}, cell.as_text() if kind == "code" else cell)
-    np.testing.assert_allclose(found, expected, rtol=1e-14)
+    np.testing.assert_allclose(results, expected, rtol=1e-14)
 
 
 def links():
@@ -85,6 +93,6 @@ def links():
 def test_links(browser, name, link):
     outputs = np.random.default_rng(3).normal(0, 3, (N_ROWS, 3))
     rows = [[row] for row in outputs.tolist()]
-    found = run(browser, link, ["outputs"], rows, has_vectors=True)
+    results = run(browser, link, ["outputs"], rows, has_vectors=True)
     expected = evaluate(link, {"outputs": outputs})
-    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-300)
+    np.testing.assert_allclose(results, expected, rtol=1e-13, atol=1e-300)

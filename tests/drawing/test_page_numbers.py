@@ -5,9 +5,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from flat import flat
-from pages import SMALL, as_rows, check_page, decision, iris, open_page, predictions, table
-from sklearn.datasets import load_diabetes, load_iris
 
 from bneuralt import (
     BNeuralForestClassifier,
@@ -17,13 +14,25 @@ from bneuralt import (
     EvolvedTreeClassifier,
     load_model,
 )
+from tests.helpers.flat import flat
+from tests.helpers.pages import (
+    SMALL,
+    as_rows,
+    check_page,
+    decision,
+    iris,
+    open_page,
+    predictions,
+    table,
+)
+from tests.helpers.tables import DIABETES, IRIS
 
 ODD = ["gaussian", "leaky_relu", "bipolar", "unipolar", "linear_tanh", "linear_sigmoid", "relu"]
 SQUARES = {"loss": "squared_error", "output_activation": "sigmoid"}
 
 
 def diabetes(estimator, target, **options):
-    X, y = load_diabetes(return_X_y=True)
+    X, y = DIABETES
     targets = {
         "one": y,
         "several": np.stack([y, -2 * y, X[:, 0]], axis=1),
@@ -59,20 +68,20 @@ def test_the_page_predicts_what_the_model_predicts(browser, kind, tmp_path):
     open_page(browser, model, tmp_path)
     rows = X[:12] if isinstance(X, np.ndarray) else X.iloc[::11].head(12)
     expected = getattr(model, "predict_proba", model.predict)(rows).reshape(len(rows), -1)
-    found = np.array(predictions(browser, as_rows(rows)))
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    numbers = np.array(predictions(browser, as_rows(rows)))
+    np.testing.assert_allclose(numbers, expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("estimator", [BNeuralTClassifier, BNeuralForestClassifier])
 def test_trees_in_single_precision(browser, estimator, tmp_path):
     model, X = iris(estimator, dtype="float32")
     open_page(browser, model, tmp_path)
-    found = np.array(predictions(browser, as_rows(X[::10])))
-    np.testing.assert_allclose(found, model.predict_proba(X[::10]), rtol=0, atol=1e-6)
+    numbers = np.array(predictions(browser, as_rows(X[::10])))
+    np.testing.assert_allclose(numbers, model.predict_proba(X[::10]), rtol=0, atol=1e-6)
 
 
 def test_trees_found_by_evolution(browser, tmp_path):
-    X, y = load_iris(return_X_y=True)
+    X, y = IRIS
     model = EvolvedTreeClassifier(population_size=8, n_generations=2, random_state=0).fit(X, y)
     check_page(browser, model, X[::15], tmp_path)
 
@@ -84,8 +93,8 @@ def test_a_model_from_a_file_has_the_same_page(browser, tmp_path):
     assert loaded.encoder_.ranges == model.encoder_.ranges
     np.testing.assert_allclose(loaded.history_["train_loss"], model.history_["train_loss"], 1e-5)
     open_page(browser, loaded, tmp_path)
-    found = np.array(predictions(browser, as_rows(X[:5])))
-    np.testing.assert_allclose(found, model.predict_proba(X[:5]), rtol=1e-9)
+    numbers = np.array(predictions(browser, as_rows(X[:5])))
+    np.testing.assert_allclose(numbers, model.predict_proba(X[:5]), rtol=1e-9)
     assert "epochs" in browser.run("return document.querySelector('#history svg').ariaLabel")
 
 
@@ -94,11 +103,11 @@ def test_unseen_and_missing_values_are_treated_as_in_python(browser, tmp_path):
     model = BNeuralTClassifier(**SMALL).fit(frame, np.arange(10) % 2)
     later = pd.DataFrame({"x": ["z", None], "y": ["z", "u"], "z": [np.nan, 3.0]})
     open_page(browser, model, tmp_path)
-    found = np.array(predictions(browser, as_rows(later)))
+    numbers = np.array(predictions(browser, as_rows(later)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = model.predict_proba(later)
-    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    np.testing.assert_allclose(numbers, expected, rtol=1e-9)
 
 
 def test_dates_with_hours_and_in_local_formats(browser, tmp_path):
@@ -107,8 +116,8 @@ def test_dates_with_hours_and_in_local_formats(browser, tmp_path):
     model = BNeuralTRegressor(**SMALL).fit(frame, np.arange(60.0) % 24)
     assert model.encoder_.features[0].parts == ("year", "month", "weekday", "hour")
     open_page(browser, model, tmp_path)
-    found = np.array(predictions(browser, as_rows(frame[::9]))).ravel()
-    np.testing.assert_allclose(found, model.predict(frame[::9]), rtol=1e-9)
+    numbers = np.array(predictions(browser, as_rows(frame[::9]))).ravel()
+    np.testing.assert_allclose(numbers, model.predict(frame[::9]), rtol=1e-9)
 
 
 def test_categories_that_are_numbers(browser, tmp_path):

@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from flat import flat
 from scipy.special import softmax
-from sklearn.datasets import load_diabetes, load_iris, load_wine, make_multilabel_classification
+from sklearn.datasets import load_iris, load_wine, make_multilabel_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.inspection import partial_dependence, permutation_importance
 
@@ -34,6 +33,8 @@ from bneuralt.expressions import (
 from bneuralt.model import Model
 from bneuralt.training.losses import SOFTMAX, shares
 from bneuralt.tree.activations import NAMES
+from tests.helpers.flat import flat
+from tests.helpers.tables import DIABETES
 
 FAST = {"max_epochs": 15, "random_state": 0, "dtype": "float64"}
 
@@ -66,11 +67,11 @@ def test_classifiers_add_up(settings, n_classes, n_trees):
         model = flat(BNeuralForestClassifier, n_estimators=n_trees, **FAST, **settings).fit(X, y)
     scores = model.explain(X, output="score")
     np.testing.assert_allclose(added_up(scores), model.decision_function(X), atol=1e-9)
-    found = model.explain(X, output="probability")
+    explanation = model.explain(X, output="probability")
     expected = model.predict_proba(X)
     expected = expected[:, 1] if n_classes == 2 else expected
-    np.testing.assert_allclose(added_up(found), expected, atol=1e-10)
-    np.testing.assert_allclose(found.predictions, expected, atol=1e-10)
+    np.testing.assert_allclose(added_up(explanation), expected, atol=1e-10)
+    np.testing.assert_allclose(explanation.predictions, expected, atol=1e-10)
     default = model.explain(X)
     assert default.explains == ("score" if n_trees == 1 else "probability")
 
@@ -80,37 +81,37 @@ def test_labels_add_up(kind):
     X, y = make_multilabel_classification(n_samples=100, random_state=0)
     size = {"n_estimators": 3} if kind is BNeuralForestClassifier else {}
     model = kind(**FAST, **size).fit(X, y)
-    found = model.explain(X, output="probability")
-    np.testing.assert_allclose(added_up(found), model.predict_proba(X), atol=1e-10)
-    found = model.explain(X, output="score")
-    np.testing.assert_allclose(added_up(found), model.decision_function(X), atol=1e-8)
+    explanation = model.explain(X, output="probability")
+    np.testing.assert_allclose(added_up(explanation), model.predict_proba(X), atol=1e-10)
+    explanation = model.explain(X, output="score")
+    np.testing.assert_allclose(added_up(explanation), model.decision_function(X), atol=1e-8)
 
 
 @pytest.mark.parametrize("settings", [{}, {"loss": "poisson"}])
 @pytest.mark.parametrize("kind", [BNeuralTRegressor, BNeuralForestRegressor])
 def test_regressors_add_up(kind, settings):
-    X, y = load_diabetes(return_X_y=True)
+    X, y = DIABETES
     size = {"n_estimators": 3} if kind is BNeuralForestRegressor else {}
     model = kind(**FAST, **size, **settings).fit(X, y)
-    found = model.explain(X)
-    assert found.values.shape == X.shape
-    np.testing.assert_allclose(added_up(found), model.predict(X), rtol=1e-10)
+    explanation = model.explain(X)
+    assert explanation.values.shape == X.shape
+    np.testing.assert_allclose(added_up(explanation), model.predict(X), rtol=1e-10)
 
 
 def test_forests_of_all_activations_add_up():
-    X, y = load_diabetes(return_X_y=True)
+    X, y = DIABETES
     settings = {"activation": list(NAMES), "train_activations": True}
     model = flat(BNeuralForestRegressor, n_estimators=5, **FAST, **settings).fit(X, y)
-    found = model.explain(X)
-    np.testing.assert_allclose(added_up(found), model.predict(X), rtol=1e-10)
+    explanation = model.explain(X)
+    np.testing.assert_allclose(added_up(explanation), model.predict(X), rtol=1e-10)
 
 
 def test_several_targets_add_up():
-    X, y = load_diabetes(return_X_y=True)
+    X, y = DIABETES
     model = BNeuralTRegressor(**FAST).fit(X, np.column_stack([y, -y]))
-    found = model.explain(X[:20])
-    assert found.values.shape == (20, 10, 2)
-    np.testing.assert_allclose(added_up(found), model.predict(X[:20]), rtol=1e-9)
+    explanation = model.explain(X[:20])
+    assert explanation.values.shape == (20, 10, 2)
+    np.testing.assert_allclose(added_up(explanation), model.predict(X[:20]), rtol=1e-9)
 
 
 def test_effects_of_additive_data_are_recovered():
@@ -118,18 +119,18 @@ def test_effects_of_additive_data_are_recovered():
     X = rng.uniform(-1, 1, size=(1500, 4))  # the last feature has no effect
     effects = np.column_stack([2 * X[:, 0], np.sin(3 * X[:, 1]), -np.square(X[:, 2])])
     model = BNeuralForestRegressor(n_estimators=4, random_state=0).fit(X, effects.sum(axis=1))
-    found = model.explain(X, baseline=X[:200])
+    explanation = model.explain(X, baseline=X[:200])
     for i in range(3):
         centred = effects[:, i] - effects[:, i].mean()
-        assert np.corrcoef(found.values[:, i], centred)[0, 1] > 0.98
-    assert found.importances[3] < 0.1 * found.importances[:3].min()
+        assert np.corrcoef(explanation.values[:, i], centred)[0, 1] > 0.98
+    assert explanation.importances[3] < 0.1 * explanation.importances[:3].min()
 
 
 def test_a_feature_without_a_leaf_contributes_0():
     tree = NeuralTree(3, 1, [-1], [2], [0, 0], [0, 2], [0.5, 2.0, -1.0])
-    found = explain(Model.of_tree(tree), np.random.default_rng(0).normal(size=(50, 3)))
-    assert not found.values[:, 1].any()
-    assert found.importances[1] == 0
+    explanation = explain(Model.of_tree(tree), np.random.default_rng(0).normal(size=(50, 3)))
+    assert not explanation.values[:, 1].any()
+    assert explanation.importances[1] == 0
 
 
 def messy_table():
@@ -149,13 +150,13 @@ def messy_table():
 def test_categories_dates_and_gaps_count_for_their_column():
     table, y = messy_table()
     model = BNeuralTRegressor(**FAST).fit(table, y)
-    found = model.explain(table)
-    assert found.values.shape == (300, 3)
-    assert found.feature_names == ["height", "colour", "day"]
-    np.testing.assert_allclose(added_up(found), model.predict(table), rtol=1e-9)
+    explanation = model.explain(table)
+    assert explanation.values.shape == (300, 3)
+    assert explanation.feature_names == ["height", "colour", "day"]
+    np.testing.assert_allclose(added_up(explanation), model.predict(table), rtol=1e-9)
     row = int(np.flatnonzero(table["height"].isna())[0])
-    assert "height is missing on" in found.sentence(row, n_features=3)
-    assert f"colour = {table['colour'][row]} on" in found.sentence(row, n_features=3)
+    assert "height is missing on" in explanation.sentence(row, n_features=3)
+    assert f"colour = {table['colour'][row]} on" in explanation.sentence(row, n_features=3)
     baseline = model.explain(table.iloc[:5], baseline=table.iloc[[7]])
     assert baseline.baseline == pytest.approx(model.predict(table.iloc[[7]])[0])
     listed = model.explain(table.iloc[:5], baseline=table.iloc[7].tolist())
@@ -186,10 +187,10 @@ def test_the_sentence_names_value_paths_and_class(iris, iris_model):
 
 def test_a_data_frame_of_contributions(iris, iris_model):
     X, _ = iris
-    found = iris_model.explain(X)
-    frame = found.to_frame()
+    explanation = iris_model.explain(X)
+    frame = explanation.to_frame()
     assert frame.shape == (150, 12)
-    np.testing.assert_array_equal(frame["1"]["petal length (cm)"], found.values[:, 2, 1])
+    np.testing.assert_array_equal(frame["1"]["petal length (cm)"], explanation.values[:, 2, 1])
     probabilities = iris_model.explain(X.iloc[:3], output="probability")
     assert probabilities.to_frame().shape == (3, 12)
 
@@ -200,15 +201,15 @@ def test_plots(iris, iris_model, kind):
     from matplotlib.figure import Figure
 
     X, _ = iris
-    found = iris_model.explain(X)
+    explanation = iris_model.explain(X)
     for row in (None, 70):
-        ax = found.plot(kind, row=row, ax=Figure().subplots(), max_features=3)
+        ax = explanation.plot(kind, row=row, ax=Figure().subplots(), max_features=3)
         labels = [label.get_text() for label in ax.get_yticklabels()]
         assert len(labels) == (4 if kind == "waterfall" else 3)
     with pytest.raises(ValueError, match="kind='pie' must be one of"):
-        found.plot("pie", ax=ax)
+        explanation.plot("pie", ax=ax)
     with pytest.raises(IndexError, match="row=150 must be 0 to 149"):
-        found.plot(kind, row=150, ax=ax)
+        explanation.plot(kind, row=150, ax=ax)
 
 
 def test_importances_are_those_of_the_training_rows(iris, iris_model):
@@ -226,8 +227,8 @@ def test_importances_are_those_of_the_training_rows(iris, iris_model):
 
 def test_scikit_learns_inspection_takes_models(iris, iris_model):
     X, y = iris
-    found = permutation_importance(iris_model, X, y, n_repeats=2, random_state=0)
-    assert found.importances_mean.shape == (4,)
+    importances = permutation_importance(iris_model, X, y, n_repeats=2, random_state=0)
+    assert importances.importances_mean.shape == (4,)
     curves = partial_dependence(iris_model, X, [2], grid_resolution=5)
     assert curves["average"].shape == (3, 5)
 
@@ -261,18 +262,18 @@ def test_any_link_adds_up(link, averages):
     trees = tuple(NeuralTree.random(4, 3, random_state=seed) for seed in range(3))
     model = replace(Model.of_tree(trees[0]), trees=trees, link=link, averages=averages)
     X = np.random.default_rng(0).normal(size=(20, 4))
-    found = explain(model, X, baseline=np.zeros(4))
+    explanation = explain(model, X, baseline=np.zeros(4))
     expected = model.predictions(model.outputs(X))
-    np.testing.assert_allclose(found.predictions, expected, atol=1e-12)
-    np.testing.assert_allclose(added_up(found), expected, atol=1e-9)
+    np.testing.assert_allclose(explanation.predictions, expected, atol=1e-12)
+    np.testing.assert_allclose(added_up(explanation), expected, atol=1e-9)
 
 
 def test_quantiles_are_explained_before_they_are_sorted():
     tree = NeuralTree.random(4, 3, random_state=0)
     X = np.random.default_rng(0).normal(size=(20, 4))
     model = replace(Model.of_tree(tree), link=ordered(OUTPUTS, [0, 2, 1]))
-    found = explain(model, X)
-    np.testing.assert_allclose(found.predictions, tree.forward(X))
+    explanation = explain(model, X)
+    np.testing.assert_allclose(explanation.predictions, tree.forward(X))
 
 
 def test_data_frames_are_found_by_names(iris, iris_model):
@@ -305,6 +306,6 @@ def test_what_cannot_be_explained_is_refused(iris, iris_model):
         explain(Model.of_tree(iris_model.tree_), X.to_numpy(), output="score")
     with pytest.raises(ValueError, match="5 columns, the model has 4 features"):
         explain(Model.of_tree(iris_model.tree_), np.zeros((2, 5)))
-    found = iris_model.explain(X)
+    explanation = iris_model.explain(X)
     with pytest.raises(ValueError, match="output='9' is not one of the outputs: '0', '1', '2'"):
-        found.sentence(output="9")
+        explanation.sentence(output="9")

@@ -15,6 +15,7 @@ from bneuralt import (
 from bneuralt.explaining import explain, feature_use
 from bneuralt.explaining.shapley import shapley_values
 from bneuralt.model import Model
+from tests.helpers.tables import IRIS
 
 
 def test_unused_features_are_listed():
@@ -37,10 +38,10 @@ def test_seeds_agree_on_what_matters():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 4))
     y = 3 * X[:, 0] + X[:, 1]
-    found = importance_stability(BNeuralTRegressor(max_epochs=30), X, y, n_seeds=3)
-    assert found.mean.argmax() == 0
-    assert found.rank_correlation > 0.5
-    assert "x0: 0." in str(found)
+    importances = importance_stability(BNeuralTRegressor(max_epochs=30), X, y, n_seeds=3)
+    assert importances.mean.argmax() == 0
+    assert importances.rank_correlation > 0.5
+    assert "x0: 0." in str(importances)
     with pytest.raises(ValueError, match="n_seeds=1 must be"):
         importance_stability(BNeuralTRegressor(), X, y, n_seeds=1)
 
@@ -56,43 +57,43 @@ def test_additive_models_have_their_shapley_values():
     )
     x, baseline = np.array([1.0, -2.0]), np.array([0.2, 0.4])
     exact = shapley_values(tree.forward, x, baseline)
-    found = explain(Model.of_tree(tree), x[np.newaxis], baseline)
-    np.testing.assert_allclose(found.values[0], exact[:, 0])
+    explanation = explain(Model.of_tree(tree), x[np.newaxis], baseline)
+    np.testing.assert_allclose(explanation.values[0], exact[:, 0])
 
 
 def test_ranks_agree_with_shapley_values():
-    X, y = load_iris(return_X_y=True)
+    X, y = IRIS
     model = BNeuralTClassifier(dtype="float64", random_state=0).fit(X, y)
-    found = model.explain(X[::10])
+    explanation = model.explain(X[::10])
     start = X.mean(axis=0)
     agreement = []
     for i, x in enumerate(X[::10]):
         exact = shapley_values(model.tree_.forward, x, start)
-        agreement += [spearmanr(found.values[i, :, k], exact[:, k])[0] for k in range(3)]
+        agreement += [spearmanr(explanation.values[i, :, k], exact[:, k])[0] for k in range(3)]
     assert np.mean(agreement) > 0.9
 
 
 def test_the_exact_explainer_of_shap_agrees():
     shap = pytest.importorskip("shap")
-    X, y = load_iris(return_X_y=True)
+    X, y = IRIS
     model = BNeuralTRegressor(dtype="float64", max_epochs=50, random_state=0).fit(X, y)
-    found = model.explain(X, baseline=X[0])
+    explanation = model.explain(X, baseline=X[0])
     explainer = shap.explainers.Exact(model.predict, X[:1])
     exact = explainer(X[::10])
-    np.testing.assert_allclose(exact.base_values, found.baseline)
+    np.testing.assert_allclose(exact.base_values, explanation.baseline)
     for row, values in zip(X[::10], exact.values, strict=True):
         ours = shapley_values(lambda Z: model.predict(Z)[:, np.newaxis], row, X[0])
         np.testing.assert_allclose(values, ours[:, 0], atol=1e-9)
-    assert spearmanr(found.values[::10].ravel(), exact.values.ravel())[0] > 0.9
+    assert spearmanr(explanation.values[::10].ravel(), exact.values.ravel())[0] > 0.9
 
 
 def test_explanations_for_the_plots_of_shap():
     shap = pytest.importorskip("shap")
     X, y = load_iris(return_X_y=True, as_frame=True)
     model = BNeuralTClassifier(max_epochs=5, random_state=0).fit(X, y)
-    found = model.explain(X)
-    theirs = found.to_shap()
+    explanation = model.explain(X)
+    theirs = explanation.to_shap()
     assert isinstance(theirs, shap.Explanation)
     assert theirs.shape == (150, 4, 3)
     assert theirs.feature_names == list(X.columns)
-    np.testing.assert_allclose(theirs.base_values[0], found.baseline)
+    np.testing.assert_allclose(theirs.base_values[0], explanation.baseline)

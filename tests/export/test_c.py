@@ -22,8 +22,8 @@ from bneuralt import (
 from bneuralt.cli.program import main
 from bneuralt.export.c.literals import c_string, comment
 from bneuralt.tables.columns import as_frame
-from tests.export.c_programs import COMPILERS, FLAGS, SANITIZE, c_rows, run_models
-from tests.export.compare_c import complaints
+from tests.helpers.c_programs import COMPILERS, FLAGS, SANITIZE, c_rows, run_models
+from tests.tools.compare_c import complaints
 
 pytestmark = pytest.mark.skipif("gcc" not in COMPILERS, reason="gcc is not installed")
 
@@ -174,10 +174,12 @@ def test_contributions_are_those_of_explain(tmp_path, task):
     command = ["gcc", *FLAGS, *SANITIZE, "program.c", "-o", "program", "-lm"]
     subprocess.run(command, cwd=tmp_path, check=True)
     subprocess.run(["./program"], cwd=tmp_path, check=True)
-    found = np.frombuffer((tmp_path / "result").read_bytes()).reshape(n, k, 2 + parts)
-    found = np.concatenate([found[..., :2], found[..., 2:].sum(axis=2, keepdims=True)], axis=2)
+    parts_in_c = np.frombuffer((tmp_path / "result").read_bytes()).reshape(n, k, 2 + parts)
+    parts_in_c = np.concatenate(
+        [parts_in_c[..., :2], parts_in_c[..., 2:].sum(axis=2, keepdims=True)], axis=2
+    )
     expected = model.explain(frame).values.reshape(n, 3, k)
-    assert np.allclose(found.transpose(0, 2, 1), expected, atol=1e-8)
+    assert np.allclose(parts_in_c.transpose(0, 2, 1), expected, atol=1e-8)
 
 
 def test_contributions_only_of_sums(tmp_path, iris):

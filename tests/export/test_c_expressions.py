@@ -49,8 +49,8 @@ from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.features import Feature, Input
 from bneuralt.training.losses import LOSSES, TASKS, shares
 from bneuralt.tree import activations
-from tests.export.c_programs import COMPILERS, FLAGS, c_rows, run_models
-from tests.export.compare_c import ratios_of
+from tests.helpers.c_programs import COMPILERS, FLAGS, c_rows, run_models
+from tests.tools.compare_c import ratios_of
 
 pytestmark = pytest.mark.skipif("gcc" not in COMPILERS, reason="gcc is not installed")
 
@@ -62,11 +62,11 @@ STYLES = ("tables", "code")
 
 def of_operations(names, *arguments):
     """An expression with each of some operations, applied to the first of the arguments."""
-    found = {}
+    expressions = {}
     for name in names:
         n = len(inspect.signature(OPERATIONS[name].slopes).parameters)
-        found[name] = Expression(name, arguments[:n])
-    return found
+        expressions[name] = Expression(name, arguments[:n])
+    return expressions
 
 
 def condition_cases(a, b):
@@ -153,10 +153,10 @@ def compare_real(tmp_path, models, frame):
         results = run_models(tmp_path, jobs, flags=("-O0",), libm=libm)
         for (model, *_), (decided, probabilities) in zip(jobs, results, strict=True):
             outputs = model.outputs(model.encode(frame))
-            expected, found = model.predictions(outputs), probabilities
+            expected, values = model.predictions(outputs), probabilities
             if model.task == "numbers":
-                found = decided
-            error = np.abs(found - expected) / np.maximum(1.0, np.abs(expected))
+                values = decided
+            error = np.abs(values - expected) / np.maximum(1.0, np.abs(expected))
             assert error.max() < TOLERANCE[dtype], (dtype, libm, model.link)
 
 
@@ -279,9 +279,11 @@ def test_contributions_of_any_activation(tmp_path, curved, dtype):
     (tmp_path / "rows").write_bytes(rows.astype(real).tobytes())
     subprocess.run(["gcc", *FLAGS, "program.c", "-o", "program", "-lm"], cwd=tmp_path, check=True)
     subprocess.run(["./program"], cwd=tmp_path, check=True)
-    found = np.frombuffer((tmp_path / "result").read_bytes(), dtype=real).reshape(len(rows), 2, 3)
+    contributions = np.frombuffer((tmp_path / "result").read_bytes(), dtype=real).reshape(
+        len(rows), 2, 3
+    )
     change = model.outputs(rows)[0] - model.outputs(np.full((1, 3), 0.25))[0]
-    assert np.allclose(found.sum(axis=2), change, atol=1e-10 if dtype == "double" else 1e-4)
+    assert np.allclose(contributions.sum(axis=2), change, atol=1e-10 if dtype == "double" else 1e-4)
 
 
 # -- links --------------------------------------------------------------------------------
@@ -344,13 +346,13 @@ def test_program_prints_predictions(tmp_path, link, dtype, libm):
     frame = numbers_frame(3)
     table = "\n".join(",".join(map(repr, row)) for row in c_rows(model, frame).tolist())
     run = subprocess.run(["./m"], cwd=tmp_path, input=table.encode(), capture_output=True)
-    found = np.array(list(csv.reader(io.StringIO(run.stdout.decode()))), dtype=float)
+    numbers = np.array(list(csv.reader(io.StringIO(run.stdout.decode()))), dtype=float)
     inputs = model.encode(frame)
     if integers is None:
         expected = model.predictions(model.outputs(inputs))
     else:
         expected = integers.predictions(integers.outputs(integers.encode(inputs)))
-    assert np.allclose(found, expected, rtol=1e-12)
+    assert np.allclose(numbers, expected, rtol=1e-12)
 
 
 def test_program_prints_counts_of_poisson_models(tmp_path):
@@ -509,5 +511,5 @@ def test_program_reads_every_cell(tmp_path, dtype):
     run = subprocess.run(
         ["./m"], cwd=tmp_path, input="\n".join(lines).encode(), capture_output=True, check=True
     )
-    found = np.array(list(csv.reader(io.StringIO(run.stdout.decode()))), dtype=float)
-    assert np.allclose(found, expected, rtol=1e-10, atol=1e-10)
+    numbers = np.array(list(csv.reader(io.StringIO(run.stdout.decode()))), dtype=float)
+    assert np.allclose(numbers, expected, rtol=1e-10, atol=1e-10)

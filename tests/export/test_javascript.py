@@ -6,18 +6,11 @@ import subprocess
 import numpy as np
 import pandas as pd
 import pytest
-from exported import random_model
 from sklearn.exceptions import NotFittedError
-from text_targets import RUNNERS, compare, json_rows
 
 from bneuralt import BNeuralTClassifier, BNeuralTRegressor
-
-
-def available(name):
-    runner = RUNNERS[name]
-    if reason := runner.why_not():
-        pytest.skip(reason)
-    return runner
+from tests.helpers.fitted_models import random_model
+from tests.helpers.runners import available, compare, json_rows
 
 
 @pytest.fixture(scope="module")

@@ -4,10 +4,10 @@ import shutil
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
 
 from benchmarks.microcontroller import measure
 from bneuralt import BNeuralTClassifier
+from tests.helpers.tables import IRIS
 
 
 def needs(*programs):
@@ -17,7 +17,7 @@ def needs(*programs):
 
 @pytest.fixture(scope="module")
 def model():
-    X, y = load_iris(return_X_y=True)
+    X, y = IRIS
     return BNeuralTClassifier(n_weights=370, max_epochs=10, random_state=0).fit(X, y), X
 
 

@@ -6,18 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from exported import assert_same, random_model, random_target
-from expression_samples import CELL_EXPRESSIONS, NUMBERS, VECTORS, number_values
-from sample_models import (
-    ALL_LINKS,
-    TASKS,
-    SampleFeature,
-    model_with_activation,
-    model_with_all_columns,
-    model_with_cells,
-    model_with_link,
-    rows_of_cells,
-)
 from sklearn.exceptions import NotFittedError
 
 import bneuralt
@@ -30,6 +18,19 @@ from bneuralt.model import Model
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.training.losses import LINKS
 from bneuralt.tree.activations import NAMES
+from tests.helpers.comparison import assert_same
+from tests.helpers.expression_samples import CELL_EXPRESSIONS, NUMBERS, VECTORS, number_values
+from tests.helpers.fitted_models import random_model, random_target
+from tests.helpers.sample_models import (
+    ALL_LINKS,
+    TASKS,
+    SampleFeature,
+    model_with_activation,
+    model_with_all_columns,
+    model_with_cells,
+    model_with_link,
+    rows_of_cells,
+)
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -82,15 +83,15 @@ def check(seed, n_rows=100):
     drawn = random_model(seed, n_rows)
     decided, expected, model = drawn.expected
     proto = drawn.model.to_onnx()
-    found = session_of(proto).run(None, fed(proto, drawn.rows))
-    assert_same(found[-1], expected, 1e-5, model, largest=1e37)  # float32 has no larger numbers
+    results = session_of(proto).run(None, fed(proto, drawn.rows))
+    assert_same(results[-1], expected, 1e-5, model, largest=1e37)  # float32 has no larger numbers
     names = [output.name for output in proto.graph.output]
     if model.task == "numbers":
         assert names == ["variable"]
         return
     assert names == ["label", "probabilities"]
-    known = np.array(model.classes)[decided] if model.task == "classes" else decided
-    assert np.array_equal(found[0][drawn.safe], known[drawn.safe])
+    labels = np.array(model.classes)[decided] if model.task == "classes" else decided
+    assert np.array_equal(results[0][drawn.safe], labels[drawn.safe])
 
 
 @pytest.mark.parametrize("seed", range(32))
@@ -105,8 +106,8 @@ def test_large_trees_and_forests_stay_compact():
     proto = forest.to_onnx()
     n_numbers = sum(np.prod(tensor.dims) for tensor in proto.graph.initializer)
     assert n_numbers < 6 * forest.n_parameters_
-    found = session_of(proto).run(None, {"X": X})[1]
-    assert_same(found, forest.predict_proba(X), 1e-5)
+    probabilities = session_of(proto).run(None, {"X": X})[1]
+    assert_same(probabilities, forest.predict_proba(X), 1e-5)
 
 
 def test_only_standard_operators_are_used():
@@ -122,8 +123,10 @@ def test_float_is_for_hardware_without_double():
     kinds = {tensor.data_type for tensor in proto.graph.initializer}
     assert onnx.TensorProto.DOUBLE not in kinds
     X = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32)
-    found = session_of(proto).run(None, {"X": X})[1]
-    assert_same(found, drawn.model.predict_proba(pd.DataFrame(X, columns=drawn.rows.columns)), 1e-4)
+    probabilities = session_of(proto).run(None, {"X": X})[1]
+    assert_same(
+        probabilities, drawn.model.predict_proba(pd.DataFrame(X, columns=drawn.rows.columns)), 1e-4
+    )
 
 
 def test_texts_that_stand_for_missing_values():
@@ -133,8 +136,8 @@ def test_texts_that_stand_for_missing_values():
     model = BNeuralTRegressor(max_epochs=3, random_state=0).fit(X, rng.normal(size=60))
     session = session_of(model.to_onnx())
     texts = np.array([["NA"], ["null"], [""], ["NaN"], ["None"], ["never seen"]], dtype=object)
-    (found,) = session.run(None, {"kind": texts})
-    assert np.ptp(found[:5]) == 0 and found[5] != found[0]
+    (results,) = session.run(None, {"kind": texts})
+    assert np.ptp(results[:5]) == 0 and results[5] != results[0]
 
 
 @pytest.mark.parametrize(
@@ -145,8 +148,8 @@ def test_labels_are_whole_numbers_or_texts(labels, expected):
     X = np.random.default_rng(0).normal(size=(40, 2)).astype(np.float32)
     y = np.array(labels)[(X[:, 0] > 0).astype(int)]
     model = BNeuralTClassifier(max_epochs=20, random_state=0).fit(X, y)
-    found = session_of(model.to_onnx()).run(None, {"X": X})[0]
-    assert sorted(set(found.tolist())) == expected
+    results = session_of(model.to_onnx()).run(None, {"X": X})[0]
+    assert sorted(set(results.tolist())) == expected
 
 
 def test_bad_arguments_are_refused():
@@ -185,8 +188,8 @@ def test_operations_equal_the_evaluator(name, operators):
 @pytest.mark.parametrize("name", VECTORS)
 def test_operations_on_vectors_equal_the_evaluator(name):
     vectors = {"outputs": np.random.default_rng(0).normal(size=(50, 3))}
-    found = translated([VECTORS[name]], vectors)
-    np.testing.assert_allclose(found, evaluate(VECTORS[name], vectors), rtol=1e-12)
+    results = translated([VECTORS[name]], vectors)
+    np.testing.assert_allclose(results, evaluate(VECTORS[name], vectors), rtol=1e-12)
 
 
 def test_expressions_of_one_form_are_one_operator():
@@ -204,8 +207,8 @@ def test_every_activation(name):
     rng = np.random.default_rng(0)
     model = model_with_activation(rng, name)
     X = rng.normal(size=(100, 4)).astype(np.float32) * 5
-    found = session_of(to_onnx(model)).run(None, {"X": X})[0]
-    assert_same(found, model.outputs(X.astype(float))[0], 1e-5)
+    outputs = session_of(to_onnx(model)).run(None, {"X": X})[0]
+    assert_same(outputs, model.outputs(X.astype(float))[0], 1e-5)
 
 
 @pytest.mark.parametrize(
@@ -218,10 +221,10 @@ def test_every_link_and_task(name, n_trees, averages):
         model = model_with_link(rng, ALL_LINKS[name], task, averages, n_trees)
         X = rng.normal(size=(40, 4)).astype(np.float32)
         outputs = model.outputs(X.astype(float))
-        found = session_of(to_onnx(model)).run(None, {"X": X})
-        assert_same(found[-1], model.predictions(outputs), 1e-5)
+        results = session_of(to_onnx(model)).run(None, {"X": X})
+        assert_same(results[-1], model.predictions(outputs), 1e-5)
         if task != "numbers":
-            assert np.mean(found[0] == model.decisions(outputs)) > 0.95
+            assert np.mean(results[0] == model.decisions(outputs)) > 0.95
 
 
 @pytest.mark.parametrize("name", CELL_EXPRESSIONS)
@@ -232,19 +235,19 @@ def test_every_operation_on_cells(name):
         warnings.simplefilter("ignore")
         inputs = model.encode(rows)
     proto = to_onnx(model)
-    found = session_of(proto).run(None, cells_fed(proto, rows))[0]
-    known = np.isfinite(inputs).all(axis=1)
-    assert known.mean() > 0.8
-    assert_same(found[known], model.outputs(inputs[known])[0], 1e-5)
+    predictions = session_of(proto).run(None, cells_fed(proto, rows))[0]
+    usable = np.isfinite(inputs).all(axis=1)
+    assert usable.mean() > 0.8
+    assert_same(predictions[usable], model.outputs(inputs[usable])[0], 1e-5)
 
 
 @pytest.mark.parametrize("dtype", ["double", "float"])
 def test_every_kind_of_column(dtype):
     model, rows = model_with_all_columns(np.random.default_rng(0), 300)
     proto = to_onnx(model, dtype)
-    found = session_of(proto).run(None, cells_fed(proto, rows))[0]
+    predictions = session_of(proto).run(None, cells_fed(proto, rows))[0]
     expected = model.outputs(model.encode(rows))[0]
-    assert_same(found, expected, 1e-5 if dtype == "double" else 1e-2)
+    assert_same(predictions, expected, 1e-5 if dtype == "double" else 1e-2)
 
 
 def test_a_column_that_is_read_in_two_ways_is_refused():
@@ -274,8 +277,8 @@ def test_no_number_makes_a_probability_nan(name, dtype):
     X = rng.choice([-np.inf, -largest, -1e30, 0.0, 1.0, 1e30, largest, np.inf], (500, 4))
     for link in (LINKS["classes"], LINKS["labels"], ALL_LINKS["shares"], ALL_LINKS["clipped"]):
         model = replace(model_with_activation(rng, name), task="classes", link=link)
-        found = session_of(to_onnx(model, dtype)).run(None, {"X": X.astype(np.float32)})
-        assert np.isfinite(found[1]).all()
+        results = session_of(to_onnx(model, dtype)).run(None, {"X": X.astype(np.float32)})
+        assert np.isfinite(results[1]).all()
 
 
 def test_overflowing_numbers_saturate():
@@ -310,12 +313,12 @@ def test_pipelines_convert(task, kind):
     bneuralt.register_skl2onnx()
     chosen = {id(model): {"zipmap": False}} if is_class else None
     proto = skl2onnx.to_onnx(pipeline, X[:1], options=chosen)
-    found = session_of(proto).run(None, {"X": X})
+    results = session_of(proto).run(None, {"X": X})
     expected = pipeline.predict_proba(X) if is_class else pipeline.predict(X)
-    assert_same(found[-1].reshape(expected.shape), expected, 1e-5)
+    assert_same(results[-1].reshape(expected.shape), expected, 1e-5)
     if is_class:
         assert [output.name for output in proto.graph.output] == ["label", "probabilities"]
-        assert np.mean(found[0] == pipeline.predict(X)) > 0.95
+        assert np.mean(results[0] == pipeline.predict(X)) > 0.95
 
 
 def test_a_pipeline_with_texts_is_refused():

@@ -5,13 +5,13 @@ import datetime as dt
 
 import numpy as np
 import pytest
-from exported import random_model
 from sklearn.exceptions import NotFittedError
-from text_targets import Python, compare
 
 from bneuralt import BNeuralTClassifier, NeuralTree
 from bneuralt.export.python import to_python
 from bneuralt.model import Model
+from tests.helpers.fitted_models import random_model
+from tests.helpers.runners import Python, compare
 
 run = Python().results
 
@@ -69,5 +69,5 @@ def test_an_unfitted_model_is_refused():
 def test_nodes_with_many_terms_compile():
     X = np.random.default_rng(0).normal(size=(20, 3500))
     tree = NeuralTree(3500, 1, [-1], [0], [0] * 3500, range(3500), np.ones(3501))
-    (found,) = run(to_python(Model.of_tree(tree)), X[:1])
-    assert np.isclose(found, X[0].sum() + 1)
+    (results,) = run(to_python(Model.of_tree(tree)), X[:1])
+    assert np.isclose(results, X[0].sum() + 1)

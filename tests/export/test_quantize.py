@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.datasets import load_diabetes, load_iris
 from sklearn.model_selection import cross_val_score
 
 from bneuralt import (
@@ -21,8 +20,9 @@ from bneuralt.export.whole import FORMATS
 from bneuralt.export.whole.curve_tables import shared_tables
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.activations import NAMES
-from tests.export.compare_c import excesses
-from tests.tree_strategies import activations
+from tests.helpers.strategies import activations
+from tests.helpers.tables import DIABETES, IRIS
+from tests.tools.compare_c import excesses
 
 
 @pytest.mark.parametrize("dtype", ["int16", "int8"])
@@ -50,7 +50,7 @@ def test_errors_of_leaves_with_the_same_feature_can_cancel(dtype):
 @pytest.mark.parametrize("dtype", ["int16", "int8"])
 def test_sums_cannot_overflow(dtype):
     """The largest sum of any node, whatever the inputs are, fits its type."""
-    from tests.random_models import random_model
+    from tests.helpers.random_models import random_model
 
     format = FORMATS[dtype]
     for seed in range(15):
@@ -115,7 +115,7 @@ def test_every_activation_has_one_of_three_forms(activation, z):
 
 
 def test_quantized_models_are_estimators():
-    X, y = load_iris(return_X_y=True)
+    X, y = IRIS
     model = QuantizedClassifier(BNeuralTClassifier(max_epochs=30, random_state=0), "int8")
     assert cross_val_score(clone(model), X, y, cv=3).min() > 0.9
     fitted = model.fit(X, y)
@@ -126,7 +126,7 @@ def test_quantized_models_are_estimators():
 
 
 def test_labels_are_those_of_the_model():
-    X, y = load_iris(return_X_y=True)
+    X, y = IRIS
     clf = BNeuralTClassifier(random_state=0).fit(X, np.array(["a", "b", "c"])[y])
     assert clf.quantize("int16").score(X, clf.predict(X)) > 0.98
     several = BNeuralTClassifier(random_state=0).fit(X, np.eye(3, dtype=int)[y])
@@ -134,7 +134,7 @@ def test_labels_are_those_of_the_model():
 
 
 def test_regression_in_original_units():
-    X, y = load_diabetes(return_X_y=True)
+    X, y = DIABETES
     for model in (
         BNeuralTRegressor(random_state=0, max_epochs=20),
         BNeuralForestRegressor(n_estimators=3, random_state=0, max_epochs=20),
@@ -143,15 +143,15 @@ def test_regression_in_original_units():
     ):
         fitted = model.fit(X, y)
         rounded = fitted.quantize("int16")
-        found, expected = rounded.predict(X), fitted.predict(X)
-        assert found.shape == expected.shape
-        assert np.abs(found - expected).max() < 0.01 * np.std(y)
-        if found.ndim == 2:
-            assert (found[:, 0] >= found[:, 1]).all()
+        predictions, expected = rounded.predict(X), fitted.predict(X)
+        assert predictions.shape == expected.shape
+        assert np.abs(predictions - expected).max() < 0.01 * np.std(y)
+        if predictions.ndim == 2:
+            assert (predictions[:, 0] >= predictions[:, 1]).all()
 
 
 def test_values_outside_of_the_training_range_are_clipped():
-    X, y = load_iris(return_X_y=True)
+    X, y = IRIS
     rounded = BNeuralTClassifier(random_state=0, max_epochs=5).fit(X, y).quantize()
     far, end = X.copy(), X.copy()
     far[:, 2], end[:, 2] = 1e30, X[:, 2].max()
@@ -159,7 +159,7 @@ def test_values_outside_of_the_training_range_are_clipped():
 
 
 def test_models_without_a_range_need_rows(tmp_path):
-    X, y = load_iris(return_X_y=True)
+    X, y = IRIS
     model = BNeuralTClassifier(random_state=0, max_epochs=5).fit(X, y)
     expected = model.quantize().predict_proba(X)
     model.encoder_ = replace(model.encoder_, ranges=None)
@@ -172,7 +172,7 @@ def test_models_without_a_range_need_rows(tmp_path):
 
 
 def test_unknown_dtype():
-    X, y = load_iris(return_X_y=True)
+    X, y = IRIS
     clf = BNeuralTClassifier(random_state=0, max_epochs=1).fit(X, y)
     with pytest.raises(ValueError, match="dtype='int4'"):
         clf.quantize("int4")

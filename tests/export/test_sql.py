@@ -3,23 +3,21 @@
 import numpy as np
 import pandas as pd
 import pytest
-from databases import DATABASES, TABLE
-from exported import assert_same, random_model
 from sklearn.exceptions import NotFittedError
-from text_targets import RUNNERS, compare
 
 from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, BNeuralTRegressor, NeuralTree
 from bneuralt.model import Model
 from bneuralt.tree.activations import NAMES
+from tests.helpers.comparison import assert_same
+from tests.helpers.databases import DATABASES, TABLE
+from tests.helpers.fitted_models import random_model
+from tests.helpers.runners import available, compare
 
 
 @pytest.fixture(scope="module", params=list(DATABASES))
 def runner(request):
-    chosen = RUNNERS[request.param]
-    if reason := chosen.why_not():
-        pytest.skip(reason)
-    with chosen:
-        yield chosen
+    with available(request.param) as runner:
+        yield runner
 
 
 @pytest.fixture
@@ -55,13 +53,13 @@ def test_hostile_names_do_no_harm(database):
     model = BNeuralTClassifier(max_epochs=3, random_state=0).fit(X, y)
     database.fill(X)
     label, share = model.to_sql(database.name), model.to_sql(database.name, of=attack)
-    found = database.evaluate(label, share)
+    rows = database.evaluate(label, share)
     position = list(model.classes_).index(attack)
     expected = model.predict_proba(X)[:, position]
-    assert_same(np.array([row[1] for row in found]), expected, 1e-5)
+    assert_same(np.array([row[1] for row in rows]), expected, 1e-5)
     clear = np.abs(expected - 0.5) > 1e-4
     assert clear.any() and set(y) == {attack, "\\'; --"}
-    assert [row[0] for row in np.array(found)[clear]] == model.predict(X)[clear].tolist()
+    assert [row[0] for row in np.array(rows)[clear]] == model.predict(X)[clear].tolist()
     assert database.execute(f"SELECT COUNT(*) FROM {database.quoted(TABLE)}").fetchone() == (60,)
 
 
@@ -74,8 +72,8 @@ def test_categories_may_be_numbers_or_truth_values(database):
     model.fit(X, y)
     table = X.assign(code=X["code"], on=X["on"].astype(str))
     database.fill(table)
-    found = np.array(database.evaluate(model.to_sql(database.name)))[:, 0]
-    assert_same(found, model.predict(X), 1e-4)
+    values = np.array(database.evaluate(model.to_sql(database.name)))[:, 0]
+    assert_same(values, model.predict(X), 1e-4)
 
 
 def test_cells_of_a_csv_file_are_texts_in_sqlite():
@@ -92,8 +90,8 @@ def test_cells_of_a_csv_file_are_texts_in_sqlite():
         if reason := database.why_not():
             pytest.skip(reason)
         database.fill(texts)
-        found = np.array(database.evaluate(model.to_sql()))[:, 0]
-    assert_same(found, model.predict(X), 1e-10)
+        values = np.array(database.evaluate(model.to_sql()))[:, 0]
+    assert_same(values, model.predict(X), 1e-10)
 
 
 def test_unknown_columns_are_errors(database):

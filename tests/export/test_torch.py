@@ -5,16 +5,6 @@ import pickle
 
 import numpy as np
 import pytest
-from exported import assert_same, random_model
-from expression_samples import CELL_EXPRESSIONS, NUMBERS, VECTORS, number_values
-from sample_models import (
-    ALL_LINKS,
-    model_with_activation,
-    model_with_all_columns,
-    model_with_cells,
-    model_with_link,
-    rows_of_cells,
-)
 from sklearn.exceptions import NotFittedError
 
 from bneuralt import BNeuralTClassifier, BNeuralTRegressor, Growth, from_torch
@@ -22,6 +12,17 @@ from bneuralt.export.torch import to_torch
 from bneuralt.expressions import evaluate, slope
 from bneuralt.training import gradient
 from bneuralt.tree.activations import NAMES
+from tests.helpers.comparison import assert_same
+from tests.helpers.expression_samples import CELL_EXPRESSIONS, NUMBERS, VECTORS, number_values
+from tests.helpers.fitted_models import random_model
+from tests.helpers.sample_models import (
+    ALL_LINKS,
+    model_with_activation,
+    model_with_all_columns,
+    model_with_cells,
+    model_with_link,
+    rows_of_cells,
+)
 
 torch = pytest.importorskip("torch", reason="torch is not installed (pip install bneuralt[torch])")
 compute = pytest.importorskip("bneuralt.export.torch.functions").compute
@@ -41,8 +42,8 @@ def check(seed, n_rows=100):
     _, expected, model = drawn.expected
     module = drawn.model.to_torch(torch.float64)
     with torch.no_grad():
-        found = module(module.encode(drawn.rows)).numpy()
-    assert_same(found, expected, 1e-12, model, terms=drawn.terms)
+        outputs = module(module.encode(drawn.rows)).numpy()
+    assert_same(outputs, expected, 1e-12, model, terms=drawn.terms)
 
 
 @pytest.mark.parametrize("seed", range(32))
@@ -113,8 +114,8 @@ def test_a_module_is_pickled_as_a_whole():
     drawn = random_model(3)
     module = pickle.loads(pickle.dumps(drawn.model.to_torch(torch.float64)))
     with torch.no_grad():
-        found = module(module.encode(drawn.rows)).numpy()
-    assert_same(found, drawn.expected[1], 1e-12, drawn.described, terms=drawn.terms)
+        outputs = module(module.encode(drawn.rows)).numpy()
+    assert_same(outputs, drawn.expected[1], 1e-12, drawn.described, terms=drawn.terms)
     assert from_torch(module).n_parameters_ == drawn.model.n_parameters_
 
 
@@ -122,9 +123,9 @@ def test_a_module_can_be_converted_and_copied():
     drawn = random_model(10)
     module = copy.deepcopy(drawn.model.to_torch().double())
     with torch.no_grad():
-        found = module(module.encode(drawn.rows))
-    assert found.dtype == torch.float64
-    assert_same(found.numpy(), drawn.expected[1], 1e-12, drawn.expected[2])
+        outputs = module(module.encode(drawn.rows))
+    assert outputs.dtype == torch.float64
+    assert_same(outputs.numpy(), drawn.expected[1], 1e-12, drawn.expected[2])
 
 
 def test_bad_input_is_refused():
@@ -152,13 +153,13 @@ def test_a_module_of_a_model_alone_has_no_estimator():
 def test_operations_equal_the_evaluator(name):
     values = number_values(np.random.default_rng(0), 200)
     tensors = {n: torch.tensor(v, requires_grad=True) for n, v in values.items()}
-    found = compute(NUMBERS[name], tensors)
+    results = compute(NUMBERS[name], tensors)
     with np.errstate(all="ignore"):
         expected = evaluate(NUMBERS[name], values)
-    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(results.detach().numpy(), expected, rtol=1e-12, atol=1e-300)
     if "select" in repr(NUMBERS[name]) or "missing" in repr(NUMBERS[name]):
         return  # the evaluator has no derivatives of choices
-    found.sum().backward()
+    results.sum().backward()
     for n in sorted(NUMBERS[name].variables):
         with np.errstate(all="ignore"):
             slopes = slope(NUMBERS[name], values, n) * np.ones(200)
@@ -171,8 +172,8 @@ def test_operations_equal_the_evaluator(name):
 @pytest.mark.parametrize("name", VECTORS)
 def test_operations_on_vectors_equal_the_evaluator(name):
     vectors = np.random.default_rng(0).normal(size=(2, 50, 3))
-    found = compute(VECTORS[name], {"outputs": torch.tensor(vectors)}).numpy()
-    np.testing.assert_allclose(found, evaluate(VECTORS[name], {"outputs": vectors}), rtol=1e-12)
+    results = compute(VECTORS[name], {"outputs": torch.tensor(vectors)}).numpy()
+    np.testing.assert_allclose(results, evaluate(VECTORS[name], {"outputs": vectors}), rtol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -182,8 +183,8 @@ def test_every_activation(name, dtype):
     model = model_with_activation(rng, name)
     X = rng.normal(size=(100, 4))
     module = to_torch(model, getattr(torch, dtype))
-    found = module(module.encode(X)).detach().numpy()
-    assert_same(found, model.outputs(X)[0], 1e-12 if dtype == "float64" else 1e-4)
+    outputs = module(module.encode(X)).detach().numpy()
+    assert_same(outputs, model.outputs(X)[0], 1e-12 if dtype == "float64" else 1e-4)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -222,8 +223,8 @@ def test_shares_of_zeros_are_numbers_in_float32():
     with torch.no_grad():
         for weights in module.weights:
             weights.zero_()
-        found = module(torch.zeros((2, 4)))
-    np.testing.assert_allclose(found.numpy(), 1 / 3, rtol=1e-6)
+        outputs = module(torch.zeros((2, 4)))
+    np.testing.assert_allclose(outputs.numpy(), 1 / 3, rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", CELL_EXPRESSIONS)
@@ -232,13 +233,13 @@ def test_every_operation_on_cells(name):
     model, rows = model_with_cells(rng, name), rows_of_cells(rng, name, 100)
     module = to_torch(model)
     inputs = module.encode(rows)
-    known = torch.isfinite(inputs).all(dim=1)
-    found = module(inputs[known]).detach().numpy()
-    assert_same(found, model.outputs(inputs[known].numpy())[0], 1e-12)
+    usable = torch.isfinite(inputs).all(dim=1)
+    outputs = module(inputs[usable]).detach().numpy()
+    assert_same(outputs, model.outputs(inputs[usable].numpy())[0], 1e-12)
 
 
 def test_every_kind_of_column():
     model, rows = model_with_all_columns(np.random.default_rng(0), 300)
     module = to_torch(model)
-    found = module(module.encode(rows)).detach().numpy()
-    assert_same(found, model.outputs(model.encode(rows))[0], 1e-12)
+    outputs = module(module.encode(rows)).detach().numpy()
+    assert_same(outputs, model.outputs(model.encode(rows))[0], 1e-12)

@@ -6,9 +6,6 @@ from inspect import signature
 import numpy as np
 import pandas as pd
 import pytest
-from exported import random_table
-from strategies import draw_activation
-from text_targets import RUNNERS
 
 from bneuralt import BNeuralTRegressor, NeuralTree
 from bneuralt.export import javascript, python, sql
@@ -47,6 +44,9 @@ from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.features import KINDS, Input, NumberFeature
 from bneuralt.training.losses import LOSSES, Pinball, get_loss, shares
 from bneuralt.tree.activations import NAMES, get_activation
+from tests.helpers.fitted_models import random_table
+from tests.helpers.runners import RUNNERS, available
+from tests.helpers.strategies import draw_activation
 
 RTOL = ATOL = 1e-12
 
@@ -55,11 +55,8 @@ _Z = variable("z")
 
 @pytest.fixture(scope="module", params=list(RUNNERS))
 def runner(request):
-    chosen = RUNNERS[request.param]
-    if reason := chosen.why_not():
-        pytest.skip(reason)
-    with chosen:
-        yield chosen
+    with available(request.param) as runner:
+        yield runner
 
 
 def identity(k, activation="linear", scale=1.0):
@@ -201,8 +198,8 @@ def test_operations_on_cells(runner, name):
     values = CELL_VALUES.get(kind, CELL_VALUES["number"])
     if name == "number":  # nothing stands for a missing one
         values = [value for value in values if value is not None]
-    found, expected = predict_cells(runner, CELLS[name], values)
-    np.testing.assert_allclose(found, expected, rtol=RTOL)
+    results, expected = predict_cells(runner, CELLS[name], values)
+    np.testing.assert_allclose(results, expected, rtol=RTOL)
 
 
 @pytest.mark.parametrize(

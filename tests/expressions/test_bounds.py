@@ -31,8 +31,8 @@ CASES = {
 @pytest.mark.parametrize("name", NUMERIC)
 def test_derivatives_are_slopes(name):
     z = np.linspace(-3, 3, 101) + 0.01
-    found = evaluate(derivative(CASES[name], "z"), {"z": z})
-    assert np.allclose(found, slope(CASES[name], {"z": z}, "z"))
+    values = evaluate(derivative(CASES[name], "z"), {"z": z})
+    assert np.allclose(values, slope(CASES[name], {"z": z}, "z"))
 
 
 @pytest.mark.parametrize("name", CASES)

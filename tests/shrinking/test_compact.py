@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
-from sklearn.datasets import load_diabetes, load_iris, load_wine, make_multilabel_classification
+from sklearn.datasets import load_wine, make_multilabel_classification
 from sklearn.exceptions import NotFittedError
 
 from bneuralt import (
@@ -25,8 +25,9 @@ from bneuralt.shrinking.surgery import operate
 from bneuralt.training import gradient
 from bneuralt.training.losses import CrossEntropy, SquaredError
 from bneuralt.tree.simplify import simplify
-from tests import monks
-from tests.strategies import draw_tree
+from tests.helpers import monks
+from tests.helpers.strategies import draw_tree
+from tests.helpers.tables import DIABETES, IRIS
 
 
 @pytest.fixture(scope="module")
@@ -46,9 +47,9 @@ def test_the_curvature_of_a_perfect_fit_is_the_hessian():
         return gradient(tree.with_parameters(parameters), X, y, loss="squared_error")[1]
 
     hessian = approx_fprime(tree.parameters, slopes, 1e-6)
-    found = WeightCurvature.of(tree, X, SquaredError(), np.ones(30)).matrix()
-    scale = np.trace(hessian) / np.trace(found)  # losses may have a factor of 1/2
-    np.testing.assert_allclose(scale * found, hessian, atol=1e-4 * np.abs(hessian).max())
+    curvature = WeightCurvature.of(tree, X, SquaredError(), np.ones(30)).matrix()
+    scale = np.trace(hessian) / np.trace(curvature)  # losses may have a factor of 1/2
+    np.testing.assert_allclose(scale * curvature, hessian, atol=1e-4 * np.abs(hessian).max())
 
 
 def test_the_curvature_of_a_softmax_is_that_of_its_outputs():
@@ -61,8 +62,8 @@ def test_the_curvature_of_a_softmax_is_that_of_its_outputs():
         return gradient(tree.with_parameters(parameters), X, y, loss="cross_entropy")[1]
 
     hessian = approx_fprime(tree.parameters, slopes, 1e-6)
-    found = WeightCurvature.of(tree, X, CrossEntropy(), np.ones(20)).matrix()
-    np.testing.assert_allclose(found, hessian, atol=1e-5)
+    curvature = WeightCurvature.of(tree, X, CrossEntropy(), np.ones(20)).matrix()
+    np.testing.assert_allclose(curvature, hessian, atol=1e-5)
 
 
 def test_a_useless_leaf_goes_first():
@@ -173,7 +174,7 @@ def test_the_smallest_size_within_one_standard_error():
 
 @pytest.mark.parametrize("settings", [{}, {"loss": "poisson"}, {"loss": "quantile"}])
 def test_regressors(settings):
-    X, y = load_diabetes(return_X_y=True)
+    X, y = DIABETES
     model = BNeuralTRegressor(random_state=0, **settings).fit(X, y)
     small = model.compact(X, y, max_weights=40, cv=None)
     assert small.n_parameters_ <= 40
@@ -210,7 +211,7 @@ def test_max_weights_of_estimators(wine):
 
 
 def test_monotone_effects_stay_monotone():
-    X, y = load_diabetes(return_X_y=True)
+    X, y = DIABETES
     signs = np.zeros(10, dtype=int)
     signs[[2, 8]] = 1
     model = BNeuralTRegressor(monotonic_cst=signs, random_state=0).fit(X, y)
@@ -254,6 +255,6 @@ def test_what_cannot_be_compacted_is_refused(wine):
         model.compact(X, y + 1, max_weights=20)
     with pytest.raises(ValueError, match="features"):
         model.compact(X[:, :3], y, max_weights=20)
-    iris = load_iris(return_X_y=True)
+    iris = IRIS
     with pytest.raises(ValueError, match="features"):
         model.compact(*iris, max_weights=20)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
 
 from bneuralt import (
@@ -18,8 +17,8 @@ from bneuralt.model import Model
 from bneuralt.shrinking import saturated_nodes, simplify_trees
 from bneuralt.tree.node_values import node_values
 from bneuralt.tree.simplify import simplify
-from tests.strategies import draw_tree, seeds
-from tests.tree_strategies import neural_trees
+from tests.helpers.strategies import draw_tree, neural_trees, seeds
+from tests.helpers.tables import DIABETES, IRIS
 
 LINEAR, SIGMOID = 0, 1
 
@@ -113,7 +112,7 @@ def test_float32_trees_stay_float32():
 
 @pytest.mark.parametrize("kind", [BNeuralTClassifier, BNeuralForestClassifier])
 def test_classifiers_keep_their_predictions(kind):
-    X, y = load_iris(return_X_y=True)
+    X, y = IRIS
     size = {"n_estimators": 4} if kind is BNeuralForestClassifier else {}
     model = kind(max_epochs=5, dtype="float64", random_state=0, **size).fit(X, y)
     small = model.simplify()
@@ -124,7 +123,7 @@ def test_classifiers_keep_their_predictions(kind):
 
 @pytest.mark.parametrize("kind", [BNeuralTRegressor, BNeuralForestRegressor])
 def test_regressors_keep_their_predictions(kind):
-    X, y = load_diabetes(return_X_y=True)
+    X, y = DIABETES
     size = {"n_estimators": 4} if kind is BNeuralForestRegressor else {}
     model = kind(max_epochs=5, dtype="float64", random_state=0, **size).fit(X, y)
     small = model.simplify()
@@ -133,7 +132,7 @@ def test_regressors_keep_their_predictions(kind):
 
 
 def test_a_simplified_model_can_be_trained_further():
-    X, y = load_iris(return_X_y=True)
+    X, y = IRIS
     model = BNeuralTClassifier(max_epochs=5, warm_start=True, random_state=0).fit(X, y)
     small = model.simplify()
     n_weights = small.n_parameters_
@@ -157,18 +156,18 @@ def saturated_tree():
 def test_saturated_nodes_are_reported_and_folded_only_if_asked():
     tree, X = saturated_tree(), np.linspace(0, 1, 9)[:, np.newaxis]
     model = Model.of_tree(tree)
-    (found,) = saturated_nodes(model, X)
-    assert (found.node, found.value, found.n_weights) == (2, 1.0, 3)
+    (node,) = saturated_nodes(model, X)
+    assert (node.node, node.value, node.n_weights) == (2, 1.0, 3)
     assert simplify_trees(model).trees == (tree,)
-    (small,) = simplify_trees(model, [found]).trees
+    (small,) = simplify_trees(model, [node]).trees
     assert small.n_parameters == tree.n_parameters - 3
     np.testing.assert_allclose(small.forward(X), tree.forward(X), atol=1e-12)
 
 
 def test_saturated_nodes_of_an_estimator():
-    X, y = load_iris(return_X_y=True)
+    X, y = IRIS
     model = BNeuralTClassifier(max_epochs=20, random_state=0).fit(X, y)
-    assert all(found.span <= 0.05 for found in model.saturated_nodes(X, tolerance=0.05))
+    assert all(node.span <= 0.05 for node in model.saturated_nodes(X, tolerance=0.05))
     small = model.simplify(saturated_on=X, tolerance=0.05)
     assert np.mean(small.predict(X) == model.predict(X)) > 0.95
 

@@ -1,0 +1,125 @@
+"""The published table of all runs: what it keeps, and that the page follows from it."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bneuralt.cli.program import main
+from bneuralt.datasets.catalogue import PAPER_DATASETS
+from bneuralt_paper.experiments.definitions import ALL_EXPERIMENTS
+from bneuralt_paper.reporting import result_tables, significance
+from bneuralt_paper.reporting.findings import findings
+from bneuralt_paper.reporting.run_results import COLUMNS, Results
+from bneuralt_paper.reporting.run_table import read_run_table, write_run_table
+from tests.helpers.paths import DOCS
+
+PAGE = DOCS / "reproduction.md"
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    rows = [
+        dict.fromkeys(COLUMNS)
+        | {"protocol": p, "experiment": e, "dataset": d, "run": run, "machine": machine}
+        | {"train_score": rng.random(), "test_score": rng.random(), "predict_seconds": 1e-6}
+        | {"weights": float(rng.integers(5, 900)) if e.startswith("B") else None}
+        | {"curves": {"val_error": [0.5, 0.4]}, "tree_json": "{}"}
+        for p in ("paper", "honest")
+        for e, machine in (("B-S-ESy-p4-R", "small"), ("DT", "small"), ("HGB", "large"))
+        for d in PAPER_DATASETS
+        for run in range(3)
+    ]
+    rows[0]["test_score"] = None  # diverged
+    return pd.DataFrame(rows)
+
+
+def test_tables_of_the_report_are_the_same_after_a_round_trip(tmp_path, frame):
+    path = tmp_path / "runs.csv.xz"
+    write_run_table(frame, path)
+    back = read_run_table(path)
+    assert tuple(back.columns) == COLUMNS and back["curves"].isna().all()
+    for make in (result_tables.score_table, result_tables.times_table):
+        assert make(Results(back)).to_markdown() == make(Results(frame)).to_markdown()
+    write_run_table(back.sample(frac=1, random_state=0), tmp_path / "again.csv.xz")
+    assert (tmp_path / "again.csv.xz").read_bytes() == path.read_bytes()
+
+
+def test_a_report_follows_from_the_table_of_another_report(tmp_path, frame):
+    write_run_table(frame, tmp_path / "runs.csv.xz")
+    out = tmp_path / "report"
+    assert main(["paper", "report", "--store", f"{tmp_path}/runs.csv.xz", "--out", str(out)]) == 0
+    assert (out / "runs.csv.xz").read_bytes() == (tmp_path / "runs.csv.xz").read_bytes()
+    expected = result_tables.score_table(Results(frame)).to_markdown()
+    assert expected in (out / "report.md").read_text(encoding="utf-8")
+
+
+def test_a_file_that_is_no_table_of_runs_is_named(tmp_path, frame, capsys):
+    path = tmp_path / "runs.csv.xz"
+    write_run_table(frame, path)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(ValueError, match=r"runs\.csv\.xz is not a table of runs"):
+        read_run_table(path)
+    assert main(["paper", "report", "--store", str(path), "--out", str(tmp_path)]) != 0
+    assert "copy it again" in capsys.readouterr().err
+    pd.DataFrame({"protocol": ["paper"]}).to_csv(path, compression="xz")
+    with pytest.raises(ValueError, match="it lacks experiment, dataset"):
+        read_run_table(path)
+    assert main(["paper", "report", "--store", f"{tmp_path}/none/runs.csv.xz"]) != 0
+
+
+def test_times_of_several_machines_come_with_a_warning(frame):
+    note = result_tables.times_table(Results(frame)).notes[-1]
+    assert "several machines" in note and "small: BNeuralT, DT; large: HGB" in note
+    alone = Results(frame[frame["machine"] == "small"])
+    assert len(result_tables.times_table(alone).notes) == 1
+
+
+@pytest.fixture(scope="module")
+def published_runs():
+    return Results(read_run_table(DOCS / "reproduction" / "runs.csv.xz"))
+
+
+def ranks(runs, task=None):
+    return significance.ranking_table(significance.rank_algorithms(runs, "honest", task), "honest")
+
+
+def significance_of(test, protocol):
+    return partial(significance.significance_table, test=test, protocol=protocol)
+
+
+@pytest.mark.parametrize(
+    "make",
+    {
+        "table 2": result_tables.score_table,
+        "equal treatment": result_tables.oracle_table,
+        "weights and times": result_tables.times_table,
+        "tables A2 and A3": result_tables.experiments_table,
+        "ranks": ranks,
+        "ranks in classification": partial(ranks, task="classification"),
+        "table 3": significance_of("ks", "paper"),
+        "table A4": significance_of("wilcoxon", "paper"),
+        "table A4, honest": significance_of("wilcoxon", "honest"),
+        "table A5": significance_of("t", "paper"),
+    }.items(),
+    ids=lambda item: item[0],
+)
+def test_tables_of_the_page_follow_from_the_published_runs(published_runs, make):
+    assert make[1](published_runs).to_markdown().strip() in PAGE.read_text(encoding="utf-8")
+
+
+def test_findings_of_the_page_follow_from_the_published_runs(published_runs):
+    page = PAGE.read_text(encoding="utf-8")
+    for finding in findings(published_runs):
+        assert f"- {finding.text}\n" in page
+
+
+def test_all_experiments_of_the_paper_have_thirty_published_runs(published_runs):
+    counts = published_runs.frame.groupby(["protocol", "experiment", "dataset"]).size()
+    for protocol in ("paper", "honest"):
+        for experiment in ALL_EXPERIMENTS:
+            assert (counts[protocol, experiment] == 30).all()
+            n_datasets = 9 if experiment in ("NBC", "MONT3") else 14
+            assert len(counts[protocol, experiment]) == n_datasets
