@@ -43,18 +43,18 @@ class InTurn {
     explicit InTurn(JobListener& listener) : listener_(listener) {}
 
     void run(int n_threads, RunJob run) {
-        const Hooks hooks{this, &interrupted, listener_.wants_epochs() ? &epoch_done : nullptr};
+        const Hooks hooks{this, &interrupted, listener_.reports_epochs() ? &epoch_done : nullptr};
         for (; !stopped_; ++number_) {
             void* job = listener_.next_job();
             if (!job) break;
             run(job, n_threads, hooks);
-            if (!stopped_ && listener_.wants_jobs() && listener_.job_done(number_)) break;
+            if (!stopped_ && listener_.reports_jobs() && listener_.job_done(number_)) break;
             check_now_and_then();
         }
     }
 
   private:
-    // Jobs that are too short to look for Ctrl-C themselves must not keep it waiting.
+    // Jobs that are too short to check for Ctrl-C themselves must not delay it.
     void check_now_and_then() {
         if (Clock::now() < next_check_) return;
         next_check_ = Clock::now() + kCheckInterval;
@@ -68,7 +68,7 @@ class InTurn {
     static bool epoch_done(void* context, const EpochReport& report) {
         auto* self = static_cast<InTurn*>(context);
         const bool stop = self->listener_.epoch_done(self->number_, report);
-        if (stop) interrupted(context);  // it may have raised instead of answering
+        if (stop) interrupted(context);  // the callback may have raised
         return stop;
     }
 
@@ -80,13 +80,13 @@ class InTurn {
 
 #if !defined(BNT_NO_THREADS)
 
-// Jobs on threads of their own. The calling thread prepares them, answers them and looks for
-// Ctrl-C; workers never call the listener themselves, so they know nothing of Python.
+// Jobs on worker threads. The calling thread prepares jobs, answers reports and checks for Ctrl-C.
+// Workers never call the listener, so they do not depend on Python.
 class SideBySide {
   public:
     explicit SideBySide(JobListener& listener)
-        : listener_(listener), wants_epochs_(listener.wants_epochs()),
-          wants_jobs_(listener.wants_jobs()) {}
+        : listener_(listener), reports_epochs_(listener.reports_epochs()),
+          reports_jobs_(listener.reports_jobs()) {}
 
     void run(int n_workers, int n_threads_each, RunJob run) {
         std::vector<std::thread> workers;
@@ -94,7 +94,7 @@ class SideBySide {
             for (int i = 0; i < n_workers; ++i)
                 workers.emplace_back([=, this] { work(n_threads_each, run); });
         } catch (const std::system_error&) {
-            // the system has no more threads to give: those there are do the work
+            // the system cannot create more threads: continue with those that exist
         } catch (...) {
             failed_ = std::current_exception();
             stop_ = true;
@@ -128,8 +128,8 @@ class SideBySide {
             for (Ready next; take(next);) {
                 Asker asker{this, next.number};
                 run(next.job, n_threads,
-                    {&asker, &interrupted, wants_epochs_ ? &epoch_done : nullptr});
-                if (wants_jobs_ && !stop_) {
+                    {&asker, &interrupted, reports_epochs_ ? &epoch_done : nullptr});
+                if (reports_jobs_ && !stop_) {
                     const std::lock_guard lock(mutex_);
                     done_.push_back(next.number);
                     to_caller_.notify_one();
@@ -185,7 +185,7 @@ class SideBySide {
                 questions_.pop_front();
                 lock.unlock();
                 const bool stop = stop_ || listener_.epoch_done(question->number, question->report);
-                if (stop && !stop_ && listener_.interrupted()) stop_ = true;  // it raised instead
+                if (stop && !stop_ && listener_.interrupted()) stop_ = true;  // the callback raised
                 lock.lock();
                 question->stop = stop;
                 question->answered = true;
@@ -221,7 +221,7 @@ class SideBySide {
     }
 
     JobListener& listener_;
-    const bool wants_epochs_, wants_jobs_;
+    const bool reports_epochs_, reports_jobs_;
     int n_prepared_ = 0, n_ended_ = 0;
     bool exhausted_ = false, abandoned_ = false;
     std::atomic<bool> stop_{false};

@@ -22,7 +22,7 @@ Score score_sample(const Tree& t, Weights<const T> w, const SampleView<T>& sampl
     Buffer<Score> scores(n_blocks);
     Buffer<T> x(size_t(team.size()) * n_columns * R), h(size_t(team.size()) * t.n_nodes * R);
     team.each(n_blocks, [&](int block, int thread) {
-        // one thread looks, and takes all that is left as soon as it has seen the end
+        // one thread checks for a stop, and then skips the remaining blocks
         if (thread == 0 && pulse.interrupted()) return;
         FlushDenormals flush;
         T* own_x = x.get() + size_t(thread) * n_columns * R;
@@ -41,9 +41,10 @@ Score score_sample(const Tree& t, Weights<const T> w, const SampleView<T>& sampl
     return total;
 }
 
-// Answers "do these weights beat the best so far?" after every update, giving up as soon as the
-// rows seen cost as much as the best did on all of them. Costs are never negative, so the answer
-// is that of scoring every row; the rows that cost most of late come first, so it comes early.
+// Decides after every update whether the weights beat the best so far, and stops as soon as the
+// rows scored so far cost as much as all rows did for the best. Costs are never negative, so the
+// decision equals that of scoring every row. The rows that cost most recently come first, to decide
+// early.
 template <class T>
 class UpdateScorer {
     static constexpr int R = 16;
