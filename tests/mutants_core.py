@@ -72,7 +72,7 @@ EQUIVALENT: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "backward": {
         "both are the same number there": ("j <= 4 ?", "i < (n <= 4"),
-        "these leaves come with the next ones": ("leaf + 4 < known",),
+        "these leaves come with the next ones": ("leaf + 4 < n_ready",),
         "one more group, of no node": ("j <= t.n_nodes; j += 4",),
     },
     "scoring": {

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from strategies import HIDDEN, INSTRUCTION_SETS, KINKED, TASKS, draw_rows, draw_tree, seeds
 
 from bneuralt import NeuralTree, TrainingSettings, _core, reference, train
-from bneuralt.training.losses import get_loss
-from bneuralt.training.optimizers import OPTIMIZERS
-from bneuralt.training.trainer import (
+from bneuralt.training import (
     TrainingDiverged,
     TrainingInterrupted,
     epoch_order,
     gradient,
 )
+from bneuralt.training.losses import get_loss
+from bneuralt.training.optimizers import OPTIMIZERS
 
 
 def test_no_instruction_set_is_missing_from_the_tests():

@@ -15,8 +15,8 @@ from search_checks import (
 from bneuralt.evolve.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from bneuralt.evolve.memetic import Fold, MemeticSearch, MemeticSettings, TrainingRows
 from bneuralt.evolve.operators import Space
-from bneuralt.evolve.search import run_search
-from bneuralt.evolve.selection import non_dominated
+from bneuralt.evolve.pareto import non_dominated
+from bneuralt.evolve.search_loop import run_search
 from bneuralt.training import TrainingSettings
 
 X = np.random.default_rng(0).uniform(-1, 1, (120, 3)).astype(np.float32)

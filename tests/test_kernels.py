@@ -9,9 +9,8 @@ import pytest
 from strategies import draw_rows, draw_tree
 
 from bneuralt import NeuralTree, TrainingSettings, _core, reference, train
-from bneuralt.training import gradient
+from bneuralt.training import TrainingDiverged, gradient
 from bneuralt.training.losses import CrossEntropy, Pinball, get_loss
-from bneuralt.training.trainer import TrainingDiverged
 
 pytestmark = pytest.mark.usefixtures("engine")  # every test with each instruction set
 

@@ -22,9 +22,8 @@ from bneuralt.estimators import fitting
 from bneuralt.estimators.canonical import canonical_rows
 from bneuralt.estimators.fitting import TreeFit
 from bneuralt.files import ModelFileError, parse_json, write_atomically
-from bneuralt.training import TrainingJob, train_many
+from bneuralt.training import TrainingDiverged, TrainingJob, epoch_order, gradient, train_many
 from bneuralt.training.losses import CrossEntropy
-from bneuralt.training.trainer import TrainingDiverged, epoch_order, gradient
 
 IRIS = load_iris(return_X_y=True)
 

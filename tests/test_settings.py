@@ -23,7 +23,7 @@ from bneuralt.training import (
     gradient,
     train_many,
 )
-from bneuralt.tree.generate import GrowthRule
+from bneuralt.tree.growth import GrowthRule
 from bneuralt.tree.sampling import ReceptiveFields, VarianceSampling
 
 RNG = np.random.default_rng(0)

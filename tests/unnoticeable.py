@@ -26,8 +26,8 @@ UNNOTICEABLE: tuple[tuple[str, str, str, str], ...] = (
     ),
     (
         "training/trainer.py",
-        "n_expected = len(jobs) if isinstance(jobs, Sequence) else n_jobs or 2**31 - 1",
-        "n_expected = len(jobs) if isinstance(jobs, Sequence) else n_jobs or 2**31 - 2",
+        "n_jobs = len(jobs) if isinstance(jobs, Sequence) else n_expected or 2**31 - 1",
+        "n_jobs = len(jobs) if isinstance(jobs, Sequence) else n_expected or 2**31 - 2",
         "stands for very many jobs",
     ),
     (
@@ -36,7 +36,7 @@ UNNOTICEABLE: tuple[tuple[str, str, str, str], ...] = (
         "n_threads: int = 2,",
         "threads never change a result",
     ),
-    ("training/trainer.py", "fitting.add(kind)", "pass", "saves checks that were made before"),
+    ("training/trainer.py", "checked.add(kind)", "pass", "saves checks that were made before"),
     (
         "experiments/protocols.py",
         "return int(state.generate_state(1)[0])",
@@ -135,11 +135,5 @@ UNNOTICEABLE: tuple[tuple[str, str, str, str], ...] = (
         "owners.append(node if starts else (-1 if above < 0 else owners[above]))",
         "owners.append(node if starts else (-2 if above < 0 else owners[above]))",
         "any negative number is no node",
-    ),
-    (
-        "tree/growth.py",
-        "found.append(n_weights + 1)",
-        "found.append(n_weights + 2)",
-        "stands for too many; only how often is counted",
     ),
 )

@@ -64,10 +64,10 @@ def main() -> None:
                 report(arguments.suite, suite, store, arguments.out)
 
 
-def _chosen(parser, option: str, wanted: str | None, available) -> list[str]:
-    if wanted is None:
+def _chosen(parser, option: str, text: str | None, available) -> list[str]:
+    if text is None:
         return list(available)
-    names = wanted.split(",")
+    names = text.split(",")
     if unknown := set(names) - set(available):
         parser.error(f"{option}: {', '.join(unknown)} not among {', '.join(available)}")
     return names

@@ -41,8 +41,8 @@ def curve(means: pd.DataFrame, suite: Suite) -> pd.DataFrame:
     means = means[means.index.isin(scores.columns, level="table")]
     table = mean_scores(scores, suite)
     for size in SIZE_CLASSES:
-        own = [name for name in scores if suite.tables[name].size_class == size]
-        for name, column in mean_scores(scores[own], suite).items():
+        names = [name for name in scores if suite.tables[name].size_class == size]
+        for name, column in mean_scores(scores[names], suite).items():
             if column.notna().all():
                 table[f"{name}, {size.removeprefix('of ')}"] = column
     by_model = means.groupby("model")

@@ -91,7 +91,7 @@ struct RowChoice {
     RowChoice(nb::handle row_array, nb::handle weight_array, const Data& data, const char* name) {
         const int64_t n_rows = data.table().n_rows;
         n = n_rows;
-        if (!rows_given.is_none()) {
+        if (!row_array.is_none()) {
             const In<int32_t> positions = as_array<int32_t>(row_array, name);
             rows.assign(positions.data(), positions.data() + positions.size());
             n = int64_t(rows.size());

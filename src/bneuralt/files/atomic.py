@@ -52,7 +52,7 @@ def write_atomically(path: str | PathLike[str], content: str | bytes) -> None:
         if os.path.exists(temporary):
             os.remove(temporary)
         if isinstance(error, OSError) and error.errno is not None:
-            # The name that the user knows, instead of that of the temporary file.
+            # Name the file of the user instead of the temporary file.
             raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
         raise
     _sync_folder(os.path.dirname(target))
@@ -75,7 +75,7 @@ def write_together(files: Mapping[Any, str | bytes]) -> None:
             waiting[temporary] = os.path.realpath(path)
             try:
                 write_atomically(temporary, content)
-            except OSError as error:  # of which users know the name of the file
+            except OSError as error:  # name the file of the user
                 raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
         for temporary, target in waiting.items():
             os.replace(temporary, target)

@@ -374,8 +374,8 @@ def _expand(pattern: str) -> Iterable[str]:
         return GROUPS[pattern]
     if not set(pattern) & set("*?["):
         return (pattern,)
-    known = ALL_EXPERIMENTS + ADDITIONS
-    matching = [name for name in known if fnmatchcase(name, pattern)]
+    names = ALL_EXPERIMENTS + ADDITIONS
+    matching = [name for name in names if fnmatchcase(name, pattern)]
     if not matching:
         raise ValueError(f"experiments: no name matches the pattern {pattern!r}")
     return matching
