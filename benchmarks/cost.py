@@ -4,7 +4,7 @@
 
 codecarbon reads the energy counters of the processor (RAPL). Where it finds none, as in most
 virtual machines, it would multiply the time with the nominal power of the processor: such a number
-says no more than the time, so the table then has no energy.
+has no more information than the time, so the table then has no energy.
 """
 
 from __future__ import annotations

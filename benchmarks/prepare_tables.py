@@ -23,7 +23,7 @@ import numpy as np
 
 from benchmarks.tables import TABLES, Facts
 
-FEWEST_ROWS_OF_A_CLASS = 5  # some to train on and some to be judged by
+FEWEST_ROWS_OF_A_CLASS = 5  # for training and test rows
 _GAPS = {"?", "<null>", ""}
 
 Array = np.ndarray[Any, Any]

@@ -65,7 +65,7 @@ struct Table {
     const double* factor = nullptr;
 };
 
-// What the outputs are compared with: class indices, or n_targets values for each row.
+// Targets: class indices, or n_targets values for each row.
 struct Targets {
     const int32_t* labels = nullptr;
     const double* values = nullptr;

@@ -112,13 +112,13 @@ class SideBySide {
     };
 
     // A worker at the end of an epoch waits for the answer.
-    struct Question {
+    struct PendingReport {
         int number;
         const EpochReport& report;
         bool answered = false, stop = false;
     };
 
-    struct Asker {
+    struct WorkerContext {
         SideBySide* all;
         int number;
     };
@@ -126,9 +126,9 @@ class SideBySide {
     void work(int n_threads, RunJob run) {
         try {
             for (Ready next; take(next);) {
-                Asker asker{this, next.number};
+                WorkerContext worker{this, next.number};
                 run(next.job, n_threads,
-                    {&asker, &interrupted, reports_epochs_ ? &epoch_done : nullptr});
+                    {&worker, &interrupted, reports_epochs_ ? &epoch_done : nullptr});
                 if (reports_jobs_ && !stop_) {
                     const std::lock_guard lock(mutex_);
                     done_.push_back(next.number);
@@ -177,18 +177,18 @@ class SideBySide {
         };
         while (n_ended_ < n_workers || !done_.empty()) {
             to_caller_.wait_for(lock, kCheckInterval, [&] {
-                return !questions_.empty() || !done_.empty() || n_ended_ == n_workers ||
+                return !pending_reports_.empty() || !done_.empty() || n_ended_ == n_workers ||
                        may_prepare();
             });
-            while (!questions_.empty()) {
-                Question* question = questions_.front();
-                questions_.pop_front();
+            while (!pending_reports_.empty()) {
+                PendingReport* pending = pending_reports_.front();
+                pending_reports_.pop_front();
                 lock.unlock();
-                const bool stop = stop_ || listener_.epoch_done(question->number, question->report);
+                const bool stop = stop_ || listener_.epoch_done(pending->number, pending->report);
                 if (stop && !stop_ && listener_.interrupted()) stop_ = true;  // the callback raised
                 lock.lock();
-                question->stop = stop;
-                question->answered = true;
+                pending->stop = stop;
+                pending->answered = true;
                 to_workers_.notify_all();
             }
             const bool prepares = may_prepare();
@@ -205,19 +205,21 @@ class SideBySide {
         }
     }
 
-    bool ask(int number, const EpochReport& report) {
-        Question question{number, report};
+    bool report_epoch(int number, const EpochReport& report) {
+        PendingReport pending{number, report};
         std::unique_lock lock(mutex_);
-        questions_.push_back(&question);
+        pending_reports_.push_back(&pending);
         to_caller_.notify_one();
-        to_workers_.wait(lock, [&] { return question.answered || abandoned_; });
-        return question.stop || abandoned_;
+        to_workers_.wait(lock, [&] { return pending.answered || abandoned_; });
+        return pending.stop || abandoned_;
     }
 
-    static bool interrupted(void* context) { return static_cast<Asker*>(context)->all->stop_; }
+    static bool interrupted(void* context) {
+        return static_cast<WorkerContext*>(context)->all->stop_;
+    }
     static bool epoch_done(void* context, const EpochReport& report) {
-        auto* asker = static_cast<Asker*>(context);
-        return asker->all->ask(asker->number, report);
+        auto* worker = static_cast<WorkerContext*>(context);
+        return worker->all->report_epoch(worker->number, report);
     }
 
     JobListener& listener_;
@@ -228,7 +230,7 @@ class SideBySide {
     std::mutex mutex_;
     std::condition_variable to_caller_, to_workers_;
     std::deque<Ready> ready_;
-    std::deque<Question*> questions_;
+    std::deque<PendingReport*> pending_reports_;
     std::vector<int> done_;
     std::exception_ptr failed_;
 };

@@ -40,7 +40,7 @@ struct Parameter {
 
 constexpr std::array<Parameter, 0> kNoParameters{};
 
-// What the outputs of a tree are compared with.
+// Kinds of targets that the outputs of a tree are compared with.
 enum class Compares {
     labels,  // class indices only
     values,  // one number for each output

@@ -44,12 +44,6 @@ UNNOTICEABLE: tuple[tuple[str, str, str, str], ...] = (
         "the first of two numbers is the same",
     ),
     (
-        "estimators/forest.py",
-        "new = [self._new_member(int(seed.generate_state(1)[0])) for seed in seeds[len(kept) :]]",
-        "new = [self._new_member(int(seed.generate_state(2)[0])) for seed in seeds[len(kept) :]]",
-        "the first of two numbers is the same",
-    ),
-    (
         "tree/growth.py",
         "min_size = max(1, int(min_size * min(growth.expected_size(), LARGEST_SIZE)))",
         "min_size = max(2, int(min_size * min(growth.expected_size(), LARGEST_SIZE)))",
@@ -72,12 +66,6 @@ UNNOTICEABLE: tuple[tuple[str, str, str, str], ...] = (
         "for start in range(0, len(X), n_rows):",
         "for start in range(1, len(X), n_rows):",
         "the first row is the origin of the differences, and adds nothing",
-    ),
-    (
-        "estimators/scaling.py",
-        "n_rows = max(1, 100_000 // X.shape[1])  # never a float64 copy of the whole table",
-        "n_rows = max(2, 100_000 // X.shape[1])  # never a float64 copy of the whole table",
-        "changes how much is read at a time",
     ),
     (
         "estimators/canonical.py",

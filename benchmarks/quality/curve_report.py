@@ -23,7 +23,7 @@ def write(suite: Suite, store: Store, out: Path) -> None:
     """Write `curve.md` and `curve.svg`."""
     means = read_means(store, suite)
     table = curve(means, suite)
-    text = to_markdown(table, "weights wanted", digits={"weights": 0, "median fit, s": 3})
+    text = to_markdown(table, "weights requested", digits={"weights": 0, "median fit, s": 3})
     write_atomically(out / "curve.md", text)
     picture(table).savefig(out / "curve.svg", metadata={"Date": None})
     print(text)
@@ -33,7 +33,7 @@ def curve(means: pd.DataFrame, suite: Suite) -> pd.DataFrame:
     """Return mean scores for each number of weights, over the tables that all numbers have.
 
     A table with many classes needs more weights than the smallest trees have: it then has the
-    smallest tree that is possible. "weights" is what the trees have, on average.
+    smallest tree that is possible. "weights" is the mean number of weights of the trees.
     """
     by_weights = {curve_name(n): n for n in CURVE_WEIGHTS}
     means = means.rename(index=by_weights, level="model")

@@ -98,7 +98,7 @@ def _forget_other_settings(store: Store, suite: Suite, model: str) -> None:
 
 
 def add_records(store: Store, suite: Suite, records: Iterable[dict[str, Any]]) -> int:
-    """Store what was measured on another machine, and return how many records there were.
+    """Store measurements of another machine, and return the number of records.
 
     A record has the fields of `Measured`, and model, table, split, settings, checksum and machine.
     Settings that differ from those that the model has here are a `ValueError`.

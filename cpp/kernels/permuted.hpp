@@ -78,7 +78,7 @@ class PermutedRow {
                 store(g.edge + j, above * value);
                 store(g.bias + j, delta);
             });
-        store(g.bias + t_.n_nodes, Vec<T>{});  // what the last vectors left behind the end
+        store(g.bias + t_.n_nodes, Vec<T>{});  // clears what the last vectors wrote beyond the end
         store(g.edge + t_.n_nodes, Vec<T>{});
         for (int l = 0; l < t_.n_leaves; l += W)
             store(g.leaf + l, leaf_deltas_(l / W, delta_) * load(leaf_x_ + l));

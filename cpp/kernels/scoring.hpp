@@ -78,7 +78,7 @@ class UpdateScorer {
         return total / total_weight_;
     }
 
-    // Puts the rows that cost most first. Worth doing when what is costly has changed.
+    // Puts the rows that cost most first. Called when the costs have changed.
     void arrange() {
         most_costly_first(memory_.get(), n_rows_, order_.get());
         for (int64_t first = 0; first < n_rows_; first += R)
@@ -86,7 +86,7 @@ class UpdateScorer {
     }
 
   private:
-    // Wrong rows are counted exactly, so a tie can be told from a win; other costs are added in
+    // Wrong rows are counted exactly, so a tie differs from a win; other costs are added in
     // another order here than in the final sum, which leaves room for rounding.
     double most_that_may_win(double best) const {
         return counts_ ? std::round(best) - 1 : best * (1 + 1e-9);

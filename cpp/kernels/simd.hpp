@@ -1,7 +1,7 @@
 // Short vectors of numbers, and the few functions on them that a tree needs.
 //
 // The vectors are the compiler's own (GCC and Clang vector extensions), so one source serves
-// every instruction set: BNT_VECTOR_BYTES says how wide a register is. This header is compiled
+// every instruction set: BNT_VECTOR_BYTES is the width of a register. This header is compiled
 // once per instruction set, each time into a namespace of its own (BNT_ISA), so that the linker
 // can never mix code for different processors.
 #pragma once

@@ -146,7 +146,7 @@ nb::tuple gradient(const WeightedTree& weighted, const Data& data, nb::handle we
 void bind_training(nb::module_& m) {
     m.def("train", &train, "jobs"_a, "n_expected"_a, "data"_a, "validation"_a.none(), "n_threads"_a,
           "on_epoch"_a.none(), "on_job"_a.none(), "stop"_a = nb::none(),
-          "Train trees; return the results and what was raised meanwhile, or None.\n\n"
+          "Train trees; return the results and the exception that was raised, or None.\n\n"
           "Jobs are taken from an iterable when a thread is about to become free; `n_expected` "
           "is their number. `stop` is called several times a second; true ends the training.",
           nb::sig("def train(jobs: collections.abc.Iterable[Job], n_expected: int, data: Data, "

@@ -1,4 +1,5 @@
-// A test is a function that registers itself; a check that fails is reported, and the others go on.
+// A test is a function that registers itself; a check that fails is reported, and the tests
+// continue.
 #pragma once
 
 #include <cmath>

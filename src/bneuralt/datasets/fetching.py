@@ -137,7 +137,7 @@ def _package_job(
 
 
 def _download(package: Package, scratch: Path) -> Path:
-    """Download an archive with its package manager, which knows mirrors and proxies."""
+    """Download an archive with its package manager, which uses its mirrors and proxies."""
     package_spec = package.name
     if package.kind == "wheel":
         package_spec = f"{package.name}=={package.version}"

@@ -78,7 +78,7 @@ def read_checkpoint(path: str | PathLike[str], search: dict[str, Any]) -> dict[s
             raise ModelFileError('"search" and "state" must be objects')
     except ModelFileError as error:
         raise CheckpointError(
-            f"checkpoint={str(path)!r} cannot be continued: {error}. Delete the file to start anew"
+            f"checkpoint={str(path)!r} cannot be continued: {error}. Delete the file to start again"
         ) from None
     for name in {**content["search"], **search}:
         stored, current = content["search"].get(name), search.get(name)
@@ -87,7 +87,7 @@ def read_checkpoint(path: str | PathLike[str], search: dict[str, Any]) -> dict[s
             now = "" if name == "table" else f", not {current!r:.60}"
             raise CheckpointError(
                 f"checkpoint={str(path)!r} belongs to a search {what}{now}: use another path, or "
-                "delete the file to start anew"
+                "delete the file to start again"
             )
     state: dict[str, Any] = content["state"]
     return state

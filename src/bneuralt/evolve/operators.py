@@ -198,7 +198,7 @@ def crossover(one: Genome, other: Genome, space: Space, rng: np.random.Generator
     """Return the first tree with a subtree that comes from the second one.
 
     A place below the outputs gets anything from below the outputs of the other tree. The subtree of
-    an output is exchanged for that of the same output only, so that classes remain what they are.
+    an output is exchanged for that of the same output only, so that the outputs keep their classes.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def change_leaf(genome: Genome, space: Space, rng: np.random.Generator) -> Genom
 
 
 def change_all_leaves(genome: Genome, space: Space, rng: np.random.Generator) -> Genome | None:
-    """Draw all leaves anew, their inputs and their weights."""
+    """Redraw all leaves, their inputs and their weights."""
 
     def redrawn(node: FunctionNode) -> FunctionNode:
         n = len(node.children)
@@ -314,7 +314,7 @@ def add_leaf(genome: Genome, space: Space, rng: np.random.Generator) -> Genome |
 
 
 def change_activation(genome: Genome, space: Space, rng: np.random.Generator) -> Genome | None:
-    """Draw the activation of a node anew; it keeps bias and edge."""
+    """Redraw the activation of a node; it keeps bias and edge."""
     nodes: list[tuple[Path, FunctionNode]] = [((i,), node) for i, node in enumerate(genome.outputs)]
     nodes += [(path, node) for path, node in genome.places() if isinstance(node, FunctionNode)]
     path, node = nodes[int(rng.integers(len(nodes)))]

@@ -46,7 +46,7 @@ class LeafMover:
         self.weight = np.ones(len(self.X)) if sample_weight is None else np.asarray(sample_weight)
         allowed = np.ones(tree.n_inputs) if may_move_to is None else may_move_to
         self.allowed = np.asarray(allowed, dtype=bool)
-        self.deviation: FloatArray | None = None  # learnt when leaves move for the first time
+        self.deviation: FloatArray | None = None  # computed at the first move
 
     def move(
         self,

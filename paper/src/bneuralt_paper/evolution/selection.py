@@ -96,7 +96,7 @@ def reference_directions(n_objectives: int) -> FloatArray:
 
 
 def _survival(method: str, n_objectives: int) -> Any:
-    # a new one each time: pymoo's NSGA-III remembers extreme points of earlier calls, and a search
+    # a new one each time: pymoo's NSGA-III stores extreme points of earlier calls, and a search
     # that is continued from a file has made none
     if method == "nsga2":
         from pymoo.operators.survival.rank_and_crowding import RankAndCrowding

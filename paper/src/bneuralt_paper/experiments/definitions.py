@@ -231,7 +231,7 @@ class EvolvedExperiment(_NamedAlgorithm):
 
     @property
     def objectives(self) -> tuple[str, ...]:
-        """What the search minimises."""
+        """Objectives that the search minimises."""
         return _OBJECTIVES[self.algorithm]
 
     def settings(self) -> dict[str, Any]:

@@ -198,7 +198,7 @@ def _html(
 
 
 def _explanation(section: Section) -> str:
-    """Return what the codes of experiments in a section mean."""
+    """Return an explanation of the codes of experiments in a section."""
     texts = [section.text]
     for part in section.parts:
         if isinstance(part, ReportTable):
