@@ -227,7 +227,7 @@ def untouched(job: Job) -> Result:
 
 def train(jobs: Iterable[Job], n_expected: int, data: Data, validation: Data | None, n_threads: int, on_epoch: Callable[..., bool] | None, on_job: Callable[[int, Result], bool] | None, stop: Callable[[], bool] | None = None) -> tuple[list[Result], BaseException | None]:
     """
-    Train trees; return the results and what was raised meanwhile, or None.
+    Train trees; return the results and the exception that was raised, or None.
 
     Jobs are taken from an iterable when a thread is about to become free; `n_expected` is their number. `stop` is called several times a second; true ends the training.
     """
