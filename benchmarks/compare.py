@@ -1,8 +1,7 @@
 """Compare the speed of two installations: ``python -m benchmarks.compare OLD_PYTHON NEW_PYTHON``.
 
-Each interpreter runs in a process of its own and measures the same operations in turns, so that
-both see the same machine. Reported is the median of the ratios of all rounds: above 1, the new one
-is slower.
+Each interpreter runs in a separate process and measures the same operations in turns. Reported is
+the median of the ratios of all rounds: above 1, the new one is slower.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ ROUNDS = 21
 
 
 def operations() -> dict[str, Callable[[], Any]]:
-    """Return what is measured: calls that both installations understand."""
+    """Return the calls to measure, which both installations support."""
     import numpy as np
     from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
@@ -108,7 +107,7 @@ def serve() -> None:
 
 
 class Installation:
-    """An interpreter that measures in a process of its own."""
+    """An interpreter that measures in a separate process."""
 
     def __init__(self, python: str) -> None:
         self.process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Speed of the compiled core, beside the least that its arithmetic can cost (floor.cpp).
+"""Speed of the compiled core, compared with the minimal cost of its arithmetic (floor.cpp).
 
 All instruction sets of the processor are measured side by side.
 """
@@ -67,7 +67,7 @@ def with_engine(name: str, call: Callable[[], Any]) -> Callable[[], None]:
 
 
 def australian_tree() -> NeuralTree:
-    """The authors' tree of the paper's timings, or a random one of its shape."""
+    """Return the authors' tree of the paper's timings, or a random one of its shape."""
     path = SHARED / "authors_models/australian/3/rmsprop.json"
     if path.exists():
         return NeuralTree.from_authors_json(path, n_inputs=14)
@@ -105,19 +105,19 @@ def update_rows(dtype: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def update_counts(tree: NeuralTree) -> tuple[int, int, int]:
-    """Return what the floor of an update needs: weights, exponentials, edges."""
+    """Return the counts of the floor of an update: weights, exponentials, edges."""
     return tree.n_parameters, tree.n_function_nodes, tree.n_leaves + tree.n_function_nodes - 2
 
 
 def optimizers(tree: NeuralTree, floors: dict[str, ctypes.CDLL]) -> None:
-    """One online update of each optimizer, with the instruction set chosen for it."""
+    """Measure one online update of each optimizer."""
     rows = []
     counts = update_counts(tree)
     for dtype in ("float32", "float64"):
         chosen = _core.engine()
         kernel = getattr(floors[chosen], f"update_floor_{dtype}")
         calls = {"floor": partial(kernel, N_ROWS * N_EPOCHS, *counts)}
-        # what a call costs besides its updates is taken off
+        # the cost of a call without updates is subtracted
         cast, (X, y) = tree.astype(dtype), update_rows(dtype)
         for name in OPTIMIZERS:
             calls[name] = online(cast, X, y, name, N_EPOCHS)
@@ -126,13 +126,13 @@ def optimizers(tree: NeuralTree, floors: dict[str, ctypes.CDLL]) -> None:
         least, nothing = seconds.pop("floor"), seconds.pop("nothing")
         rows.append((f"{dtype} {chosen} floor (RMSprop)", least / (N_ROWS * N_EPOCHS) * 1e9, 1.0))
         for name, value in seconds.items():
-            own = value - nothing
-            rows.append((f"{dtype} {name}", own / (N_ROWS * N_EPOCHS) * 1e9, own / least))
+            updates = value - nothing
+            rows.append((f"{dtype} {name}", updates / (N_ROWS * N_EPOCHS) * 1e9, updates / least))
     table("one online update (48 function nodes, 100 leaves)", ("", "ns", "x floor"), rows)
 
 
 def sets(tree: NeuralTree, floors: dict[str, ctypes.CDLL]) -> None:
-    """Forward pass, online update and batches by every instruction set, per row."""
+    """Measure forward pass, online update and batches by every instruction set, per row."""
     rows = [row for dtype in ("float32", "float64") for row in sets_in(dtype, tree, floors)]
     title = "per row, by instruction set (online: RMSprop; batch: 32 rows, Adam)"
     table(title, ("", "ns", "x floor of the set"), rows)
@@ -171,7 +171,7 @@ def sets_in(dtype: str, tree: NeuralTree, floors: dict[str, ctypes.CDLL]) -> lis
 
 
 def selection(tree: NeuralTree) -> None:
-    """The paper's selection: 138 rows are scored after every update, for 500 epochs."""
+    """Measure the paper's selection: 138 rows are scored after every update, for 500 epochs."""
     X, y = australian_rows()
     order = np.random.default_rng(0).permutation(len(X))
     fit, held_out = order[:N_ROWS], order[N_ROWS:]
@@ -212,7 +212,7 @@ def australian_rows() -> tuple[np.ndarray, np.ndarray]:
 
 
 def images() -> None:
-    """One epoch on MNIST's shape, beside scikit-learn's MLP with as many weights."""
+    """Measure one epoch on MNIST, and scikit-learn's MLP with as many weights."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.neural_network import MLPClassifier
     from threadpoolctl import threadpool_limits
@@ -261,7 +261,7 @@ def image_rows() -> tuple[np.ndarray, np.ndarray]:
 
 
 def image_tree(X: np.ndarray) -> NeuralTree:
-    """A tree of about 24,000 weights whose leaves are pixels that vary."""
+    """Return a tree of about 24,000 weights whose leaves are pixels that vary."""
     varies = (np.ptp(X, axis=0) > 0).astype(float)
     for seed in range(1000):
         tree = NeuralTree.random(
@@ -274,7 +274,7 @@ def image_tree(X: np.ndarray) -> NeuralTree:
 
 
 def import_time() -> None:
-    """Milliseconds of `import bneuralt` and its tree, beside those of NumPy alone."""
+    """Measure `import bneuralt` and its tree, and NumPy alone, in milliseconds."""
     code = "import time; t = time.perf_counter(); {}; print(time.perf_counter() - t)"
 
     def fresh(statement: str) -> float:

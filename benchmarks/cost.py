@@ -1,10 +1,10 @@
-"""What fitting and predicting cost: processor time and, where it can be measured, energy.
+"""Measure the processor time and, where possible, the energy of fitting and predicting.
 
     python -m benchmarks.cost --data-home ../shared
 
 codecarbon reads the energy counters of the processor (RAPL). Where it finds none, as in most
 virtual machines, it would multiply the time with the nominal power of the processor: such a number
-says no more than the time, so the table then has no energy.
+has no more information than the time, so the table then has no energy.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ COUNTERS = Path("/sys/class/powercap")
 
 
 def has_counters() -> bool:
-    """Return whether the processor tells how much energy it takes."""
+    """Return whether the processor has energy counters."""
     return any(COUNTERS.glob("*rapl*/energy_uj"))
 
 
 def measured(call: Callable[[], Any]) -> tuple[Any, float, float | None]:
-    """Return what a call returns, its processor time in seconds, and its energy in joules."""
+    """Return the result of a call, its processor time in seconds, and its energy in joules."""
     tracker = None
     if has_counters():
         from codecarbon import OfflineEmissionsTracker
@@ -75,7 +75,7 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=3)
     args = parser.parse_args()
     data = load_dataset(args.set, data_home=args.data_home)
-    found: dict[str, list[list[float]]] = {}
+    figures_of_models: dict[str, list[list[float]]] = {}
     for split in splits(data.X, data.y, args.splits):
         many = np.tile(split.X_test, (BLOCK // len(split.X_test) + 1, 1))[:BLOCK]
         tree: Any = None
@@ -97,9 +97,9 @@ def main() -> None:
             figures = [score, fit_s, predict_s]
             figures += [np.nan if j is None else j for j in (fit_j, predict_j)]
             figures.append(getattr(model, "n_parameters_", np.nan))
-            found.setdefault(name, []).append(figures)
+            figures_of_models.setdefault(name, []).append(figures)
     rows: list[list[Any]] = []
-    for name, results in found.items():
+    for name, results in figures_of_models.items():
         score, fit_s, predict_s, fit_j, predict_j, n = np.mean(results, axis=0)
         joules = ["-" if np.isnan(j) else f"{j:.3g}" for j in (fit_j, predict_j)]
         size = "" if np.isnan(n) else f"{n:.0f}"

@@ -1,6 +1,6 @@
-"""How long reading a large CSV file takes, and how much memory, compared with pandas.
+"""Measure time and memory of reading a large CSV file, compared with pandas.
 
-Run as ``python -m benchmarks.csv_speed [MEGABYTES]``; each reader runs in a process of its own.
+Run as ``python -m benchmarks.csv_speed [MEGABYTES]``; each reader runs in a separate process.
 """
 
 from __future__ import annotations

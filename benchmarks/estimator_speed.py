@@ -1,4 +1,4 @@
-"""Speed of the estimators with default settings, beside scikit-learn's, one thread each."""
+"""Speed of the estimators and of scikit-learn's with default settings, one thread each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Speed of searches: populations beside NumPy, gplearn and DEAP, and whole fits.
+"""Speed of searches: populations, compared with NumPy, gplearn and DEAP, and whole fits.
 
 Requires gplearn and DEAP for their rows; they are left out where they are not installed. All
 programs evaluate expressions of about 100 nodes for 500 rows of 10 inputs. gplearn and DEAP
@@ -66,14 +66,14 @@ def population(repeat: int, clock: Callable[[], int] = time.perf_counter_ns) -> 
     }
     rows = []
     for name, (_, n_candidates, n_nodes) in calls.items():
-        own = "train_many, one gradient step" if "gradient" in name else "forward_many"
+        baseline = "train_many, one gradient step" if "gradient" in name else "forward_many"
         per_candidate = seconds[name] / n_candidates
         rows.append(
             (
                 name,
                 f"{1 / per_candidate:,.0f}",
                 f"{n_nodes * N_ROWS / seconds[name] / 1e6:,.1f}",
-                per_candidate / reference[own],
+                per_candidate / reference[baseline],
             )
         )
     title = f"trees of about {SIZE} nodes, {N_ROWS} rows, {THREADS} threads"

@@ -1,4 +1,4 @@
-"""Evolved trees beside the figures of the HFNT paper, by ten-fold cross-validation.
+"""Compare evolved trees with the results of the HFNT paper, by ten-fold cross-validation.
 
     python -m benchmarks.evolved_trees
 
@@ -14,7 +14,7 @@ import bneuralt
 from benchmarks.timing import SHARED
 from bneuralt import Growth
 
-#: Accuracy and nodes of HFNT by ten-fold cross-validation, as its paper (2017) has them.
+#: Accuracy and nodes of HFNT by ten-fold cross-validation, from its paper (2017).
 HFNT_TENFOLD = {
     "australian": (0.857, 5.1),
     "heart": (0.803, 7.5),
@@ -33,7 +33,7 @@ def main() -> None:
         X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y)
         scores, sizes = [], []
         for train, test in StratifiedKFold(10, shuffle=True, random_state=0).split(X, y):
-            # there are few trees of so few nodes: ten generations are enough
+            # there are few trees of these sizes: ten generations are enough
             model = bneuralt.EvolvedTreeClassifier(
                 n_generations=10, random_state=0, growth=Growth(max_size=int(nodes))
             )

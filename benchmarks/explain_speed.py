@@ -1,4 +1,4 @@
-"""How fast attributions are, and how well they agree with Shapley values.
+"""Measure the speed of attributions, and their agreement with Shapley values.
 
     python -m benchmarks.explain_speed speed
     python -m benchmarks.explain_speed shapley --data-home ../shared
@@ -32,7 +32,7 @@ MOST_EXACT, N_PERMUTATIONS, N_SHAPLEY_ROWS = 14, 500, 20
 
 
 def speed() -> None:
-    """Print the time of attributions beside that of outputs, and of TreeExplainer."""
+    """Print the time of attributions, of outputs, and of TreeExplainer."""
     rng = np.random.default_rng(0)
     rows: list[list[Any]] = []
     for dtype in (np.float32, np.float64):
@@ -78,25 +78,25 @@ def _tree_explainer(rng: np.random.Generator) -> float:
 
 
 def shapley(data_home: str | None) -> None:
-    """Print the correlation of ranks with Shapley values, for the sets of the paper."""
+    """Print the rank correlation with Shapley values, for the data sets of the paper."""
     rows: list[list[Any]] = []
     for name in (*PAPER_CLASSIFICATION, *PAPER_REGRESSION):
         data = load_dataset(name, data_home=data_home)
         kind = BNeuralTClassifier if name in PAPER_CLASSIFICATION else BNeuralTRegressor
-        found: dict[str, list[float]] = {"rescale": [], "integrated_gradients": []}
+        correlations: dict[str, list[float]] = {"rescale": [], "integrated_gradients": []}
         for split in splits(data.X, data.y, 2):
             model = kind(random_state=split.seed).fit(split.X, split.y)
             X = split.X_test[:N_SHAPLEY_ROWS]
             start = model.model_.mean_inputs
             tree = model.tree_.astype(np.float64)
-            values = {m: tree.contributions(X, start, by="input", method=m) for m in found}
+            values = {m: tree.contributions(X, start, by="input", method=m) for m in correlations}
             for i, x in enumerate(X):
                 exact = _shapley(tree, np.asarray(x, dtype=np.float64), start)
-                for method, results in found.items():
+                for method, results in correlations.items():
                     for k in range(tree.n_outputs):
                         results.append(spearmanr(values[method][i, :, k], exact[:, k])[0])
         how = "exact" if data.X.shape[1] <= MOST_EXACT else f"{N_PERMUTATIONS} permutations"
-        means = [float(np.nanmean(results)) for results in found.values()]
+        means = [float(np.nanmean(results)) for results in correlations.values()]
         rows.append([name, data.X.shape[1], *means, how])
         print(rows[-1], flush=True)
     mean = [float(np.mean([row[i] for row in rows])) for i in (2, 3)]
@@ -111,7 +111,7 @@ def _shapley(tree: NeuralTree, x: np.ndarray, start: np.ndarray) -> np.ndarray:
     total = np.zeros((x.size, tree.n_outputs))
     order = np.arange(x.size)
     for i in range(N_PERMUTATIONS):
-        # the reverse of an order makes up for much of its error
+        # the reverse of an order cancels much of its error
         order = rng.permutation(x.size) if i % 2 == 0 else order[::-1]
         steps = np.tile(start, (x.size + 1, 1))
         for j, feature in enumerate(order):

@@ -1,11 +1,11 @@
-"""Latency of one prediction: exported C code beside other ways to predict a single row.
+"""Latency of one prediction by exported C code and by other ways to predict a single row.
 
     python -m benchmarks.export_speed [--data FOLDER] [--runs 4]
 
 The tree is the one of the paper's timings (48 function nodes, 100 leaves, sigmoid everywhere). C
 code is compiled with ``gcc -O2``; the floor is 48 calls of libm's ``exp``. Other libraries predict
-the same rows with models of their own; those that are not installed are left out. Of several runs,
-the least time of each row is shown: other programs disturb some of them.
+the same rows with their models; those that are not installed are left out. Of several runs, the
+least time of each row is shown, which other programs disturb least.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ int main(void)
 
 
 def nanoseconds_in_c(folder, include, body, data, extra=()):
-    """Least time of the body of a loop over rows, in nanoseconds per row."""
+    """Return the least time of the body of a loop over rows, in nanoseconds per row."""
     (folder / "rows.h").write_text(data)
     text = PROGRAM.replace("$INCLUDE", include + '\n#include "rows.h"').replace("$BODY", body)
     (folder / "speed.c").write_text(text)
@@ -84,7 +84,7 @@ def rows_in_c(X, kind="double"):
 
 
 def nanoseconds_in_python(call, X, repeat=30):
-    """Least time of a call with a single row, in nanoseconds."""
+    """Return the least time of a call with a single row, in nanoseconds."""
     rows = [X[i : i + 1] for i in range(50)]
     least = float("inf")
     for _ in range(repeat):
@@ -106,7 +106,7 @@ def main(data_home=None, n_runs=4):
 
 
 def measured(data_home):
-    """Nanoseconds of each way to predict a row."""
+    """Return the nanoseconds of each way to predict a row."""
     data = load_dataset("australian", data_home=data_home)
     X, y = np.ascontiguousarray(data.X, dtype=np.float64), data.y
     low, high = X.min(axis=0), X.max(axis=0)
@@ -118,36 +118,36 @@ def measured(data_home):
     ).fit(X, y)
     model.tree_ = australian_tree()
     some = X[:100]
-    found = {}
+    nanoseconds = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         exps = "int j; for (j = 0; j < 48; j++) total += exp(-rows[i][j]);"
         random = np.random.default_rng(0).normal(size=(100, 48))
-        found[FLOOR] = nanoseconds_in_c(folder, "", exps, rows_in_c(random))
+        nanoseconds[FLOOR] = nanoseconds_in_c(folder, "", exps, rows_in_c(random))
         body = "total += m_predict(rows[i]);"
         for style in ("code", "tables"):
             model.to_c(folder / "m.h", dtype="double", style=style)
             in_c = rows_in_c(some)
-            found[f"C, double, {style}"] = nanoseconds_in_c(folder, INCLUDE, body, in_c)
+            nanoseconds[f"C, double, {style}"] = nanoseconds_in_c(folder, INCLUDE, body, in_c)
         model.to_c(folder / "m.h", dtype="float", style="code")
         in_c = rows_in_c(some, "float")
-        found["C, float, code"] = nanoseconds_in_c(folder, INCLUDE, body, in_c)
+        nanoseconds["C, float, code"] = nanoseconds_in_c(folder, INCLUDE, body, in_c)
         for dtype in ("int16", "int8"):
             integers = model.quantize(dtype).encode(some)
             model.to_c(folder / "m.h", dtype=dtype, style="code")
             in_c = rows_in_c(integers, f"{dtype}_t")
-            found[f"C, {dtype}, code"] = nanoseconds_in_c(folder, INCLUDE, body, in_c)
-        found |= dict(other_code(folder, X, y, some))
+            nanoseconds[f"C, {dtype}, code"] = nanoseconds_in_c(folder, INCLUDE, body, in_c)
+        nanoseconds |= dict(other_code(folder, X, y, some))
     calls = {
         "engine, tree.forward": model.tree_.forward,
         "engine, predict_proba of the estimator": model.predict_proba,
         **other_models(model, X, y),
     }
-    return found | {label: nanoseconds_in_python(call, X) for label, call in calls.items()}
+    return nanoseconds | {label: nanoseconds_in_python(call, X) for label, call in calls.items()}
 
 
 def other_code(folder, X, y, some):
-    """C code of other libraries for models of their own."""
+    """Measure the C code of other libraries for their models."""
     forest = RandomForestClassifier(10, max_depth=6, random_state=0).fit(X, y)
     with contextlib.suppress(ModuleNotFoundError):
         import m2cgen
@@ -184,7 +184,7 @@ def other_code(folder, X, y, some):
 
 
 def other_models(model, X, y):
-    """Calls that predict the probabilities of a single row."""
+    """Return calls that predict the probabilities of a single row."""
     single = {
         "scikit-learn, decision tree": DecisionTreeClassifier(max_depth=6, random_state=0),
         "scikit-learn, scaler and MLP": make_pipeline(

@@ -1,4 +1,4 @@
-"""Missing values: trees that take them as they are, beside imputation and boosting.
+"""Compare trees with imputation and boosting on missing values.
 
     python -m benchmarks.gaps --data-home ../shared
     python -m benchmarks.gaps --tables build/tables
@@ -54,7 +54,7 @@ MODELS = {
 
 
 def without(X: np.ndarray, share: float, at_random: bool, seed: int) -> np.ndarray:
-    """Return a copy of a table that lacks so many cells."""
+    """Return a copy of a table with missing cells."""
     draws = np.random.default_rng(seed).random(X.shape)
     rank = (rankdata(X, axis=0) - 0.5) / len(X)
     return np.where(draws < (share if at_random else 2 * share * rank), np.nan, X)
@@ -64,25 +64,25 @@ def measure(
     sets: Iterator[tuple[str, np.ndarray, np.ndarray]], models: list[str], n_splits: int
 ) -> dict[tuple[str, bool, float], np.ndarray]:
     """Return the accuracy of each model on each split, by set and by how cells are removed."""
-    found = {}
+    scores = {}
     for name, X, y in sets:
         for at_random in (True, False):
             for share in SHARES:
                 gappy = without(X, share, at_random, seed=int(100 * share))
-                found[name, at_random, share] = np.array(
+                scores[name, at_random, share] = np.array(
                     [
                         [MODELS[m](s.seed).fit(s.X, s.y).score(s.X_test, s.y_test) for m in models]
                         for s in splits(gappy, y, n_splits)
                     ]
                 )
-    return found
+    return scores
 
 
-def report(found: dict[tuple[str, bool, float], np.ndarray], models: list[str]) -> None:
+def report(scores: dict[tuple[str, bool, float], np.ndarray], models: list[str]) -> None:
     """Print means over splits by set and by case, and differences to the first model."""
-    sets = list(dict.fromkeys(name for name, _, _ in found))
+    sets = list(dict.fromkeys(name for name, _, _ in scores))
     by_set = [
-        [name, *np.mean([v.mean(axis=0) for k, v in found.items() if k[0] == name], axis=0)]
+        [name, *np.mean([v.mean(axis=0) for k, v in scores.items() if k[0] == name], axis=0)]
         for name in sets
     ]
     print_table(["data set", *models], with_mean(by_set))
@@ -90,7 +90,7 @@ def report(found: dict[tuple[str, bool, float], np.ndarray], models: list[str]) 
     cases = [
         [
             f"{share:.0%} {'at random' if at_random else 'not at random'}",
-            *np.mean([found[name, at_random, share].mean(axis=0) for name in sets], axis=0),
+            *np.mean([scores[name, at_random, share].mean(axis=0) for name in sets], axis=0),
         ]
         for at_random in (True, False)
         for share in SHARES
@@ -99,8 +99,10 @@ def report(found: dict[tuple[str, bool, float], np.ndarray], models: list[str]) 
     print()
     # Splits of one set share their rows: the error of a mean is that over sets and splits.
     for j, model in enumerate(models[1:], 1):
-        n_splits = len(next(iter(found.values())))
-        lead = [np.mean([found[k][i, 0] - found[k][i, j] for k in found]) for i in range(n_splits)]
+        n_splits = len(next(iter(scores.values())))
+        lead = [
+            np.mean([scores[k][i, 0] - scores[k][i, j] for k in scores]) for i in range(n_splits)
+        ]
         error = np.std(lead, ddof=1) / np.sqrt(n_splits) if n_splits > 1 else np.nan
         print(f"{models[0]} - {model}: {np.mean(lead):+.4f} ± {error:.4f}")
 
@@ -131,8 +133,8 @@ def main() -> None:
     arguments = parser.parse_args()
     sets = chosen_sets(arguments.tables) if arguments.tables else paper_sets(arguments.data_home)
     with threadpool_limits(1):
-        found = measure(sets, arguments.models, arguments.splits)
-    report(found, arguments.models)
+        scores = measure(sets, arguments.models, arguments.splits)
+    report(scores, arguments.models)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def overhead() -> None:
-    """What a call of `train_many` costs beyond the trainings themselves."""
+    """Measure the overhead of `train_many` beyond the trainings."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(500, 14)).astype(np.float32), rng.integers(0, 2, 500)
     trees = [
@@ -45,21 +45,21 @@ def overhead() -> None:
     for batch_size in (1, 16, 32):
         settings = TrainingSettings(batch_size=batch_size, max_epochs=1)
         jobs = [TrainingJob(tree, settings, seed=i) for i, tree in enumerate(trees)]
-        best, own = float("inf"), 0.0
+        best, training = float("inf"), 0.0
         for _ in range(15):
-            results = None  # not to be freed within the time that is taken
+            results = None  # so that freeing it is not measured
             started = time.perf_counter()
             results = train_many(jobs, X, y)
             elapsed = time.perf_counter() - started
             if elapsed < best:
-                best, own = elapsed, sum(result.seconds for result in results)
-        rows.append((f"batches of {batch_size}", best * 1e3, own * 1e3, best / own))
+                best, training = elapsed, sum(result.seconds for result in results)
+        rows.append((f"batches of {batch_size}", best * 1e3, training * 1e3, best / training))
     title = "1,000 trees of 200 weights, one epoch of 500 rows, one thread"
     table(title, ("", "call, ms", "kernels, ms", "ratio"), rows)
 
 
 def ceiling() -> None:
-    """What this machine's processors give at most: threads that share nothing but the table."""
+    """Measure the limit of this machine: threads that share nothing but the table."""
     X = np.random.default_rng(0).normal(size=(50_000, 20))
     tree = NeuralTree.random(
         20, 2, n_weights=400, activation="tanh", output_activation="linear", dtype=np.float32,
@@ -111,7 +111,7 @@ def forest_predict() -> None:
 
 
 def population() -> None:
-    """Many structures on one table: one call, and one call for each."""
+    """Measure many structures on one table: one call, and one call for each."""
     X = np.random.default_rng(0).normal(size=(500, 14)).astype(np.float32)
     trees = [
         NeuralTree.random(14, 2, n_weights=200, dtype=np.float32, random_state=seed)

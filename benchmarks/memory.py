@@ -1,6 +1,6 @@
 """Memory and time of fits on a table in a file: `python -m benchmarks.memory --gb 6`.
 
-Each model is fitted in a process of its own, whose private memory is limited (RLIMIT_DATA), so that
+Each model is fitted in a separate process, whose private memory is limited (RLIMIT_DATA), so that
 a fit that copies the table fails. Pages of the file are not counted: the system drops them when it
 needs the memory.
 """
@@ -77,7 +77,7 @@ def write(folder: Path, n_rows: int, source: str) -> None:
 
 
 def measure(name: str, folder: str, options: argparse.Namespace) -> tuple[str, float, float, float]:
-    """Fit a model in a process of its own."""
+    """Fit a model in a separate process."""
     call = [sys.executable, "-m", "benchmarks.memory", "--fit", name, folder]
     call += ["--source", options.source, "--limit", str(options.limit)]
     done = subprocess.run(call, check=True, stdout=subprocess.PIPE, text=True)
@@ -87,7 +87,7 @@ def measure(name: str, folder: str, options: argparse.Namespace) -> tuple[str, f
 
 
 def fit(name: str, folder: str, source: str, limit: float) -> dict[str, float]:
-    """Fit a model to the table in a file, and return what it took."""
+    """Fit a model to the table in a file, and return time and memory."""
     import bneuralt
 
     target = "label" if "Classifier" in name else "number"
@@ -110,7 +110,7 @@ def fit(name: str, folder: str, source: str, limit: float) -> dict[str, float]:
 
 
 class PeakMemory:
-    """Looks at the memory of this process every hundredth of a second, pages of files left out."""
+    """Sample the memory of this process every hundredth of a second, without pages of files."""
 
     def __init__(self) -> None:
         self.peak = 0
@@ -131,10 +131,10 @@ class PeakMemory:
 
 
 def private_memory() -> int:
-    """Return the memory of this process in bytes, pages of files left out (Linux)."""
-    wanted = ("RssAnon:", "RssShmem:", "VmSwap:")
+    """Return the memory of this process in bytes, without pages of files (Linux)."""
+    fields = ("RssAnon:", "RssShmem:", "VmSwap:")
     with open("/proc/self/status") as status:
-        return sum(int(line.split()[1]) * 1024 for line in status if line.startswith(wanted))
+        return sum(int(line.split()[1]) * 1024 for line in status if line.startswith(fields))
 
 
 if __name__ == "__main__":

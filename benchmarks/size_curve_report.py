@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 TASKS = ("classification", "regression")
-#: What is drawn as a curve, and what as a point.
+#: Models that are drawn as a curve, and as a point.
 CURVES = {
     "front": ("evolved trees, front of one search", "#c8553d", "o-"),
     "limited": ("evolved trees, max_weights", "#e09f3e", "s-"),
@@ -43,63 +43,67 @@ class Means(NamedTuple):
 
 def complete_splits(rows: Sequence[Any], task: str) -> list[Any]:
     """Return the rows of the splits for which all families were measured on all data sets."""
-    own = [row for row in rows if row.task == task]
-    parts = {(row.family, row.dataset, row.split) for row in own}
+    task_rows = [row for row in rows if row.task == task]
+    parts = {(row.family, row.dataset, row.split) for row in task_rows}
     families, names = ({part[i] for part in parts} for i in (0, 1))
     complete = {
         split
         for split in {part[2] for part in parts}
         if all((family, name, split) in parts for family in families for name in names)
     }
-    return [row for row in own if row.split in complete]
+    return [row for row in task_rows if row.split in complete]
 
 
 def complete_models(rows: Sequence[Any], task: str) -> dict[tuple[str, str], list[Any]]:
     """Return the rows of each model that was measured on all data sets and complete splits."""
-    own = complete_splits(rows, task)
-    n_cells = len({(row.dataset, row.split) for row in own})
-    found: dict[tuple[str, str], list[Any]] = defaultdict(list)
-    for row in own:
-        found[row.family, row.limit].append(row)
-    return {model: own for model, own in found.items() if len(own) == n_cells}
+    complete_rows = complete_splits(rows, task)
+    n_cells = len({(row.dataset, row.split) for row in complete_rows})
+    by_model: dict[tuple[str, str], list[Any]] = defaultdict(list)
+    for row in complete_rows:
+        by_model[row.family, row.limit].append(row)
+    return {
+        model: model_rows for model, model_rows in by_model.items() if len(model_rows) == n_cells
+    }
 
 
 def summary(rows: Sequence[Any], task: str) -> dict[tuple[str, str], Means]:
-    """Return the means of all models, and what they are ahead of the default tree.
+    """Return the means of all models, and their lead over the default tree.
 
     The standard error of the difference is that over splits.
     """
     models = complete_models(rows, task)
     whole = {(row.dataset, row.split): row.score for row in models.get(("default", ""), [])}
-    found = {}
-    for model, own in models.items():
-        ahead = _by_split(own, lambda row: row.score - whole.get((row.dataset, row.split), np.nan))
-        found[model] = Means(
+    means = {}
+    for model, model_rows in models.items():
+        ahead = _by_split(
+            model_rows, lambda row: row.score - whole.get((row.dataset, row.split), np.nan)
+        )
+        means[model] = Means(
             *(
-                float(np.mean([getattr(row, name) for row in own]))
+                float(np.mean([getattr(row, name) for row in model_rows]))
                 for name in ("score", "n_weights", "n_nodes", "seconds")
             ),
             float(ahead.mean()),
             _standard_error(ahead),
         )
-    return found
+    return means
 
 
 def optimism(rows: Sequence[Any], task: str) -> dict[tuple[str, str], tuple[float, float]]:
     """Return by how much validation scores exceed test scores, with the standard error."""
-    found = {}
-    for model, own in complete_models(rows, task).items():
-        if own[0].validation:
-            gap = _by_split(own, lambda row: float(row.validation) - row.score)
-            found[model] = float(gap.mean()), _standard_error(gap)
-    return found
+    gaps = {}
+    for model, model_rows in complete_models(rows, task).items():
+        if model_rows[0].validation:
+            gap = _by_split(model_rows, lambda row: float(row.validation) - row.score)
+            gaps[model] = float(gap.mean()), _standard_error(gap)
+    return gaps
 
 
 def _by_split(rows: Sequence[Any], figure: Callable[[Any], float]) -> np.ndarray[Any, Any]:
     figures: dict[int, list[float]] = defaultdict(list)
     for row in rows:
         figures[row.split].append(figure(row))
-    return np.array([np.mean(own) for own in figures.values()])
+    return np.array([np.mean(values) for values in figures.values()])
 
 
 def _standard_error(values: np.ndarray[Any, Any]) -> float:
@@ -107,10 +111,12 @@ def _standard_error(values: np.ndarray[Any, Any]) -> float:
 
 
 def report(rows: Sequence[Any]) -> None:
-    """Print scores and sizes of all models, and how optimistic validation scores are."""
+    """Print scores and sizes of all models, and the optimism of validation scores."""
     for task in TASKS:
-        own = complete_splits(rows, task)
-        n_sets, n_splits = (len({getattr(row, n) for row in own}) for n in ("dataset", "split"))
+        complete_rows = complete_splits(rows, task)
+        n_sets, n_splits = (
+            len({getattr(row, n) for row in complete_rows}) for n in ("dataset", "split")
+        )
         print(f"\n{task}: {n_sets} data sets, {n_splits} splits\n")
         print("| model | limit | score | weights | nodes | ahead of default | s (processor) |")
         print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
@@ -137,17 +143,17 @@ def plot(rows: Sequence[Any], picture: Path) -> None:
     figure = Figure(figsize=(10, 4.6), layout="constrained")
     axes = figure.subplots(1, 2)
     for ax, task, unit in zip(axes, TASKS, ("accuracy", "r2"), strict=True):
-        found = summary(rows, task)
+        means_of_models = summary(rows, task)
         for family, (label, color, style) in CURVES.items():
             points = sorted(
                 (means.n_weights, means.score)
-                for (own, limit), means in found.items()
-                if own == family and limit and means.n_weights <= 450
+                for (model_family, limit), means in means_of_models.items()
+                if model_family == family and limit and means.n_weights <= 450
             )
             if points:
                 ax.plot(*zip(*points, strict=True), style, color=color, label=label, markersize=4)
         for family, label in POINTS.items():
-            if (means := found.get((family, ""))) is not None:
+            if (means := means_of_models.get((family, ""))) is not None:
                 ax.plot([means.n_weights], [means.score], "x", color="black")
                 ax.annotate(
                     label,

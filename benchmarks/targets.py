@@ -1,4 +1,4 @@
-"""Quantiles, prediction intervals and monotone effects: how good they are with default settings.
+"""Measure quantiles, prediction intervals and monotone effects with default settings.
 
     python -m benchmarks.targets quantiles --data-home ../shared
     python -m benchmarks.targets intervals --data-home ../shared
@@ -78,7 +78,7 @@ def boosted_quantiles(split: Split) -> np.ndarray:
 
 
 def neural_quantiles(kind: type) -> Callable[[Split], np.ndarray]:
-    """Return what predicts with a single model."""
+    """Return the quantiles that a single model predicts."""
     return lambda split: (
         kind(loss="quantile", quantiles=QUANTILES, random_state=split.seed)
         .fit(split.X, split.y)
@@ -188,11 +188,11 @@ def monotone(data_home: str | None, n_splits: int) -> None:
             (kind, constrained): [] for kind in kinds for constrained in (False, True)
         }
         for split in splits(X, y, n_splits):
-            for (kind, constrained), found in scores.items():
+            for (kind, constrained), model_scores in scores.items():
                 model = kind(random_state=split.seed, monotonic_cst=signs if constrained else None)
                 model.fit(split.X, split.y)
                 assert model.check_monotonic().holds
-                found.append(float(score(split.y_test, model.predict(split.X_test))))
+                model_scores.append(float(score(split.y_test, model.predict(split.X_test))))
         row: list[Any] = [name]
         for kind in kinds:
             free, bound = np.array(scores[kind, False]), np.array(scores[kind, True])
@@ -212,14 +212,14 @@ def main() -> None:
     parser.add_argument("what", choices=("quantiles", "intervals", "monotone"))
     parser.add_argument("--data-home")
     parser.add_argument("--splits", type=int)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     measure, standard = {
         "quantiles": (quantiles, 10),
         "intervals": (intervals, 30),
         "monotone": (monotone, 10),
-    }[given.what]
+    }[arguments.what]
     with threadpool_limits(1):
-        measure(given.data_home, given.splits or standard)
+        measure(arguments.data_home, arguments.splits or standard)
 
 
 if __name__ == "__main__":

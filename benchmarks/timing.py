@@ -1,4 +1,4 @@
-"""How times are taken: the least of many repetitions, so that other programs matter little."""
+"""Timing: the least of many repetitions, which other programs disturb least."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SHARED = Path(os.environ.get("BNEURALT_SHARED", Path(__file__).parents[2] / "sha
 
 
 def processor_time(call: Callable[[], Any], repeat: int = 30) -> float:
-    """Seconds that the calling thread spent in `call`, the least of `repeat` times."""
+    """Return the seconds that the calling thread spent in `call`, the least of `repeat` times."""
     return _least(time.thread_time_ns, call, repeat)
 
 
@@ -21,7 +21,7 @@ def interleaved(
     repeat: int,
     clock: Callable[[], int] = time.thread_time_ns,
 ) -> dict[str, float]:
-    """Least seconds of each call, taken in turns, so that all see the same machine."""
+    """Return the least seconds of each call, measured in turns on the same machine."""
     least = dict.fromkeys(calls, float("inf"))
     for _ in range(repeat):
         for name, call in calls.items():

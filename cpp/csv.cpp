@@ -87,18 +87,18 @@ bool scan_csv(const uint8_t* text, size_t n, uint8_t delimiter, CsvCells& cells)
 
 ParsedNumbers parse_numbers(const uint8_t* text, const int32_t* start, const int32_t* end, size_t n,
                             char decimal) {
-    ParsedNumbers found;
-    found.value.resize(n);
+    ParsedNumbers numbers;
+    numbers.value.resize(n);
     std::string buffer;
     for (size_t i = 0; i < n; ++i) {
         const char* first = reinterpret_cast<const char*>(text) + start[i];
         const char* last = reinterpret_cast<const char*>(text) + end[i];
-        found.value[i] = std::numeric_limits<double>::quiet_NaN();
+        numbers.value[i] = std::numeric_limits<double>::quiet_NaN();
         if (first == last) continue;
         bool digits = true;
         for (const char* c = first; c != last; ++c) digits &= *c >= '0' && *c <= '9';
-        found.all_digits &= digits;
-        found.leading_zero |= *first == '0' && last - first > 1 && digits;
+        numbers.all_digits &= digits;
+        numbers.leading_zero |= *first == '0' && last - first > 1 && digits;
         double value = 0.0;
         bool valid;
         if (decimal == '.') {
@@ -109,10 +109,10 @@ ParsedNumbers parse_numbers(const uint8_t* text, const int32_t* start, const int
             for (char& c : buffer) c = c == decimal ? '.' : c;
             valid = valid && parse_number(buffer.data(), buffer.data() + buffer.size(), value);
         }
-        if (valid) found.value[i] = value;
-        else found.odd.push_back(int32_t(i));
+        if (valid) numbers.value[i] = value;
+        else numbers.odd.push_back(int32_t(i));
     }
-    return found;
+    return numbers;
 }
 
 }  // namespace bnt

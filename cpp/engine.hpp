@@ -1,4 +1,4 @@
-// What the compiled core offers, as plain data and function pointers.
+// Interface of the compiled core: plain data and function pointers.
 //
 // Everything here is free of instruction-set-specific code: the kernels behind it are compiled
 // several times (kernels/kernels.cpp), and dispatch.hpp picks a set for each operation.
@@ -55,7 +55,7 @@ struct Tree {
     return n_weights(t) + (t.phi_is_trained ? t.n_phi : 0);
 }
 
-// Rows as the user gave them. What a kernel sees is (x - offset) * factor where those are given.
+// Rows as the user passed them. Kernels read (x - offset) * factor where these are set.
 struct Table {
     const void* data = nullptr;
     Dtype dtype = Dtype::float64;
@@ -65,7 +65,7 @@ struct Table {
     const double* factor = nullptr;
 };
 
-// What the outputs are compared with: class indices, or n_targets values for each row.
+// Targets: class indices, or n_targets values for each row.
 struct Targets {
     const int32_t* labels = nullptr;
     const double* values = nullptr;
@@ -100,7 +100,7 @@ struct LeafMove {
 // The caller's side of a long call.
 struct Hooks {
     void* context = nullptr;
-    bool (*interrupted)(void*) = nullptr;  // asked several times a second
+    bool (*interrupted)(void*) = nullptr;  // called several times a second
     bool (*epoch_done)(void*, const EpochReport&) = nullptr;  // true: stop
     void (*leaf_moved)(void*, const LeafMove&) = nullptr;
 };
@@ -111,10 +111,9 @@ struct Outcome {
     int best_epoch = -1;  // -1: nothing was selected
 };
 
-// Directions in which a tree must go: +1, -1, or 0 for free. What each node adds to its parent has
-// the sign of the node (what an output adds is the prediction), and what each input does to the
-// prediction has the sign of the input: the sign of a leaf is the product along its path. Null
-// where nothing is constrained.
+// Prescribed signs: +1, -1, or 0 for free. A node has the sign of the edge above it (an output: of
+// its effect on the prediction), an input that of its effect on the prediction. The sign of a leaf
+// weight is the product along its path. Null where nothing is constrained.
 struct Signs {
     const int8_t* node = nullptr;  // [n_nodes]
     const int8_t* input = nullptr;  // [n_inputs]
@@ -143,7 +142,7 @@ struct Position {
     int column = -1;
 };
 
-// Trees to be asked about the rows of one table.
+// Evaluation of trees on the rows of one table.
 template <class T>
 struct ForwardTask {
     const Tree* const* trees;
@@ -152,7 +151,7 @@ struct ForwardTask {
     Table table;
     bool softmax;  // of the outputs of each tree
     T* out;  // [n_trees][n_rows][n_outputs], or null
-    double* sum;  // [n_rows][n_outputs]: what all trees say is added here, or null
+    double* sum;  // [n_rows][n_outputs]: the outputs of all trees are added here, or null
     int n_threads;
 };
 
@@ -217,7 +216,7 @@ const Engine& engine_baseline();
 const Engine& engine_avx2();
 const Engine& engine_avx512();
 
-// What is registered: the same for every instruction set.
+// The registered entries, the same for every instruction set.
 const Registry& registry();
 // Whether the backward pass of an activation needs the node's weighted sum.
 bool keeps_sum(int activation_code);

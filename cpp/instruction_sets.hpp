@@ -26,7 +26,7 @@ inline bool runs_avx2() {
 
 inline bool runs_baseline() { return true; }
 
-// `Code` is a pointer to what was compiled for a set.
+// `Code` is a pointer to the code that was compiled for a set.
 template <class Code>
 class InstructionSets {
   public:

@@ -43,18 +43,18 @@ class InTurn {
     explicit InTurn(JobListener& listener) : listener_(listener) {}
 
     void run(int n_threads, RunJob run) {
-        const Hooks hooks{this, &interrupted, listener_.wants_epochs() ? &epoch_done : nullptr};
+        const Hooks hooks{this, &interrupted, listener_.reports_epochs() ? &epoch_done : nullptr};
         for (; !stopped_; ++number_) {
             void* job = listener_.next_job();
             if (!job) break;
             run(job, n_threads, hooks);
-            if (!stopped_ && listener_.wants_jobs() && listener_.job_done(number_)) break;
+            if (!stopped_ && listener_.reports_jobs() && listener_.job_done(number_)) break;
             check_now_and_then();
         }
     }
 
   private:
-    // Jobs that are too short to look for Ctrl-C themselves must not keep it waiting.
+    // Jobs that are too short to check for Ctrl-C themselves must not delay it.
     void check_now_and_then() {
         if (Clock::now() < next_check_) return;
         next_check_ = Clock::now() + kCheckInterval;
@@ -68,7 +68,7 @@ class InTurn {
     static bool epoch_done(void* context, const EpochReport& report) {
         auto* self = static_cast<InTurn*>(context);
         const bool stop = self->listener_.epoch_done(self->number_, report);
-        if (stop) interrupted(context);  // it may have raised instead of answering
+        if (stop) interrupted(context);  // the callback may have raised
         return stop;
     }
 
@@ -80,13 +80,13 @@ class InTurn {
 
 #if !defined(BNT_NO_THREADS)
 
-// Jobs on threads of their own. The calling thread prepares them, answers them and looks for
-// Ctrl-C; workers never call the listener themselves, so they know nothing of Python.
+// Jobs on worker threads. The calling thread prepares jobs, answers reports and checks for Ctrl-C.
+// Workers never call the listener, so they do not depend on Python.
 class SideBySide {
   public:
     explicit SideBySide(JobListener& listener)
-        : listener_(listener), wants_epochs_(listener.wants_epochs()),
-          wants_jobs_(listener.wants_jobs()) {}
+        : listener_(listener), reports_epochs_(listener.reports_epochs()),
+          reports_jobs_(listener.reports_jobs()) {}
 
     void run(int n_workers, int n_threads_each, RunJob run) {
         std::vector<std::thread> workers;
@@ -94,7 +94,7 @@ class SideBySide {
             for (int i = 0; i < n_workers; ++i)
                 workers.emplace_back([=, this] { work(n_threads_each, run); });
         } catch (const std::system_error&) {
-            // the system has no more threads to give: those there are do the work
+            // the system cannot create more threads: continue with those that exist
         } catch (...) {
             failed_ = std::current_exception();
             stop_ = true;
@@ -112,13 +112,13 @@ class SideBySide {
     };
 
     // A worker at the end of an epoch waits for the answer.
-    struct Question {
+    struct PendingReport {
         int number;
         const EpochReport& report;
         bool answered = false, stop = false;
     };
 
-    struct Asker {
+    struct WorkerContext {
         SideBySide* all;
         int number;
     };
@@ -126,10 +126,10 @@ class SideBySide {
     void work(int n_threads, RunJob run) {
         try {
             for (Ready next; take(next);) {
-                Asker asker{this, next.number};
+                WorkerContext worker{this, next.number};
                 run(next.job, n_threads,
-                    {&asker, &interrupted, wants_epochs_ ? &epoch_done : nullptr});
-                if (wants_jobs_ && !stop_) {
+                    {&worker, &interrupted, reports_epochs_ ? &epoch_done : nullptr});
+                if (reports_jobs_ && !stop_) {
                     const std::lock_guard lock(mutex_);
                     done_.push_back(next.number);
                     to_caller_.notify_one();
@@ -177,18 +177,18 @@ class SideBySide {
         };
         while (n_ended_ < n_workers || !done_.empty()) {
             to_caller_.wait_for(lock, kCheckInterval, [&] {
-                return !questions_.empty() || !done_.empty() || n_ended_ == n_workers ||
+                return !pending_reports_.empty() || !done_.empty() || n_ended_ == n_workers ||
                        may_prepare();
             });
-            while (!questions_.empty()) {
-                Question* question = questions_.front();
-                questions_.pop_front();
+            while (!pending_reports_.empty()) {
+                PendingReport* pending = pending_reports_.front();
+                pending_reports_.pop_front();
                 lock.unlock();
-                const bool stop = stop_ || listener_.epoch_done(question->number, question->report);
-                if (stop && !stop_ && listener_.interrupted()) stop_ = true;  // it raised instead
+                const bool stop = stop_ || listener_.epoch_done(pending->number, pending->report);
+                if (stop && !stop_ && listener_.interrupted()) stop_ = true;  // the callback raised
                 lock.lock();
-                question->stop = stop;
-                question->answered = true;
+                pending->stop = stop;
+                pending->answered = true;
                 to_workers_.notify_all();
             }
             const bool prepares = may_prepare();
@@ -205,30 +205,32 @@ class SideBySide {
         }
     }
 
-    bool ask(int number, const EpochReport& report) {
-        Question question{number, report};
+    bool report_epoch(int number, const EpochReport& report) {
+        PendingReport pending{number, report};
         std::unique_lock lock(mutex_);
-        questions_.push_back(&question);
+        pending_reports_.push_back(&pending);
         to_caller_.notify_one();
-        to_workers_.wait(lock, [&] { return question.answered || abandoned_; });
-        return question.stop || abandoned_;
+        to_workers_.wait(lock, [&] { return pending.answered || abandoned_; });
+        return pending.stop || abandoned_;
     }
 
-    static bool interrupted(void* context) { return static_cast<Asker*>(context)->all->stop_; }
+    static bool interrupted(void* context) {
+        return static_cast<WorkerContext*>(context)->all->stop_;
+    }
     static bool epoch_done(void* context, const EpochReport& report) {
-        auto* asker = static_cast<Asker*>(context);
-        return asker->all->ask(asker->number, report);
+        auto* worker = static_cast<WorkerContext*>(context);
+        return worker->all->report_epoch(worker->number, report);
     }
 
     JobListener& listener_;
-    const bool wants_epochs_, wants_jobs_;
+    const bool reports_epochs_, reports_jobs_;
     int n_prepared_ = 0, n_ended_ = 0;
     bool exhausted_ = false, abandoned_ = false;
     std::atomic<bool> stop_{false};
     std::mutex mutex_;
     std::condition_variable to_caller_, to_workers_;
     std::deque<Ready> ready_;
-    std::deque<Question*> questions_;
+    std::deque<PendingReport*> pending_reports_;
     std::vector<int> done_;
     std::exception_ptr failed_;
 };

@@ -1,4 +1,4 @@
-// How activations, losses and optimizers describe themselves.
+// Registration of activations, losses and optimizers.
 //
 // Each is one struct (kernels/activations.hpp, losses.hpp, optimizers.hpp) with these members:
 //
@@ -7,8 +7,8 @@
 //     static constexpr const char* about = "One line of documentation.";
 //     static constexpr std::array<Parameter, 1> parameters{{{"delta", 1.0, Range::positive}}};
 //
-// and stands once in the list at the end of its header. Python reads names, parameters and order
-// from here; nothing has to be declared a second time.
+// and is listed once at the end of its header. Python reads names, parameters and order from here;
+// nothing is declared a second time.
 #pragma once
 
 #include <array>
@@ -40,7 +40,7 @@ struct Parameter {
 
 constexpr std::array<Parameter, 0> kNoParameters{};
 
-// What the outputs of a tree are compared with.
+// Kinds of targets that the outputs of a tree are compared with.
 enum class Compares {
     labels,  // class indices only
     values,  // one number for each output
@@ -55,7 +55,7 @@ struct Entry {
     std::vector<Parameter> parameters;
     Compares compares = Compares::values;  // losses
     bool needs_linear_outputs = false;     // losses
-    double lowest_target = -INFINITY, highest_target = INFINITY;  // losses, where they say so
+    double lowest_target = -INFINITY, highest_target = INFINITY;  // losses that restrict targets
     int n_state = 0;                       // optimizers: numbers remembered per weight
 };
 

@@ -1,6 +1,6 @@
 // The settings of a training. Each is a member of `Settings` and a line of `setting_table`, which
-// says its name, what it means, and which values it may have. The checks of the core and everything
-// in Python that concerns a setting follow from that table.
+// has its name, its meaning and its valid values. The checks of the core and everything in Python
+// that concerns a setting follow from that table.
 #pragma once
 
 #include <cfloat>
@@ -51,7 +51,7 @@ struct Settings {
 
 enum class SettingKind { loss, optimizer, number, whole, choice, flag };
 
-// How a setting describes itself. Values are exchanged as numbers: a choice is its position, a flag
+// Description of a setting. Values are exchanged as numbers: a choice is its position, a flag
 // is 0 or 1.
 struct Setting {
     const char* name;
@@ -70,7 +70,7 @@ struct Setting {
     }
 };
 
-// How the lines of the table are made; `member` says which one of Settings it is.
+// Functions that make the lines of the table; `member` is the member of Settings.
 namespace declare {
 
 struct Range {
@@ -159,7 +159,7 @@ inline const std::vector<Setting>& setting_table() {
         flag<&S::repeat_first_row>("repeat_first_row",
                                    "One more update, on row 0, at the end of every epoch, as the "
                                    "paper's program made."),
-        // a move costs as much as many updates: nobody waits for a million of them
+        // a move costs as much as many updates: a million of them would take too long
         number<&S::leaf_moves>("leaf_moves", count_from(0, 1e6),
                                "How often leaves move during the first half of the updates: those "
                                "of the smallest weights are given the inputs with the largest "

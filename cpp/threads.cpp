@@ -31,12 +31,12 @@ inline void relax() {
 }
 
 template <class V>
-void wait_while_equal(std::atomic<V>& value, V seen) {
+void wait_while_equal(std::atomic<V>& value, V old) {
     for (int i = 0; i < kSpins; ++i) {
-        if (value.load(std::memory_order_acquire) != seen) return;
+        if (value.load(std::memory_order_acquire) != old) return;
         relax();
     }
-    while (value.load(std::memory_order_acquire) == seen) value.wait(seen);
+    while (value.load(std::memory_order_acquire) == old) value.wait(old);
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ ThreadTeam::ThreadTeam(int n_threads) {
     try {
         for (int t = 1; t < n_threads; ++t) workers_.emplace_back([this, t] { serve(t); });
     } catch (const std::system_error&) {
-        // the system has no more threads to give: those there are do the work
+        // the system cannot create more threads: continue with those that exist
     } catch (...) {
         close();  // a thread that is not joined would end the process
         throw;
@@ -63,7 +63,7 @@ void ThreadTeam::close() {
     for (auto& worker : workers_) worker.join();
 }
 
-// What an item throws is kept for the calling thread; the items that are left are not begun.
+// An exception of an item is kept for the calling thread; the remaining items are not started.
 void ThreadTeam::take_items(int thread) {
     try {
         for (int i; (i = next_item_.fetch_add(1)) < n_items_;) work_(context_, i, thread);
@@ -74,10 +74,10 @@ void ThreadTeam::take_items(int thread) {
 }
 
 void ThreadTeam::serve(int thread) {
-    unsigned seen = 0;
+    unsigned round = 0;
     for (;;) {
-        wait_while_equal(round_, seen);
-        seen += 1;
+        wait_while_equal(round_, round);
+        round += 1;
         if (closing_) return;
         take_items(thread);
         if (busy_.fetch_sub(1) == 1) busy_.notify_all();

@@ -16,7 +16,7 @@ _ACTIONS = {
     "run": "measure what the store lacks",
     "missing": "list what the store lacks",
     "report": "write tables and pictures",
-    "import": "add what was measured on another machine (files of JSON lines)",
+    "import": "add measurements of another machine (files of JSON lines)",
 }
 
 
@@ -30,12 +30,12 @@ def main() -> None:
     add = parser.add_argument
     add("action", choices=_ACTIONS)
     add("files", nargs="*", type=Path, help="for import")
-    add("--suite", choices=SUITES, default="paper", help="what is measured (%(default)s)")
+    add("--suite", choices=SUITES, default="paper", help="suite to measure (%(default)s)")
     add("--half", choices=HALVES, default="reported", help="of the suite of tables (%(default)s)")
     add("--store", default="quality.sqlite", help="SQLite file of the figures (%(default)s)")
     add("--models", help="some of the models, with commas between them")
     add("--tables", help="some of the tables")
-    add("--splits", type=int, help="no more than so many splits of each table")
+    add("--splits", type=int, help="largest number of splits of each table")
     add("--again", action="store_true", help="run: measure again what the store has")
     add("--data-home", help=f"folder of the data sets, or of the tables ({TABLES_HOME})")
     add("--jobs", type=int, default=1, help="processes, of one thread each (%(default)s)")
@@ -64,10 +64,10 @@ def main() -> None:
                 report(arguments.suite, suite, store, arguments.out)
 
 
-def _chosen(parser, option: str, wanted: str | None, available) -> list[str]:
-    if wanted is None:
+def _chosen(parser, option: str, text: str | None, available) -> list[str]:
+    if text is None:
         return list(available)
-    names = wanted.split(",")
+    names = text.split(",")
     if unknown := set(names) - set(available):
         parser.error(f"{option}: {', '.join(unknown)} not among {', '.join(available)}")
     return names

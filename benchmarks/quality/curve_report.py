@@ -23,7 +23,7 @@ def write(suite: Suite, store: Store, out: Path) -> None:
     """Write `curve.md` and `curve.svg`."""
     means = read_means(store, suite)
     table = curve(means, suite)
-    text = to_markdown(table, "weights wanted", digits={"weights": 0, "median fit, s": 3})
+    text = to_markdown(table, "weights requested", digits={"weights": 0, "median fit, s": 3})
     write_atomically(out / "curve.md", text)
     picture(table).savefig(out / "curve.svg", metadata={"Date": None})
     print(text)
@@ -33,7 +33,7 @@ def curve(means: pd.DataFrame, suite: Suite) -> pd.DataFrame:
     """Return mean scores for each number of weights, over the tables that all numbers have.
 
     A table with many classes needs more weights than the smallest trees have: it then has the
-    smallest tree that is possible. "weights" is what the trees have, on average.
+    smallest tree that is possible. "weights" is the mean number of weights of the trees.
     """
     by_weights = {curve_name(n): n for n in CURVE_WEIGHTS}
     means = means.rename(index=by_weights, level="model")
@@ -41,8 +41,8 @@ def curve(means: pd.DataFrame, suite: Suite) -> pd.DataFrame:
     means = means[means.index.isin(scores.columns, level="table")]
     table = mean_scores(scores, suite)
     for size in SIZE_CLASSES:
-        own = [name for name in scores if suite.tables[name].size_class == size]
-        for name, column in mean_scores(scores[own], suite).items():
+        names = [name for name in scores if suite.tables[name].size_class == size]
+        for name, column in mean_scores(scores[names], suite).items():
             if column.notna().all():
                 table[f"{name}, {size.removeprefix('of ')}"] = column
     by_model = means.groupby("model")

@@ -1,4 +1,4 @@
-"""Fit one model to the training rows of one split, and judge it by the test rows.
+"""Fit one model to the training rows of one split, and score it on the test rows.
 
 Needs NumPy, scikit-learn and the library of the model only: a measurement can be made on a machine
 that has no bneuralt, and be added to a store with `python -m benchmarks.quality import`.
@@ -91,7 +91,7 @@ def log_loss(probabilities: Array, y: Array) -> float:
 
 
 def calibration_error(probabilities: Array, y: Array) -> float:
-    """Return the expected calibration error: how far confidence is from accuracy, in 15 bins.
+    """Return the expected calibration error: difference of confidence and accuracy, in 15 bins.
 
     Examples
     --------

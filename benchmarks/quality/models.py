@@ -157,11 +157,13 @@ def _bare_model(name: str, task: str, seed: int, n_classes: int) -> Any:
 
 
 def settings_of(name: str, task: str) -> dict[str, str]:
-    """Return what decides a run: the parameters, and the version of another library."""
+    """Return the settings of a run: the parameters, and the version of another library."""
     package = MODELS[name].package
     model = _bare_model(name, task, 0, 0) if package else make_model(name, task, 0)
-    own = {key: value for key, value in model.get_params().items() if "random_state" not in key}
-    settings = {key: repr(value) for key, value in own.items()}
+    parameters = {
+        key: value for key, value in model.get_params().items() if "random_state" not in key
+    }
+    settings = {key: repr(value) for key, value in parameters.items()}
     return settings | {"library": f"{package} {_version(package)}"} if package else settings
 
 

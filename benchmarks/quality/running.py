@@ -1,4 +1,4 @@
-"""Measure what a store lacks."""
+"""Measure the cells that a store lacks."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ __all__ = ["add_records", "forget", "missing", "run"]
 def run(
     store: Store, suite: Suite, cells: Iterable[Cell], data_home: str | None, n_jobs: int
 ) -> None:
-    """Measure the cells that the store lacks, those left out that are added meanwhile.
+    """Measure the cells that the store lacks, except those that others add meanwhile.
 
-    A model that fails on a table is named, and the others are measured.
+    An error of a model on a table is printed, and the others are measured.
     """
-    wanted = missing(store, suite, cells)
+    to_measure = missing(store, suite, cells)
     measured = Parallel(n_jobs, return_as="generator_unordered")(
         delayed(measure_cell)(cell, suite.read, data_home)
-        for cell in wanted
+        for cell in to_measure
         if Key(suite.protocol, *cell) not in store.finished()
     )
     for n_done, (cell, checksum, result) in enumerate(measured, start=1):
@@ -37,16 +37,17 @@ def run(
             print(f"{' / '.join(map(str, cell))} failed: {result!r}", flush=True)
         else:
             store.add([_finished(suite, cell, checksum, result)])
-        if n_done % 20 == 0 or n_done == len(wanted):
+        if n_done % 20 == 0 or n_done == len(to_measure):
             print(
-                f"{n_done} of {len(wanted)} measured, last {' / '.join(map(str, cell))}", flush=True
+                f"{n_done} of {len(to_measure)} measured, last {' / '.join(map(str, cell))}",
+                flush=True,
             )
 
 
 def measure_cell(
     cell: Cell, read: Callable[[str, str | None], Table], data_home: str | None
 ) -> tuple[Cell, str, Measured | Exception]:
-    """Read a table and measure a model on one split of it; return what the model raises."""
+    """Read a table and measure a model on one split of it; return an error of the model."""
     model, table, split = cell
     data = read(table, data_home)
     try:
@@ -97,7 +98,7 @@ def _forget_other_settings(store: Store, suite: Suite, model: str) -> None:
 
 
 def add_records(store: Store, suite: Suite, records: Iterable[dict[str, Any]]) -> int:
-    """Store what was measured on another machine, and return how many records there were.
+    """Store measurements of another machine, and return the number of records.
 
     A record has the fields of `Measured`, and model, table, split, settings, checksum and machine.
     Settings that differ from those that the model has here are a `ValueError`.

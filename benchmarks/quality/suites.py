@@ -1,4 +1,4 @@
-"""What is measured: for each suite, its tables, its models and its number of splits."""
+"""Suites: tables, models and number of splits of each."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Suite:
         return self.fixed_splits or (3 if self.tables[table].n_rows <= 10_000 else 2)
 
     def cells(self, models: list[str], tables: list[str], n_splits: int | None) -> list[Cell]:
-        """Return what is to be measured, model by model, small tables first."""
+        """Return all fits of the suite, model by model, small tables first."""
         return [
             (model, table, split)
             for model in models

@@ -1,4 +1,4 @@
-"""Means over splits and tables, and Markdown: what the reports have in common."""
+"""Means over splits and tables, and Markdown tables, for all reports."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _DIGITS = {
 def read_means(store: Store, suite: Suite) -> pd.DataFrame:
     """Return means over splits, indexed by model and table, where all splits were measured."""
     frame = store.to_frame()
-    known = (frame["protocol"] == suite.protocol) & frame["dataset"].isin(list(suite.tables))
-    frame = frame[known].rename(columns={"experiment": "model", "dataset": "table"})
+    in_suite = (frame["protocol"] == suite.protocol) & frame["dataset"].isin(list(suite.tables))
+    frame = frame[in_suite].rename(columns={"experiment": "model", "dataset": "table"})
     for name in ("log_loss", "calibration_error"):
         frame[name] = [curves[name][0] if name in curves else np.nan for curves in frame["curves"]]
     groups = frame.groupby(["model", "table"])
     n_splits = groups["run"].nunique()
-    wanted = [suite.n_splits(table) for _, table in n_splits.index]
-    return groups[list(_COLUMNS)].mean()[n_splits == wanted]
+    n_expected = [suite.n_splits(table) for _, table in n_splits.index]
+    return groups[list(_COLUMNS)].mean()[n_splits == n_expected]
 
 
 def mean_scores(scores: pd.DataFrame, suite: Suite) -> pd.DataFrame:

@@ -1,6 +1,6 @@
-// What a neuron does with its weighted sum z.
+// Activations: functions of the weighted sum z of a neuron.
 //
-// An activation is one struct: what it is called, its parameters (at most two, `phi`), its value
+// An activation is one struct: its name, its parameters (at most two, `phi`), its value
 // h, its slope dh/dz, and the slopes by its parameters. Where all slopes follow from h alone,
 // `keeps_sum` is false, and z is not stored for the backward pass: it must not be used there.
 #pragma once
@@ -210,10 +210,10 @@ using Activations = TypeList<Linear, Sigmoid, Tanh, Relu, LeakyRelu, Gaussian, L
 // The parameters of node j, the same in all lanes.
 template <class A, class T>
 BNT_INLINE Phi<T> node_phi(const Tree& t, const T* phi, int j) {
-    Phi<T> own;
-    if constexpr (A::parameters.size() > 0) own.a = broadcast<T>(phi[t.phi_start[j]]);
-    if constexpr (A::parameters.size() > 1) own.b = broadcast<T>(phi[t.phi_start[j] + 1]);
-    return own;
+    Phi<T> values;
+    if constexpr (A::parameters.size() > 0) values.a = broadcast<T>(phi[t.phi_start[j]]);
+    if constexpr (A::parameters.size() > 1) values.b = broadcast<T>(phi[t.phi_start[j] + 1]);
+    return values;
 }
 
 }  // namespace bnt::BNT_ISA

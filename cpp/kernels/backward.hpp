@@ -73,14 +73,14 @@ class BackwardBlock {
     static BNT_INLINE void node(const Tree& t, Weights<const T> w, const T* above, T weight, T* h,
                                 const T* sums, int j, Vec<T>& by_edge, Vec<T>& by_bias,
                                 Weights<T> g) {
-        T* own = h + size_t(j) * R;
+        T* node = h + size_t(j) * R;
         const T* sum = sums + size_t(j) * R;
         Activations::with(t.activation[j], [&](auto tag) {
             using A = typename decltype(tag)::type;
             const Phi<T> phi = node_phi<A>(t, w.phi, j);
             Phi<T> by_phi;
             for (int v = 0; v < V; ++v) {
-                const Vec<T> delta_above = load(above + v * W), value = load(own + v * W);
+                const Vec<T> delta_above = load(above + v * W), value = load(node + v * W);
                 const Vec<T> z = A::keeps_sum ? load(sum + v * W) : Vec<T>{};
                 const Vec<T> delta = delta_of<A, T>(z, value, phi, weight, delta_above);
                 by_edge += delta_above * value;
@@ -91,7 +91,7 @@ class BackwardBlock {
                     by_phi.a += slopes.a * by_value;
                     by_phi.b += slopes.b * by_value;
                 }
-                store(own + v * W, delta);
+                store(node + v * W, delta);
             }
             if constexpr (A::parameters.size() > 0)
                 if (t.phi_is_trained) {
@@ -104,8 +104,8 @@ class BackwardBlock {
         });
     }
 
-    static int leaves(const Tree& t, const T* x, const T* h, Weights<T> g, int leaf, int known) {
-        for (; leaf + 4 <= known; leaf += 4) four_leaves(t, x, h, g, leaf, 4);
+    static int leaves(const Tree& t, const T* x, const T* h, Weights<T> g, int leaf, int n_ready) {
+        for (; leaf + 4 <= n_ready; leaf += 4) four_leaves(t, x, h, g, leaf, 4);
         return leaf;
     }
 
@@ -122,25 +122,25 @@ class BackwardBlock {
     }
 };
 
-// The deltas of the wanted nodes in the place of their values, without the gradient. The parent of
-// a wanted node has to be wanted too.
+// Replaces the values of the selected nodes by their deltas, without the gradient. The parent of a
+// selected node has to be selected too.
 template <class T, int R>
 void deltas_block(const Tree& t, Weights<const T> w, const T* slopes, T* h, const T* sums,
-                  const uint8_t* wanted) {
+                  const uint8_t* selected) {
     constexpr int W = Simd<T>::lanes, V = R / W;
     for (int j = 0; j < t.n_nodes; ++j) {
-        if (!wanted[j]) continue;
+        if (!selected[j]) continue;
         const bool is_output = j < t.n_outputs;
         const T* above = is_output ? slopes + size_t(j) * R : h + size_t(t.parent[j]) * R;
         const T weight = is_output ? T(1) : w.edge[j];
-        T* own = h + size_t(j) * R;
+        T* node = h + size_t(j) * R;
         Activations::with(t.activation[j], [&](auto tag) {
             using A = typename decltype(tag)::type;
             const Phi<T> phi = node_phi<A>(t, w.phi, j);
             for (int v = 0; v < V; ++v) {
                 const Vec<T> z = A::keeps_sum ? load(sums + size_t(j) * R + v * W) : Vec<T>{};
-                store(own + v * W,
-                      delta_of<A, T>(z, load(own + v * W), phi, weight, load(above + v * W)));
+                store(node + v * W,
+                      delta_of<A, T>(z, load(node + v * W), phi, weight, load(above + v * W)));
             }
         });
     }

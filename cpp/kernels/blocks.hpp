@@ -21,13 +21,13 @@ Position find_not_finite(const Table& table, int64_t first, int64_t last) {
     return {};
 }
 
-// The lowest of the numbers that several threads find.
+// The lowest of the numbers that several threads offer.
 class Lowest {
   public:
     explicit Lowest(int64_t none) : value_(none) {}
     void offer(int64_t candidate) {
-        int64_t seen = value_;
-        while (candidate < seen && !value_.compare_exchange_weak(seen, candidate)) {}
+        int64_t lowest = value_;
+        while (candidate < lowest && !value_.compare_exchange_weak(lowest, candidate)) {}
     }
     int64_t get() const { return value_; }
 
@@ -41,7 +41,7 @@ class Lowest {
 template <class T, int R, class F>
 ForwardProblem each_block(const Table& table, int64_t work, size_t room, int n_threads,
                           const Hooks& hooks, F&& f) {
-    // items of some 100,000 multiply-adds: worth a thread's while, and many enough to share out
+    // items of some 100,000 multiply-adds: large enough for a thread, small enough to distribute
     const int64_t rows_per_item =
         std::clamp<int64_t>(200'000 / std::max<int64_t>(work, 1) / R * R, R, 512);
     const int n_items = int((table.n_rows + rows_per_item - 1) / rows_per_item);

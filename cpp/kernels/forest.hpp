@@ -1,5 +1,5 @@
-// The outputs of one tree or of many, for the rows of a table: one pass over the table, each block
-// of rows is loaded once and shown to all trees.
+// The outputs of one tree or of many for the rows of a table, in one pass: each block of rows is
+// loaded once and evaluated by all trees.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace bnt::BNT_ISA {
 
-// Adds what a tree says of R rows to the sum of all trees: probabilities are made of numbers in
-// proportion to them here, once, in double precision.
+// Adds the outputs of a tree for R rows to the sum of all trees. With softmax, `out` is
+// proportional to the probabilities; it is divided by its sum here, once, in double precision.
 template <class T, int R>
 void add_votes(const T* out, int n_outputs, bool softmax, int count, double* sum) {
     for (int r = 0; r < count; ++r) {
@@ -27,7 +27,7 @@ void add_votes(const T* out, int n_outputs, bool softmax, int count, double* sum
     }
 }
 
-// What is done with the outputs of one tree for R rows.
+// Stores or adds the outputs of one tree for R rows; returns whether they are finite.
 template <class T, int R>
 bool deliver(const ForwardTask<T>& task, int tree, int64_t row, int count, T* out) {
     const int n_outputs = task.trees[tree]->n_outputs;

@@ -32,9 +32,10 @@ void jacobian_block(const Tree& t, Weights<const T> w, const T* x, const T* h, c
                 if constexpr (A::parameters.size() > 0)
                     if (t.phi_is_trained) {
                         const Phi<T> slopes = A::template parameter_slopes<T>(z, value, phi);
-                        T* own = by.phi + size_t(t.phi_start[j]) * R + v * W;
-                        store(own, slopes.a * by_value);
-                        if constexpr (A::parameters.size() > 1) store(own + R, slopes.b * by_value);
+                        T* by_phi = by.phi + size_t(t.phi_start[j]) * R + v * W;
+                        store(by_phi, slopes.a * by_value);
+                        if constexpr (A::parameters.size() > 1)
+                            store(by_phi + R, slopes.b * by_value);
                     }
             }
         });

@@ -8,9 +8,9 @@
 
 namespace bnt::BNT_ISA {
 
-// For every lane of every target vector, the sum of some entries of a source array. Which ones is
-// laid down once, as steps: each permutes one stretch of the source into the lanes of a target,
-// and lanes that want nothing of it get 0. Every target has a multiple of Group steps.
+// For every lane of every target vector, the sum of some entries of a source array. The entries are
+// encoded once, as steps: each permutes one stretch of the source into the lanes of a target, and
+// unused lanes get 0. Every target has a multiple of Group steps.
 template <class T, int Group>
 class LaneSums {
     static constexpr int W = Simd<T>::lanes, kReach = kPermuteReach * W;
@@ -23,25 +23,25 @@ class LaneSums {
         size_t next = 0;
         for (int first = 0; first < n_targets; first += W) {
             start_.push_back(int(source_.size()));
-            Pairs wanted;
+            Pairs pairs;
             while (next < sorted.size() && sorted[next].first < first + W) {
-                wanted.push_back({sorted[next].first - first, sorted[next].second});
+                pairs.push_back({sorted[next].first - first, sorted[next].second});
                 ++next;
             }
-            add_steps(wanted, lanes);
+            add_steps(pairs, lanes);
         }
         start_.push_back(int(source_.size()));
         codes_ = Buffer<T>(lanes.size());
         for (size_t i = 0; i < lanes.size(); ++i) encode_lane(codes_.get() + i, lanes[i]);
     }
 
-    // `sum`, and what one target vector wants of the source.
+    // `sum` plus the entries of one target vector.
     BNT_INLINE Vec<T> added(Vec<T> sum, int target, const T* source) const {
         for (int s = start_[target]; s < start_[target + 1]; s += Group) sum += group(s, source);
         return sum;
     }
 
-    // The same for a target vector that wants something, from 0.
+    // The same without `sum`, for a target vector that has entries.
     BNT_INLINE Vec<T> operator()(int target, const T* source) const {
         const int first = start_[target];
         Vec<T> sum = group(first, source);
@@ -62,21 +62,21 @@ class LaneSums {
         return permuted<T>(source + source_[s], load(codes_.get() + size_t(s) * W));
     }
 
-    // From the lowest source on, as many steps as it takes until every lane has what it wants.
-    void add_steps(Pairs wanted, std::vector<int>& lanes) {
-        while (!wanted.empty()) {
-            int low = wanted[0].second;
-            for (const auto& [lane, source] : wanted) low = source < low ? source : low;
+    // From the lowest source on, steps until every lane has all of its entries.
+    void add_steps(Pairs pairs, std::vector<int>& lanes) {
+        while (!pairs.empty()) {
+            int low = pairs[0].second;
+            for (const auto& [lane, source] : pairs) low = source < low ? source : low;
             low = low / W * W;
             int chosen[W];
             for (int& c : chosen) c = -1;
             Pairs later;
-            for (const auto& [lane, source] : wanted) {
+            for (const auto& [lane, source] : pairs) {
                 if (chosen[lane] < 0 && source < low + kReach) chosen[lane] = source - low;
                 else later.push_back({lane, source});
             }
             add_step(low, chosen, lanes);
-            wanted.swap(later);
+            pairs.swap(later);
         }
         int nothing[W];
         for (int& c : nothing) c = -1;

@@ -1,9 +1,9 @@
-// What the outputs of a tree cost, and how the cost changes with them.
+// Losses of the outputs of a tree, and their derivatives.
 //
 // A loss is one struct. Most compare each output with its own target: they derive from
-// `ElementwiseLoss` and say what one pair costs (value), how that changes with the output (slope)
-// and what counts as error when weights are selected by it. Cross-entropy looks at all outputs of
-// a row together and works on whole blocks.
+// `ElementwiseLoss` and define the loss of one pair (value), its derivative by the output (slope)
+// and the error by which weights can be selected. Cross-entropy depends on all outputs of a row
+// together and works on whole blocks.
 #pragma once
 
 #include <cmath>
@@ -23,7 +23,7 @@ struct Score {
     }
 };
 
-// What rows are compared with, by their position in a sample; values are scaled already.
+// The targets of rows, by their position in a sample; values are scaled already.
 template <class T>
 struct TargetView {
     const int32_t* labels = nullptr;
@@ -52,7 +52,7 @@ struct OutputBlock {
     T weight(int lane) const { return targets.weights ? targets.weights[positions[lane]] : T(1); }
     int label(int lane) const { return targets.labels[positions[lane]]; }
 
-    // What output k should be in every lane; 0 in unused ones.
+    // The target of output k in every lane; 0 in unused ones.
     void targets_of(int k, T (&target)[R]) const {
         for (int r = count; r < R; ++r) target[r] = 0;
         if (targets.labels)
@@ -117,10 +117,10 @@ void count_wrong(const OutputBlock<T, R>& block, const T* out, double (&error)[R
         error[r] = indicator<T, R>(is_wrong(top[r], best[r], block.label(r)));
 }
 
-// Losses that compare each output with its own target. Own has
+// Losses that compare each output with its own target. Derived has
 //   value(T o, T t, int k) -> double,   slope(T o, T t, int k) -> T,
 // and may replace error(T o, T t, int k) -> double.
-template <class Own, class T>
+template <class Derived, class T>
 struct ElementwiseLoss {
     static double error(T o, T t, int) {
         const double difference = double(o) - double(t);
@@ -137,8 +137,8 @@ struct ElementwiseLoss {
         for (int k = 0; k < block.n_outputs; ++k) {
             block.targets_of(k, target);
             for (int r = 0; r < R; ++r) {
-                loss[r] += own().value(out[k * R + r], target[r], k);
-                error[r] += own().error(out[k * R + r], target[r], k);
+                loss[r] += derived().value(out[k * R + r], target[r], k);
+                error[r] += derived().error(out[k * R + r], target[r], k);
             }
         }
         if (block.targets.labels) count_wrong<T, R>(block, out, error);
@@ -154,12 +154,12 @@ struct ElementwiseLoss {
         for (int k = 0; k < block.n_outputs; ++k) {
             block.targets_of(k, target);
             for (int r = 0; r < R; ++r)
-                slopes[k * R + r] = own().slope(out[k * R + r], target[r], k) * factor[r];
+                slopes[k * R + r] = derived().slope(out[k * R + r], target[r], k) * factor[r];
         }
     }
 
   private:
-    const Own& own() const { return static_cast<const Own&>(*this); }
+    const Derived& derived() const { return static_cast<const Derived&>(*this); }
 };
 
 // -- one struct for each loss ---------------------------------------------------------------
@@ -217,8 +217,8 @@ struct CrossEntropy {
             }
             logarithms<R>(sum, loss);
             for (int r = 0; r < block.count; ++r) {
-                const double own = out[block.label(r) * R + r] - top[r];
-                loss[r] = loss[r] - (1 - smoothing) * own - double(other) * double(linear[r]);
+                const double of_label = out[block.label(r) * R + r] - top[r];
+                loss[r] = loss[r] - (1 - smoothing) * of_label - double(other) * double(linear[r]);
                 error[r] = indicator<T, R>(is_wrong(top[r], best[r], block.label(r)));
             }
         }
@@ -331,7 +331,7 @@ struct Poisson {
         static double value(T o, T t, int) {
             const double mean = std::exp(double(o)), target = double(t);
             const double excess = target > 0 ? target * (std::log(target) - double(o)) : 0.0;
-            return std::fmax(0.0, mean - target + excess);  // rounding may leave less than nothing
+            return std::fmax(0.0, mean - target + excess);  // rounding may give a negative number
         }
         static T slope(T o, T t, int) { return T(std::exp(o)) - t; }
         static double error(T o, T t, int) {
@@ -373,7 +373,7 @@ struct BinaryCrossEntropy {
 using Losses = TypeList<SquaredError, CrossEntropy, AbsoluteError, Huber, Pinball, Poisson,
                         BinaryCrossEntropy>;
 
-// -- what training asks a loss --------------------------------------------------------------
+// -- the interface that training uses -------------------------------------------------------
 
 template <class T>
 class LossRule {

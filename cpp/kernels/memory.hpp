@@ -16,7 +16,7 @@ class Buffer {
   public:
     Buffer() = default;
     explicit Buffer(size_t n) : size_(n) {
-        // one vector more than asked for: vector loops may run over the end
+        // one vector more than requested: vector loops may run over the end
         const size_t bytes = (n * sizeof(T) + 2 * 64 - 1) / 64 * 64;
         data_ = static_cast<T*>(std::aligned_alloc(64, bytes));
         if (!data_) throw std::bad_alloc();

@@ -1,4 +1,4 @@
-// Leaves that move: those of little weight get another input, which their node has more use for.
+// Moving leaves: those of little weight get an input with a larger gradient at their node.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +15,10 @@ namespace bnt::BNT_ISA {
 
 // Chooses which leaves move, and where to.
 //
-// A leaf is worth what its weight times the deviation of its input is. A new input is drawn with a
-// probability in proportion to the fourth power of the gradient that its weight would have at that
-// node if it were there with weight 0, and its values had deviation 1. (With the square, the many
-// small gradients of inputs that are noise add up to more than the large one of an input that is
-// not.)
+// The worth of a leaf is its weight times the deviation of its input; those of the smallest worth
+// move. A new input is drawn with a probability proportional to the fourth power of the gradient of
+// a leaf of weight 0 at that node, for inputs scaled to deviation 1. (With the square, the many
+// small gradients of noise add up to more than the large gradient of a relevant input.)
 template <class T>
 class LeafMover {
     static constexpr int R = 32, kBlocks = 8, W = Simd<T>::lanes, D = Simd<double>::lanes;
@@ -33,18 +32,18 @@ class LeafMover {
         : t_(t), layout_(layout), sample_(sample), rule_(rule), team_(team), pulse_(pulse),
           may_move_to_(may_move_to), n_columns_(sample.table().n_columns) {}
 
-    // How many of n rows to judge so many inputs by, when that `share` of the leaves moves that
-    // moved at first: few leaves are judged by fewer rows. Training goes over `rows_between` rows
-    // from one move to the next; with a quarter of them, moving stays a small part of the work.
+    // The number of rows used to score candidate inputs, at most n. `share` is the number of leaves
+    // that move relative to the first time: fewer leaves need fewer rows. Training uses
+    // `rows_between` rows between two moves; a quarter of them keeps the cost of moving small.
     static int64_t rows_needed(int64_t n, int n_inputs, double rows_between, double share) {
         const int64_t enough = std::clamp<int64_t>(32 * int64_t(n_inputs), 1024, 16384);
         const auto between = int64_t(std::min(rows_between, double(1 << 20)));  // more is enough
         const int64_t affordable = std::max<int64_t>(512, between * std::max(100, n_inputs) / 400);
-        const double wanted = share * double(std::min(n, std::min(enough, affordable)));
-        return std::min(n, std::max<int64_t>(256, std::llround(wanted)));
+        const double rows = share * double(std::min(n, std::min(enough, affordable)));
+        return std::min(n, std::max<int64_t>(256, std::llround(rows)));
     }
 
-    // Chooses n_moving leaves, judged by the rows at these positions, and calls
+    // Chooses n_moving leaves, scores inputs on the rows at these positions, and calls
     // moved(leaf, new input) for each that moves; for none if the training is interrupted.
     template <class F>
     void run(const T* theta, const int32_t* positions, int64_t n, int n_moving, uint64_t seed,
@@ -136,11 +135,11 @@ class LeafMover {
                 T* h = slopes + size_t(t_.n_outputs) * R;
                 T* sums = t_.keeps_sums ? h + size_t(t_.n_nodes) * R : nullptr;
                 T* x = x_.get() + size_t(b) * n_columns_ * R;
-                const int32_t* own = positions + first + b * R;
+                const int32_t* block_rows = positions + first + b * R;
                 const int count = int(std::min<int64_t>(R, left - b * R));
-                sample_.template load<R>(own, count, x);
+                sample_.template load<R>(block_rows, count, x);
                 forward_block<T, R>(t_, w, x, h, sums);
-                const OutputBlock<T, R> out{t_.n_outputs, sample_.targets(), own, count};
+                const OutputBlock<T, R> out{t_.n_outputs, sample_.targets(), block_rows, count};
                 rule_.template slopes<R>(out, h, T(1) / T(n), slopes);
                 deltas_block<T, R>(t_, w, slopes, h, sums, wanted_.get());
                 for (int j = 0; j < t_.n_nodes; ++j)
@@ -194,8 +193,8 @@ class LeafMover {
                 const Vec<T> column_values[4] = {load(x[0] + c), load(x[1] + c), load(x[2] + c),
                                                  load(x[3] + c)};
                 for (int i = 0; i < kTileNodes; ++i) {
-                    const Vec<T> own = load(delta[i] + d);
-                    for (int k = 0; k < 4; ++k) sum[i][k] += own * column_values[k];
+                    const Vec<T> node_delta = load(delta[i] + d);
+                    for (int k = 0; k < 4; ++k) sum[i][k] += node_delta * column_values[k];
                 }
             }
         for (int i = 0; i < std::min(kTileNodes, n_nodes - node); ++i) {

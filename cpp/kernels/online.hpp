@@ -60,7 +60,7 @@ class OneRow {
             for (int c = first; c < last; ++c) above[c] = g.bias[t_.parent[c]];
             level_backward(level, above, [&](int c) { return load(w.edge + c); }, g);
         }
-        store(g.bias + t_.n_nodes, Vec<T>{});  // what the last vectors left behind the end
+        store(g.bias + t_.n_nodes, Vec<T>{});  // clears what the last vectors wrote beyond the end
         store(g.edge + t_.n_nodes, Vec<T>{});
         for (int l = 0; l < t_.n_leaves; ++l)
             g.leaf[l] = g.bias[t_.leaf_parent[l]] * x_[t_.leaf_input[l]];

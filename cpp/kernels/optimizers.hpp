@@ -1,7 +1,7 @@
 // One step of each optimizer on a whole (padded) parameter vector.
 //
-// An optimizer is one struct: what it is called, its parameters, how many numbers it remembers
-// for each weight (n_state), and For<T>, which is made for every update and moves a vector of
+// An optimizer is one struct: its name, its parameters, the number of values that it keeps for
+// each weight (n_state), and For<T>, which is made for every update and moves a vector of
 // weights. epsilon stands inside the square root in all adaptive rules, as in the paper.
 #pragma once
 
@@ -178,12 +178,12 @@ class Optimizer {
             layout_.unpack(state_[i].get(), plain + size_t(i) * n_parameters);
     }
 
-    // Makes the state of one parameter that of the start.
+    // Resets the state of one parameter to that of the start.
     void forget(int i) {
         for (int s = 0; s < n_state_; ++s) state_[s][i] = 0;
     }
 
-    // Nesterov takes its gradient where the momentum is about to carry the weights.
+    // Nesterov takes the gradient at the weights moved by the momentum.
     bool looks_ahead() const { return looks_ahead_; }
 
     void look_ahead(const T* theta, T* ahead) const {
@@ -205,10 +205,10 @@ class Optimizer {
             T* state[N ? N : 1];
             for (int s = 0; s < N; ++s) state[s] = state_[s].get();
             for (int i = 0; i < layout_.size; i += W) {
-                Vec<T> own[N ? N : 1];
-                for (int s = 0; s < N; ++s) own[s] = load(state[s] + i);
-                store(theta + i, rule(load(theta + i), load(g + i), own));
-                for (int s = 0; s < N; ++s) store(state[s] + i, own[s]);
+                Vec<T> values[N ? N : 1];
+                for (int s = 0; s < N; ++s) values[s] = load(state[s] + i);
+                store(theta + i, rule(load(theta + i), load(g + i), values));
+                for (int s = 0; s < N; ++s) store(state[s] + i, values[s]);
             }
         });
     }

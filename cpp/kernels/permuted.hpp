@@ -6,9 +6,9 @@
 
 namespace bnt::BNT_ISA {
 
-// The same as OneRow for training, where the processor can permute vectors: which child and leaf
-// belongs to which node is laid down once, so that a level is a few vector operations, and nothing
-// is written by single numbers that is soon read as a vector.
+// The same as OneRow for training, where the processor can permute vectors: the children and leaves
+// of each node are encoded once, so that a level is a few vector operations, and no vector is read
+// soon after its numbers were written one by one.
 template <class T>
 class PermutedRow {
     static constexpr int W = Simd<T>::lanes;
@@ -78,7 +78,7 @@ class PermutedRow {
                 store(g.edge + j, above * value);
                 store(g.bias + j, delta);
             });
-        store(g.bias + t_.n_nodes, Vec<T>{});  // what the last vectors left behind the end
+        store(g.bias + t_.n_nodes, Vec<T>{});  // clears what the last vectors wrote beyond the end
         store(g.edge + t_.n_nodes, Vec<T>{});
         for (int l = 0; l < t_.n_leaves; l += W)
             store(g.leaf + l, leaf_deltas_(l / W, delta_) * load(leaf_x_ + l));

@@ -1,4 +1,4 @@
-// Looking for Ctrl-C during long calls.
+// Checks for Ctrl-C during long calls.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@
 
 namespace bnt::BNT_ISA {
 
-// Asks the caller now and then whether to go on.
+// Checks at intervals whether the caller requests a stop.
 class Pulse {
     using Clock = std::chrono::steady_clock;
 

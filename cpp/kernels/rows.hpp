@@ -1,4 +1,4 @@
-// From the user's table to what a kernel reads: a block of R rows, column by column.
+// Conversion of rows of the user's table to the input of a kernel: R rows, column by column.
 #pragma once
 
 #include <type_traits>

@@ -1,4 +1,4 @@
-// The rows that one training sees: which rows of the table, in the form in which kernels read them.
+// The rows of one training, in the form in which kernels read them.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +27,9 @@ class SampleView {
             const int width = sample.targets.n_targets;
             values_ = Buffer<T>(size_t(n) * width);
             for (int64_t i = 0; i < n; ++i) {
-                const double* own = sample.targets.values + row(i) * width;
-                for (int k = 0; k < width; ++k) values_[i * width + k] = T(scaled(own[k], k));
+                const double* row_values = sample.targets.values + row(i) * width;
+                for (int k = 0; k < width; ++k)
+                    values_[i * width + k] = T(scaled(row_values[k], k));
             }
             view_.values = values_.get();
         }
@@ -44,7 +45,7 @@ class SampleView {
     const TargetView<T>& targets() const { return view_; }
     int64_t row(int64_t position) const { return rows_ ? rows_[position] : position; }
 
-    // Copies a small table: its rows in their order, scaled and as T. A training that goes over
+    // Copies a small table: its rows in their order, scaled and as T. A training that reads
     // them many times scales them once, and keeps them in the cache.
     void keep_copy() {
         constexpr int R = 32;

@@ -22,7 +22,7 @@ Score score_sample(const Tree& t, Weights<const T> w, const SampleView<T>& sampl
     Buffer<Score> scores(n_blocks);
     Buffer<T> x(size_t(team.size()) * n_columns * R), h(size_t(team.size()) * t.n_nodes * R);
     team.each(n_blocks, [&](int block, int thread) {
-        // one thread looks, and takes all that is left as soon as it has seen the end
+        // one thread checks for a stop, and then skips the remaining blocks
         if (thread == 0 && pulse.interrupted()) return;
         FlushDenormals flush;
         T* own_x = x.get() + size_t(thread) * n_columns * R;
@@ -41,9 +41,10 @@ Score score_sample(const Tree& t, Weights<const T> w, const SampleView<T>& sampl
     return total;
 }
 
-// Answers "do these weights beat the best so far?" after every update, giving up as soon as the
-// rows seen cost as much as the best did on all of them. Costs are never negative, so the answer
-// is that of scoring every row; the rows that cost most of late come first, so it comes early.
+// Decides after every update whether the weights beat the best so far, and stops as soon as the
+// rows scored so far cost as much as all rows did for the best. Costs are never negative, so the
+// decision equals that of scoring every row. The rows that cost most recently come first, to decide
+// early.
 template <class T>
 class UpdateScorer {
     static constexpr int R = 16;
@@ -77,7 +78,7 @@ class UpdateScorer {
         return total / total_weight_;
     }
 
-    // Puts the rows that cost most first. Worth doing when what is costly has changed.
+    // Puts the rows that cost most first. Called when the costs have changed.
     void arrange() {
         most_costly_first(memory_.get(), n_rows_, order_.get());
         for (int64_t first = 0; first < n_rows_; first += R)
@@ -85,7 +86,7 @@ class UpdateScorer {
     }
 
   private:
-    // Wrong rows are counted exactly, so a tie can be told from a win; other costs are added in
+    // Wrong rows are counted exactly, so a tie differs from a win; other costs are added in
     // another order here than in the final sum, which leaves room for rounding.
     double most_that_may_win(double best) const {
         return counts_ ? std::round(best) - 1 : best * (1 + 1e-9);

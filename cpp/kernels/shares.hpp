@@ -1,7 +1,7 @@
 // Attributions: the share of each leaf in the difference between an output and its value for a
 // baseline row. Each leaf has one path to one output, so all shares take one pass down the tree:
-// the difference of a leaf's input is multiplied by the weights on its path and by what each
-// activation on it makes of a difference.
+// the difference of a leaf's input is multiplied by the weights on its path and by the factor of
+// each activation on it.
 #pragma once
 
 #include "blocks.hpp"
@@ -17,7 +17,7 @@ constexpr T kSmallDifference = std::is_same_v<T, float> ? T(2e-2) : T(3e-5);
 template <class A>
 constexpr bool is_piecewise_linear = requires { A::is_piecewise_linear; };
 
-// What an activation makes of a difference of its weighted sums, as a factor: the quotient of the
+// The factor of an activation for a difference of its weighted sums: the quotient of the
 // differences of values and of sums (the rescale rule of DeepLIFT), which tends to the slope.
 template <class A, class T>
 BNT_INLINE Vec<T> secant(Vec<T> z, Vec<T> h, Vec<T> slope, Vec<T> z0, Vec<T> h0, Vec<T> slope0) {
@@ -42,7 +42,7 @@ void forward_factors(const Tree& t, Weights<const T> w, const T* x, const Baseli
         Vec<T> z[V];
         weighted_sum<T, R>(t, w, x, h, j, z);
         T* value = h + size_t(j) * R;
-        T* own = factor + size_t(j) * R;
+        T* node = factor + size_t(j) * R;
         Activations::with(t.activation[j], [&](auto tag) {
             using A = typename decltype(tag)::type;
             const Phi<T> phi = node_phi<A>(t, w.phi, j);
@@ -54,7 +54,7 @@ void forward_factors(const Tree& t, Weights<const T> w, const T* x, const Baseli
                         secant<A, T>(z[v], height, slope, broadcast<T>(base->sum[j]),
                                      broadcast<T>(base->value[j]), broadcast<T>(base->slope[j]));
                 store(value + v * W, height);
-                store(own + v * W, slope);
+                store(node + v * W, slope);
             }
         });
         if (sums)
@@ -69,13 +69,13 @@ void backward_shares(const Tree& t, Weights<const T> w, const T* x, const T* bas
                      const int32_t* cell, T weight, T* cells) {
     constexpr int W = Simd<T>::lanes, V = R / W;
     for (int j = 0; j < t.n_nodes; ++j) {
-        T* own = factor + size_t(j) * R;
+        T* node = factor + size_t(j) * R;
         Vec<T> path[V];
-        for (int v = 0; v < V; ++v) path[v] = load(own + v * W);
+        for (int v = 0; v < V; ++v) path[v] = load(node + v * W);
         if (j >= t.n_outputs) {
             const T* above = factor + size_t(t.parent[j]) * R;
             for (int v = 0; v < V; ++v) path[v] *= w.edge[j] * load(above + v * W);
-            for (int v = 0; v < V; ++v) store(own + v * W, path[v]);
+            for (int v = 0; v < V; ++v) store(node + v * W, path[v]);
         }
         for (int l = t.leaf_start[j]; l < t.leaf_start[j + 1]; ++l) {
             const T* column = x + size_t(t.leaf_input[l]) * R;

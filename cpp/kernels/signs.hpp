@@ -13,7 +13,7 @@ class SignProjection {
         lowest_ = Buffer<T>(layout.size);
         highest_ = Buffer<T>(layout.size);
         for (int i = 0; i < layout.size; ++i) lowest_[i] = -INFINITY, highest_[i] = INFINITY;
-        // The sign of all that a node does to the prediction; parents come before their children.
+        // The sign of the effect of a node on the prediction; parents come before their children.
         Buffer<int8_t> effect(t.n_nodes);
         for (int j = 0; j < t.n_nodes; ++j) {
             const int parent = t.parent[j];

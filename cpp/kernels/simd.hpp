@@ -1,7 +1,7 @@
 // Short vectors of numbers, and the few functions on them that a tree needs.
 //
 // The vectors are the compiler's own (GCC and Clang vector extensions), so one source serves
-// every instruction set: BNT_VECTOR_BYTES says how wide a register is. This header is compiled
+// every instruction set: BNT_VECTOR_BYTES is the width of a register. This header is compiled
 // once per instruction set, each time into a namespace of its own (BNT_ISA), so that the linker
 // can never mix code for different processors.
 #pragma once
@@ -40,7 +40,7 @@ struct Simd<float> {
     // exp(r) = 1 + r + r^2 q(r) on |r| <= ln(2)/2; relative error of the polynomial 1e-8
     static constexpr float q[5] = {0.5f, 0.166665769897f, 0.0416665546172f, 0.00836317905272f,
                                    0.00139261835877f};
-    // with one term less the error is 1e-7, which a sigmoid can bear
+    // with one term less the error is 1e-7, which is enough for a sigmoid
     static constexpr float short_q[4] = {0.499992303083f, 0.166671153894f, 0.0418903317150f,
                                          0.00831250129676f};
     static constexpr float round_magic = 12582912.0f;  // 1.5 * 2^23: adding it rounds to integer
@@ -316,8 +316,8 @@ constexpr int kPermuteReach = 1;
 constexpr int kPermuteReach = 0;
 #endif
 
-// The code of a lane that wants entry `source`, or nothing if that is negative: the highest bit
-// says that something is wanted.
+// The code of a lane that reads entry `source`, or none if that is negative: the highest bit is set
+// if it reads one.
 template <class T>
 void encode_lane(T* lane, int source) {
     const auto code = [&](auto bits) {

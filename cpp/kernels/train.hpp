@@ -16,8 +16,8 @@
 namespace bnt::BNT_ISA {
 
 // The gradient of a batch of any size. The batch is cut into blocks of R rows, the blocks into
-// at most kMaxChunks chunks; each chunk has a gradient of its own, and they are added in their
-// order. Neither the cuts nor the order depend on the number of threads.
+// at most kMaxChunks chunks; each chunk has its own gradient, and they are added in their order.
+// Neither the cuts nor the order depend on the number of threads.
 template <class T, int R>
 class BatchGradient {
     static constexpr int kMaxChunks = 16;
@@ -44,8 +44,8 @@ class BatchGradient {
             return scores_[0];
         }
         team_.each(used, [&](int chunk, int thread) {
-            T* own = gradients_.get() + size_t(chunk) * layout_.size;
-            run_chunk(theta, positions, n, chunk, thread, own);
+            T* chunk_gradient = gradients_.get() + size_t(chunk) * layout_.size;
+            run_chunk(theta, positions, n, chunk, thread, chunk_gradient);
         });
         Score total = scores_[0];
         for (int c = 1; c < used; ++c) total.add(scores_[c]);
@@ -74,11 +74,11 @@ class BatchGradient {
         Score score;
         const int64_t first = chunk * n_blocks / used, end = (chunk + 1) * n_blocks / used;
         for (int64_t b = first; b < end; ++b) {
-            const int32_t* own = positions + b * R;
+            const int32_t* block_rows = positions + b * R;
             const int count = int(std::min<int64_t>(R, n - b * R));
-            sample_.template load<R>(own, count, x);
+            sample_.template load<R>(block_rows, count, x);
             forward_block<T, R>(t_, w, x, h, sums);
-            const OutputBlock<T, R> out{t_.n_outputs, sample_.targets(), own, count};
+            const OutputBlock<T, R> out{t_.n_outputs, sample_.targets(), block_rows, count};
             score.add(rule_.template score<R>(out, h));
             rule_.template slopes<R>(out, h, T(1) / T(n), slopes);
             if (b == first) BackwardBlock<T, R, false>::run(t_, w, x, slopes, h, sums, g);
@@ -110,7 +110,7 @@ class RowGradient {
         : t_(t), layout_(layout), sample_(sample), rule_(rule), one_(std::in_place, t),
           slopes_(t.n_outputs + Simd<T>::lanes) {}
 
-    // To be called when leaves have other inputs than before.
+    // Call after leaves have got other inputs.
     void leaves_moved() { one_.emplace(t_); }
 
     Score compute(const T* theta, const int32_t* positions, int64_t, T* gradient) {
@@ -186,7 +186,7 @@ class Trainer {
   private:
     bool selecting() const { return settings_.select != Select::never; }
 
-    // The kernels for one row know nothing of threads or blocks, and are faster at it.
+    // The kernels for one row use neither threads nor blocks, and are faster.
     void online_epochs() {
         if constexpr (PermutedRow<T>::possible)
             if (PermutedRow<T>::fits(t_)) {
@@ -380,8 +380,8 @@ class Trainer {
         copy_inputs(best_leaf_input_.get(), leaf_input_.get());
     }
 
-    // The weights that are given back: the selected ones; without selection the last, unless
-    // they are not finite any more.
+    // The weights that are returned: the selected ones; without selection the last, unless they
+    // are not finite.
     void finish(Status status) {
         // if no score was ever finite, nothing could be selected
         const bool no_score = selecting() && outcome_.best_epoch < 0 && outcome_.n_epochs > 0;
@@ -396,7 +396,7 @@ class Trainer {
     Weights<const T> weights() const { return layout_.of(t_, theta_.get()); }
 
     const TrainingTask<T>& task_;
-    Tree t_;  // its leaves look up their inputs in leaf_input_
+    Tree t_;  // its leaf_input points to leaf_input_
     Buffer<int32_t> leaf_input_, best_leaf_input_;
     const Settings& settings_;
     const Hooks& hooks_;

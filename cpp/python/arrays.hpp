@@ -1,4 +1,4 @@
-// Arrays and numbers that cross from Python: checked by name, kept alive while they are used.
+// Arrays and numbers from Python: checked by name, kept alive while they are used.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -36,7 +36,7 @@ constexpr const char* type_name() {
     else return "int32";
 }
 
-// An array of exactly this type: nothing is converted, so nothing dies with a temporary copy.
+// An array of exactly this type: a conversion would make a temporary copy, which dies too early.
 template <class T>
 In<T> as_array(nb::handle object, const char* name) {
     In<T> array;
@@ -77,7 +77,7 @@ nb::object new_array(const T* data, std::initializer_list<size_t> shape) {
     return nb::cast(nb::ndarray<nb::numpy, T>(copy, shape, owner));
 }
 
-// A whole number between two limits; NumPy's integers are as good as Python's.
+// A whole number between two limits, of Python or of NumPy.
 inline int64_t as_whole(nb::handle value, const std::string& name, int64_t low, int64_t high) {
     if (PyBool_Check(value.ptr())) fail_type(name + " must be a whole number, not a bool");
     nb::object index = nb::steal(PyNumber_Index(value.ptr()));
@@ -148,11 +148,11 @@ inline Dtype dtype_of(const AnyArray& X, const char* name) {
 
 // An object of one of our classes; one whose __init__ was never called is refused as well.
 template <class T>
-const T& as_instance(nb::handle object, const char* name, const char* wanted) {
+const T& as_instance(nb::handle object, const char* name, const char* type) {
     const T* instance = nullptr;
     if (!nb::isinstance<T>(object) || !nb::inst_ready(object) ||
         !nb::try_cast<const T*>(object, instance, false) || !instance)
-        fail_type(std::string(name) + " must be a " + wanted);
+        fail_type(std::string(name) + " must be a " + type);
     return *instance;
 }
 

@@ -48,14 +48,14 @@ nb::object parse(nb::handle data, nb::handle starts, nb::handle ends, nb::handle
     for (size_t i = 0; i < n; ++i)
         if (start[i] < 0 || end[i] < start[i] || size_t(end[i]) > text.size())
             fail("starts and ends must be places in data, in ascending order");
-    ParsedNumbers found;
+    ParsedNumbers numbers;
     {
         GilRelease release;
-        found = parse_numbers(text.data(), start.data(), end.data(), n, char(point));
+        numbers = parse_numbers(text.data(), start.data(), end.data(), n, char(point));
     }
-    return nb::make_tuple(new_array(found.value.data(), {found.value.size()}),
-                          new_array(found.odd.data(), {found.odd.size()}), found.all_digits,
-                          found.leading_zero);
+    return nb::make_tuple(new_array(numbers.value.data(), {numbers.value.size()}),
+                          new_array(numbers.odd.data(), {numbers.odd.size()}), numbers.all_digits,
+                          numbers.leading_zero);
 }
 
 }  // namespace

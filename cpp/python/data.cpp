@@ -1,4 +1,4 @@
-// Tables as Python objects, and what can be asked of rows.
+// Tables as Python objects, and functions of rows.
 #include "data.hpp"
 
 #include <cmath>

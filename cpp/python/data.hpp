@@ -1,7 +1,7 @@
 // Tables with their targets, and which of their rows a training uses.
 //
-// What is used as an index is copied before it is checked: other threads may change an array at
-// any time, and that must change nothing but numbers.
+// Arrays of indices are copied before they are checked: another thread may change an array at any
+// time, and must not be able to make an index invalid.
 #pragma once
 
 #include <optional>
@@ -90,19 +90,19 @@ struct RowChoice {
     int64_t n = 0;
 
     RowChoice() = default;
-    RowChoice(nb::handle rows_given, nb::handle weights_given, const Data& data, const char* name) {
+    RowChoice(nb::handle row_array, nb::handle weight_array, const Data& data, const char* name) {
         const int64_t n_rows = data.table().n_rows;
         n = n_rows;
-        if (!rows_given.is_none()) {
-            const In<int32_t> given = as_array<int32_t>(rows_given, name);
-            rows.assign(given.data(), given.data() + given.size());
+        if (!row_array.is_none()) {
+            const In<int32_t> positions = as_array<int32_t>(row_array, name);
+            rows.assign(positions.data(), positions.data() + positions.size());
             n = int64_t(rows.size());
             if (n == 0) fail(std::string(name) + " is empty");
             const auto [low, high] = std::minmax_element(rows.begin(), rows.end());
             if (*low < 0 || *high >= n_rows)
                 fail(std::string(name) + " must lie between 0 and " + std::to_string(n_rows - 1));
         }
-        weights = as_optional_array<double>(weights_given, "the weights of the rows", size_t(n));
+        weights = as_optional_array<double>(weight_array, "the weights of the rows", size_t(n));
     }
 
     Sample sample(const Data& data) const {

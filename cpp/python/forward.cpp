@@ -35,8 +35,8 @@ struct Group {
 };
 
 template <class F>
-void without_gil(bool wanted, F&& f) {
-    if (!wanted) return f();  // over before another thread could use the GIL
+void without_gil(bool releases, F&& f) {
+    if (!releases) return f();  // over before another thread could use the GIL
     GilRelease release;
     f();
 }

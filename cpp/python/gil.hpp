@@ -1,8 +1,8 @@
 // Releasing and taking the GIL, also while the interpreter ends.
 //
-// A thread that wants the GIL after the interpreter has begun to end is ended by Python, by an
-// exception that must not be caught and cannot pass nanobind: the process would abort. Such a
-// thread sleeps instead, until the process is gone (as Python itself has it do from 3.14 on).
+// A thread that requests the GIL while the interpreter is finalizing is terminated by Python with
+// an exception that must not be caught and cannot pass nanobind: the process would abort. Such a
+// thread sleeps instead until the process ends, as in Python itself from 3.14 on.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -26,7 +26,7 @@ namespace bnt {
 
 [[noreturn]] inline void sleep_forever() {
 #if defined(BNT_NO_THREADS)
-    std::abort();  // there is no thread that the interpreter could end without
+    std::abort();  // the only thread is that of the interpreter: this is never reached
 #else
     for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 #endif
@@ -37,8 +37,8 @@ inline bool interpreter_is_finalizing() {
     // The stable ABI has the function from 3.13 on. 3.12 has it by its private name.
     using Function = int (*)();
     static const Function function = [] {
-        void* found = dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
-        return Function(found ? found : dlsym(RTLD_DEFAULT, "_Py_IsFinalizing"));
+        void* symbol = dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
+        return Function(symbol ? symbol : dlsym(RTLD_DEFAULT, "_Py_IsFinalizing"));
     }();
     return function && function();
 #elif PY_VERSION_HEX >= 0x030d0000

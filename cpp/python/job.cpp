@@ -25,7 +25,7 @@ void bind_job(nb::module_& m) {
         .def(
             "__init__", [](Job* self, const nb::kwargs& fields) { new (self) Job(Fields(fields)); },
             nb::sig("def __init__(self, **fields: typing.Any) -> None"));
-    nb::class_<Result>(m, "Result", "What came of a job.")
+    nb::class_<Result>(m, "Result", "The result of a job.")
         .def_prop_ro(
             "parameters",
             [](nb::handle self) {
@@ -67,7 +67,7 @@ void bind_job(nb::module_& m) {
         .def_ro("seconds", &Result::seconds);
     m.def(
         "untouched", [](const Job& job) { return job.untouched(); }, "job"_a,
-        "Return what a job gives if it is never run.");
+        "Return the result of a job that is never run.");
 }
 
 }  // namespace bnt

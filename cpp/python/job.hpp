@@ -1,4 +1,4 @@
-// One tree to be trained, and what came of it.
+// One tree to be trained, and the result.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@ inline Vector as_parameters(nb::handle object, const char* name, size_t size) {
     return copied(as_array<double>(object, name));
 }
 
-// What came of a job. Arrays are views of what this object owns.
+// The result of a job. Arrays are views of memory that this object owns.
 struct Result {
     Vector parameters, state;
     std::vector<int32_t> leaf_input, moves;  // moves: epoch, leaf, from, to of each
@@ -43,7 +43,7 @@ struct Result {
     }
 };
 
-// The fields of a job by name, as Python gives them; None is as good as no value.
+// The fields of a job by name, as Python gives them; None counts as missing.
 class Fields {
   public:
     explicit Fields(const nb::dict& values) : values_(values) {}
@@ -71,7 +71,7 @@ class Fields {
                          nb::borrow(PyTuple_GetItem(value.ptr(), 1))};
     }
 
-    // To be called when all fields have been asked for.
+    // Call after all fields have been read.
     void require_no_other() const {
         for (auto [key, value] : values_) {
             const std::string name = as_text(key, "the name of a field");
@@ -142,22 +142,23 @@ class Job {
 
     // Checks the job against the data and prepares its rows; needs the GIL.
     Rows prepare(const Data& data, const Data* validation) const {
-        Rows own;
-        own.tree = &tree();
-        own.settings = &settings();
+        Rows job_rows;
+        job_rows.tree = &tree();
+        job_rows.settings = &settings();
         data.check_fits(tree(), settings().loss);
-        own.training_rows = RowChoice(rows_, weights_, data, "rows");
-        own.training = own.training_rows.sample(data);
-        const bool wants = validation || !val_rows_.is_none();
-        if (wants) {
+        job_rows.training_rows = RowChoice(rows_, weights_, data, "rows");
+        job_rows.training = job_rows.training_rows.sample(data);
+        const bool has_validation = validation || !val_rows_.is_none();
+        if (has_validation) {
             const Data& held_out = validation ? *validation : data;
             held_out.check_fits(tree(), settings().loss);
-            own.validation_rows = RowChoice(val_rows_, val_weights_, held_out, "validation_rows");
-            own.validation = own.validation_rows.sample(held_out);
+            job_rows.validation_rows =
+                RowChoice(val_rows_, val_weights_, held_out, "validation_rows");
+            job_rows.validation = job_rows.validation_rows.sample(held_out);
         } else if (settings().select != Select::never) {
             fail("selection needs validation rows");
         }
-        for (Sample* sample : {&own.training, &own.validation}) {
+        for (Sample* sample : {&job_rows.training, &job_rows.validation}) {
             if (input_offset_.is_valid()) {
                 sample->table.offset = input_offset_.data();
                 sample->table.factor = input_factor_.data();
@@ -169,15 +170,15 @@ class Job {
                 sample->target_factor = target_factor_.data();
             }
         }
-        return own;
+        return job_rows;
     }
 
     // Trains; runs without the GIL, on any thread.
     void run(const Rows& rows, int n_threads, const Hooks& hooks, Result& result) const {
         const auto started = std::chrono::steady_clock::now();
         Recorder recorder{hooks, result.history, result.moves};
-        const Hooks own{&recorder, hooks.interrupted ? &Recorder::interrupted : nullptr,
-                        &Recorder::epoch_done, &Recorder::leaf_moved};
+        const Hooks job_hooks{&recorder, hooks.interrupted ? &Recorder::interrupted : nullptr,
+                              &Recorder::epoch_done, &Recorder::leaf_moved};
         std::visit(
             [&](auto& theta) {
                 using T = typename std::decay_t<decltype(theta)>::value_type;
@@ -193,14 +194,14 @@ class Job {
                                            seed_,
                                            n_threads,
                                            signs_};
-                result.outcome = engine().kernels<T>().train(task, own);
+                result.outcome = engine().kernels<T>().train(task, job_hooks);
             },
             result.parameters);
         result.seconds =
             std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
     }
 
-    // What the job gives if it is never run.
+    // The result of a job that is never run.
     Result untouched() const {
         Result result;
         const auto& weighted = nb::cast<const WeightedTree&>(weighted_);
@@ -227,7 +228,7 @@ class Job {
             if (signs.data()[i] < -1 || signs.data()[i] > 1) fail("signs must be -1, 0 or 1");
     }
 
-    // Writes down what each epoch gave, and passes it on.
+    // Records the figures of each epoch and passes them on.
     struct Recorder {
         const Hooks& outer;
         std::vector<double>& history;

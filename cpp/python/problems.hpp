@@ -1,4 +1,4 @@
-// What calls that read tables have in common: how they say what is wrong with them.
+// Error reports of functions that read tables.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace bnt {
 
-// (what, row, column) of what went wrong, or None.
+// (kind, row, column) of the first problem, or None.
 inline nb::object described(const ForwardProblem& problem) {
     if (problem.input.row >= 0)
         return nb::make_tuple("input", problem.input.row, problem.input.column);

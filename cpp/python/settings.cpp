@@ -1,4 +1,4 @@
-// Settings: checked and described as their table says (../settings.hpp).
+// Checks and descriptions of settings, from their table (../settings.hpp).
 #include "settings.hpp"
 
 #include <nanobind/stl/string.h>
@@ -52,7 +52,7 @@ const char* text_of(SettingKind kind) {
     return names[int(kind)];
 }
 
-// As few digits as tell the number.
+// The shortest text that represents the number.
 std::string text_of(double number) {
     return nb::cast<std::string>(nb::str(number == std::floor(number) && std::abs(number) < 1e15
                                              ? nb::object(nb::int_(int64_t(number)))
@@ -65,7 +65,7 @@ std::string range_of(const Setting& s) {
     return " from " + text_of(s.low) + " to " + text_of(s.high);
 }
 
-// What a setting may be, for messages and documentation.
+// The valid values of a setting, for messages and documentation.
 std::string allowed(const Setting& s) {
     std::string text;
     switch (s.kind) {
@@ -214,7 +214,7 @@ void bind_settings(nb::module_& m) {
             "kind", [](const Setting& s) { return std::string(text_of(s.kind)); },
             "One of loss, optimizer, number, whole, choice, flag.")
         .def_prop_ro("default", &default_of, nb::sig("def default(self) -> typing.Any"))
-        .def_prop_ro("allowed", &allowed, "What values it may have, in words.")
+        .def_prop_ro("allowed", &allowed, "Its valid values, in words.")
         .def_prop_ro(
             "low", [](const Setting& s) { return limit(s, s.low); },
             nb::sig("def low(self) -> float"))

@@ -1,4 +1,4 @@
-// Settings and losses as Python gives them.
+// Settings and losses from Python objects.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -11,7 +11,7 @@
 
 namespace bnt {
 
-// What Python raised is kept, and raised when the call is over and its results are safe.
+// Keeps an exception of Python until the call has ended and its results are safe.
 class SignalCheck {
   public:
     // Whether a signal handler has raised; takes the GIL.
@@ -39,7 +39,7 @@ class SignalCheck {
         if (error_) std::rethrow_exception(error_);
     }
 
-    // What was raised as a Python object, or None.
+    // The kept exception as a Python object, or None.
     nanobind::object exception() const {
         if (!error_) return nanobind::none();
         try {

@@ -14,7 +14,7 @@ namespace bnt {
 
 namespace {
 
-// Python's side of a call of train: takes jobs from an iterator, keeps them and their results.
+// The listener of a call of train: takes jobs from an iterator, keeps them and their results.
 class PythonListener : public JobListener {
   public:
     struct Item {
@@ -27,7 +27,7 @@ class PythonListener : public JobListener {
                    nb::object on_job, nb::object stop)
         : jobs_(nb::iter(jobs)), data_(data), validation_(validation),
           on_epoch_(std::move(on_epoch)), on_job_(std::move(on_job)), stop_(std::move(stop)),
-          wants_epochs_(!on_epoch_.is_none()), wants_jobs_(!on_job_.is_none()) {}
+          reports_epochs_(!on_epoch_.is_none()), reports_jobs_(!on_job_.is_none()) {}
 
     void* next_job() override {
         GilAcquire gil;
@@ -48,15 +48,15 @@ class PythonListener : public JobListener {
         return next;
     }
 
-    // Ctrl-C, or what `stop` says; once it has said yes, it is not asked again.
+    // Ctrl-C, or a true result of `stop`, which is not called again after that.
     bool interrupted() override {
         if (stopped_ || signals_.raised()) return true;
         if (!asks_) return false;
         GilAcquire gil;
-        return stopped_ = signals_.keep([&] { return as_bool(stop_(), "what stop returns"); });
+        return stopped_ = signals_.keep([&] { return as_bool(stop_(), "the result of stop"); });
     }
-    bool wants_epochs() const override { return wants_epochs_; }
-    bool wants_jobs() const override { return wants_jobs_; }
+    bool reports_epochs() const override { return reports_epochs_; }
+    bool reports_jobs() const override { return reports_jobs_; }
 
     bool epoch_done(int number, const EpochReport& r) override {
         GilAcquire gil;
@@ -68,7 +68,7 @@ class PythonListener : public JobListener {
             return as_bool(
                 on_epoch_(number, r.epoch, r.train_loss, r.train_error, r.val_loss, r.val_error,
                           r.learning_rate, weights, new_array(r.leaf_input, {size_t(r.n_leaves)})),
-                "what a callback returns");
+                "the result of a callback");
         });
     }
 
@@ -76,11 +76,11 @@ class PythonListener : public JobListener {
         GilAcquire gil;
         return signals_.keep([&] {
             return as_bool(on_job_(number, Result(items_[number].result)),
-                           "what a callback returns");
+                           "the result of a callback");
         });
     }
 
-    // What came of all jobs so far, and what Python raised meanwhile or None.
+    // The results of all jobs so far, and the exception that Python raised or None.
     nb::tuple outcome() {
         nb::list results;
         for (Item& item : items_) results.append(nb::cast(std::move(item.result)));
@@ -92,7 +92,7 @@ class PythonListener : public JobListener {
     const Data& data_;
     const Data* validation_;
     nb::object on_epoch_, on_job_, stop_;
-    bool wants_epochs_, wants_jobs_, asks_ = !stop_.is_none(), stopped_ = false;
+    bool reports_epochs_, reports_jobs_, asks_ = !stop_.is_none(), stopped_ = false;
     std::deque<Item> items_;  // items stay where they are: workers write to them
     std::vector<nb::object> alive_;
     SignalCheck signals_;
@@ -146,9 +146,9 @@ nb::tuple gradient(const WeightedTree& weighted, const Data& data, nb::handle we
 void bind_training(nb::module_& m) {
     m.def("train", &train, "jobs"_a, "n_expected"_a, "data"_a, "validation"_a.none(), "n_threads"_a,
           "on_epoch"_a.none(), "on_job"_a.none(), "stop"_a = nb::none(),
-          "Train trees; return the results and what was raised meanwhile, or None.\n\n"
+          "Train trees; return the results and the exception that was raised, or None.\n\n"
           "Jobs are taken from an iterable when a thread is about to become free; `n_expected` "
-          "says how many there will be. `stop` is asked several times a second whether to end.",
+          "is their number. `stop` is called several times a second; true ends the training.",
           nb::sig("def train(jobs: collections.abc.Iterable[Job], n_expected: int, data: Data, "
                   "validation: Data | None, n_threads: int, "
                   "on_epoch: collections.abc.Callable[..., bool] | None, "

@@ -1,4 +1,4 @@
-// A structure with weights: what a NeuralTree is to the core.
+// A structure with weights: the core's form of a NeuralTree.
 #pragma once
 
 #include "../structure.hpp"
@@ -6,7 +6,7 @@
 
 namespace bnt {
 
-// Owns nothing: keeps the Python objects alive that do.
+// Keeps the Python objects alive that own the arrays.
 class WeightedTree {
   public:
     WeightedTree(nb::handle structure, nb::handle parameters) {

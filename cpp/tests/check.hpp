@@ -1,4 +1,5 @@
-// A test is a function that registers itself; a check that fails is reported, and the others go on.
+// A test is a function that registers itself; a check that fails is reported, and the tests
+// continue.
 #pragma once
 
 #include <cmath>
@@ -33,11 +34,11 @@ inline void check(bool ok, const char* what, const char* file, int line) {
     n_failures() += 1;
 }
 
-inline void check_close(double seen, double wanted, double tolerance, const char* what,
+inline void check_close(double value, double expected, double tolerance, const char* what,
                         const char* file, int line) {
-    const double scale = std::fmax(1, std::fabs(wanted));
-    if (std::fabs(seen - wanted) <= tolerance * scale) return;  // false for NaN
-    std::printf("%s:%d: %s is %.17g, expected %.17g\n", file, line, what, seen, wanted);
+    const double scale = std::fmax(1, std::fabs(expected));
+    if (std::fabs(value - expected) <= tolerance * scale) return;  // false for NaN
+    std::printf("%s:%d: %s is %.17g, expected %.17g\n", file, line, what, value, expected);
     n_failures() += 1;
 }
 
@@ -59,7 +60,7 @@ int run_all(const std::vector<std::string>& sets, Use use) {
     static const ::bnt::tests::Registration registration_##name(#name, &name); \
     static void name()
 #define CHECK(condition) ::bnt::tests::check(condition, #condition, __FILE__, __LINE__)
-#define CHECK_CLOSE(seen, wanted, tolerance) \
-    ::bnt::tests::check_close(seen, wanted, tolerance, #seen, __FILE__, __LINE__)
+#define CHECK_CLOSE(value, expected, tolerance) \
+    ::bnt::tests::check_close(value, expected, tolerance, #value, __FILE__, __LINE__)
 
 }  // namespace bnt::tests

@@ -35,9 +35,9 @@ void compare(const RandomTree& made, Random& random, int n_rows, double toleranc
     for (int r = 0; r < n_rows; ++r) {
         double total = 0, sum = 0;
         for (int k = 0; k < kOutputs; ++k) {
-            const double wanted =
+            const double expected =
                 value_of(made.tree(), made.theta.data(), k, rows.data() + r * kInputs);
-            CHECK_CLOSE(double(one[r * kOutputs + k]), wanted, tolerance);
+            CHECK_CLOSE(double(one[r * kOutputs + k]), expected, tolerance);
             sum += double(shares[r * kOutputs + k]);
             total += std::exp(double(one[r * kOutputs + k]));
         }

@@ -17,9 +17,9 @@ struct Count : JobListener {
     explicit Count(int n) : done(size_t(n)) {}
     void* next_job() override { return next < int(done.size()) ? &done[size_t(next++)] : nullptr; }
     bool interrupted() override { return false; }
-    bool wants_epochs() const override { return false; }
+    bool reports_epochs() const override { return false; }
     bool epoch_done(int, const EpochReport&) override { return false; }
-    bool wants_jobs() const override { return true; }
+    bool reports_jobs() const override { return true; }
     bool job_done(int) override {
         reported += 1;
         return false;
@@ -53,10 +53,10 @@ BNT_TEST(every_job_is_run_and_reported) {
 }
 
 BNT_TEST(epochs_visit_every_row) {
-    std::vector<int32_t> order(100), seen(100);
+    std::vector<int32_t> order(100), counts(100);
     epoch_order(3, 1, 100, 0, order.data());
-    for (const int32_t row : order) seen[size_t(row)] += 1;
-    for (const int32_t n : seen) CHECK(n == 1);
+    for (const int32_t row : order) counts[size_t(row)] += 1;
+    for (const int32_t n : counts) CHECK(n == 1);
 }
 
 BNT_TEST(cells_of_a_table_are_numbers) {
@@ -65,10 +65,10 @@ BNT_TEST(cells_of_a_table_are_numbers) {
     CsvCells cells;
     CHECK(scan_csv(bytes, std::strlen(text), ',', cells));
     CHECK(cells.width == 2 && cells.start.size() == 4);
-    const ParsedNumbers found =
+    const ParsedNumbers numbers =
         parse_numbers(bytes, cells.start.data(), cells.end.data(), cells.start.size(), '.');
-    CHECK(found.value[0] == 1.5 && found.value[1] == -2000 && found.value[3] == 7);
-    CHECK(std::isnan(found.value[2]) && found.odd.empty());
+    CHECK(numbers.value[0] == 1.5 && numbers.value[1] == -2000 && numbers.value[3] == 7);
+    CHECK(std::isnan(numbers.value[2]) && numbers.odd.empty());
 }
 
 }  // namespace bnt::tests

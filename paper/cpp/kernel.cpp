@@ -88,7 +88,7 @@ class MlpTrainer {
     }
 
   private:
-    // False if the caller wants no more.
+    // False if the caller requests a stop.
     bool train_epoch(int epoch) {
         const MlpRows& rows = task_.training;
         epoch_order(task_.seed, uint64_t(epoch), rows.n, 0, order_.get());
@@ -126,7 +126,7 @@ class MlpTrainer {
         }
     }
 
-    // The values of hidden units, what they send on (`kept` times that), and the sums of outputs.
+    // The values of hidden units, the values after dropout (times `kept`), and the sums of outputs.
     BNT_INLINE void forward(const float* x, const float* kept) {
         const float* W2 = theta_.get() + layout_.output;
         const float* sent = sent_.get();
@@ -223,10 +223,10 @@ class MlpTrainer {
 
         BNT_INLINE V weights(int at) const { return load(theta + at); }
         BNT_INLINE void operator()(int at, V g) const {
-            V own[2];
-            for (int s = 0; s < Optimizer::n_state; ++s) own[s] = load(state[s] + at);
-            store(theta + at, optimizer(load(theta + at), g, own));
-            for (int s = 0; s < Optimizer::n_state; ++s) store(state[s] + at, own[s]);
+            V values[2];
+            for (int s = 0; s < Optimizer::n_state; ++s) values[s] = load(state[s] + at);
+            store(theta + at, optimizer(load(theta + at), g, values));
+            for (int s = 0; s < Optimizer::n_state; ++s) store(state[s] + at, values[s]);
         }
     };
     Mover mover() { return {optimizer_, theta_.get(), {state_[0].get(), state_[1].get()}}; }
@@ -262,8 +262,9 @@ class MlpTrainer {
             forward(rows.X + row * layout_.n_inputs, exists_.get());
             error += error_of(rows, row);
             if (rows.label) {
-                const float highest = output_[highest_output()], own = output_[rows.label[row]];
-                loss += __builtin_log(double(exponentiate(highest))) - double(own - highest);
+                const float highest = output_[highest_output()],
+                            of_label = output_[rows.label[row]];
+                loss += __builtin_log(double(exponentiate(highest))) - double(of_label - highest);
             }
         }
         loss_and_error[0] = (rows.label ? loss : error) / double(rows.n) + penalty();

@@ -1,5 +1,5 @@
-// Multilayer perceptrons with one hidden layer, trained one example at a time: what a kernel needs
-// to know. They are the paper's baseline, and follow Keras.
+// Input and output of the kernels that train multilayer perceptrons with one hidden layer, one
+// example at a time. They are the paper's baseline, and follow Keras.
 #pragma once
 
 #include <cstdint>

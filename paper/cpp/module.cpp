@@ -17,12 +17,12 @@ namespace {
 template <class Code, size_t N>
 Code as_choice(nb::handle value, const char* name, const char* const (&choices)[N]) {
     const std::string text = as_text(value, name);
-    std::string known;
+    std::string names;
     for (size_t i = 0; i < N; ++i) {
         if (text == choices[i]) return Code(i);
-        known += (i ? ", " : "") + std::string(choices[i]);
+        names += (i ? ", " : "") + std::string(choices[i]);
     }
-    fail(std::string(name) + "='" + text + "' is unknown: choose one of " + known);
+    fail(std::string(name) + "='" + text + "' is unknown: choose one of " + names);
 }
 
 In<float> as_matrix(nb::handle object, const char* name) {
@@ -45,8 +45,8 @@ class LabelledRows {
                  std::to_string(n_inputs) + " rows");
         if (has_labels) {
             // copied before they are checked: kernels use them as indices
-            const In<int32_t> given = as_array<int32_t>(y, name.c_str(), X_.shape(0));
-            labels_.assign(given.data(), given.data() + given.size());
+            const In<int32_t> array = as_array<int32_t>(y, name.c_str(), X_.shape(0));
+            labels_.assign(array.data(), array.data() + array.size());
             for (int32_t label : labels_)
                 if (label < 0 || size_t(label) >= n_outputs)
                     fail(name + " has the label " + std::to_string(label) + ", the network has " +

@@ -2,7 +2,7 @@
 //
 // They differ from those of trees (kernels/optimizers.hpp of the core) in where epsilon stands and
 // in where Nesterov's rule takes its gradient. An optimizer moves a vector of weights by their
-// gradient, and remembers n_state numbers for each weight.
+// gradient, and keeps n_state numbers for each weight.
 #pragma once
 
 #include <cmath>

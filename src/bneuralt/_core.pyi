@@ -141,7 +141,7 @@ class Setting:
 
     @property
     def allowed(self) -> str:
-        """What values it may have, in words."""
+        """Its valid values, in words."""
 
     @property
     def low(self) -> float: ...
@@ -190,7 +190,7 @@ class Job:
     def __init__(self, **fields: Any) -> None: ...
 
 class Result:
-    """What came of a job."""
+    """The result of a job."""
 
     @property
     def parameters(self) -> numpy.typing.NDArray[Any]: ...
@@ -223,13 +223,13 @@ class Result:
     def seconds(self) -> float: ...
 
 def untouched(job: Job) -> Result:
-    """Return what a job gives if it is never run."""
+    """Return the result of a job that is never run."""
 
 def train(jobs: Iterable[Job], n_expected: int, data: Data, validation: Data | None, n_threads: int, on_epoch: Callable[..., bool] | None, on_job: Callable[[int, Result], bool] | None, stop: Callable[[], bool] | None = None) -> tuple[list[Result], BaseException | None]:
     """
-    Train trees; return the results and what was raised meanwhile, or None.
+    Train trees; return the results and the exception that was raised, or None.
 
-    Jobs are taken from an iterable when a thread is about to become free; `n_expected` says how many there will be. `stop` is asked several times a second whether to end.
+    Jobs are taken from an iterable when a thread is about to become free; `n_expected` is their number. `stop` is called several times a second; true ends the training.
     """
 
 def gradient(tree: WeightedTree, data: Data, weights: numpy.typing.NDArray[Any] | None, loss: str, loss_parameters: list[float], n_threads: int) -> tuple[float, numpy.typing.NDArray[Any]]:

@@ -1,4 +1,4 @@
-"""What depends on scikit-learn's version: its private names, in one place."""
+"""Private names of scikit-learn, which depend on its version."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ try:
 except ImportError:  # before scikit-learn 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands in for a part of scikit-learn that this version does not have."""
+        """Placeholder of a class that this version of scikit-learn does not have."""
 
 
 class _Named:
-    """A table of which scikit-learn before 1.9 sees the shape and the names of the columns."""
+    """A table that has only a shape and names of columns, for scikit-learn before 1.9."""
 
     def __init__(self, shape: tuple[int, int], names: Sequence[Any]) -> None:
         self.shape = shape
@@ -41,9 +41,9 @@ class _Named:
 
 
 def with_names(X: Any, names: Sequence[Any]) -> Any:
-    """Return a data frame, or what stands for it where scikit-learn does not find its names.
+    """Return a data frame in which scikit-learn finds the names of columns.
 
-    Before 1.9 it finds them by a protocol that polars does not have any more.
+    Before 1.9 it uses a protocol that polars no longer supports.
     """
     return _Named(X.shape, names) if get_feature_names(X) is None else X
 

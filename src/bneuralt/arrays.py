@@ -1,7 +1,7 @@
-"""The gate between users' arrays and the core: which arrays it reads, and what it refuses.
+"""Conversion and checks of tables for the core.
 
-Every table passes here once on its way to a kernel: `as_table` makes it readable,
-`checked_table` also looks for values that are not finite. A `CheckedTable` is not looked at again.
+Every table passes here once on its way to a kernel: `as_table` converts it, `checked_table` also
+checks that all values are finite. A `CheckedTable` is not checked again.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ __all__ = [
     "new_table",
 ]
 
-#: Tables of these types are read as they are, all others become float64.
+#: Tables of these types are read without a copy, all others become float64.
 TABLE_DTYPES: tuple[type[np.generic], ...] = (np.float64, np.float32, np.uint8)
 
 #: Tables of more bytes than this are not copied in memory. It is a constant and not a share of the
-#: memory, so that a fit gives the same model on every machine, and wherever the table is.
+#: memory, so that a fit gives the same model on every machine.
 LARGEST_COPY = 2**30
 
 
 def is_large(n_bytes: int) -> bool:
-    """Return whether a table of so many bytes is too large to be copied in memory."""
+    """Return whether a table of `n_bytes` bytes is too large to be copied in memory."""
     return n_bytes > LARGEST_COPY
 
 
@@ -58,7 +58,7 @@ def new_table(shape: tuple[int, int], dtype: DTypeLike) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class CheckedTable:
-    """A table that the core can read, of finite numbers only."""
+    """A table of finite numbers that the core can read."""
 
     X: Array
 
@@ -67,7 +67,7 @@ class CheckedTable:
 
 
 def as_table(X: ArrayLike, name: str = "X") -> Array:
-    """Return X as the core reads it: two dimensions, contiguous, of one of `TABLE_DTYPES`.
+    """Return X as a contiguous table with two dimensions and one of `TABLE_DTYPES`.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def checked_table(
     ----------
     X : array-like or CheckedTable
     name : str
-        What the table is called in messages.
+        Name of the table in messages.
     refuse : callable, optional
         Makes the exception for the first value that is not finite, from the table and the
         value's row and column. By default a `ValueError`.

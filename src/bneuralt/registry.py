@@ -1,4 +1,4 @@
-"""What the core registers (activations, losses, optimizers), as Python classes.
+"""Python classes of the activations, losses and optimizers that the core registers.
 
 The core declares the name of each entry, its parameters with their defaults and ranges, and a line
 of documentation. `classes_of` makes a class of each entry: an object of it is the entry with
@@ -16,7 +16,7 @@ from bneuralt import _core
 
 __all__ = ["Registered", "classes_of", "find"]
 
-#: Range of a parameter -> (whether a finite number is in it, what to call it).
+#: Range of a parameter -> (whether a finite number is in it, its description).
 _RANGES: dict[str, tuple[Callable[[float], bool], str]] = {
     "any": (lambda x: True, "a finite number"),
     "nonzero": (lambda x: x != 0, "a finite number other than 0"),
@@ -40,16 +40,16 @@ class Registered:
         names = [parameter.name for parameter in self.entry.parameters]
         if len(args) > len(names):
             raise TypeError(f"{type(self).__name__} takes {len(names)} parameters, got {len(args)}")
-        given = dict(zip(names, args, strict=False))
+        arguments = dict(zip(names, args, strict=False))
         for key in values:
-            if key not in names or key in given:
-                known = ", ".join(names) or "none"
+            if key not in names or key in arguments:
+                all_names = ", ".join(names) or "none"
                 raise TypeError(
-                    f"{type(self).__name__} has no parameter {key!r} left; it has: {known}"
+                    f"{type(self).__name__} has no parameter {key!r} left; it has: {all_names}"
                 )
-        given |= values
+        arguments |= values
         checked = tuple(
-            self._check(parameter, given.get(parameter.name, parameter.default))
+            self._check(parameter, arguments.get(parameter.name, parameter.default))
             for parameter in self.entry.parameters
         )
         object.__setattr__(self, "values", checked)
@@ -63,13 +63,15 @@ class Registered:
         return self._check_number(parameter, value)
 
     def _check_number(self, parameter: _core.Parameter, value: Any) -> float:
-        is_valid, wanted = _RANGES[parameter.range]
+        is_valid, description = _RANGES[parameter.range]
         try:
             number = math.nan if isinstance(value, str) else float(value)
         except (TypeError, ValueError):
             number = math.nan
         if not (math.isfinite(number) and is_valid(number)):
-            raise ValueError(f"{type(self).__name__}: {parameter.name}={value!r} is not {wanted}")
+            raise ValueError(
+                f"{type(self).__name__}: {parameter.name}={value!r} is not {description}"
+            )
         return number
 
     @property
@@ -81,7 +83,7 @@ class Registered:
         return flat
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the name and the parameters as what JSON can hold."""
+        """Return the name and the parameters as JSON values."""
         pairs = zip(self.entry.parameters, self.values, strict=True)
         plain = {p.name: list(v) if isinstance(v, tuple) else v for p, v in pairs}
         return {"name": self.name, **plain}
@@ -127,11 +129,11 @@ def classes_of(entries: Iterable[_core.Entry], base: type[R], module: str) -> di
     Parameters
     ----------
     entries : list of entries
-        What the core has registered.
+        Entries of the core.
     base : type
-        What all classes derive from.
+        Base class of all classes.
     module : str
-        Where the classes can be imported from; the module puts them there under their names.
+        Module that defines the classes under their names.
     """
     return {
         entry.name: type(
@@ -170,7 +172,7 @@ def find(classes: dict[str, type[R]], base: type[R], value: Any, what: str) -> R
     classes : dict
         The classes by name.
     base : type
-        What they derive from.
+        Their base class.
     value : str, Registered or dict
         A name stands for the entry with its default parameters.
     what : str

@@ -13,15 +13,15 @@ __all__ = ["Values", "is_auto"]
 
 
 def is_auto(value: Any) -> bool:
-    """Return whether a value is 'auto', which means that it was not given."""
+    """Return whether a value is 'auto', which means that it is not set."""
     return isinstance(value, str) and value == "auto"
 
 
 class Values:
     """Named values that are checked when the object is made, and do not change.
 
-    A value that is not given is 'auto'. As estimators of scikit-learn, objects have `get_params`
-    and `set_params`; but as an object never changes, `set_params` returns a new one, and several
+    A value that is not set is 'auto'. Like estimators of scikit-learn, objects have `get_params`
+    and `set_params`. Objects never change: `set_params` returns a new one, so that several
     estimators can share an object.
     """
 
@@ -45,7 +45,7 @@ class Values:
             self.__dict__[name] = "auto" if is_auto(value) else self._checked(name, value)
 
     def _checked(self, name: str, value: Any) -> Any:
-        """Return the value as it is kept, or raise an error that names it."""
+        """Return the value as it is stored, or raise an error that names it."""
         return value
 
     if TYPE_CHECKING:
@@ -59,12 +59,12 @@ class Values:
         Parameters
         ----------
         deep : bool
-            For scikit-learn; values have no parameters of their own.
+            For scikit-learn; it has no effect.
         """
         return {name: getattr(self, name) for name in self.names}
 
     def set_params(self, **values: Any) -> Self:
-        """Return a new object with other values for some names; this one stays as it is.
+        """Return a new object with other values for some names; this one does not change.
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class Values:
                 f"Invalid parameter {unknown[0]!r} for {type(self).__name__}. Valid parameters "
                 f"are: {', '.join(self.names)}"
             )
-        return type(self)(**{**self._given(), **values})
+        return type(self)(**{**self._set_values(), **values})
 
     def filled(self, values: Mapping[str, Any]) -> Self:
         """Return a new object with these values in place of 'auto'.
@@ -87,10 +87,10 @@ class Values:
             Values by name, which are not checked.
         """
         twin = object.__new__(type(self))
-        twin.__dict__.update({**dict.fromkeys(self.names, "auto"), **values, **self._given()})
+        twin.__dict__.update({**dict.fromkeys(self.names, "auto"), **values, **self._set_values()})
         return twin
 
-    def _given(self) -> dict[str, Any]:
+    def _set_values(self) -> dict[str, Any]:
         values = self.__dict__  # looked up often: `is_auto` would be called for each
         return {
             name: values[name]
@@ -112,13 +112,13 @@ class Values:
         return all(_are_equal(getattr(self, name), getattr(other, name)) for name in self.names)
 
     def __hash__(self) -> int:
-        return hash((type(self), *self._given()))  # values may be arrays
+        return hash((type(self), *self._set_values()))  # values may be arrays
 
     def __sklearn_clone__(self) -> Self:
         return self
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{name}={value!r}" for name, value in self._given().items())
+        values = ", ".join(f"{name}={value!r}" for name, value in self._set_values().items())
         return f"{type(self).__name__}({values})"
 
 

@@ -14,14 +14,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bneuralt import NeuralTree, TrainingSettings, _core, reference, train
-from bneuralt.training.losses import get_loss
-from bneuralt.training.optimizers import OPTIMIZERS
-from bneuralt.training.trainer import (
+from bneuralt.training import (
     TrainingDiverged,
     TrainingInterrupted,
     epoch_order,
     gradient,
 )
+from bneuralt.training.losses import get_loss
+from bneuralt.training.optimizers import OPTIMIZERS
 from tests.helpers.strategies import (
     HIDDEN,
     INSTRUCTION_SETS,

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from bneuralt import NeuralTree, TrainingSettings, _core, reference, train
-from bneuralt.training import gradient
+from bneuralt.training import TrainingDiverged, gradient
 from bneuralt.training.losses import CrossEntropy, Pinball, get_loss
-from bneuralt.training.trainer import TrainingDiverged
 from tests.helpers.strategies import draw_rows, draw_tree
 
 pytestmark = pytest.mark.usefixtures("engine")  # every test with each instruction set

@@ -30,8 +30,8 @@ from sklearn.utils.estimator_checks import check_param_validation, parametrize_w
 from bneuralt import PAPER_SETTINGS, BNeuralTClassifier, BNeuralTRegressor
 from bneuralt.estimators.callbacks import Step, _progress_line
 from bneuralt.estimators.splits import TinyDataWarning
+from bneuralt.training import TrainingDiverged
 from bneuralt.training.optimizers import RMSprop
-from bneuralt.training.trainer import TrainingDiverged
 from tests.helpers.flat import flat
 from tests.helpers.tables import BREAST_CANCER, DIABETES, IRIS
 

@@ -99,7 +99,6 @@ def test_a_model_of_each_kind_is_kept():
     kept = [json.loads(path.read_text()) for path in KEPT]
     assert {model["version"] for model in kept} == {MODEL_VERSION}
     assert {model["kind"] for model in kept} == set(registered_kinds()) & set(dir(bneuralt))
-    assert all(json.loads(path.read_text())["version"] > 1 for path in KEPT_TREES)
     names = {name for path in KEPT_TREES for name in json.loads(path.read_text())["activation"]}
     assert names >= set(NAMES[:10])
 

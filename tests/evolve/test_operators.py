@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bneuralt import NeuralTree, _core
-from bneuralt.evolve.genome import Genome, Leaf, Node, genome_of
+from bneuralt.evolve.genome import FunctionNode, Genome, Leaf, genome_of
 from bneuralt.evolve.operators import MUTATIONS, Space, crossover, mutate, random_genome
 from bneuralt.tree.activations import NAMES
 
@@ -177,4 +177,4 @@ def test_where_nothing_can_be_changed_the_parent_comes_back():
     rng, space = np.random.default_rng(5), Space(3, 1, max_depth=0, min_children=2, max_children=2)
     genome = random_genome(space, rng)
     assert mutate(genome, space, rng, ("shrink", "drop_child", "grow_leaf", "add_leaf")) is genome
-    assert isinstance(genome.at((0,)), Node)
+    assert isinstance(genome.at((0,)), FunctionNode)

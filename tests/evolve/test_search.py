@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from bneuralt.evolve.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from bneuralt.evolve.memetic import Fold, MemeticSearch, MemeticSettings, TrainingRows
 from bneuralt.evolve.operators import Space
-from bneuralt.evolve.search import run_search
-from bneuralt.evolve.selection import non_dominated
+from bneuralt.evolve.pareto import non_dominated
+from bneuralt.evolve.search_loop import run_search
 from bneuralt.training import TrainingSettings
 from tests.helpers.search_checks import (
     check_that_interrupted_steps_have_not_happened,

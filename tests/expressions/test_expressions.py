@@ -20,11 +20,11 @@ from bneuralt.expressions import (
     evaluate,
     interval,
     is_elementwise,
-    jacobian,
     lookup,
     slope,
     substitute,
     total,
+    vector_jacobian,
 )
 from bneuralt.expressions.operations import CONDITIONS, DATE_PARTS, EXP_LIMIT, NUMERIC
 from tests.helpers.expression_samples import (
@@ -243,7 +243,7 @@ def test_jacobians_are_quotients_of_differences(name):
     vectors = rng.permuted(np.tile([-0.7, 0.3, 0.8], (20, 1)), axis=1) + rng.uniform(
         0, 0.1, (20, 3)
     )
-    derivatives = jacobian(link, vectors)
+    derivatives = vector_jacobian(link, vectors)
     for j in range(3):
         step = np.zeros(3)
         step[j] = 1e-6
@@ -255,7 +255,7 @@ def test_jacobians_are_quotients_of_differences(name):
 
 def test_vectors_with_choices_have_no_jacobian():
     with pytest.raises(ValueError, match="'if_missing' has no derivative"):
-        jacobian(Expression("if_missing", (OUTPUTS, total(OUTPUTS))), np.ones((1, 2)))
+        vector_jacobian(Expression("if_missing", (OUTPUTS, total(OUTPUTS))), np.ones((1, 2)))
 
 
 # -- bounds, directions and forms ---------------------------------------------------------

@@ -83,8 +83,8 @@ EQUIVALENT: dict[str, dict[str, tuple[str, ...]]] = {
         "multiplies by 1 instead of nothing": ("factor == T(2)",),
     },
     "backward": {
-        "both are the same number there": ("j <= 4 ?", "i < (n <= 4"),
-        "these leaves come with the next ones": ("leaf + 4 < known",),
+        "both are the same number there": ("j <= 4 ?",),
+        "these leaves come with the next ones": ("leaf + 4 < n_ready",),
         "one more group, of no node": ("j <= t.n_nodes; j += 4",),
     },
     "scoring": {
@@ -119,8 +119,6 @@ EQUIVALENT: dict[str, dict[str, tuple[str, ...]]] = {
         "another size of blocks for the same sums": ("batch_size_ < 16)",),
         "how often the clock is read": (
             "until_pulse = 1;", "until_pulse <= 0)", "until_pulse < 1)",
-            "until_pulse = batch_size_ != 1", "until_pulse = batch_size_ == 2", "== 1 || !scorer",
-            "? 31 : 1;",
         ),
         "set before it is used": ("total_updates_ = 2;", "int epoch_ = 1;"),
     },

@@ -22,7 +22,7 @@ from bneuralt.training import (
     gradient,
     train_many,
 )
-from bneuralt.tree.generate import GrowthRule
+from bneuralt.tree.growth import GrowthRule
 from bneuralt.tree.sampling import ReceptiveFields, VarianceSampling
 from tests.helpers.strategies import draw_rows, draw_tree
 

@@ -85,10 +85,10 @@ BROKEN_AUTHORS_FILES = [
     ("[1]", r"character 0: '\[1\]'"),
     (leaf(), "root: it is a leaf"),
     (CLASSIFIER + "]", "where the end of the file should be"),
-    (function_node(leaf(), leaf(), f=3), "root: f promises 3 children, there are 2"),
+    (function_node(leaf(), leaf(), f=3), "root: f is 3, but there are 2 children"),
     (
         function_node(leaf(), function_node(leaf(), function_node(leaf(), f=2))),
-        r"root\[1\]\[1\]: f promises 2 children, there are 1",
+        r"root\[1\]\[1\]: f is 2, but there are 1 children",
     ),
     (function_node(leaf(), function_node()), "where a node should be"),
     (function_node(leaf(e="NaN")), r"root\[0\]: e is 'NaN', not a finite number"),

@@ -61,18 +61,6 @@ def test_the_text_is_readable():
     assert len(lines) == 20
 
 
-def test_a_file_of_version_1_still_loads():
-    text = """{"format": "bneuralt-tree", "version": 1, "n_inputs": 2, "n_outputs": 1,
-        "n_nodes": 2, "n_leaves": 3, "n_parameters": 6, "dtype": "float32",
-        "output_activation": "linear", "activation": "leaky_relu", "parent": [-1, 0],
-        "leaf_parent": [0, 1, 1], "leaf_input": [1, 0, 1], "bias": [0.5, -1],
-        "edge": [2.0], "leaf_weight": [1e-3, 0, 4.25]}"""
-    tree = NeuralTree(
-        2, 1, [-1, 0], [0, 4], [0, 1, 1], [1, 0, 1], np.float32([0.5, -1, 2, 1e-3, 0, 4.25])
-    )
-    assert NeuralTree.from_json(text) == tree
-
-
 def test_the_examples_in_the_documentation():
     text = (DOCS / "format.md").read_text()
     *ours, authors = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
@@ -111,11 +99,11 @@ BROKEN = [
     ('{"a": 1}', 'it has no key "format"'),
     ('{"name": "f:2", "children": []}', "use NeuralTree.from_authors_json"),
     ('{"format": "other", "version": 1}', "its \"format\" is 'other'"),
-    (changed(version=3), "has version 3 .* reads versions up to 2: install a newer"),
-    (changed(version=1), "does not belong there: 'activation_parameters'"),
+    (changed(version=3), "has version 3 .* reads version 2: install a newer"),
+    (changed(version=1), "version 1 .* never part of a release"),
     (changed(trains_activations=None), "lacks the key 'trains_activations'"),
     (changed(trains_activations=1), '"trains_activations" is 1, it must be true or false'),
-    (changed(activation_parameters=[0.5]), '"activation_parameters" has 1 entries, .* say 0'),
+    (changed(activation_parameters=[0.5]), '"activation_parameters" has 1 entries, it must have 0'),
     (
         changed(activation=["gaussian", "relu"], activation_parameters=[0.0, 0.0]),
         "Gaussian: width=0.0 is not a finite number other than 0",
@@ -138,18 +126,18 @@ BROKEN = [
     (changed(extra=1), "does not belong there: 'extra'"),
     ('{"format": 1, "format": 2}', "'format' occurs twice"),
     (changed(n_parameters=11), '"n_parameters" is 11, but 4 nodes .* have 10'),
-    (changed(n_nodes=5, n_parameters=12), '"bias" has 4 entries, the counts say 5'),
-    (changed(n_leaves=3, n_parameters=9), '"leaf_weight" has 4 entries, the counts say 3'),
+    (changed(n_nodes=5, n_parameters=12), '"bias" has 4 entries, it must have 5'),
+    (changed(n_leaves=3, n_parameters=9), '"leaf_weight" has 4 entries, it must have 3'),
     (changed(n_nodes=1), '"n_nodes" is 1, fewer than "n_outputs", 2'),
     (changed(n_nodes=10**12), '"n_nodes" is 1000000000000'),
     (changed(n_inputs=0), '"n_inputs" is 0'),
     (changed(n_inputs=2.0), '"n_inputs" is 2.0'),
     (changed(n_outputs=True), '"n_outputs" is True'),
     (changed(dtype="float16"), "\"dtype\" is 'float16'"),
-    (changed(activation="softplus"), "\"activation\" has 'softplus', known are linear"),
-    (changed(activation=["tanh"]), '"activation" has 1 entries, the counts say 2'),
+    (changed(activation="softplus"), "\"activation\" has 'softplus', it must be one of linear"),
+    (changed(activation=["tanh"]), '"activation" has 1 entries, it must have 2'),
     (changed(activation=["tanh", 3]), r'"activation"\[1\] is 3, not a name'),
-    (changed(output_activation=["tanh"]), '"output_activation" has 1 entries, the counts say 2'),
+    (changed(output_activation=["tanh"]), '"output_activation" has 1 entries, it must have 2'),
     (changed(output_activation={}), '"output_activation" has {}'),
     (changed(parent={}), '"parent" must be a list, not dict'),
     (changed(parent=[-1, -1, 0, 2.0]), r'"parent"\[3\] is 2.0, not a whole number'),

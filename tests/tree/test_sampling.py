@@ -12,8 +12,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, Growth, NeuralTree, load_model
-from bneuralt.tree.generate import outputs_above
 from bneuralt.tree.sampling import ReceptiveFields, VarianceSampling, sampler_from_dict
+from bneuralt.tree.walk import outputs_above
 
 SAMPLERS = [
     VarianceSampling(),
@@ -144,7 +144,7 @@ def test_weights_are_powers_of_the_variance(seed, power):
 def test_variance_needs_rows_that_vary():
     with pytest.raises(ValueError, match="no input varies"):
         VarianceSampling().learn(np.ones((5, 3)))
-    with pytest.raises(ValueError, match=r"needs training rows: give .*\.learn\(X\)"):
+    with pytest.raises(ValueError, match=r"needs training rows: use .*\.learn\(X\)"):
         NeuralTree.random(3, feature_sampling=VarianceSampling())
     with pytest.raises(ValueError, match="power=-1"):
         VarianceSampling(-1)
@@ -172,7 +172,7 @@ def test_samplers_are_values(sampler, tmp_path, digits):
 
 
 def test_an_unknown_sampler_is_refused():
-    with pytest.raises(ValueError, match="no sampler is called 'best'"):
+    with pytest.raises(ValueError, match="sampler 'best' is unknown"):
         sampler_from_dict({"name": "best"})
 
 

@@ -73,7 +73,7 @@ BNT_TEST(perceptrons_stop_and_are_selected) {
         p.task.dropout = 0.3;
         const int n = p.train().n_epochs;
         CHECK(n == 30 || (stopping == MlpStopping::patience && n >= 3));
-        // one more epoch that changes nothing measures what was selected
+        // one more epoch with a rate of 0 measures the selected weights
         double best = p.curves[3];
         for (int epoch = 0; epoch < n; ++epoch) best = std::fmin(best, p.curves[4 * epoch + 3]);
         p.task.max_epochs = 1;

@@ -7,7 +7,7 @@ evolution
 estimators
     HFNT and MONT with the interface of scikit-learn.
 experiments
-    What the paper ran: experiment names, protocols, and the algorithms.
+    The experiments of the paper: names, protocols and algorithms.
 running
     Execution of many experiments: tasks, worker processes, and the store of finished runs.
 images

@@ -16,8 +16,8 @@ from scipy.optimize import differential_evolution
 from bneuralt import NeuralTree, forward_many
 from bneuralt.evolve import Space, non_dominated
 from bneuralt_paper.evolution.differential import STRATEGIES, DifferentialEvolution
-from bneuralt_paper.evolution.population import Judge, diversities, weight_vectors
-from bneuralt_paper.evolution.search import GeneticSearch, GeneticSettings
+from bneuralt_paper.evolution.genetic_search import GeneticSearch, GeneticSettings
+from bneuralt_paper.evolution.population import PopulationScorer, diversities, weight_vectors
 from bneuralt_paper.evolution.selection import survivors, tournament
 from tests.helpers.search_checks import (
     check_that_interrupted_steps_have_not_happened,
@@ -166,9 +166,9 @@ def test_errors_of_many_trees_are_those_of_each(measure):
     rng = np.random.default_rng(3)
     y = rng.integers(0, 3, len(X)).astype(np.int32)
     weight = rng.uniform(0.5, 2, len(X))
-    judge = Judge(X, y, weight, measure)
+    scorer = PopulationScorer(X, y, weight, measure)
     trees = [NeuralTree.random(3, 3, dtype=np.float32, random_state=i) for i in range(9)]
-    for tree, error in zip(trees, judge.errors(trees), strict=True):
+    for tree, error in zip(trees, scorer.errors(trees), strict=True):
         outputs = tree.forward(X).astype(float)
         squared = np.average(np.square(outputs - np.eye(3)[y]).mean(axis=1), weights=weight)
         wrong = np.average(outputs.argmax(axis=1) != y, weights=weight)
@@ -179,7 +179,7 @@ def test_errors_of_many_trees_are_those_of_each(measure):
 def test_trees_that_overflow_are_the_worst():
     tree = NeuralTree(3, 1, [-1], [0], [0], [0], np.array([0.0, 1e38], dtype=np.float32))
     huge = np.full((4, 3), 1e30, dtype=np.float32)
-    assert Judge(huge, np.zeros(4), np.ones(4)).errors([tree]) == np.inf
+    assert PopulationScorer(huge, np.zeros(4), np.ones(4)).errors([tree]) == np.inf
 
 
 def test_many_weight_vectors_share_a_structure():
@@ -192,7 +192,7 @@ def test_many_weight_vectors_share_a_structure():
 
 def test_equal_trees_have_no_diversity():
     space, rng = Space(6, activation=["tanh", "gaussian"]), np.random.default_rng(0)
-    search = GeneticSearch(space, Judge(np.zeros((5, 6)), np.zeros(5), np.ones(5)),
+    search = GeneticSearch(space, PopulationScorer(np.zeros((5, 6)), np.zeros(5), np.ones(5)),
                            GeneticSettings(population_size=8), rng)  # fmt: skip
     assert (diversities(search.population[:1] * 4) == 0).all()
     diversity = diversities(search.population)
@@ -208,7 +208,7 @@ def genetic_search(n_threads=1, **settings):
     rng = np.random.default_rng(5)
     return GeneticSearch(
         space,
-        Judge(X, Y, np.ones(len(X)), n_threads=n_threads),
+        PopulationScorer(X, Y, np.ones(len(X)), n_threads=n_threads),
         GeneticSettings(**{**chosen, **settings}),
         rng,
     )
@@ -232,7 +232,7 @@ def test_a_search_goes_on_from_any_of_its_states(make):
 
 @pytest.mark.parametrize("make", SEARCHES.values(), ids=SEARCHES)
 def test_a_step_that_is_interrupted_has_not_happened(make):
-    check_that_interrupted_steps_have_not_happened(make, Judge, "errors")
+    check_that_interrupted_steps_have_not_happened(make, PopulationScorer, "errors")
 
 
 @pytest.mark.parametrize("selection", ["nsga2", "nsga3"])
@@ -241,7 +241,7 @@ def test_several_objectives_give_a_front(selection):
                                      selection=selection, n_generations=15))  # fmt: skip
     front = search.front()
     sizes = [genome.size for genome in front]
-    errors = search.judge.errors([genome.trees()[0] for genome in front])
+    errors = search.scorer.errors([genome.trees()[0] for genome in front])
     assert sizes == sorted(set(sizes))
     assert (np.diff(errors) < 0).all()
     assert errors[-1] == pytest.approx(search.best_error)

@@ -10,7 +10,7 @@ from bneuralt.cli.program import main
 from bneuralt.datasets import load_dataset
 from bneuralt.training import TrainingSettings, train
 from bneuralt.training.optimizers import Adam
-from bneuralt_paper.images.ktree import (
+from bneuralt_paper.images.k_trees import (
     PUBLISHED,
     KTreeTrial,
     KTreeTrials,
@@ -19,7 +19,7 @@ from bneuralt_paper.images.ktree import (
     run_k_tree,
     two_classes,
 )
-from bneuralt_paper.images.ktree import _frozen_bias as frozen_bias
+from bneuralt_paper.images.k_trees import _frozen_bias as frozen_bias
 from bneuralt_paper.images.result_files import load_results
 from bneuralt_paper.reporting.image_tables import k_tree_table
 from paper.tests.helpers.spots import write_spots

@@ -8,7 +8,7 @@ from bneuralt.cli.program import main
 from bneuralt.files import ModelFileError
 from bneuralt_paper.images.image_baselines import ImageBaseline
 from bneuralt_paper.images.image_runs import run_images
-from bneuralt_paper.images.ktree import KTreeTrial, KTreeTrials
+from bneuralt_paper.images.k_trees import KTreeTrial, KTreeTrials
 from bneuralt_paper.images.result_files import load_results, save_result, save_run
 from paper.tests.helpers.spots import spots
 

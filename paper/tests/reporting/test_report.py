@@ -22,7 +22,7 @@ from bneuralt.tree import NeuralTree
 from bneuralt_paper.experiments.definitions import ALL_EXPERIMENTS
 from bneuralt_paper.images.image_baselines import ImageBaseline
 from bneuralt_paper.images.image_runs import ImageRun, run_images
-from bneuralt_paper.images.ktree import KTreeTrial, KTreeTrials
+from bneuralt_paper.images.k_trees import KTreeTrial, KTreeTrials
 from bneuralt_paper.images.result_files import ImageResults, save_result, save_run
 from bneuralt_paper.reporting import figures, published, significance
 from bneuralt_paper.reporting import result_tables as tables

@@ -20,7 +20,7 @@ from bneuralt.datasets import load_dataset
 from bneuralt_paper.running.claims import Claims
 from bneuralt_paper.running.planning import QUICK, plan_tasks, select_datasets
 from bneuralt_paper.running.progress import Progress
-from bneuralt_paper.running.runner import run
+from bneuralt_paper.running.runner import run_experiments
 from bneuralt_paper.running.store import Key, Store, StoreError
 from bneuralt_paper.running.workers import WorkerError
 
@@ -46,7 +46,7 @@ def command(store, *options: str) -> list[str]:
 def undisturbed() -> str:
     """Return the checksum of a store that one process filled without interruption."""
     with Store(":memory:") as store:
-        summary = run(**SELECTION, store=store, backend="sequential", quiet=True)
+        summary = run_experiments(**SELECTION, store=store, backend="sequential", quiet=True)
         assert (summary.requested, summary.present, summary.computed) == (REQUESTED, 0, REQUESTED)
         assert summary.failures == {}
         return store.checksum()
@@ -118,7 +118,9 @@ def test_runs_of_another_process_are_awaited(tmp_path) -> None:
         summaries = []
         thread = threading.Thread(
             target=lambda: summaries.append(
-                run("honest", "DT", "iris", 2, store=store, backend="sequential", quiet=True)
+                run_experiments(
+                    "honest", "DT", "iris", 2, store=store, backend="sequential", quiet=True
+                )
             )
         )
         thread.start()
@@ -151,7 +153,7 @@ def test_a_dask_cluster_that_loses_a_worker(tmp_path, undisturbed) -> None:
         thread = threading.Thread(target=kill_one)
         thread.start()
         address = cluster.scheduler_address.removeprefix("tcp://")
-        summary = run(**SELECTION, store=store, backend=f"dask://{address}", quiet=True)
+        summary = run_experiments(**SELECTION, store=store, backend=f"dask://{address}", quiet=True)
         thread.join()
         assert killed.is_set()
         assert (summary.computed, summary.failures) == (REQUESTED, {})
@@ -161,7 +163,9 @@ def test_a_dask_cluster_that_loses_a_worker(tmp_path, undisturbed) -> None:
 def test_no_dask_scheduler_is_a_clear_message() -> None:
     pytest.importorskip("distributed", reason="needs Dask")
     with Store(":memory:") as store, pytest.raises(WorkerError, match="no Dask scheduler"):
-        run("honest", "DT", "iris", 1, store=store, backend="dask://127.0.0.1:1", quiet=True)
+        run_experiments(
+            "honest", "DT", "iris", 1, store=store, backend="dask://127.0.0.1:1", quiet=True
+        )
 
 
 def test_a_full_disk_is_a_clear_message_and_the_run_can_be_continued(tmp_path, undisturbed) -> None:
@@ -187,7 +191,9 @@ def test_a_locked_store_is_a_clear_message(tmp_path) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with Store(path, timeout=0.1) as store, pytest.raises(StoreError, match="locked"):
-            run("honest", "DT", "iris", 1, store=store, backend="sequential", quiet=True)
+            run_experiments(
+                "honest", "DT", "iris", 1, store=store, backend="sequential", quiet=True
+            )
 
 
 def test_ctrl_c_keeps_what_is_finished(tmp_path) -> None:
@@ -214,7 +220,7 @@ def test_a_failing_run_does_not_stop_the_others(tmp_path) -> None:
     rows = [f"{line},{name}" for line, name in zip(lines, names, strict=True)]
     (tmp_path / "iris.csv").write_text("\n".join(["a,b,c,d,target", *rows]))
     with Store(":memory:") as store:
-        summary = run(
+        summary = run_experiments(
             "honest", "LIN,DT", "iris", 2, store=store, backend="sequential", quiet=True,
             data_home=str(tmp_path),
         )  # fmt: skip
@@ -227,28 +233,28 @@ def test_a_failing_run_does_not_stop_the_others(tmp_path) -> None:
 
 def test_naive_bayes_is_skipped_for_regression() -> None:
     with Store(":memory:") as store:
-        summary = run("honest", "NBC,LIN", "iris,diabetese", 1, store=store, quiet=True)
+        summary = run_experiments("honest", "NBC,LIN", "iris,diabetese", 1, store=store, quiet=True)
         assert summary.computed == summary.requested == 3
 
 
 def test_more_runs_later_add_to_those_that_are_there() -> None:
     with Store(":memory:") as store:
-        run("honest", "DT", "iris", 2, store=store, quiet=True)
-        summary = run("honest", "DT", "iris", 3, store=store, quiet=True)
+        run_experiments("honest", "DT", "iris", 2, store=store, quiet=True)
+        summary = run_experiments("honest", "DT", "iris", 3, store=store, quiet=True)
         assert (summary.requested, summary.present, summary.computed) == (3, 2, 1)
 
 
 def test_other_data_under_the_same_name_are_refused() -> None:
     with Store(":memory:") as store:
-        run("honest", "DT", "diabetese", 1, store=store, quiet=True)
+        run_experiments("honest", "DT", "diabetese", 1, store=store, quiet=True)
         store.execute("UPDATE runs SET data_checksum = 'other'")
         with pytest.raises(StoreError, match="different version of diabetese"):
-            run("honest", "DT", "diabetese", 2, store=store, quiet=True)
+            run_experiments("honest", "DT", "diabetese", 2, store=store, quiet=True)
 
 
 def test_settings_are_stored() -> None:
     with Store(":memory:") as store:
-        run("paper", "B-S-ESy-p4-D", "iris", 1, store=store, quiet=True)
+        run_experiments("paper", "B-S-ESy-p4-D", "iris", 1, store=store, quiet=True)
         (settings,) = store.execute("SELECT settings FROM runs").fetchone()
     assert '"selection": "on the test rows, where it is also scored"' in settings
     assert '"leaf_probability": 0.4' in settings and '"learning_rate": 0.1' in settings
@@ -266,9 +272,9 @@ def test_settings_are_stored() -> None:
 )
 def test_wrong_arguments_are_named(arguments, message: str) -> None:
     with Store(":memory:") as store, pytest.raises(ValueError, match=message):
-        run(*arguments, store=store)
+        run_experiments(*arguments, store=store)
     with Store(":memory:") as store, pytest.raises(ValueError, match="'slurm'"):
-        run("paper", "DT", "iris", 1, store=store, backend="slurm", quiet=True)
+        run_experiments("paper", "DT", "iris", 1, store=store, backend="slurm", quiet=True)
 
 
 @pytest.mark.parametrize(
@@ -291,7 +297,9 @@ def test_error_messages_are_one_line(
 def test_evolved_trees_are_run_with_a_small_budget() -> None:
     pytest.importorskip("pymoo")
     with Store(":memory:") as store:
-        run("paper,honest", "evolved-quick", "iris,diabetese", 1, store=store, quiet=True)
+        run_experiments(
+            "paper,honest", "evolved-quick", "iris,diabetese", 1, store=store, quiet=True
+        )
         pairs = {(key.experiment, key.dataset) for key in store.finished()}
         sizes = [size for (size,) in store.execute("SELECT size FROM runs")]
     # MONT has no regression in the paper

@@ -15,7 +15,7 @@ __all__ = [
     "PAPER_CLASSIFICATION",
     "PAPER_DATASETS",
     "PAPER_REGRESSION",
-    "Entry",
+    "CatalogueEntry",
 ]
 
 _UCI = "UCI Machine Learning Repository, CC BY 4.0: credit the donors"
@@ -23,7 +23,7 @@ _KEEL = "KEEL repository, free for research with a citation of KEEL"
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogueEntry:
     """One data set of the catalogue.
 
     Attributes
@@ -95,13 +95,13 @@ _CLOTHES = (
 _PIXELS = _numbered("pixel", range(784))
 
 _ENTRIES = (
-    Entry(
+    CatalogueEntry(
         "australian", "Australian credit approval", "classification", 690,
         _numbered("A", range(1, 15)), _words("0 1"), _UCI,
         "86fcfd0170574fdbf28b7bfb12af83bc8ac95b9ac60dbe278f517f5c3a8da447",
         note="some columns lack their decimal points in the KEEL copy that the paper used",
     ),
-    Entry(
+    CatalogueEntry(
         "heart", "Statlog heart disease", "classification", 270,
         _words(
             "Age Sex ChestPainType RestBloodPressure SerumCholestoral FastingBloodSugar "
@@ -111,32 +111,32 @@ _ENTRIES = (
         "38a31eaa6c44d5fd10f0bcc1adaf4e3d6c8a16e6fe423241676e6cdbe9244ca8",
         note="Oldpeak lacks its decimal point in the KEEL copy that the paper used",
     ),
-    Entry(
+    CatalogueEntry(
         "ionosphere", "Radar returns from the ionosphere", "classification", 351,
         ("Pulse1", *_numbered("Pulse", range(3, 35))), _words("b g"), _UCI,
         "e264734a54035fec321e7198f5aaff5c30707ee6d9e9b0b87a80438e314e184c",
         note="the constant Pulse2 is left out, as in KEEL",
     ),
-    Entry(
+    CatalogueEntry(
         "pima", "Pima Indians diabetes", "classification", 768,
         _words("Preg Plas Pres Skin Insu Mass Pedi Age"),
         _words("tested_negative tested_positive"),
         "NIDDK, donated to UCI, which no longer offers it; taken from KEEL",
         "b3e6226e2353e7550e973e435415d14eea4f229d83bc17376e4fdfee193ae518",
     ),
-    Entry(
+    CatalogueEntry(
         "wdbc", "Breast cancer Wisconsin (diagnostic)", "classification", 569,
         _WDBC, _words("B M"), _UCI,
         "27d8733d26f6f533482cd409119e7a5ce4e33cd44c8568e1576cc28058fdb6c9",
     ),
-    Entry(
+    CatalogueEntry(
         "iris", "Iris plants", "classification", 150,
         ("sepal length (cm)", "sepal width (cm)", "petal length (cm)", "petal width (cm)"),
         _words("setosa versicolor virginica"), _UCI,
         "67d43f6b3a3e8423ebd973db9229ce3e3a8ca42a8a71bfdce073903c4d389c77",
         note="rows 34 and 37 as in the UCI file, where it differs from Fisher's article",
     ),
-    Entry(
+    CatalogueEntry(
         "wine", "Wine cultivars", "classification", 178,
         _words(
             "alcohol malic_acid ash alcalinity_of_ash magnesium total_phenols flavanoids "
@@ -146,7 +146,7 @@ _ENTRIES = (
         _words("1 2 3"), _UCI,
         "4d7daee673957b5e380558f9c2701ca6d68af57a7f3d09a802c6e9ae33681af5",
     ),
-    Entry(
+    CatalogueEntry(
         "vehicle", "Statlog vehicle silhouettes", "classification", 846,
         _words(
             "Compactness Circularity Distance_circularity Radius_ratio Praxis_aspect_ratio "
@@ -157,13 +157,13 @@ _ENTRIES = (
         _words("bus opel saab van"), _UCI,
         "5210f5a68ceaaf982a0f1edc2b82edae9aa3e63498b16dd44438676f88236c7a",
     ),
-    Entry(
+    CatalogueEntry(
         "glass", "Glass identification", "classification", 214,
         _words("RI Na Mg Al Si K Ca Ba Fe"), _words("1 2 3 4 5 6"), _UCI,
         "64da0efddb734b969840770fffdd7cbabec0b2bae7598e3ece3c4a8efca2321a",
         note="UCI's classes 5, 6, 7 are called 4, 5, 6 (its class 4 has no rows)",
     ),
-    Entry(
+    CatalogueEntry(
         "baseball", "Salaries of baseball players", "regression", 337,
         _words(
             "Batting_average On-base_percentage Runs Hits Doubles Triples HomeRuns "
@@ -174,13 +174,13 @@ _ENTRIES = (
         "517f5271045d0c756a797ff5ff1b065d86649a11a6756c7304a7757dd22e7eec",
         target_name="Salary",
     ),
-    Entry(
+    CatalogueEntry(
         "dee", "Daily price of electric energy in Spain", "regression", 365,
         _words("Hydroelectric Nuclear Coal Fuel Gas Special"), (), _KEEL,
         "546f9868012bf81b9ce65f89d5bf268043be27944427e958ecdd2ff42a2336e7",
         target_name="Consume",
     ),
-    Entry(
+    CatalogueEntry(
         "diabetese", "Progression of diabetes (Efron et al. 2004)", "regression", 442,
         _words("age sex bmi bp s1 s2 s3 s4 s5 s6"), (),
         "published with least angle regression (2004); the copy in scikit-learn is BSD-3-Clause",
@@ -188,27 +188,27 @@ _ENTRIES = (
         target_name="progression",
         note="scikit-learn's copy differs from the paper's table by at most 1.3e-5 in an input",
     ),
-    Entry(
+    CatalogueEntry(
         "friedman", "Friedman's first function with noise", "regression", 1200,
         _numbered("Input", range(1, 6)), (),
         "generated numbers without known rights; the authors' file is from KEEL",
         "e8b8f9d4fa3d05f0cd5cde8827a704e896e9bd08d6bad1d04ac33b58280571de",
         note="without the authors' file, rows are generated by the same formula",
     ),
-    Entry(
+    CatalogueEntry(
         "mpg6", "Miles per gallon (autoMPG6)", "regression", 392,
         _words("Displacement Horse_power Weight Acceleration Model_year"), (), _UCI,
         "80cf7342deb2b26886d5a79c5d71983f431e723de2cff36c2f8163bd31fb06a2",
         target_name="Mpg",
         note="5 inputs, although the paper states 6",
     ),
-    Entry(
+    CatalogueEntry(
         "mnist", "MNIST handwritten digits", "classification", 70000, _PIXELS, _DIGITS,
         "Y. LeCun and C. Cortes, CC BY-SA 3.0",
         "e62f397392526f9b97c41668a19eb2d87521781ab36a654262b75489f63e7e81",
         n_train=60000,
     ),
-    Entry(
+    CatalogueEntry(
         "fashion_mnist", "Fashion-MNIST articles of clothing", "classification", 70000, _PIXELS,
         _CLOTHES, "Zalando SE, MIT licence",
         "3c93861faf74090a7e67f6f3330b6dd8bb3acd7b035207a783acf46fe4e1d065",
@@ -217,7 +217,7 @@ _ENTRIES = (
 )  # fmt: skip
 
 #: All entries by name, in the order of the paper.
-CATALOGUE: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
+CATALOGUE: dict[str, CatalogueEntry] = {entry.name: entry for entry in _ENTRIES}
 
 #: The columns of the paper's Table 2, in its order.
 PAPER_CLASSIFICATION = tuple(e.name for e in _ENTRIES[:9])

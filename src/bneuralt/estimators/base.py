@@ -50,7 +50,7 @@ from bneuralt.tables.encoder import (
 )
 from bneuralt.tables.sparse_rows import blocks, dense
 from bneuralt.tree import NeuralTree, mean_forward
-from bneuralt.tree.outputs import OutputOverflow
+from bneuralt.tree.forward import OutputOverflow
 
 __all__ = ["NeuralTreeEstimator"]
 

@@ -20,7 +20,7 @@ from bneuralt.estimators.callbacks import Report, Step
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling, fold
 from bneuralt.evolve.checkpoint import CheckpointError, read_checkpoint
-from bneuralt.evolve.search import GenerationState, run_search
+from bneuralt.evolve.search_loop import GenerationState, run_search
 from bneuralt.tree import NeuralTree
 
 __all__ = ["EvolutionEstimator", "FrontModel"]

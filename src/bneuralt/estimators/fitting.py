@@ -222,7 +222,7 @@ class FitBatch:
                 n_threads=n_threads,
                 callback=callback,
                 progress=None if progress is None else job_done,
-                n_jobs=self._n_starts,
+                n_expected=self._n_starts,
             )
         except TrainingInterrupted as interruption:
             self._hand_out(interruption.results)

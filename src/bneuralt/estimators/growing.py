@@ -90,7 +90,7 @@ GROWTH_PARAMETERS: dict[str, Parameter] = {
         "array of shape (n_features,), callable or None",
         "Probability of each feature to be on a leaf, or a sampler: one of "
         "`bneuralt.tree.sampling`, such as `ReceptiveFields((28, 28))` for images, or any "
-        "`bneuralt.tree.generate.LeafSampler`. None: all features are equally likely, those that "
+        "`bneuralt.tree.growth.LeafSampler`. None: all features are equally likely, those that "
         "are constant in the training rows excepted.",
     ),
     "activation": Parameter(

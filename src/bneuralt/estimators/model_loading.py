@@ -77,7 +77,7 @@ def load_model(path: str | PathLike[str]) -> Any:
 
 def model_from_dict(data: Any) -> Any:
     """Return the model of a parsed file, trusting nothing."""
-    check_format(data, MODEL_FORMAT, MODEL_VERSION, oldest=MODEL_VERSION)
+    check_format(data, MODEL_FORMAT, MODEL_VERSION)
     check_keys(data, (*_MODEL_KEYS, *(key for key in _OPTIONAL if key in data)), "the model")
     data = {**_OPTIONAL, **data}
     cls: Any = find_class(data["kind"])

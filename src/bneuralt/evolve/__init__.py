@@ -4,8 +4,8 @@ from bneuralt.evolve.checkpoint import CheckpointError
 from bneuralt.evolve.genome import Genome, genome_of
 from bneuralt.evolve.memetic import MemeticSearch, MemeticSettings
 from bneuralt.evolve.operators import Space, crossover, mutate, random_genome
-from bneuralt.evolve.search import GenerationState
-from bneuralt.evolve.selection import non_dominated
+from bneuralt.evolve.pareto import non_dominated
+from bneuralt.evolve.search_loop import GenerationState
 
 __all__ = [
     "CheckpointError",

@@ -1,4 +1,4 @@
-"""Files that a search writes as it goes on, and continues from."""
+"""Checkpoint files, from which a search can be continued."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ VERSION = 1
 
 
 class CheckpointError(ValueError):
-    """A file that does not belong to this search; it is left as it is."""
+    """A file does not belong to this search; it is not changed."""
 
 
 def write_checkpoint(
     path: str | PathLike[str], search: dict[str, Any], state: dict[str, Any]
 ) -> None:
-    """Write the state of a search, in full or not at all: what was there before stays until then.
+    """Write the state of a search; an existing file is replaced atomically.
 
     Parameters
     ----------
@@ -78,16 +78,16 @@ def read_checkpoint(path: str | PathLike[str], search: dict[str, Any]) -> dict[s
             raise ModelFileError('"search" and "state" must be objects')
     except ModelFileError as error:
         raise CheckpointError(
-            f"checkpoint={str(path)!r} cannot be continued: {error}. Delete the file to start anew"
+            f"checkpoint={str(path)!r} cannot be continued: {error}. Delete the file to start again"
         ) from None
     for name in {**content["search"], **search}:
-        was, wanted = content["search"].get(name), search.get(name)
-        if was != wanted:
-            what = "on another table" if name == "table" else f"with {name}={was!r:.60}"
-            now = "" if name == "table" else f", not {wanted!r:.60}"
+        stored, current = content["search"].get(name), search.get(name)
+        if stored != current:
+            what = "on another table" if name == "table" else f"with {name}={stored!r:.60}"
+            now = "" if name == "table" else f", not {current!r:.60}"
             raise CheckpointError(
-                f"checkpoint={str(path)!r} belongs to a search {what}{now}: give another path, or "
-                "delete the file to start anew"
+                f"checkpoint={str(path)!r} belongs to a search {what}{now}: use another path, or "
+                "delete the file to start again"
             )
     state: dict[str, Any] = content["state"]
     return state

@@ -1,8 +1,8 @@
-"""Trees in the form in which they are varied: linked, immutable nodes.
+"""Trees as linked, immutable nodes, for crossover and mutations.
 
-An operation replaces a subtree and copies only the nodes above it, so trees share what they have in
-common. A node carries its numbers once for each *copy*: a search that judges trees by
-cross-validation gives a tree one set of weights for each fold, and children inherit all of them.
+An operation replaces a subtree and copies only the nodes above it, so trees share equal subtrees.
+A node has its numbers once for each *copy*: a search that scores trees by cross-validation has one
+set of weights for each fold, and children inherit all of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bneuralt._typing import Array, FloatArray
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.activations import n_activation_parameters
 
-__all__ = ["Genome", "Leaf", "Node", "Path", "genome_of"]
+__all__ = ["FunctionNode", "Genome", "Leaf", "Path", "genome_of"]
 
 #: The output, then the position among the children at each level.
 Path = tuple[int, ...]
@@ -37,7 +37,7 @@ class Leaf:
         self.numbers = numbers  # of shape (1, n_copies)
 
 
-class Node:
+class FunctionNode:
     """A function node.
 
     Its numbers, of shape (2 + n_activation_parameters, n_copies): its bias, the weight of the edge
@@ -48,20 +48,20 @@ class Node:
     __slots__ = ("activation", "children", "height", "n_numbers", "numbers", "size")
 
     def __init__(
-        self, activation: int, numbers: FloatArray, children: tuple[Node | Leaf, ...]
+        self, activation: int, numbers: FloatArray, children: tuple[FunctionNode | Leaf, ...]
     ) -> None:
         self.activation = activation
         self.numbers = numbers
-        # function nodes first, as in a `NeuralTree`: a search that is continued from a file goes on
-        # with the same order
+        # function nodes first, as in a `NeuralTree`: a search that is continued from a file has the
+        # same order
         self.children = tuple(sorted(children, key=lambda child: isinstance(child, Leaf)))
         self.size: int = 1 + sum(child.size for child in children)
         self.height: int = 1 + max(child.height for child in children)
         self.n_numbers: int = len(numbers) + sum(child.n_numbers for child in children)
 
-    def with_children(self, children: tuple[Node | Leaf, ...]) -> Node:
-        """Return the node above other children."""
-        return Node(self.activation, self.numbers, children)
+    def with_children(self, children: tuple[FunctionNode | Leaf, ...]) -> FunctionNode:
+        """Return the node with other children."""
+        return FunctionNode(self.activation, self.numbers, children)
 
 
 class Genome(NamedTuple):
@@ -69,13 +69,13 @@ class Genome(NamedTuple):
 
     Parameters
     ----------
-    outputs : tuple of Node
+    outputs : tuple of FunctionNode
     n_inputs : int
     trains_activations : bool
         Whether parameters of activations count as weights.
     """
 
-    outputs: tuple[Node, ...]
+    outputs: tuple[FunctionNode, ...]
     n_inputs: int
     trains_activations: bool = False
 
@@ -102,44 +102,46 @@ class Genome(NamedTuple):
             return numbers
         return numbers - sum(len(node.numbers) - 2 for node in self.nodes())
 
-    def nodes(self) -> Iterator[Node]:
+    def nodes(self) -> Iterator[FunctionNode]:
         """Yield all function nodes."""
-        stack: list[Node] = list(self.outputs)
+        stack: list[FunctionNode] = list(self.outputs)
         while stack:
             node = stack.pop()
             yield node
-            stack.extend(child for child in node.children if isinstance(child, Node))
+            stack.extend(child for child in node.children if isinstance(child, FunctionNode))
 
-    def places(self) -> list[tuple[Path, Node | Leaf]]:
-        """Return the path of everything below the outputs, with what is there."""
-        found: list[tuple[Path, Node | Leaf]] = []
-        stack: list[tuple[Path, Node]] = [((i,), node) for i, node in enumerate(self.outputs)]
+    def places(self) -> list[tuple[Path, FunctionNode | Leaf]]:
+        """Return all nodes and leaves below the outputs, with their paths."""
+        places: list[tuple[Path, FunctionNode | Leaf]] = []
+        stack: list[tuple[Path, FunctionNode]] = [
+            ((i,), node) for i, node in enumerate(self.outputs)
+        ]
         while stack:
             path, node = stack.pop()
             for i, child in enumerate(node.children):
                 below = (*path, i)
-                found.append((below, child))
-                if isinstance(child, Node):
+                places.append((below, child))
+                if isinstance(child, FunctionNode):
                     stack.append((below, child))
-        return found
+        return places
 
-    def at(self, path: Path) -> Node | Leaf:
-        """Return what is at a place."""
-        here: Node | Leaf = self.outputs[path[0]]
+    def at(self, path: Path) -> FunctionNode | Leaf:
+        """Return the node or leaf at a path."""
+        here: FunctionNode | Leaf = self.outputs[path[0]]
         for i in path[1:]:
-            assert isinstance(here, Node)
+            assert isinstance(here, FunctionNode)
             here = here.children[i]
         return here
 
-    def replaced(self, path: Path, new: Node | Leaf) -> Genome:
-        """Return the tree with something else at a place; an output must stay a function node."""
+    def replaced(self, path: Path, new: FunctionNode | Leaf) -> Genome:
+        """Return the tree with another node or leaf at a path; outputs are function nodes."""
         for end in range(len(path) - 1, 0, -1):
             above = self.at(path[:end])
-            assert isinstance(above, Node)
+            assert isinstance(above, FunctionNode)
             children = list(above.children)
             children[path[end]] = new
             new = above.with_children(tuple(children))
-        assert isinstance(new, Node)
+        assert isinstance(new, FunctionNode)
         outputs = list(self.outputs)
         outputs[path[0]] = new
         return self._replace(outputs=tuple(outputs))
@@ -166,7 +168,7 @@ class Genome(NamedTuple):
             phi,
             self.trains_activations,
         )
-        return [first, *(first.with_parameters(own) for own in weights[1:])]
+        return [first, *(first.with_parameters(copy) for copy in weights[1:])]
 
     def compiled(self) -> _core.WeightedTree:
         """Return the tree of the first copy as the core takes it, without a `NeuralTree`.
@@ -190,12 +192,12 @@ class Genome(NamedTuple):
 
     def _arrays(self, dtype: type) -> tuple[Array, ...]:
         """Return the arrays of the structure and, last, the weights of each copy."""
-        nodes: list[Node] = list(self.outputs)
+        nodes: list[FunctionNode] = list(self.outputs)
         k = len(nodes)
         parent, leaf_parent, leaves = [-1] * k, [], []
-        for i, node in enumerate(nodes):  # grows while it is gone through
+        for i, node in enumerate(nodes):  # grows during the loop
             for child in node.children:
-                if isinstance(child, Node):
+                if isinstance(child, FunctionNode):
                     nodes.append(child)
                     parent.append(i)
                 else:
@@ -218,7 +220,7 @@ class Genome(NamedTuple):
 
 
 def genome_of(tree: NeuralTree, weights: Sequence[FloatArray] | FloatArray | None = None) -> Genome:
-    """Return a tree in the form in which it is varied.
+    """Return a tree as a `Genome`.
 
     Parameters
     ----------
@@ -245,14 +247,16 @@ def genome_of(tree: NeuralTree, weights: Sequence[FloatArray] | FloatArray | Non
     phi_stop = np.cumsum(n_activation_parameters(tree.activation)).tolist()
     leaf_start, inputs = tree.leaf_start.tolist(), tree.leaf_input.tolist()
     codes, child_start = tree.activation.tolist(), tree.child_start.tolist()
-    nodes: list[Node | None] = [None] * n_nodes
+    nodes: list[FunctionNode | None] = [None] * n_nodes
     for i in range(n_nodes - 1, -1, -1):
         start = phi_stop[i - 1] if i else 0
-        own = np.vstack([bias[i], edge[i], phi[start : phi_stop[i]]])
+        numbers = np.vstack([bias[i], edge[i], phi[start : phi_stop[i]]])
         below = nodes[child_start[i] : child_start[i + 1]]
         leaves = [
             Leaf(inputs[j], leaf_weight[j : j + 1]) for j in range(leaf_start[i], leaf_start[i + 1])
         ]
-        nodes[i] = Node(codes[i], own, (*(node for node in below if node is not None), *leaves))
+        nodes[i] = FunctionNode(
+            codes[i], numbers, (*(node for node in below if node is not None), *leaves)
+        )
     outputs = tuple(node for node in nodes[:k] if node is not None)
     return Genome(outputs, tree.n_inputs, tree.trains_activations)

@@ -1,12 +1,12 @@
-"""Evolution joined with backpropagation: structures evolve, weights are trained and inherited.
+"""Memetic search: structures evolve, weights are inherited and trained by backpropagation.
 
-Every new tree goes through a short training that starts from the weights of its parents. It is
-judged by cross-validation: a tree has a set of weights for each fold, which have never been trained
-on the rows of that fold, and one that is trained on all rows, which is the one to be used. During
-the training on all rows, leaves move to the inputs by which the loss falls fastest.
+Every new tree gets a short training that starts from the weights of its parents. It is scored by
+cross-validation: a tree has a set of weights for each fold, which are never trained on the rows of
+that fold, and a final set, which is trained on all rows. During the training on all rows, leaves
+move to inputs with large gradients.
 
-The trees that stay are the best ones of each size, so that a search ends with a front: for each
-number of weights, the lowest loss that was found.
+The trees that survive are the best ones of each size, so that a search ends with a front: for each
+number of weights, the lowest loss.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.evolve.genome import Genome, genome_of
 from bneuralt.evolve.operators import MUTATIONS, Space, crossover, mutate
-from bneuralt.evolve.selection import non_dominated
+from bneuralt.evolve.pareto import non_dominated
 from bneuralt.training import TrainingJob, TrainingResult, TrainingSettings, train_many
 from bneuralt.tree import NeuralTree
 
@@ -28,9 +28,9 @@ __all__ = ["Fold", "MemeticSearch", "MemeticSettings", "TrainingRows"]
 
 
 class Fold(NamedTuple):
-    """Rows to train on and rows to judge by, as positions in the table, with their weights.
+    """Training and validation rows, as positions in the table, with their weights.
 
-    Without validation rows, the rows of a validation table are the ones to judge by.
+    Without validation rows, those of a validation table are used.
     """
 
     rows: IntArray | None
@@ -41,7 +41,7 @@ class Fold(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """The table of a search, and how it is divided.
+    """The table of a search and its folds.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class TrainingRows:
         seed: int,
         stop: Callable[[], Any] | None = None,
     ) -> list[TrainingResult]:
-        """Train trees, each on a fold of its own, in one call."""
+        """Train trees in one call, each on its fold."""
         jobs = [
             TrainingJob(
                 tree,
@@ -100,16 +100,16 @@ class TrainingRows:
 
 @dataclass(frozen=True)
 class MemeticSettings:
-    """How structures are searched for.
+    """Settings of a memetic search.
 
     Parameters
     ----------
     population_size, n_generations : int
-        Children of each generation are as many as the population.
+        Each generation has `population_size` children.
     crossover_rate : float
-        Share of the children that come from crossover, and then from a mutation as often as not.
+        Share of the children that come from crossover, half of which are also mutated.
     training : TrainingSettings
-        Of each child.
+        Settings of the training of each child.
     first_epochs : int
         Epochs of the trees of the first generation.
     """
@@ -135,7 +135,7 @@ class Candidate(NamedTuple):
 
 
 class MemeticSearch:
-    """A population of trees that are varied, trained and judged.
+    """A population of trees that are varied, trained and scored.
 
     Parameters
     ----------
@@ -170,13 +170,13 @@ class MemeticSearch:
         return min(self.population, key=lambda candidate: candidate.loss)
 
     def front(self) -> list[Candidate]:
-        """Return the trees to which no other one is superior in loss and size, by their size."""
+        """Return the trees that no other one dominates in loss and size, sorted by size."""
         figures = np.array([(c.loss, c.n_weights) for c in self.population])
-        chosen = [self.population[i] for i in non_dominated(figures).tolist()]
-        return sorted(chosen, key=lambda candidate: candidate.n_weights)
+        front = [self.population[i] for i in non_dominated(figures).tolist()]
+        return sorted(front, key=lambda candidate: candidate.n_weights)
 
     def step(self) -> None:
-        """Go on by one generation."""
+        """Compute one generation."""
         before = self.rng.bit_generator.state
         training = self.settings.training
         try:
@@ -198,7 +198,7 @@ class MemeticSearch:
     # -- files ---------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """Return all that `restore` needs, as what JSON can hold."""
+        """Return the state for `restore`, as JSON values."""
         return {
             "n_done": self.n_done,
             "rng": self.rng.bit_generator.state,
@@ -213,7 +213,7 @@ class MemeticSearch:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go back to a state, from where the search goes on as if it had never stopped."""
+        """Restore a state, from which the search continues exactly."""
         population = []
         for entry in state["population"]:
             trees = [NeuralTree.from_dict(tree) for tree in entry["trees"]]
@@ -286,7 +286,7 @@ class MemeticSearch:
     # -- selection -----------------------------------------------------------------------
 
     def _survivors(self, candidates: list[Candidate]) -> list[Candidate]:
-        """Keep the trees that are best for their size, front after front."""
+        """Return the best trees for their size, front after front."""
         n = self.settings.population_size
         losses = np.array([candidate.loss for candidate in candidates])
         weights = np.array([candidate.n_weights for candidate in candidates])
@@ -302,28 +302,28 @@ class MemeticSearch:
     # -- training ------------------------------------------------------------------------
 
     def _trained(self, genomes: list[Genome], settings: TrainingSettings) -> list[Candidate]:
-        """Train all copies of the weights, and judge them by the rows of their folds."""
+        """Train all copies of the weights, and score them on the rows of their folds."""
         seed = int(self.rng.integers(2**62))
         copies = [genome.trees() for genome in genomes]
         rows, n_folds = self.rows, len(self.rows.folds)
         whole = rows.train(
-            [own[-1] for own in copies], [rows.everything] * len(copies), settings, seed
+            [trees[-1] for trees in copies], [rows.everything] * len(copies), settings, seed
         )
         still = settings.set_params(leaf_moves=0)
         starts = [
             start
-            for own, result in zip(copies, whole, strict=True)
-            for start in _with_moved_leaves(own[:-1], result)
+            for trees, result in zip(copies, whole, strict=True)
+            for start in _with_moved_leaves(trees[:-1], result)
         ]
         parts = rows.train(starts, rows.folds * len(copies), still, seed)
-        share = np.array([_total(fold, rows) for fold in rows.folds])
+        share = np.array([_total(fold) for fold in rows.folds])
         share /= share.sum()
         candidates = []
         for i, result in enumerate(whole):
-            own_parts = parts[i * n_folds : (i + 1) * n_folds]
-            weights = [part.tree.parameters for part in own_parts] + [result.tree.parameters]
+            fold_results = parts[i * n_folds : (i + 1) * n_folds]
+            weights = [part.tree.parameters for part in fold_results] + [result.tree.parameters]
             loss, error = (
-                float(np.array([_last(part, name) for part in own_parts]) @ share)
+                float(np.array([_last(part, name) for part in fold_results]) @ share)
                 for name in ("val_loss", "val_error")
             )
             if np.isfinite(loss) and result.status != "diverged":
@@ -332,7 +332,7 @@ class MemeticSearch:
 
 
 def _with_moved_leaves(trees: Sequence[NeuralTree], moved: TrainingResult) -> list[NeuralTree]:
-    """Return trees whose leaves have the inputs of a trained one; what moved has weight 0."""
+    """Return trees whose leaves have the inputs of a trained one; moved leaves have weight 0."""
     after = moved.tree
     changed = np.flatnonzero(after.leaf_input != trees[0].leaf_input)
     if not changed.size:
@@ -352,8 +352,8 @@ def _last(result: TrainingResult, name: str) -> float:
     return float(figures[-1]) if usable else float("inf")
 
 
-def _total(fold: Fold, rows: TrainingRows) -> float:
-    """Return the total weight of the rows that a fold is judged by."""
+def _total(fold: Fold) -> float:
+    """Return the total weight of the validation rows of a fold."""
     if fold.validation_weight is not None:
         return float(fold.validation_weight.sum())
     if fold.validation_rows is not None:

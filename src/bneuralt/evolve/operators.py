@@ -2,7 +2,7 @@
 
 The first four mutations are those of HFNT (Ojha et al., 2017); the others make trees smaller, add a
 single leaf, or exchange an activation. Every operation returns a tree within the limits of its
-`Space`: what would leave them is tried again, and given up after `TRIES` times.
+`Space`: it is repeated up to `TRIES` times, then the parent is returned.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from bneuralt._typing import FloatArray
-from bneuralt.evolve.genome import Genome, Leaf, Node, Path
+from bneuralt.evolve.genome import FunctionNode, Genome, Leaf, Path
 from bneuralt.tree.activations import get_activation_mixture
 
 __all__ = ["MUTATIONS", "Space", "crossover", "mutate", "random_genome"]
 
-#: How often an operation is tried before the parent is returned as it is.
+#: Number of attempts of an operation before the parent is returned unchanged.
 TRIES = 10
 
-#: Levels of function nodes that the trees of a first generation have at most.
+#: Largest number of levels of function nodes in the first generation.
 FIRST_LEVELS = 5
 
 
@@ -41,7 +41,7 @@ class Space:
     max_size, max_weights : int or None
         Most nodes and weights of a tree.
     activation, output_activation : str, Activation, list or dict
-        What inner nodes and outputs are drawn from, as for `NeuralTree.random`.
+        Activations of inner nodes and outputs, as for `NeuralTree.random`.
     trains_activations : bool
         Whether parameters of activations are weights: they are drawn at random then.
     feature_chances : array of shape (n_inputs,), optional
@@ -100,7 +100,7 @@ class Space:
             and (self.max_weights is None or genome.n_weights <= self.max_weights)
         )
 
-    # -- what new parts are made of ------------------------------------------------------
+    # -- random parts --------------------------------------------------------------------
 
     def draw_feature(self, rng: np.random.Generator) -> int:
         """Draw an input for a leaf."""
@@ -110,13 +110,16 @@ class Space:
         return int(np.searchsorted(self._cumulated, place, side="right"))
 
     def draw_leaf(self, rng: np.random.Generator, n_siblings: int = 2) -> Leaf:
-        """Draw a leaf below a node of so many children."""
+        """Draw a leaf of a node with `n_siblings` children."""
         return Leaf(self.draw_feature(rng), self._draw_weights(rng, 1, n_siblings))
 
     def draw_node(
-        self, rng: np.random.Generator, children: tuple[Node | Leaf, ...], is_output: bool = False
-    ) -> Node:
-        """Draw activation, bias and edge of a node above some children."""
+        self,
+        rng: np.random.Generator,
+        children: tuple[FunctionNode | Leaf, ...],
+        is_output: bool = False,
+    ) -> FunctionNode:
+        """Draw activation, bias and edge of a node with these children."""
         activations, cumulated = self._outer if is_output else self._inner
         i = 0
         if len(activations) > 1:
@@ -129,12 +132,12 @@ class Space:
         numbers[2:] = np.array(activation.numbers)[:, np.newaxis]
         if self.trains_activations and activation.numbers:
             numbers[2:] = 1.0 - rng.random((len(activation.numbers), 1))
-        return Node(activation.code, numbers, children)
+        return FunctionNode(activation.code, numbers, children)
 
     def draw_subtree(
         self, rng: np.random.Generator, n_levels: int, is_output: bool = False
-    ) -> Node:
-        """Draw a subtree of at most so many levels of function nodes."""
+    ) -> FunctionNode:
+        """Draw a subtree of at most `n_levels` levels of function nodes."""
         n_children = int(rng.integers(self.min_children, self.max_children + 1))
         children = tuple(
             self.draw_leaf(rng, n_children)
@@ -162,7 +165,7 @@ def random_genome(space: Space, rng: np.random.Generator) -> Genome:
     >>> random_genome(space, np.random.default_rng(0)).size <= 40
     True
     """
-    # trees of all depths up to a few levels: evolution makes deeper ones where they are of use
+    # trees of up to a few levels: evolution makes deeper ones where they help
     most = min(space.max_depth - space.top_depth + 1, FIRST_LEVELS)
     n_levels = int(rng.integers(1, most + 1))
     for _ in range(TRIES):
@@ -195,7 +198,7 @@ def crossover(one: Genome, other: Genome, space: Space, rng: np.random.Generator
     """Return the first tree with a subtree that comes from the second one.
 
     A place below the outputs gets anything from below the outputs of the other tree. The subtree of
-    an output is exchanged for that of the same output only, so that classes remain what they are.
+    an output is exchanged for that of the same output only, so that the outputs keep their classes.
 
     Examples
     --------
@@ -221,7 +224,7 @@ def crossover(one: Genome, other: Genome, space: Space, rng: np.random.Generator
 
 # -- mutations ----------------------------------------------------------------------------
 
-#: Returns the changed tree, or None where there is nothing to change.
+#: Returns the changed tree, or None if the mutation does not apply.
 Mutation = Callable[[Genome, Space, np.random.Generator], Genome | None]
 
 
@@ -233,13 +236,13 @@ def change_leaf(genome: Genome, space: Space, rng: np.random.Generator) -> Genom
 
 
 def change_all_leaves(genome: Genome, space: Space, rng: np.random.Generator) -> Genome | None:
-    """Draw all leaves anew, their inputs and their weights."""
+    """Redraw all leaves, their inputs and their weights."""
 
-    def redrawn(node: Node) -> Node:
+    def redrawn(node: FunctionNode) -> FunctionNode:
         n = len(node.children)
         return node.with_children(
             tuple(
-                redrawn(child) if isinstance(child, Node) else space.draw_leaf(rng, n)
+                redrawn(child) if isinstance(child, FunctionNode) else space.draw_leaf(rng, n)
                 for child in node.children
             )
         )
@@ -249,7 +252,7 @@ def change_all_leaves(genome: Genome, space: Space, rng: np.random.Generator) ->
 
 def replace_subtree(genome: Genome, space: Space, rng: np.random.Generator) -> Genome | None:
     """Replace a function node, an output possibly, by a random subtree."""
-    inner = [path for path, node in genome.places() if isinstance(node, Node)]
+    inner = [path for path, node in genome.places() if isinstance(node, FunctionNode)]
     paths: list[Path] = [*((i,) for i in range(len(genome.outputs))), *inner]
     path = paths[int(rng.integers(len(paths)))]
     n_levels = min(space.max_depth - _depth(path, space) + 1, 1 + int(rng.integers(3)))
@@ -272,7 +275,7 @@ def grow_leaf(genome: Genome, space: Space, rng: np.random.Generator) -> Genome 
 
 
 def drop_child(genome: Genome, space: Space, rng: np.random.Generator) -> Genome | None:
-    """Remove a child, with all that is below it."""
+    """Remove a child with its subtree."""
     paths = [
         path
         for path, _ in genome.places()
@@ -282,14 +285,14 @@ def drop_child(genome: Genome, space: Space, rng: np.random.Generator) -> Genome
         return None
     path = paths[int(rng.integers(len(paths)))]
     above = genome.at(path[:-1])
-    assert isinstance(above, Node)
-    kept = above.children[: path[-1]] + above.children[path[-1] + 1 :]
-    return genome.replaced(path[:-1], above.with_children(kept))
+    assert isinstance(above, FunctionNode)
+    remaining = above.children[: path[-1]] + above.children[path[-1] + 1 :]
+    return genome.replaced(path[:-1], above.with_children(remaining))
 
 
 def shrink(genome: Genome, space: Space, rng: np.random.Generator) -> Genome | None:
     """Replace a function node by one of its children."""
-    inner = [(path, node) for path, node in genome.places() if isinstance(node, Node)]
+    inner = [(path, node) for path, node in genome.places() if isinstance(node, FunctionNode)]
     if not inner:
         return None
     path, node = inner[int(rng.integers(len(inner)))]
@@ -298,8 +301,8 @@ def shrink(genome: Genome, space: Space, rng: np.random.Generator) -> Genome | N
 
 def add_leaf(genome: Genome, space: Space, rng: np.random.Generator) -> Genome | None:
     """Add a leaf of weight 0, which changes nothing until it is trained, or of a random weight."""
-    nodes: list[tuple[Path, Node]] = [((i,), node) for i, node in enumerate(genome.outputs)]
-    nodes += [(path, node) for path, node in genome.places() if isinstance(node, Node)]
+    nodes: list[tuple[Path, FunctionNode]] = [((i,), node) for i, node in enumerate(genome.outputs)]
+    nodes += [(path, node) for path, node in genome.places() if isinstance(node, FunctionNode)]
     nodes = [(path, node) for path, node in nodes if len(node.children) < space.max_children]
     if not nodes:
         return None
@@ -311,9 +314,9 @@ def add_leaf(genome: Genome, space: Space, rng: np.random.Generator) -> Genome |
 
 
 def change_activation(genome: Genome, space: Space, rng: np.random.Generator) -> Genome | None:
-    """Draw the activation of a node anew; it keeps bias and edge."""
-    nodes: list[tuple[Path, Node]] = [((i,), node) for i, node in enumerate(genome.outputs)]
-    nodes += [(path, node) for path, node in genome.places() if isinstance(node, Node)]
+    """Redraw the activation of a node; it keeps bias and edge."""
+    nodes: list[tuple[Path, FunctionNode]] = [((i,), node) for i, node in enumerate(genome.outputs)]
+    nodes += [(path, node) for path, node in genome.places() if isinstance(node, FunctionNode)]
     path, node = nodes[int(rng.integers(len(nodes)))]
     drawn = space.draw_node(rng, node.children, len(path) == 1)
     drawn.numbers[:2] = node.numbers[:2]

@@ -16,13 +16,13 @@ from bneuralt.expressions import (
     OUTPUTS,
     Expression,
     evaluate,
-    jacobian,
     log,
     maximum,
     minimum,
     slope,
     substitute,
     total,
+    vector_jacobian,
 )
 from bneuralt.model import Model
 from bneuralt.training.losses import LINKS
@@ -139,7 +139,7 @@ def mean_slopes(link: Expression, start: FloatArray, end: FloatArray) -> FloatAr
     mean = np.zeros((*end.shape, end.shape[1]))
     positions, weights = np.polynomial.legendre.leggauss(N_POINTS)
     for position, weight in zip((positions + 1) / 2, weights / 2, strict=True):
-        mean += weight * jacobian(link, start + position * difference)
+        mean += weight * vector_jacobian(link, start + position * difference)
     change = evaluate(link, {"outputs": end}) - evaluate(link, {"outputs": start})
     missed = change - np.einsum("nij,nj->ni", mean, difference)
     squares = np.square(difference).sum(axis=1)

@@ -8,7 +8,6 @@ outputs of a tree together; operations on cells (`number`, `lookup`, `date_part`
 
 from bneuralt.expressions.analysis import Affine, Direction, affine, direction, interval
 from bneuralt.expressions.derivatives import derivative
-from bneuralt.expressions.evaluation import evaluate, is_elementwise, jacobian, slope
 from bneuralt.expressions.making import (
     NUMBER,
     OUTPUTS,
@@ -35,6 +34,7 @@ from bneuralt.expressions.making import (
     total,
     variable,
 )
+from bneuralt.expressions.numerics import evaluate, is_elementwise, slope, vector_jacobian
 from bneuralt.expressions.operations import OPERATIONS, Lookup
 
 __all__ = [
@@ -58,7 +58,6 @@ __all__ = [
     "interval",
     "is_elementwise",
     "is_missing",
-    "jacobian",
     "largest",
     "log",
     "lookup",
@@ -74,4 +73,5 @@ __all__ = [
     "tanh",
     "total",
     "variable",
+    "vector_jacobian",
 ]

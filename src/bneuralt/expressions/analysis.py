@@ -1,4 +1,4 @@
-"""What follows from the form of an expression: bounds, directions, affine parts."""
+"""Analysis of expressions: bounds, directions, affine parts."""
 
 from __future__ import annotations
 

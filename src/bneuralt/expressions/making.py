@@ -1,4 +1,4 @@
-"""Expressions, and the functions that make them."""
+"""`Expression`, and functions that make expressions."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def variable(name: str) -> Expression:
 
 
 def _operate(operation: str, *arguments: Expression, value: Any = None) -> Expression:
-    """Return an operation; one on constants is carried out at once."""
+    """Return an operation; an operation on constants is computed at once."""
     if arguments and all(part.is_constant for part in arguments):
         numbers = [np.float64(part.value) for part in arguments]
         with np.errstate(all="ignore"):
@@ -250,7 +250,7 @@ def ordered(vector: Expression, places: Sequence[int]) -> Expression:
 
 
 def substitute(expression: Expression, values: Mapping[str, Operand]) -> Expression:
-    """Return an expression with some variables replaced; what becomes constant is computed.
+    """Return an expression with some variables replaced; constant parts are computed.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The operations that expressions consist of, as NumPy computes them."""
+"""The operations of expressions, computed with NumPy."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Lookup(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """What an operation computes.
+    """Value and derivatives of an operation.
 
     Attributes
     ----------

@@ -16,7 +16,7 @@ from bneuralt.files.text_files import ModelFileError
 
 __all__ = ["ModelFileError", "check_format", "check_keys", "format_json", "parse_json"]
 
-#: Largest nesting of a text: more than our formats need, less than the parser can take.
+#: Largest nesting of a text: more than our formats need, less than the limit of the parser.
 MAX_NESTING = 20
 
 
@@ -164,8 +164,8 @@ def _unambiguous_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def check_format(data: Any, name: str, newest: int, oldest: int = 1) -> int:
-    """Check that parsed JSON is of a given format, and return its version.
+def check_format(data: Any, name: str, supported: int) -> None:
+    """Check that parsed JSON has the expected format and version.
 
     Parameters
     ----------
@@ -173,15 +173,8 @@ def check_format(data: Any, name: str, newest: int, oldest: int = 1) -> int:
         The parsed JSON.
     name : str
         The expected value of its key "format".
-    newest : int
-        The newest version that this release reads.
-    oldest : int
-        The oldest version that it reads.
-
-    Returns
-    -------
-    int
-        The version.
+    supported : int
+        The version that this release reads.
 
     Raises
     ------
@@ -198,17 +191,16 @@ def check_format(data: Any, name: str, newest: int, oldest: int = 1) -> int:
     version = data.get("version")
     if type(version) is not int or version < 1:
         raise ModelFileError(f'"version" is {version!r}, but must be a positive integer')
-    if version > newest:
+    if version > supported:
         raise ModelFileError(
             f"the file has version {version} of the {name} format, but this release of bneuralt "
-            f"reads versions up to {newest}: install a newer bneuralt"
+            f"reads version {supported}: install a newer bneuralt"
         )
-    if version < oldest:
+    if version < supported:
         raise ModelFileError(
             f"the file has version {version} of the {name} format, which was never part of a "
-            f"release: write it again as version {newest}"
+            f"release: write it again as version {supported}"
         )
-    return version
 
 
 def check_keys(data: dict[str, Any], expected: Iterable[str], where: str) -> None:

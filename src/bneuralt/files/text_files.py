@@ -1,4 +1,4 @@
-"""Read text files, and report what is wrong with them."""
+"""Reading of text files, and errors that name them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The algorithms of the paper in plain Python: slow, readable, and what the tests trust.
+"""Readable reference implementation of the core in plain Python, with which tests compare it.
 
-The compiled core computes the same numbers many thousand times faster. Here a tree is made of
-`Node` objects and the passes over it are recursive, as one would write them on a blackboard:
+The compiled core computes the same numbers many thousand times faster. Here a tree consists of
+`TreeNode` objects, and the passes over it are recursive:
 
 - forward, *post-order*: the value of a node follows from the values of its children,
 
@@ -14,8 +14,8 @@ The compiled core computes the same numbers many thousand times faster. Here a t
 
   and the gradient is dE/db = delta for a bias, dE/dw = delta_parent * h for an edge.
 
-All numbers that are trained stand in one vector, theta, in the order of
-`NeuralTree.parameters`; a node knows the places of its own.
+All trained numbers are in one vector, theta, in the order of `NeuralTree.parameters`; a node has
+the positions of its numbers.
 """
 
 from bneuralt.reference.activations import PARAMETER_SLOPES, SLOPE, VALUE
@@ -26,7 +26,6 @@ from bneuralt.reference.attributions import (
 )
 from bneuralt.reference.losses import LOSS, LOSS_GRADIENT, targets
 from bneuralt.reference.moving import LeafMover, Moved
-from bneuralt.reference.nodes import Node, build
 from bneuralt.reference.optimizers import RULE, Memory, viewpoint
 from bneuralt.reference.passes import (
     Example,
@@ -39,8 +38,9 @@ from bneuralt.reference.passes import (
     gradient,
     mean_gradient,
 )
-from bneuralt.reference.signs import require_signs, wanted_signs
+from bneuralt.reference.signs import require_signs, weight_signs
 from bneuralt.reference.training import clipped, learning_rates, train
+from bneuralt.reference.tree_nodes import TreeNode, build
 
 __all__ = [
     "LOSS",
@@ -53,7 +53,7 @@ __all__ = [
     "LeafMover",
     "Memory",
     "Moved",
-    "Node",
+    "TreeNode",
     "backward_pass",
     "batch_gradient",
     "batch_loss",
@@ -72,5 +72,5 @@ __all__ = [
     "targets",
     "train",
     "viewpoint",
-    "wanted_signs",
+    "weight_signs",
 ]

@@ -1,6 +1,6 @@
 """Activations with their derivatives, computed from their expressions.
 
-z is the weighted sum of a node, and what follows are the parameters of its activation.
+z is the weighted sum of a node; further arguments are the parameters of its activation.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ import math
 from collections.abc import Callable
 
 from bneuralt.expressions import evaluate, slope
-from bneuralt.reference.nodes import Vector
+from bneuralt.reference.tree_nodes import Vector
 from bneuralt.tree.activations import ACTIVATIONS, EXPRESSIONS
 
-__all__ = ["PARAMETER_SLOPES", "SLOPE", "VALUE", "sigmoid"]
+__all__ = ["PARAMETER_SLOPES", "SLOPE", "VALUE", "logistic"]
 
 
-def sigmoid(z: float) -> float:
+def logistic(z: float) -> float:
     """Return 1 / (1 + exp(-z)), without overflow."""
     return 1.0 / (1.0 + math.exp(-z)) if z >= 0 else math.exp(z) / (1.0 + math.exp(z))
 

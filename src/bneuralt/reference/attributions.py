@@ -1,4 +1,4 @@
-"""Attributions, as one would write them on a blackboard.
+"""Attributions of outputs to leaves, by recursion.
 
 With z and h for a row, and z0 and h0 for the baseline, a node passes on a difference of its
 weighted sum multiplied by
@@ -17,14 +17,14 @@ from numpy.typing import ArrayLike
 from bneuralt._typing import FloatArray
 from bneuralt.expressions import Expression
 from bneuralt.reference.activations import SLOPE
-from bneuralt.reference.nodes import Node, Vector, build, numbers
 from bneuralt.reference.passes import backward_pass, forward_pass
+from bneuralt.reference.tree_nodes import TreeNode, Vector, build, numbers
 from bneuralt.tree.activations import EXPRESSIONS
 from bneuralt.tree.neural_tree import NeuralTree
 
 __all__ = ["integrated_gradients", "jacobian", "rescaled_contributions"]
 
-#: Sums that differ by less have no quotient that rounding leaves meaningful.
+#: For a smaller difference of sums, rounding errors dominate the quotient.
 SMALL_DIFFERENCE = 3e-5
 
 
@@ -52,7 +52,7 @@ def rescaled_contributions(tree: NeuralTree, x: ArrayLike, baseline: ArrayLike) 
     first_leaf = 2 * tree.parent.size - tree.n_outputs
     contributions = np.zeros(tree.n_leaves)
 
-    def go_down(node: Node, at_baseline: Node, factor: float) -> None:
+    def go_down(node: TreeNode, at_baseline: TreeNode, factor: float) -> None:
         factor *= _secant(node, at_baseline, node.parameters(theta))
         for child, child_at_baseline in zip(node.children, at_baseline.children, strict=True):
             below = factor * theta[child.weight_at]
@@ -76,7 +76,7 @@ def _is_piecewise_linear(expression: Expression) -> bool:
     )
 
 
-def _secant(node: Node, at_baseline: Node, phi: Vector) -> float:
+def _secant(node: TreeNode, at_baseline: TreeNode, phi: Vector) -> float:
     slope = SLOPE[node.activation]
     slopes = slope(node.sum, *phi), slope(at_baseline.sum, *phi)
     difference = node.sum - at_baseline.sum
@@ -90,7 +90,7 @@ def _secant(node: Node, at_baseline: Node, phi: Vector) -> float:
 
 
 def jacobian(tree: NeuralTree, x: ArrayLike) -> FloatArray:
-    """Return the derivative of its output by each weight, for one row.
+    """Return the derivative of the outputs by each weight, for one row.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def jacobian(tree: NeuralTree, x: ArrayLike) -> FloatArray:
 def integrated_gradients(
     tree: NeuralTree, x: ArrayLike, baseline: ArrayLike, n_steps: int
 ) -> FloatArray:
-    """Return the mean over the way from baseline to row of slope times difference, for each leaf.
+    """Return the integrated gradients of each leaf between a baseline and a row.
 
     Examples
     --------

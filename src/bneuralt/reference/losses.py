@@ -1,6 +1,6 @@
 """Losses with their derivatives.
 
-o are the outputs, t what they should be, and what follows are the parameters of the loss.
+o are the outputs, t the targets; further arguments are the parameters of the loss.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from bneuralt.reference.activations import sigmoid
-from bneuralt.reference.nodes import Vector
+from bneuralt.reference.activations import logistic
+from bneuralt.reference.tree_nodes import Vector
 from bneuralt.training.losses import Loss
 
 __all__ = ["LOSS", "LOSS_GRADIENT", "targets"]
@@ -30,7 +30,7 @@ def _log_sum_exp(outputs: Vector) -> float:
 
 
 def _smoothed(t: Vector, smoothing: float) -> list[float]:
-    """Take a share of the 1 of the true class and spread it evenly over all classes."""
+    """Distribute a share of the 1 of the true class evenly over all classes."""
     return [(1 - smoothing) * b + smoothing / len(t) for b in t]
 
 
@@ -88,15 +88,15 @@ LOSS_GRADIENT: dict[str, Callable[..., list[float]]] = {
     ],
     "poisson": lambda o, t: [math.exp(a) - b for a, b in _pairs(o, t)],
     "binary_cross_entropy": lambda o, t, smoothing: [
-        sigmoid(a) - ((1 - smoothing) * b + smoothing / 2) for a, b in _pairs(o, t)
+        logistic(a) - ((1 - smoothing) * b + smoothing / 2) for a, b in _pairs(o, t)
     ],
 }
 
 
 def targets(y: Any, n_outputs: int, loss: Loss) -> list[float]:
-    """Return what the outputs should be.
+    """Return the target of each output.
 
-    That is y itself, if it has a number for each output; the number y for all outputs; or 1 for
+    These are y itself, if it has a number for each output; the number y for all outputs; or 1 for
     class y and 0 for the others.
 
     Examples

@@ -1,4 +1,4 @@
-"""Leaves that move: which of them get another input during training, and which one."""
+"""Moves of leaves to other inputs during training."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ __all__ = ["LeafMover", "Moved"]
 
 
 class Moved(NamedTuple):
-    """A tree some of whose leaves have moved, and the places of their weights in theta."""
+    """A tree after moves of leaves, and the positions of their weights in theta."""
 
     tree: NeuralTree
     places: list[int]
 
 
 class LeafMover:
-    """Gives leaves of little weight other inputs.
+    """Move leaves of little weight to other inputs.
 
     The leaves that move are those whose weight times the deviation of their input is smallest. A
-    new input is one that the node has not got yet, drawn with a probability in proportion to the
-    fourth power of the gradient that a weight of 0 would have there, the input having deviation 1.
+    new input is one that the node does not have yet, drawn with a probability proportional to the
+    fourth power of the gradient of a leaf of weight 0, for inputs scaled to deviation 1.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class LeafMover:
         self.weight = np.ones(len(self.X)) if sample_weight is None else np.asarray(sample_weight)
         allowed = np.ones(tree.n_inputs) if may_move_to is None else may_move_to
         self.allowed = np.asarray(allowed, dtype=bool)
-        self.deviation: FloatArray | None = None  # learnt when leaves move for the first time
+        self.deviation: FloatArray | None = None  # computed at the first move
 
     def move(
         self,
@@ -57,15 +57,15 @@ class LeafMover:
         rows_between: int,
         share: float,
     ) -> Moved:
-        """Move `n_moving` leaves, judged by the first rows of an epoch.
+        """Move `n_moving` leaves; the first rows of an epoch score the inputs.
 
-        Training goes over `rows_between` rows from one move to the next, and this is the `share` of
-        the leaves that moved at first: few leaves are judged by fewer rows.
+        Training uses `rows_between` rows between two moves. `share` is the number of leaves that
+        move relative to the first time: fewer leaves need fewer rows.
         """
         enough = min(max(32 * tree.n_inputs, 1024), 16384)
         affordable = max(512, rows_between * max(100, tree.n_inputs) // 400)
-        wanted = share * min(len(order), enough, affordable)
-        rows = list(order)[: max(256, math.floor(wanted + 0.5))]
+        n_rows = share * min(len(order), enough, affordable)
+        rows = list(order)[: max(256, math.floor(n_rows + 0.5))]
         X = self.X[rows]
         if self.deviation is None:
             self.mean, self.deviation = X.mean(axis=0), X.std(axis=0)
@@ -88,7 +88,7 @@ class LeafMover:
         for i, leaf in enumerate(moving.tolist()):
             node = tree.leaf_parent[leaf]
             chance = np.where(self.allowed & (self.deviation > 0), slopes[node] ** 4, 0.0)
-            chance[leaf_input[tree.leaf_parent == node]] = 0.0  # it is there already
+            chance[leaf_input[tree.leaf_parent == node]] = 0.0  # the node has it already
             if chance.sum() > 0:
                 below = np.cumsum(chance)
                 leaf_input[leaf] = np.searchsorted(

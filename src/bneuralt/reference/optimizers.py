@@ -1,7 +1,7 @@
-"""Optimizers: how a gradient becomes a step.
+"""Update rules of optimizers.
 
-Each rule takes theta, the gradient g, the learning rate eta, what it remembers, and its parameters
-to the next theta.
+Each rule returns the next theta from theta, the gradient g, the learning rate eta, the state of the
+optimizer and its parameters.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["RULE", "Memory", "viewpoint"]
 
 @dataclass
 class Memory:
-    """What an optimizer carries from one update to the next.
+    """State of an optimizer between updates.
 
     m and v start as vectors of zeros, t counts the updates from 1.
     """
@@ -92,7 +92,7 @@ RULE: dict[str, Callable[..., FloatArray]] = {
 
 
 def viewpoint(optimizer: Optimizer, theta: FloatArray, memory: Memory) -> FloatArray:
-    """Return the weights at which the gradient is taken: Nesterov's rule looks ahead."""
+    """Return the weights at which the gradient is taken, which differ for Nesterov's rule."""
     if optimizer.name == "nesterov":
         (gamma,) = optimizer.numbers
         return theta - gamma * memory.v

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from bneuralt._typing import Array, FloatArray
 from bneuralt.reference.activations import PARAMETER_SLOPES, SLOPE, VALUE
 from bneuralt.reference.losses import LOSS, LOSS_GRADIENT, targets
-from bneuralt.reference.nodes import Node, Vector, build, numbers
+from bneuralt.reference.tree_nodes import TreeNode, Vector, build, numbers
 from bneuralt.training.losses import Loss, get_loss
 from bneuralt.tree.neural_tree import NeuralTree
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-def forward_pass(node: Node, theta: Vector, x: Vector) -> float:
+def forward_pass(node: TreeNode, theta: Vector, x: Vector) -> float:
     """Compute the value of a node, after the values of its children."""
     if node.is_leaf:
         node.value = x[node.input]
@@ -41,19 +41,19 @@ def forward_pass(node: Node, theta: Vector, x: Vector) -> float:
     return node.value
 
 
-def backward_pass(node: Node, theta: Vector, slope: float, gradient: list[float]) -> None:
-    """Compute the error term of a neuron, then go on to its children.
+def backward_pass(node: TreeNode, theta: Vector, slope: float, gradient: list[float]) -> None:
+    """Compute the error term of a neuron, then those of its children.
 
     Parameters
     ----------
-    node : Node
+    node : TreeNode
         Its values must be those of a forward pass with the same theta.
     theta : sequence of float
         All weights.
     slope : float
         dE/dh of this node.
     gradient : list of float
-        Where the entries of the subtree are written.
+        Receives the entries of the subtree.
     """
     phi = node.parameters(theta)
     node.delta = SLOPE[node.activation](node.sum, *phi) * slope
@@ -103,7 +103,7 @@ def gradient(tree: NeuralTree, x: ArrayLike, y: Any, loss: str | Loss) -> FloatA
 
 
 class Example(NamedTuple):
-    """One row: its inputs, what the outputs should be, and how much it counts."""
+    """One row: its inputs, its targets and its weight."""
 
     x: Vector
     target: Vector
@@ -118,11 +118,11 @@ def examples(
     sample_weight: ArrayLike | None = None,
 ) -> list[Example]:
     """Return the rows of a table as examples for a tree."""
-    rows, wanted = np.asarray(X, dtype=np.float64), np.asarray(y)
+    rows, labels = np.asarray(X, dtype=np.float64), np.asarray(y)
     weights = np.ones(len(rows)) if sample_weight is None else sample_weight
     return [
         Example(x, targets(y, tree.n_outputs, loss), weight)
-        for x, y, weight in zip(rows.tolist(), wanted.tolist(), numbers(weights), strict=True)
+        for x, y, weight in zip(rows.tolist(), labels.tolist(), numbers(weights), strict=True)
     ]
 
 
@@ -157,7 +157,7 @@ def batch_gradient(
 
 
 def mean_gradient(
-    outputs: list[Node], theta: Array, batch: Sequence[Example], loss: Loss
+    outputs: list[TreeNode], theta: Array, batch: Sequence[Example], loss: Loss
 ) -> FloatArray:
     """Run both passes over every example of a batch, and average the gradients."""
     weights = numbers(theta)

@@ -5,37 +5,37 @@ from __future__ import annotations
 import numpy as np
 
 from bneuralt._typing import FloatArray
-from bneuralt.reference.nodes import Node
+from bneuralt.reference.tree_nodes import TreeNode
 from bneuralt.tree.monotonic import Signs
 
-__all__ = ["require_signs", "wanted_signs"]
+__all__ = ["require_signs", "weight_signs"]
 
 
-def wanted_signs(outputs: list[Node], n_parameters: int, signs: Signs | None) -> FloatArray:
+def weight_signs(outputs: list[TreeNode], n_parameters: int, signs: Signs | None) -> FloatArray:
     """Return the sign that each weight must have, 0 for any."""
-    wanted = np.zeros(n_parameters)
+    required = np.zeros(n_parameters)
     if signs is not None:
         for k, output in enumerate(outputs):
-            require_signs(output, int(signs.node[k]), signs, wanted)
-    return wanted
+            require_signs(output, int(signs.node[k]), signs, required)
+    return required
 
 
-def require_signs(node: Node, effect: int, signs: Signs, wanted: FloatArray) -> None:
-    """Write down the signs of the weights below a neuron whose effect on the prediction is known.
+def require_signs(node: TreeNode, effect: int, signs: Signs, required: FloatArray) -> None:
+    """Store the required signs of the weights below a neuron.
 
     Parameters
     ----------
-    node : Node
+    node : TreeNode
     effect : int
         The product of the signs from the prediction down to this neuron.
     signs : Signs
-    wanted : array
-        Where the sign of each weight is written.
+    required : array
+        Receives the sign of each weight.
     """
     for child in node.children:
         if child.is_leaf:
-            wanted[child.weight_at] = effect * signs.input[child.input]
+            required[child.weight_at] = effect * signs.input[child.input]
         else:
-            own = int(signs.node[child.bias_at])
-            wanted[child.weight_at] = own
-            require_signs(child, effect * own, signs, wanted)
+            node_sign = int(signs.node[child.bias_at])
+            required[child.weight_at] = node_sign
+            require_signs(child, effect * node_sign, signs, required)

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from bneuralt._typing import FloatArray
 from bneuralt.reference.moving import LeafMover
-from bneuralt.reference.nodes import build
 from bneuralt.reference.optimizers import RULE, Memory, viewpoint
 from bneuralt.reference.passes import examples, mean_gradient
-from bneuralt.reference.signs import wanted_signs
+from bneuralt.reference.signs import weight_signs
+from bneuralt.reference.tree_nodes import build
 from bneuralt.training.losses import Loss, get_loss
 from bneuralt.training.optimizers import Optimizer, get_optimizer
 from bneuralt.tree.monotonic import Signs
@@ -65,14 +65,13 @@ def train(
 ) -> NeuralTree:
     """Train a tree by backpropagation.
 
-    One update goes like this: the mean gradient of the batch, taken where the optimizer wants
-    it; clipping; weight decay, which draws edge and leaf weights (not biases) towards zero;
-    the optimizer's step.
+    An update consists of the mean gradient of the batch, at the weights of `viewpoint`; clipping;
+    weight decay, which shrinks edge and leaf weights (not biases); and the step of the optimizer.
 
     Parameters
     ----------
     tree : NeuralTree
-        Where to start from.
+        Structure and initial weights.
     X, y : arrays
         Rows of inputs, and their class indices or numbers.
     order : sequence of sequences of int
@@ -86,20 +85,20 @@ def train(
         Rows per update: 1 is online learning, None takes the whole epoch at once. The last
         batch of an epoch may be smaller.
     sample_weight : array, optional
-        How much each row counts.
+        Weight of each row.
     weight_decay : float
         Weights are multiplied by `1 - rate * weight_decay` before each step.
     clip_norm : float, optional
         Largest norm of a gradient; longer ones are scaled down to it.
     leaf_moves, moving_share, seed, may_move_to
-        Whether and how leaves move; see `LeafMover`.
+        See `TrainingSettings` and `LeafMover`.
     signs : Signs, optional
         Signs that weights must have: those on the other side of 0 become 0 after each update.
 
     Returns
     -------
     NeuralTree
-        The tree with its trained weights, in float64.
+        The trained tree, in float64.
 
     Examples
     --------
@@ -120,8 +119,8 @@ def train(
     position = np.arange(theta.size)  # edges and leaves shrink, biases and the rest do not
     decays = (position >= tree.bias.size) & (position < tree.structure.n_weights)
     memory = Memory(np.zeros_like(theta), np.zeros_like(theta))
-    wanted = wanted_signs(outputs, theta.size, signs)
-    theta = np.where(theta * wanted < 0, 0.0, theta)
+    required = weight_signs(outputs, theta.size, signs)
+    theta = np.where(theta * required < 0, 0.0, theta)
     times = [max(1, len(batches) * m // (2 * leaf_moves)) for m in range(1, leaf_moves + 1)]
     mover = LeafMover(tree, X, y, loss, sample_weight, may_move_to)
     epochs = [epoch for epoch in order for _ in _batches(epoch, batch_size)]
@@ -131,7 +130,7 @@ def train(
         g = clipped(g, clip_norm)
         theta = np.where(decays, theta * (1 - eta * weight_decay), theta)
         theta = RULE[optimizer.name](theta, g, eta, memory, *optimizer.numbers)
-        theta = np.where(theta * wanted < 0, 0.0, theta)
+        theta = np.where(theta * required < 0, 0.0, theta)
         if done in times:
             m = max(i for i, time in enumerate(times, start=1) if time == done)
             share = (1 + math.cos(math.pi * (m - 1) / leaf_moves)) / 2
@@ -142,7 +141,7 @@ def train(
             moved = mover.move(now, epochs[done - 1], n_moving, moving_seed, rows_between, share)
             tree, outputs = moved.tree, build(moved.tree)
             theta = moved.tree.parameters.copy()
-            wanted = wanted_signs(outputs, theta.size, signs)
+            required = weight_signs(outputs, theta.size, signs)
             for part in (memory.m, memory.v):
                 part[moved.places] = 0.0
     return tree.with_parameters(theta)

@@ -1,5 +1,6 @@
-"""Training: settings in, trained trees out."""
+"""Training of trees by backpropagation."""
 
+from bneuralt.training.jobs import TrainingJob
 from bneuralt.training.results import (
     EpochState,
     OptimizerState,
@@ -8,7 +9,7 @@ from bneuralt.training.results import (
     TrainingResult,
 )
 from bneuralt.training.settings import TrainingSettings
-from bneuralt.training.trainer import TrainingJob, epoch_order, gradient, train, train_many
+from bneuralt.training.trainer import epoch_order, gradient, train, train_many
 
 __all__ = [
     "EpochState",

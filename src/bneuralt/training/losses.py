@@ -1,7 +1,7 @@
-"""Losses: what training minimises.
+"""Losses: the functions that training minimises.
 
-The compiled core registers them; each is a class here, and ``Huber(delta=0.5)`` is one with a
-parameter of its own. A loss compares the K outputs of a tree with the class of a row, with K
+The compiled core registers them. Each is a class here; ``Huber(delta=0.5)`` is a loss with another
+value of its parameter. A loss compares the K outputs of a tree with the class of a row, with K
 numbers, or with a single number for all outputs (`Pinball`, one output for each quantile).
 `bneuralt.reference` has the formulas with their derivatives.
 """
@@ -55,13 +55,13 @@ __all__ = [
 ]
 
 
-#: What outputs can be: scores of classes, scores of labels that are independent, or numbers.
+#: Kinds of outputs: scores of classes, scores of independent labels, or numbers.
 TASKS = ("classes", "labels", "numbers")
 
 _POWERS = exp(OUTPUTS - largest(OUTPUTS))
 SOFTMAX = _POWERS / total(_POWERS)
 
-#: What becomes of the linear outputs of a tree, unless a loss says otherwise.
+#: Links: functions of the linear outputs of a tree, unless a loss has its own.
 LINKS: dict[str, Expression] = {
     "classes": SOFTMAX,
     "labels": sigmoid(OUTPUTS),
@@ -75,21 +75,21 @@ def shares(smallest: float) -> Expression:
     return positive / total(positive)
 
 
-#: The second derivatives of a loss by outputs are ``diag(own) - common common'``.
+#: The second derivatives of a loss by outputs are ``diag(diagonal) - common common'``.
 Curvature = tuple[FloatArray, FloatArray | None]
 
 
 class Traits(NamedTuple):
-    """What a loss means for estimators, beside its value and gradient in the core.
+    """Properties of a loss that the core does not need: its link, tasks and curvature.
 
     Attributes
     ----------
     tasks : tuple of str
         The entries of `TASKS` that it can be used for.
     link : Expression, or callable from the loss to one
-        What becomes of linear outputs in the task "numbers".
+        Function of the linear outputs in the task "numbers".
     per_label : str or None
-        The loss that takes its place for several labels.
+        The loss that replaces it for several labels.
     scaling : {"standard", "mean"} or None
         How numbers are scaled for training: to mean 0 and variance 1, to mean 1 (for outputs that
         are logarithms), or not at all.
@@ -150,7 +150,7 @@ class Loss(Registered):
 
     @property
     def compares(self) -> str:
-        """What the outputs are compared with.
+        """Kind of targets that the outputs are compared with.
 
         "labels": class numbers; "values": one number for each output; "either" of the two;
         "shared": one number for all outputs.
@@ -159,16 +159,16 @@ class Loss(Registered):
 
     @property
     def target_range(self) -> tuple[float, float]:
-        """Smallest and largest target that the loss takes."""
+        """Smallest and largest valid target."""
         return self.entry.lowest_target, self.entry.highest_target
 
     @property
     def traits(self) -> Traits:
-        """What the loss means for estimators."""
+        """Link, tasks and curvature of the loss."""
         return TRAITS[self.name]
 
     def link(self, task: str) -> Expression:
-        """Return what becomes of linear outputs: probabilities, or numbers.
+        """Return the function from linear outputs to probabilities or numbers.
 
         Examples
         --------
@@ -183,12 +183,12 @@ class Loss(Registered):
     def curvature(self, outputs: FloatArray) -> Curvature:
         """Return the second derivatives of the loss by the outputs of each row.
 
-        Where a loss has no curvature, that of the squared error.
+        A loss without curvature has that of the squared error.
 
         Returns
         -------
-        own, common : array of shape (n_rows, n_outputs), or None
-            The matrix is ``diag(own) - common common'``.
+        diagonal, common : array of shape (n_rows, n_outputs), or None
+            The matrix is ``diag(diagonal) - common common'``.
 
         Examples
         --------
@@ -218,8 +218,8 @@ BinaryCrossEntropy = LOSSES["binary_cross_entropy"]
 
 NAMES: tuple[str, ...] = tuple(LOSSES)
 
-#: Losses that classifiers take, and regressors; those of several numbers per target have names of
-#: their own there.
+#: Losses of classifiers and of regressors; regressors select losses of quantiles by a separate
+#: parameter.
 CLASSIFICATION_LOSSES = tuple(name for name in NAMES if "classes" in TRAITS[name].tasks)
 REGRESSION_LOSSES = tuple(
     name
@@ -240,7 +240,7 @@ def get_loss(loss: str | Loss | dict[str, Any]) -> Loss:
 
 
 def check_targets(numbers: FloatArray, loss: Loss, name: str) -> None:
-    """Refuse numbers that a loss does not take as targets.
+    """Raise an error if numbers are not valid targets of a loss.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def check_targets(numbers: FloatArray, loss: Loss, name: str) -> None:
 
 
 def check_loss(loss: str | Loss, n_outputs: int, output_activation: str) -> Loss:
-    """Return the loss, if it fits a tree with such outputs.
+    """Return the loss if it can be used for a tree with these outputs; raise an error otherwise.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Optimizers: their names and settings.
+"""Optimizers: their names and parameters.
 
-The compiled core registers them; each is a class here that holds numbers only, such as
-``Adam(beta2=0.99)``. The learning rate eta follows a schedule of its own and is not kept here.
+The compiled core registers them. Each is a class here that only holds numbers, such as
+``Adam(beta2=0.99)``. The learning rate is a separate setting, because it follows a schedule.
 `bneuralt.reference` has the same rules as readable code.
 """
 
@@ -37,7 +37,7 @@ class Optimizer(Registered):
 
     @property
     def n_state(self) -> int:
-        """Numbers remembered for each weight."""
+        """Number of state values for each weight."""
         return self.entry.n_state
 
 
@@ -61,8 +61,8 @@ def get_optimizer(optimizer: str | Optimizer | dict[str, Any]) -> Optimizer:
     Parameters
     ----------
     optimizer : str, Optimizer or dict
-        A name stands for the optimizer with its default settings; a dict is what
-        `Optimizer.to_dict` returned.
+        A name stands for the optimizer with its default parameters, a dict of `Optimizer.to_dict`
+        for the optimizer with these parameters.
 
     Examples
     --------

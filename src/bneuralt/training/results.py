@@ -1,4 +1,4 @@
-"""What comes out of training, and what callbacks are told on the way."""
+"""Results of training, and the state that callbacks get after each epoch."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ __all__ = [
     "TrainingResult",
 ]
 
-#: The figures of an epoch, in the order in which the core has them.
+#: The figures of an epoch, in the order of the core.
 HISTORY = ("train_loss", "train_error", "val_loss", "val_error", "learning_rate")
 
 
 @dataclass(frozen=True)
 class EpochState:
-    """What a callback is told after each epoch; errors are error rates or mean squared errors.
+    """State of a training after an epoch; errors are error rates or mean squared errors.
 
-    `tree` is the tree as it is then, for scaled inputs where `train` was given a scaling. `job` is
-    the position of the tree among those trained together, 0 for a single one.
+    `tree` is the tree after the epoch, for scaled inputs if `train` has a scaling. `job` is the
+    position of the tree among those trained together, 0 for a single one.
     """
 
-    # made when it is asked for: most callbacks never do
+    # called at the first use of `tree`: most callbacks do not use it
     _make_tree: Callable[[], NeuralTree] = field(repr=False, compare=False)
 
     epoch: int
@@ -56,14 +56,14 @@ class EpochState:
 
 @dataclass(frozen=True)
 class OptimizerState:
-    """What an optimizer remembers between two calls of `train`."""
+    """Internal state of an optimizer, to continue a training."""
 
     values: FloatArray
     step: int
 
 
 class TrainingResult:
-    """A trained tree, and how it came about.
+    """A trained tree, with the course of its training.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class TrainingResult:
     status : str
         "completed", "early_stopped", "callback", "diverged" or "interrupted".
     optimizer_state : OptimizerState
-        To continue from.
+        To continue the training.
     seconds : float
         Time of this training alone.
     """
@@ -88,7 +88,7 @@ class TrainingResult:
         self._start = start
         self._result = result
 
-    # Made when asked for: of many trees trained together, most are only compared by their scores.
+    # Made at first use: of many trees trained together, most are only compared by their scores.
     @cached_property
     def tree(self) -> NeuralTree:
         """The trained tree."""
@@ -121,7 +121,7 @@ class TrainingResult:
 
     @property
     def optimizer_state(self) -> OptimizerState:
-        """What the optimizer remembers, to continue from."""
+        """State of the optimizer, to continue the training."""
         return OptimizerState(np.array(self._result.state), self._result.step)
 
     @property
@@ -156,8 +156,8 @@ class TrainingDiverged(RuntimeWarning):
 class TrainingInterrupted(KeyboardInterrupt):
     """Ctrl-C during training.
 
-    `results` has what was trained so far: a tree whose status is "interrupted" has the best weights
-    until then, or those that it started from.
+    `results` has all results so far: a tree whose status is "interrupted" has the best weights
+    until then, or its initial weights.
     """
 
     def __init__(self, results: Sequence[TrainingResult]) -> None:

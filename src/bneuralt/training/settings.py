@@ -1,4 +1,4 @@
-"""How a tree is trained: `TrainingSettings`, made of the settings that the core declares."""
+"""`TrainingSettings`, made of the settings that the core declares."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _TYPES = {"loss": "Loss or str", "optimizer": "Optimizer or str", "number": "flo
 
 
 class TrainingSettings(Values):
-    """How a tree is trained.
+    """Settings of a training.
 
-    Settings that are not given are 'auto'. As `training` of an estimator, that is what the
+    The default of each setting is 'auto': as `training` of an estimator, the value that the
     estimator chooses; for `train` and `train_many`, the value named below. Objects do not change;
     `set_params` returns a new one.
 
@@ -58,7 +58,7 @@ class TrainingSettings(Values):
         return _core.Settings(values)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what the core makes of the settings: it cannot be pickled."""
+        """Return the settings without the object of the core, which cannot be pickled."""
         return self.get_params()
 
 

@@ -1,4 +1,4 @@
-"""What a tree is: its arrays, how one is drawn, and how it is written to a file."""
+"""Neural trees: arrays, random generation, evaluation and files."""
 
 from bneuralt.tree.neural_tree import NeuralTree, forward_many, mean_forward
 

@@ -1,9 +1,9 @@
-"""Activations: what a function node does with its weighted sum.
+"""Activations: functions of the weighted sum of a node.
 
-The compiled core registers them; each is a class here, and ``LeakyReLU(slope=0.2)`` is one with a
-parameter of its own. A node stores its activation as a code, the position of its name in `NAMES`.
-`EXPRESSIONS` has the formula of each, from which the reference implementation, all exports, drawn
-formulas, pages and proofs of monotone effects follow.
+The compiled core registers them. Each is a class here; ``LeakyReLU(slope=0.2)`` is an activation
+with another value of its parameter. A node stores its activation as a code, the position of its
+name in `NAMES`. `EXPRESSIONS` has the formula of each, from which the reference implementation, all
+exports, drawn formulas, pages and proofs of monotone effects follow.
 """
 
 from __future__ import annotations
@@ -126,8 +126,8 @@ def get_activation(
     Parameters
     ----------
     activation : str, Activation or dict
-        A name stands for the activation with its default parameters; a dict is what `to_dict`
-        returned.
+        A name stands for the activation with its default parameters, a dict of `to_dict` for the
+        activation with these parameters.
     what : str
         Name of the parameter, for the error message.
 

@@ -1,7 +1,7 @@
-"""Reading the trees that the authors of the paper published.
+"""Reader of the trees that the authors of the paper published.
 
-Such a file is one nested JSON object. A node has a "name", a small record of its own, and, if
-it is a function node, "children":
+A file is one nested JSON object. A node has a "name", which is a small record, and, if it is a
+function node, "children":
 
     {"name": "f:2; e:0.5; b:-0.1; p:[0.3, 0.7, sigmoid]", "children": [
         {"name": " i:3; e:1.5"}, {"name": " i:0; e:-2.0"}]}
@@ -46,11 +46,11 @@ class _Nodes:
     weight: list[float] = field(default_factory=list)
     bias: list[float] = field(default_factory=list)
     activation: list[int] = field(default_factory=list)
-    n_children: list[int] = field(default_factory=list)  # what `f` promises; 0 for a leaf
+    n_children: list[int] = field(default_factory=list)  # the value of `f`; 0 for a leaf
     input: list[int] = field(default_factory=list)  # -1 for a function node
 
     def path(self, i: int) -> str:
-        """Say where node i is: root[2][0] is child 0 of child 2 of the root."""
+        """Return the position of node i: root[2][0] is child 0 of child 2 of the root."""
         steps: list[str] = []
         while i > 0:
             steps.append(f"[{self.position[i]}]")
@@ -68,7 +68,7 @@ def arrays_from_authors_json(
     See `bneuralt.NeuralTree.from_authors_json` for the parameters.
     """
     if task not in (None, "classification", "regression"):
-        raise ValueError(f"task={task!r} is not known: 'classification', 'regression' or None")
+        raise ValueError(f"task={task!r} is not known: use 'classification', 'regression' or None")
     is_text = isinstance(source, str) and source.lstrip()[:1] in ("{", "[", "")
     with nullcontext() if is_text else errors_naming(source):
         nodes = _read_nodes(os.fspath(source) if is_text else read_text(source))
@@ -77,8 +77,8 @@ def arrays_from_authors_json(
 
 def _read_nodes(text: str) -> _Nodes:
     nodes = _Nodes()
-    open_nodes: list[int] = []  # the function nodes around the place we are at
-    n_read: list[int] = []  # and how many children each of them has so far
+    open_nodes: list[int] = []  # the function nodes whose children are being read
+    n_read: list[int] = []  # and the number of children of each so far
     place = 0
     while True:
         match = _NODE.match(text, place)
@@ -135,24 +135,24 @@ def _number(nodes: _Nodes, i: int, key: str, text: str) -> float:
 
 def _activation(nodes: _Nodes, i: int, name: str) -> int:
     if name not in NAMES:
-        known = ", ".join(NAMES)
-        raise ModelFileError(f"{nodes.path(i)}: activation {name!r} is not one of {known}")
+        names = ", ".join(NAMES)
+        raise ModelFileError(f"{nodes.path(i)}: activation {name!r} is not one of {names}")
     return NAMES.index(name)
 
 
 def _check_child_count(nodes: _Nodes, i: int, n_read: int) -> None:
     if nodes.n_children[i] != n_read:
         raise ModelFileError(
-            f"{nodes.path(i)}: f promises {nodes.n_children[i]} children, there are {n_read}"
+            f"{nodes.path(i)}: f is {nodes.n_children[i]}, but there are {n_read} children"
         )
 
 
-def _syntax_error(text: str, place: int, wanted: str) -> ModelFileError:
+def _syntax_error(text: str, place: int, expected: str) -> ModelFileError:
     rest = text[place:].lstrip()
     if not rest:
-        return ModelFileError(f"the text ends where {wanted} should be: is it truncated?")
+        return ModelFileError(f"the text ends where {expected} should be: is it truncated?")
     place = len(text) - len(rest)
-    return ModelFileError(f"character {place}: {rest[:30]!r} where {wanted} should be")
+    return ModelFileError(f"character {place}: {rest[:30]!r} where {expected} should be")
 
 
 def _build_tree(nodes: _Nodes, n_inputs: int | None, task: str | None) -> TreeArrays:

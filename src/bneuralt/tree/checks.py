@@ -1,7 +1,4 @@
-"""Checks of the arrays a tree is made of.
-
-Every check looks at whole arrays at once, and names the first place that is wrong.
-"""
+"""Checks of the arrays of a tree, each on whole arrays; errors name the first invalid place."""
 
 from __future__ import annotations
 
@@ -105,7 +102,7 @@ def check_nodes(parent: IntArray, activation: IntArray, k: int) -> None:
 def check_leaves(
     parent: IntArray, leaf_parent: IntArray, leaf_input: IntArray, n_inputs: int, n_outputs: int
 ) -> None:
-    """Check the leaves: order, parents, inputs; and that no node is without child."""
+    """Check the leaves: order, parents, inputs; and that every node has a child."""
     n_nodes = parent.size
     if leaf_input.size != leaf_parent.size:
         raise ValueError(
@@ -155,8 +152,8 @@ def checked_activation_parameters(
     position = 0
     for node in np.flatnonzero(counts).tolist():
         count = int(counts[node])
-        own = array[position : position + count].tolist()
-        ACTIVATIONS[NAMES[activation[node]]](*own)  # refuses what is wrong
+        values_of_node = array[position : position + count].tolist()
+        ACTIVATIONS[NAMES[activation[node]]](*values_of_node)  # raises if one is out of range
         position += count
     return frozen(array, np.float64)
 
@@ -164,7 +161,7 @@ def checked_activation_parameters(
 def checked_parameters(
     values: ArrayLike, n_nodes: int, n_outputs: int, n_leaves: int, n_trained: int
 ) -> FloatArray:
-    """Return a read-only copy of the weights of a tree with such counts.
+    """Return a read-only copy of the weights of a tree with these counts.
 
     The last `n_trained` are parameters of activations.
     """
@@ -173,11 +170,11 @@ def checked_parameters(
         array = array.astype(np.float64)
     if array.dtype.kind != "f" or array.dtype.itemsize not in (4, 8):
         raise TypeError(f"parameters must be float64 or float32, not {array.dtype}")
-    n_wanted = n_weights(n_nodes, n_outputs, n_leaves) + n_trained
-    if array.shape != (n_wanted,):
+    n_expected = n_weights(n_nodes, n_outputs, n_leaves) + n_trained
+    if array.shape != (n_expected,):
         more = f", {n_trained} parameters of activations" if n_trained else ""
         raise ValueError(
-            f"parameters has shape {array.shape}, this tree needs ({n_wanted},): {n_nodes} "
+            f"parameters has shape {array.shape}, this tree needs ({n_expected},): {n_nodes} "
             f"biases, {n_nodes - n_outputs} edges, {n_leaves} leaf weights{more}"
         )
     _check_all(
@@ -188,14 +185,14 @@ def checked_parameters(
 
 
 def _place(i: int, n_nodes: int, n_outputs: int, n_leaves: int) -> str:
-    """Say in words which weight `parameters[i]` is."""
+    """Return in words which weight `parameters[i]` is."""
     first_leaf = 2 * n_nodes - n_outputs
     if i < n_nodes:
-        what = f"the bias of node {i}"
+        place = f"the bias of node {i}"
     elif i < first_leaf:
-        what = f"the edge above node {i - n_nodes + n_outputs}"
+        place = f"the edge above node {i - n_nodes + n_outputs}"
     elif i < first_leaf + n_leaves:
-        what = f"the weight of leaf {i - first_leaf}"
+        place = f"the weight of leaf {i - first_leaf}"
     else:
-        what = f"parameter {i - first_leaf - n_leaves} of the activations"
-    return f"{what}: weights must be finite"
+        place = f"parameter {i - first_leaf - n_leaves} of the activations"
+    return f"{place}: weights must be finite"

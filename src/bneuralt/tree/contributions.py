@@ -1,4 +1,4 @@
-"""Attributions: how much each leaf contributes to an output, compared with a baseline row.
+"""Attributions: contributions of leaves to an output, compared with a baseline row.
 
 Every leaf has one path to one output. Along it, the difference between the leaf's input and that of
 the baseline is multiplied by the weights of the path and, at each node, by the quotient of the
@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 from bneuralt import _core
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import NotFiniteError, as_table
+from bneuralt.tree.forward import OutputOverflow
 from bneuralt.tree.neural_tree import NeuralTree
-from bneuralt.tree.outputs import OutputOverflow
 from bneuralt.tree.walk import outputs_above, sum_up
 
 __all__ = [
@@ -45,7 +45,7 @@ def contributions(
     n_steps: int = 32,
     n_threads: int = 1,
 ) -> FloatArray:
-    """Compute how much each leaf contributes to an output, compared with a baseline row.
+    """Compute the contribution of each leaf to its output, compared with a baseline row.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ def contributions(
     baseline : float or array of shape (n_inputs,)
         The row to compare with, such as the mean of the training rows.
     by : {"leaf", "input", "node", "output"}
-        What the contributions are summed by: nothing; inputs; subtrees, each being a function node
-        with all below it; outputs.
+        What contributions are summed over: "leaf" nothing, "input" the leaves of an input, "node"
+        the subtree of a function node, "output" the subtree of an output.
     method : {"rescale", "integrated_gradients"}
         The rescale rule is exact and takes one pass. Integrated gradients (Sundararajan et al.,
         2017) are the mean of the gradient between baseline and row, times their difference; the
@@ -230,7 +230,7 @@ def jacobian(tree: NeuralTree, X: ArrayLike, n_threads: int = 1) -> FloatArray:
 
 def _raise_problem(problem: tuple[str, int, int] | None, X: Array, tree: NeuralTree) -> None:
     if problem is not None:
-        what, row, column = problem
-        if what == "input":
+        kind, row, column = problem
+        if kind == "input":
             raise NotFiniteError(X, row, column)
         raise OutputOverflow(row, tree.dtype)

@@ -1,7 +1,7 @@
-"""How random trees are drawn.
+"""Random generation of trees.
 
-A tree grows level by level, all nodes of a level at once, so that drawing takes a handful of
-array operations per level however large the tree is.
+A tree grows level by level, all nodes of a level at once, so that a few array operations per level
+are enough for trees of any size.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from bneuralt.tree.layout import TreeArrays
 
 __all__ = ["GrowthRule", "LeafSampler", "draw_tree_arrays"]
 
-#: No tree grows larger than this, and redrawing gives up after as many nodes in all.
+#: Largest size of a tree, and largest total size of all draws of one tree.
 LARGEST_SIZE = 20_000_000
 MAX_TRIES = 1000
 
-#: A tree that has this share of the weights wanted need not get deeper for the rest.
+#: A tree does not get deeper once it has this share of the requested weights.
 ENOUGH_WEIGHTS = 0.97
 
-#: Draws of a tree whose features have several weights each.
+#: Number of draws of a tree whose features have several weights each.
 GROUP_TRIES = 16
 
 
 class LeafSampler(Protocol):
-    """Decides which input each leaf carries: any callable of this form.
+    """Protocol of callables that choose the input of each leaf.
 
-    It sees the whole structure, so it may give neighbouring leaves related inputs.
+    They get the whole structure, so that neighbouring leaves can have related inputs.
     """
 
     def __call__(
@@ -49,12 +49,12 @@ class LeafSampler(Protocol):
 
 @dataclass(frozen=True)
 class GrowthRule:
-    """How the structure of a tree is drawn.
+    """Distribution of the structures of random trees.
 
     Parameters
     ----------
     n_outputs, max_depth, max_children, leaf_probability, rule, min_children
-        See `random_tree`.
+        See `NeuralTree.random`.
 
     Examples
     --------
@@ -110,10 +110,6 @@ class GrowthRule:
         n_children = self.mean_children * self.expected_nodes()
         return self.top_depth + self.n_outputs + n_children
 
-    def expected_weights(self) -> float:
-        """Mean number of weights: every node has a bias, and every child a weight."""
-        return self.expected_nodes() * (1.0 + self.mean_children)
-
     def draw(
         self, rng: np.random.Generator, largest_size: int = LARGEST_SIZE
     ) -> tuple[IntArray, IntArray] | None:
@@ -142,26 +138,26 @@ class GrowthRule:
 
 def draw_tree_arrays(
     n_inputs: int,
-    n_outputs: int = 1,
-    max_depth: int = 5,
-    max_children: int = 5,
-    leaf_probability: float = 0.4,
+    n_outputs: int,
+    max_depth: int,
+    max_children: int,
+    leaf_probability: float,
     *,
-    rule: str = "inclusive",
-    min_children: int = 2,
-    min_size: int | float | None = None,
-    max_size: int | None = None,
-    n_weights: int | None = None,
-    deepen: bool = True,
-    init: str = "normal",
-    init_scale: float = 1.5,
-    activation: Any = "sigmoid",
-    output_activation: Any = "sigmoid",
-    train_activations: bool = False,
-    feature_sampling: ArrayLike | LeafSampler | None = None,
-    groups: ArrayLike | None = None,
-    dtype: DTypeLike = np.float64,
-    random_state: int | np.random.Generator | None = None,
+    rule: str,
+    min_children: int,
+    min_size: int | float | None,
+    max_size: int | None,
+    n_weights: int | None,
+    deepen: bool,
+    init: str,
+    init_scale: float,
+    activation: Any,
+    output_activation: Any,
+    train_activations: bool,
+    feature_sampling: ArrayLike | LeafSampler | None,
+    groups: ArrayLike | None,
+    dtype: DTypeLike,
+    random_state: int | np.random.Generator | None,
 ) -> TreeArrays:
     """Draw the arrays of a random tree; see `bneuralt.NeuralTree.random` for the parameters."""
     checked_count("n_inputs", n_inputs, 1)
@@ -221,7 +217,7 @@ def _draw_activations(
     n_inner = n_nodes - n_outputs
     choices = np.array([top.code, *(activation.code for activation in inner)], dtype=np.uint8)
     drawn = np.zeros(n_nodes, dtype=np.intp)
-    # nothing is drawn for a single activation: seeds give the same trees as they always did
+    # no random numbers are drawn for a single activation: a seed gives the same structure
     drawn[n_outputs:] = 1 + (rng.choice(len(inner), n_inner, p=chances) if len(inner) > 1 else 0)
     numbers = [top.numbers, *(activation.numbers for activation in inner)]
     if not any(numbers):
@@ -264,11 +260,11 @@ def _draw_between(
 def _grow_to(
     growth: GrowthRule, rng: np.random.Generator, n_weights: int, deepen: bool
 ) -> tuple[IntArray, IntArray]:
-    """Grow a structure until it has the wanted number of weights, or slightly fewer.
+    """Grow a structure until it has `n_weights` weights, or slightly fewer.
 
     Every output starts with leaves only. Then the output with the fewest weights turns one of its
-    leaves, drawn at random, into a node with leaves of its own, and so on: so all outputs get the
-    same share. Where `max_depth` leaves no room, trees get deeper if they may.
+    leaves, drawn at random, into a node with leaves, and so on: all outputs get the same share. If
+    `max_depth` does not allow enough weights, trees get deeper with `deepen`.
     """
     k, low, high = growth.n_outputs, growth.min_children, growth.most_children
     checked_count("n_weights", n_weights, 3)
@@ -280,8 +276,8 @@ def _grow_to(
         )
     high = min(high, n_weights // k - 1)
     parent, depth = [-1] * k, [growth.top_depth] * k
-    leaves: list[list[int]] = [[] for _ in range(k)]  # parents of the leaves that may grow
-    too_deep: list[int] = []  # parents of those that may not
+    leaves: list[list[int]] = [[] for _ in range(k)]  # parents of the leaves that can grow
+    too_deep: list[int] = []  # parents of the other leaves
     weights = [(0, output) for output in range(k)]  # a heap: the smallest comes first
     total = 0
     max_depth, integers = growth.max_depth, rng.integers
@@ -293,23 +289,23 @@ def _grow_to(
     heapify(weights)
     while weights and total + 1 + low <= n_weights:
         before, output = weights[0]
-        own = leaves[output]
-        if not own:  # all leaves of this output are as deep as they may be
+        growing = leaves[output]
+        if not growing:  # all leaves of this output have the largest depth
             heappop(weights)
             continue
-        i = int(integers(len(own)))
-        above, own[i] = own[i], own[-1]
-        own.pop()
+        i = int(integers(len(growing)))
+        above, growing[i] = growing[i], growing[-1]
+        growing.pop()
         n_children = min(int(integers(low, high + 1)), n_weights - total - 1)
         node_depth = depth[above] + 1
-        (own if node_depth < max_depth else too_deep).extend([len(parent)] * n_children)
+        (growing if node_depth < max_depth else too_deep).extend([len(parent)] * n_children)
         parent.append(above)
         depth.append(node_depth)
         total += 1 + n_children
         heapreplace(weights, (before + 1 + n_children, output))
     if deepen and total + 1 + low <= n_weights and total < ENOUGH_WEIGHTS * n_weights:
         return _grow_to(replace(growth, max_depth=growth.max_depth + 1), rng, n_weights, True)
-    leaf_parent = [node for own in leaves for node in own] + too_deep
+    leaf_parent = [node for growing in leaves for node in growing] + too_deep
     return _breadth_first(parent, leaf_parent, k)
 
 
@@ -323,22 +319,22 @@ def _grow_groups_to(
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Grow structures and draw their features, which have a weight for each of their inputs.
 
-    How many weights a structure gets is known when its features are drawn; of some draws, the one
-    nearest to the wanted number is kept. It has more only where the smallest tree drawn has.
+    The number of weights depends on the features that are drawn; of `GROUP_TRIES` draws, the one
+    nearest to `n_weights` is kept. It has more only if all draws have more.
     """
     least = growth.n_outputs * (1 + growth.min_children)
-    asked = n_weights
-    best, best_found = None, 0
+    n_grown = n_weights
+    best, best_total = None, 0
     for _ in range(GROUP_TRIES):
-        parent, leaf_parent = _grow_to(growth, rng, asked, deepen)
+        parent, leaf_parent = _grow_to(growth, rng, n_grown, deepen)
         leaf_feature = sampler(rng, leaf_parent, parent, features.n_features)
-        found = 2 * parent.size - growth.n_outputs + features.n_edges(leaf_feature)
-        is_better = best_found < found <= n_weights or n_weights < best_found > found
+        total = 2 * parent.size - growth.n_outputs + features.n_edges(leaf_feature)
+        is_better = best_total < total <= n_weights or n_weights < best_total > total
         if best is None or is_better:
-            best, best_found = (parent, leaf_parent, leaf_feature), found
-        if ENOUGH_WEIGHTS * n_weights <= best_found <= n_weights:
+            best, best_total = (parent, leaf_parent, leaf_feature), total
+        if ENOUGH_WEIGHTS * n_weights <= best_total <= n_weights:
             break
-        asked = max(least, min(n_weights, int(asked * n_weights / found)))
+        n_grown = max(least, min(n_weights, int(n_grown * n_weights / total)))
     assert best is not None
     return best
 
@@ -346,12 +342,12 @@ def _grow_groups_to(
 def _breadth_first(
     parent: list[int], leaf_parent: list[int], n_outputs: int
 ) -> tuple[IntArray, IntArray]:
-    """Give nodes numbers so that those of a level, and the children of a node, are neighbours."""
+    """Assign numbers so that the nodes of a level, and the children of a node, are neighbours."""
     children: list[list[int]] = [[] for _ in parent]
     for node in range(n_outputs, len(parent)):
         children[parent[node]].append(node)
     order = list(range(n_outputs))
-    for node in order:  # which gets longer on the way
+    for node in order:  # grows during the loop
         order.extend(children[node])
     place = np.empty(len(parent), dtype=np.int64)
     place[order] = np.arange(len(parent))
@@ -416,7 +412,7 @@ class FeatureGroups:
     def expand(
         self, leaf_parent: IntArray, leaf_feature: IntArray
     ) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return parent and input of each edge, and the share it has in the weight of its leaf."""
+        """Return parent and input of each edge, and its share in the weight of its leaf."""
         leaf_feature = self._usable(leaf_feature)
         size = self.size[leaf_feature]
         within = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)

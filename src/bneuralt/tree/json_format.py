@@ -1,4 +1,4 @@
-"""A tree as JSON text; docs/format.md describes the format."""
+"""Conversion of trees to and from JSON values, in the format of docs/format.md."""
 
 from __future__ import annotations
 
@@ -10,11 +10,7 @@ import numpy as np
 
 from bneuralt._typing import FloatArray, IntArray
 from bneuralt.files import ModelFileError, check_format, check_keys
-from bneuralt.tree.activations import (
-    NAMES,
-    default_parameters,
-    n_activation_parameters,
-)
+from bneuralt.tree.activations import NAMES, n_activation_parameters
 from bneuralt.tree.layout import TreeArrays, n_weights
 
 if TYPE_CHECKING:
@@ -26,17 +22,16 @@ TREE_FORMAT = "bneuralt-tree"
 TREE_VERSION = 2
 
 # fmt: off
-_KEYS_OF_VERSION_1 = (
+_TREE_KEYS = (
     "format", "version", "n_inputs", "n_outputs", "n_nodes", "n_leaves", "n_parameters", "dtype",
-    "output_activation", "activation", "parent", "leaf_parent", "leaf_input",
-    "bias", "edge", "leaf_weight",
+    "output_activation", "activation", "activation_parameters", "trains_activations",
+    "parent", "leaf_parent", "leaf_input", "bias", "edge", "leaf_weight",
 )
 # fmt: on
-_TREE_KEYS = (*_KEYS_OF_VERSION_1, "activation_parameters", "trains_activations")
 
 
 def tree_to_dict(tree: NeuralTree) -> dict[str, Any]:
-    """Return a tree as what JSON can hold: numbers, strings, lists."""
+    """Return a tree as a dict of JSON values: numbers, strings, lists."""
     k = tree.n_outputs
     return {
         "format": TREE_FORMAT,
@@ -65,9 +60,9 @@ def _names(codes: IntArray, common: str) -> str | list[str]:
 
 
 def arrays_from_dict(data: Any) -> TreeArrays:
-    """Return the arrays of a tree from what `tree_to_dict` gave, trusting nothing."""
-    version = check_format(data, TREE_FORMAT, TREE_VERSION)
-    check_keys(data, _TREE_KEYS if version > 1 else _KEYS_OF_VERSION_1, "the tree")
+    """Return the arrays of a tree from a dict of `tree_to_dict`, all of which is checked."""
+    check_format(data, TREE_FORMAT, TREE_VERSION)
+    check_keys(data, _TREE_KEYS, "the tree")
     n_inputs, n_outputs = _count(data, "n_inputs"), _count(data, "n_outputs")
     n_nodes, n_leaves = _count(data, "n_nodes"), _count(data, "n_leaves")
     if n_nodes < n_outputs:
@@ -84,20 +79,18 @@ def arrays_from_dict(data: Any) -> TreeArrays:
         + _codes(data, "activation", n_nodes - n_outputs),
         dtype=np.uint8,
     )
-    phi, trains = default_parameters(activation), False
-    if version > 1:
-        trains = data["trains_activations"]
-        if type(trains) is not bool:
-            raise ModelFileError(f'"trains_activations" is {trains!r}, it must be true or false')
-        phi = _floats(data, "activation_parameters", int(n_activation_parameters(activation).sum()))
-        weights += [phi] if trains else []
+    trains = data["trains_activations"]
+    if type(trains) is not bool:
+        raise ModelFileError(f'"trains_activations" is {trains!r}, it must be true or false')
+    phi = _floats(data, "activation_parameters", int(n_activation_parameters(activation).sum()))
+    weights += [phi] if trains else []
     n_parameters = n_weights(n_nodes, n_outputs, n_leaves) + (phi.size if trains else 0)
     if _count(data, "n_parameters") != n_parameters:
         raise ModelFileError(
             f'"n_parameters" is {data["n_parameters"]}, but {n_nodes} nodes with {n_outputs} '
             f"outputs and {n_leaves} leaves have {n_parameters}"
         )
-    with np.errstate(over="ignore"):  # found, and located, among the other checks
+    with np.errstate(over="ignore"):  # reported with its position by `NeuralTree`
         parameters = np.concatenate(weights).astype(data["dtype"])
     return TreeArrays(
         n_inputs,
@@ -114,7 +107,7 @@ def arrays_from_dict(data: Any) -> TreeArrays:
 
 @contextmanager
 def errors_of_invalid_trees() -> Iterator[None]:
-    """Turn what `NeuralTree` raises about arrays from a file into a `ModelFileError`."""
+    """Convert errors of `NeuralTree` about arrays from a file to `ModelFileError`."""
     try:
         yield
     except ModelFileError:
@@ -142,7 +135,7 @@ def _list(data: dict[str, Any], key: str, length: int, types: tuple[type, ...]) 
     if not isinstance(values, list):
         raise ModelFileError(f'"{key}" must be a list, not {type(values).__name__}')
     if len(values) != length:
-        raise ModelFileError(f'"{key}" has {len(values)} entries, the counts say {length}')
+        raise ModelFileError(f'"{key}" has {len(values)} entries, it must have {length}')
     for i, value in enumerate(values):
         if type(value) not in types:
             raise ModelFileError(f'"{key}"[{i}] is {value!r}, not {_IN_WORDS[types]}')
@@ -180,5 +173,5 @@ def _codes(data: dict[str, Any], key: str, n_nodes: int) -> list[int]:
 
 def _code(key: str, name: Any) -> int:
     if name not in NAMES:
-        raise ModelFileError(f'"{key}" has {name!r}, known are {", ".join(NAMES)}')
+        raise ModelFileError(f'"{key}" has {name!r}, it must be one of {", ".join(NAMES)}')
     return NAMES.index(name)

@@ -1,4 +1,4 @@
-"""The arrays that make up a tree, before they are checked, and how its weights are laid out."""
+"""The arrays of a tree before they are checked, and the number of its weights."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["TreeArrays", "n_weights"]
 
 
 class TreeArrays(NamedTuple):
-    """What `NeuralTree` is made of, in the order of its parameters."""
+    """The arrays of a `NeuralTree`, in the order of its parameters."""
 
     n_inputs: int
     n_outputs: int

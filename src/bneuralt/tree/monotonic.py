@@ -1,10 +1,9 @@
-"""Monotone effects of inputs, as a matter of signs.
+"""Monotone effects of inputs, prescribed and proven by the signs of weights.
 
 If no activation ever decreases, the effect of a leaf on an output has the sign of the product of
-all weights on its path: the leaf's own and those of the edges above it. An input whose paths all
-have the same sign has a monotone effect, for all values of all inputs. So an effect can be
-prescribed by prescribing signs of weights (`Signs`), and it can be proven by reading them
-(`leaf_effects`).
+all weights on its path: that of the leaf and those of the edges above it. An input whose paths all
+have the same sign has a monotone effect, for all values of all inputs. An effect is prescribed by
+the signs of weights (`Signs`), and proven by them (`leaf_effects`).
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ UNKNOWN = 2
 
 
 class Signs(NamedTuple):
-    """Signs that training must not change: +1, -1, or 0 for free.
+    """Signs that training must not change: +1, -1, or 0 for any sign.
 
     The sign of a leaf's weight is the product of the sign of its input and those of the nodes on
     its path.
@@ -75,7 +74,7 @@ def _never_decreases(expression: Expression) -> bool:
 
 
 def node_signs(tree: NeuralTree, output_sign: ArrayLike = 1) -> Array:
-    """Return the `Signs.node` that a tree has already; an edge of weight 0 counts as positive.
+    """Return the `Signs.node` of the weights of a tree; an edge of weight 0 counts as positive.
 
     Parameters
     ----------
@@ -87,19 +86,19 @@ def node_signs(tree: NeuralTree, output_sign: ArrayLike = 1) -> Array:
     ValueError
         If a node of the tree has an activation that may decrease, now or after training.
     """
-    refused = ~is_increasing(tree)
+    may_decrease = ~is_increasing(tree)
     if tree.trains_activations:
-        refused |= [not _never_decreases(EXPRESSIONS[NAMES[code]]) for code in tree.activation]
-    if refused.any():
-        activation = ACTIVATIONS[NAMES[int(tree.activation[refused][0])]]
-        what = "may decrease"
+        may_decrease |= [not _never_decreases(EXPRESSIONS[NAMES[code]]) for code in tree.activation]
+    if may_decrease.any():
+        activation = ACTIVATIONS[NAMES[int(tree.activation[may_decrease][0])]]
+        problem = "may decrease"
         if _never_decreases(activation().expression):
             changes = "train_activations=True changes" if tree.trains_activations else "it has"
-            what += f" with parameters such as {changes}"
-        known = ", ".join(name for name in NAMES if _never_decreases(EXPRESSIONS[name]))
+            problem += f" with parameters such as {changes}"
+        increasing = ", ".join(name for name in NAMES if _never_decreases(EXPRESSIONS[name]))
         raise ValueError(
             "monotone effects need activations that never decrease, and activation="
-            f"{activation.name!r} {what}: use one of {known}"
+            f"{activation.name!r} {problem}: use one of {increasing}"
         )
     signs = np.where(np.concatenate([np.ones(tree.n_outputs), tree.edge]) < 0, -1, 1)
     signs[: tree.n_outputs] = output_sign
@@ -107,7 +106,7 @@ def node_signs(tree: NeuralTree, output_sign: ArrayLike = 1) -> Array:
 
 
 def reflected(tree: NeuralTree, signs: Signs) -> NeuralTree:
-    """Return the tree with leaf weights of the prescribed signs and of their own sizes.
+    """Return the tree with leaf weights of the prescribed signs and unchanged absolute values.
 
     Examples
     --------
@@ -116,8 +115,8 @@ def reflected(tree: NeuralTree, signs: Signs) -> NeuralTree:
     >>> reflected(tree, signs).leaf_weight
     array([-2., -1.])
     """
-    wanted = _products(tree, signs.node)[tree.leaf_parent] * signs.input[tree.leaf_input]
-    leaf = np.where(wanted == 0, tree.leaf_weight, wanted * np.abs(tree.leaf_weight))
+    sign = _products(tree, signs.node)[tree.leaf_parent] * signs.input[tree.leaf_input]
+    leaf = np.where(sign == 0, tree.leaf_weight, sign * np.abs(tree.leaf_weight))
     parameters = tree.parameters.copy()
     start = tree.bias.size + tree.edge.size
     parameters[start : start + leaf.size] = leaf
@@ -127,9 +126,9 @@ def reflected(tree: NeuralTree, signs: Signs) -> NeuralTree:
 def constrained(
     trees: Sequence[NeuralTree], input_signs: Array, output_signs: ArrayLike = 1
 ) -> tuple[list[NeuralTree], list[Signs]]:
-    """Return trees whose inputs have effects of these signs, and the signs that they must keep.
+    """Return trees whose inputs have effects of these signs, and the `Signs` for their training.
 
-    The edges keep the signs they have, which decide those of the leaves.
+    The signs of edges do not change; those of leaves follow from them.
 
     Examples
     --------
@@ -144,7 +143,7 @@ def constrained(
 
 
 def leaf_effects(tree: NeuralTree, output_sign: ArrayLike = 1) -> IntArray:
-    """Return the sign of what each leaf does to the prediction: +1, -1, 0 or `UNKNOWN`.
+    """Return the sign of the effect of each leaf on the prediction: +1, -1, 0 or `UNKNOWN`.
 
     Parameters
     ----------

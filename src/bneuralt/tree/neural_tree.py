@@ -1,4 +1,4 @@
-"""NeuralTree: the structure and the weights of a tree, as flat arrays.
+"""`NeuralTree`: the structure and the weights of a tree, as flat arrays.
 
 Function nodes are numbered breadth-first. The first K = `n_outputs` of them are the output
 nodes: the class nodes of a classification tree (its root only takes the argmax, so it is not
@@ -19,8 +19,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from bneuralt import _core
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import as_table
-from bneuralt.expressions import Expression
-from bneuralt.tree.activations import NAMES, default_parameters, node_expressions
+from bneuralt.tree.activations import NAMES, default_parameters
 from bneuralt.tree.checks import (
     check_leaves,
     check_nodes,
@@ -30,15 +29,16 @@ from bneuralt.tree.checks import (
     checked_parameters,
     frozen,
 )
+from bneuralt.tree.forward import OutputOverflow, forward_many, mean_forward, not_finite
 from bneuralt.tree.growth import LeafSampler, draw_tree_arrays
 from bneuralt.tree.layout import TreeArrays
-from bneuralt.tree.outputs import OutputOverflow, forward_many, mean_forward, not_finite
+from bneuralt.tree.shape import TreeShape
 
 __all__ = ["NeuralTree", "OutputOverflow", "forward_many", "mean_forward"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NeuralTree:
+class NeuralTree(TreeShape):
     """A tree of neurons whose leaves are inputs.
 
     A function node sums `weight * value` over its children, adds its bias, and applies its
@@ -127,7 +127,7 @@ class NeuralTree:
         self._set_parameters(self.parameters)
 
     def _set_parameters(self, parameters: ArrayLike) -> None:
-        """Check and keep the weights; of what a tree has, only they change."""
+        """Check and store the weights, the only part that trees of one structure do not share."""
         n_trained = self.activation_parameters.size if self.trains_activations else 0
         checked = checked_parameters(
             parameters, self.parent.size, self.n_outputs, self.leaf_parent.size, n_trained
@@ -192,8 +192,8 @@ class NeuralTree:
         max_size : int, optional
             Larger trees are drawn again.
         n_weights : int, optional
-            Grow a tree of so many weights, or slightly fewer, all outputs having the same share.
-            `leaf_probability` is then not used.
+            Number of weights of the tree, which has slightly fewer at most; all outputs get the
+            same share. `leaf_probability` is then not used.
         deepen : bool
             Whether a tree gets deeper than `max_depth` if `n_weights` needs it.
         init : {"normal", "uniform"}
@@ -290,10 +290,10 @@ class NeuralTree:
             return self.with_parameters(self.parameters.astype(dtype))
 
     def with_input_scaling(self, offset: ArrayLike, factor: ArrayLike) -> NeuralTree:
-        """Return the tree that does on raw x what this one does on `(x - offset) * factor`.
+        """Return a tree whose outputs for x are those of this one for `(x - offset) * factor`.
 
-        The scaling goes into the leaf weights and the biases above them, so using the
-        returned tree costs nothing extra.
+        The leaf weights and the biases above them include the scaling, so the returned tree costs
+        no more to evaluate.
 
         Parameters
         ----------
@@ -310,7 +310,7 @@ class NeuralTree:
     def with_output_scaling(self, offset: Any, factor: Any) -> NeuralTree:
         """Return the tree whose outputs are `factor * output + offset`.
 
-        Only for linear outputs, whose biases and incoming weights take the scaling up.
+        Only for linear outputs: their biases and incoming weights include the scaling.
 
         Parameters
         ----------
@@ -322,7 +322,7 @@ class NeuralTree:
                 f"output_activation={self.output_activation!r}"
             )
         k, n_nodes = self.n_outputs, self.parent.size
-        per_node = np.ones(n_nodes)  # the factor of what goes into each node
+        per_node = np.ones(n_nodes)  # the factor of the weighted sum of each node
         per_node[:k] = factor
         bias = per_node * self.bias
         bias[:k] += offset
@@ -357,7 +357,7 @@ class NeuralTree:
         return _core.WeightedTree(self.structure, self.parameters)
 
     def compiled(self, parameters: FloatArray) -> _core.WeightedTree:
-        """Return what `core` of a tree with other weights would be, without making that tree.
+        """Return the compiled tree with other weights, without making a `NeuralTree`.
 
         Parameters
         ----------
@@ -366,7 +366,7 @@ class NeuralTree:
         """
         return _core.WeightedTree(self.structure, parameters)
 
-    # -- using them ----------------------------------------------------------------------
+    # -- evaluating trees ----------------------------------------------------------------
 
     def forward(self, X: ArrayLike, n_threads: int = 1) -> FloatArray:
         """Compute the outputs of the tree.
@@ -394,7 +394,7 @@ class NeuralTree:
     def probabilities(self, X: ArrayLike, n_threads: int = 1) -> FloatArray:
         """Compute the softmax of the outputs: class probabilities of a tree with linear outputs.
 
-        Parameters and the shape of what is returned are those of `forward`.
+        Parameters and the shape of the result are those of `forward`.
 
         Examples
         --------
@@ -406,7 +406,7 @@ class NeuralTree:
         return self._outputs(X, n_threads, softmax=True)
 
     def _outputs(self, X: ArrayLike, n_threads: int, softmax: bool) -> FloatArray:
-        """Return the outputs for anything that can be made an array that the core reads."""
+        """Return the outputs for anything that can be converted to an array."""
         n_dimensions = np.ndim(X)
         if n_dimensions not in (1, 2):
             raise ValueError(f"X must have one or two dimensions, it has {n_dimensions}")
@@ -436,17 +436,17 @@ class NeuralTree:
         return contributions(self, X, baseline, by, **options)
 
     # -- files ---------------------------------------------------------------------------
-    # Their modules are imported when they are used: most programs never read or write a tree.
+    # Imported at first use: most programs never read or write a tree.
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the tree as what JSON can hold, in the format of docs/format.md."""
+        """Return the tree as a dict of JSON values, in the format of docs/format.md."""
         from bneuralt.tree.json_format import tree_to_dict
 
         return tree_to_dict(self)
 
     @classmethod
     def from_dict(cls, data: Any) -> NeuralTree:
-        """Read a tree from what `to_dict` gave; a `ValueError` says what is wrong with it."""
+        """Read a tree from a dict of `to_dict`; raise a `ValueError` if it is not valid."""
         from bneuralt.tree.json_format import arrays_from_dict, errors_of_invalid_trees
 
         arrays = arrays_from_dict(data)
@@ -469,7 +469,7 @@ class NeuralTree:
 
     @classmethod
     def from_json(cls, text: str) -> NeuralTree:
-        """Read a tree from the text `to_json` gave; a `ValueError` says what is wrong with it."""
+        """Read a tree from the text of `to_json`; raise a `ValueError` if it is not valid."""
         from bneuralt.files import parse_json
 
         return cls.from_dict(parse_json(text))
@@ -489,16 +489,16 @@ class NeuralTree:
         source : str or path-like
             The file, or its text.
         n_inputs : int, optional
-            Number of inputs; the files do not have it. By default just enough for every leaf.
+            Number of inputs, which is not in the files; by default the smallest possible one.
         task : {"classification", "regression"}, optional
-            What the root does: take the argmax of its children, or compute a value. By default
-            it follows from the file: the root of the authors' classification trees has function
-            nodes only below it and a bias of exactly 1.0, which no training ever touched.
+            Whether the root takes the argmax of its children, or computes a value. By default it
+            is inferred: the root of the authors' classification trees has only function nodes as
+            children, and a bias of exactly 1.0, which is not trained.
 
         Raises
         ------
         ModelFileError
-            A `ValueError` that says what is wrong with the file, and at which node.
+            A `ValueError` that names the problem and the node.
 
         Examples
         --------
@@ -512,109 +512,6 @@ class NeuralTree:
         from bneuralt.tree.authors_format import arrays_from_authors_json
 
         return cls(*arrays_from_authors_json(source, n_inputs=n_inputs, task=task))
-
-    # -- weights by kind -----------------------------------------------------------------
-
-    @property
-    def bias(self) -> FloatArray:
-        """Bias of each function node."""
-        return self.parameters[: self.parent.size]
-
-    @property
-    def edge(self) -> FloatArray:
-        """Weight of the edge above each function node from node `n_outputs` on."""
-        n_nodes = self.parent.size
-        return self.parameters[n_nodes : 2 * n_nodes - self.n_outputs]
-
-    @property
-    def leaf_weight(self) -> FloatArray:
-        """Weight of each leaf."""
-        first = 2 * self.parent.size - self.n_outputs
-        return self.parameters[first : first + self.leaf_parent.size]
-
-    # -- where things are ----------------------------------------------------------------
-
-    @property
-    def child_start(self) -> IntArray:
-        """Node i has the function children `child_start[i]` to `child_start[i + 1] - 1`."""
-        return self.structure.child_start
-
-    @property
-    def leaf_start(self) -> IntArray:
-        """Node i has the leaves `leaf_start[i]` to `leaf_start[i + 1] - 1`."""
-        return self.structure.leaf_start
-
-    @property
-    def level_start(self) -> IntArray:
-        """Level j, of the function nodes j edges below the outputs, starts at `level_start[j]`.
-
-        The last entry is the number of function nodes, where a further level would start.
-        """
-        return self.structure.level_start
-
-    @property
-    def activation_parameter_start(self) -> IntArray:
-        """Where the entries of node i in `activation_parameters` start."""
-        return self.structure.activation_parameter_start
-
-    @cached_property
-    def input_counts(self) -> IntArray:
-        """How many leaves carry each input."""
-        return frozen(np.bincount(self.leaf_input, minlength=self.n_inputs), np.int64)
-
-    @property
-    def node_expressions(self) -> list[Expression]:
-        """The formula of each function node's activation: an expression of its weighted sum z."""
-        return node_expressions(
-            self.activation, self.activation_parameters, self.activation_parameter_start
-        )
-
-    # -- sizes ---------------------------------------------------------------------------
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """dtype of the weights, and of what the tree computes."""  # noqa: D403
-        return self.parameters.dtype
-
-    @property
-    def n_function_nodes(self) -> int:
-        """Number of function nodes, the root not counted (the paper's F)."""
-        return self.parent.size - (self.n_outputs == 1)
-
-    @property
-    def n_leaves(self) -> int:
-        """Number of leaves."""
-        return self.leaf_parent.size
-
-    @property
-    def size(self) -> int:
-        """Number of nodes: the root, the other function nodes, and the leaves."""
-        return 1 + self.n_function_nodes + self.n_leaves
-
-    @property
-    def depth(self) -> int:
-        """Edges from the root down to the deepest function node."""
-        return self.level_start.size - 1 - (self.n_outputs == 1)
-
-    @property
-    def n_parameters(self) -> int:
-        """Number of trainable weights."""
-        return self.parameters.size
-
-    @property
-    def paper_parameter_count(self) -> int:
-        """Number of weights as the paper's tables count them, 2F + L."""
-        return 2 * self.n_function_nodes + self.n_leaves
-
-    @property
-    def output_activation(self) -> str:
-        """Activation of the output nodes, or "mixed"."""
-        return _name_of(self.structure.output_activation)
-
-    @property
-    def hidden_activation(self) -> str:
-        """Activation of the other function nodes, or "mixed"; the outputs' if there are none."""
-        return _name_of(self.structure.hidden_activation)
 
     # -- Python's protocols --------------------------------------------------------------
 
@@ -644,9 +541,5 @@ class NeuralTree:
         )
 
 
-#: What trees that differ only in their weights share.
+#: Attributes shared by trees that differ only in their weights.
 _STRUCTURE = (*(name for name in TreeArrays._fields if name != "parameters"), "structure")
-
-
-def _name_of(code: int) -> str:
-    return NAMES[code] if code >= 0 else "mixed"

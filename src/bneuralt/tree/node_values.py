@@ -1,4 +1,4 @@
-"""The values of all function nodes, not only of the outputs."""
+"""Values and weighted sums of all function nodes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def node_sums(tree: NeuralTree, X: FloatArray, values: FloatArray) -> FloatArray
     tree : NeuralTree
     X : array of shape (n_rows, n_inputs)
     values : array of shape (n_rows, n_nodes)
-        What `node_values` returned.
+        The result of `node_values`.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def node_sums(tree: NeuralTree, X: FloatArray, values: FloatArray) -> FloatArray
 
 
 def _level_tree(tree: NeuralTree, first: int, last: int, below: slice) -> NeuralTree:
-    """Return the nodes of a level as outputs, whose further inputs are the nodes of the next."""
+    """Return a tree whose outputs are a level, and whose last inputs are the next level."""
     k = tree.n_outputs
     leaves = slice(tree.leaf_start[first], tree.leaf_start[last])
     children = np.arange(below.start, below.stop)

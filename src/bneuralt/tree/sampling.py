@@ -1,8 +1,8 @@
-"""Which input each leaf carries: samplers for the parameter `feature_sampling`.
+"""Samplers of the inputs of leaves, for the parameter `feature_sampling`.
 
-By default every input is equally likely, as in the paper. A sampler knows better: it prefers inputs
-that vary more, or, for images, lets the leaves of a subtree look at one place. Samplers are values
-(equal settings make equal samplers), so they can be copied, pickled and written to model files.
+By default every input is equally likely, as in the paper. A sampler prefers inputs that vary more,
+or, for images, draws the leaves of a subtree from one region. Samplers are values (equal settings
+make equal samplers), so they can be copied, pickled and written to model files.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ __all__ = [
 class FeatureSampler:
     """A `LeafSampler` that may learn from training rows before it is used.
 
-    The estimators call `learn` with their training rows. With `NeuralTree.random`, which sees no
-    rows, call it yourself.
+    Estimators call `learn` with their training rows. For `NeuralTree.random`, which gets no rows,
+    call it first.
     """
 
     name: ClassVar[str]
 
     def learn(self, X: Array, sample_weight: Array | None = None) -> Any:
-        """Return what `NeuralTree.random` takes: probabilities of the inputs, or a callable.
+        """Return a `feature_sampling` for `NeuralTree.random`: probabilities, or a callable.
 
         Parameters
         ----------
@@ -58,27 +58,27 @@ class FeatureSampler:
         parent: Array,
         n_inputs: int,
     ) -> Array:
-        """Choose the input of each leaf, knowing no rows; see `LeafSampler`."""
+        """Choose the input of each leaf without training rows; see `LeafSampler`."""
         raise ValueError(
-            f"{self} needs training rows: give feature_sampling={self}.learn(X) instead"
+            f"{self} needs training rows: use feature_sampling={self}.learn(X) instead"
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the sampler as what JSON can hold; `sampler_from_dict` reads it."""
+        """Return the sampler as a dict of JSON values; `sampler_from_dict` reads it."""
         return {"name": self.name, **asdict(self)}
 
 
 @dataclass(frozen=True)
 class VarianceSampling(FeatureSampler):
-    """Inputs are drawn in proportion to a power of their variance over the training rows.
+    """Draw inputs in proportion to a power of their variance over the training rows.
 
-    For inputs in the same unit, such as pixels: those that hardly ever change tell little.
+    For inputs in the same unit, such as pixels: those that hardly change have little information.
 
     Parameters
     ----------
     power : float
-        1 is the variance itself, 0.5 the standard deviation; with 0, all inputs that vary at all
-        are equally likely.
+        1 is the variance itself, 0.5 the standard deviation; with 0, all inputs that vary are
+        equally likely.
 
     Examples
     --------
@@ -99,18 +99,18 @@ class VarianceSampling(FeatureSampler):
         """Return a weight for each input, 0 for those that do not vary."""
         variance = _variances(X, sample_weight)
         if not variance.any():
-            raise ValueError("no input varies over the training rows: there is nothing to draw")
+            raise ValueError("no input varies over the training rows: no input can be drawn")
         return np.where(variance > 0, variance**self.power, 0.0)
 
 
 @dataclass(frozen=True)
 class ReceptiveFields(FeatureSampler):
-    """Leaves of one subtree look at one place of an image.
+    """Draw the leaves of a subtree from one region of an image.
 
     Each subtree that starts at depth `depth` has a centre, which is a pixel drawn at random, and
     its leaves are drawn around it: the probability of a pixel falls with its distance from the
     centre as a normal density. Only pixels that vary over the training rows are drawn. Leaves above
-    `depth` may look anywhere.
+    `depth` are drawn from the whole image.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class ReceptiveFields(FeatureSampler):
         inputs, its channels, and leaves draw from all of them.
     spread : float or (low, high)
         Standard deviation of the distance along each axis, in pixels. With two numbers every
-        subtree has a spread of its own, drawn between them on a logarithmic scale.
+        subtree has its own spread, drawn between them on a logarithmic scale.
     depth : int
         Where subtrees start: 1 is a class node, 2 a child of one.
 
@@ -182,22 +182,22 @@ class ReceptiveFields(FeatureSampler):
         rng, leaf_parent, parent, n_inputs
             See `LeafSampler`.
         weights : array of shape (n_inputs,), optional
-            How likely each input is, apart from its place. By default all are equally likely.
+            Relative probability of each input, apart from its place; by default all are equal.
         """
         n_channels = self._n_channels(n_inputs)
-        likely = np.ones(n_inputs) if weights is None else np.asarray(weights, dtype=np.float64)
+        chances = np.ones(n_inputs) if weights is None else np.asarray(weights, dtype=np.float64)
         place = np.indices(self.shape).reshape(len(self.shape), -1).repeat(n_channels, axis=1)
         owners, counts = np.unique(field := self._fields(parent)[leaf_parent], return_counts=True)
         by_owner = np.split(np.argsort(field, kind="stable"), np.cumsum(counts)[:-1])
-        chosen = np.empty(leaf_parent.size, dtype=np.int64)
+        leaf_input = np.empty(leaf_parent.size, dtype=np.int64)
         for owner, leaves in zip(owners, by_owner, strict=True):
-            here = likely
+            here = chances
             if owner >= 0:
-                centre = place[:, _draw(rng, likely, 1)]
+                centre = place[:, _draw(rng, chances, 1)]
                 distance = np.square(place - centre).sum(axis=0)
-                here = likely * np.exp(-0.5 * distance / self._draw_spread(rng) ** 2)
-            chosen[leaves] = _draw(rng, here, leaves.size)
-        return chosen
+                here = chances * np.exp(-0.5 * distance / self._draw_spread(rng) ** 2)
+            leaf_input[leaves] = _draw(rng, here, leaves.size)
+        return leaf_input
 
     def _n_channels(self, n_inputs: int) -> int:
         n_channels, rest = divmod(n_inputs, math.prod(self.shape))
@@ -238,19 +238,19 @@ def sampler_from_dict(data: Mapping[str, Any]) -> FeatureSampler:
     settings = dict(data)
     name = settings.pop("name", None)
     if name not in _SAMPLERS:
-        raise ValueError(f"no sampler is called {name!r}: there are {', '.join(_SAMPLERS)}")
+        raise ValueError(f"sampler {name!r} is unknown: choose one of {', '.join(_SAMPLERS)}")
     return _SAMPLERS[name](**settings)
 
 
 def chances_of_varying(
     chances: ArrayLike, groups: IntArray, varies: Array, n_features: int
 ) -> FloatArray:
-    """Return the chances of features, with none for those that do not vary.
+    """Return the chances of features, with 0 for those that do not vary.
 
     Parameters
     ----------
     chances : array-like of shape (n_features,)
-        If its shape is another one, it is returned as it is, to be refused.
+        Of any other shape it is returned unchanged, and checked later.
     groups : int array of shape (n_inputs,)
         The feature of each input. Features after the last one of these are left out.
     varies : bool array of shape (n_inputs,)
@@ -283,7 +283,7 @@ def _draw(rng: np.random.Generator, weights: Array, size: int) -> Array:
 
 def _variances(X: Array, sample_weight: Array | None) -> Array:
     weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight)
-    origin = X[0].astype(np.float64)  # any row near the others: less cancelling
+    origin = X[0].astype(np.float64)  # differences from a row cancel less than sums
     total, square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     n_rows = max(1, 1_000_000 // X.shape[1])  # never a float64 copy of the whole table
     for start in range(0, len(X), n_rows):

@@ -22,7 +22,7 @@ __all__ = ["activation_values", "simplify"]
 
 @dataclass
 class _Node:
-    """A function node with what is left below it."""
+    """A function node with its remaining leaves and children."""
 
     bias: float
     leaves: dict[int, float] = field(default_factory=dict)  # input -> weight
@@ -83,14 +83,14 @@ def simplify(tree: NeuralTree, constants: Mapping[int, float] | None = None) -> 
     nodes = _simplified_nodes(tree, constants or {})
     for output, node in enumerate(nodes[: tree.n_outputs]):
         if node.is_constant:  # every function node must have a child
-            own = tree.leaf_input[tree.leaf_start[output] : tree.leaf_start[output + 1]]
-            node.leaves[int(own[0]) if own.size else 0] = 0.0
+            inputs = tree.leaf_input[tree.leaf_start[output] : tree.leaf_start[output + 1]]
+            node.leaves[int(inputs[0]) if inputs.size else 0] = 0.0
     simplified = _tree_of(tree, nodes)
     return simplified if simplified.n_parameters < tree.n_parameters else tree
 
 
 def _simplified_nodes(tree: NeuralTree, constants: Mapping[int, float]) -> list[_Node]:
-    """Return all nodes with what the rules leave below each; some are no longer used."""
+    """Return all nodes after the rules are applied; some are no longer used."""
     k = tree.n_outputs
     nodes = [_Node(bias) for bias in tree.bias.tolist()]
     leaves = zip(
@@ -136,7 +136,7 @@ def activation_values(tree: NeuralTree, nodes: list[int], sums: list[float]) -> 
     >>> activation_values(tree, [0], [0.0])
     array([0.5])
     """
-    n = len(nodes)  # the core evaluates them as the outputs of a tree whose leaves weigh nothing
+    n = len(nodes)  # evaluated as the outputs of a tree whose leaves have weight 0
     single = NeuralTree(
         1,
         n,

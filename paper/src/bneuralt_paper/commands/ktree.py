@@ -55,7 +55,7 @@ def _run(args: argparse.Namespace) -> None:
 
     from bneuralt.cli.outputs import StatusLine, check_output
     from bneuralt_paper.images.image_data import load_images
-    from bneuralt_paper.images.ktree import PUBLISHED, run_trials
+    from bneuralt_paper.images.k_trees import PUBLISHED, run_trials
     from bneuralt_paper.images.result_files import save_result
 
     if args.out:

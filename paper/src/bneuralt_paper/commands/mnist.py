@@ -128,10 +128,10 @@ def _run_baseline(args: argparse.Namespace) -> None:
     from bneuralt_paper.images.image_data import load_images
     from bneuralt_paper.images.result_files import save_result
 
-    given = [n for n, default in args.tree_options.items() if getattr(args, n) != default]
-    if given:
+    tree_options = [n for n, default in args.tree_options.items() if getattr(args, n) != default]
+    if tree_options:
         raise CommandError(
-            f"--{given[0]} applies to trees only: omit it with --baseline {args.baseline}."
+            f"--{tree_options[0]} applies to trees only: omit it with --baseline {args.baseline}."
         )
     name = args.baseline.replace("-", " ")
     images = load_images(args.data, args.data_home)

@@ -132,7 +132,7 @@ def _add_report(commands: argparse._SubParsersAction[Any]) -> None:
 def _run(args: argparse.Namespace) -> int:
     # Imported here, so that --help does not load joblib and scikit-learn.
     from bneuralt_paper.running.planning import QUICK
-    from bneuralt_paper.running.runner import run
+    from bneuralt_paper.running.runner import run_experiments
     from bneuralt_paper.running.store import Store, StoreError
     from bneuralt_paper.running.workers import WorkerError
 
@@ -147,7 +147,7 @@ def _run(args: argparse.Namespace) -> int:
     options = {"jobs": args.jobs, "backend": args.backend, "data_home": args.data_home}
     try:
         with Store(args.store) as store:
-            summary = run(**selection, store=store, quiet=args.quiet, **options)
+            summary = run_experiments(**selection, store=store, quiet=args.quiet, **options)
     except StoreError as error:
         raise CommandError(str(error), CANNOT_WRITE) from error
     except (ValueError, WorkerError) as error:

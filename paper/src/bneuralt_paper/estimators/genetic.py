@@ -1,6 +1,6 @@
 """Base classes of HFNT and MONT: structures by genetic programming, weights without gradients.
 
-All nodes, the outputs included, draw their function from a set; its parameters are searched for
+The activation of every node, including outputs, is drawn from a set; its parameters are optimised
 like the weights.
 """
 
@@ -18,14 +18,14 @@ from bneuralt.estimators.scaling import learn_scaling
 from bneuralt.evolve import Space
 from bneuralt.tree import NeuralTree, forward_many
 from bneuralt_paper._typing import Array, FloatArray
-from bneuralt_paper.evolution.population import Judge
-from bneuralt_paper.evolution.search import GeneticSearch, GeneticSettings
+from bneuralt_paper.evolution.genetic_search import GeneticSearch, GeneticSettings
+from bneuralt_paper.evolution.population import PopulationScorer
 
 __all__ = ["GeneticClassifierTask", "GeneticEstimator"]
 
 
 class GeneticEstimator(EvolutionEstimator):
-    """Searches structures and weights without gradients."""
+    """Base class of estimators that search for structures and weights without gradients."""
 
     # Outputs may have any of the functions; targets are scaled to [0, 1].
     _output_activation: ClassVar[str] = "mixed"
@@ -77,7 +77,7 @@ class GeneticEstimator(EvolutionEstimator):
                 f"max_size={self.max_size} is too small: a tree of {space.n_outputs} outputs has "
                 f"{least} nodes or more"
             )
-        judge = Judge(
+        scorer = PopulationScorer(
             self._scaled_inputs(rows),
             self._scaled_target(rows),
             rows.weight,
@@ -85,7 +85,7 @@ class GeneticEstimator(EvolutionEstimator):
             self._n_threads(),
         )
         rng = np.random.default_rng(self._draw_seed())
-        return _Search(space, judge, settings, rng)
+        return _BestTreeSearch(space, scorer, settings, rng)
 
     def _scaled_inputs(self, rows: Rows) -> Array:
         assert self._input_scaling is not None
@@ -94,17 +94,17 @@ class GeneticEstimator(EvolutionEstimator):
     def _front_of(self, search: Any, rows: Rows) -> tuple[Sequence[Entry], int]:
         trees = [genome.trees()[0] for genome in search.front()]
         outputs = forward_many(trees, self._scaled_inputs(rows), self._n_threads())
-        entries = [Entry(tree, own) for tree, own in zip(trees, outputs, strict=True)]
+        entries = [Entry(*pair) for pair in zip(trees, outputs, strict=True)]
         return entries, len(entries) - 1  # the largest one has the lowest error
 
 
-class _Search(GeneticSearch):
+class _BestTreeSearch(GeneticSearch):
     def best_tree(self) -> NeuralTree:
         return self.best.trees()[0]
 
 
 class GeneticClassifierTask(ClassifierTask):
-    """Probabilities are the softmax of the outputs, whatever their activations."""
+    """Classification by the softmax of the outputs, for all activations."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from bneuralt.estimators.parameters import declared
 from bneuralt.estimators.regression import RegressorTask
 from bneuralt.estimators.rows import Rows
 from bneuralt.tree import NeuralTree
 from bneuralt_paper.estimators.genetic import GeneticClassifierTask, GeneticEstimator
-from bneuralt_paper.estimators.parameters import (
-    GENETIC_PARAMETERS,
+from bneuralt_paper.estimators.genetic_parameters import (
     HFNTClassifierParameters,
     HFNTRegressorParameters,
+    declared_genetic,
 )
 
 __all__ = ["HFNTClassifier", "HFNTRegressor"]
 
 
 class HFNTEstimator(GeneticEstimator):
-    """Can predict with several trees of the final population."""
+    """Base class of HFNT, which can predict with several trees of the final population."""
 
     trees_: list[NeuralTree]
     _holds_many_trees: ClassVar[bool] = True
@@ -52,7 +50,7 @@ class HFNTEstimator(GeneticEstimator):
         return sum(tree.n_parameters for tree in self.trees_)
 
 
-@partial(declared, parameters=GENETIC_PARAMETERS)
+@declared_genetic
 class HFNTClassifier(GeneticClassifierTask, HFNTEstimator, HFNTClassifierParameters):
     """A classifier that is a heterogeneous flexible neural tree (HFNT).
 
@@ -62,19 +60,7 @@ class HFNTClassifier(GeneticClassifierTask, HFNTEstimator, HFNTClassifierParamet
 
     {parameters}
 
-    Attributes
-    ----------
-    tree_ : NeuralTree
-        The tree that was chosen; it works on unscaled inputs.
-    trees_ : list of NeuralTree
-        The trees that predict, `n_ensemble` of them.
-    pareto_front_ : list of FrontModel
-        The trees of the last population to which no other one is superior in error and size, by
-        their size; `pareto_front_[0].model` is a fitted estimator.
-    classes_ : array of shape (n_classes,)
-        The labels.
-    n_iter_ : int
-        Number of generations.
+    {attributes}
 
     Examples
     --------
@@ -87,7 +73,7 @@ class HFNTClassifier(GeneticClassifierTask, HFNTEstimator, HFNTClassifierParamet
     """
 
 
-@partial(declared, parameters=GENETIC_PARAMETERS)
+@declared_genetic
 class HFNTRegressor(RegressorTask, HFNTEstimator, HFNTRegressorParameters):
     """A regressor that is a heterogeneous flexible neural tree (HFNT).
 
@@ -95,18 +81,7 @@ class HFNTRegressor(RegressorTask, HFNTEstimator, HFNTRegressorParameters):
 
     {parameters}
 
-    Attributes
-    ----------
-    tree_ : NeuralTree
-        The tree that was chosen, from raw features to the target in its own units: a linear root
-        above the tree of the search undoes the scaling of the target.
-    trees_ : list of NeuralTree
-        The trees that predict, `n_ensemble` of them.
-    pareto_front_ : list of FrontModel
-        The trees of the last population to which no other one is superior in error and size, by
-        their size; `pareto_front_[0].model` is a fitted estimator.
-    n_iter_ : int
-        Number of generations.
+    {attributes}
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 The steps and the order in which numbers are drawn are those of `scipy.optimize.
 differential_evolution` with ``updating="deferred"``, so that the same seed and strategy give the
-same members. Other than there, a generation is a method call: a search can be watched, stopped and
+same members. Unlike there, a generation is a method call: a search can be monitored, stopped and
 continued between any two of them.
 """
 
@@ -59,7 +59,7 @@ _MUTANTS: dict[str, Mutant] = {
     "best2": _best2,
     "rand2": _rand2,
 }
-#: Names of the strategies, as SciPy has them.
+#: Names of the strategies, as in SciPy.
 STRATEGIES = tuple(f"{name}{kind}" for kind in ("bin", "exp") for name in _MUTANTS)
 
 #: A mutant is made of up to five other members.
@@ -76,7 +76,7 @@ class DifferentialEvolution:
     members : array of shape (n_members, n_numbers)
         The first generation, of 6 members or more.
     low, high : float or array of shape (n_numbers,)
-        Bounds; what leaves them is drawn anew between them.
+        Bounds; numbers outside of them are drawn again between them.
     strategy : str
         One of `STRATEGIES`. "randtobest1bin" is that of HFNT.
     scale, crossover : float
@@ -141,17 +141,17 @@ class DifferentialEvolution:
         return self._vectors(self._members)
 
     def state(self) -> dict[str, Any]:
-        """Return what `restore` needs, as what JSON can hold."""
+        """Return the state for `restore`, as JSON values."""
         return {"members": self._members.tolist(), "order": self._order.tolist()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go back to a state, that of the generator of random numbers excepted."""
+        """Restore a state, except that of the generator of random numbers."""
         self._members = np.array(state["members"], dtype=np.float64)
         self._order = np.array(state["order"])
         self.energies = self._evaluate(self._members)
 
     def step(self) -> None:
-        """Go on by one generation."""
+        """Compute one generation."""
         before = self._order.copy()
         try:
             trials, energies = self._judged_trials()

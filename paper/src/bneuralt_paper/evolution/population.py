@@ -13,13 +13,13 @@ from bneuralt.tree import NeuralTree, forward_many
 from bneuralt.tree.activations import NAMES
 from bneuralt_paper._typing import Array, FloatArray
 
-__all__ = ["OBJECTIVES", "Judge", "check_objectives", "diversities", "weight_vectors"]
+__all__ = ["OBJECTIVES", "PopulationScorer", "check_objectives", "diversities", "weight_vectors"]
 
-#: What a search can minimise: the error on the training rows, the number of nodes, and the
-#: similarity to the other trees.
+#: Objectives of a search, which are minimised: the error on the training rows, the number of nodes,
+#: and the similarity to the other trees.
 OBJECTIVES = ("error", "size", "diversity")
 
-#: Outputs that are computed at a time, so that they stay in the cache of the processor.
+#: Number of outputs computed at a time, so that they stay in the cache of the processor.
 MOST_OUTPUTS = 400_000
 
 
@@ -39,20 +39,20 @@ def weight_vectors(tree: NeuralTree, vectors: FloatArray) -> list[Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class Judge:
-    """The rows that trees are judged on.
+class PopulationScorer:
+    """Scoring of trees on the rows of a table.
 
     Parameters
     ----------
     X : array of shape (n_rows, n_inputs)
-        Scaled, as the trees take them.
+        Scaled inputs.
     y : int array of classes, or float array of targets
         Scaled targets, of shape (n_rows,) or (n_rows, n_outputs).
     weight : array of shape (n_rows,)
     measure : {"squared_error", "error_rate"}
         The mean squared error of the outputs (of classifiers: against 1 for the class and 0 for the
-        others); or the share of rows that are in the wrong class, with the squared error to tell
-        trees apart that are wrong equally often.
+        others); or the share of rows that are in the wrong class, with the squared error to
+        order trees of equal error rates.
     n_threads : int
         It never changes a result.
     """
@@ -83,8 +83,8 @@ class Judge:
         >>> import numpy as np
         >>> from bneuralt import NeuralTree
         >>> tree = NeuralTree(1, 1, [-1], [0], [0], [0], [0.0, 1.0])
-        >>> judge = Judge(np.array([[1.0], [2.0]]), np.array([1.0, 1.0]), np.ones(2))
-        >>> judge.errors([tree])
+        >>> scorer = PopulationScorer(np.array([[1.0], [2.0]]), np.array([1.0, 1.0]), np.ones(2))
+        >>> scorer.errors([tree])
         array([0.5])
         """
         step = max(1, MOST_OUTPUTS // (len(self.y) * self.n_outputs))
@@ -102,9 +102,9 @@ class Judge:
             return (np.square(outputs - target).mean(axis=2) @ share).astype(np.float64)
         rows = np.arange(len(self.y))
         # sum of (o - t)^2 with a t that is 1 for one class: sum of o^2, less 2 o_y, plus 1
-        own = outputs[:, rows, self.y]
+        of_class = outputs[:, rows, self.y]
         square = np.einsum("trk,trk->tr", outputs, outputs)
-        squared = ((square - 2 * own + 1) @ share).astype(np.float64) / outputs.shape[2]
+        squared = ((square - 2 * of_class + 1) @ share).astype(np.float64) / outputs.shape[2]
         if self.measure == "squared_error":
             return squared
         # as argmax decides: of equal outputs, the first class is predicted
@@ -113,19 +113,19 @@ class Judge:
 
 
 def diversities(genomes: Sequence[Genome]) -> FloatArray:
-    """Return how different each tree is from the others, from 0 to 1.
+    """Return the mean distance of each tree from the others, from 0 to 1.
 
     It is the mean over the other trees of the Jaccard distance between the sets of inputs and
     activations that two trees use.
     """
     n_inputs = genomes[0].n_inputs
     uses = np.zeros((len(genomes), n_inputs + len(NAMES)))
-    for own, genome in zip(uses, genomes, strict=True):
+    for uses_of_tree, genome in zip(uses, genomes, strict=True):
         for node in genome.nodes():
-            own[n_inputs + node.activation] = 1.0
+            uses_of_tree[n_inputs + node.activation] = 1.0
             for child in node.children:
                 if isinstance(child, Leaf):
-                    own[child.feature] = 1.0
+                    uses_of_tree[child.feature] = 1.0
     common = uses @ uses.T
     count = uses.sum(axis=1)
     distance = 1.0 - common / (count[:, np.newaxis] + count - common)

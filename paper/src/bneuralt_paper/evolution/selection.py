@@ -1,7 +1,7 @@
-"""Selection: who has children, and who stays.
+"""Selection of parents and survivors.
 
-One objective needs nothing else. Several objectives are sorted by NSGA-II or NSGA-III, in the
-implementation of pymoo, which is imported at its first use because that takes a while.
+Several objectives are sorted by NSGA-II or NSGA-III, in the implementation of pymoo, which is
+imported at its first use because that takes a while.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ METHODS = ("best", "nsga2", "nsga3")
 def tournament(objectives: FloatArray, n: int, rng: np.random.Generator) -> IntArray:
     """Return the winners of n binary tournaments.
 
-    Of two that are drawn, the one that dominates the other wins, and else the first.
+    The winner is the one of two drawn candidates that dominates the other, otherwise the first.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def tournament(objectives: FloatArray, n: int, rng: np.random.Generator) -> IntA
 
 
 def survivors(objectives: FloatArray, n: int, method: str = "best", seed: int = 0) -> IntArray:
-    """Return the positions of the n that stay.
+    """Return the positions of the n survivors.
 
     Parameters
     ----------
@@ -45,10 +45,10 @@ def survivors(objectives: FloatArray, n: int, method: str = "best", seed: int = 
         To be minimised.
     n : int
     method : {"best", "nsga2", "nsga3"}
-        "best": those of the lowest first objective, where equal values come once as long as there
-        are others.
+        "best": those of the lowest first objective; of equal values, only one as long as there are
+        others.
     seed : int
-        Decides between equals, for NSGA-II and NSGA-III.
+        Seed of the choice between equals, for NSGA-II and NSGA-III.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def survivors(objectives: FloatArray, n: int, method: str = "best", seed: int = 
     return np.array([candidate.get("position") for candidate in kept], dtype=np.intp)
 
 
-#: NSGA-III divides the space between the objectives into so many parts.
+#: Number of divisions of each objective in NSGA-III.
 N_PARTITIONS = {2: 24, 3: 9}
 
 
@@ -96,7 +96,7 @@ def reference_directions(n_objectives: int) -> FloatArray:
 
 
 def _survival(method: str, n_objectives: int) -> Any:
-    # a new one each time: pymoo's NSGA-III remembers extreme points of earlier calls, and a search
+    # a new one each time: pymoo's NSGA-III stores extreme points of earlier calls, and a search
     # that is continued from a file has made none
     if method == "nsga2":
         from pymoo.operators.survival.rank_and_crowding import RankAndCrowding

@@ -231,7 +231,7 @@ class EvolvedExperiment(_NamedAlgorithm):
 
     @property
     def objectives(self) -> tuple[str, ...]:
-        """What the search minimises."""
+        """Objectives that the search minimises."""
         return _OBJECTIVES[self.algorithm]
 
     def settings(self) -> dict[str, Any]:
@@ -374,8 +374,8 @@ def _expand(pattern: str) -> Iterable[str]:
         return GROUPS[pattern]
     if not set(pattern) & set("*?["):
         return (pattern,)
-    known = ALL_EXPERIMENTS + ADDITIONS
-    matching = [name for name in known if fnmatchcase(name, pattern)]
+    names = ALL_EXPERIMENTS + ADDITIONS
+    matching = [name for name in names if fnmatchcase(name, pattern)]
     if not matching:
         raise ValueError(f"experiments: no name matches the pattern {pattern!r}")
     return matching

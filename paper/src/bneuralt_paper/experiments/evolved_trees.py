@@ -55,7 +55,7 @@ def run_evolved(experiment: EvolvedExperiment, partition: Partition, run: int) -
         return labels_or_values
 
     tree = estimator.tree_
-    # a regressor has a root of its own above the tree, which undoes the scaling of the target
+    # a regressor has another root above the tree, which reverses the scaling of the target
     size = tree.size - (partition.n_classes == 0)
     return Outcome(
         seed,

@@ -203,7 +203,7 @@ class Partition:
 class Protocol:
     """How rows are split, scaled and used; see `PaperProtocol` and `HonestProtocol`.
 
-    `follows_authors_program` tells whether training reproduces two peculiarities of the authors'
+    `follows_authors_program` is whether training reproduces two peculiarities of the authors'
     program, see `bneuralt_paper.experiments.neural_trees`.
     """
 

@@ -83,8 +83,8 @@ def run_images(
     model : BNeuralTClassifier or BNeuralForestClassifier
     """
     if protocol not in IMAGE_PROTOCOLS:
-        known = " or ".join(IMAGE_PROTOCOLS)
-        raise ValueError(f"protocol={protocol!r} is unknown: choose {known}")
+        protocols = " or ".join(IMAGE_PROTOCOLS)
+        raise ValueError(f"protocol={protocol!r} is unknown: choose {protocols}")
     if recipe == "modern":
         changes = {**MODERN_CHANGES.get(images.name, {}), **changes}
     if protocol == "paper":

@@ -27,7 +27,7 @@ from bneuralt.files import (
 )
 from bneuralt_paper.images.image_baselines import ImageBaseline
 from bneuralt_paper.images.image_runs import IMAGE_PROTOCOLS, ImageRun
-from bneuralt_paper.images.ktree import KTreeTrials
+from bneuralt_paper.images.k_trees import KTreeTrials
 from bneuralt_paper.images.recipes import RECIPES
 
 __all__ = ["ImageResults", "load_results", "save_result", "save_run"]
@@ -107,7 +107,7 @@ def load_results(folder: str | PathLike[str]) -> ImageResults:
             f"{folder}: this folder contains no *.json files; write them with "
             "`bneuralt paper mnist --out`"
         )
-    results, seen = ImageResults(), dict[Hashable, Path]()
+    results, path_of_run = ImageResults(), dict[Hashable, Path]()
     for path in paths:
         result = _load_result(path)
         model = None
@@ -116,7 +116,7 @@ def load_results(folder: str | PathLike[str]) -> ImageResults:
             with errors_naming(path):
                 result = _run_of(model)
         with errors_naming(path):
-            first = seen.setdefault(_identity(result), path)
+            first = path_of_run.setdefault(_identity(result), path)
             if first is not path:
                 raise ModelFileError(f"this is the same run as in {first.name}; remove one of them")
         if isinstance(result, ImageRun):
@@ -157,9 +157,9 @@ def _run_of(model: Any) -> ImageRun:
             "this model was not written by `bneuralt paper mnist`; move it out of the folder"
         )
     run: ImageRun = _read(ImageRun, model.extra_["run"], "run")
-    for name, known in {"data": IMAGES, "recipe": RECIPES, "protocol": IMAGE_PROTOCOLS}.items():
-        if getattr(run, name) not in known:
-            expected = " or ".join(known)
+    for name, choices in {"data": IMAGES, "recipe": RECIPES, "protocol": IMAGE_PROTOCOLS}.items():
+        if getattr(run, name) not in choices:
+            expected = " or ".join(choices)
             raise ModelFileError(f'"run.{name}" is {getattr(run, name)!r}, not {expected}')
     return run
 

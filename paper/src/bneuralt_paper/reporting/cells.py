@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import pandas as pd
 
-__all__ = ["Cell", "ReportTable", "format_number"]
+__all__ = ["ReportTable", "TableCell", "format_number"]
 
 
 _LEFT = " class='left'"
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """The text of a table cell, its kind, and in `aside` the paper's value to show next to it.
 
     Kinds: "" (plain), "head", "quoted" (the paper's value), "close" and "far" (a difference within
@@ -39,7 +39,7 @@ class ReportTable:
     slug: str
     title: str
     header: tuple[str, ...]
-    rows: list[tuple[Cell, ...]]
+    rows: list[tuple[TableCell, ...]]
     frame: pd.DataFrame
     notes: tuple[str, ...] = ()
     heads: int = 1
@@ -75,7 +75,7 @@ def _line(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def _markdown_cell(cell: Cell) -> str:
+def _markdown_cell(cell: TableCell) -> str:
     text = f"{cell.text} ({cell.aside})" if cell.aside else cell.text
     if not text:
         return ""
@@ -84,7 +84,7 @@ def _markdown_cell(cell: Cell) -> str:
     return f"**{text}**" if cell.kind in ("strong", "far") else text
 
 
-def _html_cell(cell: Cell) -> str:
+def _html_cell(cell: TableCell) -> str:
     aside = f" <small>{escape(cell.aside)}</small>" if cell.aside else ""
     if cell.kind == "head":
         return f"<th scope='row'>{escape(cell.text)}</th>"

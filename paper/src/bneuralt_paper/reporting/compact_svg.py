@@ -106,7 +106,7 @@ def _smaller_png(encoded: str) -> str:
 
 
 def _flatten(element: Element) -> Iterator[Element]:
-    """Yield what is drawn, in order: no definitions, and no groups without attributes."""
+    """Yield all drawn elements in order, without definitions and groups without attributes."""
     for child in element:
         if child.tag == "g" and not child.attrib:
             yield from _flatten(child)
@@ -213,7 +213,7 @@ def _format_style(properties: dict[str, str]) -> str:
 
 
 # A path is a list of commands with their points: "M" is a whole polyline, its start included; "L",
-# "Q" and "C" go on from the last point; "z" goes back to the start and has no points.
+# "Q" and "C" continue from the last point; "z" goes back to the start and has no points.
 _Path = list[tuple[str, FloatArray]]
 
 

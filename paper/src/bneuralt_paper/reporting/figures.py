@@ -153,7 +153,7 @@ def _lines(
     results: Results, protocol: str, setting: str, dataset: str, curve: str
 ) -> list[tuple[str, FloatArray]]:
     """Return, for each optimizer, errors by run and epoch, with nan after the end of a run."""
-    found = []
+    lines = []
     for letter in OPTIMIZER_STYLES:
         runs = results.runs(protocol, f"{setting}-{letter}", dataset)["curves"]
         curves = [np.asarray(c[curve], float) for c in runs if isinstance(c, dict) and curve in c]
@@ -162,8 +162,8 @@ def _lines(
             matrix = np.full((len(curves), max(map(len, curves))), math.nan)
             for row, values in zip(matrix, curves, strict=True):
                 row[: len(values)] = values
-            found.append((letter, matrix))
-    return found
+            lines.append((letter, matrix))
+    return lines
 
 
 def _draw_curves(ax: Axes, matrix: FloatArray, style: OptimizerStyle) -> None:
@@ -251,7 +251,7 @@ def best_trees_figure(
     results: Results, experiment: str = "B-S-ESy-p4-R", protocol: str = "paper"
 ) -> Figure | None:
     """Draw the tree with the best test score of each data set, with its score and size."""
-    found: list[tuple[str, float, NeuralTree]] = []
+    best_trees: list[tuple[str, float, NeuralTree]] = []
     for dataset in PAPER_DATASETS:
         runs = results.runs(protocol, experiment, dataset)
         runs = runs[runs["tree_json"].notna()]
@@ -260,13 +260,13 @@ def best_trees_figure(
             record = f"tree of run {best.name} of {experiment} on {dataset} (protocol {protocol})"
             with errors_naming(record):
                 tree = NeuralTree.from_json(best["tree_json"])
-            found.append((dataset, float(best["test_score"]), tree))
-    if not found:
+            best_trees.append((dataset, float(best["test_score"]), tree))
+    if not best_trees:
         return None
     printed = published.best_trees()
     with rc_context(STYLE):
-        figure, axes = _panels(len(found), 5, (2.0, 2.4))
-        for ax, (dataset, score, tree) in zip(axes, found, strict=True):
+        figure, axes = _panels(len(best_trees), 5, (2.0, 2.4))
+        for ax, (dataset, score, tree) in zip(axes, best_trees, strict=True):
             plot_tree_shape(tree, ax, root_color=INK)
             paper = printed.loc[dataset]
             ax.set_title(

@@ -146,8 +146,8 @@ def _reference_scores(results: Results) -> Iterable[Finding]:
             f"Table 2 by at most {margins}.",
         )
     if outside:
-        listed = ", ".join(outside)
-        text = f"BNeuralT with RMSprop, differences of more than {margins} from Table 2: {listed}."
+        names = ", ".join(outside)
+        text = f"BNeuralT with RMSprop, differences of more than {margins} from Table 2: {names}."
         yield Finding("differs", text)
 
 
@@ -199,8 +199,8 @@ def _all_cells(results: Results) -> Iterable[Finding]:
     )
     if worst:
         worst.sort(key=lambda pair: (-pair[0], pair[1]))
-        listed = ", ".join(f"{e} ({n})" for n, e in worst)
-        text = f"Results of Table 2 outside the margins above, by algorithm: {listed}."
+        counts = ", ".join(f"{e} ({n})" for n, e in worst)
+        text = f"Results of Table 2 outside the margins above, by algorithm: {counts}."
         yield Finding("differs", text)
 
 
@@ -211,12 +211,12 @@ def _all_means(results: Results) -> Iterable[Finding]:
         part = f"{task}_mean"
         ours = {str(e): results.score("paper", str(e), part).mean for e in table.index}
         differences = {e: round(mean - table[part][e], 3) for e, mean in ours.items()}
-        known = [d for d in differences.values() if math.isfinite(d)]
-        if known:
-            near = sum(abs(d) <= limit for d in known)
+        finite = [d for d in differences.values() if math.isfinite(d)]
+        if finite:
+            near = sum(abs(d) <= limit for d in finite)
             yield Finding(
-                "reproduces" if 2 * near >= len(known) else "differs",
-                f"Tables A2 and A3: the means over the {task} sets of {near} of {len(known)} "
+                "reproduces" if 2 * near >= len(finite) else "differs",
+                f"Tables A2 and A3: the means over the {task} sets of {near} of {len(finite)} "
                 f"experiments differ from the published ones by at most {limit}.",
             )
 
@@ -364,7 +364,7 @@ def _digits_honestly(images: ImageResults) -> Iterable[Finding]:
             text = f"{_error(group):.2f} % with {whose} recipe ({_size(group)})"
             ours.setdefault((name, printed), []).append(text)
     if ours:
-        listed = "; ".join(
+        errors = "; ".join(
             f"for {name}, published with {printed:.2f} %, {' and '.join(texts)}"
             for (name, printed), texts in sorted(ours.items(), key=lambda item: -item[0][1])
         )
@@ -372,7 +372,7 @@ def _digits_honestly(images: ImageResults) -> Iterable[Finding]:
             "why",
             "On MNIST the paper reports the lowest error on the test rows over all updates. "
             "With a fixed number of epochs and nothing selected on the test rows, the errors of "
-            f"the last weights are: {listed}.",
+            f"the last weights are: {errors}.",
         )
 
 

@@ -16,7 +16,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from sklearn.metrics import auc, confusion_matrix, roc_curve
 
 from bneuralt.tree import NeuralTree
-from bneuralt.tree.generate import outputs_above
+from bneuralt.tree.walk import outputs_above
 from bneuralt_paper._typing import FloatArray, IntArray
 from bneuralt_paper.images.image_data import Images
 from bneuralt_paper.images.image_runs import ImageRun, group_runs, is_same_size
@@ -154,8 +154,8 @@ def confusions(scores: FloatArray, images: Images, n_worst: int = 20) -> Figure:
     """Plot the confusion matrix, and the errors with the highest confidence as images."""
     predicted, y = scores.argmax(axis=1), images.y_test
     counts = confusion_matrix(y, predicted, labels=np.arange(images.n_classes))
-    own = scores[np.arange(len(y)), y]
-    margin = np.where(predicted == y, -np.inf, scores.max(axis=1) - own)
+    true_class_scores = scores[np.arange(len(y)), y]
+    margin = np.where(predicted == y, -np.inf, scores.max(axis=1) - true_class_scores)
     worst = np.argsort(-margin, kind="stable")[: min(n_worst, int((predicted != y).sum()))]
     with rc_context(STYLE):
         figure = Figure(figsize=(7.5, 3.9))

@@ -44,8 +44,8 @@ def _mnist(results: ImageResults, digits: Images | None) -> Section:
         caption = "Error after each epoch, for one run of each size."
         by_epoch = image_figures.error_per_epoch(runs)
         parts += pictures(by_epoch, "mnist-error-per-epoch", caption)
-    if (found := _tree_to_show(results)) is not None:
-        sentences, shown = _one_tree(*found, digits)
+    if (run_and_model := _tree_to_show(results)) is not None:
+        sentences, shown = _one_tree(*run_and_model, digits)
         text += sentences
         parts += shown
     return Section("mnist", "MNIST", " ".join(text), tuple(parts))

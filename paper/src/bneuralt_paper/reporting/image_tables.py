@@ -12,9 +12,9 @@ import pandas as pd
 from bneuralt.datasets.catalogue import CATALOGUE
 from bneuralt_paper.images.image_baselines import ImageBaseline
 from bneuralt_paper.images.image_runs import ImageRun, group_runs
-from bneuralt_paper.images.ktree import PUBLISHED, STUCK_BELOW, KTreeTrials
+from bneuralt_paper.images.k_trees import PUBLISHED, STUCK_BELOW, KTreeTrials
 from bneuralt_paper.reporting import published
-from bneuralt_paper.reporting.cells import Cell, ReportTable, format_number
+from bneuralt_paper.reporting.cells import ReportTable, TableCell, format_number
 
 __all__ = [
     "SELECTION_LABELS",
@@ -120,15 +120,17 @@ def mean_error(results: Sequence[ImageRun] | Sequence[ImageBaseline]) -> dict[st
 def _table(
     slug: str, title: str, records: list[dict[str, Any]], notes: tuple[str, ...]
 ) -> ReportTable:
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[TableCell, ...]] = []
     for record in records:
         kind = "quoted" if record["source"] == "printed" else ""
         counts = [record.get(name) for name in ("weights", "epochs", "runs")]
-        weights, epochs, n_runs = (Cell("" if n is None else f"{n:,.0f}", kind) for n in counts)
+        weights, epochs, n_runs = (
+            TableCell("" if n is None else f"{n:,.0f}", kind) for n in counts
+        )
         deviation = record.get("deviation")
         spread = "" if deviation is None else f" ± {deviation:.2f}"
-        error = Cell(f"{record['error_percent']:.2f}{spread}", kind)
-        heads = Cell(record["group"], "head"), Cell(record["algorithm"], "head")
+        error = TableCell(f"{record['error_percent']:.2f}{spread}", kind)
+        heads = TableCell(record["group"], "head"), TableCell(record["algorithm"], "head")
         rows.append((*heads, weights, epochs, error, n_runs))
     header = ("group", "algorithm", "weights", "epochs", "test error (%)", "runs")
     groups = [record["group"] for record in records]
@@ -160,12 +162,12 @@ def k_tree_table(results: Sequence[KTreeTrials]) -> ReportTable:
             mean += f" ± {format_number(record['deviation'], 4)}"
         rows.append(
             (
-                Cell(str(entry.k), "head"),
-                *(Cell(f"{record[name]:,}") for name in ("weights", "epochs", "trials")),
-                Cell(format_number(record["published"], 4), "quoted"),
-                Cell(mean),
-                *(Cell(format_number(record[name], 4)) for name in ("lowest", "highest")),
-                Cell(f"{stuck} ({100 * stuck / len(accuracies):.0f} %)"),
+                TableCell(str(entry.k), "head"),
+                *(TableCell(f"{record[name]:,}") for name in ("weights", "epochs", "trials")),
+                TableCell(format_number(record["published"], 4), "quoted"),
+                TableCell(mean),
+                *(TableCell(format_number(record[name], 4)) for name in ("lowest", "highest")),
+                TableCell(f"{stuck} ({100 * stuck / len(accuracies):.0f} %)"),
             )
         )
     header = ("k", "weights", "epochs", "trials", "published", "mean accuracy", "lowest",

@@ -143,7 +143,7 @@ def _aside(text: str) -> str:
 
 def _by_kind(findings: Sequence[Finding]) -> dict[str, list[str]]:
     texts = {kind: [f.text for f in findings if f.kind == kind] for kind in HEADINGS}
-    return {kind: found for kind, found in texts.items() if found}
+    return {kind: text for kind, text in texts.items() if text}
 
 
 def _markdown(
@@ -168,9 +168,9 @@ def _html(
 ) -> str:
     css = (resources.files("bneuralt_paper.reporting") / "report.css").read_text(encoding="utf-8")
     contents = "".join(f"<li><a href='#{s.slug}'>{escape(s.title)}</a></li>" for s in sections)
-    listed = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())
+    terms = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())
     provenance = (
-        f"<section id='provenance'><h2>{PROVENANCE}</h2><dl class='provenance'>{listed}</dl>"
+        f"<section id='provenance'><h2>{PROVENANCE}</h2><dl class='provenance'>{terms}</dl>"
         "</section>"
         if facts
         else ""
@@ -198,7 +198,7 @@ def _html(
 
 
 def _explanation(section: Section) -> str:
-    """Return what the codes of experiments in a section mean."""
+    """Return an explanation of the codes of experiments in a section."""
     texts = [section.text]
     for part in section.parts:
         if isinstance(part, ReportTable):

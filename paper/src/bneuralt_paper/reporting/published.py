@@ -50,9 +50,9 @@ def _read(name: str) -> pd.DataFrame:
         return pd.read_csv(file)
 
 
-def _table2_part(wanted: bool, groups: tuple[str, ...]) -> pd.DataFrame:
+def _table2_part(are_in_groups: bool, groups: tuple[str, ...]) -> pd.DataFrame:
     table = _read("table2.csv")
-    rows = table[table["group"].isin(groups) == wanted]
+    rows = table[table["group"].isin(groups) == are_in_groups]
     return rows[rows["experiment"].notna()].set_index("experiment")
 
 

@@ -100,13 +100,13 @@ def _scores(results: Results) -> Section:
 
 def _honest(results: Results) -> Section | None:
     parts: list[ReportTable | Picture] = []
-    seen: set[int] = set()
+    shown_counts: set[int] = set()
     for task, label in ((None, "all data sets"), ("classification", "classification")):
         ranking = rank_algorithms(results, "honest", task)
         # With runs on classification only, both rankings are the same.
-        if ranking is None or ranking.friedman.n_datasets in seen:
+        if ranking is None or ranking.friedman.n_datasets in shown_counts:
             continue
-        seen.add(ranking.friedman.n_datasets)
+        shown_counts.add(ranking.friedman.n_datasets)
         caption = (
             f"Mean ranks over {ranking.friedman.n_datasets} data sets ({label}); a red bar joins "
             "algorithms that do not differ by Nemenyi's test at 0.05."

@@ -14,7 +14,7 @@ import pandas as pd
 from bneuralt.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_DATASETS, PAPER_REGRESSION
 from bneuralt_paper.experiments.baselines import LABELS
 from bneuralt_paper.reporting import published
-from bneuralt_paper.reporting.cells import Cell, ReportTable, format_number
+from bneuralt_paper.reporting.cells import ReportTable, TableCell, format_number
 from bneuralt_paper.reporting.run_results import Results, Summary
 
 __all__ = [
@@ -48,13 +48,13 @@ def _task(dataset: str) -> str:
     return "regression" if dataset in names else "classification"
 
 
-def _difference(value: float, printed: float, dataset: str) -> Cell:
+def _difference(value: float, printed: float, dataset: str) -> TableCell:
     difference = value - printed
     if not math.isfinite(difference):
-        return Cell("")
+        return TableCell("")
     # Compare the number that is shown, which has three digits, as in the paper.
     close = abs(round(difference, 3)) <= TOLERANCE[_task(dataset)]
-    return Cell(format_number(difference, signed=True), "close" if close else "far")
+    return TableCell(format_number(difference, signed=True), "close" if close else "far")
 
 
 def _runs_text(summaries: Iterable[Summary]) -> str:
@@ -69,7 +69,7 @@ def score_table(results: Results) -> ReportTable:
     """Return Table 2: mean test scores, published and ours under both protocols."""
     printed = published.table2()
     additions = [e for e in results.experiments() if e in LABELS and e not in printed.index]
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[TableCell, ...]] = []
     starts: list[int] = []
     records: list[dict[str, object]] = []
     for experiment in [*printed.index, *additions]:
@@ -94,24 +94,27 @@ def score_table(results: Results) -> ReportTable:
 
 
 def _additions_note(additions: Iterable[str]) -> str:
-    listed = "; ".join(f"{name}: {LABELS[name]}" for name in additions)
-    return f"Not in the paper: {listed.replace(' (addition)', '')}."
+    labels = "; ".join(f"{name}: {LABELS[name]}" for name in additions)
+    return f"Not in the paper: {labels.replace(' (addition)', '')}."
 
 
 def _table2_block(
     results: Results, experiment: str, group: str, label: str, paper: pd.Series | None
-) -> list[tuple[Cell, ...]]:
-    lines: list[tuple[Cell, ...]] = []
+) -> list[tuple[TableCell, ...]]:
+    lines: list[tuple[TableCell, ...]] = []
 
-    def add(of: str, cells: Iterable[Cell]) -> None:
+    def add(of: str, cells: Iterable[TableCell]) -> None:
         first = not lines
-        heads = (Cell(group if first else "", "head"), Cell(label if first else "", "head"))
-        lines.append((*heads, Cell(of, "head"), *cells))
+        heads = (
+            TableCell(group if first else "", "head"),
+            TableCell(label if first else "", "head"),
+        )
+        lines.append((*heads, TableCell(of, "head"), *cells))
 
     ran = {p: results.has(p, experiment) for p in ("paper", "honest")}
     if paper is not None:
         quoted = "the paper" if any(ran.values()) else "the paper (quoted)"
-        add(quoted, [Cell(format_number(float(paper[d])), "quoted") for d in _WITH_MEANS])
+        add(quoted, [TableCell(format_number(float(paper[d])), "quoted") for d in _WITH_MEANS])
     for protocol in ("paper", "honest"):
         if not ran[protocol]:
             continue
@@ -119,7 +122,7 @@ def _table2_block(
         name = "ours, its protocol" if protocol == "paper" else "ours, honest"
         add(
             f"{name}, {_runs_text(ours.values())}",
-            [Cell(format_number(s.mean)) for s in ours.values()],
+            [TableCell(format_number(s.mean)) for s in ours.values()],
         )
         if protocol == "paper" and paper is not None:
             cells = [_difference(s.mean, float(paper[d]), d) for d, s in ours.items()]
@@ -173,16 +176,19 @@ def settings_table() -> ReportTable:
     frame = published.settings()
     keys = zip(frame["algorithm"], frame["setting"], strict=True)
     frame["here"] = [_HERE.get((algorithm, setting), "the same") for algorithm, setting in keys]
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[TableCell, ...]] = []
     starts: list[int] = []
     last = ""
     for _, row in frame.iterrows():
         algorithm = str(row["algorithm"])
         if algorithm != last:
             starts.append(len(rows))
-        heads = (Cell(algorithm if algorithm != last else "", "head"), Cell(row["setting"], "head"))
+        heads = (
+            TableCell(algorithm if algorithm != last else "", "head"),
+            TableCell(row["setting"], "head"),
+        )
         kind = "faint" if row["here"] == "the same" else ""
-        rows.append((*heads, Cell(row["used"], "quoted"), Cell(row["here"], kind)))
+        rows.append((*heads, TableCell(row["used"], "quoted"), TableCell(row["here"], kind)))
         last = algorithm
     return ReportTable(
         "tableA1_settings", "Table A1: settings", ("algorithm", "setting", "the paper", "here"),
@@ -201,7 +207,7 @@ def experiments_table(results: Results) -> ReportTable:
     """Return Tables A2 and A3: the means of all experiments, in the paper's order."""
     printed = published.experiments()
     others = [e for e in results.experiments() if e not in printed.index]
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[TableCell, ...]] = []
     records: list[dict[str, object]] = []
     for experiment in [*printed.index, *others]:
         paper = printed.loc[experiment] if experiment in printed.index else None
@@ -225,22 +231,22 @@ def experiments_table(results: Results) -> ReportTable:
 
 def _experiment_row(
     results: Results, experiment: str, paper: pd.Series | None
-) -> tuple[dict[str, object], tuple[Cell, ...]]:
+) -> tuple[dict[str, object], tuple[TableCell, ...]]:
     ran = [p for p in ("paper", "honest") if results.has(p, experiment)]
     counted = [results.score(p, experiment, d) for p in ran for d in PAPER_DATASETS]
     runs = _runs_text(counted).removesuffix("s").removesuffix(" run") if ran else "quoted"
     record: dict[str, object] = {"experiment": experiment, "in_store": bool(ran)}
-    cells = [Cell(experiment, "head"), Cell(runs, "" if ran else "quoted")]
+    cells = [TableCell(experiment, "head"), TableCell(runs, "" if ran else "quoted")]
     for part in _PARTS:
         printed = math.nan if paper is None else float(paper[f"{part}_mean"])
         ours = results.score("paper", experiment, f"{part}_mean")
         honest = results.score("honest", experiment, f"{part}_mean")
         tolerance_of = "regression_mean" if part == "regression" else "classification_mean"
         cells += [
-            Cell(format_number(printed), "quoted"),
-            Cell(format_number(ours.mean)),
+            TableCell(format_number(printed), "quoted"),
+            TableCell(format_number(ours.mean)),
             _difference(ours.mean, printed, tolerance_of),
-            Cell(format_number(honest.mean)),
+            TableCell(format_number(honest.mean)),
         ]
         record |= {
             f"{part}_paper_printed": printed,
@@ -252,15 +258,18 @@ def _experiment_row(
         }
     weights = math.nan if paper is None else float(paper["overall_weights"])
     protocol = ran[0] if ran else "paper"
-    own = results.mean_over(protocol, experiment, PAPER_DATASETS, "weights").mean
-    record |= {"weights_paper_printed": weights, "weights": own}
-    cells += [Cell(format_number(weights, 0), "quoted"), Cell(format_number(own, 0))]
+    mean_weights = results.mean_over(protocol, experiment, PAPER_DATASETS, "weights").mean
+    record |= {"weights_paper_printed": weights, "weights": mean_weights}
+    cells += [
+        TableCell(format_number(weights, 0), "quoted"),
+        TableCell(format_number(mean_weights, 0)),
+    ]
     return record, tuple(cells)
 
 
 def times_table(results: Results) -> ReportTable:
     """Return a table with numbers of weights and prediction times, published and ours."""
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[TableCell, ...]] = []
     starts: list[int] = []
     records: list[dict[str, object]] = []
     parts = (
@@ -279,16 +288,18 @@ def times_table(results: Results) -> ReportTable:
                 for d in _WITH_MEANS
             ]
             ours = [factor * _mean(results, protocol, experiment, d, column) for d in _WITH_MEANS]
-            label = Cell(_EXAMPLES.get(experiment, experiment), "head")
+            label = TableCell(_EXAMPLES.get(experiment, experiment), "head")
             if experiment in printed.index:
-                shown = [Cell(_significant(v), "quoted") for v in paper]
+                shown = [TableCell(_significant(v), "quoted") for v in paper]
                 of = "the paper" if protocol else "the paper (quoted)"
-                rows.append((Cell(quantity, "head"), label, Cell(of, "head"), *shown))
+                rows.append((TableCell(quantity, "head"), label, TableCell(of, "head"), *shown))
             if protocol:
-                shown = [Cell(_significant(v, digits)) for v in ours]
+                shown = [TableCell(_significant(v, digits)) for v in ours]
                 first = starts[-1] == len(rows)
                 heads = (quantity, label.text) if first else ("", "")
-                rows.append((*(Cell(h, "head") for h in heads), Cell("ours", "head"), *shown))
+                rows.append(
+                    (*(TableCell(h, "head") for h in heads), TableCell("ours", "head"), *shown)
+                )
             for dataset, p, o in zip(_WITH_MEANS, paper, ours, strict=True):
                 records.append(
                     {"quantity": quantity, "experiment": experiment, "dataset": dataset}
@@ -320,8 +331,8 @@ def _machines_note(results: Results, experiments: Iterable[str]) -> list[str]:
             by_machine.setdefault(" and ".join(sorted(names)), []).append(label)
     if len(by_machine) < 2:
         return []
-    listed = "; ".join(f"{name}: {', '.join(labels)}" for name, labels in by_machine.items())
-    return [f"Our times are from several machines and only comparable on the same. {listed}."]
+    machines = "; ".join(f"{name}: {', '.join(labels)}" for name, labels in by_machine.items())
+    return [f"Our times are from several machines and only comparable on the same. {machines}."]
 
 
 _EXAMPLES = {"B-S-ESy-p4-R": "BNeuralT", "M-S-ESy-Rn-L-D": "MLP"}
@@ -353,12 +364,12 @@ def oracle_table(results: Results) -> ReportTable | None:
         usual = experiment.replace("-ESe-", "-ESy-").replace("-ESu-", "-ESy-")
         if results.has("paper", usual) and usual not in compared:
             compared.append(usual)
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[TableCell, ...]] = []
     records: list[dict[str, object]] = []
     for experiment in [*compared, *selected]:
         ours = {d: results.score("paper", experiment, d) for d in _WITH_MEANS}
-        heads = (Cell(experiment, "head"), Cell(_oracle_label(experiment), "head"))
-        rows.append((*heads, *(Cell(format_number(s.mean)) for s in ours.values())))
+        heads = (TableCell(experiment, "head"), TableCell(_oracle_label(experiment), "head"))
+        rows.append((*heads, *(TableCell(format_number(s.mean)) for s in ours.values())))
         records += [
             {"experiment": experiment, "dataset": d, "mean": s.mean, "sd": s.sd, "runs": s.n}
             for d, s in ours.items()

@@ -11,7 +11,7 @@ import pandas as pd
 from bneuralt.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_DATASETS, PAPER_REGRESSION
 from bneuralt_paper.experiments.baselines import LABELS
 from bneuralt_paper.reporting import published
-from bneuralt_paper.reporting.cells import Cell, ReportTable, format_number
+from bneuralt_paper.reporting.cells import ReportTable, TableCell, format_number
 from bneuralt_paper.reporting.result_tables import REFERENCE, SHORT_NAMES
 from bneuralt_paper.reporting.run_results import Results
 from bneuralt_paper.reporting.statistics import (
@@ -44,13 +44,16 @@ def significance_table(results: Results, test: str, protocol: str = "paper") -> 
     opponents = [e for e in compared if e in against or results.has(protocol, e)]
     opponents += [e for e in results.experiments(protocol) if e in LABELS and e not in opponents]
     tested = {d: _tests(results, protocol, test, opponents, d) for d in PAPER_DATASETS}
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[TableCell, ...]] = []
     starts: list[int] = []
     records: list[dict[str, object]] = []
     for opponent in opponents:
         starts.append(len(rows))
         for quantity, label in (("stat", "statistic"), ("pval", "p"), ("post", "p, corrected")):
-            cells = [Cell(opponent if quantity == "stat" else "", "head"), Cell(label, "head")]
+            cells = [
+                TableCell(opponent if quantity == "stat" else "", "head"),
+                TableCell(label, "head"),
+            ]
             for dataset in PAPER_DATASETS:
                 paper = math.nan
                 if protocol == "paper":
@@ -85,16 +88,16 @@ def _tests(
     return {e: {"stat": c[0], "pval": c[1], "post": c[2]} for e, c in compared.items()}
 
 
-def _test_cell(ours: float, paper: float, quantity: str) -> Cell:
+def _test_cell(ours: float, paper: float, quantity: str) -> TableCell:
     def text(value: float) -> str:
         if not math.isfinite(value):
             return ""
         return f"{value:.1f}" if abs(value) >= 10 else format_number(value, 2)
 
     if not math.isfinite(ours):
-        return Cell(text(paper), "quoted")
+        return TableCell(text(paper), "quoted")
     rejected = quantity == "post" and ours < 0.05
-    return Cell(text(ours), "strong" if rejected else "", text(paper))
+    return TableCell(text(ours), "strong" if rejected else "", text(paper))
 
 
 class Ranking(NamedTuple):
@@ -125,10 +128,11 @@ def rank_algorithms(results: Results, protocol: str, task: str | None = None) ->
         None with fewer than three algorithms or data sets.
     """
     datasets = {"classification": PAPER_CLASSIFICATION, "regression": PAPER_REGRESSION}
-    wanted = list(datasets.get(task or "", PAPER_DATASETS))
+    dataset_names = list(datasets.get(task or "", PAPER_DATASETS))
     names = results.experiments(protocol)
     table = pd.DataFrame(
-        {e: [results.score(protocol, e, d).mean for d in wanted] for e in names}, index=wanted
+        {e: [results.score(protocol, e, d).mean for d in dataset_names] for e in names},
+        index=dataset_names,
     )
     # Use the data sets with runs of BNeuralT, and the algorithms with runs on all of them.
     covered = table.filter(regex="^B-").notna().any(axis=1)
@@ -157,18 +161,18 @@ def ranking_table(ranking: Ranking, protocol: str) -> ReportTable:
     others = ranking.friedman.names[1:]
     tests = [wilcoxon_signed_rank(ranking.scores[best], ranking.scores[e]) for e in others]
     corrected = dict(zip(others, holm([t.p_value for t in tests]), strict=True))
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[TableCell, ...]] = []
     records = []
     for name, rank in zip(ranking.friedman.names, ranking.friedman.mean_ranks, strict=True):
         mean, p = float(ranking.scores[name].mean()), corrected.get(name, math.nan)
         kind = "strong" if p < 0.05 else ""
-        label = Cell(LABELS.get(name, ""), "head")
+        label = TableCell(LABELS.get(name, ""), "head")
         cells = (
-            Cell(format_number(rank, 2)),
-            Cell(format_number(mean)),
-            Cell(format_number(p, 3), kind),
+            TableCell(format_number(rank, 2)),
+            TableCell(format_number(mean)),
+            TableCell(format_number(p, 3), kind),
         )
-        rows.append((Cell(name, "head"), label, *cells))
+        rows.append((TableCell(name, "head"), label, *cells))
         records.append({"experiment": name, "mean_rank": rank, "mean_score": mean, "p_to_best": p})
     test = ranking.friedman
     notes = (

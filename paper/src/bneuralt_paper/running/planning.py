@@ -71,7 +71,7 @@ def plan_tasks(
     Parameters
     ----------
     protocols, experiments, datasets, runs, data_home
-        See `bneuralt_paper.running.runner.run`.
+        See `bneuralt_paper.running.runner.run_experiments`.
     """
     if runs < 1:
         raise ValueError(f"runs={runs} must be at least 1")

@@ -24,14 +24,14 @@ from bneuralt_paper.running.store import Finished, Key, Store, StoreError
 from bneuralt_paper.running.tasks import Task
 from bneuralt_paper.running.workers import attempt, dask_client, quiet_worker_warnings
 
-__all__ = ["RunSummary", "run"]
+__all__ = ["RunSummary", "run_experiments"]
 
 _POLL_SECONDS = 1.0
 
 
 @dataclass
 class RunSummary:
-    """The result of a call of `run`.
+    """The result of a call of `run_experiments`.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class RunSummary:
     seconds: float = 0.0
 
 
-def run(
+def run_experiments(
     protocols: str | Iterable[str] = ("paper", "honest"),
     experiments: str | Iterable[str] = "table2",
     datasets: str | Iterable[str] = "all",
@@ -94,7 +94,7 @@ def run(
     Examples
     --------
     >>> with Store(":memory:") as store:
-    ...     summary = run("honest", "DT,NBC", "iris", 2, store=store, quiet=True)
+    ...     summary = run_experiments("honest", "DT,NBC", "iris", 2, store=store, quiet=True)
     ...     summary.computed, len(store)
     (4, 4)
     """
@@ -123,9 +123,9 @@ def run(
 
 def _check_data(tasks: Iterable[Task], store: Store) -> None:
     """Raise an error if the store has runs on other data with the same name."""
-    known = store.data_checksums()
+    checksums = store.data_checksums()
     for problem in {task.problem.name: task.problem for task in tasks}.values():
-        if known.get(problem.name, set()) - {problem.checksum}:
+        if checksums.get(problem.name, set()) - {problem.checksum}:
             raise StoreError(
                 f"{store.path} contains runs on a different version of {problem.name}: use the "
                 "data folder of those runs, or another store"

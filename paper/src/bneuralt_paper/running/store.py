@@ -162,9 +162,9 @@ class Store:
         different = (
             "SELECT DISTINCT protocol, experiment, dataset, settings, data_checksum FROM runs"
         )
-        own = {tuple(row[:3]): tuple(row[3:]) for row in self._rows(different)}
+        stored = {tuple(row[:3]): tuple(row[3:]) for row in self._rows(different)}
         for row in other._rows(different):
-            if own.get(row[:3], row[3:]) != row[3:]:
+            if stored.get(row[:3], row[3:]) != row[3:]:
                 raise StoreError(
                     f"{other.path} has runs of {row[1]} on {row[2]} (protocol {row[0]}) with other "
                     f"settings or data than {self.path}: compute one of them again"
@@ -262,7 +262,7 @@ class Store:
 
     @contextmanager
     def _damage_named(self, key: Sequence[Any]) -> Iterator[None]:
-        """Turn what unpacking a record raises into a `StoreError` that names the record."""
+        """Convert errors of unpacking a record to a `StoreError` that names the record."""
         try:
             yield
         except (zlib.error, ValueError, TypeError, AttributeError, OverflowError) as error:

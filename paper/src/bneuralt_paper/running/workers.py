@@ -1,4 +1,4 @@
-"""Worker processes: what they execute, and how failures of workers are reported."""
+"""Worker processes, and reports of their failures."""
 
 from __future__ import annotations
 

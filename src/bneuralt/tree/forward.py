@@ -27,7 +27,7 @@ def forward_many(
     ----------
     trees : sequence of NeuralTree
         All with the same number of inputs and outputs, and of one dtype; their structures may
-        differ. Compiled trees (`NeuralTree.core`, `NeuralTree.compiled`) can be given as well.
+        differ. Compiled trees (`NeuralTree.core`, `NeuralTree.compiled`) are accepted as well.
     X : array of shape (n_rows, n_inputs)
     n_threads : int
         Number of threads; it never changes the result.
@@ -35,7 +35,7 @@ def forward_many(
     Returns
     -------
     array of shape (n_trees, n_rows, n_outputs)
-        What `forward` of each tree returns.
+        The outputs of each tree, as `NeuralTree.forward` returns them.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def forward_many(
     >>> forward_many(trees, np.ones((2, 4))).shape
     (5, 2, 3)
     """
-    return _ask(trees, X, n_threads, softmax=False)
+    return _evaluate(trees, X, n_threads, softmax=False)
 
 
 def mean_forward(
@@ -75,11 +75,11 @@ def mean_forward(
     >>> mean_forward(trees, np.ones((2, 4)), softmax=True).sum(axis=1)
     array([1., 1.])
     """
-    return _ask(trees, X, n_threads, softmax, mean=True)
+    return _evaluate(trees, X, n_threads, softmax, mean=True)
 
 
 class OutputOverflow(ValueError):
-    """An output of a tree is not finite; `row` says for which row."""
+    """An output of a tree is not finite; `row` is the position of its row."""
 
     def __init__(self, row: int, dtype: np.dtype[Any]) -> None:
         super().__init__(
@@ -89,13 +89,13 @@ class OutputOverflow(ValueError):
         self.row = row
 
 
-def _ask(
+def _evaluate(
     trees: Sequence[Any], X: ArrayLike, n_threads: int, softmax: bool, mean: bool = False
 ) -> FloatArray:
     compiled = [getattr(tree, "core", tree) for tree in trees]
     try:
         result, problem = _core.forward(compiled, X, n_threads, softmax, mean)
-    except TypeError:  # not an array that the core can read as it is
+    except TypeError:  # not an array that the core can read without a copy
         X = as_table(X)
         result, problem = _core.forward(compiled, X, n_threads, softmax, mean)
     if problem is not None:

@@ -1,4 +1,4 @@
-"""A tree as `Node` objects, with the places of their weights in theta."""
+"""Trees as linked `TreeNode` objects."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from numpy.typing import ArrayLike
 from bneuralt.tree.activations import NAMES
 from bneuralt.tree.neural_tree import NeuralTree
 
-__all__ = ["Node", "Vector", "build", "numbers"]
+__all__ = ["TreeNode", "Vector", "build", "numbers"]
 
 Vector = Sequence[float]
 
 
 @dataclass
-class Node:
-    """A node of the tree: a neuron, or a leaf, which carries an input.
+class TreeNode:
+    """A node of the tree: a neuron, or a leaf, which has the value of an input.
 
     Attributes
     ----------
-    children : list of Node
+    children : list of TreeNode
         Empty for a leaf.
     activation : str
         Name of the activation of a neuron.
     input : int
-        Which input a leaf carries.
+        The input of a leaf.
     bias_at : int
         Place in theta of the bias of a neuron.
     weight_at : int
@@ -37,14 +37,14 @@ class Node:
     phi_at : int
         Place in theta of the first parameter of the activation; -1 if they are not trained.
     sum : float
-        z, the weighted sum, as the latest forward pass left it.
+        z, the weighted sum of the latest forward pass.
     value : float
-        h, as the latest forward pass left it.
+        h, the value of the latest forward pass.
     delta : float
-        The error term of a neuron, as the latest backward pass left it.
+        The error term of a neuron of the latest backward pass.
     """
 
-    children: list[Node] = field(default_factory=list)
+    children: list[TreeNode] = field(default_factory=list)
     activation: str = ""
     input: int = -1
     bias_at: int = -1
@@ -57,7 +57,7 @@ class Node:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether the node carries an input."""
+        """Whether the node is a leaf."""
         return not self.children
 
     def parameters(self, theta: Vector) -> Vector:
@@ -65,8 +65,8 @@ class Node:
         return self.phi if self.phi_at < 0 else theta[self.phi_at : self.phi_at + len(self.phi)]
 
 
-def build(tree: NeuralTree) -> list[Node]:
-    """Return the outputs of a tree, each a `Node` with its whole subtree below it.
+def build(tree: NeuralTree) -> list[TreeNode]:
+    """Return the outputs of a tree, each a `TreeNode` with its whole subtree below it.
 
     Examples
     --------
@@ -75,10 +75,10 @@ def build(tree: NeuralTree) -> list[Node]:
     3
     """
     n_nodes, k = tree.parent.size, tree.n_outputs
-    nodes: list[Node] = []
+    nodes: list[TreeNode] = []
     start, phi = tree.activation_parameter_start, numbers(tree.activation_parameters)
     for i, parent in enumerate(tree.parent):
-        nodes.append(Node(activation=NAMES[tree.activation[i]], bias_at=i))
+        nodes.append(TreeNode(activation=NAMES[tree.activation[i]], bias_at=i))
         nodes[i].phi = phi[start[i] : start[i + 1]]
         if tree.trains_activations:
             nodes[i].phi_at = tree.n_parameters - len(phi) + int(start[i])
@@ -86,12 +86,12 @@ def build(tree: NeuralTree) -> list[Node]:
             nodes[i].weight_at = n_nodes + i - k
             nodes[parent].children.append(nodes[i])
     for j, parent in enumerate(tree.leaf_parent):
-        leaf = Node(input=int(tree.leaf_input[j]), weight_at=2 * n_nodes - k + j)
+        leaf = TreeNode(input=int(tree.leaf_input[j]), weight_at=2 * n_nodes - k + j)
         nodes[parent].children.append(leaf)
     return nodes[:k]
 
 
 def numbers(values: ArrayLike) -> list[float]:
-    """Return an array as a list of Python's numbers."""
-    listed: list[float] = np.asarray(values, dtype=np.float64).tolist()
-    return listed
+    """Return an array as a list of Python floats."""
+    values_as_list: list[float] = np.asarray(values, dtype=np.float64).tolist()
+    return values_as_list

@@ -25,7 +25,7 @@ from bneuralt.tree import NeuralTree
 from bneuralt_paper._typing import FloatArray
 from bneuralt_paper.evolution.differential import STRATEGIES, DifferentialEvolution
 from bneuralt_paper.evolution.population import (
-    Judge,
+    PopulationScorer,
     check_objectives,
     diversities,
     weight_vectors,
@@ -40,14 +40,14 @@ HFNT_MUTATIONS = ("change_leaf", "change_all_leaves", "replace_subtree", "grow_l
 
 @dataclass(frozen=True)
 class GeneticSettings:
-    """How structures and weights are searched for.
+    """Settings of a genetic search.
 
     Parameters
     ----------
     objectives : tuple of str
         "error", and optionally "size" and "diversity".
     selection : {"nsga2", "nsga3"}
-        How several objectives are sorted.
+        Method that sorts several objectives.
     population_size, n_generations : int
         Of genetic programming.
     crossover_rate : float
@@ -57,7 +57,7 @@ class GeneticSettings:
     strategy : str
         Of differential evolution.
     n_rounds : int
-        How often the two phases take turns; each round has its share of the generations.
+        Number of rounds of the two phases, among which the generations are divided.
     """
 
     objectives: tuple[str, ...] = ("error",)
@@ -81,7 +81,7 @@ class GeneticSettings:
             )
         if self.n_generations + self.n_tuning < 1:
             raise ValueError(
-                "n_generations=0 and n_tuning=0 leave nothing to search: give one of them a budget"
+                "n_generations=0 and n_tuning=0 leave nothing to search: increase one of them"
             )
         if self.population_size < 2:
             raise ValueError(
@@ -90,7 +90,7 @@ class GeneticSettings:
 
     @property
     def method(self) -> str:
-        """How survivors are selected."""
+        """Method that selects survivors."""
         return "best" if len(self.objectives) == 1 else self.selection
 
     @property
@@ -116,7 +116,7 @@ class GeneticSearch:
     Parameters
     ----------
     space : Space
-    judge : Judge
+    scorer : PopulationScorer
     settings : GeneticSettings
     rng : numpy Generator
     population : list of Genome, optional
@@ -134,10 +134,10 @@ class GeneticSearch:
     --------
     >>> import numpy as np
     >>> X = np.random.default_rng(0).uniform(size=(100, 3))
-    >>> judge = Judge(X, X[:, 0] * X[:, 1], np.ones(100))
+    >>> scorer = PopulationScorer(X, X[:, 0] * X[:, 1], np.ones(100))
     >>> space = Space(3, max_depth=3, output_activation="tanh")
     >>> settings = GeneticSettings(n_generations=10, population_size=20, n_tuning=20)
-    >>> search = GeneticSearch(space, judge, settings, np.random.default_rng(0))
+    >>> search = GeneticSearch(space, scorer, settings, np.random.default_rng(0))
     >>> before = search.errors.min()
     >>> while search.n_done < search.n_steps:
     ...     search.step()
@@ -148,12 +148,12 @@ class GeneticSearch:
     def __init__(
         self,
         space: Space,
-        judge: Judge,
+        scorer: PopulationScorer,
         settings: GeneticSettings,
         rng: np.random.Generator,
         population: list[Genome] | None = None,
     ) -> None:
-        self.space, self.judge, self.settings, self.rng = space, judge, settings, rng
+        self.space, self.scorer, self.settings, self.rng = space, scorer, settings, rng
         self._schedule = settings.schedule
         self.n_done = 0
         self._tuning: DifferentialEvolution | None = None
@@ -167,7 +167,7 @@ class GeneticSearch:
 
     @property
     def n_steps(self) -> int:
-        """Steps in all."""
+        """Total number of steps."""
         return len(self._schedule)
 
     @property
@@ -184,7 +184,7 @@ class GeneticSearch:
         return lowest if self._tuning is None else min(lowest, float(self._tuning.energies[0]))
 
     def front(self) -> list[Genome]:
-        """Return the trees to which no other one is superior in error and size, by their size."""
+        """Return the trees that no other one dominates in error and size, sorted by size."""
         genomes, errors = list(self.population), self.errors
         if self._tuning is not None:
             genomes, errors = [*genomes, self._tuned_genome()], np.append(errors, self.best_error)
@@ -197,7 +197,7 @@ class GeneticSearch:
         return self.best_error, self.best.n_weights
 
     def step(self) -> None:
-        """Go on by one generation of structures, or of weights."""
+        """Compute one generation of structures, or of weights."""
         before = self.rng.bit_generator.state
         was_tuning = self._tuning is not None
         try:
@@ -251,7 +251,7 @@ class GeneticSearch:
         return np.minimum(figures, np.finfo(np.float64).max)  # pymoo cannot sort infinity
 
     def _errors_of(self, genomes: list[Genome]) -> FloatArray:
-        return self.judge.errors([genome.compiled() for genome in genomes])
+        return self.scorer.errors([genome.compiled() for genome in genomes])
 
     # -- weights -------------------------------------------------------------------------
 
@@ -268,7 +268,7 @@ class GeneticSearch:
         members = self.rng.uniform(low, high, (settings.tuning_size, low.size))
         members[0] = tree.parameters
         self._tuning = DifferentialEvolution(
-            lambda vectors: self.judge.errors(weight_vectors(tree, vectors)),
+            lambda vectors: self.scorer.errors(weight_vectors(tree, vectors)),
             members,
             low,
             high,
@@ -283,7 +283,7 @@ class GeneticSearch:
         return genome_of(self._tuned, self._tuning.best.astype(np.float32))
 
     def _finish_tuning(self) -> None:
-        """Put the tuned tree into the population, in the place of the worst one."""
+        """Replace the worst tree of the population by the tuned one."""
         if self._tuning is None:
             return
         place = int(np.argmax(self.errors))
@@ -294,7 +294,7 @@ class GeneticSearch:
     # -- files ---------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """Return all that `restore` needs, as what JSON can hold."""
+        """Return the state for `restore`, as JSON values."""
         tuning = None
         if self._tuning is not None and self._tuned is not None:
             tuning = {"tree": self._tuned.to_dict(), **self._tuning.state()}
@@ -306,7 +306,7 @@ class GeneticSearch:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go back to a state, from where the search goes on as if it had never stopped."""
+        """Restore a state, from which the search continues exactly."""
         self.population = [genome_of(NeuralTree.from_dict(tree)) for tree in state["population"]]
         self.errors = self._errors_of(self.population)
         self.n_done = int(state["n_done"])

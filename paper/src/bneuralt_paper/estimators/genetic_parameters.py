@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from textwrap import indent
+from typing import Any, TypeVar
 
 from bneuralt.estimators.declaring import Parameter, whole
 from bneuralt.estimators.evolution_parameters import (
@@ -13,14 +14,15 @@ from bneuralt.estimators.evolution_parameters import (
     one_of,
 )
 from bneuralt.estimators.growing import GROWTH_PARAMETERS
+from bneuralt.estimators.parameters import declared
 from bneuralt_paper.evolution.differential import STRATEGIES
 
 __all__ = [
-    "GENETIC_PARAMETERS",
     "HFNTClassifierParameters",
     "HFNTRegressorParameters",
     "MONTClassifierParameters",
     "MONTRegressorParameters",
+    "declared_genetic",
 ]
 
 #: The node functions of HFNT.
@@ -34,16 +36,16 @@ HFNT_ACTIVATIONS = (
     "unipolar",
 )
 
-#: What each parameter may be, and what it means.
+#: Valid values and description of each parameter.
 GENETIC_PARAMETERS: dict[str, Parameter] = {
     **SEARCH_PARAMETERS,
     **GROWTH_PARAMETERS,
-    "max_size": Parameter([whole(2), None], "int or None", "Most nodes that a tree can have."),
+    "max_size": Parameter([whole(2), None], "int or None", "Largest number of nodes of a tree."),
     "objectives": Parameter(
         ["array-like", str],
         "tuple of str",
-        "What the search minimises: 'error', and then 'size' (number of nodes) or 'diversity' (how "
-        "similar a tree is to the others of the population) or both.",
+        "Objectives of the search: 'error', and optionally 'size' (number of nodes) and "
+        "'diversity' (dissimilarity to the other trees of the population).",
     ),
     "n_tuning": Parameter(
         [whole(0)],
@@ -57,7 +59,7 @@ GENETIC_PARAMETERS: dict[str, Parameter] = {
     "strategy": Parameter(
         [one_of(STRATEGIES)],
         "str",
-        "Strategy of differential evolution, by the names that SciPy gives them.",
+        "Strategy of differential evolution, by its name in SciPy.",
     ),
     "n_rounds": Parameter(
         [whole(1)],
@@ -68,13 +70,13 @@ GENETIC_PARAMETERS: dict[str, Parameter] = {
     "measure": Parameter(
         [one_of({"squared_error", "error_rate"})],
         "{'squared_error', 'error_rate'}",
-        "What 'error' means: the squared error of the outputs, or the share of rows in the wrong "
+        "Measure of 'error': the squared error of the outputs, or the share of rows in the wrong "
         "class.",
     ),
     "n_ensemble": Parameter(
         [whole(1)],
         "int",
-        "Predict with the mean of so many trees of the final population: the best one, and those "
+        "Number of trees of the final population whose mean is predicted: the best one, and those "
         "of the lowest errors after it.",
     ),
 }
@@ -99,7 +101,7 @@ class GeneticParameters(EvolutionParameters):
 
 @dataclass(kw_only=True, eq=False)
 class HFNTParameters(GeneticParameters):
-    """Parameters that HFNT has and MONT has not."""
+    """Parameters that only HFNT has."""
 
     objectives: Any = ("error",)
     n_ensemble: int = 1
@@ -131,3 +133,37 @@ class MONTClassifierParameters(GeneticClassifierParameters):
 @dataclass(kw_only=True, eq=False)
 class MONTRegressorParameters(GeneticParameters):
     """Parameters of `MONTRegressor`."""
+
+
+_CLASSIFIER_TREE = """tree_ : NeuralTree
+    The selected tree, for unscaled inputs."""
+_REGRESSOR_TREE = """tree_ : NeuralTree
+    The selected tree, from raw features to the target in its own units: a linear root above the
+    tree of the search reverses the scaling of the target."""
+_TREES = """trees_ : list of NeuralTree
+    The `n_ensemble` trees that predict."""
+_FRONT = """pareto_front_ : list of FrontModel
+    The trees of the last population that no other one dominates in error and size, sorted by size;
+    `pareto_front_[0].model` is a fitted estimator."""
+_CLASSES = """classes_ : array of shape (n_classes,)
+    The labels."""
+_N_ITER = """n_iter_ : int
+    Number of generations."""
+
+T = TypeVar("T", bound=type)
+
+
+def declared_genetic(cls: T) -> T:
+    """Declare an estimator class, and complete the attributes in its docstring."""
+    is_classifier = issubclass(cls, GeneticClassifierParameters)
+    attributes = [
+        _CLASSIFIER_TREE if is_classifier else _REGRESSOR_TREE,
+        *([_TREES] if issubclass(cls, HFNTParameters) else []),
+        _FRONT,
+        *([_CLASSES] if is_classifier else []),
+        _N_ITER,
+    ]
+    if cls.__doc__:
+        section = "\n".join(["Attributes", "----------", *attributes])
+        cls.__doc__ = cls.__doc__.replace("{attributes}", indent(section, "    ").lstrip())
+    return declared(cls, GENETIC_PARAMETERS)

@@ -12,7 +12,7 @@ from bneuralt._typing import FloatArray
 from bneuralt.expressions.making import Expression
 from bneuralt.expressions.operations import CELLS, OPERATIONS, VECTORS
 
-__all__ = ["evaluate", "is_elementwise", "jacobian", "slope"]
+__all__ = ["evaluate", "is_elementwise", "slope", "vector_jacobian"]
 
 
 def evaluate(expression: Expression, variables: Mapping[str, Any], cell: Any = None) -> Any:
@@ -70,7 +70,7 @@ def slope(expression: Expression, variables: Mapping[str, Any], by: str) -> Any:
     return sum(a * b for a, b, part in pairs if by in part.variables)
 
 
-def jacobian(expression: Expression, vector: FloatArray) -> FloatArray:
+def vector_jacobian(expression: Expression, vector: FloatArray) -> FloatArray:
     """Compute the derivatives of a vector expression of `OUTPUTS`.
 
     Parameters
@@ -88,7 +88,7 @@ def jacobian(expression: Expression, vector: FloatArray) -> FloatArray:
     Examples
     --------
     >>> from bneuralt.expressions import OUTPUTS, total
-    >>> jacobian(OUTPUTS / total(OUTPUTS), np.array([[1.0, 3.0]]))
+    >>> vector_jacobian(OUTPUTS / total(OUTPUTS), np.array([[1.0, 3.0]]))
     array([[[ 0.1875, -0.0625],
             [-0.1875,  0.0625]]])
     """

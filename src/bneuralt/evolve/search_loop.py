@@ -1,4 +1,4 @@
-"""Running a search: progress, requests to stop, Ctrl-C and checkpoints."""
+"""Loop over the steps of a search, with progress, callbacks, Ctrl-C and checkpoints."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ CHECKPOINT_SECONDS = 5.0
 
 
 class Search(Protocol):
-    """What `run_search` runs. A step happens in full or, if it is interrupted, not at all."""
+    """Protocol of searches. A step that is interrupted leaves the state unchanged."""
 
     n_done: int
 
     @property
     def n_steps(self) -> int:
-        """Steps in all."""
+        """Total number of steps."""
 
     def step(self) -> None:
-        """Go on by one step."""
+        """Compute one step."""
 
     def state(self) -> dict[str, Any]:
-        """Return what the search can be continued from."""
+        """Return the state, from which the search can be continued."""
 
     def figures(self) -> tuple[float, int]:
         """Return the lowest error so far, and the number of weights of its tree."""
@@ -37,12 +37,12 @@ class Search(Protocol):
 
 @dataclass(frozen=True)
 class GenerationState:
-    """What a callback is told after each step of a search.
+    """State of a search after a step, for callbacks.
 
     Attributes
     ----------
     n_done, n_steps : int
-        Generations so far, and in the end.
+        Number of generations so far, and in total.
     error : float
         The lowest error so far; of evolved trees, the lowest validation loss.
     n_weights : int
@@ -67,13 +67,13 @@ def run_search(
     checkpoint: str | PathLike[str] | None = None,
     depends_on: dict[str, Any] | None = None,
 ) -> None:
-    """Take the steps that a search has left.
+    """Compute the remaining steps of a search.
 
     Parameters
     ----------
     search : Search
     report : callable, optional
-        Called after each step; anything true ends the search.
+        Called after each step; a true result ends the search.
     checkpoint : str or path-like, optional
         File to write the state to, every few seconds and at the end, also after Ctrl-C.
     depends_on : dict, optional
@@ -93,10 +93,10 @@ def run_search(
                 per_step = seconds / (search.n_done - n_before)
                 error, n_weights = search.figures()
                 left = per_step * (search.n_steps - search.n_done)
-                told = GenerationState(
+                state = GenerationState(
                     search.n_done, search.n_steps, error, n_weights, seconds, left
                 )
-                if report(told):
+                if report(state):
                     break
     finally:
         if checkpoint is not None and search.n_done > 0:

@@ -1,4 +1,4 @@
-"""Selection of the candidates that no other one dominates."""
+"""Pareto dominance."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["non_dominated"]
 
 
 def non_dominated(objectives: FloatArray) -> IntArray:
-    """Return the positions of those that no other one dominates; of equal ones, the first.
+    """Return the positions of candidates that no other one dominates; of equal ones, the first.
 
     Parameters
     ----------
