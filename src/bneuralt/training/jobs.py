@@ -18,7 +18,7 @@ from bneuralt.training.settings import TrainingSettings
 from bneuralt.tree.monotonic import Signs
 from bneuralt.tree.neural_tree import NeuralTree
 
-__all__ = ["OffsetAndFactor", "TargetReading", "TrainingData", "TrainingJob", "core_job"]
+__all__ = ["CheckedData", "OffsetAndFactor", "TargetReading", "TrainingJob", "core_job"]
 
 #: (offset, factor): training uses `(value - offset) * factor`.
 OffsetAndFactor = tuple[ArrayLike, ArrayLike]
@@ -92,7 +92,7 @@ class TargetReading(NamedTuple):
         return cls(loss, jobs[0].tree.n_outputs, dtypes, plain or {np.dtype(np.float64)})
 
 
-class TrainingData:
+class CheckedData:
     """A table with targets and weights, checked."""
 
     def __init__(
@@ -164,8 +164,8 @@ def _as_numbers(values: Array, name: str, dtypes: set[np.dtype[Any]]) -> FloatAr
 
 def core_job(
     job: TrainingJob,
-    data: TrainingData,
-    held_out: TrainingData | None,
+    data: CheckedData,
+    held_out: CheckedData | None,
     scaling: OffsetAndFactor | None,
     reading: TargetReading,
 ) -> _core.Job:
@@ -213,7 +213,7 @@ def _weights_of(
     weight: ArrayLike | None,
     name: str,
     rows: IntArray | None,
-    data: TrainingData,
+    data: CheckedData,
     reading: TargetReading,
     inherits: bool = True,
 ) -> FloatArray | None:

@@ -15,9 +15,9 @@ from bneuralt import _core
 from bneuralt._typing import FloatArray, IntArray
 from bneuralt.arrays import CheckedTable
 from bneuralt.training.jobs import (
+    CheckedData,
     OffsetAndFactor,
     TargetReading,
-    TrainingData,
     TrainingJob,
     core_job,
 )
@@ -207,11 +207,11 @@ def train_many(
     if first is None:
         return []
     reading = TargetReading.of(jobs if isinstance(jobs, Sequence) else [first])
-    data = TrainingData(X, y, sample_weight, reading)
+    data = CheckedData(X, y, sample_weight, reading)
     held_out = None
     if validation is not None:
         X_val, y_val, *rest = validation
-        held_out = TrainingData(X_val, y_val, rest[0] if rest else None, reading, "_val")
+        held_out = CheckedData(X_val, y_val, rest[0] if rest else None, reading, "_val")
     start_time = time.perf_counter()
 
     checked = set()  # combinations of settings and outputs, each of which is checked once
@@ -304,7 +304,7 @@ def gradient(
     (0.125, array([0.5, 0.5]))
     """
     loss = check_loss(loss, tree.n_outputs, tree.output_activation)
-    data = TrainingData(
+    data = CheckedData(
         X, y, sample_weight, TargetReading(loss, tree.n_outputs, {tree.dtype}, {tree.dtype})
     )
     return _core.gradient(tree.core, data.core, data.weight, loss.name, loss.numbers, n_threads)
