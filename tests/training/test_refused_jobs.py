@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bneuralt import NeuralTree, TrainingJob, TrainingSettings, _core, train_many
-from bneuralt.training.trainer import _Data, _prepare, _Task
+from bneuralt.training.jobs import CheckedData, TargetReading, core_job
 
 X = np.linspace(0, 1, 60).reshape(30, 2)
 SETTINGS = TrainingSettings(loss="squared_error", max_epochs=3)
@@ -23,10 +23,10 @@ def test_results_of_earlier_jobs_are_kept():
 @pytest.mark.parametrize("n_threads", [1, 2])
 @pytest.mark.parametrize("last", ["wrong size", "no job"])
 def test_the_core_returns_results_and_the_error(n_threads, last):
-    task = _Task.of([job(2)])
-    data = _Data(X, X[:, 0], None, task)
-    ready = [_prepare(job(2), data, None, None, task) for _ in range(3)]
-    ready.append(_prepare(job(3), data, None, None, task) if last == "wrong size" else None)
+    reading = TargetReading.of([job(2)])
+    data = CheckedData(X, X[:, 0], None, reading)
+    ready = [core_job(job(2), data, None, None, reading) for _ in range(3)]
+    ready.append(core_job(job(3), data, None, None, reading) if last == "wrong size" else None)
     results, error = _core.train(iter(ready), 4, data.core, None, n_threads, None, None)
     assert len(results) == 3
     assert type(error) is (ValueError if last == "wrong size" else TypeError)
