@@ -81,8 +81,8 @@ UNNOTICEABLE: tuple[tuple[str, str, str, str], ...] = (
     ),
     (
         "files/atomic.py",
-        'with open(path, "wb", buffering=0) as device:',
-        'with open(path, "wb", buffering=1) as device:',
+        'with _naming(path), open(path, "wb", buffering=0) as device:',
+        'with _naming(path), open(path, "wb", buffering=1) as device:',
         "os.write goes past the buffer",
     ),
     (
