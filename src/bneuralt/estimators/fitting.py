@@ -121,16 +121,20 @@ class TreeFit:
             return inf
         return float(losses[-1 if result.best_epoch is None else result.best_epoch])
 
-    def history(self, error_unit: Callable[[Array, FloatArray], float]) -> dict[str, Array]:
-        """Return the figures of each epoch of the result to keep.
+    def history(
+        self, result: TrainingResult, error_unit: Callable[[Array, FloatArray], float]
+    ) -> dict[str, Array]:
+        """Return the loss, score and learning rate of each epoch of a result.
 
         Parameters
         ----------
+        result : TrainingResult
+            One of `results`.
         error_unit : callable
             The error of the best constant, from targets and weights: scores are 1 less the error in
             this unit.
         """
-        figures, history = self.result.history, {}
+        figures, history = result.history, {}
         for kind, judged in {"train": self.rows, "val": self.validation}.items():
             if judged is not None:
                 unit = error_unit(self.scaled_target(judged), judged.weight)

@@ -209,10 +209,12 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
         """Draw the rows and the features of a member, and plan its training."""
         sample = self._sample(rows, member.random_state)
         features = self._draw_features(member.random_state)
-        member.set_params(growth__feature_sampling=features)
+        if features is not self._growth.feature_sampling:
+            member.set_params(growth__feature_sampling=features)
         member.n_weights = member._n_weights(sample, IN_FOREST)
         member.weight_decay = member._weight_decay(sample, IN_FOREST)
-        member.set_params(training__weight_decay="auto")  # it is not given twice
+        if self.training is not None:
+            member.set_params(training__weight_decay="auto")  # which must not be given twice
         return member._plan(sample, validation)
 
     def _refit(self, done: list[tuple[SingleTree, TreeFit]], rows: Rows) -> None:

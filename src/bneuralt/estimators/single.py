@@ -155,9 +155,10 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
 
     def _plan_refit(self, fit: TreeFit) -> TreeFit | None:
         """Return the training on all rows that follows one on a part of them, if there is one."""
+        if self.early_stopping != "refit" or not fit.validation_is_in_table:
+            return None
         result, rows = fit.result, fit.whole
-        refits = self.early_stopping == "refit" and fit.validation_is_in_table
-        if not refits or result.status == "callback" or result.best_epoch is None:
+        if result.status == "callback" or result.best_epoch is None:
             return None
         assert rows is not None
         if not self._is_warm_start():
@@ -210,9 +211,10 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
 
     def _train(self, fit: TreeFit, report: Report | None) -> None:
         """Train one tree and keep it, also if Ctrl-C cuts it short."""
-        stopped = False
-        judged = fit.rows if fit.validation is None else fit.validation
-        unit = self._error_unit(fit.scaled_target(judged), judged.weight)
+        stopped, unit = False, 1.0
+        if report is not None:
+            judged = fit.rows if fit.validation is None else fit.validation
+            unit = self._error_unit(fit.scaled_target(judged), judged.weight)
 
         def report_epoch(state: EpochState) -> bool:
             nonlocal stopped
@@ -237,17 +239,18 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
 
     def _keep(self, fit: TreeFit) -> None:
         """Make the best result what this estimator is from now on."""
-        result = fit.result
+        best = fit.best
+        result = fit.results[best]
         self._trained_tree = result.tree
-        self._node_signs = None if fit.signs is None else fit.signs[fit.best].node
+        self._node_signs = None if fit.signs is None else fit.signs[best].node
         self._optimizer_state = None
         self.tree_ = self._fold(result.tree)
         self.n_iter_ = result.n_epochs
         self.best_epoch_ = result.best_epoch
-        self.history_ = fit.history(self._error_unit)
+        self.history_ = fit.history(result, self._error_unit)
         self.moved_leaves_ = None
         if fit.settings.leaf_moves:
-            start, end = fit.starts[fit.best].leaf_input, result.tree.leaf_input
+            start, end = fit.starts[best].leaf_input, result.tree.leaf_input
             self.moved_leaves_ = {
                 "tried": self._leaves_per_feature(result.moves[:, 3]),
                 "stayed": self._leaves_per_feature(end[end != start]),
@@ -283,7 +286,10 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
 
     def _draw_tree(self, rows: Rows, rng: np.random.Generator) -> NeuralTree:
         """Draw a tree that uses the features that vary."""
-        growth = self._growth
+        growth, n_weights = self._growth, self._n_weights(rows)
+        min_size = growth.min_size
+        if isinstance(min_size, float) and not (growth.max_size is None and n_weights is None):
+            min_size = None  # a share of the mean size has no meaning where the size is limited
         return NeuralTree.random(
             rows.table.shape[1],
             self._n_outputs(),
@@ -291,9 +297,9 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
             growth.max_children,
             LEAF_PROBABILITY if growth.leaf_probability is None else growth.leaf_probability,
             min_children=growth.min_children,
-            min_size=self._least_size(rows),
+            min_size=min_size,
             max_size=growth.max_size,
-            n_weights=self._n_weights(rows),
+            n_weights=n_weights,
             deepen=growth.max_depth is None,
             init=growth.init,
             init_scale=growth.init_scale,
@@ -305,12 +311,6 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
             dtype=self.dtype,
             random_state=rng,
         )
-
-    def _least_size(self, rows: Rows) -> int | float | None:
-        """Return `min_size`; a share of the usual size says nothing where the size is given."""
-        least: int | float | None = self._growth.min_size
-        has_limit = self._growth.max_size is not None or self._n_weights(rows) is not None
-        return None if has_limit and isinstance(least, float) else least
 
     def _weight_decay(self, rows: Rows, capacity: Capacity = SINGLE_TREE) -> float:
         decay = setting_of(self, "weight_decay")
