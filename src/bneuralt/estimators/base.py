@@ -8,6 +8,7 @@ become what a tree can learn, and what predictions are made of its outputs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -22,12 +23,11 @@ from bneuralt._typing import Array, FloatArray
 from bneuralt.arrays import NotFiniteError
 from bneuralt.estimators.callbacks import TrainingData, reporting, show_unused
 from bneuralt.estimators.canonical import canonical_rows
-from bneuralt.estimators.drawn import Drawn
-from bneuralt.estimators.explained import Explained
-from bneuralt.estimators.exporting import Exporting
+from bneuralt.estimators.drawing_methods import DrawingMethods
+from bneuralt.estimators.explaining_methods import ExplainingMethods
+from bneuralt.estimators.export_methods import ExportMethods
 from bneuralt.estimators.inputs import (
     encoded,
-    finite_inputs,
     is_ready,
     names_of,
     read_table,
@@ -37,7 +37,7 @@ from bneuralt.estimators.inputs import (
 )
 from bneuralt.estimators.model_file import save_model
 from bneuralt.estimators.rows import Rows
-from bneuralt.estimators.shrunk import Shrunk
+from bneuralt.estimators.shrinking_methods import ShrinkingMethods
 from bneuralt.estimators.weights import read_weights
 from bneuralt.explaining.importances import MOST_ROWS, mean_contributions
 from bneuralt.expressions import direction
@@ -65,7 +65,9 @@ LEARNT_FROM_INPUT = (
 )
 
 
-class NeuralTreeEstimator(CallbackSupportMixin, Drawn, Explained, Shrunk, Exporting):
+class NeuralTreeEstimator(
+    CallbackSupportMixin, DrawingMethods, ExplainingMethods, ShrinkingMethods, ExportMethods
+):
     """Reads the input of a fit, and leaves the rest to `_fit_rows`."""
 
     encoder_: TableEncoder
@@ -108,10 +110,12 @@ class NeuralTreeEstimator(CallbackSupportMixin, Drawn, Explained, Shrunk, Export
         self
         """
         rows = self._read_rows(X, y, sample_weight, reset=not self._is_warm_start())
-        validation = self._read_validation_rows(X_val, y_val)
+        validation = None
+        if X_val is not None or y_val is not None:
+            validation = self._read_validation_rows(X_val, y_val)
         data = TrainingData(X, y, sample_weight)
         rows, calibration = self._set_aside(rows)
-        with reporting(self, self._step(rows), data, callback) as report:
+        with reporting(self, partial(self._step, rows), data, callback) as report:
             self._fit_rows(rows, validation, report)
         self.__dict__.pop("compaction_", None)  # of another fit
         if self.verbose:
@@ -180,10 +184,6 @@ class NeuralTreeEstimator(CallbackSupportMixin, Drawn, Explained, Shrunk, Export
         if reset:
             self._feature_signs()
         return self._weigh(rows)
-
-    def _filled(self, X: Any) -> Array:
-        """Return what `_read_features` returned, without gaps and as an array."""
-        return finite_inputs(self, X)
 
     def _feature_signs(self) -> Array | None:
         """Return the constraint of each feature, -1, 0 or 1; None if there are none."""
@@ -255,9 +255,7 @@ class NeuralTreeEstimator(CallbackSupportMixin, Drawn, Explained, Shrunk, Export
         n_leaves = np.bincount(encoder.groups, n_leaves, minlength=len(encoder.features))
         return [encoder.name(i) for i in np.flatnonzero(n_leaves == 0).tolist()]
 
-    def _read_validation_rows(self, X_val: Any, y_val: Any) -> Rows | None:
-        if X_val is None and y_val is None:
-            return None
+    def _read_validation_rows(self, X_val: Any, y_val: Any) -> Rows:
         if X_val is None or y_val is None:
             missing = "X_val" if X_val is None else "y_val"
             raise ValueError(f"{missing} is missing: validation rows need both X_val and y_val")

@@ -65,7 +65,10 @@ class TrainingData:
 
 @contextmanager
 def reporting(
-    estimator: Any, step: Step, data: TrainingData, callback: Callable[[Any], Any] | None = None
+    estimator: Any,
+    new_step: Callable[[], Step],
+    data: TrainingData,
+    callback: Callable[[Any], Any] | None = None,
 ) -> Iterator[Report | None]:
     """Yield a function to call after each step, or None if there is nothing to report to."""
     with ExitStack() as stack:
@@ -73,9 +76,9 @@ def reporting(
         if callback is not None:
             listeners.append(lambda state, score, fitted: bool(callback(state)))
         if estimator.verbose:
-            listeners.append(stack.enter_context(_progress_line(step)))
+            listeners.append(stack.enter_context(_progress_line(new_step())))
         if getattr(estimator, "_skl_callbacks", None):
-            listeners.append(stack.enter_context(_sklearn_callbacks(estimator, step, data)))
+            listeners.append(stack.enter_context(_sklearn_callbacks(estimator, new_step(), data)))
 
         def report(state: Any, score: float, fitted: Attributes) -> bool:
             requests = [listener(state, score, fitted) for listener in listeners]

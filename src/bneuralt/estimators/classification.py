@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from bneuralt._typing import Array, FloatArray
+from bneuralt.estimators.inputs import finite_inputs
 from bneuralt.estimators.nested import setting_of
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling
@@ -215,17 +216,19 @@ class ClassifierTask(ClassifierMixin):
         link = self._link(trees)
         if link is SOFTMAX:  # which the core computes
             return self._mean_outputs(trees, X, softmax=True)
-        X = self._filled(X)  # once for all trees
+        X = finite_inputs(self, X)  # once for all trees
         total = np.zeros((len(X), self._n_outputs()))
         for tree in trees:
             total += evaluate(link, {"outputs": self._mean_outputs([tree], X)})
         return total / len(trees)
 
-    def _scores_of(self, outputs: FloatArray, tree: NeuralTree) -> FloatArray:
+    def _scores(self, X: Any) -> FloatArray:
         """Return a score for each class, whose softmax are the probabilities.
 
         With several labels, the sigmoid of each score is the probability of the label.
         """
+        (tree,) = self._trees
+        outputs: FloatArray = self._mean_outputs([tree], X)
         if self._outputs_are_scores([tree]):
             return outputs
         if self.multilabel_:
@@ -253,7 +256,7 @@ class ClassifierTask(ClassifierMixin):
 
     def _row_scores(self, rows: Rows, all_rows: Rows) -> FloatArray:
         """Return numbers whose mean over rows is the accuracy."""
-        return self._right(self._probabilities(rows.X), rows)
+        return self._right(self._mean_probabilities(self._trees, rows.X), rows)
 
     def predict(self, X: Any) -> Array:
         """Predict the label of each row.
@@ -285,7 +288,8 @@ class ClassifierTask(ClassifierMixin):
             Columns in the order of `classes_`. If y had several columns: the probability of each
             label, independent of the others.
         """
-        return self._probabilities(self._read_features(X))
+        inputs = self._read_features(X)
+        return self._mean_probabilities(self._trees, inputs)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Predict the logarithm of the probability of each class.

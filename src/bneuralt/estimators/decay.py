@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bneuralt.estimators.folds import fold_of_each
 from bneuralt.estimators.nested import setting_of
 from bneuralt.estimators.rows import Rows
-from bneuralt.estimators.splits import FEWEST_ROWS_TO_SPLIT
+from bneuralt.estimators.splits import FEWEST_ROWS_TO_SPLIT, fold_of_each
 from bneuralt.training import TrainingDiverged
 from bneuralt.values import is_auto
 

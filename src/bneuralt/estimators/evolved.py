@@ -19,13 +19,13 @@ from bneuralt.estimators.evolution_parameters import (
     EvolvedClassifierParameters,
     EvolvedRegressorParameters,
 )
-from bneuralt.estimators.folds import fold_of_each
 from bneuralt.estimators.growing import EVOLVED_GROWTH
 from bneuralt.estimators.nested import NestedParameters
 from bneuralt.estimators.parameters import declared
 from bneuralt.estimators.regression import RegressorTask
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import learn_scaling
+from bneuralt.estimators.splits import fold_of_each
 from bneuralt.evolve.memetic import Fold, MemeticSearch, MemeticSettings, TrainingRows
 from bneuralt.evolve.operators import Space
 from bneuralt.training import TrainingSettings
@@ -259,12 +259,6 @@ class EvolvedTreeClassifier(ClassifierTask, EvolvedTree, EvolvedClassifierParame
     >>> clf.n_parameters_ <= 48, clf.score(X, y) > 0.9
     (True, True)
     """
-
-    def _scores(self, X: Array) -> FloatArray:
-        return self._scores_of(self._mean_outputs([self.tree_], X), self.tree_)
-
-    def _probabilities(self, X: Array) -> FloatArray:
-        return self._mean_probabilities([self.tree_], X)
 
 
 @partial(declared, parameters=SEARCH_PARAMETERS)

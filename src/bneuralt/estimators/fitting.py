@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any
@@ -153,9 +153,9 @@ class FitBatch:
 
     Parameters
     ----------
-    plans : sequence of callables that return a TreeFit
-        All on the table of the same rows. They are called as threads become free, so that drawing
-        trees and training them overlap.
+    fits : iterable of TreeFit
+        All on the table of the same rows. An iterator is asked for the next one when a thread
+        becomes free, so that drawing trees and training them overlap.
     n_starts : int
         Number of starts of all trees together.
 
@@ -165,15 +165,14 @@ class FitBatch:
         Those whose training has begun, with their results.
     """
 
-    def __init__(self, plans: Sequence[Callable[[], TreeFit]], n_starts: int) -> None:
+    def __init__(self, fits: Iterable[TreeFit], n_starts: int) -> None:
         self.fits: list[TreeFit] = []
-        self._plans, self._n_starts = plans, n_starts
+        self._pending, self._n_starts = fits, n_starts
         self._owner: list[tuple[int, int]] = []  # fit and start of each job
 
     def jobs(self) -> Iterator[TrainingJob]:
-        """Plan one tree after the other, and yield the jobs of its starts."""
-        for i, plan in enumerate(self._plans):
-            fit = plan()
+        """Yield the jobs of the starts of one tree after the other."""
+        for i, fit in enumerate(self._pending):
             fit.results = [None] * len(fit.starts)
             self.fits.append(fit)
             for k, job in enumerate(fit.jobs):

@@ -186,8 +186,8 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
         report_tree: Callable[[], bool] | None = None,
     ) -> None:
         """Train the members together in this process."""
-        plans = [partial(self._plan_member, member, rows, validation) for member in members]
-        batch = FitBatch(plans, len(members) * self._growth.n_init)
+        fits = (self._plan_member(member, rows, validation) for member in members)
+        batch = FitBatch(fits, len(members) * self._growth.n_init)
 
         def keep_and_report(i: int) -> bool:
             assert report_tree is not None
@@ -223,7 +223,7 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
         refits = [(member, refit) for member, refit in planned if refit is not None]
         if not refits:
             return
-        batch = FitBatch([partial(_itself, refit) for _, refit in refits], len(refits))
+        batch = FitBatch([refit for _, refit in refits], len(refits))
         batch.train(rows, None, self._n_threads())
         for member, refit in refits:
             search = member.history_, member.moved_leaves_, member.best_epoch_
@@ -336,10 +336,6 @@ def _train_member(
     return member
 
 
-def _itself(fit: TreeFit) -> TreeFit:
-    return fit
-
-
 def _trained(members: list[SingleTree]) -> list[SingleTree]:
     return [member for member in members if hasattr(member, "tree_")]
 
@@ -401,11 +397,8 @@ class BNeuralForestClassifier(ClassifierTask, Forest, ForestClassifierParameters
     def _find_decay_factor(self, rows: Rows, seed: int) -> float:
         return decay_factor(self, rows, seed) if needs_trial(self, rows) else 1.0
 
-    def _probabilities(self, X: Array) -> FloatArray:
-        return self._mean_probabilities(self._trees, X)
-
     def _scores(self, X: Array) -> FloatArray:
-        return self._scores_of_shares(self._probabilities(X))
+        return self._scores_of_shares(self._mean_probabilities(self._trees, X))
 
     def _vote(self, tree: NeuralTree, X: Array) -> FloatArray:
         return self._mean_probabilities([tree], X)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bneuralt._sklearn import fit_context
-from bneuralt._typing import Array, FloatArray, IntArray
+from bneuralt._typing import Array, IntArray
 from bneuralt.estimators.base import NeuralTreeEstimator
 from bneuralt.estimators.callbacks import Report, Step, describe_epoch
 from bneuralt.estimators.capacity import (
@@ -226,7 +226,7 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
             return stopped
 
         try:
-            FitBatch([lambda: fit], len(fit.starts)).train(
+            FitBatch([fit], len(fit.starts)).train(
                 fit.rows,
                 None if fit.validation_is_in_table else fit.validation,
                 self._n_threads(),
@@ -509,12 +509,6 @@ class BNeuralTClassifier(ClassifierTask, SingleTree, ClassifierParameters):
                 "give the weights as a dict, or sample_weight"
             )
         return self._partial_fit(X, y, sample_weight, classes)
-
-    def _scores(self, X: Array) -> FloatArray:
-        return self._scores_of(self._mean_outputs([self.tree_], X), self.tree_)
-
-    def _probabilities(self, X: Array) -> FloatArray:
-        return self._mean_probabilities([self.tree_], X)
 
 
 @declared

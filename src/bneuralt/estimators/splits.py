@@ -1,4 +1,4 @@
-"""Rows held out of the training rows, for validation or calibration."""
+"""Division of rows into parts: held-out rows for validation or calibration, and folds."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ import warnings
 
 import numpy as np
 
-from bneuralt._typing import Array
-from bneuralt.estimators.folds import by_target
+from bneuralt._typing import Array, IntArray
 from bneuralt.estimators.rows import Rows
 
-__all__ = ["FEWEST_ROWS_TO_SPLIT", "TinyDataWarning", "hold_out", "hold_out_for_calibration"]
+__all__ = [
+    "FEWEST_ROWS_TO_SPLIT",
+    "TinyDataWarning",
+    "fold_of_each",
+    "hold_out",
+    "hold_out_for_calibration",
+]
 
 #: With fewer rows than this, holding some out for validation does more harm than good.
 FEWEST_ROWS_TO_SPLIT = 60
@@ -37,7 +42,7 @@ def hold_out(rows: Rows, fraction: float, rng: np.random.Generator) -> tuple[Row
             stacklevel=2,
         )
         return rows, None
-    order = by_target(apart.y, rng)  # of which every k-th row is held out
+    order = _by_target(apart.y, rng)  # of which every k-th row is held out
     n_held = min(max(1, round(fraction * n_rows)), n_rows - 1)
     held = np.zeros(n_rows, dtype=bool)
     held[order[((np.arange(n_held) + rng.random()) * n_rows / n_held).astype(np.intp)]] = True
@@ -78,3 +83,34 @@ def _keep_every_class(y: Array, held: Array) -> None:
             TinyDataWarning,
             stacklevel=3,
         )
+
+
+def _by_target(y: Array, rng: np.random.Generator) -> IntArray:
+    """Return the positions of rows sorted by their target, at random among equals.
+
+    With several targets, all rows are in random order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> _by_target(np.array([2, 0, 1]), np.random.default_rng(0)).tolist()
+    [1, 2, 0]
+    """
+    key = y if y.ndim == 1 else np.zeros(len(y))
+    return np.lexsort((rng.random(len(y)), key))
+
+
+def fold_of_each(y: Array, n_folds: int, rng: np.random.Generator) -> IntArray:
+    """Return the fold of each row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.array([0, 0, 0, 1, 1, 1])
+    >>> folds = fold_of_each(y, 3, np.random.default_rng(0))
+    >>> [sorted(y[folds == k].tolist()) for k in range(3)]
+    [[0, 1], [0, 1], [0, 1]]
+    """
+    folds = np.empty(len(y), dtype=np.intp)
+    folds[_by_target(y, rng)] = np.arange(len(y)) % n_folds
+    return folds

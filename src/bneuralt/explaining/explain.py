@@ -31,7 +31,7 @@ def explain(
     method: str = "rescale",
     n_steps: int = 32,
 ) -> Explanation:
-    """Return how much each feature contributes to the predictions; see `Explained.explain`.
+    """Return how much each feature contributes to the predictions; see `ExplainingMethods.explain`.
 
     The baseline "mean" is that of `X` where the training rows are not known, as for a tree by
     itself.

@@ -49,7 +49,7 @@ class FeatureUse:
 
 
 def feature_use(model: Model) -> FeatureUse:
-    """Return which features a model uses; see `Explained.feature_use`.
+    """Return which features a model uses; see `ExplainingMethods.feature_use`.
 
     Examples
     --------

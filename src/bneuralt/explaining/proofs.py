@@ -139,7 +139,7 @@ class MonotonicProof:
 
 
 def check_monotonic(model: Model) -> MonotonicProof:
-    """Return what the signs of a model's weights prove; see `Explained.check_monotonic`."""
+    """Return what the signs of a model's weights prove; see `ExplainingMethods.check_monotonic`."""
     along = [direction(entry.expression).sign for entry in model.inputs]
     effects = [_effects_of_cells(model, tree, along) for tree in model.trees]
     has = {sign: np.zeros(model.n_inputs, dtype=bool) for sign in (-1, 1, UNKNOWN)}

@@ -69,7 +69,7 @@ def simplify_trees(model: Model, constants: Sequence[SaturatedNode] = ()) -> Mod
 
 
 def saturated_nodes(model: Model, X: Any, tolerance: float = 1e-3) -> list[SaturatedNode]:
-    """Return the function nodes whose values hardly vary; see `Explained.saturated_nodes`.
+    """Return the function nodes whose values hardly vary; see `ExplainingMethods.saturated_nodes`.
 
     Examples
     --------

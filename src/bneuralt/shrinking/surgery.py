@@ -22,9 +22,7 @@ from bneuralt.tree.node_values import node_sums, node_values
 from bneuralt.tree.simplify import simplify
 from bneuralt.tree.walk import outputs_above, sum_up
 
-__all__ = ["RULES", "operate"]
-
-RULES = ("surgeon", "magnitude")
+__all__ = ["operate"]
 
 #: Added to the diagonal of the Gauss-Newton matrix, as a share of its mean.
 DAMPING = 1e-2

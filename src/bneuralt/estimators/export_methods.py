@@ -6,19 +6,15 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from sklearn.base import BaseEstimator
+
 from bneuralt.files import write_together
-from bneuralt.model import Model
 
-__all__ = ["Exporting"]
+__all__ = ["ExportMethods"]
 
 
-class Exporting:
+class ExportMethods(BaseEstimator):
     """Adds exports to an estimator."""
-
-    @property
-    def model_(self) -> Model:
-        """The description of the fitted model."""
-        raise NotImplementedError
 
     def to_c(
         self,

@@ -4,26 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sklearn.base import BaseEstimator
 
-if TYPE_CHECKING:
-    from bneuralt.model import Model
-
-__all__ = ["Drawn"]
+__all__ = ["DrawingMethods"]
 
 
-class Drawn(BaseEstimator):
+class DrawingMethods(BaseEstimator):
     """Adds formulas and pages to an estimator, and a small page to its display in notebooks."""
-
-    @property
-    def model_(self) -> Model:
-        """The description of the fitted model."""
-        raise NotImplementedError
-
-    def __sklearn_is_fitted__(self) -> bool:
-        raise NotImplementedError
 
     def to_formula(
         self,

@@ -10,10 +10,10 @@ from bneuralt import explaining
 from bneuralt.explaining import Explanation, FeatureUse, MonotonicProof
 from bneuralt.shrinking import SaturatedNode, saturated_nodes
 
-__all__ = ["Explained"]
+__all__ = ["ExplainingMethods"]
 
 
-class Explained(BaseEstimator):
+class ExplainingMethods(BaseEstimator):
     """Adds `explain`, `feature_use`, `saturated_nodes` and `check_monotonic` to an estimator."""
 
     def explain(

@@ -22,10 +22,10 @@ from bneuralt.shrinking.compaction import (
 )
 from bneuralt.tree import NeuralTree
 
-__all__ = ["Shrunk"]
+__all__ = ["ShrinkingMethods"]
 
 
-class Shrunk(BaseEstimator):
+class ShrinkingMethods(BaseEstimator):
     """Adds `simplify` and `compact` to an estimator."""
 
     compaction_: Compaction
