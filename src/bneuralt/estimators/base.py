@@ -38,7 +38,7 @@ from bneuralt.estimators.inputs import (
 from bneuralt.estimators.model_file import save_model
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.shrinking_methods import ShrinkingMethods
-from bneuralt.estimators.weights import read_weights
+from bneuralt.estimators.weights import class_weights, read_weights
 from bneuralt.explaining.importances import MOST_ROWS, mean_contributions
 from bneuralt.expressions import direction
 from bneuralt.model import Model
@@ -114,13 +114,17 @@ class NeuralTreeEstimator(
         if X_val is not None or y_val is not None:
             validation = self._read_validation_rows(X_val, y_val)
         data = TrainingData(X, y, sample_weight)
-        rows, calibration = self._set_aside(rows)
+        for name in ("calibration_", "compaction_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        calibration = None
+        if getattr(self, "conformal", None) is not None:
+            rows, calibration = self._set_aside(rows)
         with reporting(self, partial(self._step, rows), data, callback) as report:
             self._fit_rows(rows, validation, report)
-        self.__dict__.pop("compaction_", None)  # of another fit
         if self.verbose:
             show_unused(self._unused_features())
-        self._calibrate(calibration)
+        if calibration is not None:
+            self._calibrate(calibration)
         self._learn_importances(rows)
         return self
 
@@ -181,9 +185,12 @@ class NeuralTreeEstimator(
                 self.encoder_ = learn_encoder(table, weight, categories, names, told)
             inputs = training_inputs(self, table, self.encoder_)
             rows = canonical_rows(inputs, target, weight)
-        if reset:
-            self._feature_signs()
-        return self._weigh(rows)
+        if reset and self.monotonic_cst is not None:
+            self._feature_signs()  # raises an error if the constraints do not fit the columns
+        class_weight = getattr(self, "class_weight", None)
+        if class_weight is None:
+            return rows
+        return rows.weighed(class_weights(class_weight, self.classes_, rows))
 
     def _feature_signs(self) -> Array | None:
         """Return the constraint of each feature, -1, 0 or 1; None if there are none."""

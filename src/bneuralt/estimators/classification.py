@@ -15,7 +15,6 @@ from bneuralt.estimators.inputs import finite_inputs
 from bneuralt.estimators.nested import setting_of
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling
-from bneuralt.estimators.weights import class_weights
 from bneuralt.expressions import OUTPUTS, Expression, evaluate, maximum, minimum
 from bneuralt.training.losses import (
     CLASSIFICATION_LOSSES,
@@ -130,11 +129,6 @@ class ClassifierTask(ClassifierMixin):
             )
         return index.astype(np.int32)
 
-    def _weigh(self, rows: Rows) -> Rows:
-        if self.class_weight is None:
-            return rows
-        return rows.weighed(class_weights(self.class_weight, self.classes_, rows))
-
     def _n_outputs(self) -> int:
         return self.classes_.size
 
@@ -156,12 +150,6 @@ class ClassifierTask(ClassifierMixin):
 
     def _output_scaling(self) -> Scaling | None:
         return None
-
-    def _set_aside(self, rows: Rows) -> tuple[Rows, Rows | None]:
-        return rows, None
-
-    def _calibrate(self, rows: Rows | None) -> None:
-        """Probabilities need no calibration rows."""
 
     def _error_unit(self, target: Array, weight: FloatArray) -> float:
         return 1.0

@@ -127,7 +127,6 @@ def _set_targets(model: Any, data: dict[str, Any]) -> None:
         model.classes_ = _classes_from_dict(data["classes"])
     else:
         model.n_outputs_ = n_columns
-        model.calibration_ = None
     _checked_setting(model._n_outputs)
 
 

@@ -38,7 +38,7 @@ class RegressorTask(RegressorMixin):
 
     _score_name = "r2"
     n_outputs_: int
-    calibration_: Calibration | None
+    calibration_: Calibration | None = None
     _target_scaling: Scaling | None
     _calibration_seed: int | None = None  # warm starts hold out the same rows
 
@@ -66,9 +66,6 @@ class RegressorTask(RegressorMixin):
         target = np.ascontiguousarray(y, dtype=np.float64)
         check_targets(target, self._loss(), name)
         return target
-
-    def _weigh(self, rows: Rows) -> Rows:
-        return rows
 
     def _n_outputs(self) -> int:
         quantiles = self._quantiles()
@@ -243,19 +240,15 @@ class RegressorTask(RegressorMixin):
 
     # -- intervals -----------------------------------------------------------------------
 
-    def _set_aside(self, rows: Rows) -> tuple[Rows, Rows | None]:
-        """Hold out the rows that prediction intervals are calibrated on, if they are wanted."""
-        self.calibration_ = None
-        if self.conformal is None:
-            return rows, None
+    def _set_aside(self, rows: Rows) -> tuple[Rows, Rows]:
+        """Hold out the rows that prediction intervals are calibrated on."""
         if not self._is_warm_start() or self._calibration_seed is None:
             self._calibration_seed = self._draw_seed()
         return hold_out_for_calibration(rows, self.conformal, self._calibration_seed)
 
-    def _calibrate(self, rows: Rows | None) -> None:
-        if rows is not None:
-            outputs = [self._mean_outputs(self._trees, X) for X in rows.X_blocks()]
-            self._set_calibration(np.concatenate(outputs), rows)
+    def _calibrate(self, rows: Rows) -> None:
+        outputs = [self._mean_outputs(self._trees, X) for X in rows.X_blocks()]
+        self._set_calibration(np.concatenate(outputs), rows)
 
     def _set_calibration(self, outputs: FloatArray, rows: Rows) -> None:
         errors = rows.y.reshape(len(rows), -1) - self._values_of(outputs)
@@ -305,8 +298,7 @@ class RegressorTask(RegressorMixin):
         True
         """
         table = self._read_features(X)
-        calibration: Calibration | None = getattr(self, "calibration_", None)
-        if calibration is None:
+        if self.calibration_ is None:
             raise ValueError(
                 f"predict_interval needs rows that were not trained on, and this "
                 f"{type(self).__name__} has none: fit it with conformal=0.2, which holds out a "
@@ -316,7 +308,7 @@ class RegressorTask(RegressorMixin):
         ends = calibrated_interval(
             self._values_of(outputs),
             self._spread(outputs),
-            calibration,
+            self.calibration_,
             coverage,
             self._quantiles(),
         )

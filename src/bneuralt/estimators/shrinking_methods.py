@@ -140,8 +140,7 @@ class ShrinkingMethods(BaseEstimator):
             limit = smallest_good_size(size, *curve) if limit is None else limit
         assert limit is not None
         (smaller,) = work._smaller_models(rows, [limit], unit)
-        if hasattr(smaller, "calibration_"):
-            smaller.calibration_ = None
+        smaller.__dict__.pop("calibration_", None)
         smaller._learn_importances(rows)
         smaller.compaction_ = Compaction(
             self.n_parameters_,
