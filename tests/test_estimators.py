@@ -419,7 +419,7 @@ def test_partial_fit_classifier():
         clf.partial_fit(X, y, classes=[0, 2])
     with pytest.raises(ValueError, match="not among the classes: 5"):
         clf.partial_fit(X, y + 5)
-    with pytest.raises(ValueError, match="class_weight='balanced' needs to see all rows"):
+    with pytest.raises(ValueError, match="class_weight='balanced' needs all rows"):
         classifier(class_weight="balanced").partial_fit(X, y, classes=[0, 1])
 
 

@@ -1,8 +1,8 @@
-"""What all estimators share: reading input and asking trees.
+"""Base class of all estimators: input validation and tree evaluation.
 
-`NeuralTreeEstimator` reads what `fit` is given and makes rows of it; what is done with the rows is
-left to the classes of `single` and `forest`. `classification` and `regression` say how targets
-become what a tree can learn, and what predictions are made of its outputs.
+`NeuralTreeEstimator` turns the arguments of `fit` into rows. The classes of `single`, `forest` and
+`evolution` train on the rows; `classification` and `regression` encode targets and turn outputs
+into predictions.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from bneuralt.tree.outputs import OutputOverflow
 
 __all__ = ["NeuralTreeEstimator"]
 
-#: What a fit learns from its table, before any training.
+#: Attributes that `fit` sets before training, from the table and the target.
 LEARNT_FROM_INPUT = (
     "n_features_in_",
     "feature_names_in_",
@@ -68,7 +68,7 @@ LEARNT_FROM_INPUT = (
 class NeuralTreeEstimator(
     CallbackSupportMixin, DrawingMethods, ExplainingMethods, ShrinkingMethods, ExportMethods
 ):
-    """Reads the input of a fit, and leaves the rest to `_fit_rows`."""
+    """Base class of all estimators; subclasses train in `_fit_rows`."""
 
     encoder_: TableEncoder
     _importances: FloatArray | None = None
@@ -97,13 +97,13 @@ class NeuralTreeEstimator(
             columns: for classifiers 1 where a row has a label and 0 elsewhere (multilabel), for
             regressors several numbers to predict.
         sample_weight : array-like of shape (n_rows,), optional
-            How much each row counts. A row of weight 2 is exactly two equal rows.
+            Weight of each row. A row of weight 2 is equivalent to two equal rows.
         X_val, y_val : array-like, optional
-            Validation rows, to be used instead of a part of the training rows.
+            Validation rows, used instead of a part of the training rows.
         callback : callable, optional
             Called with a state object after each epoch (`bneuralt.training.EpochState`) or, by
             forests, after each tree (`bneuralt.estimators.callbacks.ForestState`). Training stops
-            if it returns something true.
+            if it returns a true value.
 
         Returns
         -------
@@ -147,10 +147,10 @@ class NeuralTreeEstimator(
 
     def _learn_importances(self, rows: Rows) -> None:
         # The first rows are a random sample, since rows are sorted by a hash.
-        chosen = rows if len(rows) <= MOST_ROWS else rows.take(np.arange(MOST_ROWS))
+        sample = rows if len(rows) <= MOST_ROWS else rows.take(np.arange(MOST_ROWS))
         try:
-            self._importances = mean_contributions(self.model_, chosen.X, chosen.weight)
-        except OutputOverflow:  # of weights that have diverged
+            self._importances = mean_contributions(self.model_, sample.X, sample.weight)
+        except OutputOverflow:  # the weights have diverged
             self._importances = None
 
     def _is_warm_start(self) -> bool:
@@ -165,9 +165,19 @@ class NeuralTreeEstimator(
         classes: Any = None,
         in_parts: bool = False,
     ) -> Rows:
-        """Read training rows; with `reset`, their features and classes are those of the model.
+        """Read training rows.
 
-        With `in_parts`, more rows are to follow, by which gaps may be judged otherwise.
+        Parameters
+        ----------
+        X, y, sample_weight
+            As passed to `fit`.
+        reset : bool
+            Whether to learn the features and the classes from these rows.
+        classes : array-like, optional
+            All labels; by default those of y.
+        in_parts : bool
+            Whether later calls bring more rows: then the relation of missing values to the target
+            is not decided by the first ones.
         """
         table = read_table(self, X, reset)
         y = read_target(self, y, table)
@@ -176,13 +186,14 @@ class NeuralTreeEstimator(
             self._learn_target(y if weight.all() else y[weight > 0], classes)
         target = self._encode(y, weight)
         names, categories = names_of(self), self.categorical_features
-        if reset and are_numbers(table, categories, names):  # statistics are those of the rows
+        if reset and are_numbers(table, categories, names):  # needs the statistics of the rows only
             rows = canonical_rows(training_inputs(self, table, None), target, weight)
             self.encoder_ = plain_encoder([rows.moments], names)
         else:
             if reset:
-                told = None if in_parts else target
-                self.encoder_ = learn_encoder(table, weight, categories, names, told)
+                self.encoder_ = learn_encoder(
+                    table, weight, categories, names, None if in_parts else target
+                )
             inputs = training_inputs(self, table, self.encoder_)
             rows = canonical_rows(inputs, target, weight)
         if reset and self.monotonic_cst is not None:
@@ -201,7 +212,7 @@ class NeuralTreeEstimator(
             raise ValueError(f"monotonic_cst must have one dimension, it has {signs.ndim}")
         if not signs.any():
             return None
-        self._output_signs()  # refuses targets without a direction
+        self._output_signs()  # raises an error for targets without a direction
         along = self._input_directions()
         for i in np.flatnonzero(signs).tolist():
             inputs = [along[j] for j in self.encoder_.inputs_of(i)]
@@ -209,19 +220,19 @@ class NeuralTreeEstimator(
                 raise ValueError(
                     f"monotonic_cst={self.monotonic_cst!r:.100} constrains the effect of column "
                     f"{self.encoder_.name(i)!r}, which is a {self.encoder_.features[i].kind}: only "
-                    "numbers can have a monotone effect; use 0 for this column, or make numbers of "
-                    "it"
+                    "numbers can have a monotone effect; use 0 for this column, or convert it to "
+                    "numbers"
                 )
         return signs
 
     def _input_directions(self) -> list[int | None]:
-        """Return whether each input rises or falls with its column, None if that is not proven."""
+        """Return the direction of each input with its column: -1, 0, 1, or None if unproven."""
         return [direction(entry.expression).sign for entry in self.encoder_.inputs]
 
     def _input_signs(self) -> Array | None:
         """Return the constraint of each input of the trees; None if there are none.
 
-        Where values are missing, the input that says so is free.
+        Indicators of missing values are not constrained.
         """
         signs = self._feature_signs()
         if signs is None:
@@ -235,7 +246,7 @@ class NeuralTreeEstimator(
 
     @property
     def model_(self) -> Model:
-        """The description of the fitted model, which drawings, explanations and exports read."""
+        """The description of the fitted model that drawings, explanations and exports use."""
         check_is_fitted(self)
         constraints = self._feature_signs()
         members = getattr(self, "estimators_", [self])
@@ -256,7 +267,7 @@ class NeuralTreeEstimator(
         )
 
     def _unused_features(self) -> list[str]:
-        """Return the names of the features that are on no leaf of any tree."""
+        """Return the names of the features that no leaf of any tree uses."""
         encoder = self.encoder_
         n_leaves = np.sum([tree.input_counts for tree in self._trees], axis=0)
         n_leaves = np.bincount(encoder.groups, n_leaves, minlength=len(encoder.features))
@@ -273,12 +284,12 @@ class NeuralTreeEstimator(
         return Rows(inputs, self._encode(y, weight, "y_val"), weight)
 
     def _checked_table(self, X: Any) -> Any:
-        """Return a table with the columns of the training table, as scikit-learn checks it."""
+        """Return a table after scikit-learn has checked its columns."""
         check_is_fitted(self)
         return dense(read_table(self, X, reset=False))
 
     def _pass_on(self, other: NeuralTreeEstimator) -> None:
-        """Give another estimator what this one has learnt from its table."""
+        """Copy the attributes that were learnt from the table to another estimator."""
         for name in LEARNT_FROM_INPUT:
             if hasattr(self, name):
                 setattr(other, name, getattr(self, name))
@@ -294,7 +305,7 @@ class NeuralTreeEstimator(
     def _mean_outputs(
         self, trees: Sequence[NeuralTree], X: Any, softmax: bool = False
     ) -> FloatArray:
-        """Return the mean of what trees say of each row; refuse rows that they cannot take."""
+        """Return the mean output of trees per row; raise an error on non-finite input."""
         if issparse(X):
             parts = (encoded(self.encoder_, block) for block in blocks(X))
             return np.concatenate([self._mean_outputs(trees, part, softmax) for part in parts])
@@ -316,20 +327,20 @@ class NeuralTreeEstimator(
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _n_threads(self) -> int:
-        # the core uses one thread for each processor at most
+        # the core uses at most one thread per processor
         return min(effective_n_jobs(self.n_jobs), 2**31 - 1)
 
     def save(self, path: str | PathLike[str], extra: dict[str, Any] | None = None) -> None:
         """Write the model to a JSON file; `bneuralt.load_model` reads it.
 
-        The file is written in full or not at all, and holds all that predicting needs.
+        The file is written in full or not at all. It holds everything that predictions need.
 
         Parameters
         ----------
         path : str or path-like
             File to write; an existing one is replaced.
         extra : dict, optional
-            Anything else that JSON can hold; the loaded model has it as `extra_`.
+            Any other content that JSON can represent; the loaded model has it as `extra_`.
         """
         check_is_fitted(self)
         save_model(self, path, extra)
