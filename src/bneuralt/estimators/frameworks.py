@@ -1,4 +1,4 @@
-"""Estimators from PyTorch modules, and estimators as steps that skl2onnx converts."""
+"""Conversion of PyTorch modules to estimators, and registration with skl2onnx."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def from_torch(module: Any) -> Any:
     Returns
     -------
     estimator
-        A copy of the estimator that the module was made of, with other weights. Training it further
-        with `warm_start` or `partial_fit` begins anew.
+        A copy of the estimator from which the module was made, with the weights of the module. It
+        cannot be trained further with `warm_start` or `partial_fit`.
 
     Raises
     ------
     TypeError
-        The module is of another kind.
+        The module was not made by `to_torch`.
     ValueError
         A weight is not finite.
 

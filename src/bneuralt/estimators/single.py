@@ -383,8 +383,8 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
     def _last_tree(self) -> NeuralTree:
         if not hasattr(self, "_trained_tree"):
             raise ValueError(
-                f"this {type(self).__name__} was loaded from a file, which holds only what "
-                "predictions need: it cannot be trained further. Fit it with warm_start=False."
+                f"this {type(self).__name__} cannot be trained further, since it was loaded from a "
+                "file or made by from_torch: fit it with warm_start=False"
             )
         return self._trained_tree
 
