@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -19,7 +19,7 @@ from bneuralt.estimators.evolution_parameters import (
     EvolvedClassifierParameters,
     EvolvedRegressorParameters,
 )
-from bneuralt.estimators.growing import EVOLVED_GROWTH
+from bneuralt.estimators.growing import EVOLVED_GROWTH, Growth
 from bneuralt.estimators.nested import NestedParameters
 from bneuralt.estimators.parameters import declared
 from bneuralt.estimators.regression import RegressorTask
@@ -51,8 +51,15 @@ class EvolvedTree(NestedParameters, EvolutionEstimator):
     """Base class of trees that are evolved and trained."""
 
     _output_activation: ClassVar[str] = "linear"
-    _automatic_growth: ClassVar[Mapping[str, Any]] = EVOLVED_GROWTH
+    _unused_growth: ClassVar[tuple[str, ...]] = tuple(
+        name for name in Growth.names if name not in EVOLVED_GROWTH
+    )
     _unused_training: ClassVar[tuple[str, ...]] = ("select", "monitor", "patience")
+
+    @property
+    def _growth(self) -> Growth:
+        growth = Growth() if self.growth is None else self.growth
+        return growth.for_evolution
 
     def _n_steps(self) -> int:
         return 1 + self.n_generations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -137,6 +138,20 @@ class Growth(Values):
     """
 
     names: ClassVar[tuple[str, ...]] = tuple(GROWTH_PARAMETERS)
+
+    @cached_property
+    def for_trees(self) -> Growth:
+        """The growth of trees and forests, with their automatic values in place of 'auto'."""
+        return self.filled(TREE_GROWTH)
+
+    @cached_property
+    def for_evolution(self) -> Growth:
+        """The growth of evolved trees, with their automatic values in place of 'auto'."""
+        return self.filled(EVOLVED_GROWTH)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is computed from the values."""
+        return self.get_params()
 
     def _checked(self, name: str, value: Any) -> Any:
         allowed = {name: GROWTH_PARAMETERS[name].allowed}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
-from bneuralt.estimators.growing import TREE_GROWTH, Growth
+from bneuralt.estimators.growing import Growth
 from bneuralt.training import TrainingSettings
 from bneuralt.training.losses import Loss, check_loss
 from bneuralt.values import Values, is_auto
@@ -29,8 +29,8 @@ class NestedParameters:
     growth: Growth | None
     training: TrainingSettings | None
 
-    _automatic_growth: ClassVar[Mapping[str, Any]] = TREE_GROWTH
-    #: Fields of `training` that the estimator does not use.
+    #: Fields of `growth` and `training` that the estimator does not use.
+    _unused_growth: ClassVar[tuple[str, ...]] = ()
     _unused_training: ClassVar[tuple[str, ...]] = ()
 
     _n_outputs: Callable[[], int]
@@ -85,8 +85,8 @@ class NestedParameters:
                     f"{name}={value!r} and training=TrainingSettings({name}={nested!r}) are both "
                     "given: leave one of them out"
                 )
-        unused = set(Growth.names) - set(self._automatic_growth)
-        for owner, names in (("growth", unused), ("training", self._unused_training)):
+        unused = {"growth": self._unused_growth, "training": self._unused_training}
+        for owner, names in unused.items():
             for name in names:
                 value = getattr(_object(self, owner), name)
                 if not is_auto(value):
@@ -99,7 +99,7 @@ class NestedParameters:
     def _growth(self) -> Growth:
         """The growth, with the automatic values of this estimator in place of 'auto'."""
         growth: Growth = _object(self, "growth")
-        return growth.filled(self._automatic_growth)
+        return growth.for_trees
 
     @property
     def _training(self) -> TrainingSettings:

@@ -325,10 +325,10 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
         limits = growth.leaf_probability, growth.max_size
         if limits != (None, None) or isinstance(growth.min_size, int):
             return None
+        if self.encoder_.is_plain:
+            return capacity.n_weights(rows.n_examples, self._n_outputs())
         per_leaf = self.encoder_.weights_per_leaf
         n_weights = capacity.n_weights(rows.n_examples, self._n_outputs(), per_leaf)
-        if self.encoder_.is_plain:
-            return n_weights
         inputs_per_feature = self.encoder_.n_inputs / np.unique(self.encoder_.groups).size
         return max(n_weights, round(LEAVES_PER_OUTPUT * inputs_per_feature * self._n_outputs()))
 
