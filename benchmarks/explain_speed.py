@@ -22,7 +22,7 @@ from benchmarks.targets import print_table, splits
 from benchmarks.timing import interleaved
 from bneuralt import BNeuralTClassifier, BNeuralTRegressor, NeuralTree, load_dataset
 from bneuralt.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_REGRESSION
-from bneuralt.explaining.shapley import shapley_values
+from bneuralt.reference.shapley import shapley_values
 
 N_ROWS, N_INPUTS, N_OUTPUTS = 100_000, 13, 3
 #: Rows that are explained with TreeExplainer; its time is in proportion to their number.

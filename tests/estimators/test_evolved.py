@@ -68,7 +68,7 @@ def test_progress_is_shown(capsys):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"n_generations": 0}, "leaves nothing to search"),
+        ({"n_generations": 0}, "n_generations=0 is too small"),
         ({"max_weights": 5}, "3 outputs has 6 weights or more"),
         ({"max_size": 6}, "3 outputs has 7 nodes or more"),
     ],

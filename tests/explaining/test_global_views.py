@@ -13,8 +13,8 @@ from bneuralt import (
     importance_stability,
 )
 from bneuralt.explaining import explain, feature_use
-from bneuralt.explaining.shapley import shapley_values
 from bneuralt.model import Model
+from bneuralt.reference.shapley import shapley_values
 from tests.helpers.tables import IRIS
 
 

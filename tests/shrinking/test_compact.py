@@ -237,7 +237,7 @@ def test_what_cannot_be_compacted_is_refused(wine):
     with pytest.raises(NotFittedError):
         BNeuralTClassifier().compact(X, y)
     evolved = EvolvedTreeClassifier(n_generations=1, population_size=4, random_state=0).fit(X, y)
-    with pytest.raises(TypeError, match="EvolvedTreeClassifier has no training"):
+    with pytest.raises(TypeError, match="EvolvedTreeClassifier cannot be pruned"):
         evolved.compact(X, y, max_weights=20, cv=None)
     with pytest.raises(ValueError, match=r"max_weights=5 is too small: .* 3 outputs"):
         model.compact(X, y, max_weights=5)

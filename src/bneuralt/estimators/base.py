@@ -1,13 +1,14 @@
-"""What all estimators share: reading input and asking trees.
+"""Base class of all estimators: input validation and tree evaluation.
 
-`NeuralTreeEstimator` reads what `fit` is given and makes rows of it; what is done with the rows is
-left to the classes of `single` and `forest`. `classification` and `regression` say how targets
-become what a tree can learn, and what predictions are made of its outputs.
+`NeuralTreeEstimator` turns the arguments of `fit` into rows. The classes of `single`, `forest` and
+`evolution` train on the rows; `classification` and `regression` encode targets and turn outputs
+into predictions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -22,12 +23,11 @@ from bneuralt._typing import Array, FloatArray
 from bneuralt.arrays import NotFiniteError
 from bneuralt.estimators.callbacks import TrainingData, reporting, show_unused
 from bneuralt.estimators.canonical import canonical_rows
-from bneuralt.estimators.drawn import Drawn
-from bneuralt.estimators.explained import Explained
-from bneuralt.estimators.exporting import Exporting
+from bneuralt.estimators.drawing_methods import DrawingMethods
+from bneuralt.estimators.explaining_methods import ExplainingMethods
+from bneuralt.estimators.export_methods import ExportMethods
 from bneuralt.estimators.inputs import (
     encoded,
-    finite_inputs,
     is_ready,
     names_of,
     read_table,
@@ -37,8 +37,8 @@ from bneuralt.estimators.inputs import (
 )
 from bneuralt.estimators.model_file import save_model
 from bneuralt.estimators.rows import Rows
-from bneuralt.estimators.shrunk import Shrunk
-from bneuralt.estimators.weights import read_weights
+from bneuralt.estimators.shrinking_methods import ShrinkingMethods
+from bneuralt.estimators.weights import class_weights, read_weights
 from bneuralt.explaining.importances import MOST_ROWS, mean_contributions
 from bneuralt.expressions import direction
 from bneuralt.model import Model
@@ -54,7 +54,7 @@ from bneuralt.tree.forward import OutputOverflow
 
 __all__ = ["NeuralTreeEstimator"]
 
-#: What a fit learns from its table, before any training.
+#: Attributes that `fit` sets before training, from the table and the target.
 LEARNT_FROM_INPUT = (
     "n_features_in_",
     "feature_names_in_",
@@ -65,8 +65,10 @@ LEARNT_FROM_INPUT = (
 )
 
 
-class NeuralTreeEstimator(CallbackSupportMixin, Drawn, Explained, Shrunk, Exporting):
-    """Reads the input of a fit, and leaves the rest to `_fit_rows`."""
+class NeuralTreeEstimator(
+    CallbackSupportMixin, DrawingMethods, ExplainingMethods, ShrinkingMethods, ExportMethods
+):
+    """Base class of all estimators; subclasses train in `_fit_rows`."""
 
     encoder_: TableEncoder
     _importances: FloatArray | None = None
@@ -95,28 +97,34 @@ class NeuralTreeEstimator(CallbackSupportMixin, Drawn, Explained, Shrunk, Export
             columns: for classifiers 1 where a row has a label and 0 elsewhere (multilabel), for
             regressors several numbers to predict.
         sample_weight : array-like of shape (n_rows,), optional
-            How much each row counts. A row of weight 2 is exactly two equal rows.
+            Weight of each row. A row of weight 2 is equivalent to two equal rows.
         X_val, y_val : array-like, optional
-            Validation rows, to be used instead of a part of the training rows.
+            Validation rows, used instead of a part of the training rows.
         callback : callable, optional
             Called with a state object after each epoch (`bneuralt.training.EpochState`) or, by
             forests, after each tree (`bneuralt.estimators.callbacks.ForestState`). Training stops
-            if it returns something true.
+            if it returns a true value.
 
         Returns
         -------
         self
         """
         rows = self._read_rows(X, y, sample_weight, reset=not self._is_warm_start())
-        validation = self._read_validation_rows(X_val, y_val)
+        validation = None
+        if X_val is not None or y_val is not None:
+            validation = self._read_validation_rows(X_val, y_val)
         data = TrainingData(X, y, sample_weight)
-        rows, calibration = self._set_aside(rows)
-        with reporting(self, self._step(rows), data, callback) as report:
+        for name in ("calibration_", "compaction_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        calibration = None
+        if getattr(self, "conformal", None) is not None:
+            rows, calibration = self._set_aside(rows)
+        with reporting(self, partial(self._step, rows), data, callback) as report:
             self._fit_rows(rows, validation, report)
-        self.__dict__.pop("compaction_", None)  # of another fit
         if self.verbose:
             show_unused(self._unused_features())
-        self._calibrate(calibration)
+        if calibration is not None:
+            self._calibrate(calibration)
         self._learn_importances(rows)
         return self
 
@@ -139,10 +147,10 @@ class NeuralTreeEstimator(CallbackSupportMixin, Drawn, Explained, Shrunk, Export
 
     def _learn_importances(self, rows: Rows) -> None:
         # The first rows are a random sample, since rows are sorted by a hash.
-        chosen = rows if len(rows) <= MOST_ROWS else rows.take(np.arange(MOST_ROWS))
+        sample = rows if len(rows) <= MOST_ROWS else rows.take(np.arange(MOST_ROWS))
         try:
-            self._importances = mean_contributions(self.model_, chosen.X, chosen.weight)
-        except OutputOverflow:  # of weights that have diverged
+            self._importances = mean_contributions(self.model_, sample.X, sample.weight)
+        except OutputOverflow:  # the weights have diverged
             self._importances = None
 
     def _is_warm_start(self) -> bool:
@@ -157,9 +165,19 @@ class NeuralTreeEstimator(CallbackSupportMixin, Drawn, Explained, Shrunk, Export
         classes: Any = None,
         in_parts: bool = False,
     ) -> Rows:
-        """Read training rows; with `reset`, their features and classes are those of the model.
+        """Read training rows.
 
-        With `in_parts`, more rows are to follow, by which gaps may be judged otherwise.
+        Parameters
+        ----------
+        X, y, sample_weight
+            As passed to `fit`.
+        reset : bool
+            Whether to learn the features and the classes from these rows.
+        classes : array-like, optional
+            All labels; by default those of y.
+        in_parts : bool
+            Whether later calls bring more rows: then the relation of missing values to the target
+            is not decided by the first ones.
         """
         table = read_table(self, X, reset)
         y = read_target(self, y, table)
@@ -168,22 +186,22 @@ class NeuralTreeEstimator(CallbackSupportMixin, Drawn, Explained, Shrunk, Export
             self._learn_target(y if weight.all() else y[weight > 0], classes)
         target = self._encode(y, weight)
         names, categories = names_of(self), self.categorical_features
-        if reset and are_numbers(table, categories, names):  # statistics are those of the rows
+        if reset and are_numbers(table, categories, names):  # needs the statistics of the rows only
             rows = canonical_rows(training_inputs(self, table, None), target, weight)
             self.encoder_ = plain_encoder([rows.moments], names)
         else:
             if reset:
-                told = None if in_parts else target
-                self.encoder_ = learn_encoder(table, weight, categories, names, told)
+                self.encoder_ = learn_encoder(
+                    table, weight, categories, names, None if in_parts else target
+                )
             inputs = training_inputs(self, table, self.encoder_)
             rows = canonical_rows(inputs, target, weight)
-        if reset:
-            self._feature_signs()
-        return self._weigh(rows)
-
-    def _filled(self, X: Any) -> Array:
-        """Return what `_read_features` returned, without gaps and as an array."""
-        return finite_inputs(self, X)
+        if reset and self.monotonic_cst is not None:
+            self._feature_signs()  # raises an error if the constraints do not fit the columns
+        class_weight = getattr(self, "class_weight", None)
+        if class_weight is None:
+            return rows
+        return rows.weighed(class_weights(class_weight, self.classes_, rows))
 
     def _feature_signs(self) -> Array | None:
         """Return the constraint of each feature, -1, 0 or 1; None if there are none."""
@@ -194,7 +212,7 @@ class NeuralTreeEstimator(CallbackSupportMixin, Drawn, Explained, Shrunk, Export
             raise ValueError(f"monotonic_cst must have one dimension, it has {signs.ndim}")
         if not signs.any():
             return None
-        self._output_signs()  # refuses targets without a direction
+        self._output_signs()  # raises an error for targets without a direction
         along = self._input_directions()
         for i in np.flatnonzero(signs).tolist():
             inputs = [along[j] for j in self.encoder_.inputs_of(i)]
@@ -202,19 +220,19 @@ class NeuralTreeEstimator(CallbackSupportMixin, Drawn, Explained, Shrunk, Export
                 raise ValueError(
                     f"monotonic_cst={self.monotonic_cst!r:.100} constrains the effect of column "
                     f"{self.encoder_.name(i)!r}, which is a {self.encoder_.features[i].kind}: only "
-                    "numbers can have a monotone effect; use 0 for this column, or make numbers of "
-                    "it"
+                    "numbers can have a monotone effect; use 0 for this column, or convert it to "
+                    "numbers"
                 )
         return signs
 
     def _input_directions(self) -> list[int | None]:
-        """Return whether each input rises or falls with its column, None if that is not proven."""
+        """Return the direction of each input with its column: -1, 0, 1, or None if unproven."""
         return [direction(entry.expression).sign for entry in self.encoder_.inputs]
 
     def _input_signs(self) -> Array | None:
         """Return the constraint of each input of the trees; None if there are none.
 
-        Where values are missing, the input that says so is free.
+        Indicators of missing values are not constrained.
         """
         signs = self._feature_signs()
         if signs is None:
@@ -228,7 +246,7 @@ class NeuralTreeEstimator(CallbackSupportMixin, Drawn, Explained, Shrunk, Export
 
     @property
     def model_(self) -> Model:
-        """The description of the fitted model, which drawings, explanations and exports read."""
+        """The description of the fitted model that drawings, explanations and exports use."""
         check_is_fitted(self)
         constraints = self._feature_signs()
         members = getattr(self, "estimators_", [self])
@@ -249,15 +267,13 @@ class NeuralTreeEstimator(CallbackSupportMixin, Drawn, Explained, Shrunk, Export
         )
 
     def _unused_features(self) -> list[str]:
-        """Return the names of the features that are on no leaf of any tree."""
+        """Return the names of the features that no leaf of any tree uses."""
         encoder = self.encoder_
         n_leaves = np.sum([tree.input_counts for tree in self._trees], axis=0)
         n_leaves = np.bincount(encoder.groups, n_leaves, minlength=len(encoder.features))
         return [encoder.name(i) for i in np.flatnonzero(n_leaves == 0).tolist()]
 
-    def _read_validation_rows(self, X_val: Any, y_val: Any) -> Rows | None:
-        if X_val is None and y_val is None:
-            return None
+    def _read_validation_rows(self, X_val: Any, y_val: Any) -> Rows:
         if X_val is None or y_val is None:
             missing = "X_val" if X_val is None else "y_val"
             raise ValueError(f"{missing} is missing: validation rows need both X_val and y_val")
@@ -268,12 +284,12 @@ class NeuralTreeEstimator(CallbackSupportMixin, Drawn, Explained, Shrunk, Export
         return Rows(inputs, self._encode(y, weight, "y_val"), weight)
 
     def _checked_table(self, X: Any) -> Any:
-        """Return a table with the columns of the training table, as scikit-learn checks it."""
+        """Return a table after scikit-learn has checked its columns."""
         check_is_fitted(self)
         return dense(read_table(self, X, reset=False))
 
     def _pass_on(self, other: NeuralTreeEstimator) -> None:
-        """Give another estimator what this one has learnt from its table."""
+        """Copy the attributes that were learnt from the table to another estimator."""
         for name in LEARNT_FROM_INPUT:
             if hasattr(self, name):
                 setattr(other, name, getattr(self, name))
@@ -289,7 +305,7 @@ class NeuralTreeEstimator(CallbackSupportMixin, Drawn, Explained, Shrunk, Export
     def _mean_outputs(
         self, trees: Sequence[NeuralTree], X: Any, softmax: bool = False
     ) -> FloatArray:
-        """Return the mean of what trees say of each row; refuse rows that they cannot take."""
+        """Return the mean output of trees per row; raise an error on non-finite input."""
         if issparse(X):
             parts = (encoded(self.encoder_, block) for block in blocks(X))
             return np.concatenate([self._mean_outputs(trees, part, softmax) for part in parts])
@@ -311,20 +327,20 @@ class NeuralTreeEstimator(CallbackSupportMixin, Drawn, Explained, Shrunk, Export
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _n_threads(self) -> int:
-        # the core uses one thread for each processor at most
+        # the core uses at most one thread per processor
         return min(effective_n_jobs(self.n_jobs), 2**31 - 1)
 
     def save(self, path: str | PathLike[str], extra: dict[str, Any] | None = None) -> None:
         """Write the model to a JSON file; `bneuralt.load_model` reads it.
 
-        The file is written in full or not at all, and holds all that predicting needs.
+        The file is written in full or not at all. It holds everything that predictions need.
 
         Parameters
         ----------
         path : str or path-like
             File to write; an existing one is replaced.
         extra : dict, optional
-            Anything else that JSON can hold; the loaded model has it as `extra_`.
+            Any other content that JSON can represent; the loaded model has it as `extra_`.
         """
         check_is_fitted(self)
         save_model(self, path, extra)

@@ -1,7 +1,7 @@
 """Reports of the progress of a fit, and requests to stop it.
 
-They go to the user's `callback`, to the line that `verbose` asks for, and to callbacks registered
-through scikit-learn's own protocol (`set_callbacks`, from scikit-learn 1.9 on).
+They are sent to the user's `callback`, to the progress line of `verbose`, and to callbacks that
+are registered with `set_callbacks` of scikit-learn (from version 1.9 on).
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Report = Callable[[Any, float, Attributes], bool]
 
 @dataclass(frozen=True)
 class ForestState:
-    """What a callback is told after each tree of a forest.
+    """State of the fit of a forest, passed to a callback after each tree.
 
     Attributes
     ----------
     n_done, n_estimators : int
-        Trees trained so far by this fit, and in the end.
+        Number of trees trained so far, and in total, by this fit.
     seconds : float
-        Time since the fit began.
+        Time since the start of the fit.
     """
 
     n_done: int
@@ -40,7 +40,7 @@ class ForestState:
 
 @dataclass(frozen=True)
 class Step:
-    """What the progress of a fit is counted in."""
+    """The unit of the progress of a fit: an epoch, a tree or a generation."""
 
     name: str
     n_steps: int
@@ -49,7 +49,7 @@ class Step:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """The data of a fit as its user gave them, for callbacks that score on them."""
+    """The arguments of `fit`, for callbacks that compute scores."""
 
     X: Any
     y: Any
@@ -57,7 +57,7 @@ class TrainingData:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The data in the words of scikit-learn's callback hooks."""
+        """The data as arguments of scikit-learn's callback hooks."""
         has_weight = self.sample_weight is not None
         metadata = {"sample_weight": self.sample_weight} if has_weight else None
         return {"X": self.X, "y": self.y, "metadata": metadata}
@@ -65,7 +65,10 @@ class TrainingData:
 
 @contextmanager
 def reporting(
-    estimator: Any, step: Step, data: TrainingData, callback: Callable[[Any], Any] | None = None
+    estimator: Any,
+    new_step: Callable[[], Step],
+    data: TrainingData,
+    callback: Callable[[Any], Any] | None = None,
 ) -> Iterator[Report | None]:
     """Yield a function to call after each step, or None if there is nothing to report to."""
     with ExitStack() as stack:
@@ -73,9 +76,9 @@ def reporting(
         if callback is not None:
             listeners.append(lambda state, score, fitted: bool(callback(state)))
         if estimator.verbose:
-            listeners.append(stack.enter_context(_progress_line(step)))
+            listeners.append(stack.enter_context(_progress_line(new_step())))
         if getattr(estimator, "_skl_callbacks", None):
-            listeners.append(stack.enter_context(_sklearn_callbacks(estimator, step, data)))
+            listeners.append(stack.enter_context(_sklearn_callbacks(estimator, new_step(), data)))
 
         def report(state: Any, score: float, fitted: Attributes) -> bool:
             requests = [listener(state, score, fitted) for listener in listeners]
@@ -86,7 +89,7 @@ def reporting(
 
 @contextmanager
 def _progress_line(step: Step, stream: TextIO | None = None) -> Iterator[Report]:
-    """Show one live line in a terminal, and some ten plain lines elsewhere."""
+    """Show one line that is updated in a terminal, and about ten plain lines elsewhere."""
     out = sys.stderr if stream is None else stream
     live = out.isatty()
     every = max(1, step.n_steps // 10)
@@ -113,7 +116,7 @@ def _progress_line(step: Step, stream: TextIO | None = None) -> Iterator[Report]
 
 @contextmanager
 def _sklearn_callbacks(estimator: Any, step: Step, data: TrainingData) -> Iterator[Report]:
-    """Follow scikit-learn's protocol: a task for the fit, and a subtask for each step."""
+    """Call scikit-learn's callbacks: a task for the fit, and a subtask for each step."""
     context = estimator._init_callback_context(max_subtasks=step.n_steps)
     context.call_on_fit_task_begin(estimator=estimator, **data.arguments)
     n_done = 0
@@ -143,7 +146,7 @@ def _sklearn_callbacks(estimator: Any, step: Step, data: TrainingData) -> Iterat
 
 
 def show_unused(features: list[str], stream: TextIO | None = None) -> None:
-    """Name the features that a model does not use, if there are any.
+    """Write the names of the features that a model does not use, if there are any.
 
     Examples
     --------
@@ -159,9 +162,9 @@ def show_unused(features: list[str], stream: TextIO | None = None) -> None:
 def describe_epoch(
     state: Any, score: float, score_name: str, n_trees: int = 1, refits: bool = False
 ) -> str:
-    """Return one line about the epoch that has just ended, of one of several trees.
+    """Return one line about the last epoch of one of several trees.
 
-    With `refits`, a training without validation rows is the one on all rows, after all others.
+    With `refits`, a training without validation rows is the final one on all rows.
     """
     width = len(str(state.max_epochs))
     has_validation = math.isfinite(state.val_loss)
@@ -184,6 +187,6 @@ def describe_epoch(
 
 
 def describe_forest(state: ForestState, score: float) -> str:
-    """Return one line about the tree that has just been trained."""
+    """Return one line about the last tree."""
     left = state.seconds / state.n_done * (state.n_estimators - state.n_done)
     return f"tree {state.n_done}/{state.n_estimators}  {left:.1f} s left"

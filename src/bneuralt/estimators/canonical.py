@@ -1,10 +1,10 @@
-"""Training rows in a form that does not depend on how they came.
+"""Training rows in an order that does not depend on the order in the table.
 
-Rows of weight 0 are dropped, identical rows are merged into one that carries their total weight,
-and all are sorted by a hash of their content. So a fit does not depend on the order of the rows,
-and a row of weight 3 is exactly three equal rows (`rows` has what splits make of them). This takes
-a copy of the table; one that is too large for that, such as one in a file (`np.memmap`), is used as
-it is, in blocks of neighbouring rows.
+Rows of weight 0 are dropped, identical rows are merged into one row with their total weight, and
+all rows are sorted by a hash of their content. So a fit does not depend on the order of the rows,
+and a row of weight 3 is equivalent to three equal rows. This copies the table; a table that is too
+large for a copy, such as a memory-mapped file, keeps its order and is read in blocks of
+neighbouring rows.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _hash_rows(X: Array, y: Array) -> Array:
     words = content[:, : 8 * n_words].view(np.uint64)
     keys = _mixed(np.arange(1, n_words + 3, dtype=np.uint64)) | np.uint64(1)
 
-    rest = np.zeros((len(X), 16), dtype=np.uint8)  # what is left of the row, and the target
+    rest = np.zeros((len(X), 16), dtype=np.uint8)  # the last bytes of the row, and the target
     rest[:, :n_rest] = content[:, 8 * n_words :]
     first = np.ascontiguousarray(y.reshape(len(y), -1)[:, 0])
     rest[:, 8 : 8 + y.itemsize] = first.view(np.uint8).reshape(len(y), -1)
@@ -116,7 +116,7 @@ def _hash_rows(X: Array, y: Array) -> Array:
 
 
 def _folded(words: Array) -> Array:
-    """Bring high bits down: of round floating-point numbers, the low half is all zeros."""
+    """Mix high bits into the low half, which is all zeros in round floating-point numbers."""
     return words ^ (words >> np.uint64(32))
 
 

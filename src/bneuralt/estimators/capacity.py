@@ -1,7 +1,7 @@
-"""What "auto" stands for: size, decay, rate, epochs and batches as functions of rows and classes.
+"""Automatic settings: size, decay, rate, epochs and batches as functions of rows and classes.
 
-More rows can carry more weights, need less decay, and need to be gone over less often. The
-experiments that chose the numbers are in `docs/quality.md`.
+Larger tables get larger trees, less weight decay and fewer epochs. The experiments behind the
+numbers are in `docs/quality.md`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 __all__ = ["IN_FOREST", "SINGLE_TREE", "Capacity", "batch_size", "learning_rate", "n_epochs"]
 
-#: Few rows are gone over more often, many less often.
+#: Small tables are trained for more epochs than large ones: limits of epochs times rows.
 FEWEST_EXAMPLES = 30_000
 MOST_EXAMPLES = 1_200_000
 FEWEST_EPOCHS = {"classifier": 50, "regressor": 100}
 
-#: So many rows of more classes than this are learnt at half the rate, in twice the epochs.
+#: From MANY_ROWS rows and more than MANY_CLASSES classes on, the learning rate is halved and the
+#: number of epochs doubled.
 MANY_ROWS, MANY_CLASSES = 10_000, 4
 LEARNING_RATE = 0.02
 
@@ -25,12 +26,12 @@ BATCH_SIZES = ((0, 16), (1_000, 32), (50_000, 64))
 
 @dataclass(frozen=True)
 class Capacity:
-    """How the size and the decay of a tree follow from the rows that it is trained on.
+    """Size and weight decay of a tree as functions of the number of training rows.
 
-    Trees have `fewest` weights for few rows, `per_class` for each class if that is more, and
-    `per_row` weights for each row up to `most`; with more than `classes` classes, this limit is
-    higher in proportion. From `most_rows` on they get smaller again, so that a fit does not take
-    longer and longer. The decay falls with the rows, from `decay_rows` on.
+    The number of weights is the largest of `fewest`, `per_class` times the number of classes, and
+    `per_row` times the number of rows, but at most `most`; with more than `classes` classes, this
+    limit is raised in proportion. From `most_rows` on, the limit falls, which bounds the time of a
+    fit. From `decay_rows` on, the decay falls with the number of rows.
     """
 
     fewest: int
@@ -42,8 +43,8 @@ class Capacity:
     decay_rows: int
     decay_power: float
     classes: int | None = None
-    small: tuple[int, int] | None = None  # (rows, weights): up to so many rows, not more weights
-    enlarged: int = 1  # up to so many times as many weights, where leaves are of categories
+    small: tuple[int, int] | None = None  # (rows, most weights up to this number of rows)
+    enlarged: int = 1  # largest factor on the number of weights for leaves of categories
 
     def n_weights(self, n_rows: int, n_outputs: int, weights_per_leaf: float = 1.0) -> int:
         """Return the number of weights of a tree.
@@ -52,8 +53,8 @@ class Capacity:
         ----------
         n_rows, n_outputs : int
         weights_per_leaf : float
-            Leaves of categories have several weights: `per_class` and `per_row` then count leaves,
-            of which there are as many as the lower one says.
+            Leaves of categories have several weights: then `per_class` and `per_row` count leaves,
+            and the lower of the two numbers is used.
 
         Examples
         --------
@@ -69,7 +70,7 @@ class Capacity:
         return max(plain, int(min(self.enlarged * plain, weights_per_leaf * leaves)))
 
     def _n_weights_of_numbers(self, n_rows: int, n_outputs: int) -> int:
-        wanted = max(self.fewest, self.per_class * n_outputs, self.per_row * n_rows)
+        n_weights = max(self.fewest, self.per_class * n_outputs, self.per_row * n_rows)
         most = float(self.most)
         if self.classes is not None:
             most *= max(1.0, n_outputs / self.classes)
@@ -77,7 +78,7 @@ class Capacity:
             most = self.small[1]
         if n_rows > self.most_rows:
             most *= (self.most_rows / n_rows) ** 0.6
-        return max(int(min(wanted, most)), 5 * n_outputs)
+        return max(int(min(n_weights, most)), 5 * n_outputs)
 
     def weight_decay(self, n_rows: int) -> float:
         """Return the weight decay.
@@ -90,7 +91,7 @@ class Capacity:
         return float(self.decay * min(1.0, self.decay_rows / n_rows) ** self.decay_power)
 
 
-#: A tree that stands alone has to be small, and nothing averages out its errors.
+#: A single tree is meant to be small, and its errors are not averaged.
 SINGLE_TREE = Capacity(
     fewest=300,
     per_class=100,
@@ -103,7 +104,7 @@ SINGLE_TREE = Capacity(
     small=(1_000, 400),
 )
 
-#: The trees of a forest may err in ways of their own.
+#: The mean over the trees of a forest reduces the errors of each of them.
 IN_FOREST = Capacity(
     fewest=400,
     per_class=100,
@@ -119,7 +120,7 @@ IN_FOREST = Capacity(
 
 
 def n_epochs(n_rows: int, fewest: int, n_classes: int = 1) -> int:
-    """Return the number of epochs, `fewest` for a usual number of rows and classes.
+    """Return the number of epochs; `fewest` for medium numbers of rows and classes.
 
     Examples
     --------
@@ -134,7 +135,7 @@ def n_epochs(n_rows: int, fewest: int, n_classes: int = 1) -> int:
 
 
 def learning_rate(n_rows: int, n_classes: int = 1) -> float:
-    """Return the rate of the first updates.
+    """Return the initial learning rate.
 
     Examples
     --------

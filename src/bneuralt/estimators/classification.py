@@ -1,4 +1,4 @@
-"""Classification: labels as what a tree can learn, and predictions from its outputs."""
+"""Classification: encoding of labels, and predictions from the outputs of trees."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from bneuralt._typing import Array, FloatArray
+from bneuralt.estimators.inputs import finite_inputs
 from bneuralt.estimators.nested import setting_of
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling
-from bneuralt.estimators.weights import class_weights
 from bneuralt.expressions import OUTPUTS, Expression, evaluate, maximum, minimum
 from bneuralt.training.losses import (
     CLASSIFICATION_LOSSES,
@@ -32,7 +32,7 @@ __all__ = ["ClassifierTask"]
 
 
 def _refuse_other_than_labels(y: Array, name: str, advice: str) -> None:
-    """Refuse several columns that do not say which labels a row has."""
+    """Raise an error if several columns have values other than 0 and 1."""
     odd = ~np.isin(y, (0, 1))
     if odd.any():
         row, column = np.argwhere(odd)[0].tolist()
@@ -44,10 +44,10 @@ def _refuse_other_than_labels(y: Array, name: str, advice: str) -> None:
 
 
 class ClassifierTask(ClassifierMixin):
-    """Targets are labels; predictions come from one score for each class.
+    """Task of classifiers: targets are labels, and trees have one output for each class.
 
-    With several columns, each is a label of its own that a row has (1) or has not (0), and gets a
-    probability of its own.
+    With several columns of y (multilabel), each is an independent label: 1 if the row has it, else
+    0. Each label has its own probability.
     """
 
     _score_name = "accuracy"
@@ -76,7 +76,7 @@ class ClassifierTask(ClassifierMixin):
         self.classes_ = np.arange(y.shape[1])
         if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(
-                f"classes={np.unique(classes).tolist()!r} do not go with the {y.shape[1]} columns "
+                f"classes={np.unique(classes).tolist()!r} do not match the {y.shape[1]} columns "
                 f"of y: use classes=range({y.shape[1]})"
             )
         if self.class_weight is not None:
@@ -91,13 +91,13 @@ class ClassifierTask(ClassifierMixin):
             if not is_whole:
                 check_classification_targets(y)
             classes = np.unique(y)
-            if is_whole and 2 * classes.size > y.size:  # only then it has something to say
+            if is_whole and 2 * classes.size > y.size:  # otherwise the check always passes
                 check_classification_targets(y)
         except TypeError as error:
             kinds = ", ".join(sorted({type(label).__name__ for label in y}))
             raise TypeError(
-                f"the labels in y, of type {kinds}, cannot be used: {error}. Make them all "
-                "numbers or all text, for instance with y.astype(str)"
+                f"the labels in y, of type {kinds}, cannot be used: {error}. Convert them all "
+                "to numbers or all to text, for instance with y.astype(str)"
             ) from None
         if classes.size < 2:
             raise ValueError(
@@ -107,9 +107,9 @@ class ClassifierTask(ClassifierMixin):
         self.classes_ = classes
 
     def _encode(self, y: Array, weight: Array, name: str = "y") -> Array:
-        """Return the class of each row as a position in `classes_`; rows of weight 0 may err.
+        """Return the position of the class of each row in `classes_`.
 
-        With several labels: a number for each label, 0 or 1.
+        Rows of weight 0 may have other labels. With several labels: 0 or 1 for each label.
         """
         if y.ndim == 2 or self.multilabel_:
             n_columns, n_labels = y.shape[1:] or (1,), (self._n_outputs(),)
@@ -118,7 +118,7 @@ class ClassifierTask(ClassifierMixin):
                 raise ValueError(
                     f"{name} has {n_columns[0]} columns, the model was trained with {needed}"
                 )
-            _refuse_other_than_labels(y, name, "make it one of them")
+            _refuse_other_than_labels(y, name, "replace it by 0 or 1")
             return np.ascontiguousarray(y, dtype=np.float64)
         index = np.searchsorted(self.classes_, y).clip(max=self.classes_.size - 1)
         unknown = (self.classes_[index] != y) & (weight > 0)
@@ -129,11 +129,6 @@ class ClassifierTask(ClassifierMixin):
             )
         return index.astype(np.int32)
 
-    def _weigh(self, rows: Rows) -> Rows:
-        if self.class_weight is None:
-            return rows
-        return rows.weighed(class_weights(self.class_weight, self.classes_, rows))
-
     def _n_outputs(self) -> int:
         return self.classes_.size
 
@@ -141,7 +136,7 @@ class ClassifierTask(ClassifierMixin):
         return 2 if self.multilabel_ else self.classes_.size
 
     def _output_signs(self) -> tuple[int, ...]:
-        """Return whether the probability of the second class rises or falls with each output."""
+        """Return the direction of the probability of the second class with each output."""
         if self.multilabel_ or self.classes_.size > 2:
             raise ValueError(
                 f"monotonic_cst needs two classes, y has {self.classes_.size} "
@@ -156,21 +151,15 @@ class ClassifierTask(ClassifierMixin):
     def _output_scaling(self) -> Scaling | None:
         return None
 
-    def _set_aside(self, rows: Rows) -> tuple[Rows, Rows | None]:
-        return rows, None
-
-    def _calibrate(self, rows: Rows | None) -> None:
-        """Probabilities need no calibration rows."""
-
     def _error_unit(self, target: Array, weight: FloatArray) -> float:
         return 1.0
 
     def _loss(self) -> Loss:
-        chosen = setting_of(self, "loss")
-        loss = get_loss("cross_entropy" if is_auto(chosen) else chosen)
+        parameter = setting_of(self, "loss")
+        loss = get_loss("cross_entropy" if is_auto(parameter) else parameter)
         if loss.name not in CLASSIFICATION_LOSSES:
             raise ValueError(
-                f"loss={chosen!r} is for regressors: {type(self).__name__} takes "
+                f"loss={parameter!r} is for regressors: {type(self).__name__} takes "
                 f"{' or '.join(map(repr, CLASSIFICATION_LOSSES))}"
             )
         if not self.multilabel_:
@@ -194,7 +183,7 @@ class ClassifierTask(ClassifierMixin):
         return all(tree.output_activation == "linear" for tree in trees)
 
     def _link(self, trees: Sequence[NeuralTree]) -> Expression:
-        """Return how the outputs of trees become probabilities."""
+        """Return the function from the outputs of trees to probabilities."""
         if self._outputs_are_scores(trees):
             return LINKS["labels" if self.multilabel_ else "classes"]
         if self.multilabel_:
@@ -202,7 +191,7 @@ class ClassifierTask(ClassifierMixin):
         return shares(max(float(np.finfo(tree.dtype).tiny) for tree in trees))
 
     def _outputs_described(self) -> dict[str, Any]:
-        """Return what a `Model` says about outputs."""
+        """Return the fields of a `Model` about outputs."""
         return {
             "task": "labels" if self.multilabel_ else "classes",
             "link": self._link(self._trees),
@@ -211,21 +200,23 @@ class ClassifierTask(ClassifierMixin):
         }
 
     def _mean_probabilities(self, trees: Sequence[NeuralTree], X: Array) -> FloatArray:
-        """Return the mean of the probabilities that trees give to each class."""
+        """Return the mean over trees of the probability of each class."""
         link = self._link(trees)
-        if link is SOFTMAX:  # which the core computes
+        if link is SOFTMAX:  # computed in the core
             return self._mean_outputs(trees, X, softmax=True)
-        X = self._filled(X)  # once for all trees
+        X = finite_inputs(self, X)  # once for all trees
         total = np.zeros((len(X), self._n_outputs()))
         for tree in trees:
             total += evaluate(link, {"outputs": self._mean_outputs([tree], X)})
         return total / len(trees)
 
-    def _scores_of(self, outputs: FloatArray, tree: NeuralTree) -> FloatArray:
+    def _scores(self, X: Any) -> FloatArray:
         """Return a score for each class, whose softmax are the probabilities.
 
         With several labels, the sigmoid of each score is the probability of the label.
         """
+        (tree,) = self._trees
+        outputs: FloatArray = self._mean_outputs([tree], X)
         if self._outputs_are_scores([tree]):
             return outputs
         if self.multilabel_:
@@ -233,27 +224,27 @@ class ClassifierTask(ClassifierMixin):
         return np.log(np.maximum(outputs, np.finfo(tree.dtype).tiny))  # softmax undoes the log
 
     def _scores_of_shares(self, shares: FloatArray) -> FloatArray:
-        """Return the scores that these probabilities come from."""
+        """Return the scores of probabilities, of which these are the softmax (or sigmoid)."""
         if self.multilabel_:
             low, high = np.finfo(np.float64).tiny, 1 - np.finfo(np.float64).epsneg
             scores: FloatArray = logit(np.clip(shares, low, high))
             return scores
         return np.log(np.maximum(shares, np.finfo(np.float64).tiny))
 
-    def _right(self, shares: FloatArray, rows: Rows) -> FloatArray:
-        """Return the share of the labels of each row that are right with these probabilities."""
+    def _row_accuracies(self, shares: FloatArray, rows: Rows) -> FloatArray:
+        """Return the share of correct labels of each row for these probabilities."""
         if self.multilabel_:
             labels: FloatArray = np.mean((shares > 0.5) == (rows.y > 0.5), axis=1)
             return labels
         return np.asarray(shares.argmax(axis=1) == rows.y, dtype=np.float64)
 
     def _accuracy(self, shares: FloatArray, rows: Rows) -> float:
-        """Return the share of labels that are right if the probabilities are these."""
-        return float(np.average(self._right(shares, rows), weights=rows.weight))
+        """Return the weighted share of correct labels for these probabilities."""
+        return float(np.average(self._row_accuracies(shares, rows), weights=rows.weight))
 
     def _row_scores(self, rows: Rows, all_rows: Rows) -> FloatArray:
         """Return numbers whose mean over rows is the accuracy."""
-        return self._right(self._probabilities(rows.X), rows)
+        return self._row_accuracies(self._mean_probabilities(self._trees, rows.X), rows)
 
     def predict(self, X: Any) -> Array:
         """Predict the label of each row.
@@ -285,7 +276,8 @@ class ClassifierTask(ClassifierMixin):
             Columns in the order of `classes_`. If y had several columns: the probability of each
             label, independent of the others.
         """
-        return self._probabilities(self._read_features(X))
+        inputs = self._read_features(X)
+        return self._mean_probabilities(self._trees, inputs)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Predict the logarithm of the probability of each class.
@@ -315,7 +307,7 @@ class ClassifierTask(ClassifierMixin):
         Returns
         -------
         array of shape (n_rows, n_classes), or (n_rows,) if there are two classes
-            With two classes, the score of the second less that of the first.
+            With two classes, the score of the second minus that of the first.
         """
         scores = self._scores(self._read_features(X))
         if self.multilabel_ or scores.shape[1] != 2:

@@ -1,8 +1,8 @@
-"""How much the weights of a forest are decayed on small tables with categories.
+"""Choice of the weight decay of a forest on small tables with categories.
 
-A leaf of a category has a weight for each value, and few rows to learn it from. Whether that needs
-more decay than numbers do depends on how much of the target is noise, which nothing but a trial can
-tell: `docs/quality.md` has tables on either side.
+A leaf of a category has a weight for each value, and few rows for each weight. Whether more decay
+is better depends on the noise of the target, so it is decided by cross-validation. Tables of both
+kinds are in `docs/quality.md`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bneuralt.estimators.folds import fold_of_each
 from bneuralt.estimators.nested import setting_of
 from bneuralt.estimators.rows import Rows
-from bneuralt.estimators.splits import FEWEST_ROWS_TO_SPLIT
+from bneuralt.estimators.splits import FEWEST_ROWS_TO_SPLIT, fold_of_each
 from bneuralt.training import TrainingDiverged
 from bneuralt.values import is_auto
 
@@ -24,17 +23,17 @@ if TYPE_CHECKING:
 
 __all__ = ["decay_factor", "needs_trial"]
 
-#: Tried in this order; of equals, the first one is taken.
+#: Candidates; of equal ones, the first is chosen.
 FACTORS = (1.0, 4.0)
 N_FOLDS = 3
-#: Trees of each trial.
+#: Number of trees of each trial.
 N_TREES = 4
-#: With more rows than this, the usual decay is taken.
+#: With more rows than this, there is no trial.
 MOST_ROWS = 1_000
 
 
 def needs_trial(forest: BNeuralForestClassifier, rows: Rows) -> bool:
-    """Return whether the decay is to be found by a trial."""
+    """Return whether the factor of the decay is chosen by cross-validation."""
     return (
         is_auto(setting_of(forest, "weight_decay"))
         and bool(forest.encoder_.one_hot_inputs)
@@ -47,14 +46,14 @@ def needs_trial(forest: BNeuralForestClassifier, rows: Rows) -> bool:
 
 
 def decay_factor(forest: BNeuralForestClassifier, rows: Rows, seed: int) -> float:
-    """Return by which factor the decay is to be multiplied: the one of the lowest log-loss.
+    """Return the factor of the weight decay with the lowest log-loss in a cross-validation.
 
     Parameters
     ----------
     forest : BNeuralForestClassifier
-        That has read its input.
+        An unfitted forest whose input has been read.
     rows : Rows
-        Training rows. Each is predicted by trees that have not seen it, in a cross-validation.
+        Training rows.
     seed : int
     """
     folds = fold_of_each(rows.y, N_FOLDS, np.random.default_rng([2, seed]))
@@ -63,15 +62,16 @@ def decay_factor(forest: BNeuralForestClassifier, rows: Rows, seed: int) -> floa
     for factor in FACTORS:
         loss = 0.0
         for k in range(N_FOLDS):
-            held = rows.take(np.flatnonzero(folds == k))
+            held_out = rows.take(np.flatnonzero(folds == k))
             members: list[Any] = [
                 forest._new_member(int(child.generate_state(1)[0]), factor) for child in seeds
             ]
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", TrainingDiverged)  # the fit itself will say so
+                warnings.simplefilter("ignore", TrainingDiverged)  # the final fit warns
                 forest._train_here(members, rows.take(np.flatnonzero(folds != k)), None)
-            shares = forest._mean_probabilities([member.tree_ for member in members], held.X)
-            right = shares[np.arange(len(held)), held.y]
-            loss -= float(held.weight @ np.log(np.maximum(right, np.finfo(np.float64).tiny)))
+            shares = forest._mean_probabilities([member.tree_ for member in members], held_out.X)
+            likelihood = shares[np.arange(len(held_out)), held_out.y]
+            likelihood = np.maximum(likelihood, np.finfo(np.float64).tiny)
+            loss -= float(held_out.weight @ np.log(likelihood))
         losses.append(loss)
     return FACTORS[int(np.argmin(losses))]

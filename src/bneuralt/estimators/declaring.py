@@ -1,4 +1,4 @@
-"""How parameters are declared: their allowed values and their documentation."""
+"""Declaration of parameters: their allowed values and their documentation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Parameter", "described", "real", "whole"]
 
 
 class Parameter(NamedTuple):
-    """What a parameter may be, in the language of scikit-learn's validation, and what it means."""
+    """Allowed values of a parameter, as constraints of scikit-learn, its type and its meaning."""
 
     allowed: list[Any]
     kind: str
@@ -31,7 +31,7 @@ def real(low: float, high: float | None, closed: str) -> Interval:
 
 
 def described(entries: Iterable[tuple[str, Any, Parameter]]) -> str:
-    """Return the section of a docstring about parameters: (name, default, parameter) of each."""
+    """Return the "Parameters" section of a docstring from (name, default, parameter) triples."""
     texts = "\n".join(
         f"{name} : {parameter.kind}, default={default!r}\n"
         + indent(fill(parameter.meaning, 90), "    ")

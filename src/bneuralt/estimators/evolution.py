@@ -1,6 +1,6 @@
-"""Base class of estimators that search for a structure: runs, fronts, and the choice.
+"""Base class of estimators that search for a structure: search, Pareto front, choice of a model.
 
-`evolved` has trees that are evolved and trained; other distributions derive estimators too. A
+`evolved` has trees that are evolved and trained; other distributions have further subclasses. A
 subclass defines `_n_steps`, `_new_search` and `_front_of`.
 """
 
@@ -28,20 +28,20 @@ __all__ = ["EvolutionEstimator", "FrontModel"]
 
 @dataclass(frozen=True, eq=False)
 class FrontModel:
-    """One of the models of a front: no other one is both smaller and better.
+    """A model of a Pareto front: no other model is both smaller and better.
 
     Attributes
     ----------
     n_weights, size : int
         Number of weights, and of nodes.
     score : float
-        Accuracy or r2 on validation rows: those of the folds (evolved trees) or those given to
-        `fit`; on the training rows where there are none. The trees were chosen
-        among many by these rows, so new rows give lower scores.
+        Accuracy or r2 on validation rows: those of the folds (evolved trees) or those passed to
+        `fit`; on the training rows where there are none. The search selected trees by these rows,
+        so scores on new rows are lower.
     standard_error : float
-        Of the score.
+        Standard error of the score.
     model : estimator
-        Fitted; it predicts with this tree.
+        A fitted estimator with this tree.
     """
 
     n_weights: int
@@ -59,14 +59,14 @@ class FrontModel:
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A tree of a front as the search returns it, with what it predicts for each judging row."""
+    """A tree of a front as the search returns it, with its outputs for each scoring row."""
 
     tree: NeuralTree
     outputs: FloatArray
 
 
 class EvolutionEstimator(NeuralTreeEstimator):
-    """Runs a search, and makes models of its front."""
+    """Base class of estimators that search for a structure."""
 
     tree_: NeuralTree
     pareto_front_: list[FrontModel]
@@ -75,7 +75,7 @@ class EvolutionEstimator(NeuralTreeEstimator):
     _input_scaling: Scaling | None
     _target_scaling: Scaling | None
 
-    # what the other estimators have as parameters
+    # parameters of the other estimators
     monotonic_cst: ClassVar[None] = None
     warm_start: ClassVar[bool] = False
     quantiles: ClassVar[tuple[float, ...]] = (0.5,)
@@ -111,19 +111,19 @@ class EvolutionEstimator(NeuralTreeEstimator):
 
         try:
             run_search(search, report_generation if report else None, self.checkpoint, depends_on)
-        finally:  # what is done is kept, also after Ctrl-C
+        finally:  # the result up to now is kept, also after Ctrl-C
             if search.n_done:
                 self._keep(search, rows, validation)
 
     def _keep(self, search: Any, rows: Rows, validation: Rows | None) -> None:
-        """Make models of the front of a search, and choose one of them."""
-        judged = self._judging_rows(rows) if validation is None else validation
-        entries, best = self._front_of(search, judged)
-        scores = [self._score_entry(entry, judged) for entry in entries]
-        chosen = best
+        """Create a model for each tree of the front of a search, and choose one of them."""
+        scoring_rows = self._scoring_rows(rows) if validation is None else validation
+        entries, best = self._front_of(search, scoring_rows)
+        scores = [self._score_entry(entry, scoring_rows) for entry in entries]
+        choice = best
         if self.choose == "one_standard_error":
-            enough = scores[best][0] - scores[best][1]
-            chosen = next(i for i, (score, _) in enumerate(scores) if score >= enough)
+            least = scores[best][0] - scores[best][1]
+            choice = next(i for i, (score, _) in enumerate(scores) if score >= least)
         self.n_iter_, self.best_epoch_ = max(1, search.n_done), None
         bare = copy(self)
         bare.__dict__.pop("pareto_front_", None)
@@ -132,7 +132,7 @@ class EvolutionEstimator(NeuralTreeEstimator):
             FrontModel(tree.n_parameters, tree.size, *score, bare._with_trees([tree]))
             for tree, score in zip(trees, scores, strict=True)
         ]
-        self.tree_ = self.pareto_front_[chosen].model.tree_
+        self.tree_ = self.pareto_front_[choice].model.tree_
 
     def _with_trees(
         self, trees: Sequence[NeuralTree], trained: Sequence[NeuralTree] | None = None
@@ -149,7 +149,7 @@ class EvolutionEstimator(NeuralTreeEstimator):
         quality = self._row_qualities(entry.outputs, rows)
         share = rows.weight / rows.weight.sum()
         score = float(quality @ share)
-        # of a weighted mean: the rows are taken to be independent
+        # standard error of a weighted mean of independent rows
         error = float(np.sqrt(np.square(share) @ np.square(quality - score)))
         return score, error
 
@@ -178,13 +178,13 @@ class EvolutionEstimator(NeuralTreeEstimator):
             n_rows = f"all {len(rows)} rows" if len(rows) > 1 else "the only row (n_samples=1)"
             raise ValueError(
                 f"y is constant, {np.ravel(rows.y)[0]:g} in {n_rows}: there is nothing to search "
-                "for; give rows of different targets"
+                "for; pass rows of different targets"
             )
 
     # -- checkpoints ---------------------------------------------------------------------
 
     def _depends_on(self, rows: Rows, validation: Rows | None) -> dict[str, Any]:
-        """Return what must be the same for a search to be continued."""
+        """Return the data and settings that must be the same for a search to be continued."""
         digest = hashlib.sha256()
         for part in (rows, *([] if validation is None else [validation])):
             for array in (part.X, part.y, part.weight):
@@ -204,7 +204,7 @@ class EvolutionEstimator(NeuralTreeEstimator):
                 f"{error!s:.200}. Delete the file to start anew"
             ) from None
 
-    # -- what the kinds of search differ in ----------------------------------------------
+    # -- defined by subclasses -----------------------------------------------------------
 
     def _n_steps(self) -> int:
         raise NotImplementedError
@@ -212,8 +212,8 @@ class EvolutionEstimator(NeuralTreeEstimator):
     def _new_search(self, rows: Rows, validation: Rows | None) -> Any:
         raise NotImplementedError
 
-    def _judging_rows(self, rows: Rows) -> Rows:
-        """Return the rows by which the trees of the front are judged."""
+    def _scoring_rows(self, rows: Rows) -> Rows:
+        """Return the rows on which the trees of the front are scored."""
         return rows
 
     def _front_of(self, search: Any, rows: Rows) -> tuple[Sequence[Entry], int]:
@@ -222,7 +222,7 @@ class EvolutionEstimator(NeuralTreeEstimator):
 
 
 def describe_generation(state: GenerationState, score: float) -> str:
-    """Return one line about the generation that has just ended."""
+    """Return one line about the last generation."""
     width = len(str(state.n_steps))
     return (
         f"generation {state.n_done:{width}d}/{state.n_steps}  error {state.error:.4f}  "

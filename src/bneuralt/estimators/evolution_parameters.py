@@ -1,4 +1,4 @@
-"""The parameters of the estimators whose structure is searched for; see `parameters`."""
+"""Parameters of the estimators that search for a structure; see `parameters`."""
 
 from __future__ import annotations
 
@@ -22,29 +22,26 @@ __all__ = [
     "one_of",
 ]
 
-#: What `training` has where it says nothing.
+#: Automatic value of `leaf_moves`.
 EVOLVED_LEAF_MOVES = 2
 
 
 def one_of(names: Iterable[str]) -> StrOptions:
-    """Return the constraint of texts that are one of some names."""
+    """Return the constraint of texts that are one of these names."""
     return StrOptions(set(names))
 
 
-#: What each parameter may be, and what it means.
+#: Allowed values and meaning of each parameter.
 SEARCH_PARAMETERS: dict[str, Parameter] = {
     **PARAMETERS,
-    "population_size": Parameter(
-        [whole(2)], "int", "Number of trees of a generation, of which there are 2 or more."
-    ),
+    "population_size": Parameter([whole(2)], "int", "Number of trees of a generation, 2 or more."),
     "n_generations": Parameter(
         [whole(0)], "int", "Generations of the search for a structure, after the first one."
     ),
     "crossover_rate": Parameter(
         [real(0, 1, "both")],
         "float in [0, 1]",
-        "Share of the children that come from the crossover of two trees; the others are "
-        "mutations.",
+        "Share of the children that are the crossover of two trees; the others are mutations.",
     ),
     "max_weights": Parameter(
         [whole(1), one_of({"auto"})],
@@ -54,8 +51,7 @@ SEARCH_PARAMETERS: dict[str, Parameter] = {
     "n_folds": Parameter(
         [whole(2)],
         "int",
-        "Parts of the training rows, each of which judges the trees that are trained on the "
-        "others.",
+        "Number of folds of the cross-validation by which trees are scored.",
     ),
     "choose": Parameter(
         [one_of({"best", "one_standard_error"})],
@@ -65,7 +61,7 @@ SEARCH_PARAMETERS: dict[str, Parameter] = {
     ),
     "learning_rate": setting_parameter("learning_rate", "0.02."),
     "max_epochs": setting_parameter(
-        "max_epochs", "for each child as many as make for 8,000 examples, and not fewer than 3."
+        "max_epochs", "8,000 divided by the number of rows, and at least 3, for each child."
     ),
     "training": PARAMETERS["training"]._replace(
         meaning="How each child is trained: optimizer, schedule, moving leaves and more. 'auto' "
@@ -83,7 +79,7 @@ SEARCH_PARAMETERS: dict[str, Parameter] = {
 
 @dataclass(kw_only=True, eq=False)
 class EvolutionParameters:
-    """Parameters of every estimator whose structure is searched for."""
+    """Parameters of every estimator that searches for a structure."""
 
     population_size: int = 50
     n_generations: int = 100

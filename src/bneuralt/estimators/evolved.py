@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -19,13 +19,13 @@ from bneuralt.estimators.evolution_parameters import (
     EvolvedClassifierParameters,
     EvolvedRegressorParameters,
 )
-from bneuralt.estimators.folds import fold_of_each
-from bneuralt.estimators.growing import EVOLVED_GROWTH
+from bneuralt.estimators.growing import EVOLVED_GROWTH, Growth
 from bneuralt.estimators.nested import NestedParameters
 from bneuralt.estimators.parameters import declared
 from bneuralt.estimators.regression import RegressorTask
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import learn_scaling
+from bneuralt.estimators.splits import fold_of_each
 from bneuralt.evolve.memetic import Fold, MemeticSearch, MemeticSettings, TrainingRows
 from bneuralt.evolve.operators import Space
 from bneuralt.training import TrainingSettings
@@ -33,26 +33,33 @@ from bneuralt.tree import NeuralTree
 
 __all__ = ["EvolvedTreeClassifier", "EvolvedTreeRegressor"]
 
-#: A child is trained on so many examples; the trees of the front, in the end, on so many.
+#: Number of examples (rows times epochs) per child, and of the final training of the front.
 EXAMPLES_PER_CHILD = 8_000
 FINAL_EXAMPLES = 30_000
 FEWEST_EPOCHS, FEWEST_FINAL_EPOCHS = 3, 30
 
-#: (decay, rows up to which it is that): from there on, it falls with the root of the rows.
+#: Weight decay up to DECAY_ROWS rows; from there on, it falls with the root of their number.
 DECAY, DECAY_ROWS = 0.15, 600
 
-#: With fewer rows than this in each fold, trees are judged by the rows they are trained on.
+#: With fewer rows than this in each fold, trees are scored on their training rows.
 FEWEST_IN_FOLD = 2
 
 FEWEST_WEIGHTS, WEIGHTS_PER_OUTPUT = 40, 16
 
 
 class EvolvedTree(NestedParameters, EvolutionEstimator):
-    """Searches structures, and trains the weights of each."""
+    """Base class of trees that are evolved and trained."""
 
     _output_activation: ClassVar[str] = "linear"
-    _automatic_growth: ClassVar[Mapping[str, Any]] = EVOLVED_GROWTH
+    _unused_growth: ClassVar[tuple[str, ...]] = tuple(
+        name for name in Growth.names if name not in EVOLVED_GROWTH
+    )
     _unused_training: ClassVar[tuple[str, ...]] = ("select", "monitor", "patience")
+
+    @property
+    def _growth(self) -> Growth:
+        growth = Growth() if self.growth is None else self.growth
+        return growth.for_evolution
 
     def _n_steps(self) -> int:
         return 1 + self.n_generations
@@ -60,7 +67,7 @@ class EvolvedTree(NestedParameters, EvolutionEstimator):
     def _new_search(self, rows: Rows, validation: Rows | None) -> Any:
         if self.n_generations < 1:
             raise ValueError(
-                f"n_generations={self.n_generations} leaves nothing to search: 1 is the least"
+                f"n_generations={self.n_generations} is too small: it must be 1 or more"
             )
         self._input_scaling = learn_scaling(self.scale, rows.moments)
         self._target_scaling = self._learn_target_scaling(rows, 0.0)
@@ -110,7 +117,7 @@ class EvolvedTree(NestedParameters, EvolutionEstimator):
         return space
 
     def _feature_chances(self, rows: Rows) -> FloatArray | None:
-        """Return the chance of each input: that of its feature, divided among its inputs."""
+        """Return the probability of each input; the inputs of a feature share its probability."""
         varies = np.ones(rows.table.shape[1])
         if self._input_scaling is not None:
             varies = (self._input_scaling.factor != 0.0).astype(np.float64)
@@ -141,18 +148,18 @@ class EvolvedTree(NestedParameters, EvolutionEstimator):
         if validation is not None:
             table = (validation.table, validation.target, validation.weight)
         else:
-            apart = self._judging_rows(rows)
-            self._fold_of_row = _divide(apart, self.n_folds, rng)
+            separate = self._scoring_rows(rows)
+            self._fold_of_row = _divide(separate, self.n_folds, rng)
             n_folds = int(self._fold_of_row.max()) + 1
-            held = [self._fold_of_row == i for i in range(n_folds)]
-            folds = (
-                [
-                    _as_fold(*(apart.take(np.flatnonzero(part)).merged() for part in (~fold, fold)))
-                    for fold in held
+            folds = [_as_fold(rows, rows)]  # too few rows to divide
+            if n_folds > 1:
+                folds = [
+                    _as_fold(
+                        separate.take(np.flatnonzero(self._fold_of_row != i)).merged(),
+                        separate.take(np.flatnonzero(self._fold_of_row == i)).merged(),
+                    )
+                    for i in range(n_folds)
                 ]
-                if n_folds > 1
-                else [_as_fold(rows, rows)]
-            )  # too few rows to divide
         chances = self._feature_chances(rows)
         return TrainingRows(
             CheckedTable(rows.table),
@@ -166,7 +173,7 @@ class EvolvedTree(NestedParameters, EvolutionEstimator):
             self._n_threads(),
         )
 
-    def _judging_rows(self, rows: Rows) -> Rows:
+    def _scoring_rows(self, rows: Rows) -> Rows:
         return rows.separate
 
     # -- results -------------------------------------------------------------------------
@@ -179,14 +186,15 @@ class EvolvedTree(NestedParameters, EvolutionEstimator):
         final = settings.set_params(leaf_moves=0, max_epochs=epochs)
         copies = [candidate.genome.trees() for candidate in front]
         trained = data.train(
-            [own[-1] for own in copies], [data.everything] * len(copies), final, seed=0
+            [trees[-1] for trees in copies], [data.everything] * len(copies), final, seed=0
         )
         X = rows.X if self._input_scaling is None else self._input_scaling.apply(rows.X)
         X = np.ascontiguousarray(X, dtype=np.float32)
         entries = []
-        for own, result in zip(copies, trained, strict=True):
-            outputs = self._outputs_of_folds(own[:-1], X) if data.validation is None else None
-            if outputs is None:
+        for trees, result in zip(copies, trained, strict=True):
+            if data.validation is None:
+                outputs = self._outputs_of_folds(trees[:-1], X)
+            else:
                 outputs = result.tree.forward(X)
             entries.append(Entry(result.tree, outputs))
         return entries, int(np.argmin([candidate.loss for candidate in front]))
@@ -195,8 +203,8 @@ class EvolvedTree(NestedParameters, EvolutionEstimator):
         """Return, for each row, the outputs of the tree that was trained without it."""
         outputs = np.empty((len(X), trees[0].n_outputs))
         for i, tree in enumerate(trees):
-            own = self._fold_of_row == i
-            outputs[own] = tree.forward(X[own]) if own.any() else 0.0
+            in_fold = self._fold_of_row == i
+            outputs[in_fold] = tree.forward(X[in_fold]) if in_fold.any() else 0.0
         return outputs
 
     def __getstate__(self) -> dict[str, Any]:
@@ -210,7 +218,7 @@ class _Search(MemeticSearch):
 
 
 def _divide(rows: Rows, n_folds: int, rng: np.random.Generator) -> IntArray:
-    """Return the fold of each row, the same one for all of them if there are few."""
+    """Return the fold of each row; a single fold if there are too few rows."""
     if len(rows) < FEWEST_IN_FOLD * n_folds:
         return np.zeros(len(rows), dtype=np.intp)
     return fold_of_each(rows.y, n_folds, rng)
@@ -226,21 +234,21 @@ def _as_fold(rows: Rows, validation: Rows | None = None) -> Fold:
 
 @partial(declared, parameters=SEARCH_PARAMETERS)
 class EvolvedTreeClassifier(ClassifierTask, EvolvedTree, EvolvedClassifierParameters):
-    """A classifier that is a very small tree, found by evolution and trained by backpropagation.
+    """Classify with a very small tree, whose structure is evolved and trained.
 
     Structures evolve by crossover and mutation. Every child inherits the weights of its parents and
-    goes through a short training, during which leaves move to the features that lower the loss
-    most. Trees are judged by cross-validation, and the best ones of each size survive.
+    is trained briefly, during which leaves move to the features that lower the loss most. Trees are
+    scored by cross-validation, and the best trees of each size survive.
 
     {parameters}
 
     Attributes
     ----------
     tree_ : NeuralTree
-        The tree that was chosen; it works on unscaled inputs.
+        The tree that predicts; it works on unscaled inputs.
     pareto_front_ : list of FrontModel
-        For each number of weights, the best tree that was found, by size; no other one is both
-        smaller and better. `pareto_front_[0].model` is a fitted estimator.
+        The best tree of each number of weights, by size; no other tree is both smaller and better.
+        `pareto_front_[0].model` is a fitted estimator.
     classes_ : array of shape (n_classes,)
         The labels; 0, 1, ... if y had several columns.
     multilabel_ : bool
@@ -260,16 +268,10 @@ class EvolvedTreeClassifier(ClassifierTask, EvolvedTree, EvolvedClassifierParame
     (True, True)
     """
 
-    def _scores(self, X: Array) -> FloatArray:
-        return self._scores_of(self._mean_outputs([self.tree_], X), self.tree_)
-
-    def _probabilities(self, X: Array) -> FloatArray:
-        return self._mean_probabilities([self.tree_], X)
-
 
 @partial(declared, parameters=SEARCH_PARAMETERS)
 class EvolvedTreeRegressor(RegressorTask, EvolvedTree, EvolvedRegressorParameters):
-    """A regressor that is a very small tree, found by evolution and trained by backpropagation.
+    """Predict numbers with a very small tree, whose structure is evolved and trained.
 
     See `EvolvedTreeClassifier`.
 
@@ -278,10 +280,10 @@ class EvolvedTreeRegressor(RegressorTask, EvolvedTree, EvolvedRegressorParameter
     Attributes
     ----------
     tree_ : NeuralTree
-        The tree that was chosen, from raw features to the target in its own units.
+        The tree that predicts, from raw features to the unscaled target.
     pareto_front_ : list of FrontModel
-        For each number of weights, the best tree that was found, by size; no other one is both
-        smaller and better. `pareto_front_[0].model` is a fitted estimator.
+        The best tree of each number of weights, by size; no other tree is both smaller and better.
+        `pareto_front_[0].model` is a fitted estimator.
     n_outputs_ : int
         Number of columns of y.
     n_parameters_ : int

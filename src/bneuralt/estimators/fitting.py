@@ -1,9 +1,9 @@
-"""How the trees of an estimator are trained: several starts each, all in one call of the core."""
+"""Training of the trees of an estimator: several starts each, all in one call of the core."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any
@@ -32,23 +32,25 @@ __all__ = ["FitBatch", "TreeFit"]
 
 @dataclass
 class TreeFit:
-    """One tree of an estimator, trained from one or more starts; the one that learns best is kept.
+    """One tree of an estimator, trained from one or more starts, of which the best is kept.
 
     Parameters
     ----------
     starts : list of NeuralTree
         Trees to be trained.
     rows : Rows
-        What an epoch goes over.
+        The examples of an epoch.
     validation : Rows or None
         Rows of the same table, or of another one.
     settings : TrainingSettings
     seed : int
     input_scaling, target_scaling : Scaling or None
     optimizer_state : OptimizerState, optional
-        Continue from here.
+        State of the optimizer to continue from.
+    may_move_to : bool array, optional
+        The inputs that leaves may move to.
     signs : list of Signs, optional
-        Signs that each start has to keep.
+        Signs that the weights of each start must keep.
     whole : Rows, optional
         All rows of the tree, of which some may have been held out for validation.
     """
@@ -68,7 +70,7 @@ class TreeFit:
 
     @property
     def jobs(self) -> list[TrainingJob]:
-        """What the core is asked to do."""
+        """One job for each start."""
         held_out = self.validation if self.validation_is_in_table else None
         return [
             TrainingJob(
@@ -95,7 +97,7 @@ class TreeFit:
 
     @property
     def is_done(self) -> bool:
-        """Whether all starts have been trained to their ends."""
+        """Whether the training of all starts is complete."""
         return bool(self.results) and all(
             result is not None and result.status != "interrupted" for result in self.results
         )
@@ -121,25 +123,29 @@ class TreeFit:
             return inf
         return float(losses[-1 if result.best_epoch is None else result.best_epoch])
 
-    def history(self, error_unit: Callable[[Array, FloatArray], float]) -> dict[str, Array]:
-        """Return the figures of each epoch of the result to keep.
+    def history(
+        self, result: TrainingResult, error_unit: Callable[[Array, FloatArray], float]
+    ) -> dict[str, Array]:
+        """Return the loss, score and learning rate of each epoch of a result.
 
         Parameters
         ----------
+        result : TrainingResult
+            One of `results`.
         error_unit : callable
-            The error of the best constant, from targets and weights: scores are 1 less the error in
-            this unit.
+            Returns the error of the best constant, from targets and weights. A score is 1 minus
+            the error divided by this unit.
         """
-        figures, history = self.result.history, {}
-        for kind, judged in {"train": self.rows, "val": self.validation}.items():
-            if judged is not None:
-                unit = error_unit(self.scaled_target(judged), judged.weight)
+        figures, history = result.history, {}
+        for kind, rows in {"train": self.rows, "val": self.validation}.items():
+            if rows is not None:
+                unit = error_unit(self.scaled_target(rows), rows.weight)
                 history[f"{kind}_loss"] = figures[f"{kind}_loss"]
                 history[f"{kind}_score"] = 1.0 - figures[f"{kind}_error"] / unit
         return {**history, "learning_rate": figures["learning_rate"]}
 
     def scaled_target(self, rows: Rows) -> FloatArray:
-        """Return the target of rows as the tree learns it."""
+        """Return the target of rows on the scale of the outputs of the tree."""
         target: FloatArray = rows.y
         return target if self.target_scaling is None else self.target_scaling.apply(target)
 
@@ -149,9 +155,9 @@ class FitBatch:
 
     Parameters
     ----------
-    plans : sequence of callables that return a TreeFit
-        All on the table of the same rows. They are called as threads become free, so that drawing
-        trees and training them overlap.
+    fits : iterable of TreeFit
+        All on the table of the same rows. An iterator is asked for the next one when a thread
+        becomes free, so that drawing trees and training them overlap.
     n_starts : int
         Number of starts of all trees together.
 
@@ -161,15 +167,14 @@ class FitBatch:
         Those whose training has begun, with their results.
     """
 
-    def __init__(self, plans: Sequence[Callable[[], TreeFit]], n_starts: int) -> None:
+    def __init__(self, fits: Iterable[TreeFit], n_starts: int) -> None:
         self.fits: list[TreeFit] = []
-        self._plans, self._n_starts = plans, n_starts
+        self._pending, self._n_starts = fits, n_starts
         self._owner: list[tuple[int, int]] = []  # fit and start of each job
 
     def jobs(self) -> Iterator[TrainingJob]:
-        """Plan one tree after the other, and yield the jobs of its starts."""
-        for i, plan in enumerate(self._plans):
-            fit = plan()
+        """Yield the jobs of the starts of one tree after the other."""
+        for i, fit in enumerate(self._pending):
             fit.results = [None] * len(fit.starts)
             self.fits.append(fit)
             for k, job in enumerate(fit.jobs):
@@ -189,19 +194,19 @@ class FitBatch:
         Parameters
         ----------
         rows : Rows
-            Whose table all trees are trained on.
+            Rows of the table that all trees are trained on.
         validation : Rows or None
             Validation rows of a table of their own, the same for all trees.
         n_threads : int
         callback : callable, optional
             Called after each epoch of each start.
         progress : callable, optional
-            Called with the position of each tree that is done; anything true ends the training.
+            Called with the position of each tree that is done; a true value ends the training.
 
         Raises
         ------
         TrainingInterrupted
-            On Ctrl-C; the results are as of then.
+            On Ctrl-C; the results up to then are kept.
         """
         held_out = None
         if validation is not None:
@@ -225,12 +230,12 @@ class FitBatch:
                 n_expected=self._n_starts,
             )
         except TrainingInterrupted as interruption:
-            self._hand_out(interruption.results)
+            self._store_results(interruption.results)
             raise
-        self._hand_out(results)
+        self._store_results(results)
         self._warn_of_divergence()
 
-    def _hand_out(self, results: Sequence[TrainingResult]) -> None:
+    def _store_results(self, results: Sequence[TrainingResult]) -> None:
         for (i, k), result in zip(self._owner, results, strict=False):
             self.fits[i].results[k] = result
 

@@ -1,7 +1,7 @@
-"""Forests: the mean of independently drawn trees, trained side by side.
+"""Scikit-learn estimators: forests, which average independently drawn and trained trees.
 
-Every tree is a `BNeuralTClassifier` or `BNeuralTRegressor` with a seed of its own, so that neither
-the number of threads nor the order in which trees get done changes anything.
+Every tree is a `BNeuralTClassifier` or `BNeuralTRegressor` with its own seed, so that the result
+does not depend on the number of threads or on the order in which trees are finished.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = ["BNeuralForestClassifier", "BNeuralForestRegressor"]
 
 
 class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
-    """Trains many trees, and asks them all."""
+    """Base class of forests."""
 
     _tree_type: ClassVar[type[SingleTree]]
     _holds_many_trees: ClassVar[bool] = True
@@ -63,7 +63,7 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
 
     @property
     def history_(self) -> dict[str, Array]:
-        """Figures of each epoch of each tree, one below the other."""
+        """Loss, score and learning rate of each epoch of each tree, concatenated."""
         histories = [getattr(member, "history_", {}) for member in self.estimators_]
         if not all(histories):
             raise AttributeError(
@@ -90,15 +90,15 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
     # -- training ------------------------------------------------------------------------
 
     def _fit_rows(self, rows: Rows, validation: Rows | None, report: Report | None) -> None:
-        kept = list(self.estimators_) if self._is_warm_start() else []
-        if self.n_estimators < len(kept):
+        old = list(self.estimators_) if self._is_warm_start() else []
+        if self.n_estimators < len(old):
             raise ValueError(
-                f"n_estimators={self.n_estimators} is less than the {len(kept)} trees that are "
+                f"n_estimators={self.n_estimators} is less than the {len(old)} trees that are "
                 "there already, and warm_start=True only adds trees"
             )
         seed = self._draw_seed()
         factor = self._find_decay_factor(rows, seed)
-        children = np.random.SeedSequence(seed).spawn(self.n_estimators)[len(kept) :]
+        children = np.random.SeedSequence(seed).spawn(self.n_estimators)[len(old) :]
         new = [self._new_member(int(child.generate_state(1)[0]), factor) for child in children]
         if self.max_weights is not None:
             WEIGHTS.check(self.max_weights, self._n_outputs())
@@ -106,22 +106,21 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
             self._train(new, rows, validation, report)
             for member in _trained(new):
                 member._remove_weights(self._sample(rows, member.random_state))
-        finally:  # what is done is kept, also after Ctrl-C
-            if done := kept + _trained(new):
+        finally:  # finished trees are kept, also after Ctrl-C
+            if done := old + _trained(new):
                 self.estimators_ = done
         if self._draws_rows(rows.n_separate):
-            self._judge_out_of_bag(rows.separate)
+            self._score_out_of_bag(rows.separate)
 
     def _find_decay_factor(self, rows: Rows, seed: int) -> float:
-        """Return what the usual weight decay is multiplied with."""
+        """Return the factor on the automatic weight decay."""
         return 1.0
 
     def _new_member(self, seed: int | None, decay_factor: float = 1.0) -> Any:
-        """Return a tree to be trained, with the parameters and the features of the forest."""
-        names = {field.name for field in fields(self._tree_type)}
-        parameters = {name: getattr(self, name) for name in names}
-        own = {"random_state": seed, "warm_start": False, "n_jobs": None, "verbose": 0}
-        member = self._tree_type(**{**parameters, **own})
+        """Return an unfitted tree with the parameters and the features of the forest."""
+        parameters = {field.name: getattr(self, field.name) for field in fields(self._tree_type)}
+        parameters |= {"random_state": seed, "warm_start": False, "n_jobs": None, "verbose": 0}
+        member = self._tree_type(**parameters)
         member._decay_factor = decay_factor
         self._pass_on(member)
         return member
@@ -133,7 +132,7 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
         validation: Rows | None,
         report: Report | None,
     ) -> None:
-        """Train the members; those that are done when training ends have their tree."""
+        """Train the members; an interrupted training leaves some of them without a tree."""
         started, n_done = time.perf_counter(), 0
 
         def report_tree() -> bool:
@@ -143,12 +142,12 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
             state = ForestState(n_done, len(members), time.perf_counter() - started)
             return report(state, nan, lambda: {"estimators_": _trained(members)})
 
-        told = report_tree if report else None
+        on_tree = report_tree if report else None
         backend = active_backend(self.n_jobs) if len(members) > 1 else None
         if backend is None:
-            self._train_here(members, rows, validation, told)
+            self._train_here(members, rows, validation, on_tree)
         else:
-            self._train_over_workers(backend, members, rows, validation, told)
+            self._train_over_workers(backend, members, rows, validation, on_tree)
 
     def _train_over_workers(
         self,
@@ -158,7 +157,7 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
         validation: Rows | None,
         report_tree: Callable[[], bool] | None,
     ) -> None:
-        """Train each member on a worker of a joblib backend."""
+        """Train each member in a worker of a joblib backend."""
         forest = self._new_copy()
         held_out: list[Array | None] = [None] * 3
         if validation is not None:
@@ -173,7 +172,7 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
                     break
 
     def _new_copy(self) -> Self:
-        """Return a forest of the same parameters and features that has no trees."""
+        """Return a forest with the same parameters and features, without trees."""
         forest = type(self)(**{**self.get_params(deep=False), "n_jobs": 1, "verbose": 0})
         self._pass_on(forest)
         return forest
@@ -185,9 +184,9 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
         validation: Rows | None,
         report_tree: Callable[[], bool] | None = None,
     ) -> None:
-        """Train the members together in this process."""
-        plans = [partial(self._plan_member, member, rows, validation) for member in members]
-        batch = FitBatch(plans, len(members) * self._growth.n_init)
+        """Train all members in this process."""
+        fits = (self._plan_member(member, rows, validation) for member in members)
+        batch = FitBatch(fits, len(members) * self._growth.n_init)
 
         def keep_and_report(i: int) -> bool:
             assert report_tree is not None
@@ -209,26 +208,28 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
         """Draw the rows and the features of a member, and plan its training."""
         sample = self._sample(rows, member.random_state)
         features = self._draw_features(member.random_state)
-        member.set_params(growth__feature_sampling=features)
+        if features is not self._growth.feature_sampling:
+            member.set_params(growth__feature_sampling=features)
         member.n_weights = member._n_weights(sample, IN_FOREST)
         member.weight_decay = member._weight_decay(sample, IN_FOREST)
-        member.set_params(training__weight_decay="auto")  # it is not given twice
+        if self.training is not None:
+            member.set_params(training__weight_decay="auto")  # which must not be given twice
         return member._plan(sample, validation)
 
     def _refit(self, done: list[tuple[SingleTree, TreeFit]], rows: Rows) -> None:
-        """Train trees again on all their rows where early stopping asks for it."""
+        """Train trees again on all their rows after early stopping with 'refit'."""
         planned = [(member, member._plan_refit(fit)) for member, fit in done]
         refits = [(member, refit) for member, refit in planned if refit is not None]
         if not refits:
             return
-        batch = FitBatch([partial(_itself, refit) for _, refit in refits], len(refits))
+        batch = FitBatch([refit for _, refit in refits], len(refits))
         batch.train(rows, None, self._n_threads())
         for member, refit in refits:
             search = member.history_, member.moved_leaves_, member.best_epoch_
             member._keep(refit)
             member.history_, member.moved_leaves_, member.best_epoch_ = search
 
-    # -- what each tree sees -------------------------------------------------------------
+    # -- rows and features of each tree --------------------------------------------------
 
     def _draws_rows(self, n_rows: int) -> bool:
         return self.bootstrap or _number(self.max_samples, n_rows) < n_rows
@@ -238,19 +239,21 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
         times = self._draw_rows(rows.n_separate, seed)
         if times is None:
             return rows
-        sample = rows.separate.take(drawn := np.flatnonzero(times))
-        return replace(sample, weight=sample.weight * times[drawn]).merged()
+        positions = np.flatnonzero(times)
+        sample = rows.separate.take(positions)
+        return replace(sample, weight=sample.weight * times[positions]).merged()
 
     def _draw_rows(self, n_rows: int, seed: Any) -> IntArray | None:
-        """Return how often each row is drawn for the tree with this seed, None for all rows."""
+        """Return how often the tree with this seed draws each row, None if it uses all rows."""
         if not self._draws_rows(n_rows):
             return None
         rng = np.random.default_rng([0, seed])
         size = _number(self.max_samples, n_rows)
-        drawn = (
-            rng.integers(n_rows, size=size) if self.bootstrap else rng.permutation(n_rows)[:size]
-        )
-        return np.bincount(drawn, minlength=n_rows)
+        if self.bootstrap:
+            positions = rng.integers(n_rows, size=size)
+        else:
+            positions = rng.permutation(n_rows)[:size]
+        return np.bincount(positions, minlength=n_rows)
 
     def _draw_features(self, seed: Any) -> Any:
         """Return `feature_sampling` of the tree with this seed."""
@@ -267,10 +270,10 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
         weights[rng.permutation(self.n_features_in_)[n_used:]] = 0.0
         return weights
 
-    # -- other trees ---------------------------------------------------------------------
+    # -- copies with other trees ---------------------------------------------------------
 
     def _smaller_models(self, rows: Rows, sizes: Sequence[int], unit: SizeUnit) -> list[Self]:
-        """Return forests of these sizes, of which each tree has its share."""
+        """Return forests of these sizes; each tree keeps its share of the size."""
         whole = sum(unit.size_of(tree) for tree in self._trees)
         smaller = []
         for member in self.estimators_:
@@ -290,9 +293,9 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
         self, trees: Sequence[NeuralTree], trained: Sequence[NeuralTree] | None = None
     ) -> Self:
         starts = [None] * len(trees) if trained is None else [[tree] for tree in trained]
-        trios = zip(self.estimators_, trees, starts, strict=True)
         return self._with_members(
-            member._with_trees([tree], start) for member, tree, start in trios
+            member._with_trees([tree], start)
+            for member, tree, start in zip(self.estimators_, trees, starts, strict=True)
         )
 
     def _trained_trees(self) -> Sequence[NeuralTree] | None:
@@ -305,8 +308,8 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
     def _trees(self) -> list[NeuralTree]:
         return [member.tree_ for member in self.estimators_]
 
-    def _judge_out_of_bag(self, rows: Rows) -> None:
-        """Judge what, for each row, the trees predict that were trained without it."""
+    def _score_out_of_bag(self, rows: Rows) -> None:
+        """Score the predictions of each row by the trees that were trained without it."""
         total, n_votes = np.zeros((len(rows), self._n_outputs())), np.zeros(len(rows))
         for member in self.estimators_:
             times = self._draw_rows(len(rows), member.random_state)
@@ -316,16 +319,16 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
                 votes = [self._vote(member.tree_, X) for X in rows.take(unseen).X_blocks()]
                 total[unseen] += np.concatenate(votes)
             n_votes[unseen] += 1
-        judged = np.flatnonzero(n_votes)
+        scored = np.flatnonzero(n_votes)
         self.oob_score_ = nan
-        if judged.size:
-            self._use_out_of_bag(total[judged] / n_votes[judged, np.newaxis], rows.take(judged))
+        if scored.size:
+            self._use_out_of_bag(total[scored] / n_votes[scored, np.newaxis], rows.take(scored))
 
 
 def _train_member(
     forest: Forest, times: int, member: SingleTree, *arrays: Array | None
 ) -> SingleTree:
-    """Train one member of a forest in the process of a worker."""
+    """Train one member of a forest in a worker."""
     table, target, weight, index, copies, *held_out = (aligned(array) for array in arrays)
     assert table is not None and target is not None and weight is not None
     validation = None if held_out[0] is None else Rows(*held_out)  # type: ignore[arg-type]
@@ -334,28 +337,24 @@ def _train_member(
     return member
 
 
-def _itself(fit: TreeFit) -> TreeFit:
-    return fit
-
-
 def _trained(members: list[SingleTree]) -> list[SingleTree]:
     return [member for member in members if hasattr(member, "tree_")]
 
 
-def _number(wanted: int | float | None, available: int) -> int:
-    """Return the number that a parameter asks for: as it is, as a share, or all."""
-    if wanted is None:
-        return available
-    number = round(wanted * available) if isinstance(wanted, float) else wanted
-    return min(max(1, number), available)
+def _number(parameter: int | float | None, total: int) -> int:
+    """Return the number that a parameter stands for: a number, a share of the total, or all."""
+    if parameter is None:
+        return total
+    number = round(parameter * total) if isinstance(parameter, float) else parameter
+    return min(max(1, number), total)
 
 
 @declared
 class BNeuralForestClassifier(ClassifierTask, Forest, ForestClassifierParameters):
-    """A classifier that asks several small trees of neurons.
+    """Average the class probabilities of several neural trees.
 
-    The trees are drawn and trained independently of each other. Their probabilities are averaged,
-    which makes for better probabilities than any of them has.
+    The trees are drawn and trained independently of each other. The mean of their probabilities is
+    usually more accurate than those of each tree.
 
     {parameters}
 
@@ -399,11 +398,8 @@ class BNeuralForestClassifier(ClassifierTask, Forest, ForestClassifierParameters
     def _find_decay_factor(self, rows: Rows, seed: int) -> float:
         return decay_factor(self, rows, seed) if needs_trial(self, rows) else 1.0
 
-    def _probabilities(self, X: Array) -> FloatArray:
-        return self._mean_probabilities(self._trees, X)
-
     def _scores(self, X: Array) -> FloatArray:
-        return self._scores_of_shares(self._probabilities(X))
+        return self._scores_of_shares(self._mean_probabilities(self._trees, X))
 
     def _vote(self, tree: NeuralTree, X: Array) -> FloatArray:
         return self._mean_probabilities([tree], X)
@@ -414,9 +410,9 @@ class BNeuralForestClassifier(ClassifierTask, Forest, ForestClassifierParameters
 
 @declared
 class BNeuralForestRegressor(RegressorTask, Forest, ForestRegressorParameters):
-    """A regressor that asks several small trees of neurons.
+    """Average the predictions of several neural trees.
 
-    The trees are drawn and trained independently of each other, and their predictions averaged.
+    The trees are drawn and trained independently of each other.
 
     {parameters}
 

@@ -1,15 +1,12 @@
-"""Estimators from PyTorch modules, and estimators as steps that skl2onnx converts."""
+"""Conversion of PyTorch modules to estimators, and registration with skl2onnx."""
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
 
 from bneuralt.estimators.base import NeuralTreeEstimator
-from bneuralt.estimators.forest import Forest
-from bneuralt.tree import NeuralTree
 
 __all__ = ["from_torch", "register_skl2onnx"]
 
@@ -24,13 +21,13 @@ def from_torch(module: Any) -> Any:
     Returns
     -------
     estimator
-        A copy of the estimator that the module was made of, with other weights. Training it further
-        with `warm_start` or `partial_fit` begins anew.
+        A copy of the estimator from which the module was made, with the weights of the module. It
+        cannot be trained further with `warm_start` or `partial_fit`.
 
     Raises
     ------
     TypeError
-        The module is of another kind.
+        The module was not made by `to_torch`.
     ValueError
         A weight is not finite.
 
@@ -56,21 +53,11 @@ def from_torch(module: Any) -> Any:
     for t, tree in enumerate(trees):
         if not np.isfinite(tree.parameters).all():
             raise ValueError(f"tree {t} of the module has a weight that is not finite")
-    if not isinstance(module.estimator, Forest):
-        return _with_tree(module.estimator, trees[0])
-    forest = copy.copy(module.estimator)
-    members = zip(forest.estimators_, trees, strict=True)
-    forest.estimators_ = [_with_tree(member, tree) for member, tree in members]
-    return forest
-
-
-def _with_tree(member: Any, tree: NeuralTree) -> Any:
-    """Return a copy of a single tree with another one, without what belongs to its training."""
-    changed = copy.copy(member)
-    changed.tree_ = tree
-    for name in ("_trained_tree", "_optimizer_state", "_node_signs"):
-        changed.__dict__.pop(name, None)
-    return changed
+    estimator = module.estimator._with_trees(trees)
+    for member in getattr(estimator, "estimators_", [estimator]):
+        for name in ("_trained_tree", "_optimizer_state", "_node_signs"):
+            member.__dict__.pop(name, None)  # which belong to the training of the other weights
+    return estimator
 
 
 def register_skl2onnx() -> None:

@@ -1,8 +1,9 @@
-"""How trees are drawn: `Growth`."""
+"""Parameters of the random structure and the initial weights of trees: `Growth`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -13,15 +14,14 @@ from bneuralt.values import Values
 
 __all__ = ["EVOLVED_GROWTH", "GROWTH_PARAMETERS", "TREE_GROWTH", "Growth"]
 
-#: What estimators know how to scale targets for.
+#: Activations for which estimators can scale targets.
 OUTPUT_ACTIVATIONS = ("linear", "sigmoid")
 
-#: What `max_depth=None` and, where it matters, `leaf_probability=None` stand for.
+#: Values of `max_depth=None` and, where it is used, `leaf_probability=None`.
 MAX_DEPTH = 5
 LEAF_PROBABILITY = 0.35
 
-#: What "auto" stands for in trees and forests, and in trees that are evolved. The latter have no
-#: use for the other fields.
+#: Automatic values in trees and forests, and in evolved trees, which do not use the other fields.
 TREE_GROWTH: Mapping[str, Any] = MappingProxyType(
     {
         "max_depth": None,
@@ -55,13 +55,13 @@ GROWTH_PARAMETERS: dict[str, Parameter] = {
         [whole(0), None],
         "int or None",
         "Edges from the root down to the deepest possible function node; classifiers need 1 or "
-        f"more. None: {MAX_DEPTH}, or what the number of weights needs.",
+        f"more. None: {MAX_DEPTH}, or as deep as the number of weights needs.",
     ),
-    "max_children": Parameter([whole(2)], "int", "Most children that a function node can have."),
+    "max_children": Parameter([whole(2)], "int", "Largest number of children of a function node."),
     "min_children": Parameter(
         [whole(1)],
         "int",
-        "Fewest children that a function node can have; all numbers up to `max_children` are "
+        "Smallest number of children of a function node; all numbers up to `max_children` are "
         "equally likely.",
     ),
     "leaf_probability": Parameter(
@@ -74,7 +74,7 @@ GROWTH_PARAMETERS: dict[str, Parameter] = {
         [whole(1), Interval(RealNotInt, 0, 1, closed="both"), None],
         "int, float in [0, 1] or None",
         "Trees with fewer nodes than this are drawn again. A float is a share of the mean size of "
-        "such trees, and has no effect where `max_size` or `n_weights` is given.",
+        "such trees, and has no effect if `max_size` or `n_weights` is set.",
     ),
     "max_size": Parameter(
         [whole(1), None], "int or None", "Trees with more nodes than this are drawn again."
@@ -82,16 +82,16 @@ GROWTH_PARAMETERS: dict[str, Parameter] = {
     "n_init": Parameter(
         [whole(1)],
         "int",
-        "Number of trees to draw and train, of which the one with the lowest loss is kept: on "
-        "validation rows if weights are selected on them, else on training rows.",
+        "Number of trees to draw and train. The one with the lowest loss is kept, on validation "
+        "rows if weights are selected on them, else on training rows.",
     ),
     "feature_sampling": Parameter(
         ["array-like", callable, None],
         "array of shape (n_features,), callable or None",
-        "Probability of each feature to be on a leaf, or a sampler: one of "
+        "Probability of each feature for a leaf, or a sampler: one of "
         "`bneuralt.tree.sampling`, such as `ReceptiveFields((28, 28))` for images, or any "
-        "`bneuralt.tree.growth.LeafSampler`. None: all features are equally likely, those that "
-        "are constant in the training rows excepted.",
+        "`bneuralt.tree.growth.LeafSampler`. None: all features that are not constant in the "
+        "training rows are equally likely.",
     ),
     "activation": Parameter(
         [StrOptions(set(ACTIVATIONS)), Activation, list, tuple, dict],
@@ -103,7 +103,7 @@ GROWTH_PARAMETERS: dict[str, Parameter] = {
     "output_activation": Parameter(
         [StrOptions(set(OUTPUT_ACTIVATIONS))],
         "{'linear', 'sigmoid'}",
-        "Activation of the output nodes. Cross-entropy goes with linear ones.",
+        "Activation of the output nodes. Cross-entropy needs linear outputs.",
     ),
     "train_activations": Parameter(
         ["boolean"], "bool", "Whether training changes the parameters of the activations."
@@ -111,18 +111,19 @@ GROWTH_PARAMETERS: dict[str, Parameter] = {
     "init": Parameter(
         [StrOptions({"normal", "uniform"})],
         "{'normal', 'uniform'}",
-        "'normal': weights start normally distributed with standard deviation `init_scale` / "
-        "sqrt(number of children of the parent), biases at 0. 'uniform': all uniform on [0, 1].",
+        "'normal': initial weights are normally distributed with standard deviation `init_scale` "
+        "/ sqrt(number of children of the parent), biases are 0. 'uniform': all are uniform on "
+        "[0, 1].",
     ),
     "init_scale": Parameter([real(0, None, "left")], "float", "See `init`."),
 }
 
 
 class Growth(Values):
-    """How trees are drawn: their shape, their activations and their first weights.
+    """Distribution from which trees are drawn: shape, activations and initial weights.
 
-    It is the parameter `growth` of estimators. Objects do not change; `set_params` returns a new
-    one, and so does ``estimator.set_params(growth__max_depth=3)``.
+    It is the parameter `growth` of estimators. Objects are immutable: `set_params` returns a new
+    one, and ``estimator.set_params(growth__max_depth=3)`` replaces that of the estimator.
 
     {parameters}
 
@@ -138,6 +139,20 @@ class Growth(Values):
 
     names: ClassVar[tuple[str, ...]] = tuple(GROWTH_PARAMETERS)
 
+    @cached_property
+    def for_trees(self) -> Growth:
+        """The growth of trees and forests, with their automatic values in place of 'auto'."""
+        return self.filled(TREE_GROWTH)
+
+    @cached_property
+    def for_evolution(self) -> Growth:
+        """The growth of evolved trees, with their automatic values in place of 'auto'."""
+        return self.filled(EVOLVED_GROWTH)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is computed from the values."""
+        return self.get_params()
+
     def _checked(self, name: str, value: Any) -> Any:
         allowed = {name: GROWTH_PARAMETERS[name].allowed}
         validate_parameter_constraints(allowed, {name: value}, "Growth")
@@ -145,7 +160,7 @@ class Growth(Values):
 
 
 def _with_auto(name: str) -> Parameter:
-    """Return a parameter with what 'auto' stands for."""
+    """Return a parameter whose meaning includes the value of 'auto'."""
     parameter = GROWTH_PARAMETERS[name]
     auto = f"'auto': {TREE_GROWTH[name]!r}"
     if name not in EVOLVED_GROWTH:

@@ -1,4 +1,4 @@
-"""What `fit` and `predict` are given, read and checked."""
+"""Reading and checking of the arguments of `fit` and `predict`."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def names_of(estimator: Any) -> tuple[str, ...] | None:
 
 
 def is_ready(X: Any, estimator: Any) -> bool:
-    """Return whether a fitted estimator can predict from X as it is.
+    """Return whether a fitted estimator can predict from X without any conversion.
 
-    The validation of scikit-learn would return X as it is, after 100 microseconds.
+    For such arrays, the validation of scikit-learn would change nothing and take 100 microseconds.
     """
     return (
         type(X) is np.ndarray
@@ -57,13 +57,13 @@ def is_ready(X: Any, estimator: Any) -> bool:
 def read_table(estimator: Any, X: Any, reset: bool) -> Cells:
     """Read a table, and have scikit-learn check the number and the names of its columns.
 
-    With `reset`, these are what the estimator expects from then on.
+    With `reset`, the estimator stores them; otherwise they are compared with the stored ones.
     """
     finds_columns = not reset and getattr(estimator, "finds_columns_", False)
     names = names_of(estimator) if finds_columns else None
     table = TableReader(names, type(estimator).__name__).read(X)
     source = table.source
-    if isinstance(source, Frame):  # of which scikit-learn knows nothing
+    if isinstance(source, Frame):  # a type that scikit-learn cannot check
         if source.names is not None:
             if reset:
                 estimator.n_features_in_ = source.shape[1]
@@ -78,7 +78,7 @@ def read_table(estimator: Any, X: Any, reset: bool) -> Cells:
 
 def read_target(estimator: Any, y: Any, table: Cells) -> Array:
     """Return the target of each row of a table, as an array."""
-    if y is None:  # scikit-learn says what is missing
+    if y is None:  # scikit-learn raises its usual error
         validate_data(estimator, np.broadcast_to(0.0, table.shape), y, reset=False)
     numeric = is_regressor(estimator)
     try:
@@ -107,16 +107,16 @@ def _has_several_columns(y: Any) -> bool:
 
 
 def encoded(encoder: TableEncoder, cells: Cells) -> Array:
-    """Return the inputs of trees; gaps of plain tables remain, for the kernels to find."""
+    """Return the inputs of trees; missing values of plain tables remain, kernels detect them."""
     table: Any = dense(cells)
     is_ready = encoder.is_plain and not isinstance(table, Frame)
     return table if is_ready else encoder.encode(table)
 
 
 def training_inputs(estimator: Any, cells: Cells, encoder: TableEncoder | None) -> Any:
-    """Return the inputs of trees without gaps, or raise an error if a value is not finite.
+    """Return the inputs of trees without missing values; raise an error if one is not finite.
 
-    A sparse matrix of plain numbers remains one. Without an encoder, the cells are the inputs.
+    A sparse matrix of plain numbers stays sparse. Without an encoder, the cells are the inputs.
     """
     if (encoder is None or encoder.is_plain) and is_finite_sparse(cells):
         return cells
@@ -125,7 +125,7 @@ def training_inputs(estimator: Any, cells: Cells, encoder: TableEncoder | None) 
 
 
 def finite_inputs(estimator: Any, inputs: Any) -> Array:
-    """Return what `encoded` returned, without gaps, or raise an error if a value is not finite."""
+    """Fill the missing values that `encoded` left; raise an error if a value is not finite."""
     encoder = estimator.encoder_
     inputs = encoded(encoder, inputs) if issparse(inputs) else inputs
     if encoder.is_plain:
@@ -136,19 +136,19 @@ def finite_inputs(estimator: Any, inputs: Any) -> Array:
 def refuse_not_finite(
     estimator: Any, encoder: TableEncoder | None, X: Array, row: int, column: int
 ) -> ValueError:
-    """Return the error for a table with values that are not finite, the first of them here."""
+    """Return the error for a table whose first non-finite value is at this row and column."""
     value = X[row, column]
     names = getattr(estimator, "feature_names_in_", None)
     column = column if encoder is None else int(encoder.groups[column])
     place = f"column {column}" if names is None else f"column {names[column]!r}"
     if np.isfinite(value):
         return ValueError(
-            f"row {row} of X has the value {value:g} in {place}, too large for the float32 numbers "
-            f"in which this {type(estimator).__name__} computes: it is far beyond those that it "
+            f"row {row} of X has the value {value:g} in {place}, which overflows in the float32 "
+            f"arithmetic of this {type(estimator).__name__}: it is far beyond the values that it "
             "was trained on"
         )
     return ValueError(
         f"Input X contains infinity: row {row}, {place} ({np.count_nonzero(np.isinf(X))} such "
-        "values in all); numbers must be finite: correct them, or make them NaN, which stands for "
-        "missing values."
+        "values in all); numbers must be finite: correct them, or replace them by NaN, which "
+        "stands for missing values."
     )

@@ -1,10 +1,10 @@
-"""Conformal prediction intervals: how far predictions were off on rows that were not trained on.
+"""Conformal prediction intervals, from the errors on rows that were not used for training.
 
-If n such rows and a new row are drawn alike, the error of the new row is among the k smallest of
-the n + 1 errors with probability k / (n + 1). So an interval that reaches as far as the k-th
-smallest error of the n rows, k = ceil((n + 1) * coverage), has that coverage, whatever the model
-(Vovk et al., 2005). With quantiles, the error is how far the target is outside of two of them
-(Romano, Patterson and Candes, 2019).
+If n such rows and a new row are exchangeable, the error of the new row is among the k smallest of
+the n + 1 errors with probability k / (n + 1). So an interval whose half-width is the k-th smallest
+error of the n rows, k = ceil((n + 1) * coverage), has that coverage for any model (Vovk et al.,
+2005). With quantiles, the error is the distance of the target from the interval between two of
+them (Romano, Patterson and Candes, 2019).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ __all__ = [
 
 
 class Calibration(NamedTuple):
-    """Residuals of predictions on rows that were not trained on.
+    """Residuals of predictions on rows that were not used for training.
 
     Attributes
     ----------
     residuals : array of shape (n_rows, n_outputs)
-        Target less prediction.
+        Target minus prediction.
     weight : array of shape (n_rows,)
-        How many rows each of them stands for.
+        Weight of each row.
     """
 
     residuals: FloatArray
@@ -52,11 +52,11 @@ def calibrated_interval(
     values : array of shape (n_rows, n_outputs)
         Predictions.
     spread : array of shape (n_rows, n_outputs)
-        What residuals are in proportion to; those of the calibration are divided by it already.
+        Scale of the residuals; those of the calibration are already divided by it.
     calibration : Calibration
     coverage : float
     quantiles : array of shape (n_outputs,), optional
-        The outputs are these quantiles of one target.
+        Set if the outputs are quantiles of one target.
 
     Examples
     --------
@@ -79,20 +79,20 @@ def calibrated_interval(
     ends = np.stack(
         [values[:, low] - reach * spread[:, low], values[:, high] + reach * spread[:, high]], axis=1
     )
-    # Where quantiles are moved towards each other by more than their distance, a point is left.
+    # Quantiles that are moved past each other leave a point.
     crossed = ends[:, 0] > ends[:, 1]
     return np.where(crossed[:, np.newaxis], ends.mean(axis=1, keepdims=True), ends)
 
 
 def _reach(errors: FloatArray, weight: FloatArray, coverage: float) -> float:
-    """Return the error that a new row stays below with the given probability."""
+    """Return the bound that the error of a new row stays below with this probability."""
     total = weight.sum()
     needed = coverage * (total + 1)
     if needed > total * (1 + 1e-12):
         least = int(np.ceil(coverage / (1 - coverage) - 1e-9))
         raise ValueError(
             f"coverage={coverage!r} needs {least} rows to calibrate on, there are {total:g}: hold "
-            "out more rows in fit, or ask for less"
+            "out more rows in fit, or use a lower coverage"
         )
     order = errors.argsort()
     place = np.searchsorted(weight[order].cumsum(), needed * (1 - 1e-12))
@@ -100,7 +100,7 @@ def _reach(errors: FloatArray, weight: FloatArray, coverage: float) -> float:
 
 
 def weighted_quantile(values: FloatArray, weight: FloatArray, quantile: float) -> float:
-    """Return the smallest value that this share of the weight is at or below.
+    """Return the weighted quantile: the smallest value with this share of the weight up to it.
 
     Examples
     --------

@@ -41,8 +41,8 @@ def kind_of(model: Any) -> str:
 def find_class(kind: Any) -> type | None:
     """Return the class of a name that comes from a file, or None.
 
-    The name is only compared: with registered classes, then with the entry points of installed
-    distributions. What such an entry point refers to is imported, and registers its classes.
+    The name is compared with registered classes, then with the entry points of installed
+    distributions. Loading a matching entry point imports its module, which registers its classes.
     """
     if not isinstance(kind, str):
         return None

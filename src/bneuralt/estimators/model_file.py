@@ -1,6 +1,6 @@
-"""Writing model files: a fitted estimator as JSON, with all that predicting needs.
+"""Writing of model files: a fitted estimator as JSON, with everything that predictions need.
 
-The format is described in docs/format.md; `loading` reads it.
+The format is described in docs/format.md; `model_loading` reads it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def save_model(model: Any, path: str | PathLike[str], extra: dict[str, Any] | No
         A fitted tree or forest of this library.
     path : str or path-like
     extra : dict, optional
-        Anything else that JSON can hold; `load_model` gives it back as `extra_`.
+        Any other content that JSON can represent; the loaded model has it as `extra_`.
     """
     names = getattr(model, "feature_names_in_", None)
     content = {
@@ -86,7 +86,7 @@ def _ranges(encoder: Any) -> list[Any] | None:
 
 
 def _history_to_dict(history: Any) -> dict[str, Any] | None:
-    """Return the curves of a training with six digits, which is enough to draw them."""
+    """Return learning curves with six digits, which is enough for drawings."""
     if history is None:
         return None
     return {name: list(map(_six_digits, values)) for name, values in history.items()}
@@ -116,12 +116,12 @@ def _classes_to_dict(classes: Array) -> dict[str, Any]:
 
 
 def _to_plain(value: Any) -> Any:
-    """Return a setting as what JSON can hold; None for what it cannot (functions, generators)."""
+    """Return a setting as JSON can represent it, None for functions and random generators."""
     if isinstance(value, (Registered, FeatureSampler)):
         return value.to_dict()
     if isinstance(value, Values):
-        given = {name: _to_plain(part) for name, part in value.get_params().items()}
-        return {name: part for name, part in given.items() if part != "auto"}
+        fields = {name: _to_plain(part) for name, part in value.get_params().items()}
+        return {name: part for name, part in fields.items() if part != "auto"}
     if isinstance(value, dict):  # as pairs: the keys of a JSON object would become texts
         return [[_to_plain(label), _to_plain(weight)] for label, weight in value.items()]
     if isinstance(value, np.ndarray):

@@ -1,4 +1,4 @@
-"""Reading model files, trusting nothing; `tests/models` has files of each kind."""
+"""Reading of model files, with all content checked; `tests/models` has files of each kind."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def load_model(path: str | PathLike[str]) -> Any:
     Returns
     -------
     estimator
-        It predicts what the saved one predicted. Its `extra_` is what was given to `save`.
+        Its predictions are those of the saved one. Its `extra_` is the argument of `save`.
 
     Raises
     ------
     ModelFileError
-        A `ValueError` that names the file and says what is wrong with it.
+        A `ValueError` with the name of the file and the reason.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def load_model(path: str | PathLike[str]) -> Any:
 
 
 def model_from_dict(data: Any) -> Any:
-    """Return the model of a parsed file, trusting nothing."""
+    """Return the model of a parsed file, with all content checked."""
     check_format(data, MODEL_FORMAT, MODEL_VERSION)
     check_keys(data, (*_MODEL_KEYS, *(key for key in _OPTIONAL if key in data)), "the model")
     data = {**_OPTIONAL, **data}
@@ -127,12 +127,11 @@ def _set_targets(model: Any, data: dict[str, Any]) -> None:
         model.classes_ = _classes_from_dict(data["classes"])
     else:
         model.n_outputs_ = n_columns
-        model.calibration_ = None
     _checked_setting(model._n_outputs)
 
 
 def _check_settings(model: Any, data: dict[str, Any]) -> None:
-    """Check what goes together: the settings among themselves, and with the targets."""
+    """Check that settings are consistent with each other and with the targets."""
     if "loss" in model.get_params(deep=False) and "loss" not in data["settings"]:
         raise ModelFileError('"settings" lacks the key "loss", which predictions depend on')
     _checked_setting(model._loss)
@@ -201,12 +200,12 @@ def _set_tree(member: Any, entry: Any, where: str) -> NeuralTree:
         if type(value) is not int or not 0 <= value <= most:
             raise ModelFileError(f'"{key}" of {where} is {value!r:.50}, not a valid whole number')
     tree = NeuralTree.from_dict(entry["tree"])
-    for what, found, wanted in (
+    for what, number, expected in (
         ("inputs", tree.n_inputs, member.encoder_.n_inputs),
         ("outputs", tree.n_outputs, member._n_outputs()),
     ):
-        if found != wanted:
-            raise ModelFileError(f"{where} has {found} {what}, the model needs {wanted}")
+        if number != expected:
+            raise ModelFileError(f"{where} has {number} {what}, the model needs {expected}")
     member.tree_ = tree
     member.random_state = entry["random_state"]
     member.n_iter_ = entry["n_iter"]
@@ -255,20 +254,20 @@ def _classes_from_dict(data: Any) -> Array:
     if not types or any(type(label) not in types for label in labels):
         raise _labels_error(name, labels)
     if name == "str" and len(labels) * max(map(len, labels), default=0) > _MOST_CHARACTERS:
-        # NumPy gives each label the room of the longest one.
+        # NumPy stores each label with the length of the longest one.
         raise ModelFileError('"classes" has labels that are too long')
     if "int" in name:
-        range_ = np.iinfo(name)  # NumPy 1 would make 44 of 300 as int8
-        if not all(range_.min <= label <= range_.max for label in labels):
+        limits = np.iinfo(name)  # NumPy 1 would convert 300 to 44 as int8
+        if not all(limits.min <= label <= limits.max for label in labels):
             raise _labels_error(name, labels)
     try:
-        with np.errstate(over="ignore"):  # found below
+        with np.errstate(over="ignore"):  # checked below
             classes = np.array(labels, dtype=name)
     except OverflowError:  # for example 10**400 as float64
         raise _labels_error(name, labels) from None
     if classes.dtype.kind == "f" and not np.isfinite(classes).all():
         raise _labels_error(name, labels)
-    # Rounding to the dtype can make labels equal.
+    # Labels can become equal by rounding to the dtype.
     if not 2 <= classes.size == len(set(classes.tolist())):
         raise ModelFileError('"classes" must have two or more different labels')
     return classes
@@ -292,15 +291,15 @@ def _labels_error(dtype: Any, labels: list[Any]) -> ModelFileError:
     )
 
 
-def _check_type(data: dict[str, Any], key: str, wanted: type) -> None:
-    if not isinstance(data[key], wanted):
-        raise ModelFileError(f'"{key}" is not a {wanted.__name__}, but {data[key]!r:.50}')
+def _check_type(data: dict[str, Any], key: str, kind: type) -> None:
+    if not isinstance(data[key], kind):
+        raise ModelFileError(f'"{key}" is not a {kind.__name__}, but {data[key]!r:.50}')
 
 
 def _set_settings(model: Any, data: dict[str, Any]) -> None:
     """Set the settings that this release knows."""
     _check_type(data, "settings", dict)
-    known = model.get_params()
+    names = model.get_params()
     settings: dict[str, Any] = {}
     try:
         for name, value in data["settings"].items():
@@ -309,7 +308,7 @@ def _set_settings(model: Any, data: dict[str, Any]) -> None:
             else:
                 settings[name] = value
         model.set_params(
-            **{name: _read(name, value) for name, value in settings.items() if name in known}
+            **{name: _read(name, value) for name, value in settings.items() if name in names}
         )
         model._validate_params()
     except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -317,7 +316,7 @@ def _set_settings(model: Any, data: dict[str, Any]) -> None:
 
 
 def _read(name: str, value: Any) -> Any:
-    """Return the value of a setting, which JSON may hold in another form."""
+    """Return the value of a setting from its form in JSON."""
     name = name.rpartition("__")[2]
     if isinstance(value, dict) and name in _READERS:
         return _READERS[name](value)
@@ -330,7 +329,7 @@ def _read(name: str, value: Any) -> Any:
     return dict(value) if name == "monotonic_cst" and _is_list_of_pairs(value) else value
 
 
-#: What reads the object that stands for a setting.
+#: Functions that read settings that are objects in JSON.
 _READERS: dict[str, Any] = {
     "optimizer": get_optimizer,
     "loss": get_loss,
@@ -340,7 +339,7 @@ _READERS: dict[str, Any] = {
 
 
 def _is_list_of_pairs(value: Any) -> bool:
-    """Return whether this is how files hold a dict."""
+    """Return whether this is the form of a dict in files."""
     return isinstance(value, list) and all(isinstance(e, list) and len(e) == 2 for e in value)
 
 

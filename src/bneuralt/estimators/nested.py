@@ -1,4 +1,4 @@
-"""Parameters that are objects of their own: `growth` and `training`."""
+"""Parameters that are objects with parameters: `growth` and `training`."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
-from bneuralt.estimators.growing import TREE_GROWTH, Growth
+from bneuralt.estimators.growing import Growth
 from bneuralt.training import TrainingSettings
 from bneuralt.training.losses import Loss, check_loss
 from bneuralt.values import Values, is_auto
 
 __all__ = ["AT_TOP", "OBJECTS", "NestedParameters", "setting_of"]
 
-#: Settings of a training that estimators also have as parameters.
+#: Training settings that are also parameters of estimators.
 AT_TOP = ("loss", "learning_rate", "weight_decay", "batch_size", "max_epochs")
 
 
-#: What None stands for.
+#: The objects that None stands for.
 OBJECTS: Mapping[str, Values] = MappingProxyType(
     {"growth": Growth(), "training": TrainingSettings()}
 )
@@ -29,8 +29,8 @@ class NestedParameters:
     growth: Growth | None
     training: TrainingSettings | None
 
-    _automatic_growth: ClassVar[Mapping[str, Any]] = TREE_GROWTH
-    #: Fields of `training` that have no meaning for an estimator.
+    #: Fields of `growth` and `training` that the estimator does not use.
+    _unused_growth: ClassVar[tuple[str, ...]] = ()
     _unused_training: ClassVar[tuple[str, ...]] = ()
 
     _n_outputs: Callable[[], int]
@@ -41,7 +41,7 @@ class NestedParameters:
         Parameters
         ----------
         deep : bool
-            Whether to return those inside of objects too, such as `growth__max_depth`.
+            Whether to include nested parameters, such as `growth__max_depth`.
         """
         parameters: dict[str, Any] = super().get_params(deep=deep)  # type: ignore[misc]
         if deep:
@@ -51,7 +51,7 @@ class NestedParameters:
         return parameters
 
     def set_params(self, **parameters: Any) -> Self:
-        """Set parameters; those of an object, such as `growth__max_depth`, replace the object.
+        """Set parameters; a nested one, such as `growth__max_depth`, replaces the whole object.
 
         Parameters
         ----------
@@ -76,17 +76,17 @@ class NestedParameters:
         return self
 
     def _validate_params(self) -> None:
-        """Check all parameters; refuse a setting that is given twice, or has no meaning."""
+        """Check all parameters; raise an error if a setting is set twice, or is not used."""
         super()._validate_params()  # type: ignore[misc]
         for name in AT_TOP:
-            value, twin = getattr(self, name, "auto"), getattr(_object(self, "training"), name)
-            if not is_auto(value) and not is_auto(twin):
+            value, nested = getattr(self, name, "auto"), getattr(_object(self, "training"), name)
+            if not is_auto(value) and not is_auto(nested):
                 raise ValueError(
-                    f"{name}={value!r} and training=TrainingSettings({name}={twin!r}) are both "
-                    f"given: leave one of them out"
+                    f"{name}={value!r} and training=TrainingSettings({name}={nested!r}) are both "
+                    "given: leave one of them out"
                 )
-        unused = set(Growth.names) - set(self._automatic_growth)
-        for owner, names in (("growth", unused), ("training", self._unused_training)):
+        unused = {"growth": self._unused_growth, "training": self._unused_training}
+        for owner, names in unused.items():
             for name in names:
                 value = getattr(_object(self, owner), name)
                 if not is_auto(value):
@@ -97,9 +97,9 @@ class NestedParameters:
 
     @property
     def _growth(self) -> Growth:
-        """The growth, with the automatic values of this estimator where nothing is given."""
+        """The growth, with the automatic values of this estimator in place of 'auto'."""
         growth: Growth = _object(self, "growth")
-        return growth.filled(self._automatic_growth)
+        return growth.for_trees
 
     @property
     def _training(self) -> TrainingSettings:
@@ -117,9 +117,9 @@ class NestedParameters:
         Parameters
         ----------
         loss : Loss
-            What is minimised.
+            The loss to minimise.
         automatic : mapping
-            Values of this estimator where neither it nor its `training` has one.
+            Values of settings that are 'auto' in the estimator and in `training`.
         """
         loss = check_loss(loss, self._n_outputs(), self._output_activation)
         at_top = {name: getattr(self, name) for name in AT_TOP[1:]}
@@ -128,7 +128,7 @@ class NestedParameters:
 
 
 def setting_of(estimator: Any, name: str) -> Any:
-    """Return a setting of a training as an estimator or its `training` has it; 'auto' if neither.
+    """Return a training setting of an estimator or of its `training`; 'auto' if neither is set.
 
     Parameters
     ----------
@@ -142,4 +142,6 @@ def setting_of(estimator: Any, name: str) -> Any:
 
 def _object(estimator: Any, name: str) -> Any:
     value = getattr(estimator, name)
-    return value if isinstance(value, Values) else OBJECTS[name]  # others are refused by fit
+    return (
+        value if isinstance(value, Values) else OBJECTS[name]
+    )  # fit raises an error for other types

@@ -1,7 +1,7 @@
 """The parameters of the estimators: default, meaning and allowed values of each.
 
-The dataclasses hold the defaults, one for each kind of estimator, and are the only place where
-defaults stand. `PARAMETERS` says once for all what every parameter means and may be.
+The dataclasses, one for each kind of estimator, define the defaults. `PARAMETERS` defines the
+meaning and the allowed values of every parameter.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ __all__ = [
     "declared",
 ]
 
-#: What `training` has where it says nothing.
+#: Automatic values of fields of `training`.
 LEAF_MOVES, PATIENCE = 20, 20
 
 RandomState = int | np.random.RandomState | None
 
-#: All that some estimator takes by name; "quantile" is the pinball loss of `quantiles`.
+#: Losses that estimators accept by name; "quantile" is the pinball loss of `quantiles`.
 LOSS_OBJECTS = tuple(dict.fromkeys((*CLASSIFICATION_LOSSES, *REGRESSION_LOSSES)))
 LOSS_NAMES = (*LOSS_OBJECTS, "quantile")
 
@@ -103,7 +103,7 @@ class RegressorParameters(TreeParameters):
 
 @dataclass(kw_only=True, eq=False)
 class ForestParameters(TreeParameters):
-    """Parameters that forests have and single trees do not."""
+    """Parameters of forests only."""
 
     n_estimators: int = 10
     max_samples: int | float | None = None
@@ -121,9 +121,9 @@ class ForestRegressorParameters(RegressorParameters, ForestParameters):
     """Parameters of `BNeuralForestRegressor`."""
 
 
-#: The settings of the paper, for classifiers and regressors alike. It says that nodes have up to
-#: 5 children; its published trees have 2, 3 or 4. The weights are those that did best on
-#: validation rows after any update, which the paper took from the test set, and we do not.
+#: The settings of the paper, for classifiers and regressors. According to its text, nodes have up
+#: to 5 children; its published trees have 2, 3 or 4. The selected weights are the best on
+#: validation rows after any update; the paper used rows of the test set for this, we do not.
 PAPER_SETTINGS: Mapping[str, Any] = MappingProxyType(
     {
         "n_weights": None,
@@ -151,7 +151,7 @@ PAPER_SETTINGS: Mapping[str, Any] = MappingProxyType(
 
 
 def setting_parameter(name: str, auto: str) -> Parameter:
-    """Describe a parameter that is a setting of the core, or 'auto'."""
+    """Return the parameter of a setting of the core that may also be 'auto'."""
     setting = SETTINGS[name]
     number = Real if setting.kind == "number" else Integral
     high = None if setting.high > 1e300 else setting.high
@@ -169,56 +169,57 @@ PARAMETERS: dict[str, Parameter] = {
     "n_weights": Parameter(
         [whole(3), StrOptions({"auto"}), None],
         "int, 'auto' or None",
-        "Grow a tree of so many weights, or slightly fewer; a given `max_depth` of `growth` stays "
-        "the limit. 'auto': the more, the more rows and classes there are (see the settings "
-        "page), unless `growth` has a `leaf_probability`, a `max_size` or a number for `min_size`. "
+        "Number of weights of the tree, or slightly fewer; `max_depth` of `growth` remains a "
+        "limit. 'auto': it grows with the number of rows and classes (see the settings page), "
+        "unless `growth` has a `leaf_probability`, a `max_size` or a whole number for `min_size`. "
         "None: the size follows from these.",
     ),
     "max_weights": Parameter(
         [whole(2), None],
         "int or None",
-        "After training, remove weights until the tree (of a forest: each tree) has at most so "
-        "many, those first whose removal raises the loss least; see the method `compact`. At least "
-        "2 for each output. None: all weights stay.",
+        "Largest number of weights of the tree (of a forest: of each tree). After training, those "
+        "weights are removed whose removal raises the loss least; see the method `compact`. At "
+        "least 2 for each output. None: no weights are removed.",
     ),
     "loss": Parameter(
         [StrOptions({*LOSS_NAMES, "auto"}), *(LOSSES[name] for name in LOSS_OBJECTS)],
         "str or Loss",
-        "What training minimises. Classifiers: 'cross_entropy' (the default; "
+        "The loss that training minimises. Classifiers: 'cross_entropy' (the default; "
         "`bneuralt.training.losses.CrossEntropy(label_smoothing=0.1)` for less extreme "
-        "probabilities) or 'squared_error'; for several labels, the former is that of each label "
-        "by itself. Regressors: 'squared_error' (the default), "
+        "probabilities) or 'squared_error'; for several labels, the cross-entropy of each label. "
+        "Regressors: 'squared_error' (the default), "
         "'absolute_error' (the median), 'huber' (less sensitive to outliers; "
-        "`bneuralt.training.losses.Huber(delta=0.5)` to choose where it becomes linear, in "
-        "standard deviations of the target), 'poisson' (counts and other numbers that are not "
-        "negative: the logarithm of the mean is learnt) or 'quantile' (see `quantiles`).",
+        "`bneuralt.training.losses.Huber(delta=0.5)` sets the point where it becomes linear, in "
+        "standard deviations of the target), 'poisson' (counts and other non-negative numbers: "
+        "trees predict the logarithm of the mean) or 'quantile' (see `quantiles`).",
     ),
     "quantiles": Parameter(
         ["array-like", real(0, 1, "neither")],
         "float or sequence of float in (0, 1)",
-        "Quantiles to predict with `loss='quantile'`, all by one tree.",
+        "Quantiles to predict with `loss='quantile'`; each tree predicts all of them.",
     ),
     "conformal": Parameter(
         [whole(1), Interval(RealNotInt, 0, 1, closed="neither"), None],
         "int, float in (0, 1) or None",
-        "Rows to hold out of training and to calibrate `predict_interval` on: their number, or "
-        "their share of the training rows. None: all rows are trained on.",
+        "Number of rows, or share of the training rows, that are held out to calibrate "
+        "`predict_interval`. None: all rows are used for training.",
     ),
     "monotonic_cst": Parameter(
         ["array-like", dict, None],
         "array of shape (n_features,), dict or None",
-        "Features whose effect on the prediction (with two classes: on the probability of the "
-        "second one) must not decrease (1), must not increase (-1), or is free (0): one number for "
-        "each feature, or a dict of names of features. Guaranteed by the signs of the weights; "
-        "`check_monotonic` returns the proof.",
+        "Direction of the effect of each feature on the prediction (with two classes: on the "
+        "probability of the second one): 1 for increasing, -1 for decreasing, 0 for no constraint. "
+        "One number for each feature, or a dict from names to numbers. The signs of the weights "
+        "guarantee it; `check_monotonic` returns the proof.",
     ),
     "learning_rate": setting_parameter(
         "learning_rate", f"{LEARNING_RATE}, and half of it for {LARGE_TASK}."
     ),
     "weight_decay": setting_parameter(
         "weight_decay",
-        "the less, the more rows there are (see the settings page). A forest of a classifier tries "
-        "four times as much, by a cross-validation, on up to 1,000 rows with categories.",
+        "it falls with the number of rows (see the settings page). On up to 1,000 rows with "
+        "categories, a forest of classifiers decides by cross-validation whether to use four "
+        "times as much.",
     ),
     "batch_size": setting_parameter(
         "batch_size",
@@ -226,76 +227,77 @@ PARAMETERS: dict[str, Parameter] = {
     ),
     "max_epochs": setting_parameter(
         "max_epochs",
-        f"as many as make for {FEWEST_EXAMPLES:,} examples, and not fewer than "
-        f"{FEWEST_EPOCHS['classifier']} for classifiers, {FEWEST_EPOCHS['regressor']} for "
-        f"regressors, unless that makes for more than {MOST_EXAMPLES:,} examples; twice as many "
-        f"for {LARGE_TASK}.",
+        f"{FEWEST_EXAMPLES:,} divided by the number of rows, and at least "
+        f"{FEWEST_EPOCHS['classifier']} for classifiers and {FEWEST_EPOCHS['regressor']} for "
+        f"regressors, unless that is more than {MOST_EXAMPLES:,} divided by the number of rows; "
+        f"twice as many for {LARGE_TASK}.",
     ),
     "growth": Parameter(
         [Growth, None],
         "Growth or None",
-        "How trees are drawn: shape, activations, first weights. None: all of it automatic.",
+        "Distribution from which trees are drawn: shape, activations, initial weights. None: all "
+        "values are automatic.",
     ),
     "training": Parameter(
         [TrainingSettings, None],
         "TrainingSettings or None",
-        "How trees are trained: optimizer, schedule, moving leaves, selection and more. 'auto' "
-        f"values are those of `train`, but for leaf_moves={LEAF_MOVES} and, with early stopping, "
-        f"select='epoch' and patience={PATIENCE}. A value is given here or as a parameter, not as "
-        "both. None: all of it automatic.",
+        "Settings of training: optimizer, schedule, moving leaves, selection and more. 'auto' "
+        f"values are those of `train`, except for leaf_moves={LEAF_MOVES} and, with early "
+        f"stopping, select='epoch' and patience={PATIENCE}. A value is set either here or as a "
+        "parameter. None: all values are automatic.",
     ),
     "early_stopping": Parameter(
         [StrOptions({"refit"}), "boolean"],
         "bool or 'refit'",
-        "True: training stops when `patience` (of `training`) epochs in a row were no better than "
-        "the best one on validation rows, whose weights are restored. 'refit': the tree is then "
-        "trained anew on all rows for as many epochs as the best one took. Validation rows are "
-        "`X_val` and `y_val` of `fit`, or else are taken out of the training rows.",
+        "True: training stops when the loss on validation rows has not improved for `patience` "
+        "(of `training`) epochs, and the best weights are restored. 'refit': the tree is then "
+        "trained again on all rows, for the best number of epochs. Validation rows are `X_val` and "
+        "`y_val` of `fit`, or else are held out of the training rows.",
     ),
     "validation_fraction": Parameter(
         [real(0, 1, "neither")],
         "float in (0, 1)",
-        "Share of the training rows to hold out as validation rows, where some are needed. Every "
-        "class, or every range of the target, gives its share.",
+        "Share of the training rows that are held out as validation rows, if some are needed. The "
+        "split is stratified by the class or the range of the target.",
     ),
     "scale": Parameter(
         [StrOptions({"standard", "minmax"}), None],
         "{'standard', 'minmax'} or None",
-        "How features are scaled: to mean 0 and variance 1, to [0, 1], or not. Learnt on the "
-        "training rows only, then folded into the weights, so that `tree_` works on raw features.",
+        "Scaling of features: to mean 0 and variance 1, to [0, 1], or none. It is learnt on the "
+        "training rows and folded into the weights, so that `tree_` works on raw features.",
     ),
     "categorical_features": Parameter(
         ["array-like", StrOptions({"from_dtype"}), None],
         "'from_dtype', array-like or None",
         "Which features are categories. 'from_dtype': columns of a data frame with text or of a "
         "categorical type. A list of names or indices, or a mask: these columns, and those with "
-        "text. None: no column; text is refused then. A leaf of a categorical feature has a weight "
-        "for each category. Values in less than 0.2 % of the rows (but not more than 20 rows, and "
-        "always those in a single row) share one weight, and there are at most 255. Texts that are "
-        "all dates are taken for dates.",
+        "text. None: no column; then text raises an error. A leaf of a categorical feature has a "
+        "weight for each category, of which there are at most 255. Values in less than 0.2 % of "
+        "the rows (but not more than 20 rows, and always those in a single row) share one weight. "
+        "A column of text whose values are all dates is a date.",
     ),
     "class_weight": Parameter(
         [dict, StrOptions({"balanced"}), None],
         "dict, 'balanced' or None",
-        "Weight of each class, 1 where the dict has none; 'balanced' makes all classes count the "
-        "same.",
+        "Weight of each class, 1 if it is not in the dict; 'balanced' gives all classes the same "
+        "total weight.",
     ),
     "warm_start": Parameter(
         ["boolean"],
         "bool",
-        "A tree: `fit` goes on from the weights of the previous call. A forest: trees already "
-        "there are kept, and `n_estimators` counts them.",
+        "A tree: `fit` continues from the weights of the previous call. A forest: existing trees "
+        "are kept, and `n_estimators` includes them.",
     ),
     "dtype": Parameter(
         [StrOptions({"float32", "float64"})],
         "{'float32', 'float64'}",
-        "Precision of training. `tree_` has it too, unless folding the scaling into float32 "
-        "weights would lose digits (features far from 0 for their spread): then it is float64.",
+        "Precision of training and of `tree_`. `tree_` is float64 if folding the scaling into "
+        "float32 weights would lose digits (features whose mean is large for their spread).",
     ),
     "random_state": Parameter(
         ["random_state"],
         "int, RandomState or None",
-        "Seed of all that is drawn. The same seed gives the same model, for any `n_jobs` and "
+        "Seed of all random numbers. The same seed gives the same model, for any `n_jobs` and "
         "any order of the rows.",
     ),
     "n_jobs": Parameter(
@@ -310,13 +312,13 @@ PARAMETERS: dict[str, Parameter] = {
     "max_samples": Parameter(
         [whole(1), Interval(RealNotInt, 0, 1, closed="right"), None],
         "int, float in (0, 1] or None",
-        "Rows drawn for each tree: their number, or their share of the training rows. None: all.",
+        "Number of rows, or share of the training rows, that are drawn for each tree. None: all.",
     ),
     "bootstrap": Parameter(["boolean"], "bool", "Whether rows are drawn with replacement."),
     "max_features": Parameter(
         [whole(1), Interval(RealNotInt, 0, 1, closed="right"), None],
         "int, float in (0, 1] or None",
-        "Features each tree may use: their number, or their share. None: all.",
+        "Number or share of the features that each tree may use. None: all.",
     ),
 }
 
@@ -325,15 +327,15 @@ T = TypeVar("T", bound=type)
 
 
 def declared(cls: T, parameters: Mapping[str, Parameter] = PARAMETERS) -> T:
-    """Declare an estimator class: what scikit-learn checks, what its users read, its model files.
+    """Set the parameter constraints and the docstring of an estimator class, and register it.
 
     Parameters
     ----------
     cls : class
-        A dataclass. The description of its parameters goes where its docstring says `{parameters}`;
-        model files refer to it by its name.
+        A dataclass. The description of its parameters replaces `{parameters}` in its docstring;
+        model files refer to the class by its name.
     parameters : mapping of str to Parameter
-        What each parameter may be, and what it means.
+        Allowed values and meaning of each parameter.
     """
     names = [(field.name, field.default, parameters[field.name]) for field in fields(cls)]
     allowed = {name: parameter.allowed for name, _, parameter in names}
@@ -345,7 +347,7 @@ def declared(cls: T, parameters: Mapping[str, Parameter] = PARAMETERS) -> T:
 
 
 def _with_hints(cls: type) -> Callable[..., None]:
-    """Return the constructor of a class, with a helpful error for names inside of an object."""
+    """Return the constructor of a class, whose error messages name nested parameters."""
     init: Callable[..., None] = cls.__init__  # type: ignore[misc]
     names = {field.name for field in fields(cls)}
 

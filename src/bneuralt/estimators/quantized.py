@@ -1,4 +1,4 @@
-"""Estimators that compute with whole numbers only, as the generated C code does."""
+"""Estimators in integer arithmetic, with the same numbers as the generated C code."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _Quantized(BaseEstimator):
         return hasattr(self, "integer_model_")
 
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
-        """Fit a copy of `estimator`, and round it."""
+        """Fit a copy of `estimator` and quantize it."""
         return self._set_up(clone(self.estimator).fit(X, y, **fit_params))
 
     def _set_up(self, estimator: Any, X: Any = None) -> Self:
@@ -52,11 +52,8 @@ class _Quantized(BaseEstimator):
             self.feature_names_in_ = estimator.feature_names_in_
         return self
 
-    def _outputs(self, X: Any) -> IntArray:
-        return self.integer_model_.outputs(self.encode(X))
-
     def encode(self, X: Any) -> IntArray:
-        """Return the inputs of the trees as whole numbers.
+        """Return the inputs of the trees as integers.
 
         Parameters
         ----------
@@ -71,7 +68,7 @@ class _Quantized(BaseEstimator):
         return self.integer_model_.encode(inputs.astype(np.float64))
 
     def integer_outputs(self, X: Any) -> IntArray:
-        """Return the outputs of the trees as whole numbers, as the C code has them.
+        """Return the outputs of the trees as integers, equal to those of the C code.
 
         Parameters
         ----------
@@ -81,17 +78,17 @@ class _Quantized(BaseEstimator):
         -------
         int64 array of shape (n_trees, n_rows, n_outputs)
         """
-        return self._outputs(X)
+        return self.integer_model_.outputs(self.encode(X))
 
 
 class QuantizedClassifier(ClassifierMixin, _Quantized):
-    """A classifier that computes with whole numbers only.
+    """Classify with a model in integer arithmetic.
 
     Parameters
     ----------
     estimator : estimator
-        A tree or forest of this library, of which `fit` fits a copy. Its method `quantize` rounds
-        it as it is.
+        A tree or forest of this library, of which `fit` fits a copy. Its method `quantize`
+        converts a fitted estimator without fitting it again.
     dtype : {"int8", "int16"}
 
     Attributes
@@ -99,7 +96,7 @@ class QuantizedClassifier(ClassifierMixin, _Quantized):
     estimator_ : estimator
         The fitted estimator.
     integer_model_ : IntegerModel
-        All whole numbers.
+        The integer weights and tables.
     error_bound_ : float
         The largest possible difference between its probabilities and those of `estimator_`, over
         the range of the training rows.
@@ -125,7 +122,7 @@ class QuantizedClassifier(ClassifierMixin, _Quantized):
         ----------
         X : array-like of shape (n_rows, n_features)
         """
-        decisions = self.integer_model_.decisions(self._outputs(X))
+        decisions = self.integer_model_.decisions(self.integer_outputs(X))
         return decisions if self.multilabel_ else self.classes_[decisions]
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -135,17 +132,17 @@ class QuantizedClassifier(ClassifierMixin, _Quantized):
         ----------
         X : array-like of shape (n_rows, n_features)
         """
-        return self.integer_model_.predictions(self._outputs(X))
+        return self.integer_model_.predictions(self.integer_outputs(X))
 
 
 class QuantizedRegressor(RegressorMixin, _Quantized):
-    """A regressor that computes with whole numbers only.
+    """Predict numbers with a model in integer arithmetic.
 
     Parameters
     ----------
     estimator : estimator
-        A tree or forest of this library, of which `fit` fits a copy. Its method `quantize` rounds
-        it as it is.
+        A tree or forest of this library, of which `fit` fits a copy. Its method `quantize`
+        converts a fitted estimator without fitting it again.
     dtype : {"int8", "int16"}
 
     Attributes
@@ -153,7 +150,7 @@ class QuantizedRegressor(RegressorMixin, _Quantized):
     estimator_ : estimator
         The fitted estimator.
     integer_model_ : IntegerModel
-        All whole numbers.
+        The integer weights and tables.
     error_bound_ : float
         The largest possible difference between its predictions and those of `estimator_`, over the
         range of the training rows; if predictions are a function of the outputs of the trees, as
@@ -175,5 +172,5 @@ class QuantizedRegressor(RegressorMixin, _Quantized):
         ----------
         X : array-like of shape (n_rows, n_features)
         """
-        values = self.integer_model_.predictions(self._outputs(X))
+        values = self.integer_model_.predictions(self.integer_outputs(X))
         return values[:, 0] if values.shape[1] == 1 else values

@@ -1,4 +1,4 @@
-"""Regression: numbers as what a tree can learn, and predictions from its outputs."""
+"""Regression: scaling of targets, predictions from the outputs of trees, and intervals."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ __all__ = ["RegressorTask"]
 
 MOST_QUANTILES = 64
 
-#: Large targets are gone through in blocks of so many rows.
+#: Targets are processed in blocks of this many rows.
 BLOCK_ROWS = 2**20
 
 
 class RegressorTask(RegressorMixin):
-    """Targets are numbers, scaled while the tree is trained."""
+    """Task of regressors: targets are numbers, which are scaled for training."""
 
     _score_name = "r2"
     n_outputs_: int
-    calibration_: Calibration | None
+    calibration_: Calibration | None = None
     _target_scaling: Scaling | None
     _calibration_seed: int | None = None  # warm starts hold out the same rows
 
@@ -67,9 +67,6 @@ class RegressorTask(RegressorMixin):
         check_targets(target, self._loss(), name)
         return target
 
-    def _weigh(self, rows: Rows) -> Rows:
-        return rows
-
     def _n_outputs(self) -> int:
         quantiles = self._quantiles()
         return self.n_outputs_ if quantiles is None else quantiles.size
@@ -78,7 +75,7 @@ class RegressorTask(RegressorMixin):
         return 1
 
     def _output_signs(self) -> tuple[int, ...]:
-        """Return whether the prediction rises or falls with each output."""
+        """Return the direction of the prediction with each output."""
         if self.n_outputs_ > 1:
             raise ValueError(
                 f"monotonic_cst needs a single target, y has {self.n_outputs_} columns: use "
@@ -105,19 +102,19 @@ class RegressorTask(RegressorMixin):
         """Return the scaling that is folded into the outputs of the tree."""
         if self._target_scaling is None or self._loss().traits.scaling != "mean":
             return self._target_scaling
-        factor = self._target_scaling.factor  # the outputs are logarithms: factors are added
+        factor = self._target_scaling.factor  # outputs are logarithms: a factor becomes an offset
         return Scaling(-np.log(factor), np.ones(factor.size))
 
     # -- losses --------------------------------------------------------------------------
 
     def _loss(self) -> Loss:
-        chosen = setting_of(self, "loss")
-        if isinstance(chosen, str) and chosen == "quantile":
+        parameter = setting_of(self, "loss")
+        if isinstance(parameter, str) and parameter == "quantile":
             return Pinball(self._checked_quantiles())
-        loss = get_loss("squared_error" if is_auto(chosen) else chosen)
+        loss = get_loss("squared_error" if is_auto(parameter) else parameter)
         if loss.name not in REGRESSION_LOSSES:
             raise ValueError(
-                f"loss={chosen!r} is for classifiers: {type(self).__name__} takes one of "
+                f"loss={parameter!r} is for classifiers: {type(self).__name__} takes one of "
                 f"{', '.join(map(repr, (*REGRESSION_LOSSES, 'quantile')))}"
             )
         return loss
@@ -145,7 +142,7 @@ class RegressorTask(RegressorMixin):
         return self._loss().link("numbers")
 
     def _outputs_described(self) -> dict[str, Any]:
-        """Return what a `Model` says about outputs."""
+        """Return the fields of a `Model` about outputs."""
         quantiles = self._quantiles()
         return {
             "task": "numbers",
@@ -155,7 +152,7 @@ class RegressorTask(RegressorMixin):
         }
 
     def _error_unit(self, target: Array, weight: FloatArray) -> float:
-        """Return the error of the best constant: what scores compare errors with."""
+        """Return the error of the best constant prediction, the unit of errors in scores."""
         quantiles = self._quantiles()
         if quantiles is not None:
             best = [weighted_quantile(target, weight, q) for q in quantiles]
@@ -163,7 +160,7 @@ class RegressorTask(RegressorMixin):
             return float(np.average(cost, weights=weight)) or 1.0
         mean = np.average(target, axis=0, weights=weight)
         error = 0.0
-        for start in range(0, len(target), BLOCK_ROWS):  # each of a million rows at most
+        for start in range(0, len(target), BLOCK_ROWS):
             block = slice(start, start + BLOCK_ROWS)
             square = np.square(target[block] - mean).reshape(len(weight[block]), -1).mean(axis=1)
             error += float(weight[block] @ square)
@@ -231,7 +228,7 @@ class RegressorTask(RegressorMixin):
     def _row_scores(self, rows: Rows, all_rows: Rows) -> FloatArray:
         """Return numbers whose mean over rows is r2, or the explained share of the pinball loss.
 
-        Errors are in proportion to that of the best constant for all rows.
+        Errors are divided by that of the best constant for all rows.
         """
         values, quantiles = self._values(rows.X), self._quantiles()
         if quantiles is not None:
@@ -243,29 +240,26 @@ class RegressorTask(RegressorMixin):
 
     # -- intervals -----------------------------------------------------------------------
 
-    def _set_aside(self, rows: Rows) -> tuple[Rows, Rows | None]:
-        """Hold out the rows that prediction intervals are calibrated on, if they are wanted."""
-        self.calibration_ = None
-        if self.conformal is None:
-            return rows, None
+    def _set_aside(self, rows: Rows) -> tuple[Rows, Rows]:
+        """Hold out the rows that prediction intervals are calibrated on."""
         if not self._is_warm_start() or self._calibration_seed is None:
             self._calibration_seed = self._draw_seed()
         return hold_out_for_calibration(rows, self.conformal, self._calibration_seed)
 
-    def _calibrate(self, rows: Rows | None) -> None:
-        if rows is not None:
-            outputs = [self._mean_outputs(self._trees, X) for X in rows.X_blocks()]
-            self._set_calibration(np.concatenate(outputs), rows)
+    def _calibrate(self, rows: Rows) -> None:
+        outputs = [self._mean_outputs(self._trees, X) for X in rows.X_blocks()]
+        self._set_calibration(np.concatenate(outputs), rows)
 
     def _set_calibration(self, outputs: FloatArray, rows: Rows) -> None:
         errors = rows.y.reshape(len(rows), -1) - self._values_of(outputs)
         self.calibration_ = Calibration(errors / self._spread(outputs), rows.weight)
 
     def _spread(self, outputs: FloatArray) -> FloatArray:
-        """Return what residuals are in proportion to: for counts, the root of the mean.
+        """Return the scale of residuals, a standard deviation up to a factor.
 
-        The variance is in proportion to the slope of the link, as for every loss that is the
-        likelihood of a distribution with this canonical link.
+        The variance is proportional to the slope of the link, as for every loss that is the
+        likelihood of a distribution with this canonical link. For counts, the scale is the root of
+        the mean.
         """
         link = self._link()
         if not is_elementwise(link):
@@ -274,14 +268,14 @@ class RegressorTask(RegressorMixin):
         return np.sqrt(np.maximum(variance, np.finfo(np.float64).tiny))
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
-        """Predict an interval that holds the target with a given probability.
+        """Predict an interval that contains the target with a given probability.
 
-        The intervals are those of split conformal prediction: they are as wide as it takes to cover
-        that share of the rows that were held out by ``conformal``. A forest whose trees are trained
-        on a part of the rows each (`bootstrap`, `max_samples`) needs no held-out rows: each row is
-        judged by the trees that were trained without it. With ``loss="quantile"``, the two
-        quantiles that are closest to the ends of the interval are moved (conformalised quantile
-        regression), so that its width depends on the row.
+        The intervals are those of split conformal prediction: their width is chosen so that they
+        cover this share of the rows that were held out by ``conformal``. A forest whose trees are
+        trained on a part of the rows (`bootstrap`, `max_samples`) needs no held-out rows: the
+        residual of each row is that of the trees that were trained without it. With
+        ``loss="quantile"``, the two quantiles that are closest to the ends of the interval are
+        moved (conformalised quantile regression), so that its width depends on the row.
 
         Parameters
         ----------
@@ -305,10 +299,9 @@ class RegressorTask(RegressorMixin):
         True
         """
         table = self._read_features(X)
-        calibration: Calibration | None = getattr(self, "calibration_", None)
-        if calibration is None:
+        if self.calibration_ is None:
             raise ValueError(
-                f"predict_interval needs rows that were not trained on, and this "
+                f"predict_interval needs rows that were not used for training, and this "
                 f"{type(self).__name__} has none: fit it with conformal=0.2, which holds out a "
                 "fifth of the rows (or fit a forest with bootstrap=True)"
             )
@@ -316,7 +309,7 @@ class RegressorTask(RegressorMixin):
         ends = calibrated_interval(
             self._values_of(outputs),
             self._spread(outputs),
-            calibration,
+            self.calibration_,
             coverage,
             self._quantiles(),
         )

@@ -1,4 +1,4 @@
-"""Pruning of an estimator of one tree, with the data and the training that it needs."""
+"""Pruning of an estimator of one tree, with training after each step."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from bneuralt._typing import FloatArray
 from bneuralt.arrays import CheckedTable
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling
@@ -26,7 +25,7 @@ LAST_EPOCHS, LAST_RATE = 0.5, 0.5
 
 
 def smaller_models(model: Any, rows: Rows, sizes: Sequence[int], **options: Any) -> list[Any]:
-    """Return copies of an estimator of one tree, with fewer and fewer weights.
+    """Return pruned copies of an estimator of one tree.
 
     Parameters
     ----------
@@ -36,7 +35,7 @@ def smaller_models(model: Any, rows: Rows, sizes: Sequence[int], **options: Any)
     sizes : sequence of int
         From large to small.
     **options
-        Of `bneuralt.shrinking.prune`.
+        Options of `bneuralt.shrinking.prune`.
     """
     work = copy.copy(model)
     work._learn_scaling(rows, constant=1.0)
@@ -70,24 +69,19 @@ def smaller_models(model: Any, rows: Rows, sizes: Sequence[int], **options: Any)
         (result,) = train_many([job], table, rows.target, n_threads=work._n_threads())
         return result.tree.astype(np.float64)
 
-    compensates = input_signs is None  # what makes up for a removal may have any sign
+    compensates = input_signs is None  # a compensation may change the sign of a weight
     trees = prune(tree, X, loss, rows.weight, refit, sizes, compensates=compensates, **options)
     trained = [smaller.astype(model.tree_.dtype) for smaller in trees]
     return [work._with_trees([work._fold(tree)], [tree]) for tree in trained]
 
 
 def _unfold(tree: NeuralTree, inputs: Scaling | None, target: Scaling | None) -> NeuralTree:
-    """Return the tree from scaled inputs to scaled outputs that `tree` is from raw to raw."""
+    """Return the tree for scaled inputs and outputs: the inverse of `fold`."""
     unfolded = tree.astype(np.float64)
     if inputs is not None:
         offset, factor = inputs
         unfolded = unfolded.with_input_scaling(-offset * factor, 1.0 / factor)
     if target is not None:
-        factor = _nonzero(target.factor)
+        factor = np.where(target.factor == 0, 1.0, target.factor)
         unfolded = unfolded.with_output_scaling(-target.offset * factor, factor)
     return unfolded
-
-
-def _nonzero(factor: FloatArray) -> FloatArray:
-    nonzero: FloatArray = np.where(factor == 0, 1.0, factor)
-    return nonzero

@@ -1,11 +1,9 @@
 """Rows to train and validate on: some rows of a table, with their weights.
 
-Training goes over different rows: equal ones are merged into one that carries their total weight.
-Whoever divides rows takes them one by one (`Rows.separate`), as the user has them, and merges those
-of the part to train on (`Rows.merged`): so equal rows can be on both sides of a split, as they are
-among new rows. A row of weight 2 is two equal rows there too, if all weights are whole numbers (and
-add up to no more than `MOST_COPIES`). Other weights say how much a row counts, not how many there
-are of it.
+Equal rows are merged into one row with their total weight. Splits divide the rows of the user one
+by one (`Rows.separate`), and merge equal rows within each part (`Rows.merged`), so that equal rows
+can be in both parts of a split. A row of weight 2 is split like two equal rows if all weights are
+whole numbers whose sum is at most `MOST_COPIES`. Other weights do not count rows.
 """
 
 from __future__ import annotations
@@ -23,13 +21,13 @@ from bneuralt.tables.moments import ColumnMoments
 
 __all__ = ["MOST_COPIES", "MOST_ROWS_TO_COPY", "Rows"]
 
-#: Whole weights that add up to no more than this are numbers of equal rows.
+#: Whole weights whose sum is at most this are taken as numbers of equal rows.
 MOST_COPIES = 2**24
 
-#: An epoch goes several times over rows of larger weight, up to this many in all.
+#: Up to this many rows, an epoch repeats rows of larger weight.
 MOST_ROWS_TO_COPY = 4096
 
-#: Large tables are read in blocks of this many bytes; a window of 64 blocks is shuffled at a time.
+#: Block size of large tables in bytes; a window of 64 blocks is shuffled at a time.
 BLOCK_BYTES = 2**20
 
 
@@ -40,17 +38,17 @@ class Rows:
     Attributes
     ----------
     table : float64, float32 or uint8 array of shape (n, n_features), C-contiguous
-        Of finite numbers. Rows that come from one another share it.
+        Finite numbers. Objects that were derived from one another share the table.
     target : int32 array of class indices, or float64 array of one or two dimensions
-        Of all rows of the table.
+        Targets of all rows of the table.
     weight : float64 array of positive numbers
-        Of these rows.
+        Weights of these rows.
     index : int32 array or None
         Positions of these rows in the table; None for all rows.
     times : int
-        How often an epoch goes over the rows: as often as they were there on average.
+        Number of repetitions of the rows in an epoch: the mean number of equal rows.
     copies : int array or None
-        How many equal rows of the user each one stands for; None if it is one each.
+        Number of equal rows of the user that were merged into each row; None if it is 1 for all.
     """
 
     table: Array
@@ -74,7 +72,7 @@ class Rows:
         return self.table if self.index is None else self.table.take(self.index, axis=0)
 
     def X_blocks(self) -> Iterator[Array]:
-        """Yield the features of all rows in blocks, so that they are never copied all at once."""
+        """Yield the features of all rows in blocks, which limits the memory of the copies."""
         if self.index is None:
             yield self.table
             return
@@ -84,7 +82,7 @@ class Rows:
 
     @property
     def block_rows(self) -> int | None:
-        """Number of neighbours that training takes together, None if the table is small enough."""
+        """Number of neighbouring rows that training reads together, None for small tables."""
         if not is_large(self.table.nbytes):
             return None
         return max(1, BLOCK_BYTES * len(self.table) // self.table.nbytes)
@@ -96,7 +94,7 @@ class Rows:
 
     @cached_property
     def scalings(self) -> dict[Any, Any]:
-        """Scalings learnt from these rows, by their settings: trees on the same rows share them."""
+        """Cache of scalings by their settings, shared by trees that are trained on these rows."""
         return {}
 
     @property
@@ -119,17 +117,17 @@ class Rows:
         return self if self.weight.all() else self.take(np.flatnonzero(self.weight))
 
     def weighed(self, factor: FloatArray) -> Rows:
-        """Return the rows with their weights multiplied, less those that have weight 0 then."""
+        """Return the rows with their weights multiplied by a factor, without rows of weight 0."""
         return replace(self, weight=self.weight * factor).used()
 
     @property
     def n_separate(self) -> int:
-        """Number of rows if equal ones are counted one by one."""
+        """Number of rows before equal ones were merged."""
         return len(self) if self.copies is None else int(self.copies.sum())
 
     @cached_property
     def separate(self) -> Rows:
-        """The rows one by one; equal ones have the same share of their weight."""
+        """The rows before merging; equal rows share their weight equally."""
         if self.copies is None:
             return self
         positions = np.repeat(np.arange(len(self)), self.copies)
@@ -142,7 +140,7 @@ class Rows:
         )
 
     def merged(self) -> Rows:
-        """Return some of the `separate` rows with equal ones merged."""
+        """Return `separate` rows, or a part of them, with equal rows merged."""
         if self.index is None:
             return self
         index, copies = np.unique(self.index, return_counts=True)
@@ -156,19 +154,19 @@ class Rows:
 
     @property
     def n_examples(self) -> int:
-        """Number of rows that an epoch goes over."""
+        """Number of rows of an epoch, repetitions included."""
         return len(self) * self.times
 
     def one_epoch(self) -> Rows:
-        """Return all that an epoch goes over: so many copies of the rows, of smaller weight."""
+        """Return the rows of an epoch: `times` copies, each with its share of the weight."""
         if self.times == 1:
             return self
         copies = self.take(np.tile(np.arange(len(self)), self.times))
         return replace(copies, weight=copies.weight / self.times, times=1)
 
     def with_mean_weight_one(self) -> Rows:
-        """Return the rows with their weights in the same proportions, and of mean 1."""
+        """Return the rows with their weights divided by the mean weight."""
         if np.ptp(self.weight) > 0.0:
             return replace(self, weight=self.weight / self.weight.mean())
-        # Rounding must not turn 1 into another number, nor trees of a forest each have a copy.
+        # Exactly 1 in spite of rounding, and without a copy for each tree of a forest.
         return self if self.weight[0] == 1.0 else replace(self, weight=np.ones(len(self)))

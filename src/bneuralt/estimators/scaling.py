@@ -13,15 +13,15 @@ from bneuralt.tree import NeuralTree
 
 __all__ = ["Scaling", "fold", "learn_scaling"]
 
-#: A folded float32 tree would compute the small difference of two large numbers if an offset is
-#: further from 0 than this many units of scale: up to here it costs no more than 2 digits of 7.
+#: Largest offset in units of scale for which scaling is folded into float32 weights. Larger ones
+#: make the tree subtract large numbers; at this limit, 2 of 7 digits are lost.
 LARGEST_OFFSET = 256.0
 #: Weights, and products of them, must stay far from the ends of float32's range.
 LARGEST_FACTOR = 1e18
 
 
 class Scaling(NamedTuple):
-    """What takes a raw value x to `(x - offset) * factor`."""
+    """The linear function from a raw value x to `(x - offset) * factor`."""
 
     offset: FloatArray
     factor: FloatArray
@@ -50,17 +50,17 @@ def learn_scaling(
     Parameters
     ----------
     kind : {"standard", "minmax"} or None
-        To mean 0 and variance 1, to [0, 1], or not at all.
+        To mean 0 and variance 1, to [0, 1], or no scaling.
     moments : ColumnMoments
-        Of the table.
+        Statistics of the columns.
     constant : float
-        The factor of columns that do not vary. With 0 they have no influence from then on.
+        Factor of constant columns. With 0 they have no influence.
     name : str, optional
-        What messages call the values; by default column so and so of X.
+        Name of the values in error messages; by default the position of the column of X.
     categories : iterable of range
-        Columns that say which category of a feature a row has. With "standard" they share one
-        factor, which makes the sum of their variances 1. With factors of their own, the rarer a
-        category, the less its weight would be decayed.
+        Columns that encode one category each of the same feature. With "standard" they share one
+        factor, which makes the sum of their variances 1. Separate factors would decay the weights
+        of rare categories less.
 
     Examples
     --------
@@ -74,8 +74,8 @@ def learn_scaling(
     if not np.isfinite(span).all():
         name = name or f"column {int(np.argmin(np.isfinite(span)))} of X"
         raise ValueError(
-            f"the values of {name} are so far apart that their difference overflows: rescale "
-            "them, for instance by their logarithm"
+            f"the difference of the largest and the smallest value of {name} overflows: rescale "
+            "the values, for instance by their logarithm"
         )
     offset, deviation = moments.low, moments.unit
     if kind == "standard":
@@ -88,19 +88,19 @@ def learn_scaling(
 
 
 def fold(tree: NeuralTree, inputs: Scaling | None, target: Scaling | None) -> NeuralTree:
-    """Return the tree from raw features to raw target that `tree` is from scaled to scaled.
+    """Fold the scaling of features and target into the weights of a tree.
 
-    The result is float64 where float32 weights would lose digits that matter.
+    The result is float64 where float32 weights would lose accuracy.
 
     Parameters
     ----------
     tree : NeuralTree
-        As it comes out of training.
+        A trained tree, from scaled features to the scaled target.
     inputs : Scaling or None
-        How the features were scaled.
+        Scaling of the features.
     target : Scaling or None
-        How the targets of a regression were scaled, one for all outputs or one for each. A linear
-        output takes it up; above any other one goes a new root, which is linear.
+        Scaling of the target of a regression, one for all outputs or one for each. Outputs that
+        are not linear get a linear node above them.
     """
     folded = tree.astype(np.float64)
     if inputs is not None:
@@ -113,7 +113,7 @@ def fold(tree: NeuralTree, inputs: Scaling | None, target: Scaling | None) -> Ne
         folded = folded.with_output_scaling(target.offset, factor)
     fits = all(scaling.fits_float32 for scaling in (inputs, target) if scaling is not None)
     if target is not None and not target.factor.all():
-        fits = fits and _is_float32(target.offset)  # a constant is predicted as it was given
+        fits = fits and _is_float32(target.offset)  # a constant target is predicted exactly
     return folded.astype(tree.dtype) if fits else folded
 
 

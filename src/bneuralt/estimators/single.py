@@ -1,9 +1,7 @@
 """Scikit-learn estimators: one tree, trained by backpropagation.
 
-A fit reads the input, makes rows of it, draws a tree, trains it, and folds the scaling into its
-weights. How input is read is in `base`, how rows are prepared in `rows` and `scaling`, how trees
-are drawn in `generate`, training in `training`, and the parameters with their defaults in
-`parameters`.
+`fit` reads rows (`base`), scales them (`scaling`), draws a tree (`bneuralt.tree`), trains it
+(`fitting`), and folds the scaling into its weights.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bneuralt._sklearn import fit_context
-from bneuralt._typing import Array, FloatArray, IntArray
+from bneuralt._typing import Array, IntArray
 from bneuralt.estimators.base import NeuralTreeEstimator
 from bneuralt.estimators.callbacks import Report, Step, describe_epoch
 from bneuralt.estimators.capacity import (
@@ -53,12 +51,12 @@ from bneuralt.values import is_auto
 
 __all__ = ["PAPER_SETTINGS", "BNeuralTClassifier", "BNeuralTRegressor"]
 
-#: "auto" gives each output weights for so many leaves, where features have several inputs.
+#: Where features have several inputs, `n_weights="auto"` is enough for this many leaves per output.
 LEAVES_PER_OUTPUT = 10
 
 
 class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
-    """Draws a tree, trains it, and folds the scaling into it."""
+    """Base class of estimators of one tree."""
 
     tree_: NeuralTree
     n_iter_: int
@@ -104,7 +102,7 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
         self._remove_weights(rows)
 
     def _remove_weights(self, rows: Rows) -> None:
-        """Make the tree as small as `max_weights` asks for."""
+        """Remove weights until the tree has at most `max_weights`."""
         if self.max_weights is not None and self.max_weights < self.tree_.n_parameters:
             (smaller,) = self._smaller_models(rows, [self.max_weights], WEIGHTS)
             self.__dict__.update(smaller.__dict__)
@@ -119,19 +117,19 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
         (other.tree_,) = trees
         if trained is not None:
             (other._trained_tree,) = trained
-            other._optimizer_state = None  # belongs to the weights that there were
-            other._node_signs = None  # read from the tree when it is trained further
+            other._optimizer_state = None  # it belongs to the replaced weights
+            other._node_signs = None  # computed from the tree when it is trained further
         return other
 
     def _trained_trees(self) -> Sequence[NeuralTree] | None:
         trained = getattr(self, "_trained_tree", None)
-        # a scaled target may have put roots above the outputs: then nodes have other positions
+        # a scaled target may have added roots above the outputs: then node positions differ
         if trained is None or trained.parent.size != self.tree_.parent.size:
             return None
         return [trained]
 
     def _plan(self, rows: Rows, validation: Rows | None) -> TreeFit:
-        """Decide what is trained on which rows; learn the scaling and draw the trees."""
+        """Choose settings and validation rows, learn the scaling, and draw the trees."""
         structure, split, order = np.random.default_rng(self._draw_seed()).spawn(3)
         settings = self._settings(rows)
         training = rows
@@ -154,10 +152,11 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
         )
 
     def _plan_refit(self, fit: TreeFit) -> TreeFit | None:
-        """Return the training on all rows that follows one on a part of them, if there is one."""
+        """Return the training on all rows that follows early stopping; None if there is none."""
+        if self.early_stopping != "refit" or not fit.validation_is_in_table:
+            return None
         result, rows = fit.result, fit.whole
-        refits = self.early_stopping == "refit" and fit.validation_is_in_table
-        if not refits or result.status == "callback" or result.best_epoch is None:
+        if result.status == "callback" or result.best_epoch is None:
             return None
         assert rows is not None
         if not self._is_warm_start():
@@ -194,25 +193,27 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
         )
 
     def _constrained(self, starts: list[NeuralTree]) -> tuple[list[NeuralTree], list[Signs] | None]:
-        """Return starts that meet `monotonic_cst`, and the signs that they have to keep.
+        """Return starts that meet `monotonic_cst`, and the signs that their weights must keep.
 
-        A tree that is trained further keeps the signs it had.
+        A tree that is trained further keeps its signs.
         """
         inputs = self._input_signs()
         if inputs is None:
             return starts, None
         outputs = self._output_signs()
         if self.__sklearn_is_fitted__() and starts[0] is getattr(self, "_trained_tree", None):
-            known = self._node_signs
-            nodes = node_signs(starts[0], outputs) if known is None else known
+            nodes = self._node_signs
+            if nodes is None:
+                nodes = node_signs(starts[0], outputs)
             return starts, [Signs(nodes, inputs)]
         return constrained(starts, inputs, outputs)
 
     def _train(self, fit: TreeFit, report: Report | None) -> None:
-        """Train one tree and keep it, also if Ctrl-C cuts it short."""
-        stopped = False
-        judged = fit.rows if fit.validation is None else fit.validation
-        unit = self._error_unit(fit.scaled_target(judged), judged.weight)
+        """Train one tree and store it, also after Ctrl-C."""
+        stopped, unit = False, 1.0
+        if report is not None:
+            rows = fit.rows if fit.validation is None else fit.validation
+            unit = self._error_unit(fit.scaled_target(rows), rows.weight)
 
         def report_epoch(state: EpochState) -> bool:
             nonlocal stopped
@@ -224,7 +225,7 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
             return stopped
 
         try:
-            FitBatch([lambda: fit], len(fit.starts)).train(
+            FitBatch([fit], len(fit.starts)).train(
                 fit.rows,
                 None if fit.validation_is_in_table else fit.validation,
                 self._n_threads(),
@@ -236,25 +237,26 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
                 self._keep(fit)
 
     def _keep(self, fit: TreeFit) -> None:
-        """Make the best result what this estimator is from now on."""
-        result = fit.result
+        """Set the fitted attributes from the best result."""
+        best = fit.best
+        result = fit.results[best]
         self._trained_tree = result.tree
-        self._node_signs = None if fit.signs is None else fit.signs[fit.best].node
+        self._node_signs = None if fit.signs is None else fit.signs[best].node
         self._optimizer_state = None
         self.tree_ = self._fold(result.tree)
         self.n_iter_ = result.n_epochs
         self.best_epoch_ = result.best_epoch
-        self.history_ = fit.history(self._error_unit)
+        self.history_ = fit.history(result, self._error_unit)
         self.moved_leaves_ = None
         if fit.settings.leaf_moves:
-            start, end = fit.starts[fit.best].leaf_input, result.tree.leaf_input
+            start, end = fit.starts[best].leaf_input, result.tree.leaf_input
             self.moved_leaves_ = {
                 "tried": self._leaves_per_feature(result.moves[:, 3]),
                 "stayed": self._leaves_per_feature(end[end != start]),
             }
 
     def _leaves_per_feature(self, inputs: IntArray) -> IntArray:
-        """Return how many of these leaves each feature has, from the input of each leaf."""
+        """Count leaves by feature, from the input of each leaf."""
         return np.bincount(self.encoder_.groups[inputs], minlength=self.n_features_in_)
 
     def _n_epochs(self, rows: Rows) -> int:
@@ -282,8 +284,11 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
         return settings if self._leaves_may_move() else settings.set_params(leaf_moves=0)
 
     def _draw_tree(self, rows: Rows, rng: np.random.Generator) -> NeuralTree:
-        """Draw a tree that uses the features that vary."""
-        growth = self._growth
+        """Draw a tree of features that are not constant."""
+        growth, n_weights = self._growth, self._n_weights(rows)
+        min_size = growth.min_size
+        if isinstance(min_size, float) and not (growth.max_size is None and n_weights is None):
+            min_size = None  # a share of the mean size has no meaning where the size is limited
         return NeuralTree.random(
             rows.table.shape[1],
             self._n_outputs(),
@@ -291,9 +296,9 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
             growth.max_children,
             LEAF_PROBABILITY if growth.leaf_probability is None else growth.leaf_probability,
             min_children=growth.min_children,
-            min_size=self._least_size(rows),
+            min_size=min_size,
             max_size=growth.max_size,
-            n_weights=self._n_weights(rows),
+            n_weights=n_weights,
             deepen=growth.max_depth is None,
             init=growth.init,
             init_scale=growth.init_scale,
@@ -306,12 +311,6 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
             random_state=rng,
         )
 
-    def _least_size(self, rows: Rows) -> int | float | None:
-        """Return `min_size`; a share of the usual size says nothing where the size is given."""
-        least: int | float | None = self._growth.min_size
-        has_limit = self._growth.max_size is not None or self._n_weights(rows) is not None
-        return None if has_limit and isinstance(least, float) else least
-
     def _weight_decay(self, rows: Rows, capacity: Capacity = SINGLE_TREE) -> float:
         decay = setting_of(self, "weight_decay")
         if is_auto(decay):
@@ -319,19 +318,19 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
         return float(decay)
 
     def _n_weights(self, rows: Rows, capacity: Capacity = SINGLE_TREE) -> int | None:
-        """Return the number of weights to grow to, None where other limits decide the size."""
+        """Return the number of weights of the tree, None where other limits decide its size."""
         if not isinstance(self.n_weights, str):
             return self.n_weights
         growth = self._growth
         limits = growth.leaf_probability, growth.max_size
         if limits != (None, None) or isinstance(growth.min_size, int):
             return None
-        per_leaf = self.encoder_.weights_per_leaf
-        enough = capacity.n_weights(rows.n_examples, self._n_outputs(), per_leaf)
         if self.encoder_.is_plain:
-            return enough
+            return capacity.n_weights(rows.n_examples, self._n_outputs())
+        per_leaf = self.encoder_.weights_per_leaf
+        n_weights = capacity.n_weights(rows.n_examples, self._n_outputs(), per_leaf)
         inputs_per_feature = self.encoder_.n_inputs / np.unique(self.encoder_.groups).size
-        return max(enough, round(LEAVES_PER_OUTPUT * inputs_per_feature * self._n_outputs()))
+        return max(n_weights, round(LEAVES_PER_OUTPUT * inputs_per_feature * self._n_outputs()))
 
     def _learn_scaling(self, rows: Rows, constant: float = 0.0) -> None:
         key = self.scale, self._output_activation, constant
@@ -343,12 +342,12 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
         self._input_scaling, self._target_scaling = rows.scalings[key]
 
     def _leaf_probabilities(self, rows: Rows) -> Any:
-        """Return `feature_sampling`, with no chance for features that do not vary."""
+        """Return `feature_sampling`, with probability 0 for constant features."""
         groups, is_plain = self.encoder_.groups, self.encoder_.is_plain
         sampling = self._growth.feature_sampling
         if isinstance(sampling, FeatureSampler):
             X = rows.X
-            if not is_plain:  # the first input of a feature stands for all of them
+            if not is_plain:  # use the first input of each feature
                 X = X[:, np.searchsorted(groups, np.arange(groups[-1] + 1))]
             return sampling.learn(X, rows.weight)
         if callable(sampling) or (self._input_scaling is None and is_plain):
@@ -360,21 +359,21 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
         return chances_of_varying(chances, groups, varies, self.n_features_in_)
 
     def _leaves_may_move(self) -> bool:
-        """Return whether leaves may leave the features that they have got."""
+        """Return whether leaves may move to other features during training."""
         sampling = self._growth.feature_sampling
-        is_known = isinstance(sampling, FeatureSampler)
-        return not self._is_warm_start() and (is_known or not callable(sampling))
+        is_custom = callable(sampling) and not isinstance(sampling, FeatureSampler)
+        return not self._is_warm_start() and not is_custom
 
     def _may_move_to(self, rows: Rows) -> Array | None:
         """Return which inputs leaves may move to: those that could have been drawn."""
         sampling = self._growth.feature_sampling
         if sampling is None or callable(sampling) or not self._leaves_may_move():
             return None
-        may: Array = np.asarray(self._leaf_probabilities(rows)) > 0
-        return may[self.encoder_.groups]
+        allowed: Array = np.asarray(self._leaf_probabilities(rows)) > 0
+        return allowed[self.encoder_.groups]
 
     def _attributes_at(self, state: Any) -> dict[str, Any] | None:
-        """Return what makes a copy of this estimator one that is fitted up to `state`."""
+        """Return the fitted attributes as of `state`."""
         tree = getattr(state, "tree", None)
         return None if tree is None else {"tree_": self._fold(tree)}
 
@@ -384,8 +383,8 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
     def _last_tree(self) -> NeuralTree:
         if not hasattr(self, "_trained_tree"):
             raise ValueError(
-                f"this {type(self).__name__} was loaded from a file, which holds what predicting "
-                "needs: it cannot be trained further. Fit it anew with warm_start=False."
+                f"this {type(self).__name__} cannot be trained further, since it was loaded from a "
+                "file or made by from_torch: fit it with warm_start=False"
             )
         return self._trained_tree
 
@@ -393,19 +392,19 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
         """Train for one epoch with the scaling of the first call, at a constant rate."""
         if getattr(self, "conformal", None) is not None:
             raise ValueError(
-                f"conformal={self.conformal!r} holds out rows of a whole table, partial_fit does "
-                "not see one: use fit, or conformal=None"
+                f"conformal={self.conformal!r} holds out rows of the whole table, and partial_fit "
+                "gets a part of it: use fit, or conformal=None"
             )
         is_first = not self.__sklearn_is_fitted__()
         rows = self._read_rows(X, y, sample_weight, is_first, classes, in_parts=True)
-        seed, n_before, earlier, state = self._draw_seed(), 0, {}, None
+        seed, n_before, history, state = self._draw_seed(), 0, {}, None
         if is_first:
-            # What does not vary among the first rows may do so among later ones.
+            # Columns that are constant in the first rows may vary in later ones.
             self._learn_scaling(rows, constant=1.0)
             tree = self._draw_tree(rows, np.random.default_rng(seed))
         else:
             tree, state = self._last_tree(), self._optimizer_state
-            n_before, earlier = self.n_iter_, self.history_
+            n_before, history = self.n_iter_, self.history_
         settings = self._settings(rows).set_params(
             max_epochs=1,
             schedule="constant",
@@ -418,16 +417,16 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
         self._optimizer_state = fit.result.optimizer_state
         self.n_iter_ += n_before
         for name, figures in self.history_.items():
-            self.history_[name] = np.concatenate([earlier.get(name, []), figures])
+            self.history_[name] = np.concatenate([history.get(name, []), figures])
         return self
 
 
 @declared
 class BNeuralTClassifier(ClassifierTask, SingleTree, ClassifierParameters):
-    """A classifier that is one small tree of neurons.
+    """Classify with one neural tree.
 
     The tree is drawn at random, with one subtree for each class, and all its weights are trained
-    by backpropagation. Features are scaled on the way, so there is no need for a scaler.
+    by backpropagation. Features are scaled internally, so no scaler is needed.
 
     {parameters}
 
@@ -474,17 +473,17 @@ class BNeuralTClassifier(ClassifierTask, SingleTree, ClassifierParameters):
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Go once over some rows, and keep the state of the optimizer for the next call.
+        """Train for one epoch on some rows, and keep the state of the optimizer.
 
-        The features are scaled as the rows of the first call suggest. The learning rate is
-        constant, and sample weights count as they are.
+        The scaling of the features is learnt in the first call. The learning rate is constant, and
+        sample weights are not normalized.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
         y : array-like of shape (n_rows,)
         classes : array-like of shape (n_classes,), optional
-            All labels that may ever occur; needed in the first call.
+            All labels that can occur; required in the first call.
         sample_weight : array-like of shape (n_rows,), optional
 
         Returns
@@ -505,24 +504,18 @@ class BNeuralTClassifier(ClassifierTask, SingleTree, ClassifierParameters):
             )
         if self.class_weight == "balanced":
             raise ValueError(
-                "class_weight='balanced' needs to see all rows at once, partial_fit does not: "
-                "give the weights as a dict, or sample_weight"
+                "class_weight='balanced' needs all rows at once, and partial_fit gets a part of "
+                "them: pass the weights as a dict, or sample_weight"
             )
         return self._partial_fit(X, y, sample_weight, classes)
-
-    def _scores(self, X: Array) -> FloatArray:
-        return self._scores_of(self._mean_outputs([self.tree_], X), self.tree_)
-
-    def _probabilities(self, X: Array) -> FloatArray:
-        return self._mean_probabilities([self.tree_], X)
 
 
 @declared
 class BNeuralTRegressor(RegressorTask, SingleTree, RegressorParameters):
-    """A regressor that is one small tree of neurons.
+    """Predict numbers with one neural tree.
 
     The tree is drawn at random, and all its weights are trained by backpropagation. Features and
-    target are scaled on the way, so there is no need for a scaler.
+    target are scaled internally, so no scaler is needed.
 
     {parameters}
 
@@ -568,10 +561,10 @@ class BNeuralTRegressor(RegressorTask, SingleTree, RegressorParameters):
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Go once over some rows, and keep the state of the optimizer for the next call.
+        """Train for one epoch on some rows, and keep the state of the optimizer.
 
-        Features and target are scaled as the rows of the first call suggest. The learning rate
-        is constant, and sample weights count as they are.
+        The scaling of features and target is learnt in the first call. The learning rate is
+        constant, and sample weights are not normalized.
 
         Parameters
         ----------

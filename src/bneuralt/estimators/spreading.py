@@ -1,7 +1,7 @@
-"""Work spread over the workers of a joblib backend: Dask, Ray, loky and others.
+"""Distribution of work over the workers of a joblib backend: Dask, Ray, loky and others.
 
-A backend is used if the user has activated one with `joblib.parallel_config`. Workers may be lost:
-what they were doing is done again.
+A backend is used if the user has activated one with `joblib.parallel_config`. The tasks of a lost
+worker are run again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bneuralt._typing import Array
 
 __all__ = ["active_backend", "aligned", "over_workers"]
 
-#: How often work is given to the workers again if the backend fails, before it is done here.
+#: Number of failures of the backend after which the remaining tasks run in this process.
 MOST_FAILURES = 3
 
 #: Backends that send an array to each worker once, however many tasks refer to it.
@@ -28,9 +28,9 @@ SHARE_ARRAYS = ("DaskDistributedBackend", "LokyBackend", "MultiprocessingBackend
 
 
 def active_backend(n_jobs: int | None) -> Any:
-    """Return the joblib backend of other processes that the user has activated, None without one.
+    """Return the joblib backend of other processes that the user has activated, or None.
 
-    Within a worker there is none: trees are trained where their forest is.
+    Within a worker, the result is None: nested forests are trained in the process of the worker.
     """
     # With this hint, joblib's own default is threads: anything else was chosen by the user.
     backend, _ = get_active_backend(prefer="threads")
@@ -58,12 +58,12 @@ def over_workers(
     backend : joblib backend
         The active one.
     n_jobs : int or None
-        As joblib has it.
+        Number of workers, as in joblib.
     function : callable
-        Its results depend on its arguments only. What it raises is raised here.
+        Its results depend on its arguments only. Its exceptions are raised here.
     items : sequence
     arrays : sequence of arrays or None
-        What all calls share; each worker is sent them once.
+        Arguments that all calls share; they are sent to each worker once.
     """
     left, n_failures = list(range(len(items))), 0
     while left and n_failures < MOST_FAILURES:
@@ -87,7 +87,7 @@ class _BackendFailure(Exception):
 
 
 def _attempt(function: Callable[..., Any], *arguments: Any) -> tuple[Any, Any, list[Any]]:
-    """Return the result of a call or what it raises, and its warnings."""
+    """Return the result of a call or its exception, and its warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -98,7 +98,7 @@ def _attempt(function: Callable[..., Any], *arguments: Any) -> tuple[Any, Any, l
 
 
 def _unpacked(outcome: tuple[Any, Any, list[Any]]) -> Any:
-    """Return the result of a call, or raise what it raised; warn as it did."""
+    """Issue the warnings of a call, and return its result or raise its exception."""
     result, raised, warned = outcome
     for category, message in warned:
         warnings.warn(message, category, stacklevel=4)
@@ -110,13 +110,13 @@ def _unpacked(outcome: tuple[Any, Any, list[Any]]) -> Any:
 def _outcomes(
     backend: Any, n_jobs: int | None, tasks: list[Any], arrays: Sequence[Array | None]
 ) -> Iterator[Any]:
-    """Run tasks, and yield what they return as it arrives, in their order."""
+    """Run tasks, and yield their results in order, each as soon as it is available."""
     kind = type(backend).__name__
     context: AbstractContextManager[Any] = nullcontext()
     if kind == "DaskDistributedBackend":
         from joblib import parallel_config  # not in joblib 1.2, which works without Dask
 
-        # All workers get the arrays: those that one of them alone has are lost with it.
+        # All workers get the arrays: an array on one worker only would be lost with it.
         shared = [array for array in arrays if array is not None]
         context = parallel_config(
             "dask", client=backend.client, scatter=shared, **backend.submit_kwargs
@@ -142,5 +142,5 @@ def _outcomes(
 
 
 def aligned(array: Array | None) -> Array | None:
-    """Return an array that came in a message as the core reads it."""
+    """Return a received array with the memory layout that the core needs."""
     return None if array is None else np.require(array, requirements=["C", "A"])

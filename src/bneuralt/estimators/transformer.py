@@ -1,4 +1,4 @@
-"""The table encoder as a transformer of scikit-learn, to be used in front of any model."""
+"""The table encoder as a transformer of scikit-learn, for use with any model."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ __all__ = ["TableTransformer"]
 
 
 class TableTransformer(TransformerMixin, BaseEstimator):
-    """Turn the columns of any table into numbers without gaps.
+    """Encode the columns of any table as numbers without missing values.
 
-    It does what the estimators of this package do with a table before they learn from it, and is
-    not needed in front of them. In front of other models it takes the place of imputation and of
-    one-hot encoding. All columns with gaps get an input that says where they are; the estimators
-    leave out those that have no relation to the target.
+    The estimators of this package do this internally. For other models, the transformer replaces
+    imputation and one-hot encoding. Every column with missing values gets an indicator; the
+    estimators leave out indicators without a relation to the target.
 
     Parameters
     ----------
@@ -71,7 +70,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
             A data frame (pandas, polars, Arrow), an array or a sparse matrix.
         y : ignored
         sample_weight : array-like of shape (n_rows,), optional
-            How much each row counts; rows of weight 0 are ignored.
+            Weight of each row; rows of weight 0 are ignored.
 
         Returns
         -------
@@ -82,7 +81,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         self.encoder_: TableEncoder = learn_encoder(
             table, weight, self.categorical_features, names_of(self)
         )
-        finite_inputs(self, encoded(self.encoder_, table))  # refuses values that are not finite
+        finite_inputs(self, encoded(self.encoder_, table))  # raises an error if one is infinite
         return self
 
     def transform(self, X: Any) -> Array:

@@ -1,4 +1,4 @@
-"""Weights of rows: those that a user passes, and those of classes."""
+"""Weights of rows: `sample_weight` and `class_weight`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def read_weights(sample_weight: Any, X: Any) -> FloatArray:
     """Return the weight of each row of X, 1 if there are none."""
     weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not weight.any():
-        raise ValueError("sample_weight is zero for all rows: give some row a positive weight.")
+        raise ValueError("sample_weight is zero for all rows: some weight must be positive.")
     if not _has_finite_sum(weight):
         raise ValueError(
             f"sample_weight is as large as {weight.max():g}, and the sum of all weights overflows: "

@@ -1,4 +1,4 @@
-"""What a model does with its features: contributions to predictions, importances, proofs."""
+"""Explanations of models: contributions to predictions, importances, proofs of monotone effects."""
 
 from bneuralt.explaining.explain import explain
 from bneuralt.explaining.explanation import Explanation

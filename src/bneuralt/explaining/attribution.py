@@ -1,4 +1,4 @@
-"""Attributions of the predictions of a model, for inputs that are encoded already."""
+"""Attribution of the predictions of a model to its columns, for encoded inputs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from bneuralt.tree.contributions import feature_contributions
 
 __all__ = ["Attribution", "attribute"]
 
-#: Rows, and derivatives of outputs, that are computed together.
+#: Largest numbers of rows, and of derivatives of outputs, that are computed together.
 MOST_ROWS, MOST_SLOPES = 4096, 2**20
 
 
 class Attribution(NamedTuple):
-    """Contributions of features, and what they explain: `end - start`.
+    """Contributions of features, whose sum is `end - start`.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Attribution(NamedTuple):
     end: FloatArray
 
     def through(self, link: Expression) -> Attribution:
-        """Return the attribution of a link of the outputs."""
+        """Return the attribution of the values of a link, from that of the outputs."""
         if link == OUTPUTS:
             return self
         if is_elementwise(link):
@@ -56,9 +56,9 @@ def attribute(
     inputs : array of shape (n_rows, n_inputs)
     baseline : array of shape (n_inputs,)
     output : {"score", "probability"} or None
-        For classes and labels, what is explained. With two classes, that of the second one.
+        For classes and labels, the quantity to explain. With two classes, that of the second one.
     **options
-        Of `NeuralTree.contributions`.
+        Options of `NeuralTree.contributions`.
     """
     trees = [tree.astype(np.float64) for tree in model.trees]
     feature, n_features = model.column_of_input, len(model.columns)

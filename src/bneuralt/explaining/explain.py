@@ -1,4 +1,4 @@
-"""`explain`: which feature contributes how much to a prediction."""
+"""`explain`: the contribution of each feature to predictions."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def explain(
     method: str = "rescale",
     n_steps: int = 32,
 ) -> Explanation:
-    """Return how much each feature contributes to the predictions; see `Explained.explain`.
+    """Return the contribution of each feature to predictions; see `ExplainingMethods.explain`.
 
-    The baseline "mean" is that of `X` where the training rows are not known, as for a tree by
-    itself.
+    For a model without statistics of its training rows, such as a tree without an estimator, the
+    baseline "mean" is the mean of `X`.
 
     Examples
     --------

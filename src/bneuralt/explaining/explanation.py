@@ -1,4 +1,4 @@
-"""What `explain` returns."""
+"""`Explanation`: the result of `explain`."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ class Explanation:
     Attributes
     ----------
     values : array of shape (n_rows, n_features) or (n_rows, n_features, n_outputs)
-        How much each feature contributes; with several outputs, to each of them.
+        Contribution of each feature; with several outputs, to each of them.
     baseline : float or array of shape (n_outputs,)
-        What is predicted for the baseline row.
+        Prediction for the baseline row.
     predictions : array of shape (n_rows,) or (n_rows, n_outputs)
-        What is predicted for the rows: `baseline` plus the sum of `values` over the features.
+        Predictions for the rows: `baseline` plus the sum of `values` over the features.
     data : array of shape (n_rows, n_features)
         The rows.
     feature_names : list of str
     output_names : list of str
-        The classes, of two classes the second. Empty for a regressor with one target.
+        The classes; with two classes, only the second. Empty for a regressor with one target.
     n_paths : int array of shape (n_features, n_outputs)
         Number of leaves of each feature, in all trees.
     explains : {"prediction", "score", "probability"}
-        What `predictions` are.
+        Quantity that is explained.
     """
 
     values: FloatArray
@@ -55,23 +55,23 @@ class Explanation:
 
     @property
     def importances(self) -> FloatArray:
-        """Mean absolute contribution of each feature; over several outputs, the sum of theirs."""
+        """Mean absolute contribution of each feature, summed over the outputs."""
         mean: FloatArray = np.abs(self.values).mean(axis=0)
         return mean if mean.ndim == 1 else mean.sum(axis=1)
 
     def of_output(self, output: int | str | None = None, row: int | None = None) -> int:
-        """Return the position of an output, given its position or name.
+        """Return the position of an output from its position or name.
 
         Parameters
         ----------
         output : int, str or None
-            None: the one with the largest prediction, for `row` or else on average.
+            None: the output with the largest prediction, for `row` or else on average.
         row : int, optional
         """
         n_outputs = np.size(self.baseline)
         if output is None:
-            shown = self.predictions if row is None else self.predictions[row : row + 1]
-            return int(shown.reshape(len(shown), -1).mean(axis=0).argmax())
+            values = self.predictions if row is None else self.predictions[row : row + 1]
+            return int(values.reshape(len(values), -1).mean(axis=0).argmax())
         if isinstance(output, str):
             if output not in self.output_names:
                 names = ", ".join(map(repr, self.output_names)) or "none"
@@ -82,7 +82,7 @@ class Explanation:
         return int(output)
 
     def sentence(self, row: int = 0, output: int | str | None = None, n_features: int = 1) -> str:
-        """Say in words what contributes most to a prediction.
+        """Return a sentence about the largest contributions to a prediction.
 
         Parameters
         ----------
@@ -115,7 +115,7 @@ class Explanation:
         return "; ".join(parts)
 
     def to_frame(self) -> Any:
-        """Return the contributions as a pandas data frame, a row for each row.
+        """Return the contributions as a pandas data frame with a row for each explained row.
 
         With several outputs, columns are pairs of output and feature.
         """
@@ -170,9 +170,9 @@ class Explanation:
             Position or name of the output; by default the one with the largest prediction. Bars
             without `row` show the sum over all outputs.
         max_features : int
-            The features that contribute most are shown.
+            Number of features to show, those with the largest contributions.
         ax : matplotlib Axes, optional
-            Where to draw; by default the current axes.
+            By default the current axes.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Views of a whole model: the features it uses, and whether other seeds agree."""
+"""Views of a whole model: the features that it uses, and their importances over several seeds."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class FeatureUse:
 
     @property
     def unused(self) -> list[str]:
-        """Features that predictions do not depend on: they need not be collected."""
+        """Features that predictions do not depend on."""
         return [self.feature_names[i] for i in np.flatnonzero(self.n_paths == 0).tolist()]
 
     def __str__(self) -> str:
@@ -49,7 +49,7 @@ class FeatureUse:
 
 
 def feature_use(model: Model) -> FeatureUse:
-    """Return which features a model uses; see `Explained.feature_use`.
+    """Return which features a model uses; see `ExplainingMethods.feature_use`.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class Stability:
 
     @property
     def rank_correlation(self) -> float:
-        """Mean correlation of the ranks of the features between two seeds: 1 if all agree."""
+        """Mean rank correlation of the importances between two seeds."""
         ranks = np.array([rankdata(row) for row in self.importances])
         with np.errstate(invalid="ignore"):
             pairs = np.corrcoef(ranks)[np.triu_indices(len(ranks), 1)]

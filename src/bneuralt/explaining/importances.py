@@ -1,4 +1,4 @@
-"""How important each feature is to a model: its mean contribution on training rows."""
+"""Importance of each feature of a model: its mean absolute contribution on training rows."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from bneuralt.tree.contributions import feature_contributions
 
 __all__ = ["MOST_ROWS", "mean_contributions"]
 
-#: More rows change a mean little.
+#: Largest number of rows; more rows hardly change the mean.
 MOST_ROWS = 1000
-#: Contributions that are held at a time.
+#: Largest number of contributions in memory at a time.
 MOST_NUMBERS = 500_000
 
 
@@ -29,7 +29,7 @@ def mean_contributions(model: Model, inputs: Array, weight: FloatArray) -> Float
     Returns
     -------
     array of shape (n_features,)
-        They add up to 1, unless no feature contributes at all.
+        The sum is 1, or 0 if no feature contributes.
     """
     n_features, baseline = len(model.encoder.features), model.mean_inputs
     assert baseline is not None

@@ -1,8 +1,8 @@
-"""From contributions to outputs of trees to contributions to predictions.
+"""Contributions to predictions from contributions to the outputs of trees.
 
 A prediction is a function of the outputs of a tree: a softmax, an exponential, a logarithm. Its
-change between baseline and row is split among the outputs in proportion to its mean slope on the
-straight line between the two (Aumann and Shapley), so that the parts add up to the whole.
+change between baseline and row is divided among the outputs in proportion to its mean slope on the
+straight line between the two (Aumann and Shapley), so that the parts add up to the change.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from bneuralt.training.losses import LINKS
 
 __all__ = ["links", "mean_slopes", "secants", "without_order"]
 
-#: Points of the integration; what it misses is made up for, so that sums are exact.
+#: Points of the integration; its error is distributed afterwards, so that sums are exact.
 N_POINTS = 24
-#: Differences below this have no quotient that rounding leaves meaningful.
+#: Quotients of differences below this are dominated by rounding errors.
 SMALL = 1e-6
 
 _LEAST, _MOST = float(np.finfo(np.float64).tiny), 1.0 - float(np.finfo(np.float64).epsneg)
 _BOUNDED = minimum(maximum(OUTPUTS, _LEAST), _MOST)
 
-#: The scores that probabilities come from: their softmax or, for labels, their sigmoid.
+#: Scores of probabilities: the inverse of the softmax or, for labels, of the sigmoid.
 SCORES: dict[str, Expression] = {
     "classes": log(maximum(OUTPUTS, _LEAST)),
     "labels": log(_BOUNDED / (1.0 - _BOUNDED)),
@@ -45,13 +45,13 @@ SCORES: dict[str, Expression] = {
 
 
 def links(model: Model, output: str | None) -> tuple[Expression, Expression]:
-    """Return what becomes of the outputs of each tree, and of the mean over the trees.
+    """Return the link that is applied to each tree, and that of the mean over the trees.
 
     Parameters
     ----------
     model : Model
     output : {"score", "probability"} or None
-        What is explained; None for numbers.
+        The quantity to explain; None for numbers.
     """
     link = without_order(model.link)
     if output == "score" and len(model.trees) == 1:
@@ -63,7 +63,7 @@ def links(model: Model, output: str | None) -> tuple[Expression, Expression]:
 
 
 def _scores(link: Expression, task: str) -> Expression:
-    """Return the scores of one tree, as `decision_function` has them: without a common term."""
+    """Return the scores of one tree, equal to those of `decision_function`."""
     if link == LINKS[task]:
         return OUTPUTS
     if link.operation == "divide" and link.arguments[1] == total(link.arguments[0]):
@@ -72,7 +72,7 @@ def _scores(link: Expression, task: str) -> Expression:
 
 
 def without_order(link: Expression) -> Expression:
-    """Return a link that leaves outputs in their places; quantiles are explained one by one.
+    """Return a link without sorting of the outputs; each quantile is explained separately.
 
     Examples
     --------
@@ -90,9 +90,9 @@ def secants(link: Expression, start: FloatArray, end: FloatArray) -> FloatArray:
     Parameters
     ----------
     link : Expression
-        One for which `is_elementwise` holds.
+        An elementwise link (`is_elementwise`).
     start, end : array
-        Of shapes that can be broadcast.
+        Arrays of shapes that can be broadcast.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def mean_slopes(link: Expression, start: FloatArray, end: FloatArray) -> FloatAr
     Returns
     -------
     array of shape (n_rows, k, k)
-        Times the difference of the two points, it is the difference of the values.
+        Its product with the difference of the two points is the difference of the values.
 
     Examples
     --------
@@ -141,8 +141,8 @@ def mean_slopes(link: Expression, start: FloatArray, end: FloatArray) -> FloatAr
     for position, weight in zip((positions + 1) / 2, weights / 2, strict=True):
         mean += weight * vector_jacobian(link, start + position * difference)
     change = evaluate(link, {"outputs": end}) - evaluate(link, {"outputs": start})
-    missed = change - np.einsum("nij,nj->ni", mean, difference)
+    error = change - np.einsum("nij,nj->ni", mean, difference)
     squares = np.square(difference).sum(axis=1)
     share = difference / np.where(squares > 0, squares, 1.0)[:, np.newaxis]
-    result: FloatArray = mean + missed[:, :, np.newaxis] * share[:, np.newaxis, :]
+    result: FloatArray = mean + error[:, :, np.newaxis] * share[:, np.newaxis, :]
     return result

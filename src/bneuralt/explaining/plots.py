@@ -127,8 +127,8 @@ def _waterfall(
     ax.set_yticks(positions, names)
     ax.invert_yaxis()
     low, high = min(start, float(ends.min())), max(start, float(ends.max()))
-    room = 0.2 * ((high - low) or 1.0)  # for the numbers beside the bars
-    ax.set_xlim(low - room, high + room)
+    margin = 0.2 * ((high - low) or 1.0)  # for the numbers beside the bars
+    ax.set_xlim(low - margin, high + margin)
     ax.set_xlabel(f"{_what(explanation, k)} (baseline {start:.2g}, here {ends[-1]:.3g})")
 
 
@@ -162,7 +162,7 @@ def _beeswarm(explanation: Explanation, output: int | str | None, most: int, ax:
 
 
 def _spread(values: FloatArray) -> FloatArray:
-    """Return where points lie beside their line, so that points of the same value are all seen."""
+    """Return offsets of points from their line, so that points of equal value do not overlap."""
     span = float(np.ptp(values)) or 1.0
     bins = np.round((values - values.min()) / span * 60).astype(int)
     order = np.argsort(bins, kind="stable")
@@ -176,7 +176,7 @@ def _spread(values: FloatArray) -> FloatArray:
 
 
 def _ranks(cells: Array) -> FloatArray:
-    """Return the position of each value between the lowest (0) and the highest (1)."""
+    """Return the relative position of each value between the lowest (0) and the highest (1)."""
     try:
         numbers = cells.astype(np.float64)
     except (TypeError, ValueError):

@@ -21,7 +21,7 @@ _WORDS = {1: "increasing", -1: "decreasing", 0: "without effect", None: "not pro
 
 
 class SignedPath(NamedTuple):
-    """One way from a feature to the prediction.
+    """A path from a leaf of a feature to the prediction.
 
     Attributes
     ----------
@@ -34,9 +34,9 @@ class SignedPath(NamedTuple):
     weights : tuple of float
         The leaf's weight, and that of each edge above it.
     sign : int or None
-        Sign of the effect along this path: that of the product of the weights, times -1 where the
-        prediction falls as the output rises (the first of two classes). None if an activation on
-        the way may decrease.
+        Sign of the effect along this path: that of the product of the weights, times -1 if the
+        prediction decreases with the output (the first of two classes). None if an activation on
+        the path may decrease.
     """
 
     tree: int
@@ -48,19 +48,19 @@ class SignedPath(NamedTuple):
 
 @dataclass(frozen=True)
 class FeatureEffect:
-    """What is proven about the effect of one feature.
+    """The proven direction of the effect of one feature.
 
     Attributes
     ----------
     feature : int
     name : str
     constraint : int
-        -1, 0 or 1: what `monotonic_cst` asks for.
+        The constraint of `monotonic_cst`: -1, 0 or 1.
     direction : int or None
-        1: the prediction never falls as the feature rises, all else being equal; -1: it never
-        rises; 0: it does not change; None: none of this follows from the signs. A category or a
-        date with an effect has no direction; for a number with missing values, the direction is
-        that among the known ones.
+        1: the prediction never decreases if only this feature increases; -1: it never increases;
+        0: it does not change; None: the signs prove none of these. A category or a date with an
+        effect has no direction; for a number with missing values, the direction is that for its
+        other values.
     """
 
     feature: int
@@ -105,7 +105,7 @@ class FeatureEffect:
 
 @dataclass(frozen=True)
 class MonotonicProof:
-    """What the signs of the weights prove about the effects of all features.
+    """The directions of the effects of all features that the signs of the weights prove.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class MonotonicProof:
         return tuple(feature for feature in self.features if feature.constraint)
 
     def __getitem__(self, feature: int | str) -> FeatureEffect:
-        """Return what is proven about a feature, given its position or name."""
+        """Return the effect of a feature from its position or name."""
         if isinstance(feature, str):
             names = [entry.name for entry in self.features]
             if feature not in names:
@@ -139,7 +139,7 @@ class MonotonicProof:
 
 
 def check_monotonic(model: Model) -> MonotonicProof:
-    """Return what the signs of a model's weights prove; see `Explained.check_monotonic`."""
+    """Prove monotone effects of features; see `ExplainingMethods.check_monotonic`."""
     along = [direction(entry.expression).sign for entry in model.inputs]
     effects = [_effects_of_cells(model, tree, along) for tree in model.trees]
     has = {sign: np.zeros(model.n_inputs, dtype=bool) for sign in (-1, 1, UNKNOWN)}
@@ -148,7 +148,7 @@ def check_monotonic(model: Model) -> MonotonicProof:
             places[tree.leaf_input[effect == sign]] = True
     features = []
     for i, column in enumerate(model.columns):
-        # an input that only says whether a value is missing has no effect among known ones
+        # an indicator of missing values is constant for all other values
         inputs = [j for j in column.inputs if along[j] != 0]
         falls, rises, unknown = (bool(has[sign][inputs].any()) for sign in (-1, 1, UNKNOWN))
         unknown |= any(along[j] is None and (has[1][j] or has[-1][j]) for j in inputs)
@@ -161,12 +161,12 @@ def check_monotonic(model: Model) -> MonotonicProof:
 
 
 def _effects_of_cells(model: Model, tree: NeuralTree, along: Sequence[int | None]) -> IntArray:
-    """Return the sign of the effect of each leaf; of the cell, where it decides the input's."""
+    """Return the sign of the effect of the column of each leaf on the prediction."""
     if model.classes is not None and model.task == "classes":
         if len(model.classes) != 2:
             raise ValueError(
                 f"a monotone effect needs two classes, y has {len(model.classes)} classes: it is "
-                "one on the probability of the second class"
+                "the effect on the probability of the second class"
             )
         effects = leaf_effects(tree, (-1, 1))
     else:

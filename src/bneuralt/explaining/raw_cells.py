@@ -1,4 +1,4 @@
-"""The cells of a table as a user knows them, beside contributions to predictions."""
+"""Cells of a table as plain values and as text, for display beside contributions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def raw_cells(table: Array | Frame) -> Array:
     Parameters
     ----------
     table : array or Frame
-        What `Model.read` returned.
+        The result of `Model.read`.
     """
     if not isinstance(table, Frame):
         return table

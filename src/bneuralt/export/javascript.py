@@ -152,7 +152,7 @@ class _JavaScript(StatementTranslator):
 
 
 def to_javascript(model: Model, name: str = "predict") -> str:
-    """Write a model as one JavaScript function; see `Exporting.to_javascript`."""
+    """Write a model as one JavaScript function; see `ExportMethods.to_javascript`."""
     if not re.fullmatch(r"[A-Za-z_$][A-Za-z0-9_$]*", name) or name in _RESERVED.split():
         raise ValueError(f"name={name!r} is not a name that a JavaScript function can have")
     model, language = model.simplified(), _JavaScript()

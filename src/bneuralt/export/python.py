@@ -171,7 +171,7 @@ class _Python(StatementTranslator):
 
 
 def to_python(model: Model, name: str = "predict") -> str:
-    """Write a model as one Python function without imports; see `Exporting.to_python`."""
+    """Write a model as one Python function without imports; see `ExportMethods.to_python`."""
     if not name.isidentifier() or keyword.iskeyword(name):
         raise ValueError(f"name={name!r} is not a name that a Python function can have")
     if hasattr(builtins, name):

@@ -167,7 +167,7 @@ DIALECTS = {
 
 
 def to_sql(model: Model, dialect: str = "sqlite", of: Any = None) -> str:
-    """Write a model as one SQL expression; see `Exporting.to_sql`."""
+    """Write a model as one SQL expression; see `ExportMethods.to_sql`."""
     if dialect not in DIALECTS:
         raise ValueError(f"dialect={dialect!r} is unknown: use one of {', '.join(DIALECTS)}")
     text = _Query(model.simplified(), DIALECTS[dialect]).expression(_position(model, of))

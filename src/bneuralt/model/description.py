@@ -1,9 +1,9 @@
 """A fitted model as plain data.
 
-A `Model` says what is done with a row, step by step: each column of the table becomes some inputs,
-each tree computes its outputs from the inputs, and the outputs of all trees become the prediction.
-Estimators make it. Explanations, drawings, pages and exports read it, and nothing else of an
-estimator. It evaluates itself in float64, so that generated code can be compared with it.
+A `Model` describes the steps of a prediction: each column of the table becomes some inputs, each
+tree computes its outputs from the inputs, and the outputs of all trees become the prediction.
+Estimators create it. Explanations, drawings, pages and exports use it, and no other attribute of an
+estimator. Its methods evaluate it in float64, which is the reference for generated code.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ __all__ = ["Model", "ModelColumn"]
 
 @dataclass(frozen=True)
 class ModelColumn:
-    """A column of the table, and what becomes of it.
+    """A column of the table, and the inputs that are computed from it.
 
     Attributes
     ----------
     name : str
         Its name, ``x0``, ``x1``, ... in a table without names.
     feature : Feature
-        What was learnt about it; `feature.kind` is "number", "category" or "date".
+        Its encoding; `feature.kind` is "number", "category" or "date".
     inputs : range
-        Positions of the inputs that it becomes.
+        Positions of its inputs.
     expressions : tuple of Expression
         The values of these inputs, computed from a cell.
     range : tuple of two numbers or texts, or None
-        Smallest and largest value in training, None if it is not known or a category.
+        Smallest and largest value in training; None for categories, and if it is unknown.
     """
 
     name: str
@@ -57,7 +57,7 @@ class ModelColumn:
 
     @cached_property
     def cell_operations(self) -> dict[str, tuple[Any, ...]]:
-        """The operations that read a cell ("number", ...), each with the values that it takes."""
+        """The operations that read a cell ("number", ...), each with its values."""
         values: dict[str, dict[Any, None]] = {}
         waiting = list(self.expressions[::-1])
         while waiting:
@@ -69,7 +69,7 @@ class ModelColumn:
 
     @cached_property
     def categories(self) -> tuple[str, ...]:
-        """The texts that have a meaning of their own, sorted; empty for numbers and dates."""
+        """The texts with their own encoding, sorted; empty for numbers and dates."""
         tables = self.cell_operations.get("lookup", ())
         return tuple(sorted({text for table in tables for text in table.texts}))
 
@@ -81,35 +81,36 @@ class ModelColumn:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What a fitted model does with a row.
+    """A fitted model as plain data.
 
     Attributes
     ----------
     kind : str
-        Name of the estimator class that made it.
+        Name of the class of the estimator.
     encoder : TableEncoder
-        How columns become inputs.
+        Function from columns to inputs.
     trees : tuple of NeuralTree
         One, or the members of a forest, for unscaled inputs.
     task : {"classes", "labels", "numbers"}
-        What is predicted: one of several classes; which labels a row has, each by itself; or one or
+        What is predicted: one of several classes; several labels, each independently; or one or
         several numbers.
     link : Expression
-        What becomes of the outputs: a vector expression of `bneuralt.expressions.OUTPUTS`.
+        Function from outputs to predictions: a vector expression of
+        `bneuralt.expressions.OUTPUTS`.
     averages : {"outputs", "predictions"}
-        Whether the link is applied to the mean of the outputs of all trees, or to the outputs of
-        each tree, and the results are averaged.
+        Whether the mean over the trees is that of the outputs, before the link is applied, or that
+        of the predictions.
     classes : tuple or None
         The labels, as Python objects.
     quantiles : tuple of float or None
-        The quantiles that outputs are.
+        The quantiles that are predicted.
     spread : array of shape (n_inputs,) or None
-        Standard deviation of each input in training, None if it is not known.
+        Standard deviation of each input in training, None if it is unknown.
     constraints : tuple of int
-        The direction of the effect that each column must have: -1, 0 (any) or 1; empty if there
-        are no constraints.
+        The required direction of the effect of each column: -1, 0 (any) or 1; empty if there are
+        no constraints.
     history : tuple of dict
-        Figures of each epoch of the training of each tree, by name; may be empty.
+        Learning curves of each tree, by name; may be empty.
     """
 
     kind: str
@@ -126,7 +127,7 @@ class Model:
 
     @classmethod
     def of_tree(cls, tree: NeuralTree) -> Model:
-        """Describe a tree by itself, whose inputs are columns of numbers.
+        """Return the description of a tree without an estimator, whose inputs are numbers.
 
         Examples
         --------
@@ -154,12 +155,12 @@ class Model:
 
     @property
     def inputs(self) -> tuple[Input, ...]:
-        """What each input of the trees stands for, and how it is computed from its column."""
+        """The inputs of the trees: name, expression, mean and range of each."""
         return self.encoder.inputs
 
     @property
     def column_of_input(self) -> IntArray:
-        """The position of the column that each input comes from."""
+        """Position of the column of each input."""
         return self.encoder.groups
 
     @property
@@ -179,7 +180,7 @@ class Model:
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        """Names of what is predicted: classes, quantiles, or targets."""
+        """Names of the outputs: classes, quantiles, or targets."""
         k = self.n_outputs
         if self.classes is not None:
             return tuple(str(label) for label in self.classes)
@@ -191,24 +192,24 @@ class Model:
 
     @cached_property
     def used_inputs(self) -> IntArray:
-        """Positions of the inputs that are on a leaf of some tree."""
+        """Positions of the inputs that a leaf of some tree uses."""
         return np.unique(np.concatenate([tree.leaf_input for tree in self.trees]))
 
     @property
     def decides_by_outputs(self) -> bool:
-        """Whether the class of the largest output is predicted; otherwise, of the largest mean."""
+        """Whether the largest output decides the class; otherwise the largest prediction does."""
         return self.task == "classes" and self.link == SOFTMAX and len(self.trees) == 1
 
     @property
     def mean_inputs(self) -> FloatArray | None:
-        """The mean of each input over the training rows, None if not all are known."""
+        """Mean of each input over the training rows, None if some are unknown."""
         return self.encoder.mean_inputs
 
     @property
     def input_ranges(self) -> FloatArray | None:
-        """Smallest and largest value of each input in training, None if not all are known.
+        """Smallest and largest value of each input in training, None if some are unknown.
 
-        A column of numbers that had no values in training is constant.
+        Both are the mean for a column of numbers without values in training.
         """
         if self.encoder.ranges is None:
             return None
@@ -221,7 +222,7 @@ class Model:
 
     @property
     def has_scores(self) -> bool:
-        """Whether what is predicted for classes are scores, as of a tree by itself."""
+        """Whether predictions of classes are scores, as for a tree without an estimator."""
         return self.task == "classes" and self.link == OUTPUTS
 
     # -- other models --------------------------------------------------------------------
@@ -232,14 +233,14 @@ class Model:
         return replace(self, trees=(self.trees[i],), history=history)
 
     def simplified(self) -> Model:
-        """Return the same function with float64 trees of fewer weights; see `simplify`."""
+        """Return an equal model with float64 trees of fewer weights; see `simplify`."""
         trees = (simplify(tree.astype(np.float64)) for tree in self.trees)
         return replace(self, trees=tuple(trees))
 
     # -- evaluation ----------------------------------------------------------------------
 
     def read(self, X: Any, name: str = "X") -> Array | Frame:
-        """Return the columns of the training table, in their order, as what `encode` takes.
+        """Return the columns of the training table, in their order, as input of `encode`.
 
         Parameters
         ----------

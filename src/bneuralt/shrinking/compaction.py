@@ -1,4 +1,4 @@
-"""The choice of a size by scores on held-out rows."""
+"""Choice of the size of a model by scores on held-out rows."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = [
     "smallest_good_size",
 ]
 
-#: Each size of the curve as a share of the one before.
+#: Ratio of each size of the curve to the previous one.
 RATIO = 0.75
 
 
 @dataclass(frozen=True, eq=False)
 class Compaction:
-    """How a model was made smaller, and how scores depend on the size.
+    """The size of a pruned model, and the scores of models of other sizes.
 
     Attributes
     ----------
@@ -42,8 +42,8 @@ class Compaction:
         Sizes for which there are scores, from large to small. The first is that of the whole model.
         Empty with ``cv=None``.
     score : array
-        Mean score of models of these sizes over rows that they were not trained on: accuracy or r2
-        (of quantiles: the share of the pinball loss that is explained).
+        Mean score of models of these sizes on held-out rows: accuracy or r2 (for quantiles: the
+        explained share of the pinball loss).
     standard_error : array
         Standard errors of these means.
     """
@@ -68,7 +68,7 @@ class Compaction:
 def checked_limit(
     max_weights: Any, max_bytes: Any, cv: Any, n_outputs: int
 ) -> tuple[SizeUnit, int | None]:
-    """Return the unit of a size limit and the limit, None if it is to be chosen.
+    """Return the unit of a size limit and the limit; None if it is chosen by scores.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def held_out_folds(y: Array, n_folds: int, has_classes: bool) -> list[tuple[IntA
     y : array of shape (n_rows,) or (n_rows, n_targets)
     n_folds : int
     has_classes : bool
-        Whether y has class numbers, which all folds have in proportion.
+        Whether y has class numbers, by which folds are stratified.
 
     Examples
     --------

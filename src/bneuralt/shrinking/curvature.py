@@ -1,8 +1,8 @@
-"""The curvature of a loss by all weights of a tree: the Gauss-Newton matrix.
+"""The Gauss-Newton matrix of a loss with respect to all weights of a tree.
 
-The second derivative of a loss by its outputs is ``diag(own) - common common'`` for every loss
-here, and each weight has an influence on one output only. So the matrix of all weights takes one
-block for each output and, for a softmax, one product of rank n_rows.
+For every loss of this library, the second derivative with respect to the outputs is
+``diag(diagonal) - common common'``, and each weight influences one output only. So the matrix of
+all weights is the sum of one block for each output and, for a softmax, a product of rank n_rows.
 """
 
 from __future__ import annotations
@@ -21,40 +21,40 @@ __all__ = ["WeightCurvature", "outputs_of_parameters"]
 
 
 class WeightCurvature(NamedTuple):
-    """Derivatives of the outputs for some rows, and second derivatives of the loss by outputs.
+    """Derivatives of outputs by weights, and second derivatives of the loss by outputs.
 
     Attributes
     ----------
     jacobian : array of shape (n_rows, n_parameters)
     output : int array of shape (n_parameters,)
-        The output that each parameter has an influence on.
-    own, common : array of shape (n_rows, n_outputs), or None
-        The second derivatives are ``diag(own) - common common'``.
+        The output that each parameter influences.
+    diagonal, common : array of shape (n_rows, n_outputs), or None
+        The second derivatives are ``diag(diagonal) - common common'``.
     weight : array of shape (n_rows,)
-        They add up to 1.
+        Weights of the rows, whose sum is 1.
     """
 
     jacobian: FloatArray
     output: IntArray
-    own: FloatArray
+    diagonal: FloatArray
     common: FloatArray | None
     weight: FloatArray
 
     @classmethod
     def of(cls, tree: NeuralTree, X: Array, loss: Loss, weight: FloatArray) -> WeightCurvature:
         """Return the curvature of the mean loss of a tree on some rows."""
-        own, common = loss.curvature(tree.forward(X).astype(np.float64))
+        diagonal, common = loss.curvature(tree.forward(X).astype(np.float64))
         return cls(
-            jacobian(tree, X), outputs_of_parameters(tree), own, common, weight / weight.sum()
+            jacobian(tree, X), outputs_of_parameters(tree), diagonal, common, weight / weight.sum()
         )
 
     def matrix(self) -> FloatArray:
         """Return the Gauss-Newton matrix of all weights."""
         root = np.sqrt(self.weight)[:, np.newaxis]
-        scaled = self.jacobian * (root * np.sqrt(self.own))[:, self.output]
+        scaled = self.jacobian * (root * np.sqrt(self.diagonal))[:, self.output]
         n = self.jacobian.shape[1]
         matrix = np.zeros((n, n))
-        for k in range(self.own.shape[1]):
+        for k in range(self.diagonal.shape[1]):
             block = np.flatnonzero(self.output == k)
             part = scaled[:, block]
             matrix[np.ix_(block, block)] = part.T @ part
@@ -64,7 +64,7 @@ class WeightCurvature(NamedTuple):
         return matrix
 
     def slopes_along(self, change: FloatArray, output: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return how changes of outputs change the loss, in the second order.
+        """Return second derivatives of the loss along changes of outputs.
 
         Parameters
         ----------
@@ -81,10 +81,9 @@ class WeightCurvature(NamedTuple):
             Second derivatives by the change.
         """
         weighted = change * self.weight[:, np.newaxis]
-        by_own = self.own[:, output] * weighted
+        diagonal = self.diagonal[:, output]
         same = self.output[:, np.newaxis] == output
-        gradients = np.where(same, self.jacobian.T @ by_own, 0.0)
-        diagonal = self.own[:, output]
+        gradients = np.where(same, self.jacobian.T @ (diagonal * weighted), 0.0)
         if self.common is not None:
             mixed = self.jacobian * self.common[:, self.output]
             gradients -= mixed.T @ (self.common[:, output] * weighted)
@@ -93,7 +92,7 @@ class WeightCurvature(NamedTuple):
 
 
 def outputs_of_parameters(tree: NeuralTree) -> IntArray:
-    """Return the output that each parameter has an influence on.
+    """Return the output that each parameter influences.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A tree made smaller step by step, trained a little after each step."""
+"""Pruning of a tree in steps, with training after each step."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from bneuralt.tree.simplify import simplify
 
 __all__ = ["prune"]
 
-#: Share of the weights that goes in each step.
+#: Share of the weights that is removed in each step.
 STEP = 0.1
-#: Rows that decide what goes: more hardly change the curvature.
+#: Largest number of rows for the curvature; more rows hardly change it.
 MOST_ROWS = 2000
 
 
@@ -41,34 +41,34 @@ def prune(
     ----------
     tree : NeuralTree
     X : array of shape (n_rows, n_inputs)
-        Training rows, scaled as the tree needs them.
+        Training rows, scaled for the tree.
     loss : Loss
     weight : array of shape (n_rows,)
     refit : callable
-        Trains a tree further: called with a tree, and whether it is small enough for the next size.
+        Function that trains a tree, called with the tree and whether it has reached a size.
     sizes : sequence of int
         From large to small.
     unit : SizeUnit
-        What the sizes are measured in.
+        Unit of the sizes.
     rule, compensates
         See `bneuralt.shrinking.surgery.operate`.
 
     Returns
     -------
     list of NeuralTree
-        A float64 tree for each size, at most as large. The simplified `tree` itself where it is
-        small enough; the smallest tree that there is where a size cannot be reached.
+        A float64 tree for each size, at most as large. The simplified `tree` if it is small
+        enough; the smallest possible tree if a size cannot be reached.
     """
     if len(X) > MOST_ROWS:
-        chosen = np.linspace(0, len(X) - 1, MOST_ROWS).astype(np.int64)
-        X, weight = X[chosen], weight[chosen]
+        sample = np.linspace(0, len(X) - 1, MOST_ROWS).astype(np.int64)
+        X, weight = X[sample], weight[sample]
     current, size_of = simplify(tree.astype(np.float64)), unit.size_of
     trees = []
     for limit in sizes:
         while size_of(current) > limit:
             excess = (size_of(current) - limit) * current.n_parameters / size_of(current)
             n_remove = min(max(1, round(STEP * current.n_parameters)), max(1, math.ceil(excess)))
-            with threadpool_limits(1, "blas"):  # the matrices are too small to be shared out
+            with threadpool_limits(1, "blas"):  # the matrices are too small for threads
                 smaller = operate(current, X, loss, weight, n_remove, rule, compensates)
             if smaller.n_parameters >= current.n_parameters:
                 break  # nothing is left to remove

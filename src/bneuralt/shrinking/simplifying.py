@@ -1,4 +1,4 @@
-"""Exact simplification of models, and nodes that are constant in practice."""
+"""Exact simplification of models, and nodes whose values are almost constant."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["SaturatedNode", "saturated_nodes", "simplify_trees"]
 
 
 class SaturatedNode(NamedTuple):
-    """A function node whose value hardly varies over some rows.
+    """A function node whose value is almost constant over some rows.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class SaturatedNode(NamedTuple):
     span : float
         Largest minus smallest value.
     n_weights : int
-        Number of weights of the node and of everything below it.
+        Number of weights of the node and its subtree.
     """
 
     tree: int
@@ -47,7 +47,7 @@ def simplify_trees(model: Model, constants: Sequence[SaturatedNode] = ()) -> Mod
     ----------
     model : Model
     constants : sequence of SaturatedNode
-        Nodes that become constants as well, which is not exact.
+        Nodes that are replaced by constants, which is not exact.
 
     Returns
     -------
@@ -69,11 +69,11 @@ def simplify_trees(model: Model, constants: Sequence[SaturatedNode] = ()) -> Mod
 
 
 def saturated_nodes(model: Model, X: Any, tolerance: float = 1e-3) -> list[SaturatedNode]:
-    """Return the function nodes whose values hardly vary; see `Explained.saturated_nodes`.
+    """Return function nodes of almost constant value; see `ExplainingMethods.saturated_nodes`.
 
     Examples
     --------
-    A sigmoid far out, whose value is 1 for all rows:
+    A saturated sigmoid, whose value is 1 for all rows:
 
     >>> import numpy as np
     >>> from bneuralt import NeuralTree

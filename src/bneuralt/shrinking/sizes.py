@@ -1,4 +1,4 @@
-"""How large a tree is: in weights, and in bytes of an integer table."""
+"""The size of a tree, in weights and in bytes of an integer table."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _n_weights(tree: NeuralTree) -> int:
 
 
 class SizeUnit(NamedTuple):
-    """What the size of a tree is measured in.
+    """A unit of the size of a tree.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class SizeUnit(NamedTuple):
     size_of : callable
         Returns the size of a tree.
     per_output : int
-        Size of a bias and a leaf, the least that an output has.
+        Size of a bias and a leaf, the smallest size of an output.
     """
 
     name: str
@@ -51,7 +51,7 @@ class SizeUnit(NamedTuple):
     per_output: int
 
     def check(self, limit: int, n_outputs: int) -> None:
-        """Refuse a limit that is too small for so many outputs.
+        """Raise an error if a limit is too small for the number of outputs.
 
         Examples
         --------

@@ -1,9 +1,9 @@
 """Optimal Brain Surgeon (Hassibi and Stork, 1992) for trees.
 
 Three kinds of units can be removed: a leaf, a subtree (by the edge above it), and the activation of
-a node, which is replaced by a straight line so that the node disappears in its parent. The cost of
-a removal is the rise of the loss, to the second order, after all other weights have made up for it
-as well as they can; units with the lowest cost per weight go first.
+a node, which is replaced by a straight line so that the node can be merged with its parent. The
+cost of a removal is the second-order increase of the loss after the optimal adjustment of all other
+weights. Units with the lowest cost per weight are removed first.
 """
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ from bneuralt.tree.node_values import node_sums, node_values
 from bneuralt.tree.simplify import simplify
 from bneuralt.tree.walk import outputs_above, sum_up
 
-__all__ = ["RULES", "operate"]
-
-RULES = ("surgeon", "magnitude")
+__all__ = ["operate"]
 
 #: Added to the diagonal of the Gauss-Newton matrix, as a share of its mean.
 DAMPING = 1e-2
@@ -32,18 +30,18 @@ DAMPING = 1e-2
 
 @dataclass(frozen=True)
 class _Units:
-    """What can be removed: zeros of weights, and activations.
+    """Units that can be removed: weights of leaves and edges, and activations.
 
     Attributes
     ----------
     parameter : int array
         Position of the weight that becomes 0, -1 for an activation.
     node : int array
-        The subtree that goes with an edge, or the node whose activation goes; -1 for a leaf.
+        The subtree below an edge, or the node of an activation; -1 for a leaf.
     saved : int array
-        Number of weights that go.
+        Number of weights that are removed.
     cost : array
-        Rise of the loss.
+        Increase of the loss.
     """
 
     parameter: IntArray
@@ -74,9 +72,9 @@ def operate(
     n_remove : int
         Number of weights to remove; it may be a few more.
     rule : {"surgeon", "magnitude"}
-        What decides which weights go: the rise of the loss, or their absolute values.
+        Cost of a removal: the increase of the loss, or the absolute value of the weight.
     compensates : bool
-        Whether the other weights make up for the removal.
+        Whether the other weights are adjusted to compensate for the removal.
     """
     if rule == "magnitude":
         return _without_smallest(tree, n_remove)
@@ -98,26 +96,26 @@ def operate(
     )
     chosen = _chosen(tree, units, n_remove)
     parameters = tree.parameters.copy()
-    gone = units.parameter[chosen][units.parameter[chosen] >= 0]
+    removed = units.parameter[chosen][units.parameter[chosen] >= 0]
     straight = chosen[units.parameter[chosen] < 0] - zeros.parameter.size
     if compensates:
         step = -inverse @ lines.gradients[:, straight].sum(axis=1)
-        if gone.size:
-            columns = inverse[:, gone]
-            short = parameters[gone] + step[gone]
-            step -= columns @ np.linalg.solve(columns[gone], short)
+        if removed.size:
+            columns = inverse[:, removed]
+            values = parameters[removed] + step[removed]
+            step -= columns @ np.linalg.solve(columns[removed], values)
         parameters += step
-    parameters[gone] = 0.0
-    return simplify(lines.drawn(tree.with_parameters(parameters), straight))
+    parameters[removed] = 0.0
+    return simplify(lines.inserted(tree.with_parameters(parameters), straight))
 
 
 def _zeros(tree: NeuralTree) -> _Units:
-    """Return the leaves and edges whose weights may become 0; costs are left open."""
+    """Return the leaves and edges whose weights may become 0, with costs of 0."""
     k, n_nodes = tree.n_outputs, tree.parent.size
     first_leaf = 2 * n_nodes - k
     inner = np.arange(k, n_nodes)
     n_children = np.bincount(tree.parent[k:], minlength=n_nodes) + np.diff(tree.leaf_start)
-    # the only child of a node goes with its node, and that of an output stays
+    # the only child of a node is removed with its node, and that of an output is kept
     leaves = np.flatnonzero(n_children[tree.leaf_parent] > 1)
     phi = n_activation_parameters(tree.activation) if tree.trains_activations else 0
     sizes = sum_up(tree.parent, 2 + np.diff(tree.leaf_start) + phi)
@@ -130,10 +128,10 @@ def _zeros(tree: NeuralTree) -> _Units:
 
 
 def _chosen(tree: NeuralTree, units: _Units, n_remove: int) -> IntArray:
-    """Return the positions of the units to remove, those of the lowest cost per weight first."""
+    """Return the positions of the units to remove, in the order of their cost per weight."""
     n_nodes, k = tree.parent.size, tree.n_outputs
     first_leaf = 2 * n_nodes - k
-    is_gone = np.zeros(n_nodes, dtype=bool)
+    is_removed = np.zeros(n_nodes, dtype=bool)
     chosen: list[int] = []
     n_saved = 0
     for unit in np.argsort(units.cost / units.saved, kind="stable").tolist():
@@ -141,7 +139,7 @@ def _chosen(tree: NeuralTree, units: _Units, n_remove: int) -> IntArray:
             break
         place, node = int(units.parameter[unit]), int(units.node[unit])
         above = int(tree.leaf_parent[place - first_leaf]) if node < 0 else node
-        while above >= 0 and not is_gone[above]:
+        while above >= 0 and not is_removed[above]:
             above = int(tree.parent[above])
         too_large = units.saved[unit] > 2 * n_remove and chosen
         if above >= 0 or too_large:
@@ -149,7 +147,7 @@ def _chosen(tree: NeuralTree, units: _Units, n_remove: int) -> IntArray:
         chosen.append(unit)
         n_saved += int(units.saved[unit])
         if place >= 0 and node >= 0:
-            is_gone[node] = True
+            is_removed[node] = True
     return np.array(chosen, dtype=np.int64)
 
 
@@ -171,7 +169,7 @@ class _Lines:
     ----------
     node : int array
     intercept, slope : array
-        The line of each node that fits its values best, by their influence on the loss.
+        The least-squares line of each node, weighted by the influence on the loss.
     saved : int array
     cost : array
     gradients : array of shape (n_parameters, n_lines)
@@ -196,7 +194,8 @@ class _Lines:
         sums = node_sums(tree, X, values)[:, node]
         output = outputs_above(tree.parent)[node]
         above = curvature.jacobian[:, tree.parent[node]] * tree.edge[node - k]
-        influence = curvature.weight[:, np.newaxis] * curvature.own[:, output] * np.square(above)
+        influence = curvature.weight[:, np.newaxis] * curvature.diagonal[:, output]
+        influence *= np.square(above)
         influence += 1e-12
         influence /= influence.sum(axis=0)
         mean_sum = (influence * sums).sum(axis=0)
@@ -207,12 +206,12 @@ class _Lines:
         intercept = mean_value - slope * mean_sum
         change = above * (intercept + slope * sums - values[:, node])
         gradients, curvatures = curvature.slopes_along(change, output)
-        made_up = np.einsum("pn,pn->n", gradients, inverse @ gradients)
+        compensation = np.einsum("pn,pn->n", gradients, inverse @ gradients)
         phi = n_activation_parameters(tree.activation[node]) if tree.trains_activations else 0
-        cost = np.maximum(curvatures - made_up, 0.0) / 2
+        cost = np.maximum(curvatures - compensation, 0.0) / 2
         return cls(node, intercept, slope, 2 + _n_merged(tree, node) + phi, cost, gradients)
 
-    def drawn(self, tree: NeuralTree, chosen: IntArray) -> NeuralTree:
+    def inserted(self, tree: NeuralTree, chosen: IntArray) -> NeuralTree:
         """Return the tree with some of the lines in place of activations."""
         if not chosen.size:
             return tree
@@ -242,7 +241,7 @@ class _Lines:
 
 
 def _n_merged(tree: NeuralTree, nodes: IntArray) -> IntArray:
-    """Return how many leaves of each node have an input that its parent has a leaf of as well."""
+    """Return the number of leaves of each node whose input is also on a leaf of its parent."""
     has = np.zeros((tree.parent.size, tree.n_inputs), dtype=bool)
     has[tree.leaf_parent, tree.leaf_input] = True
     merged: IntArray = (has[nodes] & has[tree.parent[nodes]]).sum(axis=1)

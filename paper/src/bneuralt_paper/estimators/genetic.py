@@ -123,7 +123,4 @@ class GeneticClassifierTask(ClassifierTask):
     def _scores(self, X: Array) -> FloatArray:
         if len(self._trees) == 1:
             return self._mean_outputs(self._trees, X)
-        return self._scores_of_shares(self._probabilities(X))
-
-    def _probabilities(self, X: Array) -> FloatArray:
-        return self._mean_probabilities(self._trees, X)
+        return self._scores_of_shares(self._mean_probabilities(self._trees, X))

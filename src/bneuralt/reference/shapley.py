@@ -1,4 +1,4 @@
-"""Shapley values by their definition: what attributions are compared with."""
+"""Shapley values by their definition, with which attributions are compared."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bneuralt._typing import Array, FloatArray
 
 __all__ = ["shapley_values"]
 
-#: 2 to this power rows are predicted.
+#: Largest number of features n, since 2**n rows are predicted.
 MOST_FEATURES = 20
 
 

@@ -22,10 +22,10 @@ from bneuralt.shrinking.compaction import (
 )
 from bneuralt.tree import NeuralTree
 
-__all__ = ["Shrunk"]
+__all__ = ["ShrinkingMethods"]
 
 
-class Shrunk(BaseEstimator):
+class ShrinkingMethods(BaseEstimator):
     """Adds `simplify` and `compact` to an estimator."""
 
     compaction_: Compaction
@@ -41,8 +41,9 @@ class Shrunk(BaseEstimator):
         ----------
         saturated_on : array-like of shape (n_rows, n_features), optional
             Rows, such as the training rows. If given, function nodes whose values vary by no more
-            than `tolerance` over these rows become constants as well. This changes predictions
-            slightly, for other rows by any amount; `saturated_nodes` lists the nodes.
+            than `tolerance` over these rows are replaced by constants, too. This changes the
+            predictions of these rows slightly, and those of other rows without a bound;
+            `saturated_nodes` lists the nodes.
         tolerance : float
             See `saturated_on`.
 
@@ -83,11 +84,11 @@ class Shrunk(BaseEstimator):
         sample_weight: Any = None,
         cv: int | None = 5,
     ) -> Self:
-        """Return an estimator without some of the weights, the others being trained briefly.
+        """Return an estimator with fewer weights, which are trained briefly after each removal.
 
-        Weights are removed in steps by Optimal Brain Surgeon: the curvature of the loss by all
-        weights says what the removal of a leaf, of a subtree, or of the activation of a node costs
-        after all other weights have made up for it, and those go first that cost least per weight.
+        Weights are removed in steps by Optimal Brain Surgeon. The Hessian of the loss gives the
+        cost of removing a leaf, a subtree, or the activation of a node after all other weights have
+        been adjusted; units with the lowest cost per weight are removed first.
 
         Parameters
         ----------
@@ -101,16 +102,14 @@ class Shrunk(BaseEstimator):
             one activation; the table of the activation itself is not counted.
         sample_weight : array-like of shape (n_rows,), optional
         cv : int or None
-            Number of folds for the scores of smaller and smaller models. For each of them, a model
-            is fitted and made smaller without the rows that it is judged by. None: no scores, if a
-            size is given.
+            Number of folds of the cross-validation that scores each size: in each fold, a model
+            is fitted and pruned without the held-out rows. None: no scores; needs a size.
 
         Returns
         -------
         estimator of the same class
-            A copy; this one is not modified. Its `compaction_` has the sizes and scores that it was
-            chosen by (`bneuralt.shrinking.Compaction`). Prediction intervals have to be calibrated
-            anew: it has none.
+            A copy; this one is not modified. Its `compaction_` has the sizes and their scores
+            (`bneuralt.shrinking.Compaction`). It is not calibrated for prediction intervals.
 
         Examples
         --------
@@ -140,8 +139,7 @@ class Shrunk(BaseEstimator):
             limit = smallest_good_size(size, *curve) if limit is None else limit
         assert limit is not None
         (smaller,) = work._smaller_models(rows, [limit], unit)
-        if hasattr(smaller, "calibration_"):
-            smaller.calibration_ = None
+        smaller.__dict__.pop("calibration_", None)
         smaller._learn_importances(rows)
         smaller.compaction_ = Compaction(
             self.n_parameters_,
@@ -160,17 +158,17 @@ class Shrunk(BaseEstimator):
         """Return the mean scores of smaller models on held-out rows, and their standard errors."""
         has_classes = self.model_.task == "classes"
         scores, weights = [], []
-        apart = rows.separate
-        for training, held_out in held_out_folds(apart.y, cv, has_classes):
-            fitted_on, judged = apart.take(training).merged(), apart.take(held_out)
-            whole = self._fitted_on(fitted_on)
-            models = [whole, *whole._smaller_models(fitted_on, sizes[1:], unit)]
-            scores.append([model._row_scores(judged, rows) for model in models])
-            weights.append(judged.weight)
+        separate = rows.separate
+        for training, held_out in held_out_folds(separate.y, cv, has_classes):
+            training_rows, test_rows = separate.take(training).merged(), separate.take(held_out)
+            whole = self._fitted_on(training_rows)
+            models = [whole, *whole._smaller_models(training_rows, sizes[1:], unit)]
+            scores.append([model._row_scores(test_rows, rows) for model in models])
+            weights.append(test_rows.weight)
         return mean_scores(np.concatenate(scores, axis=1), np.concatenate(weights))
 
     def _fitted_on(self, rows: Rows) -> Self:
-        """Return an estimator with the same settings and features that is fitted on other rows."""
+        """Return an estimator with the same parameters and features, fitted on other rows."""
         fresh: Self = clone(self)
         self._pass_on(fresh)
         fresh.max_weights = None
@@ -178,7 +176,7 @@ class Shrunk(BaseEstimator):
         fresh._fit_rows(copy.copy(rows), None, None)
         return fresh
 
-    # -- what estimators differ in -------------------------------------------------------
+    # -- defined by subclasses -----------------------------------------------------------
 
     def _with_trees(
         self, trees: Sequence[NeuralTree], trained: Sequence[NeuralTree] | None = None
@@ -188,20 +186,20 @@ class Shrunk(BaseEstimator):
         Parameters
         ----------
         trees : sequence of NeuralTree
-            For unscaled inputs, as many as there are.
+            Trees for unscaled inputs, one for each tree of the estimator.
         trained : sequence of NeuralTree, optional
-            The same trees for scaled inputs, from which training goes on. By default it goes on
-            from those that there were.
+            The same trees for scaled inputs, from which later training continues. By default those
+            of this estimator.
         """
         raise NotImplementedError
 
     def _trained_trees(self) -> Sequence[NeuralTree] | None:
-        """Return the trees for scaled inputs if they have the nodes of those for unscaled ones."""
+        """Return the trees for scaled inputs, None if their nodes differ from those of `tree_`."""
         return None
 
     def _smaller_models(self, rows: Rows, sizes: Sequence[int], unit: SizeUnit) -> list[Self]:
         """Return copies of these sizes, from large to small, trained on these rows."""
         raise TypeError(
-            f"{type(self).__name__} has no training by which weights could make up for others: "
-            "limit the size of the trees that are searched"
+            f"{type(self).__name__} cannot be pruned, since it does not train single trees: limit "
+            "the size of the trees in the search"
         )

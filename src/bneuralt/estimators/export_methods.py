@@ -1,4 +1,4 @@
-"""Methods of fitted estimators that write them as code for other places."""
+"""Methods of fitted estimators that export them as code and to other libraries."""
 
 from __future__ import annotations
 
@@ -6,19 +6,15 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from sklearn.base import BaseEstimator
+
 from bneuralt.files import write_together
-from bneuralt.model import Model
 
-__all__ = ["Exporting"]
+__all__ = ["ExportMethods"]
 
 
-class Exporting:
+class ExportMethods(BaseEstimator):
     """Adds exports to an estimator."""
-
-    @property
-    def model_(self) -> Model:
-        """The description of the fitted model."""
-        raise NotImplementedError
 
     def to_c(
         self,
@@ -46,23 +42,23 @@ class Exporting:
         path : str or path-like
             ``NAME.h`` for a header with everything; ``NAME.c`` for a source file with a header.
         name : str, optional
-            What all names in the code begin with; by default the name of the file.
+            Prefix of all names in the code; by default the name of the file.
         dtype : {"double", "float", "int16", "int8"}
             Type of weights and values.
         style : {"auto", "tables", "code"}
-            Whether trees are tables that a loop reads, or are written out as statements, which is
-            faster and, for large trees, larger. "auto" writes out small trees.
+            Whether trees are tables that a loop reads, or statements, which are faster and, for
+            large trees, larger. "auto" writes small trees as statements.
         libm : bool
-            Whether functions of ``<math.h>`` are used; otherwise the code has its own.
+            Whether to use functions of ``<math.h>``; otherwise the code defines its own.
         main : bool
-            Whether to write a program ``NAME_main.c``, too, which predicts the rows of a CSV file.
+            Whether to write a program ``NAME_main.c`` that predicts the rows of a CSV file.
         contributions : bool
             Whether to add a function ``NAME_contributions``, which attributes the prediction of a
             row to its features as `explain` does. For regressors and single trees that classify,
             with ``double`` and ``float``.
         X, y : array-like, optional
-            Rows on which the loss of accuracy of integer code is measured. Without them, it is
-            compared with the model on random rows.
+            Rows on which the accuracy of integer code is measured. Without them, it is compared
+            with the model on random rows.
 
         Returns
         -------
@@ -91,7 +87,7 @@ class Exporting:
         return list(files)
 
     def quantize(self, dtype: str = "int8", X: Any = None) -> Any:
-        """Return an estimator that computes with whole numbers what this one computes.
+        """Return an estimator that evaluates this model in integer arithmetic.
 
         Weights and values are rounded to 8 or 16 bits. The C code of ``to_c(path, dtype=dtype)``
         computes the same whole numbers.
@@ -99,15 +95,15 @@ class Exporting:
         Parameters
         ----------
         dtype : {"int8", "int16"}
-            Type of weights and values; sums have twice as many bits.
+            Type of weights and values; sums have twice the number of bits.
         X : array-like of shape (n_rows, n_features), optional
-            Rows whose values are the range of the inputs; values outside are clipped. By default
-            the range of the training rows, which fitted models know.
+            Rows that define the range of the inputs; values outside are clipped. By default the
+            range of the training rows.
 
         Returns
         -------
         QuantizedClassifier or QuantizedRegressor
-            Fitted; `error_bound_` says by how much its probabilities or predictions can differ from
+            Fitted; `error_bound_` bounds the difference of its probabilities or predictions from
             those of this model over the training range.
 
         Examples
@@ -147,7 +143,7 @@ class Exporting:
         Raises
         ------
         ValueError
-            The name is not one that a Python function can have.
+            The name is not a valid name of a Python function.
 
         Examples
         --------
@@ -180,7 +176,7 @@ class Exporting:
             makes global and which Node exports (``const { predict } = require("./model.js")``).
 
             The function takes one row: an array of values in the order of the columns in training,
-            or an object that has them by the names of the columns. Values are numbers, texts, dates
+            or an object with the names of the columns as keys. Values are numbers, texts, dates
             (as text such as ``2024-05-31 14:00``, or as `Date`, in local time); null, undefined and
             NaN are missing. It returns
 
@@ -196,7 +192,7 @@ class Exporting:
         Raises
         ------
         ValueError
-            The name is not one that a JavaScript function can have.
+            The name is not a valid name of a JavaScript function.
 
         Examples
         --------
@@ -219,7 +215,7 @@ class Exporting:
         dialect : {"sqlite", "postgresql", "duckdb"}
             The database. SQLite needs its mathematical functions, which most builds have.
         of : optional
-            What the expression computes. By default the predicted class or number. A label of the
+            Value of the expression. By default the predicted class or number. A label of the
             model: the probability of that class. For several numbers: the name of one of them
             (``y0``, ``y1``; ``q0.05`` for a quantile).
 
@@ -259,14 +255,14 @@ class Exporting:
         Parameters
         ----------
         dtype : {"double", "float"}
-            In which the trees compute. Inputs and outputs are float32 in any case. Trees are for
-            unscaled features, so float loses digits where a column has a large mean and a small
-            spread; use it for hardware that has nothing else.
+            Precision of the trees. Inputs and outputs are always float32. Trees use unscaled
+            features, so float loses digits where a column has a large mean and a small spread; use
+            it for hardware without double precision.
 
         Returns
         -------
         onnx.ModelProto
-            With the outputs that scikit-learn's converters have: ``label`` (int64 or string) and
+            With the same outputs as scikit-learn's converters: ``label`` (int64 or string) and
             ``probabilities`` for classifiers, ``variable`` for regressors.
 
             A table of numbers is one float32 input ``X`` of shape (n_rows, n_columns), in which NaN
@@ -275,8 +271,8 @@ class Exporting:
             (n_rows, 1): float32 for numbers, string for categories, and for dates int64, seconds
             since 1970 as in NumPy's ``datetime64[s]``.
 
-            Numbers that are too large for sums of them are limited, infinite ones included, so that
-            no probability is NaN.
+            Large and infinite numbers are clipped so that sums do not overflow and no probability
+            is NaN.
 
         Raises
         ------
@@ -309,19 +305,19 @@ class Exporting:
         Parameters
         ----------
         dtype : torch.dtype, optional
-            Of the weights; by default that of the model's trees.
+            Type of the weights; by default that of the trees.
 
         Returns
         -------
         torch.nn.Module
-            Called with inputs of shape (n_rows, n_inputs), it returns what `predict_proba` of a
-            classifier or `predict` of a regressor returns. Its method ``scores`` returns the
-            outputs of all trees, of shape (n_trees, n_rows, n_outputs): of these, losses such as
-            cross entropy are computed. ``encode`` turns a table into inputs, as the model does with
-            categories, dates and missing values; a table of numbers without gaps needs none.
+            Called with inputs of shape (n_rows, n_inputs), it returns the result of `predict_proba`
+            of a classifier or `predict` of a regressor. Its method ``scores`` returns the outputs
+            of all trees, of shape (n_trees, n_rows, n_outputs), from which losses such as
+            cross-entropy are computed. ``encode`` turns a table with categories, dates and missing
+            values into inputs; a table of numbers without missing values can be used directly.
 
             Each tree is one parameter, the vector `NeuralTree.parameters`. `bneuralt.from_torch`
-            makes an estimator of the module.
+            converts the module to an estimator.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Methods of fitted estimators that say what they do with features."""
+"""Methods of fitted estimators that explain the influence of features."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from bneuralt import explaining
 from bneuralt.explaining import Explanation, FeatureUse, MonotonicProof
 from bneuralt.shrinking import SaturatedNode, saturated_nodes
 
-__all__ = ["Explained"]
+__all__ = ["ExplainingMethods"]
 
 
-class Explained(BaseEstimator):
+class ExplainingMethods(BaseEstimator):
     """Adds `explain`, `feature_use`, `saturated_nodes` and `check_monotonic` to an estimator."""
 
     def explain(
@@ -30,8 +30,8 @@ class Explained(BaseEstimator):
         A prediction is compared with the one for a baseline row. The contributions of all features
         add up to the difference of the two: exactly with the rescale rule, which follows each path
         from a leaf to its output once; up to the error of integration with integrated gradients.
-        Categories, parts of dates and missing values count for the column that they come from. A
-        feature that no leaf has contributes 0.
+        Contributions of categories, parts of dates and missing values are added to those of their
+        column. A feature that no leaf uses contributes 0.
 
         Parameters
         ----------
@@ -42,13 +42,12 @@ class Explained(BaseEstimator):
             its values in the proportions of the training rows. With several rows, the mean of the
             contributions for each of them.
         output : {"score", "probability"}, optional
-            For classifiers, what is explained: what `decision_function` returns, or the
-            probabilities. By default scores for a single tree, whose outputs they are, and
-            probabilities for several trees, which are averaged. With two classes, that of the
-            second class.
+            For classifiers, whether to explain the scores of `decision_function` or the
+            probabilities. By default scores for a single tree, and probabilities for a forest,
+            which averages them. With two classes, that of the second class.
         method : {"rescale", "integrated_gradients"}
         n_steps : int
-            Points of the integration.
+            Number of points of the integration.
 
         Returns
         -------
@@ -78,7 +77,7 @@ class Explained(BaseEstimator):
         )
 
     def feature_use(self) -> FeatureUse:
-        """Return which features the trees use; the paper calls the rest its input reduction.
+        """Return which features the trees use.
 
         Examples
         --------
@@ -91,17 +90,17 @@ class Explained(BaseEstimator):
         return explaining.feature_use(self.model_)
 
     def saturated_nodes(self, X: Any, tolerance: float = 1e-3) -> list[SaturatedNode]:
-        """Return the function nodes whose values hardly vary over some rows.
+        """Return the function nodes whose values are almost constant over some rows.
 
-        Such a node, with everything below it, could be replaced by a constant; see `saturated_on`
-        of `simplify`. Outputs, and nodes below a saturated one, are not listed.
+        Such a node and its subtree can be replaced by a constant; see `saturated_on` of `simplify`.
+        Outputs, and nodes below a saturated node, are not listed.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
             Rows, such as the training rows.
         tolerance : float
-            The largest difference between two values of a node that counts as saturated.
+            The largest difference between two values of a saturated node.
 
         Examples
         --------
@@ -115,21 +114,20 @@ class Explained(BaseEstimator):
         return saturated_nodes(self.model_, self._checked_table(X), tolerance)
 
     def check_monotonic(self) -> MonotonicProof:
-        """Return what the signs of the weights prove about the effects of the features.
+        """Prove monotone effects of features from the signs of the weights.
 
         If no activation decreases, the effect of a leaf has the sign of the product of the weights
         on its path to the output. A feature whose paths all have the same sign has a monotone
-        effect, for all values of all features: this is a proof, not a sample. Features can be
-        monotone without such a proof.
+        effect for all values of all features. A feature can be monotone without such a proof.
 
-        With or without `monotonic_cst`; for regressors and classifiers of two classes. The
-        prediction is that of `predict`, or the probability of the second class. With several
-        columns of y, or several quantiles, an effect is the same on all.
+        The method does not depend on `monotonic_cst`. It applies to regressors and to classifiers
+        of two classes, where the effect is that on the probability of the second class. With
+        several columns of y, or several quantiles, the effect is the same on all of them.
 
         Returns
         -------
         MonotonicProof
-            Its `holds` says whether all constraints are met; printing it lists all features.
+            `holds` is true if all constraints are met; its text lists all features.
 
         Examples
         --------

@@ -1,29 +1,18 @@
-"""Methods of estimators that draw the model: formulas, pages, and what notebooks show."""
+"""Methods of estimators that draw the model: formulas, pages, and the display in notebooks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sklearn.base import BaseEstimator
 
-if TYPE_CHECKING:
-    from bneuralt.model import Model
-
-__all__ = ["Drawn"]
+__all__ = ["DrawingMethods"]
 
 
-class Drawn(BaseEstimator):
+class DrawingMethods(BaseEstimator):
     """Adds formulas and pages to an estimator, and a small page to its display in notebooks."""
-
-    @property
-    def model_(self) -> Model:
-        """The description of the fitted model."""
-        raise NotImplementedError
-
-    def __sklearn_is_fitted__(self) -> bool:
-        raise NotImplementedError
 
     def to_formula(
         self,
@@ -49,9 +38,9 @@ class Drawn(BaseEstimator):
             the lines of an ``aligned`` environment of LaTeX; or a dict with a SymPy expression for
             each output, whose symbols have the names of the features.
         digits : int, optional
-            Round the weights to so many significant digits; by default they are exact.
+            Number of significant digits of the weights; by default they are exact.
         tree : int, optional
-            Which tree of a forest, from 0. The formula of a forest needs it.
+            Position of a tree of a forest, from 0; required for forests.
         simplified : bool, default True
             Write an equal tree with fewer weights, made by `bneuralt.tree.simplify`.
         feature_names, output_names : sequence, optional
@@ -95,17 +84,17 @@ class Drawn(BaseEstimator):
         examples: Any = None,
         title: str | None = None,
     ) -> str:
-        """Return a page on which the model can be looked at and tried out, as one file.
+        """Return a page that shows the model and predicts examples, as one HTML file.
 
-        The page needs no network. It has the tree (of a forest, each tree), a form for an example
-        with what is predicted for it and why, and the curves of the training.
+        The page needs no network. It shows the trees, a form for an example with its prediction
+        and explanation, and the learning curves.
 
         Parameters
         ----------
         path : str or path-like, optional
-            A file to write the page to, as well.
+            File to which the page is written, too.
         examples : array-like of shape (n_rows, n_features), optional
-            Rows to step through; at most 1,000 are kept. Whoever has the page can read them.
+            Rows to step through; at most 1,000 are used. Readers of the page can see them.
         title : str, optional
             Heading of the page; the name of the estimator by default.
 
