@@ -332,7 +332,7 @@ def test_intervals_that_cannot_be_had():
         model.predict_interval(X, "0.9")
     with pytest.raises(ValueError, match=r"conformal=442 leaves 0 of 442 rows"):
         tree(conformal=442).fit(X, y)
-    with pytest.raises(ValueError, match=r"partial_fit does not see one"):
+    with pytest.raises(ValueError, match=r"partial_fit gets a part of it"):
         tree(conformal=0.2).partial_fit(X, y)
 
 
