@@ -47,7 +47,7 @@ def explain(
         raise ValueError(f"method={method!r} must be one of {', '.join(map(repr, METHODS))}")
     output = _checked_output(model, output)
     table = model.read(X)
-    inputs = checked_table(model.encode(table)).X
+    inputs = checked_table(model.encoder.encode(table)).X
     whole = mean_of(
         [
             attribute(model, inputs, start, output, method=method, n_steps=n_steps)

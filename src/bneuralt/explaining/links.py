@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.polynomial.legendre import leggauss
 
 from bneuralt._typing import FloatArray
 from bneuralt.expressions import (
@@ -31,6 +32,9 @@ __all__ = ["links", "mean_slopes", "secants", "without_order"]
 
 #: Points of the integration; its error is distributed afterwards, so that sums are exact.
 N_POINTS = 24
+POSITIONS, WEIGHTS = ((x + shift) / 2 for x, shift in zip(leggauss(N_POINTS), (1, 0), strict=True))
+#: Derivatives that are computed at once: as many as fit into the cache.
+MOST_NUMBERS = 2**14
 #: Quotients of differences below this are dominated by rounding errors.
 SMALL = 1e-6
 
@@ -136,10 +140,14 @@ def mean_slopes(link: Expression, start: FloatArray, end: FloatArray) -> FloatAr
     True
     """
     difference = end - start
-    mean = np.zeros((*end.shape, end.shape[1]))
-    positions, weights = np.polynomial.legendre.leggauss(N_POINTS)
-    for position, weight in zip((positions + 1) / 2, weights / 2, strict=True):
-        mean += weight * vector_jacobian(link, start + position * difference)
+    n_rows, k = end.shape
+    mean = np.zeros((n_rows, k, k))
+    at_once = max(1, min(N_POINTS, MOST_NUMBERS // max(1, n_rows * k * k)))
+    for first in range(0, N_POINTS, at_once):
+        chunk = slice(first, first + at_once)
+        points = start + POSITIONS[chunk, np.newaxis, np.newaxis] * difference
+        slopes = vector_jacobian(link, points.reshape(-1, k)).reshape(*points.shape[:2], -1, k)
+        mean += np.tensordot(WEIGHTS[chunk], slopes, axes=1)
     change = evaluate(link, {"outputs": end}) - evaluate(link, {"outputs": start})
     error = change - np.einsum("nij,nj->ni", mean, difference)
     squares = np.square(difference).sum(axis=1)

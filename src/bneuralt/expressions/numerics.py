@@ -92,48 +92,58 @@ def vector_jacobian(expression: Expression, vector: FloatArray) -> FloatArray:
     array([[[ 0.1875, -0.0625],
             [-0.1875,  0.0625]]])
     """
-    return _with_tangents(expression, vector, {})[1]
+    n_rows, k = vector.shape
+    tangents = _with_tangents(expression, np.asfortranarray(vector), {})[1]
+    return np.zeros((n_rows, 1, k)) if tangents is None else np.moveaxis(tangents, 2, 0)
 
 
-#: Values, of shape (n_rows, k or 1), and their derivatives, of shape (n_rows, k or 1, k).
-_Tangents = tuple[FloatArray, FloatArray]
+#: Values, of shape (n_rows, k or 1), and their derivatives, of shape (k or 1, k, n_rows), or None
+#: for constants. Rows are next to each other in memory, because there are more rows than outputs.
+_Tangents = tuple[FloatArray, FloatArray | None]
 
 
 def _with_tangents(
-    expression: Expression, vector: FloatArray, done: dict[Expression, _Tangents]
+    expression: Expression, vector: FloatArray, done: dict[int, _Tangents]
 ) -> _Tangents:
-    """Return values and derivatives; parts that occur several times are computed once."""
-    if expression not in done:
-        done[expression] = _new_tangents(expression, vector, done)
-    return done[expression]
+    """Return values and derivatives; parts that occur several times are computed once.
+
+    `done` has the parts by their identity, because comparing expressions takes longer.
+    """
+    if id(expression) not in done:
+        done[id(expression)] = _new_tangents(expression, vector, done)
+    return done[id(expression)]
 
 
 def _new_tangents(
-    expression: Expression, vector: FloatArray, done: dict[Expression, _Tangents]
+    expression: Expression, vector: FloatArray, done: dict[int, _Tangents]
 ) -> _Tangents:
     n_rows, k = vector.shape
     if expression.operation == "variable":
-        return vector, np.broadcast_to(np.eye(k), (n_rows, k, k))
+        return vector, np.broadcast_to(np.eye(k)[:, :, np.newaxis], (k, k, n_rows))
     if expression.is_constant:
-        return np.full((n_rows, 1), expression.value), np.zeros((n_rows, 1, k))
+        return np.full((n_rows, 1), expression.value), None
     values, tangents = zip(
         *(_with_tangents(part, vector, done) for part in expression.arguments), strict=True
     )
-    result = OPERATIONS[expression.operation].value(
-        *values, *(() if expression.value is None else (expression.value,))
-    )
+    operation = OPERATIONS[expression.operation]
+    result = operation.value(*values, *(() if expression.value is None else (expression.value,)))
+    if all(tangent is None for tangent in tangents):
+        return result, None
     if expression.operation == "total":
-        return result, tangents[0].sum(axis=1, keepdims=True)
+        return result, tangents[0].sum(axis=0, keepdims=True)
     if expression.operation in ("largest", "ordered"):
-        rank = values[0].argsort(axis=1, kind="stable")
-        places = [-1] if expression.operation == "largest" else list(expression.value)
-        chosen = rank[:, places, np.newaxis]
-        return result, np.take_along_axis(tangents[0], chosen, axis=1)
-    slopes = OPERATIONS[expression.operation].slopes
-    if slopes is None:
+        if expression.operation == "largest":
+            places = values[0].argmax(axis=1)[np.newaxis]
+        else:
+            places = values[0].argsort(axis=1, kind="stable")[:, list(expression.value)].T
+        return result, np.take_along_axis(tangents[0], places[:, np.newaxis], axis=0)
+    if operation.slopes is None:
         raise ValueError(f"the operation {expression.operation!r} has no derivative")
-    parts = zip(slopes(*values), tangents, strict=True)
-    terms = (np.asarray(outer)[..., np.newaxis] * inner for outer, inner in parts)
+    terms = (
+        np.asarray(outer).T[:, np.newaxis] * inner if np.ndim(outer) else outer * inner
+        for outer, inner in zip(operation.slopes(*values), tangents, strict=True)
+        if inner is not None
+    )
     return result, reduce(np.add, terms)
 
 
