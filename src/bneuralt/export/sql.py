@@ -353,9 +353,8 @@ class _Query(Translator):
     def _tree(self, t: int, tree: NeuralTree) -> list[Code]:
         """Return the outputs of a tree."""
         codes: dict[int, Code] = {}
-        expressions = tree.node_expressions
         for node in nodes_of(tree):
-            j, expression = node.position, expressions[node.position]
+            j, expression = node.position, node.activation
             terms = [(weight, Code(f"{self.prefix}i{i}")) for weight, i in node.leaves]
             terms += [(weight, codes.pop(child)) for weight, child in node.children]
             z = self.weighted_sum(node.bias, terms)

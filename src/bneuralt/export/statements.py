@@ -118,9 +118,8 @@ class StatementTranslator(Translator):
         return Cell.of_column(inputs, read), lines
 
     def _tree(self, tree: NeuralTree, prefix: str) -> Iterator[str]:
-        expressions = tree.node_expressions
         for node in nodes_of(tree):
-            j, expression = node.position, expressions[node.position]
+            j, expression = node.position, node.activation
             terms = [(weight, Code(f"i{i}")) for weight, i in node.leaves]
             terms += [(weight, Code(f"n{prefix}{child}")) for weight, child in node.children]
             z = self.weighted_sum(node.bias, terms)

@@ -22,7 +22,7 @@ from bneuralt.export.c.literals import array
 from bneuralt.export.c.mathematics import CMath
 from bneuralt.export.c.model_code import CTypes, ModelCode
 from bneuralt.export.cell_reads import cell_reads
-from bneuralt.export.evaluation_order import evaluation_order
+from bneuralt.export.nodes import nodes_of
 from bneuralt.expressions import (
     OUTPUTS,
     Expression,
@@ -126,31 +126,33 @@ class RealCode(ModelCode):
 
     def _nodes(self, tree: NeuralTree) -> list[RealNode]:
         """Return the nodes, with the scales and offsets of activations as part of the weights."""
-        order, k = evaluation_order(tree), tree.n_outputs
-        forms = [activation_form(activation) for activation in tree.node_expressions]
-        nodes = []
-        for i in order.nodes:
-            kind, gain, shift, function, constants = self._function(forms[i])
-            bias = float(tree.bias[i])
-            children = []
-            for c in order.children[i]:
-                weight = float(tree.edge[c - k])
-                offset, unit = _affine(forms[c])
-                bias += weight * offset
-                children.append((c, gain * weight * unit))
-            leaves = []
-            for j in range(tree.leaf_start[i], tree.leaf_start[i + 1]):
-                at, weight = int(tree.leaf_input[j]), float(tree.leaf_weight[j])
-                bias += weight * float(self.centers[at])
-                leaves.append((at, gain * weight))
-            offset, unit = _affine(forms[i]) if i < k else (0.0, 1.0)
-            bias = gain * bias + shift
-            nodes.append(
+        nodes = nodes_of(tree)
+        affine = {node.position: _affine(activation_form(node.activation)) for node in nodes}
+        converted = []
+        for node in nodes:
+            kind, gain, shift, function, constants = self._function(
+                activation_form(node.activation)
+            )
+            bias = node.bias
+            bias += sum(weight * affine[c][0] for weight, c in node.children)
+            bias += sum(weight * float(self.centers[j]) for weight, j in node.leaves)
+            children = [(c, gain * weight * affine[c][1]) for weight, c in reversed(node.children)]
+            leaves = [(j, gain * weight) for weight, j in node.leaves]
+            of_output = affine[node.position] if node.is_output else (0.0, 1.0)
+            converted.append(
                 RealNode(
-                    i, kind, function, constants, bias, children[::-1], leaves, i < k, offset, unit
+                    node.position,
+                    kind,
+                    function,
+                    constants,
+                    gain * bias + shift,
+                    children,
+                    leaves,
+                    node.is_output,
+                    *of_output,
                 )
             )
-        return nodes
+        return converted
 
     def _function(
         self, form: ActivationForm

@@ -10,14 +10,14 @@ import numpy as np
 
 from bneuralt._typing import FloatArray, IntArray
 from bneuralt.export.activation_forms import activation_form
+from bneuralt.export.nodes import Node, nodes_of
 from bneuralt.export.whole.curve_tables import CurveTable
 from bneuralt.export.whole.formats import FORMATS, PROBABILITY_BITS, IntegerFormat
 from bneuralt.export.whole.input_units import InputUnits, input_units
-from bneuralt.export.whole.integer_trees import IntegerTree, SourceTree, integer_trees
+from bneuralt.export.whole.integer_trees import IntegerTree, integer_trees
 from bneuralt.expressions import OUTPUTS, Expression, evaluate, is_elementwise, substitute, variable
 from bneuralt.model import Model
 from bneuralt.training.losses import SOFTMAX
-from bneuralt.tree import NeuralTree
 
 __all__ = ["ExpScale", "IntegerModel", "ShareScale", "integer_model"]
 
@@ -270,9 +270,9 @@ def integer_model(model: Model, dtype: str, ranges: FloatArray) -> IntegerModel:
     """
     model, format = model.simplified(), FORMATS[dtype]
     link = integer_link(model)
-    trees = [_source(tree, link.activation) for tree in model.trees]
+    trees = [_with_output_function(nodes_of(tree), link.activation) for tree in model.trees]
     if link.combine == "sum" or not _have_same_outputs(trees):
-        trees = [_with_linear_outputs(*source) for source in trees]
+        trees = [_with_linear_outputs(nodes) for nodes in trees]
     units = input_units(model, format, ranges)
     shared = link.combine != "sum" or bool(link.order)
     centered = link.combine in ("sum", "softmax")
@@ -325,26 +325,36 @@ def _without_limits(link: Expression) -> Expression:
     return link
 
 
-def _source(tree: NeuralTree, output: Expression) -> SourceTree:
-    """Return a tree with its activations; a further function is applied to its outputs."""
-    activations, k = list(tree.node_expressions), tree.n_outputs
-    activations[:k] = [substitute(output, {"outputs": inner}) for inner in activations[:k]]
-    return SourceTree(tree, activations)
+def _with_output_function(nodes: list[Node], function: Expression) -> list[Node]:
+    """Return nodes of which the outputs have a further function as part of their activation."""
+    return [
+        node._replace(activation=substitute(function, {"outputs": node.activation}))
+        if node.is_output
+        else node
+        for node in nodes
+    ]
 
 
-def _with_linear_outputs(tree: NeuralTree, activations: list[Expression]) -> SourceTree:
-    forms = [activation_form(activation) for activation in activations[: tree.n_outputs]]
-    if all(form.kind == "pieces" and form.slope == 1.0 for form in forms):
-        return SourceTree(tree, activations)
-    return SourceTree(tree.with_linear_outputs(), [variable("z")] * tree.n_outputs + activations)
+def _with_linear_outputs(nodes: list[Node]) -> list[Node]:
+    """Return nodes of which the outputs are linear; others become children of linear outputs."""
+    outputs = [activation_form(node.activation) for node in nodes if node.is_output]
+    if all(form.kind == "pieces" and form.slope == 1.0 for form in outputs):
+        return nodes
+    linear = []
+    for node in nodes:
+        if node.is_output:
+            child = len(nodes) + node.position
+            linear.append(node._replace(position=child, is_output=False))
+            node = Node(node.position, variable("z"), 0.0, (), ((1.0, child),), is_output=True)
+        linear.append(node)
+    return linear
 
 
-def _have_same_outputs(trees: list[SourceTree]) -> bool:
+def _have_same_outputs(trees: list[list[Node]]) -> bool:
     """Return whether all outputs are in one unit, and 0 is in the range of the integers."""
+    outputs = (node.activation for nodes in trees for node in nodes if node.is_output)
     forms = {
-        (form.kind, form.offset, form.unit, form.slope)
-        for tree, activations in trees
-        for form in map(activation_form, activations[: tree.n_outputs])
+        (form.kind, form.offset, form.unit, form.slope) for form in map(activation_form, outputs)
     }
     kind, offset, unit, slope = next(iter(forms))
     same = len(forms) == 1 and kind != "curve"

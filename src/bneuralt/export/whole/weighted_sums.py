@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from bneuralt.export.activation_forms import ActivationForm
+from bneuralt.export.nodes import Node
 from bneuralt.export.whole.formats import IntegerFormat
 from bneuralt.export.whole.shared_errors import Interval, SharedError, sum_of_errors
 
@@ -48,6 +49,7 @@ class WeightedSum:
 
     Parameters
     ----------
+    node : Node
     form : ActivationForm
         The activation.
     bias : float
@@ -56,9 +58,15 @@ class WeightedSum:
     """
 
     def __init__(
-        self, form: ActivationForm, bias: float, weights: list[float], terms: list[Term]
+        self,
+        node: Node,
+        form: ActivationForm,
+        bias: float,
+        weights: list[float],
+        terms: list[Term],
     ) -> None:
-        self.form, self.bias, self.weights, self.terms = form, bias, weights, terms
+        self.node, self.form, self.bias = node, form, bias
+        self.weights, self.terms = weights, terms
         self._single = [i for i, term in enumerate(terms) if term.group < 0]
         groups: dict[int, list[int]] = {}
         for i, term in enumerate(terms):
@@ -68,7 +76,7 @@ class WeightedSum:
 
     def shifted(self, by: float) -> WeightedSum:
         """Return the sum plus a number."""
-        return WeightedSum(self.form, self.bias + by, self.weights, self.terms)
+        return WeightedSum(self.node, self.form, self.bias + by, self.weights, self.terms)
 
     @cached_property
     def middle(self) -> float:
