@@ -10,8 +10,8 @@ from typing import Any
 
 from bneuralt import __version__
 from bneuralt.export.spellings import missing_spellings
-from bneuralt.export.statements import StatementTranslator, needed_helpers, printable
-from bneuralt.export.translation import ARITHMETIC, Case, Code, Define, Template
+from bneuralt.export.statements import StatementTranslator, printable
+from bneuralt.export.translation import ARITHMETIC, Case, Code, Define, Template, needed_helpers
 from bneuralt.expressions import OUTPUTS, Expression
 from bneuralt.expressions.operations import EXP_LIMIT
 from bneuralt.model import Model

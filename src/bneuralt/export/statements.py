@@ -6,7 +6,6 @@ a function `link` from the outputs of a tree, or their means, to what is predict
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
@@ -17,7 +16,7 @@ from bneuralt.model import Model
 from bneuralt.tables.features import Input
 from bneuralt.tree import NeuralTree
 
-__all__ = ["StatementTranslator", "needed_helpers", "printable"]
+__all__ = ["StatementTranslator", "printable"]
 
 
 class StatementTranslator(Translator):
@@ -148,28 +147,6 @@ class StatementTranslator(Translator):
 def _prefixes(model: Model) -> list[str]:
     """Return what the numbers of the nodes of each tree begin with."""
     return [""] if len(model.trees) == 1 else [f"{t}_" for t in range(len(model.trees))]
-
-
-def needed_helpers(text: str, helpers: Mapping[str, str]) -> list[str]:
-    """Return the helper functions that code calls, those first that others call.
-
-    Parameters
-    ----------
-    text : str
-    helpers : dict
-        Name -> code, those first that others call.
-
-    Examples
-    --------
-    >>> needed_helpers("sigmoid(z)", {"exp": "A", "tanh": "B", "sigmoid": "exp(-z)"})
-    ['A', 'exp(-z)']
-    """
-    called: list[str] = []
-    for name, code in reversed(list(helpers.items())):
-        if re.search(rf"\b{name}\(", text):
-            called.insert(0, code)
-            text += code
-    return called
 
 
 def printable(text: str) -> str:

@@ -8,16 +8,21 @@ string. There ``{0}``, ``{1}``, ... stand for the arguments, ``{cell}`` for the 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
+from bneuralt._typing import FloatArray
 from bneuralt.export.spellings import spellings
 from bneuralt.expressions import Expression, Lookup
-from bneuralt.expressions.operations import CELLS, VECTORS
+from bneuralt.expressions.operations import CELLS, EXP_LIMIT, VECTORS
 
 __all__ = [
     "ARITHMETIC",
+    "EXP_LIMITS",
     "LEVELS",
     "Case",
     "Cell",
@@ -25,9 +30,15 @@ __all__ = [
     "Define",
     "Template",
     "Translator",
+    "count_uses",
     "may_be_missing",
+    "needed_helpers",
     "occurrences",
+    "representable",
 ]
+
+#: Arguments of exp are limited as in the core, by the bytes of a number.
+EXP_LIMITS = {2: 11.0, 4: 87.0, 8: EXP_LIMIT}
 
 #: Operators from those that bind least to those that bind most.
 LEVELS = ("choice", "comparison", "sum", "product", "sign", "atom")
@@ -213,7 +224,7 @@ class Translator:
             Called with a name for a value and its code; returns the code to use from then on.
             Values that are needed more than once get names.
         """
-        uses = _uses(expression)
+        uses = count_uses(expression)
         codes: dict[Expression, list[Code]] = {}
 
         def translate(part: Expression) -> list[Code]:
@@ -333,7 +344,7 @@ def occurrences(expression: Expression, name: str) -> int:
     return sum(occurrences(part, name) for part in expression.arguments)
 
 
-def _uses(expression: Expression) -> Counter[Expression]:
+def count_uses(expression: Expression) -> Counter[Expression]:
     """Return how often each part of an expression is an argument, equal parts taken as one."""
     uses: Counter[Expression] = Counter()
     waiting = [expression]
@@ -363,3 +374,45 @@ def may_be_missing(expression: Expression) -> bool:
 def _parts(expression: Expression) -> list[Expression]:
     """Return an expression and everything that it consists of."""
     return [expression, *(p for part in expression.arguments for p in _parts(part))]
+
+
+def needed_helpers(text: str, helpers: Mapping[str, str]) -> list[str]:
+    """Return the helper functions that code calls, those first that others call.
+
+    Parameters
+    ----------
+    text : str
+    helpers : dict
+        Name -> code, those first that others call.
+
+    Examples
+    --------
+    >>> needed_helpers("sigmoid(z)", {"exp": "A", "tanh": "B", "sigmoid": "exp(-z)"})
+    ['A', 'exp(-z)']
+    """
+    called: list[str] = []
+    for name, code in reversed(list(helpers.items())):
+        if re.search(rf"\b{name}\(", text):
+            called.insert(0, code)
+            text += code
+    return called
+
+
+def representable(numbers: Any, limits: Any) -> FloatArray:
+    """Return numbers that stay finite, and do not become 0, in a type.
+
+    Parameters
+    ----------
+    numbers : float or array
+    limits : object with the attributes `tiny` and `max`
+        Of the type: `numpy.finfo` or `torch.finfo`.
+
+    Examples
+    --------
+    >>> representable([1e300, -1e-300, 0.0, 0.5], np.finfo(np.float32)).astype(np.float32)
+    array([ 3.4028235e+38, -1.1754944e-38,  0.0000000e+00,  5.0000000e-01],
+          dtype=float32)
+    """
+    values = np.asarray(numbers, dtype=np.float64)
+    sizes = np.clip(np.abs(values), float(limits.tiny), float(limits.max))
+    return np.where(values == 0, values, np.copysign(sizes, values))

@@ -7,18 +7,16 @@ wait on a stack until their parent takes them. Straight-line code is the same, w
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from string import Template
 
 import numpy as np
 
 from bneuralt.export.c import integer_templates as templates
-from bneuralt.export.c.features import CFeature, encode_function, encode_texts
+from bneuralt.export.c.encoding import encode_function
 from bneuralt.export.c.links import link_function
 from bneuralt.export.c.literals import array, real
-from bneuralt.export.c.mathematics import CMath
-from bneuralt.export.c.model_code import CTypes, ModelCode
+from bneuralt.export.c.model_code import ModelCode
 from bneuralt.export.cell_reads import cell_reads, gap_values
 from bneuralt.export.whole import IntegerFormat, IntegerModel
 from bneuralt.export.whole.curve_tables import SignedTable
@@ -37,12 +35,12 @@ class IntegerCode(ModelCode):
 
     Attributes
     ----------
-    row, name, straight, has_libm, public
+    row, name, straight, math
         See `ModelCode`.
     integers : IntegerModel
     """
 
-    integers: IntegerModel = field(kw_only=True)
+    integers: IntegerModel
 
     @property
     def format(self) -> IntegerFormat:
@@ -55,24 +53,9 @@ class IntegerCode(ModelCode):
         return [node for tree in self.integers.trees for node in tree.nodes]
 
     @property
-    def features(self) -> list[CFeature]:
-        """The features of a row."""
-        return self.row.features
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether a row is used as it is."""
-        return self.row.is_plain
-
-    @cached_property
-    def math(self) -> CMath:
-        """Translates functions of real numbers, from measurements to rows and back."""
-        return CMath(self.name, is_float=False, has_libm=self.has_libm)
-
-    @property
     def input_type(self) -> str:
         """The type of a feature, which positions of categories may need to be wider."""
-        most = max([len(f.texts) for f in self.features], default=0)
+        most = max([len(f.texts) for f in self.row.features], default=0)
         return "int16_t" if most > self.format.top else f"{self.format.name}_t"
 
     # -- cells ---------------------------------------------------------------------------
@@ -165,60 +148,24 @@ class IntegerCode(ModelCode):
 
     # -- code ----------------------------------------------------------------------------
 
-    def fill(self, template: str, **more: object) -> str:
-        """Return a template with the names and numbers of this code."""
-        bits = self.format.bits
-        names = {
-            "NAME": self.name,
-            "UPPER": self.name.upper(),
-            "bits": bits,
-            "cell": f"int{bits}_t",
-            "ucell": f"uint{bits}_t",
-            "acc": f"int{2 * bits}_t",
-            "uacc": f"uint{2 * bits}_t",
-            "mask": f"{2**bits - 1}u",
-            "half": f"{2 ** (bits - 1)}u",
-            "whole": 2**bits if bits == 8 else f"{2**bits}L",
-            "n_outputs": self.model.n_outputs,
-            "n_trees": len(self.integers.trees),
-            "n_inputs": self.model.n_inputs,
-        }
-        return Template(template).substitute(names | more)
-
     def typedefs(self) -> str:
         """Return the types and constants that users need."""
         missing = "INT8_MIN" if self.input_type == "int8_t" else "INT16_MIN"
         lines = [
             "/* A feature as a whole number: see ${NAME}_quantize. */",
             f"typedef {self.input_type} ${{NAME}}_input;",
-            *([] if self.is_plain else [f"#define ${{UPPER}}_MISSING {missing}"]),
+            *([] if self.row.is_plain else [f"#define ${{UPPER}}_MISSING {missing}"]),
         ]
         return self.fill("\n".join(lines)) + "\n"
 
-    def header_includes(self) -> list[str]:
-        """Return the headers that the header needs."""
-        return ["<math.h>"] * (bool(self._helpers) and self.math.uses_libm) + ["<stdint.h>"]
-
-    def source_includes(self) -> list[str]:
-        """Return the headers that the source needs."""
-        return []
-
     def helpers(self) -> str:
         """Return functions with real numbers, to come from measurements to rows and back."""
-        return self._helpers
+        return self._quantize() + (self._value() if self.model.task == "numbers" else "")
 
-    @cached_property
-    def _helpers(self) -> str:
-        parts = self._quantize() + (self._value() if self.model.task == "numbers" else "")
-        functions = self.math.functions()
-        return f"{functions}\n{parts}" if functions else parts
-
-    def source(self) -> str:
-        """Return tables and functions."""
-        parts = [self._memory(), self._tables(), self._arithmetic()]
-        if not self.is_plain:
-            parts.append(self._encode())
-        parts += [self._trees(), *self.predict_functions()]
+    def trees_code(self) -> str:
+        """Return tables, the function from a row to inputs, and functions that evaluate trees."""
+        encode = "" if self.row.is_plain else encode_function(self, f"{self.format.name}_t")
+        parts = [self._memory(), self._tables(), self._arithmetic(), encode, self._trees()]
         return "\n".join(part for part in parts if part)
 
     def _memory(self) -> str:
@@ -273,35 +220,28 @@ class IntegerCode(ModelCode):
 
     # -- inputs --------------------------------------------------------------------------
 
-    def _literal(self, j: int, value: float) -> str:
-        """Return a real value of an input as a whole number."""
+    def literal(self, j: int, value: float) -> str:
+        """Return the literal for a real value of an input."""
         row = self.integers.inputs.middle.copy()
         row[j] = value
         return str(int(self.integers.encode(row[np.newaxis])[0, j]))
 
-    def _encode(self) -> str:
-        types = f"{self.name}_input", f"int{self.format.bits}_t"
-        return encode_function(self.row, self.name, types, self._encode_column)
+    def is_missing(self, value: str) -> str:
+        """Return the condition that a feature is missing."""
+        return f"{value} == {self.name.upper()}_MISSING"
 
-    def _encode_column(self, column: int) -> list[str]:
-        def is_missing(value: str) -> str:
-            return f"{value} == {self.name.upper()}_MISSING"
-
-        type, model = f"int{self.format.bits}_t", self.model
-        lines = encode_texts(self.row, column, type, self._literal, is_missing, lambda value: value)
-        places = {feature.input: i for i, feature in enumerate(self.features)}
-        cast = "" if self.input_type == type else f"({type})"
-        for j in model.columns[column].inputs:
-            reads = cell_reads(model.inputs[j].expression)
-            if reads.has_text:
-                continue
-            present, missing = gap_values(model.inputs[j])
-            value = f"x[{places[j] if reads.values else self.row.place(column)}]"
-            result = f"{cast}{value}" if reads.values else self._literal(j, present)
-            if not np.isnan(missing):
-                result = f"{is_missing(value)} ? {self._literal(j, missing)} : {result}"
-            lines.append(f"in[{j}] = {result};")
-        return lines
+    def encode_number(self, column: int, j: int) -> str:
+        """Return the code of an input that does not depend on the text of a cell."""
+        present, missing = gap_values(self.model.inputs[j])
+        if cell_reads(self.model.inputs[j].expression).values:
+            place = [feature.input for feature in self.row.features].index(j)
+            cast = f"({self.format.name}_t)" if self.input_type != f"{self.format.name}_t" else ""
+            result = f"{cast}x[{place}]"
+        else:
+            place, result = self.row.place(column), self.literal(j, present)
+        if np.isnan(missing):
+            return result
+        return f"{self.is_missing(f'x[{place}]')} ? {self.literal(j, missing)} : {result}"
 
     # -- trees ---------------------------------------------------------------------------
 
@@ -388,28 +328,33 @@ class IntegerCode(ModelCode):
     # -- what becomes of the outputs -----------------------------------------------------
 
     @property
-    def types(self) -> CTypes:
-        """The types of numbers."""
-        sums = "int32_t" if self.integers.link.combine == "sum" else "uint32_t"
-        return CTypes(
-            f"{self.name}_input", f"int{2 * self.format.bits}_t", sums, "uint16_t", "uint8_t"
-        )
-
-    @property
-    def parts(self) -> dict[str, str]:
-        """What templates of functions contain."""
-        n, cell = len(self.integers.trees), f"int{self.format.bits}_t"
+    def parts(self) -> dict[str, object]:
+        """What templates contain."""
+        n, bits, is_plain = len(self.integers.trees), self.format.bits, self.row.is_plain
         unit = ", in units of 1 / 32768"
         if self.model.task == "numbers":
             unit = f", in units: see {self.name}_value"
         return {
+            "bits": bits,
+            "cell": f"int{bits}_t",
+            "ucell": f"uint{bits}_t",
+            "acc": f"int{2 * bits}_t",
+            "uacc": f"uint{2 * bits}_t",
+            "mask": f"{2**bits - 1}u",
+            "half": f"{2 ** (bits - 1)}u",
+            "whole": 2**bits if bits == 8 else f"{2**bits}L",
+            "feature": f"{self.name}_input",
+            "value": f"int{2 * bits}_t",
+            "sum": "int32_t" if self.integers.link.combine == "sum" else "uint32_t",
+            "probability": "uint16_t",
+            "label": "uint8_t",
             "totals": "sums",
             "about": "/* The sums over all trees. */\n",
             "tables": "&p",
-            "begin": "" if self.straight else f"    const {cell} *p = {self.name}_cells;\n",
-            "row": "" if self.is_plain else f"    {cell} in[{self.model.n_inputs}];\n",
-            "encode": "" if self.is_plain else f"    {self.name}_encode(x, in);\n",
-            "inputs": "x" if self.is_plain else "in",
+            "begin": "" if self.straight else f"    const int{bits}_t *p = {self.name}_cells;\n",
+            "row": "" if is_plain else f"    int{bits}_t in[{self.model.n_inputs}];\n",
+            "encode": "" if is_plain else f"    {self.name}_encode(x, in);\n",
+            "inputs": "x" if is_plain else "in",
             "finish": "",
             "share": f"(uint16_t)((sums[k] + {n} / 2) / {n})",
             "half_total": f"16384u * {n}",
@@ -417,11 +362,11 @@ class IntegerCode(ModelCode):
         }
 
     def numbers(self) -> str:
-        """Return the function that predicts several numbers."""
+        """Return the statements that predict several numbers."""
         if not self.integers.link.order:
             return super().numbers()
         order = ", ".join(map(str, self.integers.link.order))
-        return self.fill(templates.SORTED, public=self.public, order=order)
+        return self.fill(templates.SORTED, order=order)
 
     def adder(self) -> str:
         """Return the function that adds what a tree contributes to the sums."""
@@ -448,24 +393,24 @@ class IntegerCode(ModelCode):
     def _quantize(self) -> str:
         """Return the function from measurements to features."""
         middle, factor, missing = [], [], []
-        for feature in self.features:
+        for feature in self.row.features:
             j, unknown = feature.input, f"{self.name.upper()}_MISSING"
             unit = 0.0 if j is None else float(self.integers.inputs.unit[j])
             middle.append(real(0.0 if j is None else float(self.integers.inputs.middle[j])))
             factor.append(real(1.0 / unit if unit else 0.0))
-            if self.is_plain and j is not None:
+            if self.row.is_plain and j is not None:
                 value = self.row.missing_value(j)
-                unknown = "0" if np.isnan(value) else self._literal(j, value)
+                unknown = "0" if np.isnan(value) else self.literal(j, value)
             missing.append(unknown)
-        size = f"[{len(self.features)}]"
+        size = f"[{len(self.row.features)}]"
         tables = [
             array(f"static const double middle{size}", middle),
             array(f"static const double factor{size}", factor),
             array(f"static const {self.name}_input missing{size}", missing),
         ]
         category = ""
-        if any(feature.is_category for feature in self.features):
-            is_category = [str(int(feature.is_category)) for feature in self.features]
+        if any(feature.is_category for feature in self.row.features):
+            is_category = [str(int(feature.is_category)) for feature in self.row.features]
             tables.append(array(f"static const unsigned char is_category{size}", is_category))
             most = 127 if self.input_type == "int8_t" else 255
             category = (
@@ -483,15 +428,11 @@ class IntegerCode(ModelCode):
 
     def _computed(self) -> str:
         """Return the statements that compute inputs which are not the measured value itself."""
-
-        def cell(expression: Expression) -> str | None:
-            return "value" if expression.operation in ("number", "date_part") else None
-
         cases = []
-        for i, feature in enumerate(self.features):
+        for i, feature in enumerate(self.row.features):
             expression = None if feature.input is None else self._expression(feature.input)
             if expression is not None:
-                text = self.math.text(expression, cell)
+                text = self.math.text(expression, {feature.reads: "value"})
                 cases += [f"case {i}:", f"    value = {text};", "    break;"]
         if not cases:
             return ""
@@ -515,7 +456,7 @@ class IntegerCode(ModelCode):
             about = f"The mean output that a sum stands for: see {self.name}_values."
         elif link != OUTPUTS:
             lines.append(f"const double mean = {result};")
-            result = self.math.text(link, {OUTPUTS: "mean"}.get)
+            result = self.math.text(link, outputs="mean")
         tables = "    " + "\n".join(lines).replace("\n", "\n    ")
         value = self.fill(templates.VALUE, tables=tables, result=result, about=about)
         if is_elementwise(link):

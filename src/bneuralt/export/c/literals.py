@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from bneuralt.export.translation import representable
+
 __all__ = [
     "array",
     "c_name",
@@ -131,6 +133,8 @@ def comment(text: str) -> str:
 def real(value: float, is_float: bool = False) -> str:
     """Return a number as a C literal that is read back as the same number.
 
+    A float is neither infinite nor 0 for a number that is not.
+
     Examples
     --------
     >>> real(0.1), real(2.0), real(0.1, is_float=True), real(1e300, is_float=True)
@@ -138,9 +142,7 @@ def real(value: float, is_float: bool = False) -> str:
     """
     if not is_float:
         return repr(float(value))
-    largest = np.finfo(np.float32).max
-    number = np.float32(np.clip(value, -largest, largest))
-    text = str(number)
+    text = str(np.float32(representable(value, np.finfo(np.float32))))
     return f"{text if '.' in text or 'e' in text else text + '.0'}f"
 
 
