@@ -9,6 +9,7 @@ import numpy as np
 
 from bneuralt._typing import Array, FloatArray
 from bneuralt.expressions import Expression, evaluate
+from bneuralt.model import ModelColumn
 from bneuralt.tables.columns import Column
 from bneuralt.tables.features import Input
 
@@ -61,19 +62,10 @@ def _reads(expression: Expression, is_gap: bool = False) -> Iterator[tuple[str, 
         yield from _reads(part, expression.operation == "is_missing")
 
 
-def listed_texts(inputs: Sequence[Input]) -> tuple[str, ...]:
-    """Return the texts that the inputs of a column tell apart."""
-    texts: dict[str, None] = {}
-
-    def collect(expression: Expression) -> None:
-        if expression.operation == "lookup":
-            texts.update(dict.fromkeys(expression.value.texts))
-        for part in expression.arguments:
-            collect(part)
-
-    for entry in inputs:
-        collect(entry.expression)
-    return tuple(texts)
+def listed_texts(column: ModelColumn) -> tuple[str, ...]:
+    """Return the texts that the inputs of a column tell apart, in the order of the inputs."""
+    tables = column.cell_operations.get("lookup", ())
+    return tuple(dict.fromkeys(text for table in tables for text in table.texts))
 
 
 def text_values(inputs: Sequence[Input], texts: Sequence[str]) -> FloatArray:

@@ -341,12 +341,11 @@ class _Query(Translator):
         used = set(self.model.used_inputs.tolist())
         for column in self.model.columns:
             if not used.isdisjoint(column.inputs):
-                inputs = [self.model.inputs[i] for i in column.inputs]
                 name = Code(identifier(column.name, self.dialect.quote))
-                cell = Cell.of_column(inputs, dict.fromkeys(CELLS, name).__getitem__)
-                for i, entry in zip(column.inputs, inputs, strict=True):
+                cell = Cell.of_column(column, dict.fromkeys(CELLS, name).__getitem__)
+                for i, expression in zip(column.inputs, column.expressions, strict=True):
                     if i in used:
-                        self.define(f"i{i}", self.scalar(entry.expression, {}, cell))
+                        self.define(f"i{i}", self.scalar(expression, {}, cell))
         if not used:
             self.define("i", self.number(0.0))
 

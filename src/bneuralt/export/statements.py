@@ -13,7 +13,6 @@ from bneuralt.export.nodes import nodes_of
 from bneuralt.export.translation import Cell, Code, Translator, may_be_missing, occurrences
 from bneuralt.expressions import OUTPUTS
 from bneuralt.model import Model
-from bneuralt.tables.features import Input
 from bneuralt.tree import NeuralTree
 
 __all__ = ["StatementTranslator", "printable"]
@@ -94,27 +93,20 @@ class StatementTranslator(Translator):
         for position, column in enumerate(model.columns):
             if used.isdisjoint(column.inputs):
                 continue
-            inputs = [model.inputs[i] for i in column.inputs]
-            cell, reads = self._read(position, inputs)
-            yield from reads
-            for i, entry in zip(column.inputs, inputs, strict=True):
+            names = {
+                operation: Code(f"{self.readers[operation]}{position}")
+                for operation in column.cell_operations
+            }
+            for operation, name in names.items():
+                yield self.assignment(name, f"{self.readers[operation]}(row[{position}])")
+            cell = Cell.of_column(column, names.__getitem__)
+            for i, expression in zip(column.inputs, column.expressions, strict=True):
                 if i in used:
-                    code = self.scalar(entry.expression, {}, cell)
-                    yield self.assignment(f"i{i}", code, printable(entry.name))
-                    if may_be_missing(entry.expression):
+                    code = self.scalar(expression, {}, cell)
+                    yield self.assignment(f"i{i}", code, printable(model.inputs[i].name))
+                    if may_be_missing(expression):
                         message = f"value {position} is missing, its mean is not known"
                         yield from self.requirement(f"i{i}", message)
-
-    def _read(self, position: int, inputs: Sequence[Input]) -> tuple[Cell, list[str]]:
-        """Return the cell of a column, and the lines that read it."""
-        lines = []
-
-        def read(operation: str) -> Code:
-            reader = self.readers[operation]
-            lines.append(self.assignment(f"{reader}{position}", f"{reader}(row[{position}])"))
-            return Code(f"{reader}{position}")
-
-        return Cell.of_column(inputs, read), lines
 
     def _tree(self, tree: NeuralTree, prefix: str) -> Iterator[str]:
         for node in nodes_of(tree):

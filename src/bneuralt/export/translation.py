@@ -19,6 +19,7 @@ from bneuralt._typing import FloatArray
 from bneuralt.export.spellings import spellings
 from bneuralt.expressions import Expression, Lookup
 from bneuralt.expressions.operations import CELLS, EXP_LIMIT, VECTORS
+from bneuralt.model import ModelColumn
 
 __all__ = [
     "ARITHMETIC",
@@ -97,20 +98,10 @@ class Cell(NamedTuple):
     texts: frozenset[str] = frozenset()
 
     @classmethod
-    def of_column(cls, inputs: Sequence[Any], read: Callable[[str], Code]) -> Cell:
-        """Return the cell of a column with some inputs.
-
-        Parameters
-        ----------
-        inputs : sequence of Input
-            All inputs of the column.
-        read : callable
-            From an operation that reads cells to the code of what it reads.
-        """
-        parts = [part for entry in inputs for part in _parts(entry.expression)]
-        operations = dict.fromkeys(part.operation for part in parts if part.operation in CELLS)
-        texts = (part.value.texts for part in parts if part.operation == "lookup")
-        return cls({name: read(name) for name in operations}, frozenset().union(*texts))
+    def of_column(cls, column: ModelColumn, read: Callable[[str], Code]) -> Cell:
+        """Return the cell of a column, given the code of what each operation reads."""
+        codes = {operation: read(operation) for operation in column.cell_operations}
+        return cls(codes, frozenset(column.categories))
 
 
 class Case(NamedTuple):
@@ -369,11 +360,6 @@ def may_be_missing(expression: Expression) -> bool:
         return True
     skipped = {"is_missing": 1, "if_missing": 1, "select": 1}.get(expression.operation, 0)
     return any(may_be_missing(part) for part in expression.arguments[skipped:])
-
-
-def _parts(expression: Expression) -> list[Expression]:
-    """Return an expression and everything that it consists of."""
-    return [expression, *(p for part in expression.arguments for p in _parts(part))]
 
 
 def needed_helpers(text: str, helpers: Mapping[str, str]) -> list[str]:

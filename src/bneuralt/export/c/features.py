@@ -74,7 +74,14 @@ class CRow:
         names = [self._name(*cell, counts[cell[:2]] > 1) for cell in cells]
         identifiers = unique_identifiers(names)
         return [
-            CFeature(name, identifier, i, reads, self._texts(i) if reads == "text" else (), j)
+            CFeature(
+                name,
+                identifier,
+                i,
+                reads,
+                listed_texts(self.model.columns[i]) if reads == "text" else (),
+                j,
+            )
             for name, identifier, (i, reads, j) in zip(names, identifiers, cells, strict=True)
         ]
 
@@ -107,9 +114,6 @@ class CRow:
         if not values and gaps:
             values[gaps[0], None] = None
         return [(column, what, j) for what, j in values]
-
-    def _texts(self, column: int) -> tuple[str, ...]:
-        return listed_texts([self.model.inputs[j] for j in self.model.columns[column].inputs])
 
     @cached_property
     def is_plain(self) -> bool:

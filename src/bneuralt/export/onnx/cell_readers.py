@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from bneuralt.export.cell_reads import listed_texts
 from bneuralt.export.onnx.graph import Graph
 from bneuralt.export.spellings import missing_spellings, spellings
 from bneuralt.expressions import Expression
-from bneuralt.expressions.operations import CELLS
 from bneuralt.model import Model
 from bneuralt.tables.numbers import to_number
 
@@ -27,8 +27,12 @@ def cell_types(model: Model) -> list[Any]:
         A column is read in two ways.
     """
     types = []
-    for column, cells in zip(model.columns, _cells(model), strict=True):
-        of_column = {_cell_type(cell) for cell in cells}
+    for column in model.columns:
+        of_column = {
+            _cell_type(operation, value)
+            for operation, values in column.cell_operations.items()
+            for value in values
+        }
         if len(of_column) > 1:
             raise ValueError(
                 f"column {column.name!r} is read as {' and '.join(sorted(map(str, of_column)))}: "
@@ -38,33 +42,11 @@ def cell_types(model: Model) -> list[Any]:
     return types
 
 
-def _cell_type(cell: Expression) -> Any:
-    if cell.operation == "lookup":
-        return np.float32 if _has_numbers_only(cell.value.texts) else str
-    return {"number": np.float32, "date_part": np.int64}[cell.operation]
-
-
-def _has_numbers_only(texts: tuple[str, ...]) -> bool:
-    return all(to_number(text) is not None for text in texts)
-
-
-def _cells(model: Model) -> list[list[Expression]]:
-    """Return the operations that read the cells of each column."""
-    return [
-        [
-            part
-            for i in column.inputs
-            for part in _parts(model.inputs[i].expression)
-            if part.operation in CELLS
-        ]
-        for column in model.columns
-    ]
-
-
-def _parts(expression: Expression) -> Iterator[Expression]:
-    yield expression
-    for argument in expression.arguments:
-        yield from _parts(argument)
+def _cell_type(operation: str, value: Any) -> Any:
+    if operation == "lookup":
+        has_numbers_only = all(to_number(text) is not None for text in value.texts)
+        return np.float32 if has_numbers_only else str
+    return {"number": np.float32, "date_part": np.int64}[operation]
 
 
 class CellReader:
@@ -81,10 +63,7 @@ class CellReader:
     def __init__(self, graph: Graph, model: Model, columns: str | list[str]) -> None:
         self.graph, self.columns, self.n_columns = graph, columns, len(model.columns)
         #: All texts that are looked up in each column.
-        self.texts = [
-            tuple(dict.fromkeys(t for c in cells if c.operation == "lookup" for t in c.value.texts))
-            for cells in _cells(model)
-        ]
+        self.texts = [listed_texts(column) for column in model.columns]
         self.types = cell_types(model)
 
     def __call__(self, columns: list[int], cells: list[Expression]) -> str:
@@ -120,7 +99,7 @@ def _lookups(reader: CellReader, columns: list[int], cells: list[Expression]) ->
         texts = reader.texts[column]
         numbers = [dict(zip(lookup.texts, lookup.numbers, strict=True)) for lookup in lookups]
         pairs = list(zip(numbers, lookups, strict=True))
-        table = [[known.get(text, lookup.unknown) for known, lookup in pairs] for text in texts]
+        table = [[of_text.get(t, lookup.unknown) for of_text, lookup in pairs] for t in texts]
         table.append([lookup.unknown for lookup in lookups])
         table.append([lookup.missing for lookup in lookups])
         positions = graph("Reshape", _positions(reader, column, texts), graph.integers([-1]))
