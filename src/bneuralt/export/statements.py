@@ -6,11 +6,20 @@ a function `link` from the outputs of a tree, or their means, to what is predict
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from bneuralt.export.nodes import nodes_of
-from bneuralt.export.translation import Cell, Code, Translator, may_be_missing, occurrences
+from bneuralt.export.spellings import missing_spellings
+from bneuralt.export.translation import (
+    Cell,
+    Code,
+    Translator,
+    may_be_missing,
+    needed_helpers,
+    occurrences,
+)
 from bneuralt.expressions import OUTPUTS
 from bneuralt.model import Model
 from bneuralt.tree import NeuralTree
@@ -25,11 +34,17 @@ class StatementTranslator(Translator):
     ----------
     indent : str
         What a line of the function begins with.
+    end : str
+        What a statement ends with.
+    helpers : dict
+        Name of a function that the code may call -> its code, those first that others call.
     readers : dict
         Operation that reads cells -> name of the function that reads the cell for it.
     """
 
     indent: ClassVar[str]
+    end: ClassVar[str] = ""
+    helpers: ClassVar[Mapping[str, str]]
     readers: ClassVar[Mapping[str, str]] = {
         "number": "number",
         "lookup": "text",
@@ -46,32 +61,35 @@ class StatementTranslator(Translator):
         """Return a function with the lines of its body."""
         raise NotImplementedError
 
-    def result(self, values: Sequence[Code]) -> str:
-        """Return the statement that ends a function and returns a vector."""
-        raise NotImplementedError
-
-    def vector_of(self, values: Sequence[Code]) -> str:
-        """Return a vector."""
-        raise NotImplementedError
-
     def requirement(self, name: str, message: str) -> list[str]:
         """Return the lines that refuse a missing value."""
         raise NotImplementedError
 
     # -- what they share -----------------------------------------------------------------
 
-    def lines(self, model: Model) -> list[str]:
-        """Return the lines that compute `outputs` and `predictions`, both vectors.
+    def vector_of(self, values: Sequence[Code]) -> str:
+        """Return a vector."""
+        return f"[{', '.join(values)}]"
 
-        `outputs` are those of a single tree, and there only where classes are decided by them.
+    def body(self, model: Model, before: Sequence[str], after: Sequence[str]) -> list[str]:
+        """Return the body of a function of `row`.
+
+        Between the lines `before` and `after`, there are `predictions` and, of a single tree whose
+        outputs decide on the class, `outputs`: both are vectors.
         """
         lines = list(self._inputs(model))
         for tree, prefix in zip(model.trees, _prefixes(model), strict=True):
             lines += ["", *self._tree(tree, prefix)]
         lines += ["", *self._result(model)]
-        return [f"{self.indent}{line}" if line else "" for line in lines]
+        link = [] if model.link == OUTPUTS else ["", *self._link(model)]
+        lines = [*before, *(f"{self.indent}{line}" if line else "" for line in lines), *after]
+        helpers = needed_helpers("\n".join([*lines, *link]), self.helpers)
+        if any("MISSING" in helper for helper in helpers):
+            texts = self.vector_of([Code(json.dumps(text)) for text in missing_spellings()])
+            helpers.insert(0, self.indent + self.assignment("MISSING", texts))
+        return [*(helper.rstrip() for helper in helpers), *link, "", *lines]
 
-    def link(self, model: Model) -> list[str]:
+    def _link(self, model: Model) -> list[str]:
         """Return the function from outputs to predictions."""
         names = [Code(f"o{j}") for j in range(model.n_outputs)]
         body: list[str] = []
@@ -85,7 +103,8 @@ class StatementTranslator(Translator):
             return Code(name)
 
         values = self.vector(model.link, {"outputs": names}, define)
-        body.append(self.result(values * (len(names) // len(values))))
+        result = self.vector_of(values * (len(names) // len(values)))
+        body.append(f"return {result}{self.end}")
         return self.function("link", names, body)
 
     def _inputs(self, model: Model) -> Iterator[str]:

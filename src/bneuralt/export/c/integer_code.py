@@ -19,7 +19,6 @@ from bneuralt.export.c.literals import array, real
 from bneuralt.export.c.model_code import ModelCode
 from bneuralt.export.cell_reads import cell_reads, gap_values
 from bneuralt.export.whole import IntegerFormat, IntegerModel
-from bneuralt.export.whole.curve_tables import SignedTable
 from bneuralt.export.whole.integer_trees import IntegerNode, IntegerTree
 from bneuralt.expressions import OUTPUTS, Expression, is_elementwise
 
@@ -71,7 +70,7 @@ class IntegerCode(ModelCode):
     @cached_property
     def kind_numbers(self) -> dict[str, int]:
         """The number of each kind of node."""
-        curves = [k for k, table in self.integers.tables.items() if isinstance(table, SignedTable)]
+        curves = [k for k, table in self.integers.tables.items() if table.symmetry == "none"]
         numbers = {**_KINDS, **{kind: len(_KINDS) + i for i, kind in enumerate(curves)}}
         if len(numbers) > 2 ** (self.format.bits - 1):
             raise ValueError(
@@ -202,15 +201,15 @@ class IntegerCode(ModelCode):
         for kind in sorted((hidden | outputs) - {"pieces"}, key=self.kind_numbers.__getitem__):
             table = self.integers.tables[kind]
             common: dict[str, object] = {"kind": kind, "limit": f"{table.limit}u"}
-            if isinstance(table, SignedTable):
+            if table.symmetry == "none":
                 parts.append(self.fill(templates.CURVE, n_steps=table.n_steps, **common))
                 continue
-            at = f"{self.name.upper()}_AT(e)"
+            at, is_odd = f"{self.name.upper()}_AT(e)", table.symmetry == "odd"
             common |= {
                 "last": str(int(table.values[-1])),
-                "difference": f"{at} - low" if table.is_odd else f"low - {at}",
-                "sign": "+" if table.is_odd else "-",
-                "result": "sum < 0 ? -r : r" if table.is_odd else "r",
+                "difference": f"{at} - low" if is_odd else f"low - {at}",
+                "sign": "+" if is_odd else "-",
+                "result": "sum < 0 ? -r : r" if is_odd else "r",
             }
             parts += [self.fill(templates.COARSE, **common)] * (kind in hidden)
             parts += [self.fill(templates.FINE, **common)] * (kind in outputs)
