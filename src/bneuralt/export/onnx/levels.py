@@ -88,7 +88,7 @@ def add_trees(graph: Graph, trees: Sequence[NeuralTree], inputs: str, positions:
         n_source = positions.size + len(level.formulas)
     if order == list(range(len(order))):
         return values
-    return graph("Gather", values, graph.integers(order), axis=1)
+    return graph("Gather", values, order, axis=1)
 
 
 def _limit(graph: Graph, levels: list[_Level], n_outputs: int) -> float:
@@ -176,9 +176,9 @@ def _sums(graph: Graph, source: str, n_source: int, level: _Level) -> str:
     slots = np.arange(nodes.size) - (np.cumsum(counts) - counts)[nodes]
     columns, weights = np.zeros((n_nodes, most), np.int64), np.zeros((n_nodes, most))
     columns[nodes, slots], weights[nodes, slots] = level.columns[by_node], level.weights[by_node]
-    gathered = graph("Gather", source, graph.integers(columns), axis=1)
+    gathered = graph("Gather", source, columns, axis=1)
     products = graph("Mul", gathered, graph.constant(weights))
-    return graph("ReduceSum", products, graph.integers([2]), keepdims=0)
+    return graph("ReduceSum", products, [2], keepdims=0)
 
 
 def _activated(graph: Graph, total: str, formulas: list[Expression], is_output: bool) -> str:
@@ -190,7 +190,7 @@ def _activated(graph: Graph, total: str, formulas: list[Expression], is_output: 
     for group in groups:
         z, end = total, start + len(group)
         if len(groups) > 1:
-            z = graph("Slice", total, *(graph.integers([at]) for at in (start, end, 1)))
+            z = graph("Slice", total, [start], [end], [1])
         part = translate(graph, group, {"z": z}, operators=operators)
         if not group[0].variables:
             part = graph("Expand", part, graph("Shape", z))

@@ -24,7 +24,7 @@ def _exp(graph: Graph, a: str) -> str:
 
 def _exact_sigmoid(graph: Graph, a: str) -> str:
     minus = graph("Neg", graph.limited(a, EXP_LIMITS[graph.dtype.itemsize]))
-    return graph("Reciprocal", graph("Add", graph("Exp", minus), graph.constant(1.0)))
+    return graph("Reciprocal", graph("Add", graph("Exp", minus), 1.0))
 
 
 def _if_missing(graph: Graph, a: str, default: str) -> str:
@@ -32,17 +32,17 @@ def _if_missing(graph: Graph, a: str, default: str) -> str:
 
 
 def _largest(graph: Graph, vector: str) -> str:
-    return graph("TopK", vector, graph.integers([1]), axis=-1, n_results=2)
+    return graph("TopK", vector, [1], axis=-1, n_results=2)
 
 
 def _total(graph: Graph, vector: str) -> str:
-    return graph("ReduceSum", vector, graph.integers([-1]), keepdims=1)
+    return graph("ReduceSum", vector, [-1], keepdims=1)
 
 
 def _ordered(graph: Graph, vector: str, places: tuple[int, ...]) -> str:
-    length = graph("Gather", graph("Shape", vector), graph.integers([-1]))
+    length = graph("Gather", graph("Shape", vector), [-1])
     ascending = graph("TopK", vector, length, axis=-1, largest=0, n_results=2)
-    return graph("Gather", ascending, graph.integers(places), axis=-1)
+    return graph("Gather", ascending, places, axis=-1)
 
 
 #: The operator of each operation on numbers and vectors, or a function that adds several.

@@ -104,7 +104,7 @@ def _results(graph: Graph, model: Model, outputs: str) -> list[tuple[Result, str
         return [(Result("variable", np.float32, ["n_rows", k]), numbers)]
     probabilities = Result("probabilities", np.float32, ["n_rows", k]), numbers
     if model.task == "labels":
-        is_likely = graph.cast(graph("Greater", values, graph.constant(0.5)), np.int64)
+        is_likely = graph.cast(graph("Greater", values, 0.5), np.int64)
         return [(Result("label", np.int64, ["n_rows", k]), is_likely), probabilities]
     position = graph("ArgMax", outputs if model.decides_by_outputs else values, axis=1, keepdims=0)
     labels = class_labels(model)
@@ -118,15 +118,15 @@ def _predictions(graph: Graph, model: Model, outputs: str) -> str:
     n_trees = len(model.trees)
     if n_trees == 1:
         return _linked(graph, model, outputs)
-    each = graph("Reshape", outputs, graph.integers([-1, n_trees, model.n_outputs]))
+    each = graph("Reshape", outputs, [-1, n_trees, model.n_outputs])
     if model.averages == "outputs":
         return _linked(graph, model, _mean(graph, each, n_trees))
     return _mean(graph, _linked(graph, model, each), n_trees)
 
 
 def _mean(graph: Graph, values: str, n_trees: int) -> str:
-    total = graph("ReduceSum", values, graph.integers([1]), keepdims=0)
-    return graph("Div", total, graph.constant(float(n_trees)))
+    total = graph("ReduceSum", values, [1], keepdims=0)
+    return graph("Div", total, float(n_trees))
 
 
 def _linked(graph: Graph, model: Model, outputs: str) -> str:

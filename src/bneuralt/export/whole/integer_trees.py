@@ -83,8 +83,8 @@ class IntegerTree:
         The real outputs are ``offset + unit * output``.
     bound : array of shape (n_outputs,)
         The largest possible difference to the outputs of the real tree, over the training range.
-    low, high : arrays of shape (n_outputs,)
-        The range of the outputs of the real tree, over the training range.
+    low : array of shape (n_outputs,)
+        The smallest outputs of the real tree, over the training range.
     """
 
     format: IntegerFormat
@@ -94,7 +94,6 @@ class IntegerTree:
     unit: FloatArray
     bound: FloatArray
     low: FloatArray
-    high: FloatArray
 
     @property
     def n_stacked(self) -> int:
@@ -321,7 +320,6 @@ def integer_trees(
             np.array([term.unit for term in row]),
             np.array([max(map(abs, term.error.range)) * SLACK for term in row]),
             np.array([term.low for term in row]),
-            np.array([term.high for term in row]),
         )
         for c, row in zip(converters, terms, strict=True)
     )
