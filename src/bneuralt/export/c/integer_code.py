@@ -19,6 +19,7 @@ from bneuralt.export.c.literals import array, real
 from bneuralt.export.c.model_code import ModelCode
 from bneuralt.export.cell_reads import cell_reads, gap_values
 from bneuralt.export.whole import IntegerFormat, IntegerModel
+from bneuralt.export.whole.curve_tables import CurveTable
 from bneuralt.export.whole.integer_trees import IntegerNode, IntegerTree
 from bneuralt.expressions import OUTPUTS, Expression, is_elementwise
 
@@ -82,12 +83,13 @@ class IntegerCode(ModelCode):
     @cached_property
     def has_kind_cell(self) -> bool:
         """Whether nodes say what their activation is."""
-        return any(len(kinds) > 1 for kinds in self.kinds) or any(n.folds for n in self.nodes)
+        return any(len(kinds) > 1 for kinds in self.kinds)
 
     @cached_property
     def has_below_cell(self) -> bool:
         """Whether nodes have another scale for sums below 0."""
-        return any(n.kind == "pieces" and n.scale_below != n.scale for n in self.nodes)
+        tables = self.integers.tables
+        return any(n.kind not in tables and n.scale_below != n.scale for n in self.nodes)
 
     @cached_property
     def is_wide(self) -> bool:
@@ -122,28 +124,31 @@ class IntegerCode(ModelCode):
                 cells.append((m << bits // 2) + (out << (bits // 2 - 1)) + n)
             cells += [node.bias % whole, node.bias // whole % whole, node.scale]
             cells += [node.scale_below] * self.has_below_cell
-            cells += [self.kind_numbers["folded" if node.folds else node.kind]] * self.has_kind_cell
+            cells += [self.kind_numbers[node.kind]] * self.has_kind_cell
             cells += [weight % whole for weight in node.children]
             for i, weight in node.leaves:
                 cells += [i % whole, *([i // whole] if self.has_wide_index else []), weight % whole]
         return [cell - whole if cell >= whole // 2 else cell for cell in cells]
 
     @cached_property
-    def n_cells(self) -> int:
-        """Number of cells of all trees."""
-        return sum(len(self.cells(tree)) for tree in self.integers.trees)
+    def all_cells(self) -> list[int]:
+        """The cells of all trees, none if they are written out as statements."""
+        trees = () if self.straight else self.integers.trees
+        return [cell for tree in trees for cell in self.cells(tree)]
+
+    @cached_property
+    def tables(self) -> dict[str, CurveTable]:
+        """The tables of the activations that occur."""
+        tables = self.integers.tables
+        return {kind: tables[kind] for kind in tables if kind in self.kinds[0] | self.kinds[1]}
 
     @cached_property
     def n_table_bytes(self) -> int:
         """Number of bytes of the tables that predicting a class or a number needs."""
-        width = self.format.bits // 8
-        used = (self.kinds[0] | self.kinds[1]) - {"pieces"}
-        entries = sum(len(self.integers.tables[kind].values) for kind in used)
-        exp = 0
-        softmax = self.integers.link.combine == "softmax"
-        if softmax and not self.model.decides_by_outputs:
-            exp = 2 * len(self.format.exp_table)
-        return width * (entries + (0 if self.straight else self.n_cells)) + exp
+        entries = sum(len(table.values) for table in self.tables.values())
+        has_exp = self.integers.link.combine == "softmax" and not self.model.decides_by_outputs
+        exp = 2 * len(self.format.exp_table) * has_exp
+        return self.format.bits // 8 * (entries + len(self.all_cells)) + exp
 
     # -- code ----------------------------------------------------------------------------
 
@@ -180,26 +185,21 @@ class IntegerCode(ModelCode):
         )
 
     def _tables(self) -> str:
-        lines = []
-        for kind in sorted((self.kinds[0] | self.kinds[1]) - {"pieces"}):
-            values = self.integers.tables[kind].values.tolist()
-            place = f"static const $cell ${{NAME}}_{kind}_table[{len(values)}] ${{UPPER}}_ROM"
-            lines.append(array(self.fill(place), values) + "\n")
+        tables = [("$cell", kind + "_table", t.values.tolist()) for kind, t in self.tables.items()]
         if self.integers.link.combine == "softmax":
-            values = self.format.exp_table.tolist()
-            place = f"static const uint16_t ${{NAME}}_exp_table[{len(values)}] ${{UPPER}}_ROM"
-            lines.append(array(self.fill(place), values) + "\n")
+            tables.append(("uint16_t", "exp_table", self.format.exp_table.tolist()))
         if not self.straight:
-            cells = [cell for tree in self.integers.trees for cell in self.cells(tree)]
-            place = f"static const $cell ${{NAME}}_cells[{len(cells)}] ${{UPPER}}_ROM"
-            lines.append(array(self.fill(place), cells) + "\n")
+            tables.append(("$cell", "cells", self.all_cells))
+        lines = []
+        for type, name, values in tables:
+            place = f"static const {type} ${{NAME}}_{name}[{len(values)}] ${{UPPER}}_ROM"
+            lines.append(array(self.fill(place), values) + "\n")
         return "\n".join(lines)
 
     def _arithmetic(self) -> str:
         parts = [self.fill(templates.SCALED)]
         hidden, outputs = self.kinds
-        for kind in sorted((hidden | outputs) - {"pieces"}, key=self.kind_numbers.__getitem__):
-            table = self.integers.tables[kind]
+        for kind, table in self.tables.items():
             common: dict[str, object] = {"kind": kind, "limit": f"{table.limit}u"}
             if table.symmetry == "none":
                 parts.append(self.fill(templates.CURVE, n_steps=table.n_steps, **common))
@@ -213,8 +213,8 @@ class IntegerCode(ModelCode):
             }
             parts += [self.fill(templates.COARSE, **common)] * (kind in hidden)
             parts += [self.fill(templates.FINE, **common)] * (kind in outputs)
-        parts += [self.fill(templates.PIECES)] * ("pieces" in hidden)
-        parts += [self.fill(templates.OUTPUT_PIECES)] * ("pieces" in outputs)
+        parts += [self.fill(templates.PIECES)] * (not hidden <= self.tables.keys())
+        parts += [self.fill(templates.OUTPUT_PIECES)] * (not outputs <= self.tables.keys())
         return "\n".join(parts)
 
     # -- inputs --------------------------------------------------------------------------
@@ -270,31 +270,26 @@ class IntegerCode(ModelCode):
             index=self.fill(pair if self.has_wide_index else cell),
             n_stacked=max(1, *(tree.n_stacked for tree in self.integers.trees)),
             output=self._choice(self.kinds[1], is_output=True),
-            hidden=self._choice(self.kinds[0], is_output=False),
+            hidden=self._choice(self.kinds[0], is_output=False) if self.kinds[0] else "0",
         )
         needs_pair = self.is_wide or self.has_wide_index
         return (self.fill(templates.NEXT_PAIR) + "\n") * needs_pair + loop
 
     def _choice(self, kinds: set[str], is_output: bool) -> str:
         """Return the expression of a node's value."""
-        ends = "_output" if is_output else ""
         below = "below" if self.has_below_cell else "scale"
-        calls = {
-            kind: f"{self.name}_{kind}{ends}(sum, scale)"
-            for kind in self.kind_numbers
-            if kind in kinds
-        }
-        if not kinds:  # trees whose outputs have leaves only
-            return "0"
-        if "pieces" in kinds:
-            calls["pieces"] = f"{self.name}_pieces{ends}(sum, scale, {below}, 0)"
-            if self.has_kind_cell:
-                calls["folded"] = f"{self.name}_pieces{ends}(sum, scale, {below}, 1)"
-        *others, last = calls
-        text = calls[last]
+        *others, last = sorted(kinds, key=self.kind_numbers.__getitem__)
+        text = self._call(last, is_output, "sum", "scale", below)
         for kind in reversed(others):
-            text = f"kind == {self.kind_numbers[kind]} ? {calls[kind]} : {text}"
+            call = self._call(kind, is_output, "sum", "scale", below)
+            text = f"kind == {self.kind_numbers[kind]} ? {call} : {text}"
         return text
+
+    def _call(self, kind: str, is_output: bool, total: str, scale: str, below: str) -> str:
+        ends = "_output" if is_output else ""
+        if kind in self.tables:
+            return f"{self.name}_{kind}{ends}({total}, {scale})"
+        return f"{self.name}_pieces{ends}({total}, {scale}, {below}, {int(kind == 'folded')})"
 
     def _straight(self, i: int) -> str:
         """Return the function that evaluates a tree, written out."""
@@ -308,10 +303,8 @@ class IntegerCode(ModelCode):
                 terms.append(f"{weight}{suffix} * v{n}")
             terms += [f"{weight}{suffix} * in[{j}]" for j, weight in node.leaves]
             total = " + ".join(terms).replace("+ -", "- ")
-            ends = "_output" if node.is_output else ""
-            more = f", {node.scale_below}u, {int(node.folds)}" if node.kind == "pieces" else ""
-            total = f"({self.fill('$acc')})({total})"
-            call = f"{self.name}_{node.kind}{ends}({total}, {node.scale}u{more})"
+            total, scales = f"({self.fill('$acc')})({total})", (node.scale, node.scale_below)
+            call = self._call(node.kind, node.is_output, total, *(f"{s}u" for s in scales))
             lines.append(f"{f'y[{k}]' if node.is_output else f'v{n}'} = {call};")
             k, n = k + node.is_output, n + (not node.is_output)
         if tree.n_stacked:

@@ -43,14 +43,13 @@ class IntegerNode(NamedTuple):
     Attributes
     ----------
     kind : str
-        "pieces", or the name of a table: "tanh", "bell", "curve0", "curve1", ...
+        "pieces"; "folded" if sums below 0 have values above it; or the name of a table: "tanh",
+        "bell", "curve0", "curve1", ...
     bias : int
     scale : int
         The sum is multiplied by ``scale / 2 ** bits``.
     scale_below : int
-        The same for sums below 0, of "pieces".
-    folds : bool
-        Whether sums below 0 have values above it, of "pieces".
+        The same for sums below 0, of nodes without a table.
     children : tuple of int
         Weights of the children, the last evaluated one first.
     leaves : tuple of (int, int)
@@ -62,7 +61,6 @@ class IntegerNode(NamedTuple):
     bias: int
     scale: int
     scale_below: int
-    folds: bool
     children: tuple[int, ...]
     leaves: tuple[tuple[int, int], ...]
     is_output: bool
@@ -123,11 +121,11 @@ class IntegerTree:
 
     def _value(self, node: IntegerNode, acc: IntArray) -> IntArray:
         format, negative = self.format, acc < 0
-        if node.kind == "pieces":
+        if node.kind not in self.tables:
             t = format.scaled(acc, np.where(negative, node.scale_below, node.scale))
             if not node.is_output:
                 t = (t + 2 ** (format.bits - 1)) >> format.bits
-            return t if node.folds else np.where(negative, -t, t)
+            return t if node.kind == "folded" else np.where(negative, -t, t)
         table, t = self.tables[node.kind], format.scaled(acc, node.scale)
         return table.fine(t, negative) if node.is_output else table.coarse(t, negative)
 
@@ -169,13 +167,7 @@ class _Converter:
         return WeightedSum(node, form, form.gain * node.bias + form.shift, weights, terms)
 
     def _keep(
-        self,
-        node: Node,
-        kind: str,
-        integers: RoundedSum,
-        scale: int,
-        below: int = 0,
-        folds: bool = False,
+        self, node: Node, kind: str, integers: RoundedSum, scale: int, below: int = 0
     ) -> None:
         n_children, inputs = len(node.children), [j for _, j in node.leaves]
         self.nodes[node.position] = IntegerNode(
@@ -183,7 +175,6 @@ class _Converter:
             integers.bias,
             scale,
             below,
-            folds,
             tuple(reversed(integers.weights[:n_children])),
             tuple(zip(inputs, integers.weights[n_children:], strict=True)),
             node.is_output,
@@ -231,7 +222,8 @@ class _Converter:
                 break
             least *= 1.01
         above, below = max(1, round(most / steepest)), round(most * slope / steepest)
-        self._keep(total.node, "pieces", integers, above, below, folds=total.form.slope < 0)
+        kind = "folded" if total.form.slope < 0 else "pieces"
+        self._keep(total.node, kind, integers, above, below)
         off = below * steepest / most - slope, above * steepest / most - 1.0
         error = self._pieces_error(total, integers, off, unit / 2 * (1 + 1 / whole))
         reached = int(format.scaled(np.array([integers.reach]), max(above, below))[0])
