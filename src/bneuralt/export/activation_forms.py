@@ -1,4 +1,4 @@
-"""Activations as affine maps around few functions, which generated code has tables or code for."""
+"""Activations as affine maps around a few functions, which have tables or code in exports."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ TEMPLATES: dict[str, Template] = {
     "largest": ("atom", "max({0})"),
 }
 
-# exp is a power of e; its argument is limited as in the core, to what a float can hold.
+# exp is a power of e; its argument is limited as in the core, so that the result is finite.
 _HELPERS = {
     "square": """
     def square(z):

@@ -1,7 +1,7 @@
-"""How the values of a category may be written in another program.
+"""Spellings of categories and of missing values in other programs.
 
-The encoder takes 3, 3.0, "3" and " 3.0 " for the same category, and several texts for a missing
-value. Generated code compares texts, so it gets a list of all spellings.
+The encoder reads 3, 3.0, "3" and " 3.0 " as the same category, and several texts as a missing
+value. Generated code compares texts, so it contains a list of all spellings.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def spellings(label: str, others: Container[str] = ()) -> list[str]:
     ----------
     label : str
     others : container of str
-        Texts of other categories, which are not taken.
+        Texts of other categories, which are excluded.
 
     Examples
     --------

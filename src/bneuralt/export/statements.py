@@ -1,7 +1,7 @@
 """Models as straight-line code, for languages with assignments and functions.
 
-There is an assignment for each input and for each node, in the order in which they are needed, and
-a function `link` from the outputs of a tree, or their means, to what is predicted.
+Each input and each node is an assignment, in the order of evaluation. A function `link` computes
+predictions from the outputs of a tree or from their means.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class StatementTranslator(Translator):
     Attributes
     ----------
     indent : str
-        What a line of the function begins with.
+        Indentation of the lines of the function.
     end : str
-        What a statement ends with.
+        End of a statement.
     helpers : dict
         Name of a function that the code may call -> its code, those first that others call.
     readers : dict
@@ -51,7 +51,7 @@ class StatementTranslator(Translator):
         "date_part": "date",
     }
 
-    # -- what languages define -----------------------------------------------------------
+    # -- defined by languages -------------------------------------------------------------
 
     def assignment(self, name: str, value: str, comment: str = "") -> str:
         """Return the statement that gives a name to a value."""
@@ -62,10 +62,10 @@ class StatementTranslator(Translator):
         raise NotImplementedError
 
     def requirement(self, name: str, message: str) -> list[str]:
-        """Return the lines that refuse a missing value."""
+        """Return the lines that raise an error if a value is missing."""
         raise NotImplementedError
 
-    # -- what they share -----------------------------------------------------------------
+    # -- shared by languages ---------------------------------------------------------------
 
     def vector_of(self, values: Sequence[Code]) -> str:
         """Return a vector."""
@@ -124,7 +124,9 @@ class StatementTranslator(Translator):
                     code = self.scalar(expression, {}, cell)
                     yield self.assignment(f"i{i}", code, printable(model.inputs[i].name))
                     if may_be_missing(expression):
-                        message = f"value {position} is missing, its mean is not known"
+                        message = (
+                            f"value {position} is missing, and the model has no mean to replace it"
+                        )
                         yield from self.requirement(f"i{i}", message)
 
     def _tree(self, tree: NeuralTree, prefix: str) -> Iterator[str]:
@@ -156,7 +158,7 @@ class StatementTranslator(Translator):
 
 
 def _prefixes(model: Model) -> list[str]:
-    """Return what the numbers of the nodes of each tree begin with."""
+    """Return the prefix of the numbers of the nodes of each tree."""
     return [""] if len(model.trees) == 1 else [f"{t}_" for t in range(len(model.trees))]
 
 

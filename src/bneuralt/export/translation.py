@@ -1,9 +1,9 @@
 """Translation of expressions to code, one template or method for each operation.
 
-A language is a table of templates, which are plain data, and methods for what a template cannot
-say. A template is a pair: the level of its outermost operator, one of `LEVELS`, and a format
-string. There ``{0}``, ``{1}``, ... stand for the arguments, ``{cell}`` for the cell of a column;
-``{0:sum}`` puts parentheses around an argument whose operator binds less than that of a sum.
+A language is a table of templates, which are plain data, and a few methods for operations that a
+template cannot express. A template is a pair: the level of its outermost operator, one of `LEVELS`,
+and a format string. ``{0}``, ``{1}``, ... stand for the arguments, ``{cell}`` for the cell of a
+column. ``{0:sum}`` puts parentheses around an argument whose operator binds less than a sum.
 """
 
 from __future__ import annotations
@@ -134,13 +134,13 @@ class Translator:
         Operation -> template. "negate" is multiplication by -1. A part of a date has the entry
         ``date_part year``, where one template is not enough for all.
     most_terms : int
-        Longer sums are divided by parentheses, because compilers limit how deep code is nested.
+        Longer sums are divided by parentheses, because compilers limit the depth of nesting.
     """
 
     templates: Mapping[str, Template]
     most_terms: ClassVar[int] = 100
 
-    # -- what languages define -----------------------------------------------------------
+    # -- defined by languages -------------------------------------------------------------
 
     def number(self, value: float) -> Code:
         """Return a number."""
@@ -158,7 +158,7 @@ class Translator:
         """Return code that may be nested in more code."""
         return code
 
-    # -- what they share -----------------------------------------------------------------
+    # -- shared by languages ---------------------------------------------------------------
 
     def expand(self, operation: str, *arguments: Code, **names: Any) -> Code:
         """Return the template of an operation with its arguments.
@@ -188,7 +188,7 @@ class Translator:
         variables : dict
             The code of each variable.
         cell : Cell, optional
-            What `number`, `lookup` and `date_part` read.
+            The cell that `number`, `lookup` and `date_part` read.
         """
         operation, value = expression.operation, expression.value
         if operation == "variable":
@@ -336,7 +336,7 @@ def occurrences(expression: Expression, name: str) -> int:
 
 
 def count_uses(expression: Expression) -> Counter[Expression]:
-    """Return how often each part of an expression is an argument, equal parts taken as one."""
+    """Return how often each part of an expression is an argument; equal parts count as one."""
     uses: Counter[Expression] = Counter()
     waiting = [expression]
     while waiting:

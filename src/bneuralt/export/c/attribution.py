@@ -26,7 +26,7 @@ static inline $real ${NAME}_activation(int kind, $real slope, $real z)
 $curves                       : z;
 }
 
-/* The quotient of differences of an activation, or its slope where they are almost 0. */
+/* The difference quotient of an activation, or its slope for differences close to 0. */
 static inline $real ${NAME}_quotient(int kind, $real slope, $real z, $real from)
 {
     const $real dz = z - from, middle = (z + from) * 0.5$f;
@@ -78,7 +78,7 @@ $calls"""
 
 
 def can_attribute(model: Model) -> bool:
-    """Return whether predictions are means of outputs, or classes decided by one tree's outputs."""
+    """Return whether predictions are means of outputs, or classes decided by outputs."""
     return (model.task == "numbers" and model.link == OUTPUTS) or model.decides_by_outputs
 
 
@@ -91,7 +91,10 @@ def contributions_code(code: RealCode) -> tuple[str, PublicFunction]:
             f"predictions of this {model.kind} are neither"
         )
     if baseline is None:
-        raise ValueError("contributions need the means of training rows: fit the model again")
+        raise ValueError(
+            "contributions need the means of the training rows, which this model does not have: "
+            "fit the model again"
+        )
     numbers = {kind: i for i, kind in enumerate(FUNCTIONS)}
     curves: dict[tuple[str, tuple[float, ...]], int] = {}  # with their constants
     tables, calls = [], []
@@ -165,7 +168,7 @@ def _sums(
 
 
 def _feature_of_inputs(code: RealCode) -> list[int]:
-    """Return the feature, as the C code has them, to which each input belongs."""
+    """Return the position of the feature in a row of C to which each input belongs."""
     features = []
     for column, inputs in enumerate(entry.inputs for entry in code.model.columns):
         for j in inputs:

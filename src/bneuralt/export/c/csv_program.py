@@ -26,7 +26,7 @@ enum { $cell_kinds };
 
 static const char *const column_names[N_COLUMNS] = {
 $column_names};
-/* The column of each feature, and what it is of the cell. */
+/* The column of each feature, and the part of the cell that it is. */
 static const int feature_column[${UPPER}_N_FEATURES] = {$feature_columns};
 static const int feature_kind[${UPPER}_N_FEATURES] = {$feature_kinds};
 static char line[1 << 20];
@@ -143,7 +143,7 @@ ${print_text}int main(int argc, char **argv)
         }
         if (n == 1 && cells[0][0] == '\\0')
             continue;
-        if (row == 0 && !n_named) { /* columns are found by name if there is a header */
+        if (row == 0 && !n_named) { /* a header gives the positions of columns */
             for (i = 0; i < N_COLUMNS; i++)
                 for (j = 0; j < n; j++)
                     if (strcmp(column_names[i], cells[j]) == 0) {
@@ -249,7 +249,7 @@ def csv_program(row: CRow, name: str, header: str, of_means: Expression) -> str:
     header : str
         Name of its header.
     of_means : Expression
-        What becomes of the sums that integer code returns.
+        The link from the mean outputs of integer code to predictions.
     """
     columns, features = row.model.columns, row.features
     kinds = [_KINDS.get(feature.reads, feature.reads.upper()) for feature in features]
@@ -289,7 +289,7 @@ def csv_program(row: CRow, name: str, header: str, of_means: Expression) -> str:
 def _predict(model: Model, name: str, is_integer: bool, has_value: bool) -> list[str]:
     """Return the statements that print the prediction for a row.
 
-    Integer code returns sums, each of which may have a value by itself.
+    Integer code returns sums; `has_value` tells whether each of them has a value by itself.
     """
     k, type_ = model.n_outputs, f"{name}_input"
     loop = f"for (i = 0; i < {k}; i++)"

@@ -12,7 +12,7 @@ from bneuralt.export.cell_reads import cell_reads, text_values
 __all__ = ["encode_function"]
 
 ENCODE = """\
-/* What the trees see of a row. */
+/* The inputs of the trees for a row. */
 static inline void ${NAME}_encode(const $feature *x, $input *in)
 {
 $body
@@ -87,8 +87,8 @@ def _encode_texts(code: ModelCode, type: str, column: int, inputs: list[int]) ->
 def _one_hot(values: FloatArray) -> tuple[list[int], int, list[float] | None] | None:
     """Return the position of the 1 in each row, the number of positions, and a row without one.
 
-    Each text has a position of its own; the first position may have no input. None if the inputs
-    are of another kind.
+    Each text has a different position; the first position may have no input. None if the inputs
+    are not of this kind.
     """
     n_texts, n_inputs = len(values) - 2, values.shape[1]
     for n_positions in (n_inputs, n_inputs + 1):

@@ -1,7 +1,7 @@
-"""The features of generated C code: what a row consists of, and how it becomes inputs of trees.
+"""The features of generated C code: the numbers that a row consists of.
 
-A column of dates is one feature for each part that is read. A column of categories holds their
-positions in a generated list.
+A column of dates becomes one feature for each part that is read. The feature of a column of
+categories is a position in a generated list.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class CFeature:
     column : int
         Position of the column.
     reads : str
-        What is read of the cell: "number", "text", or the part of a date.
+        The part of the cell: "number", "text", or the part of a date.
     texts : tuple of str
         The categories, whose positions are the values.
     input : int or None
@@ -59,8 +59,8 @@ class CRow:
     ----------
     model : Model
     is_integer : bool
-        Whether features are whole numbers. Then each input that is computed from a number or from
-        a part of a date is a feature; otherwise each number and each part is one.
+        Whether features are whole numbers. If so, each input that is computed from a number or from
+        a part of a date is a feature; otherwise, each number and each part is a feature.
     """
 
     model: Model
@@ -86,14 +86,14 @@ class CRow:
         ]
 
     def _name(self, column: int, reads: str, j: int | None, is_shared: bool) -> str:
-        """Return the name of a feature; features that read the same have names of their inputs."""
+        """Return the name of a feature: of its input if several features read the same part."""
         if is_shared and j is not None:
             return self.model.inputs[j].name
         name = self.model.columns[column].name
         return name if reads in ("number", "text") else f"{reads} of {name}"
 
     def _reads(self, column: int) -> list[tuple[int, str, int | None]]:
-        """Return what is read of a column, and in rows of whole numbers for which input."""
+        """Return column, part of the cell and input (of rows of whole numbers) of the features."""
         values: dict[tuple[str, int | None], None] = {}
         gaps: list[str] = []
         for j in self.model.columns[column].inputs:
@@ -121,7 +121,7 @@ class CRow:
         return [feature.input for feature in self.features] == list(range(self.model.n_inputs))
 
     def place(self, column: int, reads: str | None = None) -> int:
-        """Return the position of the feature that is read; any one of the column by default."""
+        """Return the position of the feature of a part, or of any feature of the column."""
         places = [i for i, feature in enumerate(self.features) if feature.column == column]
         chosen = [i for i in places if self.features[i].reads == reads]
         return (chosen or places)[0]
@@ -149,7 +149,7 @@ class CRow:
         return "\n".join(lines)
 
     def category_function(self, name: str) -> str:
-        """Return the function that finds the position of a category; empty if there are none."""
+        """Return the C function from a category to its position; empty if there are none."""
         cases = [
             f"    case {name.upper()}_IN_{f.identifier}:\n"
             f"        names = {name}_categories_{f.identifier.lower()};\n"

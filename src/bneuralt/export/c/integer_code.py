@@ -2,7 +2,7 @@
 
 A tree is a list of small integers (cells) that a loop reads from the first to the last: for each
 node its shape, its bias, its scale, the weights of its children and of its leaves. Values of nodes
-wait on a stack until their parent takes them. Straight-line code is the same, written out.
+are kept on a stack until their parent is evaluated. Straight-line code computes the same.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class IntegerCode(ModelCode):
 
     @property
     def input_type(self) -> str:
-        """The type of a feature, which positions of categories may need to be wider."""
+        """The type of a feature, which is wider if there are many categories."""
         most = max([len(f.texts) for f in self.row.features], default=0)
         return "int16_t" if most > self.format.top else f"{self.format.name}_t"
 
@@ -75,25 +75,25 @@ class IntegerCode(ModelCode):
         numbers = {**_KINDS, **{kind: len(_KINDS) + i for i, kind in enumerate(curves)}}
         if len(numbers) > 2 ** (self.format.bits - 1):
             raise ValueError(
-                f"the model has {len(curves)} different activations with tables of their own, too "
+                f"the model has {len(curves)} different activations that need a table each, too "
                 f"many for {self.format.name}: use another dtype"
             )
         return numbers
 
     @cached_property
     def has_kind_cell(self) -> bool:
-        """Whether nodes say what their activation is."""
+        """Whether nodes have a cell with the kind of their activation."""
         return any(len(kinds) > 1 for kinds in self.kinds)
 
     @cached_property
     def has_below_cell(self) -> bool:
-        """Whether nodes have another scale for sums below 0."""
+        """Whether nodes have a cell with the scale of sums below 0."""
         tables = self.integers.tables
         return any(n.kind not in tables and n.scale_below != n.scale for n in self.nodes)
 
     @cached_property
     def is_wide(self) -> bool:
-        """Whether nodes have more children or leaves than half a cell can say."""
+        """Whether the number of children or leaves of a node does not fit in half a cell."""
         half = self.format.bits // 2
         return any(
             len(node.children) >= 2 ** (half - 1) or len(node.leaves) >= 2**half
@@ -102,7 +102,7 @@ class IntegerCode(ModelCode):
 
     @cached_property
     def has_wide_index(self) -> bool:
-        """Whether inputs are more than one cell can count."""
+        """Whether the position of an input does not fit in a cell."""
         return self.model.n_inputs > 2**self.format.bits
 
     def cells(self, tree: IntegerTree) -> list[int]:
@@ -163,7 +163,7 @@ class IntegerCode(ModelCode):
         return self.fill("\n".join(lines)) + "\n"
 
     def helpers(self) -> str:
-        """Return functions with real numbers, to come from measurements to rows and back."""
+        """Return the functions from measurements to rows, and from sums to real numbers."""
         return self._quantize() + (self._value() if self.model.task == "numbers" else "")
 
     def trees_code(self) -> str:
@@ -317,11 +317,11 @@ class IntegerCode(ModelCode):
             body=body,
         )
 
-    # -- what becomes of the outputs -----------------------------------------------------
+    # -- outputs -------------------------------------------------------------------------
 
     @property
     def parts(self) -> dict[str, object]:
-        """What templates contain."""
+        """Names and code that templates contain."""
         n, bits, is_plain = len(self.integers.trees), self.format.bits, self.row.is_plain
         unit = ", in units of 1 / 32768"
         if self.model.task == "numbers":
@@ -361,7 +361,7 @@ class IntegerCode(ModelCode):
         return self.fill(templates.SORTED, order=order)
 
     def adder(self) -> str:
-        """Return the function that adds what a tree contributes to the sums."""
+        """Return the function that adds the contribution of a tree to the sums."""
         combine, exp, share = (
             self.integers.link.combine,
             self.integers.exp,

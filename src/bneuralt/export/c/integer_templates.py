@@ -1,7 +1,7 @@
 """C source text of integer models, with placeholders.
 
-Sums have twice as many bits as weights and values (``$bits``), and none of them can overflow: the
-weights were chosen so. Shifts are of unsigned numbers only.
+Sums have twice as many bits as weights and values (``$bits``). The weights are chosen such that no
+sum overflows. Only unsigned numbers are shifted.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ __all__ = [
     "unique_identifiers",
 ]
 
-#: Keywords of C99 to C23 and C++, none of which can be a name.
+#: Keywords of C99 to C23 and C++, which are not allowed as names.
 _KEYWORDS = """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t
     char32_t char8_t class co_await co_return co_yield compl concept const const_cast
@@ -35,12 +35,12 @@ _KEYWORDS = """
 """
 KEYWORDS = frozenset(_KEYWORDS.split())
 
-#: C99 compilers may tell names apart by their first 63 characters only.
+#: C99 compilers may compare only the first 63 characters of names.
 MOST_CHARACTERS = 40
 
 
 def check_name(name: str) -> str:
-    """Return a name that C code can be given; refuse any other.
+    """Return a name if it is valid in C and C++; raise ValueError otherwise.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def _escaped(byte: int) -> str:
 
 
 def comment(text: str) -> str:
-    """Return a text as a comment that nothing in the text can end.
+    """Return a text as a comment; nothing in the text ends the comment.
 
     Examples
     --------

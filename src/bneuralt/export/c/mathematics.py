@@ -23,7 +23,7 @@ from bneuralt.expressions import Expression
 
 __all__ = ["CMath"]
 
-#: Operations that are functions of <math.h>. Without it, the code has its own.
+#: Operations that are functions of <math.h>, and the functions that replace them without it.
 _LIBRARY = {
     "exp": """\
 /* exp without a library: x = k ln 2 + r, a polynomial for exp(r), and k doublings or halvings. */
@@ -111,7 +111,7 @@ class CMath(Translator):
     Parameters
     ----------
     name : str
-        What the names of functions begin with.
+        Prefix of the names of functions.
     is_float : bool
         Whether numbers are of type float, otherwise double.
     has_libm : bool
@@ -139,7 +139,7 @@ class CMath(Translator):
             "if_missing": ("choice", "{0:sum} != {0:sum} ? {1} : {0}"),
             "select": ("choice", "{0:comparison} ? {1} : {2}"),
         }
-        #: What templates of C code contain: names, and numbers with the digits of the type.
+        #: Names and numbers that templates of C code contain.
         self.names = {"NAME": name, "real": self.type, "f": "f" * is_float, **library}
         self.names |= self._constants()
 
@@ -169,11 +169,11 @@ class CMath(Translator):
         return cell.codes[expression.value or expression.operation]
 
     def with_functions(self, code: str) -> str:
-        """Return code behind the functions that it calls."""
+        """Return the functions that code calls, followed by the code."""
         return "\n".join([*needed_helpers(code, self._definitions), code])
 
     def headers(self, code: str) -> list[str]:
-        """Return the lines that include what code needs, followed by an empty one if any."""
+        """Return the lines that include the headers of code, followed by an empty line if any."""
         needs = {"<stdint.h>": r"\bu?int\d+_t\b"}
         if self.has_libm:
             needs = {"<math.h>": rf"\b({'|'.join(_LIBRARY)})f?\(", **needs}
@@ -182,7 +182,7 @@ class CMath(Translator):
 
     @cached_property
     def _definitions(self) -> dict[str, str]:
-        """The functions that the code may call, each behind those that it calls."""
+        """The functions that code may call, each after those that it calls."""
         definitions = {} if self.has_libm else dict(_LIBRARY)
         for function, (arguments, result) in _FUNCTIONS.items():
             listed = ", ".join(f"$real {argument}" for argument in arguments.split())

@@ -1,4 +1,4 @@
-"""The C code of a model, whatever it computes with: from a row to predictions."""
+"""Base class of C code of models, with any arithmetic: from a row to predictions."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class ModelCode:
     ----------
     row : CRow
     name : str
-        What all names begin with.
+        Prefix of all names.
     straight : bool
         Whether trees are written out as statements.
     math : CMath
@@ -100,18 +100,18 @@ class ModelCode:
         """The model, simplified."""
         return self.row.model
 
-    # -- what the kinds of code define ---------------------------------------------------
+    # -- defined by the kinds of arithmetic ----------------------------------------------
 
     @property
     def parts(self) -> dict[str, object]:
-        """What templates contain.
+        """Names and code that templates contain.
 
         `feature`, `value`, `sum`, `probability`, `label`: types of features, of outputs of a tree,
-        of totals, probabilities and labels; `totals`, `about`: what is made of the outputs of all
-        trees; `tables`, `begin`: arguments of the function that reads a tree from tables, and their
-        declarations; `row`, `encode`, `inputs`: how a row becomes inputs; `finish`: what is done
-        with the totals; `share`: the probability of an output; `half_total`: the total of a
-        probability of 1/2; `unit`: what predictions are counted in.
+        of totals, probabilities and labels; `totals`, `about`: name and comment of the totals over
+        all trees; `tables`, `begin`: arguments of the function that reads a tree from tables, and
+        their declarations; `row`, `encode`, `inputs`: how a row becomes inputs; `finish`: last
+        statements of the function of totals; `share`: the probability of an output; `half_total`:
+        the total of a probability of 1/2; `unit`: a note on the unit of predictions.
         """
         raise NotImplementedError
 
@@ -128,7 +128,7 @@ class ModelCode:
         raise NotImplementedError
 
     def adder(self) -> str:
-        """Return the function that adds what a tree contributes to the totals."""
+        """Return the function that adds the contribution of a tree to the totals."""
         raise NotImplementedError
 
     def literal(self, j: int, value: float) -> str:
@@ -143,11 +143,11 @@ class ModelCode:
         """Return the code of an input that does not depend on the text of a cell."""
         raise NotImplementedError
 
-    # -- what they share -----------------------------------------------------------------
+    # -- shared --------------------------------------------------------------------------
 
     @cached_property
     def names(self) -> dict[str, object]:
-        """What templates contain."""
+        """All names and numbers that templates contain."""
         return {
             **self.math.names,
             "NAME": self.name,

@@ -82,7 +82,7 @@ $link    for (k = 0; k < $n_outputs; k++)
 }
 """
 
-#: What nodes compute, without scales and offsets; other kinds are curves.
+#: Functions of nodes, without scales and offsets; other kinds are curves.
 FUNCTIONS = {
     "linear": _Z,
     "logistic": sigmoid(-_Z),
@@ -119,7 +119,7 @@ class RealCode(ModelCode):
 
     @cached_property
     def centers(self) -> FloatArray:
-        """What is subtracted from inputs: float loses digits of numbers far from 0."""
+        """Numbers to subtract from inputs, because float loses digits of numbers far from 0."""
         ranges = self.model.input_ranges if self.math.is_float else None
         centers = np.zeros(self.model.n_inputs)
         if ranges is None:
@@ -264,8 +264,8 @@ class RealCode(ModelCode):
     def _by_level(self, tree: list[RealNode]) -> list[RealNode]:
         """Return the nodes in the order of their statements.
 
-        Processors of computers evaluate nodes of the same level side by side. Those that have no
-        double evaluate one after the other, and memory is scarce: few values are kept at a time.
+        Processors of computers evaluate nodes of the same level in parallel. Processors without
+        double evaluate one node after the other and have little memory: few values are kept.
         """
         return tree if self.math.is_float else sorted(tree, key=lambda node: -node.number)
 
@@ -328,11 +328,11 @@ class RealCode(ModelCode):
             lines += [f"    z = {self.name}_{kind}(z{constants});"] + [f"    w += {n};"] * (n > 0)
         return "\n".join(f"        {line}" for line in [*lines, "    break;"])
 
-    # -- what becomes of the outputs -----------------------------------------------------
+    # -- outputs -------------------------------------------------------------------------
 
     @property
     def parts(self) -> dict[str, object]:
-        """What templates contain."""
+        """Names and code that templates contain."""
         model, name, real = self.model, self.name, self.math.type
         begin = f"    const uint16_t *shape = {name}_shapes;\n"
         begin += f"    const {real} *weight = {name}_weights;\n"
@@ -341,7 +341,7 @@ class RealCode(ModelCode):
             finish = f"    for (k = 0; k < {model.n_outputs}; k++)\n        means[k] /= {n};\n"
         if self._links_means:
             finish += f"    {name}_link(means);\n"
-            about = "Predictions: what becomes of the means over all trees"
+            about = "Predictions, computed from the means over all trees"
         return {
             **dict.fromkeys(("feature", "value", "sum", "probability"), real),
             "label": "unsigned char",
@@ -364,7 +364,7 @@ class RealCode(ModelCode):
         return self.model.link != OUTPUTS and self.model.averages == "outputs"
 
     def adder(self) -> str:
-        """Return the function that adds what a tree contributes to the means."""
+        """Return the function that adds the contribution of a tree to the means."""
         model, name = self.model, f"{self.name}_link"
         if model.link == OUTPUTS:
             return self.fill(ADD, link="")

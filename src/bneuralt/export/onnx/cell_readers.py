@@ -116,7 +116,7 @@ def _positions(reader: CellReader, column: int, texts: tuple[str, ...]) -> str:
         for i, text in enumerate(texts):
             keys |= dict.fromkeys(spellings(text, texts), i)
         return _encoded(graph, cell, "keys_strings", keys, unknown)
-    # Texts that differ in float64 only cannot be told apart here.
+    # Texts that differ only in float64 are equal here.
     numbers: dict[Any, int] = {float(np.float32(text)): i for i, text in enumerate(texts)}
     position = _encoded(graph, cell, "keys_floats", numbers or {0.0: unknown}, unknown)
     return graph("Where", graph("IsNaN", cell), missing, position)
@@ -177,7 +177,7 @@ DATE_PARTS: dict[str, Callable[[Graph, str], str]] = {
     "hour": lambda graph, seconds: graph("Div", graph("Mod", seconds, 86400), 3600),
 }
 
-#: How each operation reads cells.
+#: The function that reads cells for each operation.
 READERS: dict[str, Callable[[CellReader, list[int], list[Expression]], str]] = {
     "number": _numbers,
     "lookup": _lookups,

@@ -38,9 +38,9 @@ class Graph:
     Parameters
     ----------
     dtype : dtype
-        In which trees compute: float64 or float32.
+        Type of the numbers of trees: float64 or float32.
     prefix : str
-        Begins all names.
+        Prefix of all names.
     """
 
     def __init__(self, dtype: Any = np.float64, prefix: str = "") -> None:
@@ -49,7 +49,7 @@ class Graph:
         self.nodes: list[tuple[str, list[str], list[str], str, dict[str, Any]]] = []
         self.constants: dict[str, Array] = {}
         self._prefix = prefix
-        self._names: dict[Any, str] = {}  # of constants and results, by what they are
+        self._names: dict[Any, str] = {}  # names of constants and results, by their content
 
     def __call__(
         self, operator: str, *inputs: Any, domain: str = "", n_results: int = 1, **attributes: Any

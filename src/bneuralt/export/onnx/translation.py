@@ -74,7 +74,7 @@ EXACT_OPERATORS = {**OPERATORS, "sigmoid": _exact_sigmoid}
 
 
 def form(expression: Expression) -> Hashable:
-    """Return what expressions have in common that can be translated together.
+    """Return a key that is equal for expressions that can be translated together.
 
     Examples
     --------

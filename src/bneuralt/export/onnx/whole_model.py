@@ -50,7 +50,7 @@ def _table(model: Model) -> tuple[list[Result], str | list[str]]:
 
 
 def add_model(graph: Graph, model: Model, columns: str | list[str]) -> list[tuple[Result, str]]:
-    """Add all that a model does with a row.
+    """Add the computation of a model, from columns to predictions.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def add_model(graph: Graph, model: Model, columns: str | list[str]) -> list[tupl
     Returns
     -------
     list of (Result, str)
-        What the results are called elsewhere, and their names in the graph.
+        Declarations of the outputs, and the names of their results in the graph.
     """
     model = model.simplified()
     inputs, positions = _inputs(graph, model, CellReader(graph, model, columns))
@@ -71,7 +71,7 @@ def add_model(graph: Graph, model: Model, columns: str | list[str]) -> list[tupl
 
 
 def _inputs(graph: Graph, model: Model, read: CellReader) -> tuple[str, IntArray]:
-    """Add the inputs of the trees, those of one form at once, and say where each one is."""
+    """Add the inputs of the trees, those of one form at once; return the column of each one."""
     groups: dict[object, list[int]] = {}
     for i, entry in enumerate(model.inputs):
         groups.setdefault(form(entry.expression), []).append(i)
@@ -88,7 +88,7 @@ def _inputs(graph: Graph, model: Model, read: CellReader) -> tuple[str, IntArray
 
 
 def class_labels(model: Model) -> list[int] | list[str]:
-    """Return the labels as ONNX can have them: all whole numbers, or all texts."""
+    """Return the labels as all whole numbers or all texts, which ONNX requires."""
     classes = range(model.n_outputs) if model.classes is None else model.classes
     if all(isinstance(label, int) or (isinstance(label, float) and label.is_integer())
            for label in classes):  # fmt: skip

@@ -1,7 +1,7 @@
 """Tables of activations in integer arithmetic, and bounds of activations on intervals.
 
-Two tables, of tanh and of a bell, serve all activations that are affine maps around them. Any other
-activation has a table of its own, over the range of its sums.
+Two tables, of tanh and of a bell, are shared by all activations that are affine maps around them.
+Any other activation has a separate table, over the range of its sums.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from bneuralt.expressions.operations import CONDITIONS
 
 __all__ = ["CurveTable", "fitted_curve", "shared_tables", "slopes", "value_range"]
 
-#: Errors of tables are known for blocks of so many arguments.
+#: Number of arguments in a block, for which the range of errors of a table is stored.
 _BLOCK = 16
 
-#: Intervals are divided into so many parts, in each of which an expression is bounded.
+#: Number of parts of an interval, in each of which an expression is bounded.
 _PARTS = 64
 
 _UNBOUNDED = (
@@ -88,12 +88,12 @@ class CurveTable:
         return self.n_steps << (self.bits - 2)
 
     def fine(self, t: IntArray, negative: Any = False) -> IntArray:
-        """Return F times ``2 ** bits``, of arguments given by magnitude and sign."""
+        """Return F times ``2 ** bits`` for arguments as magnitude and sign."""
         low, high, fraction = self._around(t, negative)
         return self._signed((low << self.bits) + (high - low) * fraction, negative)
 
     def coarse(self, t: IntArray, negative: Any = False) -> IntArray:
-        """Return F rounded to whole numbers, of arguments given by magnitude and sign."""
+        """Return F rounded to whole numbers for arguments as magnitude and sign."""
         low, high, fraction = self._around(t, negative)
         part = (np.abs(high - low) * fraction + 2 ** (self.bits - 1)) >> self.bits
         return self._signed(low + np.sign(high - low) * part, negative)
@@ -170,7 +170,7 @@ class CurveTable:
     def _block_errors(
         self, values: Callable[..., IntArray], top: int, negative: bool
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the range of errors in each block of arguments: all of them are tried."""
+        """Return the range of errors in each block, over all arguments."""
         if negative and self.symmetry != "none":
             return np.zeros(0), np.zeros(0)
         t = np.arange(self.limit)

@@ -1,4 +1,4 @@
-"""How inputs become whole numbers."""
+"""Conversion of inputs to whole numbers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class InputUnits(NamedTuple):
     group_size : int array of shape (n_inputs,)
         If one of the inputs of a group is 1 always, the number of these inputs, otherwise 0.
     share : array of shape (n_inputs,)
-        Value of the inputs of a group for a category that is not known.
+        Value of the inputs of a group for an unknown category.
     """
 
     middle: FloatArray

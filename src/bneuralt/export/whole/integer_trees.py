@@ -6,7 +6,7 @@ activation up in a table. Scales are chosen such that no sum can overflow, whate
 
 The bound follows the same path: for each node, from the ranges and the errors of its children, the
 range of its value and the range of its error. Each weight is on one path only, so one pass over the
-nodes suffices.
+nodes is enough.
 """
 
 from __future__ import annotations
@@ -292,8 +292,8 @@ def integer_trees(
     inputs : InputUnits
     format : IntegerFormat
     shared : bool
-        Whether all outputs of a tree must have the same unit and offset; otherwise, each output has
-        its own, the same one in all trees.
+        Whether all outputs of a tree must have the same unit and offset; otherwise, units differ
+        between outputs, but not between trees.
     centered : bool
         Whether linear outputs may have an offset, so that the integers are small.
     """
@@ -348,8 +348,8 @@ def _integer_forms(
 ) -> tuple[dict[Expression, ActivationForm], dict[str, CurveTable]]:
     """Return the form of each activation, and the tables by kind of node.
 
-    Activations that are no affine map around a shared table have a table of their own, which covers
-    the sums of all nodes with the activation.
+    Activations that are no affine map around a shared table have separate tables, which cover the
+    sums of all nodes with the activation.
     """
     forms = {node.activation: activation_form(node.activation) for tree in trees for node in tree}
     tables = dict(shared_tables(format))

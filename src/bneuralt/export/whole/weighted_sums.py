@@ -1,8 +1,8 @@
-"""Weighted sums with integer weights: how they are rounded, how large they get, how far off.
+"""Weighted sums with integer weights: rounding, largest magnitudes and errors.
 
-A sum is what the activation of a node is applied to. Its terms are inputs and values of other
-nodes, of which the range and the error are known; from them follow the range and the error of the
-sum. Of the inputs that a category became, only one is not 0.
+A sum is the argument of the activation of a node. Its terms are inputs and values of other nodes.
+The range and the error of the sum follow from those of its terms. Of the inputs of a category,
+only one is not 0.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bneuralt.export.whole.shared_errors import Interval, SharedError, sum_of_er
 
 __all__ = ["SLACK", "RoundedSum", "Term", "WeightedSum"]
 
-#: What rounding of float64 can add to a bound.
+#: Factor of bounds for the rounding of float64.
 SLACK = 1.0 + 1e-9
 
 
@@ -29,7 +29,7 @@ class Term(NamedTuple):
     value is between `low` and `high`. `input` is the position of an input, -1 for a node.
 
     Inputs of the same `group` are 0 or 1, and no more than one of them is 1. If a node has as many
-    of them as `group_size`, one is 1. For a category that is not known, the integer is `share`.
+    of them as `group_size`, one is 1. For an unknown category, the integer is `share`.
     """
 
     offset: float
@@ -98,7 +98,7 @@ class WeightedSum:
         return abs(self.middle) + self._reach(per_integer)
 
     def least_unit(self, format: IntegerFormat) -> float:
-        """Return the unit in which the integers just about fit."""
+        """Return the smallest unit in which the integers fit."""
         pairs = zip(self.weights, self.terms, strict=True)
         most = max((abs(w * term.unit) for w, term in pairs), default=0.0)
         return max(most / format.top, self.reach / (format.top_sum - 1), 1e-290) * SLACK
@@ -106,8 +106,7 @@ class WeightedSum:
     def rounded(self, unit: float, flat: float = 1.0) -> RoundedSum:
         """Return the sum with integer weights in a unit.
 
-        The bias makes up for the mean error of the weights. With `flat` below 1, the sum is made
-        that much smaller.
+        The bias compensates the mean error of the weights. The sum is multiplied by `flat`.
         """
         weights = [
             round(flat * w * term.unit / unit)
