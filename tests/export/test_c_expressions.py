@@ -13,7 +13,7 @@ import pytest
 from bneuralt import BNeuralTRegressor, NeuralTree
 from bneuralt.export.activation_forms import activation_form
 from bneuralt.export.c import c_files
-from bneuralt.export.c.csv_templates import DATE_PARTS as C_DATE_PARTS
+from bneuralt.export.c.csv_program import DATE_PARTS as C_DATE_PARTS
 from bneuralt.export.whole import integer_model
 from bneuralt.expressions import (
     NUMBER,

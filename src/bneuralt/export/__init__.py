@@ -1,5 +1,5 @@
-"""Models as code for other places: C, ONNX, SQL, Python, JavaScript and PyTorch.
+"""Exports of models: C, ONNX, SQL, Python, JavaScript and PyTorch.
 
-`targets` has the table of all of them. `translation` turns expressions into code by a table of
-templates for each language.
+`targets` lists them. `translation` turns expressions into code by a table of templates for each
+language.
 """

@@ -1,4 +1,4 @@
-"""Activations as affine maps around few functions, which generated code has tables or code for."""
+"""Activations as affine maps around a few functions, which have tables or code in exports."""
 
 from __future__ import annotations
 
@@ -72,68 +72,34 @@ def _bell(core: Expression) -> tuple[float, float, float] | None:
     return None if line is None else (root * line[0], root * line[1], math.exp(offset))
 
 
-class _Kink(NamedTuple):
-    """A function of z that consists of two lines."""
-
-    at: float | None  # None: it is one line
-    left: float
-    right: float
-
-
 def _pieces(expression: Expression) -> ActivationForm | None:
-    """Return the form of a sum of lines and kinks in one place, where it is 0 and rises then."""
+    """Return the form of a function of two lines that is 0 where they meet and rises then."""
     line = _line(expression)
     if line is not None:
         return ActivationForm("pieces", *line)
-    left = right = 0.0
-    places: set[float] = set()
-    for factor, core in _terms(expression):
-        kink = _kink(core)
-        if kink is None:
-            return None
-        left, right = left + factor * kink.left, right + factor * kink.right
-        if kink.at is not None:
-            places.add(kink.at)
-    if len(places) != 1 or right <= 0.0:
+    kinks = _kinks(expression)
+    if kinks is None or len(kinks) != 1:
         return None
-    (at,) = places
-    assert at is not None
-    if evaluate(expression, {"z": at}) != 0.0:
+    (at,) = kinks
+    below, middle, above = (float(evaluate(expression, {"z": at + by})) for by in (-1, 0, 1))
+    if middle != 0.0 or above <= 0.0:
         return None
-    return ActivationForm("pieces", right, 0.0 - right * at, slope=left / right)
+    return ActivationForm("pieces", above, 0.0 - above * at, slope=(0.0 - below) / above)
 
 
-def _terms(expression: Expression) -> list[tuple[float, Expression]]:
-    """Return the terms of a sum, each with its factor; constants are left out."""
-    _, factor, core = affine(expression)
-    if core is None:
-        return []
-    if core.operation not in ("add", "subtract"):
-        return [(factor, core)]
-    first, second = map(_terms, core.arguments)
-    sign = 1.0 if core.operation == "add" else -1.0
-    return [(factor * f, part) for f, part in first] + [
-        (factor * sign * f, part) for f, part in second
-    ]
-
-
-def _kink(core: Expression) -> _Kink | None:
-    """Return the two lines that a term consists of."""
-    if core.operation == "variable":
-        return _Kink(None, 1.0, 1.0)
+def _kinks(expression: Expression) -> set[float] | None:
+    """Return where a function of z that consists of lines bends, None for any other function."""
+    core = affine(expression).core
+    if core is None or core.operation == "variable":
+        return set()
+    if core.operation in ("add", "subtract"):
+        a, b = map(_kinks, core.arguments)
+        return None if a is None or b is None else a | b
+    line, level = None, 0.0
     if core.operation == "absolute":
-        line, level = _line(core.arguments[0]), 0.0
-        slopes = (-1.0, 1.0)
+        line = _line(core.arguments[0])
     elif core.operation in ("minimum", "maximum"):
-        a, b = core.arguments if core.arguments[1].is_constant else core.arguments[::-1]
-        if not b.is_constant:
-            return None
-        line, level = _line(a), b.value
-        slopes = (1.0, 0.0) if core.operation == "minimum" else (0.0, 1.0)
-    else:
-        return None
-    if line is None:
-        return None
-    gain, shift = line
-    left, right = (gain * slope for slope in (slopes if gain > 0 else slopes[::-1]))
-    return _Kink((level - shift) / gain, left, right)
+        part, limit = sorted(core.arguments, key=lambda argument: argument.is_constant)
+        if limit.is_constant:
+            line, level = _line(part), limit.value
+    return None if line is None else {(level - line[1]) / line[0]}

@@ -1,4 +1,4 @@
-"""What inputs read of a cell: its number, its text, parts of its date, or whether it is missing."""
+"""Analysis of inputs: which parts of a cell they read, and their values for texts and gaps."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from bneuralt._typing import Array, FloatArray
 from bneuralt.expressions import Expression, evaluate
+from bneuralt.model import ModelColumn
 from bneuralt.tables.columns import Column
 from bneuralt.tables.features import Input
 
@@ -16,14 +17,14 @@ __all__ = ["CellReads", "cell_reads", "gap_values", "listed_texts", "text_values
 
 
 class CellReads(NamedTuple):
-    """What an expression reads of a cell.
+    """The parts of a cell that an expression reads.
 
     Attributes
     ----------
     values : tuple of str
         "number", "text", or parts of a date.
     gaps : tuple of str
-        Those of which it only matters whether they are missing.
+        Parts that are only tested for being missing.
     """
 
     values: tuple[str, ...]
@@ -36,7 +37,7 @@ class CellReads(NamedTuple):
 
 
 def cell_reads(expression: Expression) -> CellReads:
-    """Return what an expression reads of a cell.
+    """Return the parts of a cell that an expression reads.
 
     Examples
     --------
@@ -61,19 +62,10 @@ def _reads(expression: Expression, is_gap: bool = False) -> Iterator[tuple[str, 
         yield from _reads(part, expression.operation == "is_missing")
 
 
-def listed_texts(inputs: Sequence[Input]) -> tuple[str, ...]:
-    """Return the texts that the inputs of a column tell apart."""
-    texts: dict[str, None] = {}
-
-    def collect(expression: Expression) -> None:
-        if expression.operation == "lookup":
-            texts.update(dict.fromkeys(expression.value.texts))
-        for part in expression.arguments:
-            collect(part)
-
-    for entry in inputs:
-        collect(entry.expression)
-    return tuple(texts)
+def listed_texts(column: ModelColumn) -> tuple[str, ...]:
+    """Return the texts that the inputs of a column distinguish, in the order of the inputs."""
+    tables = column.cell_operations.get("lookup", ())
+    return tuple(dict.fromkeys(text for table in tables for text in table.texts))
 
 
 def text_values(inputs: Sequence[Input], texts: Sequence[str]) -> FloatArray:
@@ -94,7 +86,7 @@ def text_values(inputs: Sequence[Input], texts: Sequence[str]) -> FloatArray:
 
 
 def gap_values(entry: Input) -> tuple[float, float]:
-    """Return the input for a cell with a value, if it does not matter which, and for a missing one.
+    """Return the values of an input for a cell with any value, and for a missing one.
 
     Examples
     --------

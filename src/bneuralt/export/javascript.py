@@ -9,10 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bneuralt import __version__
-from bneuralt.export.spellings import missing_spellings
-from bneuralt.export.statements import StatementTranslator, needed_helpers, printable
+from bneuralt.export.statements import StatementTranslator, printable
 from bneuralt.export.translation import ARITHMETIC, Case, Code, Define, Template
-from bneuralt.expressions import OUTPUTS
 from bneuralt.expressions.operations import EXP_LIMIT
 from bneuralt.model import Model
 
@@ -88,8 +86,8 @@ _HELPERS = {
     if (value instanceof Date) {
       parts = [value.getFullYear(), value.getMonth() + 1, value.getDate(), value.getHours()];
     } else {
-      const found = /^\\s*(\\d+)[-/](\\d+)[-/](\\d+)(?:[T ](\\d+))?/.exec(value) || [];
-      parts = found.slice(1).map((part) => Number(part || 0));
+      const match = /^\\s*(\\d+)[-/](\\d+)[-/](\\d+)(?:[T ](\\d+))?/.exec(value) || [];
+      parts = match.slice(1).map((part) => Number(part || 0));
     }
     if (parts.length < 4 || parts.some(Number.isNaN)) throw new TypeError(`${value} is not a date`);
     const [year, month, day, hour] = parts;
@@ -113,7 +111,9 @@ _RESERVED = """
 
 class _JavaScript(StatementTranslator):
     templates = TEMPLATES
+    helpers = _HELPERS
     indent = "  "
+    end = ";"
 
     def number(self, value: float) -> Code:
         if not math.isfinite(value):
@@ -141,12 +141,6 @@ class _JavaScript(StatementTranslator):
         head = f"function {name}({', '.join(parameters)}) {{"
         return [self.indent + line for line in [head, *(f"  {line}" for line in body), "}"]]
 
-    def result(self, values: Sequence[Code]) -> str:
-        return f"return {self.vector_of(values)};"
-
-    def vector_of(self, values: Sequence[Code]) -> str:
-        return f"[{', '.join(values)}]"
-
     def requirement(self, name: str, message: str) -> list[str]:
         return [f'if (Number.isNaN({name})) throw new TypeError("{message}");']
 
@@ -155,15 +149,9 @@ def to_javascript(model: Model, name: str = "predict") -> str:
     """Write a model as one JavaScript function; see `ExportMethods.to_javascript`."""
     if not re.fullmatch(r"[A-Za-z_$][A-Za-z0-9_$]*", name) or name in _RESERVED.split():
         raise ValueError(f"name={name!r} is not a name that a JavaScript function can have")
-    model, language = model.simplified(), _JavaScript()
-    body = "\n".join([*_row(model), *language.lines(model), *_result(model)])
-    link = [] if model.link == OUTPUTS else language.link(model)
-    helpers = needed_helpers("\n".join([body, *link]), _HELPERS)
-    lines = [*_comment(model), f"function {name}(row) {{"]
-    if any("MISSING" in helper for helper in helpers):
-        lines.append(f"  const MISSING = {json.dumps(missing_spellings())};")
-    lines += [*(helper.rstrip() for helper in helpers), *([""] if link else []), *link]
-    lines += ["", body, "}"]
+    model = model.simplified()
+    body = _JavaScript().body(model, list(_row(model)), list(_result(model)))
+    lines = [*_comment(model), f"function {name}(row) {{", *body, "}"]
     if model.task != "numbers":
         lines.append(f"{name}.classes = {_labels(model)};")
     lines.append(

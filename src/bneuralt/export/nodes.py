@@ -1,15 +1,13 @@
-"""The nodes of a tree one by one, for generators of straight-line code."""
+"""The nodes of a tree one by one, for generators of code."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
-from bneuralt._typing import FloatArray
+from bneuralt.expressions import Expression
 from bneuralt.tree import NeuralTree
-from bneuralt.tree.activations import NAMES
 
-__all__ = ["Node", "activation_parameters", "nodes_of"]
+__all__ = ["Node", "nodes_of"]
 
 
 class Node(NamedTuple):
@@ -19,52 +17,57 @@ class Node(NamedTuple):
     ----------
     position : int
         Its position in the tree; outputs come first.
-    activation : str
-    parameters : tuple of float
-        Those of the activation.
+    activation : Expression
+        Of z, the weighted sum.
     bias : float
     leaves, children : tuple of (float, int)
-        Weights and inputs, weights and positions of nodes.
+        Weights and inputs, weights and positions of nodes. The children are in the order of their
+        evaluation.
+    is_output : bool
     """
 
     position: int
-    activation: str
-    parameters: tuple[float, ...]
+    activation: Expression
     bias: float
     leaves: tuple[tuple[float, int], ...]
     children: tuple[tuple[float, int], ...]
+    is_output: bool
 
 
-def nodes_of(tree: NeuralTree) -> Iterator[Node]:
-    """Yield the nodes, each after its children.
+def nodes_of(tree: NeuralTree) -> list[Node]:
+    """Return the nodes, each after its children, in an order that keeps few values at a time.
+
+    The largest subtree of a node is evaluated first. Outputs are in the order of the outputs.
 
     Examples
     --------
-    >>> tree = NeuralTree(2, 1, [-1], [0], [0, 0], [0, 1], [0.5, 2.0, -1.0])
-    >>> next(nodes_of(tree)).leaves
-    ((2.0, 0), (-1.0, 1))
+    >>> tree = NeuralTree(1, 1, [-1, 0, 0, 2], [0, 1, 1, 1], [1, 3], [0, 0], [1.0] * 9)
+    >>> [node.position for node in nodes_of(tree)]
+    [1, 3, 2, 0]
     """
-    k, phi = tree.n_outputs, activation_parameters(tree)
-    phi_start, child_start = tree.activation_parameter_start, tree.child_start
-    leaf_weights, leaf_inputs = tree.leaf_weight, tree.leaf_input
-    for j in range(tree.parent.size - 1, -1, -1):
-        leaves = slice(tree.leaf_start[j], tree.leaf_start[j + 1])
-        first, last = int(child_start[j]), int(child_start[j + 1])
-        weights = tree.edge[first - k : last - k].tolist()
-        yield Node(
-            j,
-            NAMES[tree.activation[j]],
-            tuple(phi[phi_start[j] : phi_start[j + 1]].tolist()),
-            float(tree.bias[j]),
-            tuple(zip(leaf_weights[leaves].tolist(), leaf_inputs[leaves].tolist(), strict=True)),
-            tuple(zip(weights, range(first, last), strict=True)),
+    n, k, expressions = tree.parent.size, tree.n_outputs, tree.node_expressions
+    child_start, leaf_start = tree.child_start.tolist(), tree.leaf_start.tolist()
+    biases, edges = tree.bias.tolist(), tree.edge.tolist()
+    leaves = list(zip(tree.leaf_weight.tolist(), tree.leaf_input.tolist(), strict=True))
+    n_kept = [1] * n  # how many values are kept while a subtree is evaluated
+    nodes: dict[int, Node] = {}
+    for i in reversed(range(n)):
+        children = sorted(range(child_start[i], child_start[i + 1]), key=lambda c: -n_kept[c])
+        n_kept[i] = max([1, *(n_kept[c] + j for j, c in enumerate(children))])
+        nodes[i] = Node(
+            i,
+            expressions[i],
+            biases[i],
+            tuple(leaves[leaf_start[i] : leaf_start[i + 1]]),
+            tuple((edges[c - k], c) for c in children),
+            i < k,
         )
-
-
-def activation_parameters(tree: NeuralTree) -> FloatArray:
-    """Return the parameters of the activations of all nodes, also where they are trained."""
-    n = tree.structure.n_weights
-    values: FloatArray = (
-        tree.parameters[n:] if tree.trains_activations else tree.activation_parameters
-    )
-    return values
+    ordered: list[Node] = []
+    for output in range(k):
+        backward, waiting = [], [output]
+        while waiting:  # parents first, the last child first
+            node = nodes[waiting.pop()]
+            backward.append(node)
+            waiting += [c for _, c in node.children]
+        ordered += reversed(backward)
+    return ordered

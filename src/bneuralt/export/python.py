@@ -9,10 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bneuralt import __version__
-from bneuralt.export.spellings import missing_spellings
-from bneuralt.export.statements import StatementTranslator, needed_helpers, printable
+from bneuralt.export.statements import StatementTranslator, printable
 from bneuralt.export.translation import ARITHMETIC, Case, Code, Define, Template
-from bneuralt.expressions import OUTPUTS, Expression
+from bneuralt.expressions import Expression
 from bneuralt.expressions.operations import EXP_LIMIT
 from bneuralt.model import Model
 
@@ -39,7 +38,7 @@ TEMPLATES: dict[str, Template] = {
     "largest": ("atom", "max({0})"),
 }
 
-# exp is a power of e; its argument is limited as in the core, to what a float can hold.
+# exp is a power of e; its argument is limited as in the core, so that the result is finite.
 _HELPERS = {
     "square": """
     def square(z):
@@ -127,6 +126,7 @@ _HELPERS = {
 
 class _Python(StatementTranslator):
     templates = TEMPLATES
+    helpers = _HELPERS
     indent = "    "
 
     def number(self, value: float) -> Code:
@@ -160,12 +160,6 @@ class _Python(StatementTranslator):
         lines = [f"def {name}({', '.join(parameters)}):", *(f"    {line}" for line in body)]
         return [self.indent + line for line in lines]
 
-    def result(self, values: Sequence[Code]) -> str:
-        return f"return {self.vector_of(values)}"
-
-    def vector_of(self, values: Sequence[Code]) -> str:
-        return f"[{', '.join(values)}]"
-
     def requirement(self, name: str, message: str) -> list[str]:
         return [f"if {name} != {name}:", f'    raise ValueError("{message}")']
 
@@ -176,15 +170,9 @@ def to_python(model: Model, name: str = "predict") -> str:
         raise ValueError(f"name={name!r} is not a name that a Python function can have")
     if hasattr(builtins, name):
         raise ValueError(f"name={name!r} is a function of Python itself: choose another one")
-    model, language = model.simplified(), _Python()
-    body = "\n".join([*language.lines(model), *_result(model)])
-    link = [] if model.link == OUTPUTS else language.link(model)
-    helpers = needed_helpers("\n".join([body, *link]), _HELPERS)
+    model = model.simplified()
     lines = [f"# Written by bneuralt {__version__}.", f"def {name}(row):", *_docstring(model)]
-    if any("MISSING" in helper for helper in helpers):
-        lines.append(f"    MISSING = {(*missing_spellings(),)!r}")
-    lines += [*(helper.rstrip() for helper in helpers), *([""] if link else []), *link]
-    return "\n".join([*lines, "", body, ""])
+    return "\n".join([*lines, *_Python().body(model, [], list(_result(model))), ""])
 
 
 def _docstring(model: Model) -> Iterator[str]:

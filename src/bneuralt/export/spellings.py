@@ -1,7 +1,7 @@
-"""How the values of a category may be written in another program.
+"""Spellings of categories and of missing values in other programs.
 
-The encoder takes 3, 3.0, "3" and " 3.0 " for the same category, and several texts for a missing
-value. Generated code compares texts, so it gets a list of all spellings.
+The encoder reads 3, 3.0, "3" and " 3.0 " as the same category, and several texts as a missing
+value. Generated code compares texts, so it contains a list of all spellings.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from collections.abc import Container
 from decimal import Decimal
 
 from bneuralt.tables.columns import MISSING_TEXTS
-from bneuralt.tables.features import CategoryFeature
 
-__all__ = ["category_entries", "missing_spellings", "spellings"]
+__all__ = ["missing_spellings", "spellings"]
 
 _TRUTH = {"0": ["false", "False"], "1": ["true", "True"]}
 
@@ -25,7 +24,7 @@ def spellings(label: str, others: Container[str] = ()) -> list[str]:
     ----------
     label : str
     others : container of str
-        Texts of other categories, which are not taken.
+        Texts of other categories, which are excluded.
 
     Examples
     --------
@@ -50,20 +49,3 @@ def spellings(label: str, others: Container[str] = ()) -> list[str]:
 def missing_spellings() -> list[str]:
     """Return the texts that stand for a missing value, in lower case."""
     return sorted(MISSING_TEXTS)
-
-
-def category_entries(feature: CategoryFeature) -> tuple[list[list[float]], int, int]:
-    """Return the inputs of each entry, and which entries unknown and missing values have.
-
-    The last entry is the mean of the training rows.
-
-    Examples
-    --------
-    >>> category_entries(CategoryFeature(("a", "b"), (0.25, 0.75)))
-    ([[0.0], [1.0], [0.75]], 2, 2)
-    """
-    n = len(feature.shares)
-    rows = [[float(i == j) for j in range(n)] for i in range(n)] + [list(feature.shares)]
-    table = [row[n - feature.n_columns :] for row in rows]
-    unknown = len(feature.categories) if feature.has_other else n
-    return table, unknown, n - 1 if feature.has_gaps else n

@@ -7,7 +7,7 @@ expression can::
 
 It consists of layers, each a common table expression that reads the one before. A value that is
 used more than once is a column of a layer, and so is one whose code is nested deep, because
-databases limit how deep expressions are nested. Layers have a LIMIT or OFFSET where the database
+databases limit the depth of expressions. Layers have a LIMIT or OFFSET where the database
 would otherwise copy their expressions to every use.
 """
 
@@ -57,13 +57,13 @@ class Dialect:
     text : str
         Name of the type of texts.
     fence : str
-        What keeps the expressions of a layer from being copied to every use.
+        Clause that prevents the database from copying the expressions of a layer to every use.
     most_characters : int
-        The longest statement, 0 if there is no limit to mind.
+        Length of the longest statement, 0 for no limit.
     most_columns : int
-        Of a table, 0 if there is no limit to mind.
+        Largest number of columns of a table, 0 for no limit.
     has_booleans : bool
-        Whether truth values are a type of their own.
+        Whether there is a type of truth values.
     escapes : bool
         Whether a backslash in a text may have a meaning.
     """
@@ -148,8 +148,8 @@ _SQLITE: dict[str, Template] = {
     "date_part hour": ("atom", "CAST(STRFTIME('%H', {cell}) AS REAL)"),
 }
 
-#: Databases by name. SQLite takes a name in double quotes that is no column for a text, and tells
-#: nobody; in backticks it does not.
+#: Databases by name. SQLite silently reads a name in double quotes that is no column as a text, but
+#: not a name in backticks.
 DIALECTS = {
     "sqlite": Dialect(
         _SQLITE,
@@ -181,7 +181,7 @@ def to_sql(model: Model, dialect: str = "sqlite", of: Any = None) -> str:
 
 
 def _position(model: Model, of: Any) -> int | None:
-    """Return which output is asked for, None for the predicted class."""
+    """Return the position of the requested output, None for the predicted class."""
     names = model.output_names
     if of is None:
         if model.task == "classes":
@@ -231,7 +231,7 @@ def identifier(name: str, quote: str) -> str:
 
 
 def nesting(code: str) -> int:
-    """Return how deep code is nested.
+    """Return the depth of nesting of code.
 
     Examples
     --------
@@ -256,7 +256,7 @@ class _Query(Translator):
     model : Model
     dialect : Dialect
     prefix : str
-        What the names of results begin with, and that of no column.
+        Prefix of the names of results, which no column name starts with.
     layers : list of dict
         Name -> code of each column of a layer.
     layer_of : dict
@@ -286,7 +286,7 @@ class _Query(Translator):
         return self._nested(self._first_largest(self._columns("p", predictions)))
 
     def define(self, name: str, code: Code) -> Code:
-        """Make a value a column of the first layer that has what the value needs."""
+        """Make a value a column of the first layer in which its operands are available."""
         layer = 1 + max((self.layer_of[used] for used in self._names(code)), default=-1)
         name = f"{self.prefix}{name}"
         if name in self.layer_of:
@@ -341,21 +341,19 @@ class _Query(Translator):
         used = set(self.model.used_inputs.tolist())
         for column in self.model.columns:
             if not used.isdisjoint(column.inputs):
-                inputs = [self.model.inputs[i] for i in column.inputs]
                 name = Code(identifier(column.name, self.dialect.quote))
-                cell = Cell.of_column(inputs, dict.fromkeys(CELLS, name).__getitem__)
-                for i, entry in zip(column.inputs, inputs, strict=True):
+                cell = Cell.of_column(column, dict.fromkeys(CELLS, name).__getitem__)
+                for i, expression in zip(column.inputs, column.expressions, strict=True):
                     if i in used:
-                        self.define(f"i{i}", self.scalar(entry.expression, {}, cell))
+                        self.define(f"i{i}", self.scalar(expression, {}, cell))
         if not used:
             self.define("i", self.number(0.0))
 
     def _tree(self, t: int, tree: NeuralTree) -> list[Code]:
         """Return the outputs of a tree."""
         codes: dict[int, Code] = {}
-        expressions = tree.node_expressions
         for node in nodes_of(tree):
-            j, expression = node.position, expressions[node.position]
+            j, expression = node.position, node.activation
             terms = [(weight, Code(f"{self.prefix}i{i}")) for weight, i in node.leaves]
             terms += [(weight, codes.pop(child)) for weight, child in node.children]
             z = self.weighted_sum(node.bias, terms)
@@ -394,7 +392,7 @@ class _Query(Translator):
     # -- operations ----------------------------------------------------------------------
 
     def number(self, value: float) -> Code:
-        """Return a number, with an exponent: without one, it is a decimal number to some."""
+        """Return a number with an exponent; some databases read others as decimal numbers."""
         if math.isnan(value):
             return Code("NULL")
         if math.isinf(value):
@@ -433,7 +431,7 @@ class _Query(Translator):
         return code
 
     def _ranked(self, names: Sequence[Code], rank: int) -> Code:
-        """Return the value with so many smaller ones."""
+        """Return the value of a rank, which is its number of smaller values."""
         cases = []
         for j, name in enumerate(names):
             smaller = [f"CASE WHEN {other} {'<=' if i < j else '<'} {name} THEN 1 ELSE 0 END"

@@ -1,23 +1,30 @@
 """Models as straight-line code, for languages with assignments and functions.
 
-There is an assignment for each input and for each node, in the order in which they are needed, and
-a function `link` from the outputs of a tree, or their means, to what is predicted.
+Each input and each node is an assignment, in the order of evaluation. A function `link` computes
+predictions from the outputs of a tree or from their means.
 """
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from bneuralt.export.nodes import nodes_of
-from bneuralt.export.translation import Cell, Code, Translator, may_be_missing, occurrences
+from bneuralt.export.spellings import missing_spellings
+from bneuralt.export.translation import (
+    Cell,
+    Code,
+    Translator,
+    may_be_missing,
+    needed_helpers,
+    occurrences,
+)
 from bneuralt.expressions import OUTPUTS
 from bneuralt.model import Model
-from bneuralt.tables.features import Input
 from bneuralt.tree import NeuralTree
 
-__all__ = ["StatementTranslator", "needed_helpers", "printable"]
+__all__ = ["StatementTranslator", "printable"]
 
 
 class StatementTranslator(Translator):
@@ -26,19 +33,25 @@ class StatementTranslator(Translator):
     Attributes
     ----------
     indent : str
-        What a line of the function begins with.
+        Indentation of the lines of the function.
+    end : str
+        End of a statement.
+    helpers : dict
+        Name of a function that the code may call -> its code, those first that others call.
     readers : dict
         Operation that reads cells -> name of the function that reads the cell for it.
     """
 
     indent: ClassVar[str]
+    end: ClassVar[str] = ""
+    helpers: ClassVar[Mapping[str, str]]
     readers: ClassVar[Mapping[str, str]] = {
         "number": "number",
         "lookup": "text",
         "date_part": "date",
     }
 
-    # -- what languages define -----------------------------------------------------------
+    # -- defined by languages -------------------------------------------------------------
 
     def assignment(self, name: str, value: str, comment: str = "") -> str:
         """Return the statement that gives a name to a value."""
@@ -48,32 +61,35 @@ class StatementTranslator(Translator):
         """Return a function with the lines of its body."""
         raise NotImplementedError
 
-    def result(self, values: Sequence[Code]) -> str:
-        """Return the statement that ends a function and returns a vector."""
+    def requirement(self, name: str, message: str) -> list[str]:
+        """Return the lines that raise an error if a value is missing."""
         raise NotImplementedError
+
+    # -- shared by languages ---------------------------------------------------------------
 
     def vector_of(self, values: Sequence[Code]) -> str:
         """Return a vector."""
-        raise NotImplementedError
+        return f"[{', '.join(values)}]"
 
-    def requirement(self, name: str, message: str) -> list[str]:
-        """Return the lines that refuse a missing value."""
-        raise NotImplementedError
+    def body(self, model: Model, before: Sequence[str], after: Sequence[str]) -> list[str]:
+        """Return the body of a function of `row`.
 
-    # -- what they share -----------------------------------------------------------------
-
-    def lines(self, model: Model) -> list[str]:
-        """Return the lines that compute `outputs` and `predictions`, both vectors.
-
-        `outputs` are those of a single tree, and there only where classes are decided by them.
+        Between the lines `before` and `after`, there are `predictions` and, of a single tree whose
+        outputs decide on the class, `outputs`: both are vectors.
         """
         lines = list(self._inputs(model))
         for tree, prefix in zip(model.trees, _prefixes(model), strict=True):
             lines += ["", *self._tree(tree, prefix)]
         lines += ["", *self._result(model)]
-        return [f"{self.indent}{line}" if line else "" for line in lines]
+        link = [] if model.link == OUTPUTS else ["", *self._link(model)]
+        lines = [*before, *(f"{self.indent}{line}" if line else "" for line in lines), *after]
+        helpers = needed_helpers("\n".join([*lines, *link]), self.helpers)
+        if any("MISSING" in helper for helper in helpers):
+            texts = self.vector_of([Code(json.dumps(text)) for text in missing_spellings()])
+            helpers.insert(0, self.indent + self.assignment("MISSING", texts))
+        return [*(helper.rstrip() for helper in helpers), *link, "", *lines]
 
-    def link(self, model: Model) -> list[str]:
+    def _link(self, model: Model) -> list[str]:
         """Return the function from outputs to predictions."""
         names = [Code(f"o{j}") for j in range(model.n_outputs)]
         body: list[str] = []
@@ -87,7 +103,8 @@ class StatementTranslator(Translator):
             return Code(name)
 
         values = self.vector(model.link, {"outputs": names}, define)
-        body.append(self.result(values * (len(names) // len(values))))
+        result = self.vector_of(values * (len(names) // len(values)))
+        body.append(f"return {result}{self.end}")
         return self.function("link", names, body)
 
     def _inputs(self, model: Model) -> Iterator[str]:
@@ -95,32 +112,26 @@ class StatementTranslator(Translator):
         for position, column in enumerate(model.columns):
             if used.isdisjoint(column.inputs):
                 continue
-            inputs = [model.inputs[i] for i in column.inputs]
-            cell, reads = self._read(position, inputs)
-            yield from reads
-            for i, entry in zip(column.inputs, inputs, strict=True):
+            names = {
+                operation: Code(f"{self.readers[operation]}{position}")
+                for operation in column.cell_operations
+            }
+            for operation, name in names.items():
+                yield self.assignment(name, f"{self.readers[operation]}(row[{position}])")
+            cell = Cell.of_column(column, names.__getitem__)
+            for i, expression in zip(column.inputs, column.expressions, strict=True):
                 if i in used:
-                    code = self.scalar(entry.expression, {}, cell)
-                    yield self.assignment(f"i{i}", code, printable(entry.name))
-                    if may_be_missing(entry.expression):
-                        message = f"value {position} is missing, its mean is not known"
+                    code = self.scalar(expression, {}, cell)
+                    yield self.assignment(f"i{i}", code, printable(model.inputs[i].name))
+                    if may_be_missing(expression):
+                        message = (
+                            f"value {position} is missing, and the model has no mean to replace it"
+                        )
                         yield from self.requirement(f"i{i}", message)
 
-    def _read(self, position: int, inputs: Sequence[Input]) -> tuple[Cell, list[str]]:
-        """Return the cell of a column, and the lines that read it."""
-        lines = []
-
-        def read(operation: str) -> Code:
-            reader = self.readers[operation]
-            lines.append(self.assignment(f"{reader}{position}", f"{reader}(row[{position}])"))
-            return Code(f"{reader}{position}")
-
-        return Cell.of_column(inputs, read), lines
-
     def _tree(self, tree: NeuralTree, prefix: str) -> Iterator[str]:
-        expressions = tree.node_expressions
         for node in nodes_of(tree):
-            j, expression = node.position, expressions[node.position]
+            j, expression = node.position, node.activation
             terms = [(weight, Code(f"i{i}")) for weight, i in node.leaves]
             terms += [(weight, Code(f"n{prefix}{child}")) for weight, child in node.children]
             z = self.weighted_sum(node.bias, terms)
@@ -147,30 +158,8 @@ class StatementTranslator(Translator):
 
 
 def _prefixes(model: Model) -> list[str]:
-    """Return what the numbers of the nodes of each tree begin with."""
+    """Return the prefix of the numbers of the nodes of each tree."""
     return [""] if len(model.trees) == 1 else [f"{t}_" for t in range(len(model.trees))]
-
-
-def needed_helpers(text: str, helpers: Mapping[str, str]) -> list[str]:
-    """Return the helper functions that code calls, those first that others call.
-
-    Parameters
-    ----------
-    text : str
-    helpers : dict
-        Name -> code, those first that others call.
-
-    Examples
-    --------
-    >>> needed_helpers("sigmoid(z)", {"exp": "A", "tanh": "B", "sigmoid": "exp(-z)"})
-    ['A', 'exp(-z)']
-    """
-    called: list[str] = []
-    for name, code in reversed(list(helpers.items())):
-        if re.search(rf"\b{name}\(", text):
-            called.insert(0, code)
-            text += code
-    return called
 
 
 def printable(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The table of export targets, which `bneuralt export --to` offers."""
+"""The table of export targets of the command `bneuralt export --to`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Option:
     Attributes
     ----------
     name : str
-        Name of the parameter; that of the option, with dashes before it.
+        Name of the parameter, and of the option after two dashes.
     help : str
     choices : tuple of str
-        The values that it may have; empty if there is no list of them.
+        The allowed values; empty if any value is allowed.
     metavar : str
-        What stands for the value in the help.
+        Placeholder of the value in the help.
     sets : bool or None
-        The value of an option without an argument. One that sets False begins with ``--no-``.
+        The value of an option without an argument. An option that sets False begins with ``--no-``.
     """
 
     name: str
@@ -51,16 +51,16 @@ class Target:
     Attributes
     ----------
     name : str
-        What follows ``--to``; the method of estimators is ``to_`` and the name.
+        Argument of ``--to``; the method of estimators is ``to_`` and the name.
     function : str
         Module in this package and name of the function, which takes a model and the options as
         keywords and returns the content of the file.
     description : str
     suffix : str
-        Usual end of the name of the file.
+        Usual suffix of the file.
     options : tuple of Option
     header : str
-        What the file begins with, if the content does not say where it comes from.
+        First line of the file, for content without a note on its origin.
     makes_files : bool
         Whether the function takes the path as well and returns a dict, content of each file.
     """
@@ -84,7 +84,7 @@ class Target:
         path : str or path-like
             The file, or one of several.
         **options
-            Those of the target that are not left at their default.
+            Options of the target.
 
         Examples
         --------
@@ -113,7 +113,7 @@ _ALL = (
         "C99 source code, with floating-point or integer arithmetic",
         ".h",
         (
-            Option("name", "what names begin with (default: the name of the file)", metavar="NAME"),
+            Option("name", "prefix of all names (default: the name of the file)", metavar="NAME"),
             Option(
                 "dtype",
                 "type of weights and values; int16 and int8 compute with whole numbers only "
@@ -126,7 +126,7 @@ _ALL = (
                 "(default: auto)",
                 choices=("auto", "tables", "code"),
             ),
-            Option("libm", "do not use exp of <math.h>, but an own function", sets=False),
+            Option("libm", "use functions in the code instead of those of <math.h>", sets=False),
             Option("main", "add a program that predicts the rows of a CSV file", sets=True),
             Option(
                 "contributions",

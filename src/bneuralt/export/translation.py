@@ -1,23 +1,29 @@
 """Translation of expressions to code, one template or method for each operation.
 
-A language is a table of templates, which are plain data, and methods for what a template cannot
-say. A template is a pair: the level of its outermost operator, one of `LEVELS`, and a format
-string. There ``{0}``, ``{1}``, ... stand for the arguments, ``{cell}`` for the cell of a column;
-``{0:sum}`` puts parentheses around an argument whose operator binds less than that of a sum.
+A language is a table of templates, which are plain data, and a few methods for operations that a
+template cannot express. A template is a pair: the level of its outermost operator, one of `LEVELS`,
+and a format string. ``{0}``, ``{1}``, ... stand for the arguments, ``{cell}`` for the cell of a
+column. ``{0:sum}`` puts parentheses around an argument whose operator binds less than a sum.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
+from bneuralt._typing import FloatArray
 from bneuralt.export.spellings import spellings
 from bneuralt.expressions import Expression, Lookup
-from bneuralt.expressions.operations import CELLS, VECTORS
+from bneuralt.expressions.operations import CELLS, EXP_LIMIT, VECTORS
+from bneuralt.model import ModelColumn
 
 __all__ = [
     "ARITHMETIC",
+    "EXP_LIMITS",
     "LEVELS",
     "Case",
     "Cell",
@@ -25,9 +31,15 @@ __all__ = [
     "Define",
     "Template",
     "Translator",
+    "count_uses",
     "may_be_missing",
+    "needed_helpers",
     "occurrences",
+    "representable",
 ]
+
+#: Arguments of exp are limited as in the core, by the bytes of a number.
+EXP_LIMITS = {2: 11.0, 4: 87.0, 8: EXP_LIMIT}
 
 #: Operators from those that bind least to those that bind most.
 LEVELS = ("choice", "comparison", "sum", "product", "sign", "atom")
@@ -86,20 +98,10 @@ class Cell(NamedTuple):
     texts: frozenset[str] = frozenset()
 
     @classmethod
-    def of_column(cls, inputs: Sequence[Any], read: Callable[[str], Code]) -> Cell:
-        """Return the cell of a column with some inputs.
-
-        Parameters
-        ----------
-        inputs : sequence of Input
-            All inputs of the column.
-        read : callable
-            From an operation that reads cells to the code of what it reads.
-        """
-        parts = [part for entry in inputs for part in _parts(entry.expression)]
-        operations = dict.fromkeys(part.operation for part in parts if part.operation in CELLS)
-        texts = (part.value.texts for part in parts if part.operation == "lookup")
-        return cls({name: read(name) for name in operations}, frozenset().union(*texts))
+    def of_column(cls, column: ModelColumn, read: Callable[[str], Code]) -> Cell:
+        """Return the cell of a column, given the code of what each operation reads."""
+        codes = {operation: read(operation) for operation in column.cell_operations}
+        return cls(codes, frozenset(column.categories))
 
 
 class Case(NamedTuple):
@@ -132,13 +134,13 @@ class Translator:
         Operation -> template. "negate" is multiplication by -1. A part of a date has the entry
         ``date_part year``, where one template is not enough for all.
     most_terms : int
-        Longer sums are divided by parentheses, because compilers limit how deep code is nested.
+        Longer sums are divided by parentheses, because compilers limit the depth of nesting.
     """
 
     templates: Mapping[str, Template]
     most_terms: ClassVar[int] = 100
 
-    # -- what languages define -----------------------------------------------------------
+    # -- defined by languages -------------------------------------------------------------
 
     def number(self, value: float) -> Code:
         """Return a number."""
@@ -156,7 +158,7 @@ class Translator:
         """Return code that may be nested in more code."""
         return code
 
-    # -- what they share -----------------------------------------------------------------
+    # -- shared by languages ---------------------------------------------------------------
 
     def expand(self, operation: str, *arguments: Code, **names: Any) -> Code:
         """Return the template of an operation with its arguments.
@@ -186,7 +188,7 @@ class Translator:
         variables : dict
             The code of each variable.
         cell : Cell, optional
-            What `number`, `lookup` and `date_part` read.
+            The cell that `number`, `lookup` and `date_part` read.
         """
         operation, value = expression.operation, expression.value
         if operation == "variable":
@@ -213,7 +215,7 @@ class Translator:
             Called with a name for a value and its code; returns the code to use from then on.
             Values that are needed more than once get names.
         """
-        uses = _uses(expression)
+        uses = count_uses(expression)
         codes: dict[Expression, list[Code]] = {}
 
         def translate(part: Expression) -> list[Code]:
@@ -333,8 +335,8 @@ def occurrences(expression: Expression, name: str) -> int:
     return sum(occurrences(part, name) for part in expression.arguments)
 
 
-def _uses(expression: Expression) -> Counter[Expression]:
-    """Return how often each part of an expression is an argument, equal parts taken as one."""
+def count_uses(expression: Expression) -> Counter[Expression]:
+    """Return how often each part of an expression is an argument; equal parts count as one."""
     uses: Counter[Expression] = Counter()
     waiting = [expression]
     while waiting:
@@ -360,6 +362,43 @@ def may_be_missing(expression: Expression) -> bool:
     return any(may_be_missing(part) for part in expression.arguments[skipped:])
 
 
-def _parts(expression: Expression) -> list[Expression]:
-    """Return an expression and everything that it consists of."""
-    return [expression, *(p for part in expression.arguments for p in _parts(part))]
+def needed_helpers(text: str, helpers: Mapping[str, str]) -> list[str]:
+    """Return the helper functions that code calls, those first that others call.
+
+    Parameters
+    ----------
+    text : str
+    helpers : dict
+        Name -> code, those first that others call.
+
+    Examples
+    --------
+    >>> needed_helpers("sigmoid(z)", {"exp": "A", "tanh": "B", "sigmoid": "exp(-z)"})
+    ['A', 'exp(-z)']
+    """
+    called: list[str] = []
+    for name, code in reversed(list(helpers.items())):
+        if re.search(rf"\b{name}\(", text):
+            called.insert(0, code)
+            text += code
+    return called
+
+
+def representable(numbers: Any, limits: Any) -> FloatArray:
+    """Return numbers that stay finite, and do not become 0, in a type.
+
+    Parameters
+    ----------
+    numbers : float or array
+    limits : object with the attributes `tiny` and `max`
+        Of the type: `numpy.finfo` or `torch.finfo`.
+
+    Examples
+    --------
+    >>> representable([1e300, -1e-300, 0.0, 0.5], np.finfo(np.float32)).astype(np.float32)
+    array([ 3.4028235e+38, -1.1754944e-38,  0.0000000e+00,  5.0000000e-01],
+          dtype=float32)
+    """
+    values = np.asarray(numbers, dtype=np.float64)
+    sizes = np.clip(np.abs(values), float(limits.tiny), float(limits.max))
+    return np.where(values == 0, values, np.copysign(sizes, values))

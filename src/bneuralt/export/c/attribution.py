@@ -8,35 +8,34 @@ from __future__ import annotations
 
 from bneuralt._typing import FloatArray
 from bneuralt.export.c.literals import array
+from bneuralt.export.c.model_code import PublicFunction
 from bneuralt.export.c.real_code import FUNCTIONS, RealCode, RealNode
 from bneuralt.export.cell_reads import cell_reads
 from bneuralt.expressions import OUTPUTS
 from bneuralt.model import Model
 from bneuralt.tree.walk import outputs_above
 
-__all__ = ["can_attribute", "contributions_code", "contributions_prototype"]
+__all__ = ["can_attribute", "contributions_code"]
 
 CODE = """\
 static inline $real ${NAME}_activation(int kind, $real slope, $real z)
 {
-    return kind == 1   ? $one / ($one + $exp(z))
-           : kind == 2 ? $exp(-z * z)
+    return kind == 1   ? ${NAME}_logistic(z)
+           : kind == 2 ? ${NAME}_bell(z)
            : kind == 3 ? (z > 0 ? z : slope * z)
 $curves                       : z;
 }
 
-/* The quotient of differences of an activation, or its slope where they are almost 0. */
+/* The difference quotient of an activation, or its slope for differences close to 0. */
 static inline $real ${NAME}_quotient(int kind, $real slope, $real z, $real from)
 {
-    const $real dz = z - from, middle = (z + from) * $half;
+    const $real dz = z - from, middle = (z + from) * 0.5$f;
     if (dz > $small || dz < -$small)
         return (${NAME}_activation(kind, slope, z) - ${NAME}_activation(kind, slope, from)) / dz;
-    if (kind == 1) {
-        const $real s = ${NAME}_activation(1, slope, middle);
-        return -s * ($one - s);
-    }
-$slopes    return kind == 2 ? -2 * middle * $exp(-middle * middle)
-                     : kind == 3 && z <= 0 ? slope : $one;
+    if (kind == 0 || kind == 3)
+        return kind == 3 && z <= 0 ? slope : 1.0$f;
+    return (${NAME}_activation(kind, slope, middle + $small)
+            - ${NAME}_activation(kind, slope, middle - $small)) / ($small + $small);
 }
 
 /* Adds the contributions of one tree: numbers of nodes and leaves, nodes, leaves, numbers. */
@@ -67,50 +66,35 @@ static inline void ${NAME}_add_contributions(const uint16_t *size, const uint16_
 }
 
 $tables
-${public}void ${NAME}_contributions(const $real *x, $real *out)
-{
+"""
+
+CONTRIBUTIONS = """\
     $real in[$n_inputs];
     int i;
     for (i = 0; i < $n_features * $n_outputs; i++)
         out[i] = 0;
     ${NAME}_encode(x, in);
-$calls}
-"""
-
-
-SLOPES = """\
-    if (kind > 3)
-        return (${NAME}_activation(kind, slope, middle + $small)
-                - ${NAME}_activation(kind, slope, middle - $small)) / ($small + $small);
-"""
+$calls"""
 
 
 def can_attribute(model: Model) -> bool:
-    """Return whether predictions are means of outputs, or classes decided by one tree's outputs."""
+    """Return whether predictions are means of outputs, or classes decided by outputs."""
     return (model.task == "numbers" and model.link == OUTPUTS) or model.decides_by_outputs
 
 
-def contributions_prototype(code: RealCode) -> tuple[str, str]:
-    """Return the declaration of the function, with a comment."""
-    what = "score of each class" if code.model.task == "classes" else "prediction"
-    size = "N_FEATURES" if code.model.n_outputs == 1 else "N_OUTPUTS][N_FEATURES"
-    return (
-        f"void {code.name}_contributions(const {code.type} *x, {code.type} *out)",
-        f"How much each feature adds to the {what}, compared with the mean of the training rows: "
-        f"out[{size}].",
-    )
-
-
-def contributions_code(code: RealCode) -> str:
-    """Return the function that attributes predictions, and its tables."""
-    model, real, baseline = code.model, code.math.real, code.model.mean_inputs
+def contributions_code(code: RealCode) -> tuple[str, PublicFunction]:
+    """Return tables and functions, and the function that attributes predictions to features."""
+    model, number, baseline = code.model, code.math.number, code.model.mean_inputs
     if not can_attribute(model):
         raise ValueError(
             "contributions are for means of numbers and for the scores of single trees; the "
             f"predictions of this {model.kind} are neither"
         )
     if baseline is None:
-        raise ValueError("contributions need the means of training rows: fit the model again")
+        raise ValueError(
+            "contributions need the means of the training rows, which this model does not have: "
+            "fit the model again"
+        )
     numbers = {kind: i for i, kind in enumerate(FUNCTIONS)}
     curves: dict[tuple[str, tuple[float, ...]], int] = {}  # with their constants
     tables, calls = [], []
@@ -130,9 +114,9 @@ def contributions_code(code: RealCode) -> str:
                 kind = curves.setdefault(curve, len(numbers) + len(curves))
             node_rows.append(f"{{{kind}, {parent}, {top[node.number]}}}")
             row = (node.bias, weight, slope, sums[node.number])
-            number_rows.append("{" + ", ".join(map(real, row)) + "}")
+            number_rows.append("{" + ", ".join(map(number, row)) + "}")
             leaf_rows += [f"{{{node.number}, {j}}}" for j, _ in node.leaves]
-            weights += [real(weight) for _, weight in node.leaves]
+            weights += [number(weight) for _, weight in node.leaves]
         m = len(weights)
         if max(n, m) > 2**16 - 1:
             raise ValueError(f"a tree has {n:,} nodes and {m:,} leaves: too many for contributions")
@@ -140,35 +124,35 @@ def contributions_code(code: RealCode) -> str:
         tables += [
             f"static const uint16_t {prefix}_size[2] = {{{n}, {m}}};",
             array(f"static const uint16_t {prefix}_node[{n}][3]", node_rows),
-            array(f"static const {code.type} {prefix}_number[{n}][4]", number_rows),
+            array(f"static const {code.math.type} {prefix}_number[{n}][4]", number_rows),
             array(f"static const uint16_t {prefix}_leaf[{m}][2]", leaf_rows),
-            array(f"static const {code.type} {prefix}_weight[{m}]", weights),
+            array(f"static const {code.math.type} {prefix}_weight[{m}]", weights),
         ]
-        names = ("size", "node", "number", "leaf", "weight")
-        parts = ", ".join(f"{prefix}_{part}" for part in names)
+        parts = ", ".join(f"{prefix}_{t}" for t in ("size", "node", "number", "leaf", "weight"))
         calls.append(f"    {code.name}_add_contributions({parts}, in, out);\n")
     cases = [
-        f"           : kind == {i} ? {code.name}_{kind}({', '.join(['z', *map(real, values)])})\n"
+        f"           : kind == {i} ? {code.name}_{kind}({', '.join(['z', *map(number, values)])})\n"
         for (kind, values), i in curves.items()
     ]
-    code.math.call("exp")
-    small = real(1e-3 if code.is_float else 1e-5)
-    return code.math.fill(
-        CODE,
-        public=code.public,
-        small=small,
-        curves="".join(cases),
-        slopes=code.math.fill(SLOPES, small=small) if curves else "",
-        n_inputs=model.n_inputs,
-        n_features=len(code.row.features),
-        n_outputs=model.n_outputs,
-        n_trees=len(model.trees),
-        most_nodes=max(tree.parent.size for tree in model.trees),
-        baseline=", ".join(map(real, (baseline - code.centers).tolist())),
-        feature=", ".join(map(str, _feature_of_inputs(code))),
-        tables="\n".join(tables) + "\n",
-        calls="".join(calls),
+    names: dict[str, object] = {
+        "small": number(1e-3 if code.math.is_float else 1e-5),
+        "curves": "".join(cases),
+        "n_features": len(code.row.features),
+        "most_nodes": max(tree.parent.size for tree in model.trees),
+        "baseline": ", ".join(map(number, (baseline - code.centers).tolist())),
+        "feature": ", ".join(map(str, _feature_of_inputs(code))),
+        "tables": "\n".join(tables),
+        "calls": "".join(calls),
+    }
+    what = "score of each class" if model.task == "classes" else "prediction"
+    size = "N_FEATURES" if model.n_outputs == 1 else "N_OUTPUTS][N_FEATURES"
+    function = PublicFunction(
+        code.fill("void ${NAME}_contributions(const $real *x, $real *out)"),
+        f"How much each feature adds to the {what}, compared with the mean of the training rows: "
+        f"out[{size}].",
+        code.fill(CONTRIBUTIONS, **names),
     )
+    return code.fill(CODE, **names), function
 
 
 def _sums(
@@ -184,7 +168,7 @@ def _sums(
 
 
 def _feature_of_inputs(code: RealCode) -> list[int]:
-    """Return the feature, as the C code has them, to which each input belongs."""
+    """Return the position of the feature in a row of C to which each input belongs."""
     features = []
     for column, inputs in enumerate(entry.inputs for entry in code.model.columns):
         for j in inputs:

@@ -1,24 +1,20 @@
-"""The features of generated C code: what a row consists of, and how it becomes inputs of trees.
+"""The features of generated C code: the numbers that a row consists of.
 
-A column of dates is one feature for each part that is read. A column of categories holds their
-positions in a generated list.
+A column of dates becomes one feature for each part that is read. The feature of a column of
+categories is a position in a generated list.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
-from bneuralt._typing import FloatArray
-from bneuralt.export.c.literals import array, c_string, unique_identifiers
-from bneuralt.export.cell_reads import cell_reads, gap_values, listed_texts, text_values
+from bneuralt.export.c.literals import c_string, unique_identifiers
+from bneuralt.export.cell_reads import cell_reads, gap_values, listed_texts
 from bneuralt.model import Model
 
-__all__ = ["CFeature", "CRow", "encode_function", "encode_texts"]
+__all__ = ["CFeature", "CRow"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +30,7 @@ class CFeature:
     column : int
         Position of the column.
     reads : str
-        What is read of the cell: "number", "text", or the part of a date.
+        The part of the cell: "number", "text", or the part of a date.
     texts : tuple of str
         The categories, whose positions are the values.
     input : int or None
@@ -63,8 +59,8 @@ class CRow:
     ----------
     model : Model
     is_integer : bool
-        Whether features are whole numbers. Then each input that is computed from a number or from
-        a part of a date is a feature; otherwise each number and each part is one.
+        Whether features are whole numbers. If so, each input that is computed from a number or from
+        a part of a date is a feature; otherwise, each number and each part is a feature.
     """
 
     model: Model
@@ -78,19 +74,26 @@ class CRow:
         names = [self._name(*cell, counts[cell[:2]] > 1) for cell in cells]
         identifiers = unique_identifiers(names)
         return [
-            CFeature(name, identifier, i, reads, self._texts(i) if reads == "text" else (), j)
+            CFeature(
+                name,
+                identifier,
+                i,
+                reads,
+                listed_texts(self.model.columns[i]) if reads == "text" else (),
+                j,
+            )
             for name, identifier, (i, reads, j) in zip(names, identifiers, cells, strict=True)
         ]
 
     def _name(self, column: int, reads: str, j: int | None, is_shared: bool) -> str:
-        """Return the name of a feature; features that read the same have names of their inputs."""
+        """Return the name of a feature: of its input if several features read the same part."""
         if is_shared and j is not None:
             return self.model.inputs[j].name
         name = self.model.columns[column].name
         return name if reads in ("number", "text") else f"{reads} of {name}"
 
     def _reads(self, column: int) -> list[tuple[int, str, int | None]]:
-        """Return what is read of a column, and in rows of whole numbers for which input."""
+        """Return column, part of the cell and input (of rows of whole numbers) of the features."""
         values: dict[tuple[str, int | None], None] = {}
         gaps: list[str] = []
         for j in self.model.columns[column].inputs:
@@ -112,16 +115,13 @@ class CRow:
             values[gaps[0], None] = None
         return [(column, what, j) for what, j in values]
 
-    def _texts(self, column: int) -> tuple[str, ...]:
-        return listed_texts([self.model.inputs[j] for j in self.model.columns[column].inputs])
-
     @cached_property
     def is_plain(self) -> bool:
         """Whether features and inputs are the same."""
         return [feature.input for feature in self.features] == list(range(self.model.n_inputs))
 
     def place(self, column: int, reads: str | None = None) -> int:
-        """Return the position of the feature that is read; any one of the column by default."""
+        """Return the position of the feature of a part, or of any feature of the column."""
         places = [i for i, feature in enumerate(self.features) if feature.column == column]
         chosen = [i for i in places if self.features[i].reads == reads]
         return (chosen or places)[0]
@@ -149,7 +149,7 @@ class CRow:
         return "\n".join(lines)
 
     def category_function(self, name: str) -> str:
-        """Return the function that finds the position of a category; empty if there are none."""
+        """Return the C function from a category to its position; empty if there are none."""
         cases = [
             f"    case {name.upper()}_IN_{f.identifier}:\n"
             f"        names = {name}_categories_{f.identifier.lower()};\n"
@@ -186,116 +186,3 @@ static inline int {name}_category(int feature, const char *text)
 def _strings(place: str, texts: tuple[str, ...] | list[str]) -> str:
     body = ",\n".join(f"    {c_string(text)}" for text in texts)
     return f"static const char *const {place} = {{\n{body}}};"
-
-
-# -- encoding -----------------------------------------------------------------------------
-
-
-def encode_function(
-    row: CRow, name: str, types: tuple[str, str], lines: Callable[[int], list[str]]
-) -> str:
-    """Return the function that turns a row into inputs of the trees.
-
-    Parameters
-    ----------
-    row : CRow
-    name : str
-    types : tuple of two str
-        Of features and of inputs.
-    lines : callable
-        Returns the statements for the inputs of a column.
-    """
-    statements = [line for i in range(len(row.model.columns)) for line in lines(i)]
-    local = []
-    if any(line.startswith("entry =") for line in statements):
-        has_loop = any(line.startswith("for") for line in statements)
-        local = ["int i, entry;" if has_loop else "int entry;"]
-    body = "\n".join(f"    {line}" for line in local + statements)
-    return f"""\
-/* What the trees see of a row. */
-static inline void {name}_encode(const {types[0]} *x, {types[1]} *in)
-{{
-{body}
-}}
-"""
-
-
-def encode_texts(
-    row: CRow,
-    column: int,
-    type: str,
-    literal: Callable[[int, float], str],
-    is_missing: Callable[[str], str],
-    position: Callable[[str], str],
-) -> list[str]:
-    """Return the statements for the inputs of a column that depend on the text of a cell.
-
-    Parameters
-    ----------
-    row : CRow
-    column : int
-    type : str
-        Of inputs.
-    literal : callable
-        Returns the literal for a real value of an input.
-    is_missing : callable
-        Returns the condition that an expression is a missing value.
-    position : callable
-        Returns an expression that is a position, as an int.
-    """
-    model = row.model
-    inputs = [
-        j for j in model.columns[column].inputs if cell_reads(model.inputs[j].expression).has_text
-    ]
-    if not inputs:
-        return []
-    place = row.place(column, "text")
-    value, n = f"x[{place}]", len(row.features[place].texts)
-    values = text_values([model.inputs[j] for j in inputs], row.features[place].texts)
-    is_listed = f"{value} >= 0 && {value} < {n}" if n else "0"
-
-    def entry(unknown: int, missing: int) -> list[str]:
-        return [
-            f"entry = {is_missing(value)} ? {missing}",
-            f"    : {is_listed} ? {position(value)} : {unknown};",
-        ]
-
-    categories = _categories(values)
-    if categories is None or inputs != list(range(inputs[0], inputs[-1] + 1)):
-        lines = entry(n, n + 1)
-        for j, numbers in zip(inputs, values.T.tolist(), strict=True):
-            listed = [literal(j, number) for number in numbers]
-            table = array(f"    static const {type} values[{len(listed)}]", listed)
-            lines += ["{", *table.split("\n"), f"    in[{j}] = values[entry];", "}"]
-        return lines
-    entries, n_entries, shares = categories
-    skipped = n_entries - len(inputs)
-    shares = shares or [model.inputs[j].mean or 0.0 for j in inputs]
-    row_of_shares = ", ".join(map(literal, inputs, shares))
-    yes, no = literal(inputs[0], 1.0), literal(inputs[0], 0.0)
-    return [
-        *entry(entries[n], entries[n + 1]),
-        f"for (i = 0; i < {len(inputs)}; i++) {{",
-        f"    static const {type} shares[{len(inputs)}] = {{{row_of_shares}}};",
-        f"    in[{inputs[0]} + i] = entry == {n_entries} ? shares[i]",
-        f"        : entry == i + {skipped} ? {yes} : {no};",
-        "}",
-    ]
-
-
-def _categories(values: FloatArray) -> tuple[list[int], int, list[float] | None] | None:
-    """Return the entry of each row, how many entries there are, and the row that is no entry.
-
-    Each text has an entry of its own, in which one input is 1 and all others are 0; the first entry
-    may have no input. None if the inputs are of another kind.
-    """
-    n_texts, n_inputs = len(values) - 2, values.shape[1]
-    for skipped in (0, 1):
-        n_entries = n_inputs + skipped
-        hot = np.eye(n_entries)[:, skipped:]
-        matches = (values[:, np.newaxis] == hot).all(axis=2)
-        entries = np.where(matches.any(axis=1), matches.argmax(axis=1), n_entries)
-        others = np.unique(values[entries == n_entries], axis=0)
-        if len(others) <= 1 and entries[:n_texts].tolist() == list(range(n_texts)):
-            return entries.tolist(), n_entries, others[0].tolist() if len(others) else None
-    return None

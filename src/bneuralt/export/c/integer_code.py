@@ -2,26 +2,24 @@
 
 A tree is a list of small integers (cells) that a loop reads from the first to the last: for each
 node its shape, its bias, its scale, the weights of its children and of its leaves. Values of nodes
-wait on a stack until their parent takes them. Straight-line code is the same, written out.
+are kept on a stack until their parent is evaluated. Straight-line code computes the same.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from string import Template
 
 import numpy as np
 
 from bneuralt.export.c import integer_templates as templates
-from bneuralt.export.c.features import CFeature, encode_function, encode_texts
+from bneuralt.export.c.encoding import encode_function
 from bneuralt.export.c.links import link_function
 from bneuralt.export.c.literals import array, real
-from bneuralt.export.c.mathematics import CMath
-from bneuralt.export.c.model_code import CTypes, ModelCode
+from bneuralt.export.c.model_code import ModelCode
 from bneuralt.export.cell_reads import cell_reads, gap_values
 from bneuralt.export.whole import IntegerFormat, IntegerModel
-from bneuralt.export.whole.curve_tables import SignedTable
+from bneuralt.export.whole.curve_tables import CurveTable
 from bneuralt.export.whole.integer_trees import IntegerNode, IntegerTree
 from bneuralt.expressions import OUTPUTS, Expression, is_elementwise
 
@@ -37,12 +35,12 @@ class IntegerCode(ModelCode):
 
     Attributes
     ----------
-    row, name, straight, has_libm, public
+    row, name, straight, math
         See `ModelCode`.
     integers : IntegerModel
     """
 
-    integers: IntegerModel = field(kw_only=True)
+    integers: IntegerModel
 
     @property
     def format(self) -> IntegerFormat:
@@ -55,24 +53,9 @@ class IntegerCode(ModelCode):
         return [node for tree in self.integers.trees for node in tree.nodes]
 
     @property
-    def features(self) -> list[CFeature]:
-        """The features of a row."""
-        return self.row.features
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether a row is used as it is."""
-        return self.row.is_plain
-
-    @cached_property
-    def math(self) -> CMath:
-        """Translates functions of real numbers, from measurements to rows and back."""
-        return CMath(self.name, is_float=False, has_libm=self.has_libm)
-
-    @property
     def input_type(self) -> str:
-        """The type of a feature, which positions of categories may need to be wider."""
-        most = max([len(f.texts) for f in self.features], default=0)
+        """The type of a feature, which is wider if there are many categories."""
+        most = max([len(f.texts) for f in self.row.features], default=0)
         return "int16_t" if most > self.format.top else f"{self.format.name}_t"
 
     # -- cells ---------------------------------------------------------------------------
@@ -88,28 +71,29 @@ class IntegerCode(ModelCode):
     @cached_property
     def kind_numbers(self) -> dict[str, int]:
         """The number of each kind of node."""
-        curves = [k for k, table in self.integers.tables.items() if isinstance(table, SignedTable)]
+        curves = [k for k, table in self.integers.tables.items() if table.symmetry == "none"]
         numbers = {**_KINDS, **{kind: len(_KINDS) + i for i, kind in enumerate(curves)}}
         if len(numbers) > 2 ** (self.format.bits - 1):
             raise ValueError(
-                f"the model has {len(curves)} different activations with tables of their own, too "
+                f"the model has {len(curves)} different activations that need a table each, too "
                 f"many for {self.format.name}: use another dtype"
             )
         return numbers
 
     @cached_property
     def has_kind_cell(self) -> bool:
-        """Whether nodes say what their activation is."""
-        return any(len(kinds) > 1 for kinds in self.kinds) or any(n.folds for n in self.nodes)
+        """Whether nodes have a cell with the kind of their activation."""
+        return any(len(kinds) > 1 for kinds in self.kinds)
 
     @cached_property
     def has_below_cell(self) -> bool:
-        """Whether nodes have another scale for sums below 0."""
-        return any(n.kind == "pieces" and n.scale_below != n.scale for n in self.nodes)
+        """Whether nodes have a cell with the scale of sums below 0."""
+        tables = self.integers.tables
+        return any(n.kind not in tables and n.scale_below != n.scale for n in self.nodes)
 
     @cached_property
     def is_wide(self) -> bool:
-        """Whether nodes have more children or leaves than half a cell can say."""
+        """Whether the number of children or leaves of a node does not fit in half a cell."""
         half = self.format.bits // 2
         return any(
             len(node.children) >= 2 ** (half - 1) or len(node.leaves) >= 2**half
@@ -118,7 +102,7 @@ class IntegerCode(ModelCode):
 
     @cached_property
     def has_wide_index(self) -> bool:
-        """Whether inputs are more than one cell can count."""
+        """Whether the position of an input does not fit in a cell."""
         return self.model.n_inputs > 2**self.format.bits
 
     def cells(self, tree: IntegerTree) -> list[int]:
@@ -140,50 +124,33 @@ class IntegerCode(ModelCode):
                 cells.append((m << bits // 2) + (out << (bits // 2 - 1)) + n)
             cells += [node.bias % whole, node.bias // whole % whole, node.scale]
             cells += [node.scale_below] * self.has_below_cell
-            cells += [self.kind_numbers["folded" if node.folds else node.kind]] * self.has_kind_cell
+            cells += [self.kind_numbers[node.kind]] * self.has_kind_cell
             cells += [weight % whole for weight in node.children]
             for i, weight in node.leaves:
                 cells += [i % whole, *([i // whole] if self.has_wide_index else []), weight % whole]
         return [cell - whole if cell >= whole // 2 else cell for cell in cells]
 
     @cached_property
-    def n_cells(self) -> int:
-        """Number of cells of all trees."""
-        return sum(len(self.cells(tree)) for tree in self.integers.trees)
+    def all_cells(self) -> list[int]:
+        """The cells of all trees, none if they are written out as statements."""
+        trees = () if self.straight else self.integers.trees
+        return [cell for tree in trees for cell in self.cells(tree)]
+
+    @cached_property
+    def tables(self) -> dict[str, CurveTable]:
+        """The tables of the activations that occur."""
+        tables = self.integers.tables
+        return {kind: tables[kind] for kind in tables if kind in self.kinds[0] | self.kinds[1]}
 
     @cached_property
     def n_table_bytes(self) -> int:
         """Number of bytes of the tables that predicting a class or a number needs."""
-        width = self.format.bits // 8
-        used = (self.kinds[0] | self.kinds[1]) - {"pieces"}
-        entries = sum(len(self.integers.tables[kind].values) for kind in used)
-        exp = 0
-        softmax = self.integers.link.combine == "softmax"
-        if softmax and not self.model.decides_by_outputs:
-            exp = 2 * len(self.format.exp_table)
-        return width * (entries + (0 if self.straight else self.n_cells)) + exp
+        entries = sum(len(table.values) for table in self.tables.values())
+        has_exp = self.integers.link.combine == "softmax" and not self.model.decides_by_outputs
+        exp = 2 * len(self.format.exp_table) * has_exp
+        return self.format.bits // 8 * (entries + len(self.all_cells)) + exp
 
     # -- code ----------------------------------------------------------------------------
-
-    def fill(self, template: str, **more: object) -> str:
-        """Return a template with the names and numbers of this code."""
-        bits = self.format.bits
-        names = {
-            "NAME": self.name,
-            "UPPER": self.name.upper(),
-            "bits": bits,
-            "cell": f"int{bits}_t",
-            "ucell": f"uint{bits}_t",
-            "acc": f"int{2 * bits}_t",
-            "uacc": f"uint{2 * bits}_t",
-            "mask": f"{2**bits - 1}u",
-            "half": f"{2 ** (bits - 1)}u",
-            "whole": 2**bits if bits == 8 else f"{2**bits}L",
-            "n_outputs": self.model.n_outputs,
-            "n_trees": len(self.integers.trees),
-            "n_inputs": self.model.n_inputs,
-        }
-        return Template(template).substitute(names | more)
 
     def typedefs(self) -> str:
         """Return the types and constants that users need."""
@@ -191,34 +158,18 @@ class IntegerCode(ModelCode):
         lines = [
             "/* A feature as a whole number: see ${NAME}_quantize. */",
             f"typedef {self.input_type} ${{NAME}}_input;",
-            *([] if self.is_plain else [f"#define ${{UPPER}}_MISSING {missing}"]),
+            *([] if self.row.is_plain else [f"#define ${{UPPER}}_MISSING {missing}"]),
         ]
         return self.fill("\n".join(lines)) + "\n"
 
-    def header_includes(self) -> list[str]:
-        """Return the headers that the header needs."""
-        return ["<math.h>"] * (bool(self._helpers) and self.math.uses_libm) + ["<stdint.h>"]
-
-    def source_includes(self) -> list[str]:
-        """Return the headers that the source needs."""
-        return []
-
     def helpers(self) -> str:
-        """Return functions with real numbers, to come from measurements to rows and back."""
-        return self._helpers
+        """Return the functions from measurements to rows, and from sums to real numbers."""
+        return self._quantize() + (self._value() if self.model.task == "numbers" else "")
 
-    @cached_property
-    def _helpers(self) -> str:
-        parts = self._quantize() + (self._value() if self.model.task == "numbers" else "")
-        functions = self.math.functions()
-        return f"{functions}\n{parts}" if functions else parts
-
-    def source(self) -> str:
-        """Return tables and functions."""
-        parts = [self._memory(), self._tables(), self._arithmetic()]
-        if not self.is_plain:
-            parts.append(self._encode())
-        parts += [self._trees(), *self.predict_functions()]
+    def trees_code(self) -> str:
+        """Return tables, the function from a row to inputs, and functions that evaluate trees."""
+        encode = "" if self.row.is_plain else encode_function(self, f"{self.format.name}_t")
+        parts = [self._memory(), self._tables(), self._arithmetic(), encode, self._trees()]
         return "\n".join(part for part in parts if part)
 
     def _memory(self) -> str:
@@ -234,74 +185,62 @@ class IntegerCode(ModelCode):
         )
 
     def _tables(self) -> str:
-        lines = []
-        for kind in sorted((self.kinds[0] | self.kinds[1]) - {"pieces"}):
-            values = self.integers.tables[kind].values.tolist()
-            place = f"static const $cell ${{NAME}}_{kind}_table[{len(values)}] ${{UPPER}}_ROM"
-            lines.append(array(self.fill(place), values) + "\n")
+        tables = [("$cell", kind + "_table", t.values.tolist()) for kind, t in self.tables.items()]
         if self.integers.link.combine == "softmax":
-            values = self.format.exp_table.tolist()
-            place = f"static const uint16_t ${{NAME}}_exp_table[{len(values)}] ${{UPPER}}_ROM"
-            lines.append(array(self.fill(place), values) + "\n")
+            tables.append(("uint16_t", "exp_table", self.format.exp_table.tolist()))
         if not self.straight:
-            cells = [cell for tree in self.integers.trees for cell in self.cells(tree)]
-            place = f"static const $cell ${{NAME}}_cells[{len(cells)}] ${{UPPER}}_ROM"
-            lines.append(array(self.fill(place), cells) + "\n")
+            tables.append(("$cell", "cells", self.all_cells))
+        lines = []
+        for type, name, values in tables:
+            place = f"static const {type} ${{NAME}}_{name}[{len(values)}] ${{UPPER}}_ROM"
+            lines.append(array(self.fill(place), values) + "\n")
         return "\n".join(lines)
 
     def _arithmetic(self) -> str:
         parts = [self.fill(templates.SCALED)]
         hidden, outputs = self.kinds
-        for kind in sorted((hidden | outputs) - {"pieces"}, key=self.kind_numbers.__getitem__):
-            table = self.integers.tables[kind]
+        for kind, table in self.tables.items():
             common: dict[str, object] = {"kind": kind, "limit": f"{table.limit}u"}
-            if isinstance(table, SignedTable):
+            if table.symmetry == "none":
                 parts.append(self.fill(templates.CURVE, n_steps=table.n_steps, **common))
                 continue
-            at = f"{self.name.upper()}_AT(e)"
+            at, is_odd = f"{self.name.upper()}_AT(e)", table.symmetry == "odd"
             common |= {
                 "last": str(int(table.values[-1])),
-                "difference": f"{at} - low" if table.is_odd else f"low - {at}",
-                "sign": "+" if table.is_odd else "-",
-                "result": "sum < 0 ? -r : r" if table.is_odd else "r",
+                "difference": f"{at} - low" if is_odd else f"low - {at}",
+                "sign": "+" if is_odd else "-",
+                "result": "sum < 0 ? -r : r" if is_odd else "r",
             }
             parts += [self.fill(templates.COARSE, **common)] * (kind in hidden)
             parts += [self.fill(templates.FINE, **common)] * (kind in outputs)
-        parts += [self.fill(templates.PIECES)] * ("pieces" in hidden)
-        parts += [self.fill(templates.OUTPUT_PIECES)] * ("pieces" in outputs)
+        parts += [self.fill(templates.PIECES)] * (not hidden <= self.tables.keys())
+        parts += [self.fill(templates.OUTPUT_PIECES)] * (not outputs <= self.tables.keys())
         return "\n".join(parts)
 
     # -- inputs --------------------------------------------------------------------------
 
-    def _literal(self, j: int, value: float) -> str:
-        """Return a real value of an input as a whole number."""
+    def literal(self, j: int, value: float) -> str:
+        """Return the literal for a real value of an input."""
         row = self.integers.inputs.middle.copy()
         row[j] = value
         return str(int(self.integers.encode(row[np.newaxis])[0, j]))
 
-    def _encode(self) -> str:
-        types = f"{self.name}_input", f"int{self.format.bits}_t"
-        return encode_function(self.row, self.name, types, self._encode_column)
+    def is_missing(self, value: str) -> str:
+        """Return the condition that a feature is missing."""
+        return f"{value} == {self.name.upper()}_MISSING"
 
-    def _encode_column(self, column: int) -> list[str]:
-        def is_missing(value: str) -> str:
-            return f"{value} == {self.name.upper()}_MISSING"
-
-        type, model = f"int{self.format.bits}_t", self.model
-        lines = encode_texts(self.row, column, type, self._literal, is_missing, lambda value: value)
-        places = {feature.input: i for i, feature in enumerate(self.features)}
-        cast = "" if self.input_type == type else f"({type})"
-        for j in model.columns[column].inputs:
-            reads = cell_reads(model.inputs[j].expression)
-            if reads.has_text:
-                continue
-            present, missing = gap_values(model.inputs[j])
-            value = f"x[{places[j] if reads.values else self.row.place(column)}]"
-            result = f"{cast}{value}" if reads.values else self._literal(j, present)
-            if not np.isnan(missing):
-                result = f"{is_missing(value)} ? {self._literal(j, missing)} : {result}"
-            lines.append(f"in[{j}] = {result};")
-        return lines
+    def encode_number(self, column: int, j: int) -> str:
+        """Return the code of an input that does not depend on the text of a cell."""
+        present, missing = gap_values(self.model.inputs[j])
+        if cell_reads(self.model.inputs[j].expression).values:
+            place = [feature.input for feature in self.row.features].index(j)
+            cast = f"({self.format.name}_t)" if self.input_type != f"{self.format.name}_t" else ""
+            result = f"{cast}x[{place}]"
+        else:
+            place, result = self.row.place(column), self.literal(j, present)
+        if np.isnan(missing):
+            return result
+        return f"{self.is_missing(f'x[{place}]')} ? {self.literal(j, missing)} : {result}"
 
     # -- trees ---------------------------------------------------------------------------
 
@@ -331,31 +270,26 @@ class IntegerCode(ModelCode):
             index=self.fill(pair if self.has_wide_index else cell),
             n_stacked=max(1, *(tree.n_stacked for tree in self.integers.trees)),
             output=self._choice(self.kinds[1], is_output=True),
-            hidden=self._choice(self.kinds[0], is_output=False),
+            hidden=self._choice(self.kinds[0], is_output=False) if self.kinds[0] else "0",
         )
         needs_pair = self.is_wide or self.has_wide_index
         return (self.fill(templates.NEXT_PAIR) + "\n") * needs_pair + loop
 
     def _choice(self, kinds: set[str], is_output: bool) -> str:
         """Return the expression of a node's value."""
-        ends = "_output" if is_output else ""
         below = "below" if self.has_below_cell else "scale"
-        calls = {
-            kind: f"{self.name}_{kind}{ends}(sum, scale)"
-            for kind in self.kind_numbers
-            if kind in kinds
-        }
-        if not kinds:  # trees whose outputs have leaves only
-            return "0"
-        if "pieces" in kinds:
-            calls["pieces"] = f"{self.name}_pieces{ends}(sum, scale, {below}, 0)"
-            if self.has_kind_cell:
-                calls["folded"] = f"{self.name}_pieces{ends}(sum, scale, {below}, 1)"
-        *others, last = calls
-        text = calls[last]
+        *others, last = sorted(kinds, key=self.kind_numbers.__getitem__)
+        text = self._call(last, is_output, "sum", "scale", below)
         for kind in reversed(others):
-            text = f"kind == {self.kind_numbers[kind]} ? {calls[kind]} : {text}"
+            call = self._call(kind, is_output, "sum", "scale", below)
+            text = f"kind == {self.kind_numbers[kind]} ? {call} : {text}"
         return text
+
+    def _call(self, kind: str, is_output: bool, total: str, scale: str, below: str) -> str:
+        ends = "_output" if is_output else ""
+        if kind in self.tables:
+            return f"{self.name}_{kind}{ends}({total}, {scale})"
+        return f"{self.name}_pieces{ends}({total}, {scale}, {below}, {int(kind == 'folded')})"
 
     def _straight(self, i: int) -> str:
         """Return the function that evaluates a tree, written out."""
@@ -369,10 +303,8 @@ class IntegerCode(ModelCode):
                 terms.append(f"{weight}{suffix} * v{n}")
             terms += [f"{weight}{suffix} * in[{j}]" for j, weight in node.leaves]
             total = " + ".join(terms).replace("+ -", "- ")
-            ends = "_output" if node.is_output else ""
-            more = f", {node.scale_below}u, {int(node.folds)}" if node.kind == "pieces" else ""
-            total = f"({self.fill('$acc')})({total})"
-            call = f"{self.name}_{node.kind}{ends}({total}, {node.scale}u{more})"
+            total, scales = f"({self.fill('$acc')})({total})", (node.scale, node.scale_below)
+            call = self._call(node.kind, node.is_output, total, *(f"{s}u" for s in scales))
             lines.append(f"{f'y[{k}]' if node.is_output else f'v{n}'} = {call};")
             k, n = k + node.is_output, n + (not node.is_output)
         if tree.n_stacked:
@@ -385,31 +317,36 @@ class IntegerCode(ModelCode):
             body=body,
         )
 
-    # -- what becomes of the outputs -----------------------------------------------------
+    # -- outputs -------------------------------------------------------------------------
 
     @property
-    def types(self) -> CTypes:
-        """The types of numbers."""
-        sums = "int32_t" if self.integers.link.combine == "sum" else "uint32_t"
-        return CTypes(
-            f"{self.name}_input", f"int{2 * self.format.bits}_t", sums, "uint16_t", "uint8_t"
-        )
-
-    @property
-    def parts(self) -> dict[str, str]:
-        """What templates of functions contain."""
-        n, cell = len(self.integers.trees), f"int{self.format.bits}_t"
+    def parts(self) -> dict[str, object]:
+        """Names and code that templates contain."""
+        n, bits, is_plain = len(self.integers.trees), self.format.bits, self.row.is_plain
         unit = ", in units of 1 / 32768"
         if self.model.task == "numbers":
             unit = f", in units: see {self.name}_value"
         return {
+            "bits": bits,
+            "cell": f"int{bits}_t",
+            "ucell": f"uint{bits}_t",
+            "acc": f"int{2 * bits}_t",
+            "uacc": f"uint{2 * bits}_t",
+            "mask": f"{2**bits - 1}u",
+            "half": f"{2 ** (bits - 1)}u",
+            "whole": 2**bits if bits == 8 else f"{2**bits}L",
+            "feature": f"{self.name}_input",
+            "value": f"int{2 * bits}_t",
+            "sum": "int32_t" if self.integers.link.combine == "sum" else "uint32_t",
+            "probability": "uint16_t",
+            "label": "uint8_t",
             "totals": "sums",
             "about": "/* The sums over all trees. */\n",
             "tables": "&p",
-            "begin": "" if self.straight else f"    const {cell} *p = {self.name}_cells;\n",
-            "row": "" if self.is_plain else f"    {cell} in[{self.model.n_inputs}];\n",
-            "encode": "" if self.is_plain else f"    {self.name}_encode(x, in);\n",
-            "inputs": "x" if self.is_plain else "in",
+            "begin": "" if self.straight else f"    const int{bits}_t *p = {self.name}_cells;\n",
+            "row": "" if is_plain else f"    int{bits}_t in[{self.model.n_inputs}];\n",
+            "encode": "" if is_plain else f"    {self.name}_encode(x, in);\n",
+            "inputs": "x" if is_plain else "in",
             "finish": "",
             "share": f"(uint16_t)((sums[k] + {n} / 2) / {n})",
             "half_total": f"16384u * {n}",
@@ -417,14 +354,14 @@ class IntegerCode(ModelCode):
         }
 
     def numbers(self) -> str:
-        """Return the function that predicts several numbers."""
+        """Return the statements that predict several numbers."""
         if not self.integers.link.order:
             return super().numbers()
         order = ", ".join(map(str, self.integers.link.order))
-        return self.fill(templates.SORTED, public=self.public, order=order)
+        return self.fill(templates.SORTED, order=order)
 
     def adder(self) -> str:
-        """Return the function that adds what a tree contributes to the sums."""
+        """Return the function that adds the contribution of a tree to the sums."""
         combine, exp, share = (
             self.integers.link.combine,
             self.integers.exp,
@@ -448,24 +385,24 @@ class IntegerCode(ModelCode):
     def _quantize(self) -> str:
         """Return the function from measurements to features."""
         middle, factor, missing = [], [], []
-        for feature in self.features:
+        for feature in self.row.features:
             j, unknown = feature.input, f"{self.name.upper()}_MISSING"
             unit = 0.0 if j is None else float(self.integers.inputs.unit[j])
             middle.append(real(0.0 if j is None else float(self.integers.inputs.middle[j])))
             factor.append(real(1.0 / unit if unit else 0.0))
-            if self.is_plain and j is not None:
+            if self.row.is_plain and j is not None:
                 value = self.row.missing_value(j)
-                unknown = "0" if np.isnan(value) else self._literal(j, value)
+                unknown = "0" if np.isnan(value) else self.literal(j, value)
             missing.append(unknown)
-        size = f"[{len(self.features)}]"
+        size = f"[{len(self.row.features)}]"
         tables = [
             array(f"static const double middle{size}", middle),
             array(f"static const double factor{size}", factor),
             array(f"static const {self.name}_input missing{size}", missing),
         ]
         category = ""
-        if any(feature.is_category for feature in self.features):
-            is_category = [str(int(feature.is_category)) for feature in self.features]
+        if any(feature.is_category for feature in self.row.features):
+            is_category = [str(int(feature.is_category)) for feature in self.row.features]
             tables.append(array(f"static const unsigned char is_category{size}", is_category))
             most = 127 if self.input_type == "int8_t" else 255
             category = (
@@ -483,15 +420,11 @@ class IntegerCode(ModelCode):
 
     def _computed(self) -> str:
         """Return the statements that compute inputs which are not the measured value itself."""
-
-        def cell(expression: Expression) -> str | None:
-            return "value" if expression.operation in ("number", "date_part") else None
-
         cases = []
-        for i, feature in enumerate(self.features):
+        for i, feature in enumerate(self.row.features):
             expression = None if feature.input is None else self._expression(feature.input)
             if expression is not None:
-                text = self.math.text(expression, cell)
+                text = self.math.text(expression, {feature.reads: "value"})
                 cases += [f"case {i}:", f"    value = {text};", "    break;"]
         if not cases:
             return ""
@@ -515,7 +448,7 @@ class IntegerCode(ModelCode):
             about = f"The mean output that a sum stands for: see {self.name}_values."
         elif link != OUTPUTS:
             lines.append(f"const double mean = {result};")
-            result = self.math.text(link, {OUTPUTS: "mean"}.get)
+            result = self.math.text(link, outputs="mean")
         tables = "    " + "\n".join(lines).replace("\n", "\n    ")
         value = self.fill(templates.VALUE, tables=tables, result=result, about=about)
         if is_elementwise(link):

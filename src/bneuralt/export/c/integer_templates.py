@@ -1,7 +1,7 @@
 """C source text of integer models, with placeholders.
 
-Sums have twice as many bits as weights and values (``$bits``), and none of them can overflow: the
-weights were chosen so. Shifts are of unsigned numbers only.
+Sums have twice as many bits as weights and values (``$bits``). The weights are chosen such that no
+sum overflows. Only unsigned numbers are shifted.
 """
 
 from __future__ import annotations
@@ -259,8 +259,6 @@ static inline void ${NAME}_add(const $acc *y, int32_t *sums)
 """
 
 SORTED = """\
-${public}void ${NAME}_predict(const ${NAME}_input *x, int32_t *out)
-{
     static const unsigned char order[$n_outputs] = {$order};
     int32_t sums[$n_outputs];
     int k, j;
@@ -273,7 +271,6 @@ ${public}void ${NAME}_predict(const ${NAME}_input *x, int32_t *out)
     }
     for (k = 0; k < $n_outputs; k++)
         out[k] = sums[order[k]];
-}
 """
 
 QUANTIZE = """\

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import count
 
 from bneuralt.export.c.mathematics import CMath
-from bneuralt.expressions import OUTPUTS, Expression
+from bneuralt.export.translation import count_uses
+from bneuralt.expressions import OUTPUTS, Expression, variable
 from bneuralt.expressions.operations import VECTORS
 
 __all__ = ["link_function"]
@@ -39,80 +39,72 @@ def link_function(link: Expression, n_outputs: int, name: str, math: CMath) -> s
     }
     <BLANKLINE>
     """
-    return _LinkWriter(n_outputs, math).function(link, name)
+    writer = _LinkWriter(link, n_outputs, math)
+    writer.loop(f"y[k] = {writer.text(link)};")
+    body = "\n".join(f"    {line}" for line in ["int k;", *writer.lines])
+    return f"static inline void {name}({math.type} *y)\n{{\n{body}\n}}\n"
 
 
 class _LinkWriter:
-    """Writes loops for the operations that take a whole vector, and for what is used twice."""
+    """Writes a loop for each operation on a vector, and for each part that is used twice."""
 
-    def __init__(self, n_outputs: int, math: CMath) -> None:
+    def __init__(self, link: Expression, n_outputs: int, math: CMath) -> None:
         self.math, self.n = math, n_outputs
-        self.loop = f"for (k = 0; k < {n_outputs}; k++)"
         self.lines: list[str] = []
-        self.names: dict[Expression, str] = {OUTPUTS: "y[k]"}
-        self.uses: Counter[Expression] = Counter()
+        self.uses = count_uses(link)
         self.numbers = count()
+        #: The entry k of what loops have computed.
+        self.results: dict[Expression, Expression] = {OUTPUTS: variable("y[k]")}
 
-    def function(self, link: Expression, name: str) -> str:
-        self._count(link)
-        result = self._text(link)
-        self.lines += [self.loop, f"    y[k] = {result};"]
-        inner = "\n".join(f"    {line}" for line in ["int k;", *self.lines])
-        return f"static inline void {name}({self.math.type} *y)\n{{\n{inner}\n}}\n"
+    def loop(self, *lines: str) -> None:
+        """Write a loop over the outputs."""
+        head = f"for (k = 0; k < {self.n}; k++)"
+        self.lines += [head, *(f"    {line}" for line in lines)]
 
-    def _count(self, expression: Expression) -> None:
-        self.uses[expression] += 1
-        if self.uses[expression] == 1:
-            for part in expression.arguments:
-                self._count(part)
+    def text(self, expression: Expression) -> str:
+        """Return the entry k of an expression, after the loops that compute its parts."""
+        return self.math.text(self._entry(expression))
 
-    def _text(self, expression: Expression) -> str:
-        """Return the entry k of an expression, for which loops may have been written before."""
-        return self.math.text(expression, self._name)
+    def _entry(self, expression: Expression) -> Expression:
+        """Return an expression with the results of loops in place of its parts."""
+        if expression not in self.results:
+            if expression.operation in VECTORS:
+                self.results[expression] = variable(self._vector_operation(expression))
+            else:
+                parts = tuple(map(self._entry, expression.arguments))
+                entry = Expression(expression.operation, parts, expression.value)
+                if self.uses[expression] < 2 or not parts:
+                    return entry
+                self.results[expression] = variable(self._stored(entry))
+        return self.results[expression]
 
-    def _name(self, expression: Expression) -> str | None:
-        """Return the name of what a loop has computed; None for what needs no loop."""
-        if expression in self.names:
-            return self.names[expression]
-        if expression.operation in VECTORS:
-            self.names[expression] = self._vector_operation(expression)
-        elif self.uses[expression] > 1 and expression.arguments:
-            self.uses[expression] = 0  # computed here, and named from then on
-            self.names[expression] = self._stored(expression)
-        return self.names.get(expression)
-
-    def _new(self, letter: str, size: str = "", value: str = "") -> str:
+    def _new(self, letter: str, rest: str) -> str:
         name = f"{letter}{next(self.numbers)}"
-        self.lines.append(f"{self.math.type} {name}{size}{value};")
+        self.lines.append(f"{self.math.type} {name}{rest};")
         return name
 
-    def _stored(self, expression: Expression, is_copy: bool = False) -> str:
+    def _stored(self, entry: Expression) -> str:
         """Write the entries of an expression to an array."""
-        text = self._text(expression)
-        if expression in self.names and not is_copy:
-            return text
         name = self._new("v", f"[{self.n}]")
-        self.lines += [self.loop, f"    {name}[k] = {text};"]
+        self.loop(f"{name}[k] = {self.math.text(entry)};")
         return f"{name}[k]"
 
     def _vector_operation(self, expression: Expression) -> str:
-        (vector,) = expression.arguments
+        entry = self._entry(expression.arguments[0])
+        if expression.operation == "ordered":
+            return self._ordered(entry, expression.value)
         if expression.operation == "total":
-            text = self._text(vector)
-            name = self._new("s", value=" = 0")
-            self.lines += [self.loop, f"    {name} += {text};"]
+            name = self._new("s", " = 0")
+            self.loop(f"{name} += {self.math.text(entry)};")
             return name
-        if expression.operation == "largest":
-            text = self._stored(vector)
-            name = self._new("s", value=" = 0")
-            self.lines += [self.loop, f"    if (k == 0 || {text} > {name})"]
-            self.lines.append(f"        {name} = {text};")
-            return name
-        return self._ordered(vector, expression.value)
+        value = entry.value if entry.operation == "variable" else self._stored(entry)
+        name = self._new("s", " = 0")
+        self.loop(f"if (k == 0 || {value} > {name})", f"    {name} = {value};")
+        return name
 
-    def _ordered(self, vector: Expression, places: tuple[int, ...]) -> str:
+    def _ordered(self, entry: Expression, places: tuple[int, ...]) -> str:
         """Write the entries in ascending order to an array."""
-        name = self._stored(vector, is_copy=True).removesuffix("[k]")
+        name = self._stored(entry).removesuffix("[k]")
         listed = ", ".join(map(str, places))
         self.lines += [
             f"static const int {name}_order[{self.n}] = {{{listed}}};",

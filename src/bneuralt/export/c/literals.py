@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from bneuralt.export.translation import representable
+
 __all__ = [
     "array",
     "c_name",
@@ -19,7 +21,7 @@ __all__ = [
     "unique_identifiers",
 ]
 
-#: Keywords of C99 to C23 and C++, none of which can be a name.
+#: Keywords of C99 to C23 and C++, which are not allowed as names.
 _KEYWORDS = """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t
     char32_t char8_t class co_await co_return co_yield compl concept const const_cast
@@ -33,12 +35,12 @@ _KEYWORDS = """
 """
 KEYWORDS = frozenset(_KEYWORDS.split())
 
-#: C99 compilers may tell names apart by their first 63 characters only.
+#: C99 compilers may compare only the first 63 characters of names.
 MOST_CHARACTERS = 40
 
 
 def check_name(name: str) -> str:
-    """Return a name that C code can be given; refuse any other.
+    """Return a name if it is valid in C and C++; raise ValueError otherwise.
 
     Examples
     --------
@@ -110,7 +112,7 @@ def _escaped(byte: int) -> str:
 
 
 def comment(text: str) -> str:
-    """Return a text as a comment that nothing in the text can end.
+    """Return a text as a comment; nothing in the text ends the comment.
 
     Examples
     --------
@@ -131,6 +133,8 @@ def comment(text: str) -> str:
 def real(value: float, is_float: bool = False) -> str:
     """Return a number as a C literal that is read back as the same number.
 
+    A float is neither infinite nor 0 for a number that is not.
+
     Examples
     --------
     >>> real(0.1), real(2.0), real(0.1, is_float=True), real(1e300, is_float=True)
@@ -138,9 +142,7 @@ def real(value: float, is_float: bool = False) -> str:
     """
     if not is_float:
         return repr(float(value))
-    largest = np.finfo(np.float32).max
-    number = np.float32(np.clip(value, -largest, largest))
-    text = str(number)
+    text = str(np.float32(representable(value, np.finfo(np.float32))))
     return f"{text if '.' in text or 'e' in text else text + '.0'}f"
 
 

@@ -1,38 +1,30 @@
-"""Expressions as C code: a template for each operation, and the functions that C lacks."""
+"""The language C: a template for each operation, and the functions that C lacks."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import re
+from collections.abc import Mapping
 from functools import cached_property
 from string import Template
 
 import numpy as np
 
 from bneuralt.export.c.literals import real
-from bneuralt.expressions import Expression, is_missing, select
-from bneuralt.expressions.operations import EXP_LIMIT
+from bneuralt.export.translation import (
+    ARITHMETIC,
+    EXP_LIMITS,
+    Cell,
+    Code,
+    Translator,
+    needed_helpers,
+)
+from bneuralt.expressions import Expression
 
 __all__ = ["CMath"]
 
-#: How tightly operators bind: ?:, comparisons, sums, products, and all else.
-_CHOICE, _COMPARISON, _SUM, _PRODUCT, _ATOM = range(5)
-
-_OPERATORS = {
-    "add": ("+", _SUM),
-    "subtract": ("-", _SUM),
-    "multiply": ("*", _PRODUCT),
-    "divide": ("/", _PRODUCT),
-    "greater": (">", _COMPARISON),
-}
-
-#: Operations that are functions of <math.h>; with `libm=False` the code has its own.
-_LIBRARY = ("exp", "log", "sqrt", "tanh")
-
-#: What the function of an operation is called, if not as the operation.
-_NAMES = {"exp": "limited_exp"}
-
-_OWN = {
+#: Operations that are functions of <math.h>, and the functions that replace them without it.
+_LIBRARY = {
     "exp": """\
 /* exp without a library: x = k ln 2 + r, a polynomial for exp(r), and k doublings or halvings. */
 static inline $real ${NAME}_exp($real x)
@@ -43,11 +35,11 @@ static inline $real ${NAME}_exp($real x)
         return x < 0 ? 0 : x;
     if (x > $highest)
         return $infinity * x; /* overflows as exp does */
-    k = (int)(x * $per_ln2 + (x < 0 ? $minus_half : $half));
+    k = (int)(x * $per_ln2 + (x < 0 ? -0.5$f : 0.5$f));
     r = x - ($real)k * $ln2_high;
     r -= ($real)k * $ln2_low;
     p = $exp_series;
-    f = k < 0 ? $half : $two;
+    f = k < 0 ? 0.5$f : 2.0$f;
     for (k = k < 0 ? -k : k; k; k >>= 1) {
         if (k & 1)
             p *= f;
@@ -63,31 +55,31 @@ static inline $real ${NAME}_log($real x)
     $real s, q;
     int k = 0;
     if (!(x > 0) || x > $infinity)
-        return x > 0 ? x : x == 0 ? -$infinity * $two : (x - x) / (x - x);
-    for (; x > $three_halves; k++)
-        x *= $half;
-    for (; x < $three_quarters; k--)
-        x *= $two;
-    s = (x - $one) / (x + $one);
+        return x > 0 ? x : x == 0 ? -$infinity * 2.0$f : (x - x) / (x - x);
+    for (; x > 1.5$f; k++)
+        x *= 0.5$f;
+    for (; x < 0.75$f; k--)
+        x *= 2.0$f;
+    s = (x - 1.0$f) / (x + 1.0$f);
     q = s * s;
-    return ($real)k * $ln2 + $two * s * $log_series;
+    return ($real)k * $ln2 + 2.0$f * s * $log_series;
 }
 """,
     "sqrt": """\
 /* sqrt without a library: x = 4^k m, and Newton's method. */
 static inline $real ${NAME}_sqrt($real x)
 {
-    $real scale = $one, r;
+    $real scale = 1.0$f, r;
     int i;
     if (!(x > 0) || x > $infinity)
         return x < 0 ? (x - x) / (x - x) : x;
-    for (; x > 4; scale *= $two)
-        x *= $quarter;
-    for (; x < 1; scale *= $half)
+    for (; x > 4; scale *= 2.0$f)
+        x *= 0.25$f;
+    for (; x < 1; scale *= 0.5$f)
         x *= 4;
-    r = (x + $one) * $half;
+    r = (x + 1.0$f) * 0.5$f;
     for (i = 0; i < 6; i++)
-        r = (r + x / r) * $half;
+        r = (r + x / r) * 0.5$f;
     return r * scale;
 }
 """,
@@ -95,58 +87,31 @@ static inline $real ${NAME}_sqrt($real x)
 static inline $real ${NAME}_tanh($real x)
 {
     const $real e = $exp(x < 0 ? x + x : -x - x);
-    return (x < 0 ? e - $one : $one - e) / ($one + e);
+    return (x < 0 ? e - 1.0$f : 1.0$f - e) / (1.0$f + e);
 }
 """,
 }
 
+#: Arguments and result of the functions that no library has.
 _FUNCTIONS = {
-    "limited_exp": """\
-static inline $real ${NAME}_limited_exp($real x)
-{
-    return $exp(x < -$limit ? -$limit : x > $limit ? $limit : x);
-}
-""",
-    "sigmoid": """\
-static inline $real ${NAME}_sigmoid($real x)
-{
-    return $one / ($one + $exp(-x));
-}
-""",
-    "minimum": """\
-static inline $real ${NAME}_minimum($real a, $real b)
-{
-    return a < b || a != a ? a : b;
-}
-""",
-    "maximum": """\
-static inline $real ${NAME}_maximum($real a, $real b)
-{
-    return a > b || a != a ? a : b;
-}
-""",
-    "absolute": """\
-static inline $real ${NAME}_absolute($real x)
-{
-    return x < 0 ? -x : x;
-}
-""",
-    "square": """\
-static inline $real ${NAME}_square($real x)
-{
-    return x * x;
-}
-""",
+    "limited_exp": ("x", "$exp(x < -$limit ? -$limit : x > $limit ? $limit : x)"),
+    "sigmoid": ("x", "1.0$f / (1.0$f + $exp(-x))"),
+    "minimum": ("a b", "a < b || a != a ? a : b"),
+    "maximum": ("a b", "a > b || a != a ? a : b"),
+    "absolute": ("x", "x < 0 ? -x : x"),
+    "square": ("x", "x * x"),
+    "logistic": ("z", "1.0$f / (1.0$f + $exp(z))"),
+    "bell": ("z", "$exp(-z * z)"),
 }
 
 
-class CMath:
-    """Translates expressions to C, and knows which functions the result needs.
+class CMath(Translator):
+    """Translates expressions to C.
 
     Parameters
     ----------
     name : str
-        What the names of functions begin with.
+        Prefix of the names of functions.
     is_float : bool
         Whether numbers are of type float, otherwise double.
     has_libm : bool
@@ -161,61 +126,80 @@ class CMath:
 
     def __init__(self, name: str, is_float: bool, has_libm: bool) -> None:
         self.name, self.is_float, self.has_libm = name, is_float, has_libm
-        self.uses_libm = False
-        self._used: dict[str, None] = {}
+        self.type = "float" if is_float else "double"
+        library = {f: f + "f" * is_float if has_libm else f"{name}_{f}" for f in _LIBRARY}
+        calls = {operation: f"{name}_{operation}" for operation in _FUNCTIONS}
+        calls |= library | {"exp": f"{name}_limited_exp"}
+        self.templates = {
+            **ARITHMETIC,
+            **{operation: ("atom", f"{call}({{0}})") for operation, call in calls.items()},
+            "minimum": ("atom", f"{name}_minimum({{0}}, {{1}})"),
+            "maximum": ("atom", f"{name}_maximum({{0}}, {{1}})"),
+            "is_missing": ("comparison", "{0:sum} != {0:sum}"),
+            "if_missing": ("choice", "{0:sum} != {0:sum} ? {1} : {0}"),
+            "select": ("choice", "{0:comparison} ? {1} : {2}"),
+        }
+        #: Names and numbers that templates of C code contain.
+        self.names = {"NAME": name, "real": self.type, "f": "f" * is_float, **library}
+        self.names |= self._constants()
 
-    @property
-    def type(self) -> str:
-        """The type of numbers."""
-        return "float" if self.is_float else "double"
-
-    def real(self, value: float) -> str:
+    def number(self, value: float) -> Code:
         """Return a number as a literal."""
-        return real(value, self.is_float)
+        text = real(value, self.is_float)
+        return Code(text, "sign" if text[0] == "-" else "atom")
 
-    def call(self, function: str) -> str:
-        """Return what to call for a function, which the code then has or includes."""
-        if function in _LIBRARY:
-            if self.has_libm:
-                self.uses_libm = True
-                return f"{function}f" if self.is_float else function
-            if function == "tanh":
-                self.call("exp")
-        elif function in ("limited_exp", "sigmoid"):
-            self.call("exp")
-        self._used[function] = None
-        return f"{self.name}_{function}"
+    def text(
+        self, expression: Expression, cell: Mapping[str, str] | None = None, **names: str
+    ) -> str:
+        """Return an expression as C code.
 
-    def functions(self) -> str:
-        """Return the definitions of all functions that were called, each after those it calls."""
-        parts = [self.fill({**_OWN, **_FUNCTIONS}[function]) for function in self._used]
-        return "\n".join(parts)
+        Parameters
+        ----------
+        expression : Expression
+        cell : dict, optional
+            The code of what is read of a cell: "number", or the parts of a date.
+        **names
+            The code of variables; by default their names.
+        """
+        variables = {name: Code(names.get(name, name)) for name in expression.variables}
+        codes = {what: Code(code) for what, code in (cell or {}).items()}
+        return self.scalar(expression, variables, Cell(codes))
 
-    def fill(self, template: str, **more: object) -> str:
-        """Return a template with the names and numbers of this code."""
-        return Template(template).substitute(self._names, **more)
+    def _cell(self, expression: Expression, cell: Cell) -> Code:
+        return cell.codes[expression.value or expression.operation]
+
+    def with_functions(self, code: str) -> str:
+        """Return the functions that code calls, followed by the code."""
+        return "\n".join([*needed_helpers(code, self._definitions), code])
+
+    def headers(self, code: str) -> list[str]:
+        """Return the lines that include the headers of code, followed by an empty line if any."""
+        needs = {"<stdint.h>": r"\bu?int\d+_t\b"}
+        if self.has_libm:
+            needs = {"<math.h>": rf"\b({'|'.join(_LIBRARY)})f?\(", **needs}
+        lines = [f"#include {header}" for header in needs if re.search(needs[header], code)]
+        return [*lines, ""] if lines else []
 
     @cached_property
-    def _names(self) -> dict[str, object]:
+    def _definitions(self) -> dict[str, str]:
+        """The functions that code may call, each after those that it calls."""
+        definitions = {} if self.has_libm else dict(_LIBRARY)
+        for function, (arguments, result) in _FUNCTIONS.items():
+            listed = ", ".join(f"$real {argument}" for argument in arguments.split())
+            head = f"static inline $real ${{NAME}}_{function}({listed})"
+            definitions[function] = f"{head}\n{{\n    return {result};\n}}\n"
+        return {f"{self.name}_{f}": self.fill(code) for f, code in definitions.items()}
+
+    def fill(self, template: str) -> str:
+        """Return a template with the names and numbers of this code."""
+        return Template(template).substitute(self.names)
+
+    def _constants(self) -> dict[str, str]:
         is_float = self.is_float
-        degree = 6 if is_float else 13
-        exp_series = self.real(1.0 / math.factorial(degree))
-        for i in reversed(range(degree)):
-            exp_series = f"({exp_series} * r + {self.real(1.0 / math.factorial(i))})"
-        n_terms = 6 if is_float else 12
-        log_series = self.real(1.0 / (2 * n_terms + 1))
-        for i in reversed(range(n_terms)):
-            log_series = f"({log_series} * q + {self.real(1.0 / (2 * i + 1))})"
+        degree, n_terms = (6, 6) if is_float else (13, 12)
         high = float(np.float32(0.693359375)) if is_float else 6.93147180369123816490e-01
         numbers = {
-            "one": 1.0,
-            "two": 2.0,
-            "half": 0.5,
-            "minus_half": -0.5,
-            "quarter": 0.25,
-            "three_quarters": 0.75,
-            "three_halves": 1.5,
-            "limit": 87.0 if is_float else EXP_LIMIT,
+            "limit": EXP_LIMITS[4 if is_float else 8],
             "lowest": -87.0 if is_float else -708.0,
             "highest": 88.0 if is_float else 709.0,
             "infinity": 3.0e38 if is_float else 1.7e308,
@@ -224,66 +208,15 @@ class CMath:
             "ln2_high": high,
             "ln2_low": math.log(2) - high if is_float else 1.90821492927058770002e-10,
         }
-        texts = {key: self.real(value) for key, value in numbers.items()}
-        library = f"exp{'f' * is_float}" if self.has_libm else f"{self.name}_exp"
-        more = {"exp": library, "exp_series": exp_series, "log_series": log_series}
-        return {"NAME": self.name, "real": self.type, **texts, **more}
+        return {
+            **{key: self.number(value) for key, value in numbers.items()},
+            "exp_series": self._series([1.0 / math.factorial(i) for i in range(degree + 1)], "r"),
+            "log_series": self._series([1.0 / (2 * i + 1) for i in range(n_terms + 1)], "q"),
+        }
 
-    # -- expressions ---------------------------------------------------------------------
-
-    def text(
-        self, expression: Expression, leaf: Callable[[Expression], str | None] = lambda _: None
-    ) -> str:
-        """Return an expression as C code.
-
-        Parameters
-        ----------
-        expression : Expression
-        leaf : callable
-            Returns the text of cells, of vectors, and of whatever else is not translated; None for
-            all other expressions. Variables have their names by default.
-        """
-        return self._bound(expression, leaf)[0]
-
-    def _bound(
-        self, expression: Expression, leaf: Callable[[Expression], str | None]
-    ) -> tuple[str, int]:
-        """Return an expression as text, and how tightly its operator binds."""
-        name = leaf(expression)
-        operation, parts = expression.operation, expression.arguments
-        if name is not None:
-            return name, _ATOM
-        if operation == "variable":
-            return str(expression.value), _ATOM
-        if operation == "constant":
-            return self._constant(expression.value), _ATOM
-        if operation == "if_missing":
-            return self._bound(select(is_missing(parts[0]), parts[1], parts[0]), leaf)
-        texts = [self._bound(part, leaf) for part in parts]
-        if operation == "select":
-            condition, yes, no = texts
-            return f"{_within(condition, _COMPARISON)} ? {yes[0]} : {no[0]}", _CHOICE
-        if operation == "is_missing":
-            value = _within(texts[0], _SUM)
-            return f"{value} != {value}", _COMPARISON
-        if operation in _OPERATORS:
-            return self._operated(operation, texts)
-        arguments = ", ".join(text for text, _ in texts)
-        return f"{self.call(_NAMES.get(operation, operation))}({arguments})", _ATOM
-
-    def _operated(self, operation: str, texts: list[tuple[str, int]]) -> tuple[str, int]:
-        sign, binds = _OPERATORS[operation]
-        left, right = _within(texts[0], binds), _within(texts[1], binds + 1)
-        if sign in "+-" and right.startswith("-"):
-            sign, right = "-" if sign == "+" else "+", right[1:]
-        return f"{left} {sign} {right}", binds
-
-    def _constant(self, value: float) -> str:
-        if self.is_float and value and abs(value) < np.finfo(np.float32).tiny:
-            value = math.copysign(float(np.finfo(np.float32).tiny), value)  # 0 may be divided by
-        return self.real(value)
-
-
-def _within(text: tuple[str, int], binds: int) -> str:
-    """Return a text in brackets unless its operator binds as tightly as needed."""
-    return text[0] if text[1] >= binds else f"({text[0]})"
+    def _series(self, coefficients: list[float], name: str) -> str:
+        """Return a polynomial by Horner's rule."""
+        *others, text = map(self.number, coefficients)
+        for coefficient in reversed(others):
+            text = Code(f"({text} * {name} + {coefficient})")
+        return text

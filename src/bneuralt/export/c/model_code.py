@@ -1,14 +1,17 @@
-"""What C code of models consists of, whatever it computes with."""
+"""Base class of C code of models, with any arithmetic: from a row to predictions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from string import Template
 from typing import NamedTuple
 
 from bneuralt.export.c.features import CRow
+from bneuralt.export.c.mathematics import CMath
 from bneuralt.model import Model
 
-__all__ = ["CTypes", "ModelCode"]
+__all__ = ["ModelCode", "PublicFunction"]
 
 OUTPUTS = """\
 /* The outputs of the tree. */
@@ -36,8 +39,6 @@ ALL_TREES = """\
 """
 
 ARGMAX = """\
-${public}int ${NAME}_predict(const $feature *x)
-{
     $type $scores[$n_outputs];
     int k, best = 0;
     ${NAME}_$function(x, $scores);
@@ -45,56 +46,33 @@ ${public}int ${NAME}_predict(const $feature *x)
         if ($scores[k] > $scores[best])
             best = k;
     return best;
-}
 """
 
-PROBABILITIES = """\
-${public}void ${NAME}_predict_proba(const $feature *x, $probability *out)
-{
+EACH = """\
     $sum $totals[$n_outputs];
     int k;
     ${NAME}_$totals(x, $totals);
     for (k = 0; k < $n_outputs; k++)
-        out[k] = $share;
-}
-"""
-
-LABELS = """\
-${public}void ${NAME}_predict(const $feature *x, $label *out)
-{
-    $sum $totals[$n_outputs];
-    int k;
-    ${NAME}_$totals(x, $totals);
-    for (k = 0; k < $n_outputs; k++)
-        out[k] = $totals[k] > $half_total;
-}
+        out[k] = $result;
 """
 
 ONE_NUMBER = """\
-${public}$sum ${NAME}_predict(const $feature *x)
-{
     $sum sum;
     ${NAME}_$totals(x, &sum);
     return sum;
-}
 """
 
 NUMBERS = """\
-${public}void ${NAME}_predict(const $feature *x, $sum *out)
-{
     ${NAME}_$totals(x, out);
-}
 """
 
 
-class CTypes(NamedTuple):
-    """The types of features, of outputs of a tree, of totals, probabilities and labels."""
+class PublicFunction(NamedTuple):
+    """A function that users call: its declaration, a comment, and its statements."""
 
-    feature: str
-    value: str
-    sum: str
-    probability: str
-    label: str
+    head: str
+    about: str
+    body: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,111 +83,132 @@ class ModelCode:
     ----------
     row : CRow
     name : str
-        What all names begin with.
+        Prefix of all names.
     straight : bool
         Whether trees are written out as statements.
-    has_libm : bool
-        Whether functions of real numbers are taken from ``<math.h>``.
-    public : str
-        What the definitions of the functions that users call begin with.
+    math : CMath
+        Translates functions of real numbers.
     """
 
     row: CRow
     name: str
     straight: bool
-    has_libm: bool
-    public: str = ""
+    math: CMath
 
     @property
     def model(self) -> Model:
         """The model, simplified."""
         return self.row.model
 
-    # -- what the kinds of code say ------------------------------------------------------
+    # -- defined by the kinds of arithmetic ----------------------------------------------
 
     @property
-    def types(self) -> CTypes:
-        """The types of numbers."""
-        raise NotImplementedError
+    def parts(self) -> dict[str, object]:
+        """Names and code that templates contain.
 
-    @property
-    def parts(self) -> dict[str, str]:
-        """Return what templates of functions contain.
-
-        `totals`, `about`: what is made of the outputs of all trees; `tables`, `begin`: arguments of
-        the function that reads a tree from tables, and their declarations; `row`, `encode`,
-        `inputs`: how a row becomes inputs; `finish`: what is done with the totals; `share`: the
-        probability of an output; `half_total`: the total of a probability of 1/2; `unit`: what
-        predictions are counted in.
+        `feature`, `value`, `sum`, `probability`, `label`: types of features, of outputs of a tree,
+        of totals, probabilities and labels; `totals`, `about`: name and comment of the totals over
+        all trees; `tables`, `begin`: arguments of the function that reads a tree from tables, and
+        their declarations; `row`, `encode`, `inputs`: how a row becomes inputs; `finish`: last
+        statements of the function of totals; `share`: the probability of an output; `half_total`:
+        the total of a probability of 1/2; `unit`: a note on the unit of predictions.
         """
         raise NotImplementedError
 
-    def fill(self, template: str, **more: object) -> str:
-        """Return a template with the names and numbers of this code."""
+    def typedefs(self) -> str:
+        """Return the types and constants that users need."""
+        raise NotImplementedError
+
+    def helpers(self) -> str:
+        """Return the functions that users may need besides those that predict."""
+        return ""
+
+    def trees_code(self) -> str:
+        """Return tables, the function from a row to inputs, and functions that evaluate trees."""
         raise NotImplementedError
 
     def adder(self) -> str:
-        """Return the function that adds what a tree contributes to the totals."""
+        """Return the function that adds the contribution of a tree to the totals."""
         raise NotImplementedError
 
-    def numbers(self) -> str:
-        """Return the function that predicts several numbers."""
-        return self._filled(NUMBERS)
+    def literal(self, j: int, value: float) -> str:
+        """Return the literal for a real value of an input."""
+        raise NotImplementedError
 
-    # -- functions that predict ----------------------------------------------------------
+    def is_missing(self, value: str) -> str:
+        """Return the condition that a feature is missing."""
+        raise NotImplementedError
 
-    def _filled(self, template: str, **more: object) -> str:
-        names = self.types._asdict() | self.parts
-        names |= {
-            "public": self.public,
-            "n_outputs": str(self.model.n_outputs),
-            "n_trees": str(len(self.model.trees)),
+    def encode_number(self, column: int, j: int) -> str:
+        """Return the code of an input that does not depend on the text of a cell."""
+        raise NotImplementedError
+
+    # -- shared --------------------------------------------------------------------------
+
+    @cached_property
+    def names(self) -> dict[str, object]:
+        """All names and numbers that templates contain."""
+        return {
+            **self.math.names,
+            "NAME": self.name,
+            "UPPER": self.name.upper(),
+            "n_inputs": self.model.n_inputs,
+            "n_outputs": self.model.n_outputs,
+            "n_trees": len(self.model.trees),
             "tree": "" if self.straight else ", tree",
+            **self.parts,
         }
-        return self.fill(template, **{**names, **more})
 
-    def prototypes(self) -> list[tuple[str, str]]:
-        """Return the declarations of the functions that predict, each with a comment."""
-        types, k, unit = self.types, self.model.n_outputs, self.parts["unit"]
-        predict, row = f"{self.name}_predict", f"const {types.feature} *x"
-        if self.model.task == "numbers":
-            if k == 1:
-                return [(f"{types.sum} {predict}({row})", f"The predicted number{unit}.")]
-            return [(f"void {predict}({row}, {types.sum} *out)", f"The predicted numbers{unit}.")]
-        first = f"int {predict}({row})", "The position of the predicted class."
-        if self.model.task == "labels":
-            first = f"void {predict}({row}, {types.label} *out)", "1 for each label of the row."
-        declaration = f"void {predict}_proba({row}, {types.probability} *out)"
-        return [first, (declaration, f"The probabilities{unit}.")]
+    def fill(self, template: str, **more: object) -> str:
+        """Return a template with the names and numbers of this code."""
+        return Template(template).substitute(self.names | more)
 
-    def predict_functions(self) -> list[str]:
-        """Return the functions from a row to predictions."""
-        model, name, parts, n = self.model, self.name, self.parts, len(self.model.trees)
-        functions = []
-        common, inputs, totals = dict(parts), parts["inputs"], parts["totals"]
+    def source(self) -> str:
+        """Return tables and all functions that users do not call."""
+        name, n, totals, inputs = self.name, len(self.model.trees), *self._names("totals", "inputs")
+        parts, more = [self.trees_code()], dict[str, object]()
+        add = f"    {name}_add(y, {totals});\n"
         if n == 1:
-            read = f"tree({parts['tables']}, {inputs}, y)"
-            call = f"tree0({inputs}, y)" if self.straight else read
-            functions.append(self._filled(OUTPUTS, call=f"{name}_{call}"))
-            common |= dict.fromkeys(("begin", "row", "encode", "tree", "about"), "")
-            calls = f"    {name}_outputs(x, y);\n    {name}_add(y, {totals});\n"
+            call = "tree0($inputs, y)" if self.straight else "tree($tables, $inputs, y)"
+            parts.append(self.fill(OUTPUTS, call=f"{name}_{self.fill(call)}"))
+            more = dict.fromkeys(("begin", "row", "encode", "tree", "about"), "")
+            calls = f"    {name}_outputs(x, y);\n{add}"
         elif self.straight:
-            calls = "".join(
-                f"    {name}_tree{i}({inputs}, y);\n    {name}_add(y, {totals});\n"
-                for i in range(n)
-            )
+            calls = "".join(f"    {name}_tree{i}({inputs}, y);\n{add}" for i in range(n))
         else:
-            calls = self._filled(ALL_TREES)
-        if model.decides_by_outputs:
-            scores = {"function": "outputs", "scores": "y", "type": self.types.value}
-            functions.append(self._filled(ARGMAX, **scores))
-        functions += [self.adder(), self._filled(TOTALS, **common | {"calls": calls})]
+            calls = self.fill(ALL_TREES)
+        parts += [self.adder(), self.fill(TOTALS, **more, calls=calls)]
+        return "\n".join(parts)
+
+    def public_functions(self) -> list[PublicFunction]:
+        """Return the functions from a row to predictions."""
+        model, totals, unit = self.model, *self._names("totals", "unit")
+        predict, row = "${NAME}_predict", "const $feature *x"
         if model.task == "numbers":
-            one = model.n_outputs == 1
-            return [*functions, self._filled(ONE_NUMBER) if one else self.numbers()]
+            if model.n_outputs == 1:
+                number = f"The predicted number{unit}."
+                return [self._public(f"$sum {predict}({row})", number, ONE_NUMBER)]
+            head = f"void {predict}({row}, $sum *out)"
+            return [self._public(head, f"The predicted numbers{unit}.", self.numbers())]
         if model.task == "labels":
-            functions.append(self._filled(LABELS))
-        elif not model.decides_by_outputs:
-            scores = {"function": totals, "scores": totals, "type": self.types.sum}
-            functions.append(self._filled(ARGMAX, **scores))
-        return [*functions, self._filled(PROBABILITIES)]
+            head, about = f"void {predict}({row}, $label *out)", "1 for each label of the row."
+            first = self._public(head, about, EACH, result=self.fill("$totals[k] > $half_total"))
+        else:
+            head, about = f"int {predict}({row})", "The position of the predicted class."
+            scores = {"function": totals, "scores": totals, "type": self.names["sum"]}
+            if model.decides_by_outputs:
+                scores = {"function": "outputs", "scores": "y", "type": self.names["value"]}
+            first = self._public(head, about, ARGMAX, **scores)
+        head = f"void {predict}_proba({row}, $probability *out)"
+        share = self.names["share"]
+        return [first, self._public(head, f"The probabilities{unit}.", EACH, result=share)]
+
+    def numbers(self) -> str:
+        """Return the statements that predict several numbers."""
+        return NUMBERS
+
+    def _public(self, head: str, about: str, body: str, **more: object) -> PublicFunction:
+        return PublicFunction(self.fill(head), about, self.fill(body, **more))
+
+    def _names(self, *keys: str) -> tuple[str, ...]:
+        return tuple(str(self.names[key]) for key in keys)

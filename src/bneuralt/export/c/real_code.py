@@ -7,7 +7,6 @@ none of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -15,14 +14,13 @@ import numpy as np
 
 from bneuralt._typing import FloatArray
 from bneuralt.export.activation_forms import ActivationForm, activation_form
-from bneuralt.export.c import real_templates as templates
-from bneuralt.export.c.features import encode_function, encode_texts
+from bneuralt.export.c.encoding import encode_function
 from bneuralt.export.c.links import link_function
 from bneuralt.export.c.literals import array
-from bneuralt.export.c.mathematics import CMath
-from bneuralt.export.c.model_code import CTypes, ModelCode
+from bneuralt.export.c.model_code import ModelCode
 from bneuralt.export.cell_reads import cell_reads
-from bneuralt.export.evaluation_order import evaluation_order
+from bneuralt.export.nodes import nodes_of
+from bneuralt.export.translation import Code
 from bneuralt.expressions import (
     OUTPUTS,
     Expression,
@@ -42,7 +40,49 @@ __all__ = ["RealCode", "RealNode"]
 
 _Z = variable("z")
 
-#: What nodes compute, without scales and offsets; other kinds are curves.
+LOOP = """\
+/* The outputs of the tree that begins at a shape and a weight. */
+static inline void ${NAME}_tree(const uint16_t **shapes, const $real **weights, const $real *in,
+                                $real *y)
+{
+    const uint16_t *shape = *shapes;
+    const $real *w = *weights;
+    $real stack[$n_stacked];
+    $real *top = stack;
+    int left = $n_outputs;
+    do {
+        uint16_t n = *shape++;
+        const int kind = n & $head_mask;
+        $real z = *w++;
+        for (n >>= $head_bits; n; n--)
+            z += *w++ * *--top;
+        for (n = *shape++; n; n--)
+            z += *w++ * in[*shape++];
+        switch (kind & $kind_mask) {
+$cases
+        }
+        if (kind & $is_output) {
+            *y++ = z$affine;
+            left--;
+        } else {
+            *top++ = z;
+        }
+    } while (left);
+    *shapes = shape;
+    *weights = w;
+}
+"""
+
+ADD = """\
+static inline void ${NAME}_add($real *y, $real *sums)
+{
+    int k;
+$link    for (k = 0; k < $n_outputs; k++)
+        sums[k] += y[k];
+}
+"""
+
+#: Functions of nodes, without scales and offsets; other kinds are curves.
 FUNCTIONS = {
     "linear": _Z,
     "logistic": sigmoid(-_Z),
@@ -74,34 +114,13 @@ class RealNode(NamedTuple):
         return float(evaluate(self.function, {"z": z, **constants}))
 
 
-@dataclass(frozen=True, eq=False)
 class RealCode(ModelCode):
-    """The C code of a model with floating-point arithmetic.
-
-    Attributes
-    ----------
-    row, name, straight, has_libm, public
-        See `ModelCode`.
-    is_float : bool
-        Whether numbers are of type float, otherwise double.
-    """
-
-    is_float: bool = False
-
-    @property
-    def type(self) -> str:
-        """The type of numbers."""
-        return self.math.type
-
-    @cached_property
-    def math(self) -> CMath:
-        """Translates expressions."""
-        return CMath(self.name, self.is_float, self.has_libm)
+    """The C code of a model with floating-point arithmetic."""
 
     @cached_property
     def centers(self) -> FloatArray:
-        """What is subtracted from inputs: float loses digits of numbers far from 0."""
-        ranges = self.model.input_ranges if self.is_float else None
+        """Numbers to subtract from inputs, because float loses digits of numbers far from 0."""
+        ranges = self.model.input_ranges if self.math.is_float else None
         centers = np.zeros(self.model.n_inputs)
         if ranges is None:
             return centers
@@ -126,31 +145,33 @@ class RealCode(ModelCode):
 
     def _nodes(self, tree: NeuralTree) -> list[RealNode]:
         """Return the nodes, with the scales and offsets of activations as part of the weights."""
-        order, k = evaluation_order(tree), tree.n_outputs
-        forms = [activation_form(activation) for activation in tree.node_expressions]
-        nodes = []
-        for i in order.nodes:
-            kind, gain, shift, function, constants = self._function(forms[i])
-            bias = float(tree.bias[i])
-            children = []
-            for c in order.children[i]:
-                weight = float(tree.edge[c - k])
-                offset, unit = _affine(forms[c])
-                bias += weight * offset
-                children.append((c, gain * weight * unit))
-            leaves = []
-            for j in range(tree.leaf_start[i], tree.leaf_start[i + 1]):
-                at, weight = int(tree.leaf_input[j]), float(tree.leaf_weight[j])
-                bias += weight * float(self.centers[at])
-                leaves.append((at, gain * weight))
-            offset, unit = _affine(forms[i]) if i < k else (0.0, 1.0)
-            bias = gain * bias + shift
-            nodes.append(
+        nodes = nodes_of(tree)
+        affine = {node.position: _affine(activation_form(node.activation)) for node in nodes}
+        converted = []
+        for node in nodes:
+            kind, gain, shift, function, constants = self._function(
+                activation_form(node.activation)
+            )
+            bias = node.bias
+            bias += sum(weight * affine[c][0] for weight, c in node.children)
+            bias += sum(weight * float(self.centers[j]) for weight, j in node.leaves)
+            children = [(c, gain * weight * affine[c][1]) for weight, c in reversed(node.children)]
+            leaves = [(j, gain * weight) for weight, j in node.leaves]
+            of_output = affine[node.position] if node.is_output else (0.0, 1.0)
+            converted.append(
                 RealNode(
-                    i, kind, function, constants, bias, children[::-1], leaves, i < k, offset, unit
+                    node.position,
+                    kind,
+                    function,
+                    constants,
+                    gain * bias + shift,
+                    children,
+                    leaves,
+                    node.is_output,
+                    *of_output,
                 )
             )
-        return nodes
+        return converted
 
     def _function(
         self, form: ActivationForm
@@ -178,94 +199,63 @@ class RealCode(ModelCode):
 
     # -- code ----------------------------------------------------------------------------
 
-    def fill(self, template: str, **more: object) -> str:
-        """Return a template with the names and numbers of this code."""
-        return self.math.fill(template, **{"n_outputs": self.model.n_outputs, **more})
-
     def typedefs(self) -> str:
         """Return the types and constants that users need."""
-        return f"/* A feature; NaN is a missing value. */\ntypedef {self.type} {self.name}_input;\n"
+        return self.fill("/* A feature; NaN is a missing value. */\ntypedef $real ${NAME}_input;\n")
 
-    def header_includes(self) -> list[str]:
-        """Return the headers that the header needs."""
-        return []
-
-    def source_includes(self) -> list[str]:
-        """Return the headers that the source needs."""
-        return ["<math.h>"] * self.has_libm + ["<stdint.h>"] * (not self.straight)
-
-    def helpers(self) -> str:
-        """Return functions that are not part of the source."""
-        return ""
-
-    def source(self) -> str:
-        """Return tables and functions."""
-        parts = [self._curve(*curve) for curve in self.curves.items()]
-        for kind, template in (("logistic", templates.LOGISTIC), ("bell", templates.BELL)):
-            if kind in self.kinds:
-                self.math.call("exp")
-                parts.append(self.fill(template))
-        parts += [self._encode(), self._written_out() if self.straight else self._tables_and_loop()]
-        parts += self.predict_functions()
-        return "\n".join(part for part in [self.math.functions(), *parts] if part)
+    def trees_code(self) -> str:
+        """Return tables, the function from a row to inputs, and functions that evaluate trees."""
+        trees = self._written_out() if self.straight else self._tables_and_loop()
+        curves = [self._curve(*curve) for curve in self.curves.items()]
+        return "\n".join([*curves, encode_function(self, self.math.type), trees])
 
     def _curve(self, function: Expression, name: str) -> str:
         """Return the function of an activation that is none of the usual ones."""
         constants = sorted(function.variables - {"z"}, key=lambda c: int(c[1:]))
-        arguments = ", ".join(f"{self.type} {argument}" for argument in ("z", *constants))
-        head = f"static inline {self.type} {self.name}_{name}({arguments})"
+        arguments = ", ".join(f"$real {argument}" for argument in ("z", *constants))
+        head = self.fill(f"static inline $real ${{NAME}}_{name}({arguments})")
         return f"{head}\n{{\n    return {self.math.text(function)};\n}}\n"
 
     # -- inputs --------------------------------------------------------------------------
 
-    def _encode(self) -> str:
-        return encode_function(self.row, self.name, (self.type, self.type), self._encode_column)
+    def literal(self, j: int, value: float) -> str:
+        """Return the literal for a real value of an input."""
+        return self.math.number(value)
 
-    def _encode_column(self, column: int) -> list[str]:
-        lines = encode_texts(
-            self.row,
-            column,
-            self.type,
-            lambda j, value: self.math.real(value),
-            lambda value: f"{value} != {value}",
-            lambda value: f"(int){value}",
-        )
+    def is_missing(self, value: str) -> str:
+        """Return the condition that a feature is missing."""
+        return f"{value} != {value}"
 
-        def cell(expression: Expression) -> str | None:
-            if expression.operation not in ("number", "date_part"):
-                return None
-            return f"x[{self.row.place(column, expression.value or 'number')}]"
-
-        for j in self.model.columns[column].inputs:
-            expression = self.model.inputs[j].expression
-            if not cell_reads(expression).has_text:
-                centered = _less(expression, float(self.centers[j]))
-                lines.append(f"in[{j}] = {self.math.text(centered, cell)};")
-        return lines
+    def encode_number(self, column: int, j: int) -> str:
+        """Return the code of an input that does not depend on the text of a cell."""
+        expression = _less(self.model.inputs[j].expression, float(self.centers[j]))
+        features = enumerate(self.row.features)
+        cell = {f.reads: f"x[{i}]" for i, f in features if f.column == column}
+        return self.math.text(expression, cell)
 
     # -- trees ---------------------------------------------------------------------------
 
     def _written_out(self) -> str:
         """Return a function for each tree, with a statement for each node."""
-        real, parts = self.math.real, []
+        parts, number = [], self.math.number
         for t, tree in enumerate(self.trees):
             lines = []
             for node in self._by_level(tree):
-                terms = [real(node.bias)]
-                terms += [f"{real(w)} * v{c}" for c, w in node.children]
-                terms += [f"{real(w)} * in[{j}]" for j, w in node.leaves]
-                value = " + ".join(terms).replace("+ -", "- ")
+                terms = [(weight, Code(f"v{c}")) for c, weight in node.children]
+                terms += [(weight, Code(f"in[{j}]")) for j, weight in node.leaves]
+                value = self.math.weighted_sum(node.bias, terms)
                 place = f"y[{node.number}]" if node.is_output else f"v{node.number}"
                 if node.kind not in ("linear", "pieces"):
-                    arguments = ", ".join([value, *map(real, node.constants)])
-                    value = f"{self.name}_{node.kind}({arguments})"
-                begin = "" if node.is_output else f"{self.type} "
+                    arguments = ", ".join([value, *map(number, node.constants)])
+                    value = Code(f"{self.name}_{node.kind}({arguments})")
+                begin = "" if node.is_output else f"{self.math.type} "
                 lines.append(f"{begin}{place} = {value};")
                 if node.kind == "pieces":
-                    slope = real(node.constants[0])
+                    slope = number(node.constants[0])
                     lines.append(f"{place} = {place} > 0 ? {place} : {slope} * {place};")
                 if (node.offset, node.unit) != (0.0, 1.0):
-                    lines.append(f"{place} = {real(node.offset)} + {real(node.unit)} * {place};")
+                    affine = self.math.weighted_sum(node.offset, [(node.unit, Code(place))])
+                    lines.append(f"{place} = {affine};")
             body = "\n".join(f"    {line}" for line in lines)
             head = f"static inline void ${{NAME}}_tree{t}(const $real *in, $real *y)"
             parts.append(self.fill(head) + f"\n{{\n{body}\n}}\n")
@@ -274,10 +264,10 @@ class RealCode(ModelCode):
     def _by_level(self, tree: list[RealNode]) -> list[RealNode]:
         """Return the nodes in the order of their statements.
 
-        Processors of computers evaluate nodes of the same level side by side. Those that have no
-        double evaluate one after the other, and memory is scarce: few values are kept at a time.
+        Processors of computers evaluate nodes of the same level in parallel. Processors without
+        double evaluate one node after the other and have little memory: few values are kept.
         """
-        return tree if self.is_float else sorted(tree, key=lambda node: -node.number)
+        return tree if self.math.is_float else sorted(tree, key=lambda node: -node.number)
 
     def _tables_and_loop(self) -> str:
         """Return all trees as two arrays, and the function that evaluates one."""
@@ -305,7 +295,7 @@ class RealCode(ModelCode):
                 n += (not node.is_output) - len(node.children)
                 most = max(most, n)
         loop = self.fill(
-            templates.LOOP,
+            LOOP,
             n_stacked=max(1, most),
             cases="\n".join(map(self._case, self.kinds)),
             affine=" * w[1] + w[0];\n            w += 2" if has_affine else "",
@@ -318,8 +308,8 @@ class RealCode(ModelCode):
             [
                 array(f"static const uint16_t {self.name}_shapes[{len(shapes)}]", shapes),
                 array(
-                    f"static const {self.type} {self.name}_weights[{len(weights)}]",
-                    map(self.math.real, weights),
+                    f"static const {self.math.type} {self.name}_weights[{len(weights)}]",
+                    map(self.math.number, weights),
                 ),
                 "",
                 loop,
@@ -338,36 +328,33 @@ class RealCode(ModelCode):
             lines += [f"    z = {self.name}_{kind}(z{constants});"] + [f"    w += {n};"] * (n > 0)
         return "\n".join(f"        {line}" for line in [*lines, "    break;"])
 
-    # -- what becomes of the outputs -----------------------------------------------------
+    # -- outputs -------------------------------------------------------------------------
 
     @property
-    def types(self) -> CTypes:
-        """The types of numbers."""
-        return CTypes(self.type, self.type, self.type, self.type, "unsigned char")
-
-    @property
-    def parts(self) -> dict[str, str]:
-        """What templates of functions contain."""
-        model, name, n = self.model, self.name, len(self.model.trees)
+    def parts(self) -> dict[str, object]:
+        """Names and code that templates contain."""
+        model, name, real = self.model, self.name, self.math.type
         begin = f"    const uint16_t *shape = {name}_shapes;\n"
-        begin += f"    const {self.type} *weight = {name}_weights;\n"
+        begin += f"    const {real} *weight = {name}_weights;\n"
         finish, about = "", "The means over all trees"
-        if n > 1:
+        if (n := len(model.trees)) > 1:
             finish = f"    for (k = 0; k < {model.n_outputs}; k++)\n        means[k] /= {n};\n"
         if self._links_means:
             finish += f"    {name}_link(means);\n"
-            about = "Predictions: what becomes of the means over all trees"
+            about = "Predictions, computed from the means over all trees"
         return {
+            **dict.fromkeys(("feature", "value", "sum", "probability"), real),
+            "label": "unsigned char",
             "totals": "means",
             "about": f"/* {about}. */\n",
             "tables": "&shape, &weight",
             "begin": "" if self.straight else begin,
-            "row": f"    {self.type} in[{model.n_inputs}];\n",
+            "row": f"    {real} in[{model.n_inputs}];\n",
             "encode": f"    {name}_encode(x, in);\n",
             "inputs": "in",
             "finish": finish,
             "share": "means[k]",
-            "half_total": self.math.real(0.5),
+            "half_total": self.math.number(0.5),
             "unit": "",
         }
 
@@ -377,15 +364,13 @@ class RealCode(ModelCode):
         return self.model.link != OUTPUTS and self.model.averages == "outputs"
 
     def adder(self) -> str:
-        """Return the function that adds what a tree contributes to the means."""
-        link, call = "", ""
-        if self.model.link != OUTPUTS:
-            link = "/* Turns outputs into predictions. */\n" + link_function(
-                self.model.link, self.model.n_outputs, f"{self.name}_link", self.math
-            )
-            call = "" if self._links_means else f"    {self.name}_link(y);\n"
-        add = self.fill(templates.ADD, link=call)
-        return f"{link}\n{add}" if link else add
+        """Return the function that adds the contribution of a tree to the means."""
+        model, name = self.model, f"{self.name}_link"
+        if model.link == OUTPUTS:
+            return self.fill(ADD, link="")
+        link = link_function(model.link, model.n_outputs, name, self.math)
+        add = self.fill(ADD, link="" if self._links_means else f"    {name}(y);\n")
+        return f"/* Turns outputs into predictions. */\n{link}\n{add}"
 
 
 def _affine(form: ActivationForm) -> tuple[float, float]:
@@ -397,15 +382,17 @@ def _affine(form: ActivationForm) -> tuple[float, float]:
 
 def _less(expression: Expression, by: float) -> Expression:
     """Return an expression minus a number, which is subtracted from each choice by itself."""
-    if by == 0.0 or expression.is_constant:
-        return expression - by if by else expression
+    if by == 0.0:
+        return expression
+    if expression.is_constant:
+        return expression - by
     if expression.operation == "if_missing":
         value, default = expression.arguments
         return select(is_missing(value), _less(default, by), _less(value, by))
     if expression.operation == "select":
         condition, a, b = expression.arguments
         return select(condition, _less(a, by), _less(b, by))
-    return expression - by
+    return expression - by if by > 0.0 else expression + -by
 
 
 def _skeleton(expression: Expression) -> tuple[Expression, tuple[float, ...]]:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from bneuralt.export.cell_reads import listed_texts
 from bneuralt.export.onnx.graph import Graph
 from bneuralt.export.spellings import missing_spellings, spellings
 from bneuralt.expressions import Expression
-from bneuralt.expressions.operations import CELLS
 from bneuralt.model import Model
 from bneuralt.tables.numbers import to_number
 
@@ -27,8 +27,12 @@ def cell_types(model: Model) -> list[Any]:
         A column is read in two ways.
     """
     types = []
-    for column, cells in zip(model.columns, _cells(model), strict=True):
-        of_column = {_cell_type(cell) for cell in cells}
+    for column in model.columns:
+        of_column = {
+            _cell_type(operation, value)
+            for operation, values in column.cell_operations.items()
+            for value in values
+        }
         if len(of_column) > 1:
             raise ValueError(
                 f"column {column.name!r} is read as {' and '.join(sorted(map(str, of_column)))}: "
@@ -38,33 +42,11 @@ def cell_types(model: Model) -> list[Any]:
     return types
 
 
-def _cell_type(cell: Expression) -> Any:
-    if cell.operation == "lookup":
-        return np.float32 if _has_numbers_only(cell.value.texts) else str
-    return {"number": np.float32, "date_part": np.int64}[cell.operation]
-
-
-def _has_numbers_only(texts: tuple[str, ...]) -> bool:
-    return all(to_number(text) is not None for text in texts)
-
-
-def _cells(model: Model) -> list[list[Expression]]:
-    """Return the operations that read the cells of each column."""
-    return [
-        [
-            part
-            for i in column.inputs
-            for part in _parts(model.inputs[i].expression)
-            if part.operation in CELLS
-        ]
-        for column in model.columns
-    ]
-
-
-def _parts(expression: Expression) -> Iterator[Expression]:
-    yield expression
-    for argument in expression.arguments:
-        yield from _parts(argument)
+def _cell_type(operation: str, value: Any) -> Any:
+    if operation == "lookup":
+        has_numbers_only = all(to_number(text) is not None for text in value.texts)
+        return np.float32 if has_numbers_only else str
+    return {"number": np.float32, "date_part": np.int64}[operation]
 
 
 class CellReader:
@@ -81,10 +63,7 @@ class CellReader:
     def __init__(self, graph: Graph, model: Model, columns: str | list[str]) -> None:
         self.graph, self.columns, self.n_columns = graph, columns, len(model.columns)
         #: All texts that are looked up in each column.
-        self.texts = [
-            tuple(dict.fromkeys(t for c in cells if c.operation == "lookup" for t in c.value.texts))
-            for cells in _cells(model)
-        ]
+        self.texts = [listed_texts(column) for column in model.columns]
         self.types = cell_types(model)
 
     def __call__(self, columns: list[int], cells: list[Expression]) -> str:
@@ -97,7 +76,7 @@ class CellReader:
             return self.graph.side_by_side([self.columns[i] for i in columns])
         if columns == list(range(self.n_columns)):
             return self.columns
-        return self.graph("Gather", self.columns, self.graph.integers(columns), axis=1)
+        return self.graph("Gather", self.columns, columns, axis=1)
 
 
 def _numbers(reader: CellReader, columns: list[int], cells: list[Expression]) -> str:
@@ -120,10 +99,10 @@ def _lookups(reader: CellReader, columns: list[int], cells: list[Expression]) ->
         texts = reader.texts[column]
         numbers = [dict(zip(lookup.texts, lookup.numbers, strict=True)) for lookup in lookups]
         pairs = list(zip(numbers, lookups, strict=True))
-        table = [[known.get(text, lookup.unknown) for known, lookup in pairs] for text in texts]
+        table = [[of_text.get(t, lookup.unknown) for of_text, lookup in pairs] for t in texts]
         table.append([lookup.unknown for lookup in lookups])
         table.append([lookup.missing for lookup in lookups])
-        positions = graph("Reshape", _positions(reader, column, texts), graph.integers([-1]))
+        positions = graph("Reshape", _positions(reader, column, texts), [-1])
         parts.append(graph("Gather", graph.constant(table), positions, axis=0))
     return graph.side_by_side(parts)
 
@@ -137,10 +116,10 @@ def _positions(reader: CellReader, column: int, texts: tuple[str, ...]) -> str:
         for i, text in enumerate(texts):
             keys |= dict.fromkeys(spellings(text, texts), i)
         return _encoded(graph, cell, "keys_strings", keys, unknown)
-    # Texts that differ in float64 only cannot be told apart here.
+    # Texts that differ only in float64 are equal here.
     numbers: dict[Any, int] = {float(np.float32(text)): i for i, text in enumerate(texts)}
     position = _encoded(graph, cell, "keys_floats", numbers or {0.0: unknown}, unknown)
-    return graph("Where", graph("IsNaN", cell), graph.integers(missing), position)
+    return graph("Where", graph("IsNaN", cell), missing, position)
 
 
 def _encoded(graph: Graph, cell: str, kind: str, positions: dict[Any, int], default: int) -> str:
@@ -163,57 +142,42 @@ def _date_parts(reader: CellReader, columns: list[int], cells: list[Expression])
     graph, parts = reader.graph, []
     for column, names in _by_column(columns, cells):
         cell = reader.block([column])
-        missing = graph("Equal", cell, graph.integers(np.iinfo(np.int64).min))
+        missing = graph("Equal", cell, np.iinfo(np.int64).min)
         # From the first of March of the year 0 on, so that all divisions round down.
-        seconds = graph("Where", missing, graph.integers(0), cell)
-        seconds = _whole(graph, "Add", seconds, 719468 * 86400)
+        seconds = graph("Add", graph("Where", missing, 0, cell), 719468 * 86400)
         for name in names:
             number = graph.cast(DATE_PARTS[name](graph, seconds), graph.dtype)
-            parts.append(graph("Where", missing, graph.constant(np.nan), number))
+            parts.append(graph("Where", missing, np.nan, number))
     return graph.side_by_side(parts)
-
-
-def _whole(graph: Graph, operator: str, a: str, b: int) -> str:
-    return graph(operator, a, graph.integers(b))
-
-
-def _day(graph: Graph, seconds: str) -> str:
-    return _whole(graph, "Div", seconds, 86400)
 
 
 def _year_and_month(graph: Graph, seconds: str) -> tuple[str, str]:
     """Add the year and the month by the calendar of eras of 400 years, which begin in March."""
-    day = _day(graph, seconds)
-    era = _whole(graph, "Div", day, 146097)
-    of_era = graph("Sub", day, _whole(graph, "Mul", era, 146097))
-    without_leap_days = graph("Sub", of_era, _whole(graph, "Div", of_era, 1460))
-    centuries = graph(
-        "Sub", _whole(graph, "Div", of_era, 36524), _whole(graph, "Div", of_era, 146096)
-    )
-    year = _whole(graph, "Div", graph("Add", without_leap_days, centuries), 365)
-    days = graph("Add", _whole(graph, "Mul", year, 365), _whole(graph, "Div", year, 4))
-    of_year = graph("Sub", of_era, graph("Sub", days, _whole(graph, "Div", year, 100)))
-    fifths = _whole(graph, "Add", _whole(graph, "Mul", of_year, 5), 2)
-    from_march = _whole(graph, "Add", _whole(graph, "Div", fifths, 153), 2)
-    month = _whole(graph, "Add", _whole(graph, "Mod", from_march, 12), 1)
-    is_next_year = graph.cast(graph("Less", month, graph.integers(3)), np.int64)
-    year = graph("Add", year, _whole(graph, "Mul", era, 400))
+    day = graph("Div", seconds, 86400)
+    era = graph("Div", day, 146097)
+    of_era = graph("Sub", day, graph("Mul", era, 146097))
+    without_leap_days = graph("Sub", of_era, graph("Div", of_era, 1460))
+    centuries = graph("Sub", graph("Div", of_era, 36524), graph("Div", of_era, 146096))
+    year = graph("Div", graph("Add", without_leap_days, centuries), 365)
+    days = graph("Add", graph("Mul", year, 365), graph("Div", year, 4))
+    of_year = graph("Sub", of_era, graph("Sub", days, graph("Div", year, 100)))
+    fifths = graph("Add", graph("Mul", of_year, 5), 2)
+    from_march = graph("Add", graph("Div", fifths, 153), 2)
+    month = graph("Add", graph("Mod", from_march, 12), 1)
+    is_next_year = graph.cast(graph("Less", month, 3), np.int64)
+    year = graph("Add", year, graph("Mul", era, 400))
     return graph("Add", year, is_next_year), month
-
-
-def _hour(graph: Graph, seconds: str) -> str:
-    return _whole(graph, "Div", _whole(graph, "Mod", seconds, 86400), 3600)
 
 
 #: The parts of a date, computed from seconds since the first of March of the year 0.
 DATE_PARTS: dict[str, Callable[[Graph, str], str]] = {
     "year": lambda graph, seconds: _year_and_month(graph, seconds)[0],
     "month": lambda graph, seconds: _year_and_month(graph, seconds)[1],
-    "weekday": lambda graph, s: _whole(graph, "Mod", _whole(graph, "Add", _day(graph, s), 2), 7),
-    "hour": _hour,
+    "weekday": lambda graph, s: graph("Mod", graph("Add", graph("Div", s, 86400), 2), 7),
+    "hour": lambda graph, seconds: graph("Div", graph("Mod", seconds, 86400), 3600),
 }
 
-#: How each operation reads cells.
+#: The function that reads cells for each operation.
 READERS: dict[str, Callable[[CellReader, list[int], list[Expression]], str]] = {
     "number": _numbers,
     "lookup": _lookups,

@@ -38,9 +38,9 @@ class Graph:
     Parameters
     ----------
     dtype : dtype
-        In which trees compute: float64 or float32.
+        Type of the numbers of trees: float64 or float32.
     prefix : str
-        Begins all names.
+        Prefix of all names.
     """
 
     def __init__(self, dtype: Any = np.float64, prefix: str = "") -> None:
@@ -49,17 +49,21 @@ class Graph:
         self.nodes: list[tuple[str, list[str], list[str], str, dict[str, Any]]] = []
         self.constants: dict[str, Array] = {}
         self._prefix = prefix
-        self._names: dict[Any, str] = {}  # of constants and results, by what they are
+        self._names: dict[Any, str] = {}  # names of constants and results, by their content
 
     def __call__(
-        self, operator: str, *inputs: str, domain: str = "", n_results: int = 1, **attributes: Any
+        self, operator: str, *inputs: Any, domain: str = "", n_results: int = 1, **attributes: Any
     ) -> str:
-        """Add a node; return its first result. Equal nodes are added once."""
-        key = operator, inputs, repr(attributes)
+        """Add a node; return its first result. Equal nodes are added once.
+
+        Inputs are names of results, or constants: real if they are a float, otherwise whole.
+        """
+        names = tuple(i if isinstance(i, str) else self._constant_input(i) for i in inputs)
+        key = operator, names, repr(attributes)
         if key not in self._names:
             name = f"{self._prefix}{operator.lower()}_{len(self.nodes)}"
             results = [name, *(f"{name}_{i}" for i in range(1, n_results))]
-            self.nodes.append((operator, list(inputs), results, domain, attributes))
+            self.nodes.append((operator, list(names), results, domain, attributes))
             self._names[key] = name
         return self._names[key]
 
@@ -74,13 +78,12 @@ class Graph:
             self.constants[self._names[key]] = array
         return self._names[key]
 
-    def integers(self, values: Any) -> str:
-        """Return the name of a constant of whole numbers."""
-        return self.constant(values, np.int64)
+    def _constant_input(self, values: Any) -> str:
+        return self.constant(values, None if isinstance(values, float) else np.int64)
 
     def limited(self, name: str, limit: float) -> str:
         """Limit the magnitude of numbers."""
-        return self("Clip", name, self.constant(-limit), self.constant(limit))
+        return self("Clip", name, -limit, limit)
 
     def side_by_side(self, parts: list[str]) -> str:
         """Join the columns of several results."""

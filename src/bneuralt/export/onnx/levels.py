@@ -1,8 +1,8 @@
 """The trees of a model in ONNX, level by level and all trees at once.
 
-A level is one product: of the inputs and the values of the level below with the weights. Where most
-weights would be 0, as in forests and large trees, the terms of every node are gathered instead, and
-summed: that takes as much memory as there are weights.
+A level is one matrix product: of the inputs and the values of the level below with the weights. If
+most weights are 0, as in forests and large trees, the terms of every node are gathered and summed
+instead, so that memory is proportional to the number of weights.
 
 Inputs and values are limited where a sum of them could overflow, because the sum of opposite
 infinities is not a number.
@@ -25,7 +25,7 @@ from bneuralt.tree import NeuralTree
 
 __all__ = ["add_trees"]
 
-#: Gathering a weight takes about as long as so many multiplications of a product.
+#: Time to gather a weight, in multiplications of a matrix product.
 COST_OF_GATHERING = 8
 
 
@@ -38,8 +38,8 @@ class _Level(NamedTuple):
         The activation of each node; those of one form are side by side.
     biases : array of shape (n_nodes,)
     nodes, columns, weights : array of shape (n_terms,)
-        The node that each term belongs to, and what is multiplied: a column of the inputs, followed
-        by the values of the level below, and a weight.
+        Node, column and weight of each term. The columns are those of the inputs, followed by the
+        values of the level below.
     """
 
     formulas: list[Expression]
@@ -88,11 +88,11 @@ def add_trees(graph: Graph, trees: Sequence[NeuralTree], inputs: str, positions:
         n_source = positions.size + len(level.formulas)
     if order == list(range(len(order))):
         return values
-    return graph("Gather", values, graph.integers(order), axis=1)
+    return graph("Gather", values, order, axis=1)
 
 
 def _limit(graph: Graph, levels: list[_Level], n_outputs: int) -> float:
-    """Return how large inputs and values may be, so that sums of them are finite.
+    """Return the largest magnitude of inputs and values for which sums are finite.
 
     These are the sums of nodes, and those over the outputs of all trees.
     """
@@ -101,7 +101,7 @@ def _limit(graph: Graph, levels: list[_Level], n_outputs: int) -> float:
 
 
 def _bound(formula: Expression, largest: float) -> float:
-    """Return how large an activation can be, given that for the sum."""
+    """Return the largest magnitude of an activation for sums up to a magnitude."""
     try:
         low, high = interval(formula, {"z": (-largest, largest)})
     except ValueError:  # it has no bounds
@@ -176,9 +176,9 @@ def _sums(graph: Graph, source: str, n_source: int, level: _Level) -> str:
     slots = np.arange(nodes.size) - (np.cumsum(counts) - counts)[nodes]
     columns, weights = np.zeros((n_nodes, most), np.int64), np.zeros((n_nodes, most))
     columns[nodes, slots], weights[nodes, slots] = level.columns[by_node], level.weights[by_node]
-    gathered = graph("Gather", source, graph.integers(columns), axis=1)
+    gathered = graph("Gather", source, columns, axis=1)
     products = graph("Mul", gathered, graph.constant(weights))
-    return graph("ReduceSum", products, graph.integers([2]), keepdims=0)
+    return graph("ReduceSum", products, [2], keepdims=0)
 
 
 def _activated(graph: Graph, total: str, formulas: list[Expression], is_output: bool) -> str:
@@ -190,7 +190,7 @@ def _activated(graph: Graph, total: str, formulas: list[Expression], is_output: 
     for group in groups:
         z, end = total, start + len(group)
         if len(groups) > 1:
-            z = graph("Slice", total, *(graph.integers([at]) for at in (start, end, 1)))
+            z = graph("Slice", total, [start], [end], [1])
         part = translate(graph, group, {"z": z}, operators=operators)
         if not group[0].variables:
             part = graph("Expand", part, graph("Shape", z))

@@ -14,7 +14,7 @@ from bneuralt.model import Model
 
 __all__ = ["register_converters"]
 
-#: Versions since which the operators are what they are today, by domain.
+#: Oldest versions of the operators with their present definition, by domain.
 VERSIONS = {"": 13, "ai.onnx.ml": 2}
 
 

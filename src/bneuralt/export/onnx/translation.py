@@ -7,27 +7,24 @@ the inputs that columns of numbers become, are translated together: their number
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from bneuralt.export.onnx.graph import Graph
+from bneuralt.export.translation import EXP_LIMITS, representable
 from bneuralt.expressions import Expression
 from bneuralt.expressions.operations import CELLS
 
 __all__ = ["EXACT_OPERATORS", "OPERATORS", "form", "translate"]
 
-#: Arguments of exp are limited as in the core, by the bytes of a number.
-EXP_LIMIT = {4: 87.0, 8: 708.0}
-
 
 def _exp(graph: Graph, a: str) -> str:
-    return graph("Exp", graph.limited(a, EXP_LIMIT[graph.dtype.itemsize]))
+    return graph("Exp", graph.limited(a, EXP_LIMITS[graph.dtype.itemsize]))
 
 
 def _exact_sigmoid(graph: Graph, a: str) -> str:
-    minus = graph("Neg", graph.limited(a, EXP_LIMIT[graph.dtype.itemsize]))
-    return graph("Reciprocal", graph("Add", graph("Exp", minus), graph.constant(1.0)))
+    minus = graph("Neg", graph.limited(a, EXP_LIMITS[graph.dtype.itemsize]))
+    return graph("Reciprocal", graph("Add", graph("Exp", minus), 1.0))
 
 
 def _if_missing(graph: Graph, a: str, default: str) -> str:
@@ -35,17 +32,17 @@ def _if_missing(graph: Graph, a: str, default: str) -> str:
 
 
 def _largest(graph: Graph, vector: str) -> str:
-    return graph("TopK", vector, graph.integers([1]), axis=-1, n_results=2)
+    return graph("TopK", vector, [1], axis=-1, n_results=2)
 
 
 def _total(graph: Graph, vector: str) -> str:
-    return graph("ReduceSum", vector, graph.integers([-1]), keepdims=1)
+    return graph("ReduceSum", vector, [-1], keepdims=1)
 
 
 def _ordered(graph: Graph, vector: str, places: tuple[int, ...]) -> str:
-    length = graph("Gather", graph("Shape", vector), graph.integers([-1]))
+    length = graph("Gather", graph("Shape", vector), [-1])
     ascending = graph("TopK", vector, length, axis=-1, largest=0, n_results=2)
-    return graph("Gather", ascending, graph.integers(places), axis=-1)
+    return graph("Gather", ascending, places, axis=-1)
 
 
 #: The operator of each operation on numbers and vectors, or a function that adds several.
@@ -77,7 +74,7 @@ EXACT_OPERATORS = {**OPERATORS, "sigmoid": _exact_sigmoid}
 
 
 def form(expression: Expression) -> Hashable:
-    """Return what expressions have in common that can be translated together.
+    """Return a key that is equal for expressions that can be translated together.
 
     Examples
     --------
@@ -114,7 +111,8 @@ def translate(
     """
     first = expressions[0]
     if first.is_constant:
-        return graph.constant(_representable([e.value for e in expressions], graph.dtype))
+        values = representable([e.value for e in expressions], np.finfo(graph.dtype))
+        return graph.constant(values[0] if (values == values[0]).all() else values)
     if first.operation == "variable":
         return variables[first.value]
     if first.operation in CELLS:
@@ -128,11 +126,3 @@ def translate(
     if isinstance(operator, str):
         return graph(operator, *arguments)
     return operator(graph, *arguments, *(() if first.value is None else (first.value,)))
-
-
-def _representable(numbers: list[float], dtype: np.dtype[Any]) -> Any:
-    """Return numbers that stay finite, and do not become 0, in a type; one if all are equal."""
-    values, limits = np.array(numbers), np.finfo(dtype)
-    sizes = np.clip(np.abs(values), float(limits.tiny), float(limits.max))
-    values = np.where(values == 0, 0.0, np.copysign(sizes, values))
-    return values[0] if (values == values[0]).all() else values

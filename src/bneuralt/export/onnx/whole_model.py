@@ -50,7 +50,7 @@ def _table(model: Model) -> tuple[list[Result], str | list[str]]:
 
 
 def add_model(graph: Graph, model: Model, columns: str | list[str]) -> list[tuple[Result, str]]:
-    """Add all that a model does with a row.
+    """Add the computation of a model, from columns to predictions.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def add_model(graph: Graph, model: Model, columns: str | list[str]) -> list[tupl
     Returns
     -------
     list of (Result, str)
-        What the results are called elsewhere, and their names in the graph.
+        Declarations of the outputs, and the names of their results in the graph.
     """
     model = model.simplified()
     inputs, positions = _inputs(graph, model, CellReader(graph, model, columns))
@@ -71,7 +71,7 @@ def add_model(graph: Graph, model: Model, columns: str | list[str]) -> list[tupl
 
 
 def _inputs(graph: Graph, model: Model, read: CellReader) -> tuple[str, IntArray]:
-    """Add the inputs of the trees, those of one form at once, and say where each one is."""
+    """Add the inputs of the trees, those of one form at once; return the column of each one."""
     groups: dict[object, list[int]] = {}
     for i, entry in enumerate(model.inputs):
         groups.setdefault(form(entry.expression), []).append(i)
@@ -88,7 +88,7 @@ def _inputs(graph: Graph, model: Model, read: CellReader) -> tuple[str, IntArray
 
 
 def class_labels(model: Model) -> list[int] | list[str]:
-    """Return the labels as ONNX can have them: all whole numbers, or all texts."""
+    """Return the labels as all whole numbers or all texts, which ONNX requires."""
     classes = range(model.n_outputs) if model.classes is None else model.classes
     if all(isinstance(label, int) or (isinstance(label, float) and label.is_integer())
            for label in classes):  # fmt: skip
@@ -104,7 +104,7 @@ def _results(graph: Graph, model: Model, outputs: str) -> list[tuple[Result, str
         return [(Result("variable", np.float32, ["n_rows", k]), numbers)]
     probabilities = Result("probabilities", np.float32, ["n_rows", k]), numbers
     if model.task == "labels":
-        is_likely = graph.cast(graph("Greater", values, graph.constant(0.5)), np.int64)
+        is_likely = graph.cast(graph("Greater", values, 0.5), np.int64)
         return [(Result("label", np.int64, ["n_rows", k]), is_likely), probabilities]
     position = graph("ArgMax", outputs if model.decides_by_outputs else values, axis=1, keepdims=0)
     labels = class_labels(model)
@@ -118,15 +118,15 @@ def _predictions(graph: Graph, model: Model, outputs: str) -> str:
     n_trees = len(model.trees)
     if n_trees == 1:
         return _linked(graph, model, outputs)
-    each = graph("Reshape", outputs, graph.integers([-1, n_trees, model.n_outputs]))
+    each = graph("Reshape", outputs, [-1, n_trees, model.n_outputs])
     if model.averages == "outputs":
         return _linked(graph, model, _mean(graph, each, n_trees))
     return _mean(graph, _linked(graph, model, each), n_trees)
 
 
 def _mean(graph: Graph, values: str, n_trees: int) -> str:
-    total = graph("ReduceSum", values, graph.integers([1]), keepdims=0)
-    return graph("Div", total, graph.constant(float(n_trees)))
+    total = graph("ReduceSum", values, [1], keepdims=0)
+    return graph("Div", total, float(n_trees))
 
 
 def _linked(graph: Graph, model: Model, outputs: str) -> str:

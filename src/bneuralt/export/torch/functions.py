@@ -8,16 +8,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from bneuralt.export.translation import EXP_LIMITS, representable
 from bneuralt.expressions import Expression
 
 __all__ = ["FUNCTIONS", "compute"]
 
-#: Arguments of exp are limited as in the core, by the bytes of a number.
-EXP_LIMIT = {2: 11.0, 4: 87.0, 8: 708.0}
-
 
 def _limited(a: Tensor) -> Tensor:
-    limit = EXP_LIMIT[a.element_size()]
+    limit = EXP_LIMITS[a.element_size()]
     return a.clamp(-limit, limit)
 
 
@@ -69,17 +67,8 @@ def compute(expression: Expression, variables: Mapping[str, Tensor]) -> Tensor:
         return variables[expression.value]
     if expression.is_constant:
         like = next(iter(variables.values()))
-        return like.new_tensor(_representable(expression.value, like.dtype))
+        return like.new_tensor(float(representable(expression.value, torch.finfo(like.dtype))))
     parts: list[Any] = [compute(part, variables) for part in expression.arguments]
     if expression.value is not None:
         parts.append(expression.value)
     return FUNCTIONS[expression.operation](*parts)
-
-
-def _representable(number: float, dtype: torch.dtype) -> float:
-    """Return a number that stays finite, and does not become 0, in a type."""
-    limits = torch.finfo(dtype)
-    if number == 0 or number != number:
-        return number
-    size = min(max(abs(number), limits.tiny), limits.max)
-    return size if number > 0 else -size

@@ -1,4 +1,4 @@
-"""The modules; imported only where torch is installed."""
+"""PyTorch modules of trees and models; imported only where torch is installed."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class NeuralTrees(nn.Module):
     weights : list of torch.nn.Parameter
         One vector for each tree.
     estimator : estimator or None
-        What `bneuralt.from_torch` returns a copy of.
+        The estimator that `bneuralt.from_torch` copies.
     """
 
     def __init__(self, model: Model, dtype: torch.dtype) -> None:

@@ -1,7 +1,7 @@
 """Tables of activations in integer arithmetic, and bounds of activations on intervals.
 
-Two tables, of tanh and of a bell, serve all activations that are affine maps around them. Any other
-activation has a table of its own, over the range of its sums.
+Two tables, of tanh and of a bell, are shared by all activations that are affine maps around them.
+Any other activation has a separate table, over the range of its sums.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bneuralt._typing import FloatArray, IntArray
+from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.export.activation_forms import ActivationForm
 from bneuralt.export.whole.formats import IntegerFormat
 from bneuralt.export.whole.shared_errors import Interval
@@ -31,12 +31,12 @@ from bneuralt.expressions import (
 )
 from bneuralt.expressions.operations import CONDITIONS
 
-__all__ = ["CurveTable", "SignedTable", "fitted_curve", "shared_tables", "slopes", "value_range"]
+__all__ = ["CurveTable", "fitted_curve", "shared_tables", "slopes", "value_range"]
 
-#: Errors of tables are known for blocks of so many arguments.
+#: Number of arguments in a block, for which the range of errors of a table is stored.
 _BLOCK = 16
 
-#: Intervals are divided into so many parts, in each of which an expression is bounded.
+#: Number of parts of an interval, in each of which an expression is bounded.
 _PARTS = 64
 
 _UNBOUNDED = (
@@ -49,10 +49,10 @@ _Z = variable("z")
 
 @dataclass(frozen=True, eq=False)
 class CurveTable:
-    """A table of F for arguments 0, step, 2 * step, ..., between which is interpolated.
+    """A table of F for arguments at a distance of `step`, between which is interpolated.
 
-    Arguments are counted in units of ``step / 2 ** (bits - 2)``. Below 0, F is odd or even; from
-    the last entry on it is constant.
+    Arguments are counted in units of ``step / 2 ** (bits - 2)``. Outside of the table, F is
+    constant.
 
     Attributes
     ----------
@@ -61,14 +61,15 @@ class CurveTable:
     bits : int
     step : float
     values : int array
-    is_odd : bool
+        F of 0, step, 2 * step, ...; without symmetry, of all multiples from one end to the other.
+    symmetry : {"odd", "even", "none"}
     """
 
     function: Expression
     bits: int
     step: float
     values: IntArray
-    is_odd: bool = False
+    symmetry: str = "none"
 
     @property
     def unit(self) -> float:
@@ -77,8 +78,9 @@ class CurveTable:
 
     @property
     def n_steps(self) -> int:
-        """Number of steps to the last entry."""
-        return len(self.values) - 1
+        """Number of steps from 0 to the last entry."""
+        n = len(self.values) - 1
+        return n // 2 if self.symmetry == "none" else n
 
     @property
     def limit(self) -> int:
@@ -86,13 +88,12 @@ class CurveTable:
         return self.n_steps << (self.bits - 2)
 
     def fine(self, t: IntArray, negative: Any = False) -> IntArray:
-        """Return F times ``2 ** bits``, of arguments given by magnitude and sign."""
+        """Return F times ``2 ** bits`` for arguments as magnitude and sign."""
         low, high, fraction = self._around(t, negative)
-        between = (low << self.bits) + (high - low) * fraction
-        return self._signed(between, negative)
+        return self._signed((low << self.bits) + (high - low) * fraction, negative)
 
     def coarse(self, t: IntArray, negative: Any = False) -> IntArray:
-        """Return F rounded to whole numbers, of arguments given by magnitude and sign."""
+        """Return F rounded to whole numbers for arguments as magnitude and sign."""
         low, high, fraction = self._around(t, negative)
         part = (np.abs(high - low) * fraction + 2 ** (self.bits - 1)) >> self.bits
         return self._signed(low + np.sign(high - low) * part, negative)
@@ -105,95 +106,80 @@ class CurveTable:
         return np.where(t < self.limit, low, high), high, fraction
 
     def _entry(self, i: IntArray, negative: Any) -> IntArray:
+        if self.symmetry == "none":
+            i = self.n_steps + np.where(negative, -i, i)
         return self.values[i]
 
     def _signed(self, value: IntArray, negative: Any) -> IntArray:
-        return np.where(negative, -value, value) if self.is_odd else value
+        return np.where(negative, -value, value) if self.symmetry == "odd" else value
 
-    def exact(self, t: Any) -> FloatArray:
+    # -- errors --------------------------------------------------------------------------
+
+    def exact(self, t: Array) -> FloatArray:
         """Return F of arguments in units."""
-        values: FloatArray = evaluate(self.function, {"z": np.asarray(t) * self.unit})
+        values: FloatArray = evaluate(self.function, {"z": t * self.unit})
         return values
 
     def errors(self, low: float, high: float, fine: bool) -> Interval:
         """Return the smallest and largest error of the table for whole arguments in a range.
 
-        Errors are those of ``coarse`` or ``fine``, as fractions of the largest value.
+        Errors are those of `coarse` or `fine`, as fractions of the largest value.
         """
-        lowest, highest = self._block_errors[int(fine)]
-        ends = sorted((abs(low), abs(high)))
-        first = 0 if low <= 0 <= high else int(ends[0])
-        n = len(lowest)
-        blocks = slice(min(first // _BLOCK, n - 1), min(int(ends[1]) // _BLOCK, n - 1) + 1)
-        least, most = float(lowest[blocks].min()), float(highest[blocks].max())
-        if not self.is_odd or low >= 0:
-            return least, most
-        return (-most, -least) if high <= 0 else (min(least, -most), max(most, -least))
-
-    @cached_property
-    def _block_errors(self) -> tuple[tuple[FloatArray, FloatArray], ...]:
-        """Return the range of errors in each block of arguments, for coarse and fine values.
-
-        All whole arguments are tried up to the last entry; behind it, the error goes on to fall
-        from the last value to that of the limit of F.
-        """
-        top = 2 ** (self.bits - 1) - 1
-        n_blocks = -(-self.limit // _BLOCK)
-        t = np.arange(n_blocks * _BLOCK)
-        exact, last = self.exact(t), 1.0 if self.is_odd else -1.0
-        blocks = []
-        for values in (self.coarse(t) / top, self.fine(t) / (top << self.bits)):
-            errors = (values - exact).reshape(n_blocks, _BLOCK)
-            end = self.values[-1] / top - np.array([exact[-1], last])
-            lowest = np.append(errors.min(axis=1), end.min())
-            highest = np.append(errors.max(axis=1), end.max())
-            blocks.append((lowest, highest))
-        return tuple(blocks)
-
-
-@dataclass(frozen=True, eq=False)
-class SignedTable(CurveTable):
-    """A table of any function: the middle one of its entries is that of 0."""
-
-    @property
-    def n_steps(self) -> int:
-        """Number of steps from the middle to either end."""
-        return len(self.values) // 2
-
-    def _entry(self, i: IntArray, negative: Any) -> IntArray:
-        return self.values[self.n_steps + np.where(negative, -i, i)]
-
-    def errors(self, low: float, high: float, fine: bool) -> Interval:
-        """Return the smallest and largest error of the table for whole arguments in a range."""
-        if fine:
-            raise ValueError("outputs cannot have a table of their own")
-        top, (lowest, highest) = 2 ** (self.bits - 1) - 1, self._errors
-        first, last = math.floor(low), math.ceil(high)
-        blocks = slice(*(max(0, t + self.limit) // _BLOCK for t in (first, last + _BLOCK)))
-        ends = []
-        if lowest[blocks].size:
-            ends += [float(lowest[blocks].min()), float(highest[blocks].max())]
-        for end, outside in ((-1, (first, -self.limit)), (1, (self.limit, last))):
-            if outside[0] < outside[1]:  # behind its ends, the table is constant
-                value = float(self.values[0 if end < 0 else -1]) / top
-                least, most = bounds(self.function, *(t * self.unit for t in outside))
-                ends += [value - most, value - least]
+        first, last = math.ceil(low), math.floor(high)
+        ends: list[float] = []
+        if last >= 0:
+            ends += self._side_errors(max(first, 0), last, fine, negative=False)
+        if first < 0:
+            ends += self._side_errors(max(-last, 0), -first, fine, negative=True)
         return min(ends), max(ends)
 
+    def _side_errors(self, first: int, last: int, fine: bool, negative: bool) -> Interval:
+        """Return the range of errors for arguments of one sign, between two magnitudes."""
+        if negative and self.symmetry != "none":
+            least, most = self._side_errors(first, last, fine, negative=False)
+            return (-most, -least) if self.symmetry == "odd" else (least, most)
+        lowest, highest = (self._fine_errors if fine else self._coarse_errors)[int(negative)]
+        blocks = slice(first // _BLOCK, last // _BLOCK + 1)
+        least = float(lowest[blocks].min(initial=math.inf))
+        most = float(highest[blocks].max(initial=-math.inf))
+        if last < self.limit:
+            return least, most
+        # Behind its end, the table is constant, and F is monotone if it is symmetric.
+        value, outside = float(self.values[0 if negative else -1]), (max(first, self.limit), last)
+        if self.symmetry == "none":
+            unit = -self.unit if negative else self.unit
+            low, high = bounds(self.function, *sorted(t * unit for t in outside))
+        else:
+            low, high = sorted(self.exact(np.array(outside, dtype=float)).tolist())
+        return min(least, value / self._top - high), max(most, value / self._top - low)
+
+    @property
+    def _top(self) -> int:
+        return int(2 ** (self.bits - 1) - 1)
+
     @cached_property
-    def _errors(self) -> tuple[FloatArray, FloatArray]:
-        """The range of errors in each block of arguments, from one end to the other."""
-        t = np.arange(-self.limit, self.limit + _BLOCK)
-        top = 2 ** (self.bits - 1) - 1
-        errors = self.coarse(np.abs(t), t < 0) / top - self.exact(np.minimum(t, self.limit))
-        blocks = errors.reshape(-1, _BLOCK)
-        return blocks.min(axis=1), blocks.max(axis=1)
+    def _coarse_errors(self) -> list[tuple[FloatArray, FloatArray]]:
+        """The range of errors in each block of arguments, by sign."""
+        return [self._block_errors(self.coarse, self._top, side) for side in (False, True)]
+
+    @cached_property
+    def _fine_errors(self) -> list[tuple[FloatArray, FloatArray]]:
+        top = self._top << self.bits
+        return [self._block_errors(self.fine, top, side) for side in (False, True)]
+
+    def _block_errors(
+        self, values: Callable[..., IntArray], top: int, negative: bool
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the range of errors in each block, over all arguments."""
+        if negative and self.symmetry != "none":
+            return np.zeros(0), np.zeros(0)
+        t = np.arange(self.limit)
+        errors = values(t, negative) / top - self.exact(-t if negative else t)
+        errors = errors.reshape(-1, _BLOCK)
+        return errors.min(axis=1), errors.max(axis=1)
 
 
-_SHARED: dict[str, tuple[Expression, bool]] = {
-    "tanh": (tanh(_Z), True),
-    "bell": (2.0 * exp(-square(_Z)) - 1.0, False),
-}
+_SHARED = {"tanh": (tanh(_Z), "odd"), "bell": (2.0 * exp(-square(_Z)) - 1.0, "even")}
 
 
 @cache
@@ -201,10 +187,10 @@ def shared_tables(format: IntegerFormat) -> dict[str, CurveTable]:
     """Return the tables of tanh and of the bell."""
     tables = {}
     for kind, step, end in format.tables:
-        function, is_odd = _SHARED[kind]
+        function, symmetry = _SHARED[kind]
         knots = np.arange(round(end / step) + 1) * step
         values = _balanced(function, knots, step, format.top)
-        tables[kind] = CurveTable(function, format.bits, step, values, is_odd)
+        tables[kind] = CurveTable(function, format.bits, step, values, symmetry)
     return tables
 
 
@@ -264,7 +250,7 @@ def fitted_curve(
     knots = np.arange(-format.curve_entries, format.curve_entries + 1) * step
     with np.errstate(all="ignore"):
         values = _balanced(function, knots, step, format.top)
-    table = SignedTable(function, format.bits, step, values)
+    table = CurveTable(function, format.bits, step, values)
     return form._replace(
         kind=kind,
         gain=1.0 / half,

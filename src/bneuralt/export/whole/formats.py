@@ -1,7 +1,6 @@
 """Integer formats, and the elementary operations of integer arithmetic.
 
-Every operation here is on whole numbers and has a counterpart in the generated C code that returns
-the same number.
+Every operation is on whole numbers, and generated C code returns the same numbers.
 """
 
 from __future__ import annotations

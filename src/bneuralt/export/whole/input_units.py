@@ -1,4 +1,4 @@
-"""How inputs become whole numbers."""
+"""Conversion of inputs to whole numbers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class InputUnits(NamedTuple):
     group_size : int array of shape (n_inputs,)
         If one of the inputs of a group is 1 always, the number of these inputs, otherwise 0.
     share : array of shape (n_inputs,)
-        Value of the inputs of a group for a category that is not known.
+        Value of the inputs of a group for an unknown category.
     """
 
     middle: FloatArray
@@ -84,9 +84,11 @@ def input_units(model: Model, format: IntegerFormat, ranges: FloatArray) -> Inpu
                 of_text.append(j)
             elif not reads.values and set(gap_values(model.inputs[j])) <= {0.0, 1.0}:
                 group[j] = j
-        if of_text and _is_category([model.inputs[j] for j in of_text]):
-            group[of_text] = of_text[0]
-            size[of_text] = _group_size([model.inputs[j] for j in of_text])
+        if of_text:
+            rows = _training_rows([model.inputs[j] for j in of_text], listed_texts(column))
+            if np.isin(rows, (0.0, 1.0)).all() and (rows.sum(axis=1) <= 1).all():
+                group[of_text] = of_text[0]
+                size[of_text] = len(of_text) if (rows.sum(axis=1) == 1).all() else 0
     is_number = group < 0
     means = [entry.mean or 0.0 for entry in model.inputs]
     return InputUnits(
@@ -100,23 +102,12 @@ def input_units(model: Model, format: IntegerFormat, ranges: FloatArray) -> Inpu
     )
 
 
-def _training_rows(inputs: list[Input]) -> FloatArray:
+def _training_rows(inputs: list[Input], texts: tuple[str, ...]) -> FloatArray:
     """Return the different rows of inputs of a text in training.
 
-    A value that training could not prepare for becomes the mean of the training rows.
+    A value that did not occur in training becomes the mean of the training rows.
     """
-    rows = np.unique(text_values(inputs, listed_texts(inputs)), axis=0)
+    rows = np.unique(text_values(inputs, texts), axis=0)
     means = np.array([entry.mean for entry in inputs], dtype=np.float64)
     training: FloatArray = rows[(rows != means).any(axis=1)]
     return training
-
-
-def _is_category(inputs: list[Input]) -> bool:
-    """Return whether all inputs are 0 or 1, and no more than one of them is 1."""
-    rows = _training_rows(inputs)
-    return bool(np.isin(rows, (0.0, 1.0)).all() and (rows.sum(axis=1) <= 1).all())
-
-
-def _group_size(inputs: list[Input]) -> int:
-    """Return the number of inputs if one of them is 1 always, otherwise 0."""
-    return len(inputs) if (_training_rows(inputs).sum(axis=1) == 1).all() else 0

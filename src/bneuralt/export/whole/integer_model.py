@@ -1,4 +1,4 @@
-"""A model that computes with whole numbers only, from the inputs to the prediction."""
+"""Models that compute with whole numbers only, from the inputs to the prediction."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 
 from bneuralt._typing import FloatArray, IntArray
 from bneuralt.export.activation_forms import activation_form
+from bneuralt.export.nodes import Node, nodes_of
 from bneuralt.export.whole.curve_tables import CurveTable
 from bneuralt.export.whole.formats import FORMATS, PROBABILITY_BITS, IntegerFormat
 from bneuralt.export.whole.input_units import InputUnits, input_units
-from bneuralt.export.whole.integer_trees import IntegerTree, SourceTree, integer_trees
+from bneuralt.export.whole.integer_trees import IntegerTree, integer_trees
 from bneuralt.expressions import OUTPUTS, Expression, evaluate, is_elementwise, substitute, variable
 from bneuralt.model import Model
 from bneuralt.training.losses import SOFTMAX
-from bneuralt.tree import NeuralTree
 
 __all__ = ["ExpScale", "IntegerModel", "ShareScale", "integer_model"]
 
@@ -49,18 +49,18 @@ class ShareScale(NamedTuple):
 
 
 class IntegerLink(NamedTuple):
-    """What becomes of the outputs of the trees.
+    """The link of an integer model, from the outputs of the trees to predictions.
 
     Attributes
     ----------
     combine : {"softmax", "shares", "clip", "sum"}
-        Probabilities, of which the sum over all trees is taken, or just the sum.
+        How outputs become probabilities, which are summed over all trees; "sum" adds outputs.
     activation : Expression
-        Of `OUTPUTS`; what is applied to the outputs of each tree as part of their activation.
+        A function of `OUTPUTS` that is part of the activations of the outputs of each tree.
     order : tuple of int
         The rank that each sum must have; empty if sums are not sorted.
     of_means : Expression
-        What becomes of the means of the outputs, in real numbers.
+        The function from mean outputs to predictions, in real numbers.
     """
 
     combine: str
@@ -71,12 +71,12 @@ class IntegerLink(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class IntegerModel:
-    """What an integer model does with a row of inputs.
+    """A model in integer arithmetic.
 
     Attributes
     ----------
     model : Model
-        What it is made from, simplified.
+        The model with real weights, simplified.
     format : IntegerFormat
     inputs : InputUnits
     trees : tuple of IntegerTree
@@ -197,7 +197,7 @@ class IntegerModel:
         return np.full_like(mean, mean.max()) if self.link.order else mean
 
     def errors(self, inputs: FloatArray) -> FloatArray:
-        """Return the errors that `bound` is about, for rows of real inputs."""
+        """Return the errors that `bound` limits, for rows of real inputs."""
         outputs, exact = self.outputs(self.encode(inputs)), self.model.outputs(inputs)
         if self.link.of_means != OUTPUTS:
             return np.abs(self.means(outputs) - exact.mean(axis=0))
@@ -223,7 +223,7 @@ class IntegerModel:
 
 
 def _softmax_bound(tree: IntegerTree) -> float:
-    """Return how much probabilities can change if each score changes by its bound.
+    """Return the largest change of probabilities if each score changes by its bound.
 
     The logarithm of p / (1 - p) changes by no more than twice the bound.
     """
@@ -236,7 +236,7 @@ def _divided(parts: IntArray) -> IntArray:
     return (parts * _ONE + total // 2) // total
 
 
-# -- making one ---------------------------------------------------------------------------
+# -- conversion ---------------------------------------------------------------------------
 
 
 def input_ranges(model: Model, X: Any = None) -> FloatArray:
@@ -247,8 +247,8 @@ def input_ranges(model: Model, X: Any = None) -> FloatArray:
     ranges = model.input_ranges
     if ranges is None:
         raise ValueError(
-            f"this {model.kind} does not know the range of its training rows, which integer "
-            "arithmetic needs: give rows as X, or fit the model again"
+            f"this {model.kind} has no ranges of its inputs, which integer arithmetic needs: pass "
+            "rows as X, or fit the model again"
         )
     return ranges
 
@@ -270,9 +270,9 @@ def integer_model(model: Model, dtype: str, ranges: FloatArray) -> IntegerModel:
     """
     model, format = model.simplified(), FORMATS[dtype]
     link = integer_link(model)
-    trees = [_source(tree, link.activation) for tree in model.trees]
+    trees = [_with_output_function(nodes_of(tree), link.activation) for tree in model.trees]
     if link.combine == "sum" or not _have_same_outputs(trees):
-        trees = [_with_linear_outputs(*source) for source in trees]
+        trees = [_with_linear_outputs(nodes) for nodes in trees]
     units = input_units(model, format, ranges)
     shared = link.combine != "sum" or bool(link.order)
     centered = link.combine in ("sum", "softmax")
@@ -286,10 +286,10 @@ def integer_model(model: Model, dtype: str, ranges: FloatArray) -> IntegerModel:
 
 
 def integer_link(model: Model) -> IntegerLink:
-    """Return what becomes of the outputs of trees in integer arithmetic.
+    """Return the link of a model in integer arithmetic.
 
     Functions of each output by itself become part of the activations of the outputs. Sorting,
-    softmax and shares of a sum have code of their own. Any other function of the mean outputs is
+    softmax and shares of a sum have separate code. Any other function of the mean outputs is
     computed in real numbers, from the sums that integer code returns.
     """
     link, of_trees = model.link, model.averages == "predictions" and len(model.trees) > 1
@@ -310,13 +310,13 @@ def integer_link(model: Model) -> IntegerLink:
             if is_elementwise(part) and whole.operation == "total" and whole.arguments == (part,):
                 return IntegerLink("shares", _without_limits(part))
     raise ValueError(
-        f"the outputs of this {model.kind} become predictions in a way that has no integer "
-        "arithmetic: use dtype='float' or 'double'"
+        f"the link {link.operation!r} of this {model.kind} has no integer arithmetic: use "
+        "dtype='float' or 'double'"
     )
 
 
 def _without_limits(link: Expression) -> Expression:
-    """Return a link without limits of 0 or nearly 0, and of 1, which integer arithmetic has."""
+    """Return a link without limits of about 0 and of 1, which integer arithmetic applies anyway."""
     if link.operation in ("minimum", "maximum"):
         inner, limit = link.arguments
         least, most = (-1e-30, 1e-30) if link.operation == "maximum" else (1.0, 1.0)
@@ -325,26 +325,36 @@ def _without_limits(link: Expression) -> Expression:
     return link
 
 
-def _source(tree: NeuralTree, output: Expression) -> SourceTree:
-    """Return a tree with its activations; a further function is applied to its outputs."""
-    activations, k = list(tree.node_expressions), tree.n_outputs
-    activations[:k] = [substitute(output, {"outputs": inner}) for inner in activations[:k]]
-    return SourceTree(tree, activations)
+def _with_output_function(nodes: list[Node], function: Expression) -> list[Node]:
+    """Return nodes of which the outputs have a further function as part of their activation."""
+    return [
+        node._replace(activation=substitute(function, {"outputs": node.activation}))
+        if node.is_output
+        else node
+        for node in nodes
+    ]
 
 
-def _with_linear_outputs(tree: NeuralTree, activations: list[Expression]) -> SourceTree:
-    forms = [activation_form(activation) for activation in activations[: tree.n_outputs]]
-    if all(form.kind == "pieces" and form.slope == 1.0 for form in forms):
-        return SourceTree(tree, activations)
-    return SourceTree(tree.with_linear_outputs(), [variable("z")] * tree.n_outputs + activations)
+def _with_linear_outputs(nodes: list[Node]) -> list[Node]:
+    """Return nodes of which the outputs are linear; others become children of linear outputs."""
+    outputs = [activation_form(node.activation) for node in nodes if node.is_output]
+    if all(form.kind == "pieces" and form.slope == 1.0 for form in outputs):
+        return nodes
+    linear = []
+    for node in nodes:
+        if node.is_output:
+            child = len(nodes) + node.position
+            linear.append(node._replace(position=child, is_output=False))
+            node = Node(node.position, variable("z"), 0.0, (), ((1.0, child),), is_output=True)
+        linear.append(node)
+    return linear
 
 
-def _have_same_outputs(trees: list[SourceTree]) -> bool:
+def _have_same_outputs(trees: list[list[Node]]) -> bool:
     """Return whether all outputs are in one unit, and 0 is in the range of the integers."""
+    outputs = (node.activation for nodes in trees for node in nodes if node.is_output)
     forms = {
-        (form.kind, form.offset, form.unit, form.slope)
-        for tree, activations in trees
-        for form in map(activation_form, activations[: tree.n_outputs])
+        (form.kind, form.offset, form.unit, form.slope) for form in map(activation_form, outputs)
     }
     kind, offset, unit, slope = next(iter(forms))
     same = len(forms) == 1 and kind != "curve"
@@ -355,7 +365,7 @@ def _exp_scale(unit: float) -> ExpScale:
     octave = math.log(2) / unit  # the difference that halves a probability
     most = 16 * octave
     shift = max(0, math.ceil(math.log2(most / 65535)))
-    per_step = 65536 / octave * 2.0**shift  # what a step of the shifted difference makes
+    per_step = 65536 / octave * 2.0**shift  # exponent per step of the shifted difference
     down = 0
     while per_step * 2 ** (down + 1) < 65535 and 2 ** (down + 21) <= 2**32:
         down += 1

@@ -6,7 +6,7 @@ activation up in a table. Scales are chosen such that no sum can overflow, whate
 
 The bound follows the same path: for each node, from the ranges and the errors of its children, the
 range of its value and the range of its error. Each weight is on one path only, so one pass over the
-nodes suffices.
+nodes is enough.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from bneuralt._typing import FloatArray, IntArray
 from bneuralt.export.activation_forms import ActivationForm, activation_form
-from bneuralt.export.evaluation_order import evaluation_order
+from bneuralt.export.nodes import Node
 from bneuralt.export.whole.curve_tables import (
     CurveTable,
     fitted_curve,
@@ -33,16 +33,8 @@ from bneuralt.export.whole.input_units import InputUnits
 from bneuralt.export.whole.shared_errors import Interval, SharedError, interval_product
 from bneuralt.export.whole.weighted_sums import SLACK, RoundedSum, Term, WeightedSum
 from bneuralt.expressions import Expression
-from bneuralt.tree import NeuralTree
 
-__all__ = ["IntegerNode", "IntegerTree", "SourceTree", "integer_trees"]
-
-
-class SourceTree(NamedTuple):
-    """A tree to convert, and the activation of each of its function nodes."""
-
-    tree: NeuralTree
-    activations: list[Expression]
+__all__ = ["IntegerNode", "IntegerTree", "integer_trees"]
 
 
 class IntegerNode(NamedTuple):
@@ -51,14 +43,13 @@ class IntegerNode(NamedTuple):
     Attributes
     ----------
     kind : str
-        "pieces", or the name of a table: "tanh", "bell", "curve0", "curve1", ...
+        "pieces"; "folded" if sums below 0 have values above it; or the name of a table: "tanh",
+        "bell", "curve0", "curve1", ...
     bias : int
     scale : int
         The sum is multiplied by ``scale / 2 ** bits``.
     scale_below : int
-        The same for sums below 0, of "pieces".
-    folds : bool
-        Whether sums below 0 have values above it, of "pieces".
+        The same for sums below 0, of nodes without a table.
     children : tuple of int
         Weights of the children, the last evaluated one first.
     leaves : tuple of (int, int)
@@ -70,7 +61,6 @@ class IntegerNode(NamedTuple):
     bias: int
     scale: int
     scale_below: int
-    folds: bool
     children: tuple[int, ...]
     leaves: tuple[tuple[int, int], ...]
     is_output: bool
@@ -91,8 +81,8 @@ class IntegerTree:
         The real outputs are ``offset + unit * output``.
     bound : array of shape (n_outputs,)
         The largest possible difference to the outputs of the real tree, over the training range.
-    low, high : arrays of shape (n_outputs,)
-        The range of the outputs of the real tree, over the training range.
+    low : array of shape (n_outputs,)
+        The smallest outputs of the real tree, over the training range.
     """
 
     format: IntegerFormat
@@ -102,7 +92,6 @@ class IntegerTree:
     unit: FloatArray
     bound: FloatArray
     low: FloatArray
-    high: FloatArray
 
     @property
     def n_stacked(self) -> int:
@@ -132,11 +121,11 @@ class IntegerTree:
 
     def _value(self, node: IntegerNode, acc: IntArray) -> IntArray:
         format, negative = self.format, acc < 0
-        if node.kind == "pieces":
+        if node.kind not in self.tables:
             t = format.scaled(acc, np.where(negative, node.scale_below, node.scale))
             if not node.is_output:
                 t = (t + 2 ** (format.bits - 1)) >> format.bits
-            return t if node.folds else np.where(negative, -t, t)
+            return t if node.kind == "folded" else np.where(negative, -t, t)
         table, t = self.tables[node.kind], format.scaled(acc, node.scale)
         return table.fine(t, negative) if node.is_output else table.coarse(t, negative)
 
@@ -145,68 +134,55 @@ class IntegerTree:
 
 
 class _Converter:
-    """Converts the nodes of one tree, from the leaves up."""
+    """Converts the nodes of one tree, in the order of their evaluation."""
 
     def __init__(
         self,
-        tree: NeuralTree,
-        forms: list[ActivationForm],
+        nodes: Sequence[Node],
+        forms: dict[Expression, ActivationForm],
         tables: dict[str, CurveTable],
         inputs: InputUnits,
         format: IntegerFormat,
     ) -> None:
-        self.tree, self.forms, self.tables, self.format = tree, forms, tables, format
+        self.source, self.forms, self.tables, self.format = nodes, forms, tables, format
+        self.leaves = inputs.terms(format.top)
         self.terms: dict[int, Term] = {}
         self.nodes: dict[int, IntegerNode] = {}
-        self.leaves = inputs.terms(format.top)
-        self.order = evaluation_order(tree)
-        for i in reversed(range(tree.n_outputs, tree.parent.size)):
-            self._convert(i)
-        self.outputs = [self.sum_of(i) for i in range(tree.n_outputs)]
+        self.outputs: list[WeightedSum] = []
+        for node in nodes:
+            total = self._sum(node)
+            if node.is_output:
+                self.outputs.append(total)
+            elif total.form.kind == "pieces":
+                self.terms[node.position] = self._convert_pieces(total)
+            else:
+                self.terms[node.position] = self._convert_table(total)
 
-    def sum_of(self, i: int) -> WeightedSum:
+    def _sum(self, node: Node) -> WeightedSum:
         """Return the argument of the activation of a node."""
-        tree, k = self.tree, self.tree.n_outputs
-        form = self.forms[i]
-        leaves = range(tree.leaf_start[i], tree.leaf_start[i + 1])
-        weights = [form.gain * float(tree.edge[c - k]) for c in self.order.children[i]]
-        weights += [form.gain * float(tree.leaf_weight[j]) for j in leaves]
-        terms = [self.terms[c] for c in self.order.children[i]]
-        terms += [self.leaves[tree.leaf_input[j]] for j in leaves]
-        return WeightedSum(form, form.gain * float(tree.bias[i]) + form.shift, weights, terms)
-
-    def _convert(self, i: int) -> None:
-        total = self.sum_of(i)
-        if total.form.kind == "pieces":
-            self.terms[i] = self._convert_pieces(i, total)
-        else:
-            self.terms[i] = self._convert_table(i, total, is_output=False)
+        form = self.forms[node.activation]
+        weights = [form.gain * weight for weight, _ in node.children + node.leaves]
+        terms = [self.terms[c] for _, c in node.children]
+        terms += [self.leaves[j] for _, j in node.leaves]
+        return WeightedSum(node, form, form.gain * node.bias + form.shift, weights, terms)
 
     def _keep(
-        self,
-        i: int,
-        kind: str,
-        integers: RoundedSum,
-        scale: int,
-        below: int = 0,
-        folds: bool = False,
+        self, node: Node, kind: str, integers: RoundedSum, scale: int, below: int = 0
     ) -> None:
-        tree, n_children = self.tree, len(self.order.children[i])
-        inputs = tree.leaf_input[tree.leaf_start[i] : tree.leaf_start[i + 1]].tolist()
-        self.nodes[i] = IntegerNode(
+        n_children, inputs = len(node.children), [j for _, j in node.leaves]
+        self.nodes[node.position] = IntegerNode(
             kind,
             integers.bias,
             scale,
             below,
-            folds,
             tuple(reversed(integers.weights[:n_children])),
             tuple(zip(inputs, integers.weights[n_children:], strict=True)),
-            i < tree.n_outputs,
+            node.is_output,
         )
 
-    def _convert_table(self, i: int, total: WeightedSum, is_output: bool) -> Term:
+    def _convert_table(self, total: WeightedSum) -> Term:
         """Convert a node with a table; return its value, of which an output has more digits."""
-        format, form = self.format, total.form
+        format, form, is_output = self.format, total.form, total.node.is_output
         table = self.tables[form.kind]
         step, most = table.unit / 2**format.bits, 2**format.bits - 1
         least = total.least_unit(format)
@@ -216,7 +192,7 @@ class _Converter:
         while not integers.fits(format):
             scale, flat = (scale + 1, flat) if scale < most else (scale, 0.99 * flat)
             integers = total.rounded(scale * step, flat)
-        self._keep(i, form.kind, integers, scale)
+        self._keep(total.node, form.kind, integers, scale)
         low, high = total.range
         half = table.unit / 2
         error = integers.error.plus(-half, half)
@@ -232,7 +208,7 @@ class _Converter:
         error = of_value.times((form.unit, form.unit))
         return Term(form.offset, unit, top, *value_range(form, low, high), error)
 
-    def _convert_pieces(self, i: int, total: WeightedSum) -> Term:
+    def _convert_pieces(self, total: WeightedSum) -> Term:
         """Convert a node whose activation has two slopes."""
         format, slope = self.format, abs(total.form.slope)
         whole, steepest = 2**format.bits, max(1.0, slope)
@@ -246,7 +222,8 @@ class _Converter:
                 break
             least *= 1.01
         above, below = max(1, round(most / steepest)), round(most * slope / steepest)
-        self._keep(i, "pieces", integers, above, below, folds=total.form.slope < 0)
+        kind = "folded" if total.form.slope < 0 else "pieces"
+        self._keep(total.node, kind, integers, above, below)
         off = below * steepest / most - slope, above * steepest / most - 1.0
         error = self._pieces_error(total, integers, off, unit / 2 * (1 + 1 / whole))
         reached = int(format.scaled(np.array([integers.reach]), max(above, below))[0])
@@ -281,7 +258,7 @@ class _Converter:
         for scale in range(least, whole):
             integers = total.rounded(scale * unit / whole)
             if integers.fits(self.format):
-                self._keep(k, "pieces", integers, scale, scale)
+                self._keep(total.node, "pieces", integers, scale, scale)
                 low, high = total.range
                 error = integers.error.plus(-unit / 2, unit / 2)
                 return Term(offset, unit, 0, low + offset, high + offset, error)
@@ -289,7 +266,7 @@ class _Converter:
 
     def convert_output(self, k: int) -> Term:
         """Convert an output that has a table."""
-        return self._convert_table(k, self.outputs[k], is_output=True)
+        return self._convert_table(self.outputs[k])
 
 
 def _propagated(form: ActivationForm, ends: Interval, error: SharedError) -> SharedError:
@@ -299,7 +276,7 @@ def _propagated(form: ActivationForm, ends: Interval, error: SharedError) -> Sha
 
 
 def integer_trees(
-    trees: Sequence[SourceTree],
+    trees: Sequence[Sequence[Node]],
     inputs: InputUnits,
     format: IntegerFormat,
     shared: bool,
@@ -309,22 +286,19 @@ def integer_trees(
 
     Parameters
     ----------
-    trees : sequence of SourceTree
-        Linear outputs are returned in a unit of the conversion's choice. All others need tables,
-        and have the units of these.
+    trees : sequence of sequences of Node
+        The nodes of each tree in the order of evaluation. Linear outputs get units that fit them;
+        all others need tables, and have the units of these.
     inputs : InputUnits
     format : IntegerFormat
     shared : bool
-        Whether all outputs of a tree must have the same unit and offset; otherwise, each output has
-        its own, the same one in all trees.
+        Whether all outputs of a tree must have the same unit and offset; otherwise, units differ
+        between outputs, but not between trees.
     centered : bool
         Whether linear outputs may have an offset, so that the integers are small.
     """
     forms, tables = _integer_forms(trees, inputs, format)
-    converters = [
-        _Converter(tree, [forms[activation] for activation in activations], tables, inputs, format)
-        for tree, activations in trees
-    ]
+    converters = [_Converter(nodes, forms, tables, inputs, format) for nodes in trees]
     if any(total.form.kind != "pieces" for c in converters for total in c.outputs):
         terms = [[c.convert_output(k) for k in range(len(c.outputs))] for c in converters]
     else:
@@ -333,12 +307,11 @@ def integer_trees(
         IntegerTree(
             format,
             tables,
-            tuple(c.nodes[i] for i in c.order.nodes),
+            tuple(c.nodes[node.position] for node in c.source),
             np.array([term.offset for term in row]),
             np.array([term.unit for term in row]),
             np.array([max(map(abs, term.error.range)) * SLACK for term in row]),
             np.array([term.low for term in row]),
-            np.array([term.high for term in row]),
         )
         for c, row in zip(converters, terms, strict=True)
     )
@@ -371,50 +344,42 @@ def _linear_outputs(converters: list[_Converter], shared: bool, centered: bool) 
 
 
 def _integer_forms(
-    trees: Sequence[SourceTree], inputs: InputUnits, format: IntegerFormat
+    trees: Sequence[Sequence[Node]], inputs: InputUnits, format: IntegerFormat
 ) -> tuple[dict[Expression, ActivationForm], dict[str, CurveTable]]:
     """Return the form of each activation, and the tables by kind of node.
 
-    Activations that are no affine map around a shared table have a table of their own, which covers
-    the sums of all nodes with the activation.
+    Activations that are no affine map around a shared table have separate tables, which cover the
+    sums of all nodes with the activation.
     """
-    forms = {a: activation_form(a) for _, activations in trees for a in activations}
+    forms = {node.activation: activation_form(node.activation) for tree in trees for node in tree}
     tables = dict(shared_tables(format))
     curves = [activation for activation, form in forms.items() if form.kind == "curve"]
     if curves:
-        ranges: dict[Expression, Interval] = {}
-        for source in trees:
-            _widen(ranges, source, forms, inputs)
+        ranges = _sum_ranges(trees, forms, inputs)
         for i, activation in enumerate(curves):
             ends, kind = ranges[activation], f"curve{i}"
             forms[activation], tables[kind] = fitted_curve(forms[activation], ends, format, kind)
     return forms, tables
 
 
-def _widen(
-    ranges: dict[Expression, Interval],
-    source: SourceTree,
-    forms: dict[Expression, ActivationForm],
-    inputs: InputUnits,
-) -> None:
-    """Widen the range of the sums of each activation by those of a tree."""
-    tree, activations = source
-    sums = [(bias, bias) for bias in tree.bias.tolist()]
-
-    def add(node: int, weight: float, ends: Interval) -> None:
-        low, high = interval_product((weight, weight), ends)
-        sums[node] = sums[node][0] + low, sums[node][1] + high
-
-    leaves = zip(
-        tree.leaf_parent.tolist(), tree.leaf_weight.tolist(), tree.leaf_input.tolist(), strict=True
-    )
-    for node, weight, j in leaves:
-        add(node, weight, (float(inputs.low[j]), float(inputs.high[j])))
-    for i in reversed(range(tree.parent.size)):
-        form, (low, high) = forms[activations[i]], sums[i]
-        before = ranges.get(activations[i], sums[i])
-        ranges[activations[i]] = min(low, before[0]), max(high, before[1])
-        if i >= tree.n_outputs:
-            ends = sorted((form.gain * low + form.shift, form.gain * high + form.shift))
-            weight = float(tree.edge[i - tree.n_outputs])
-            add(int(tree.parent[i]), weight, value_range(form, ends[0], ends[1]))
+def _sum_ranges(
+    trees: Sequence[Sequence[Node]], forms: dict[Expression, ActivationForm], inputs: InputUnits
+) -> dict[Expression, Interval]:
+    """Return the range of the sums of all nodes with each activation."""
+    ranges: dict[Expression, Interval] = {}
+    leaves = list(zip(inputs.low.tolist(), inputs.high.tolist(), strict=True))
+    for tree in trees:
+        values: dict[int, Interval] = {}
+        for node in tree:
+            low = high = node.bias
+            terms = [(weight, leaves[j]) for weight, j in node.leaves]
+            terms += [(weight, values[c]) for weight, c in node.children]
+            for weight, ends in terms:
+                least, most = interval_product((weight, weight), ends)
+                low, high = low + least, high + most
+            form = forms[node.activation]
+            arguments = sorted((form.gain * low + form.shift, form.gain * high + form.shift))
+            values[node.position] = value_range(form, *arguments)
+            before = ranges.get(node.activation, (low, high))
+            ranges[node.activation] = min(low, before[0]), max(high, before[1])
+    return ranges

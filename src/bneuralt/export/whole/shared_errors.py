@@ -1,9 +1,9 @@
 """Errors of integer arithmetic as sums over inputs.
 
-An input is rounded once, however many leaves have it. It also has one position in its range, which
-the errors of its rounded weights are proportional to. So leaves whose weights have different signs
-do not all have their largest error in the same row. An interval cannot express this, a sum over
-inputs can: what the leaves of an input contribute is added before the worst case is taken.
+An input is rounded once, even if several leaves have it. The errors of its rounded weights are
+proportional to its position in its range. So leaves whose weights have different signs do not have
+their largest error in the same row. An interval cannot express this, a sum over inputs can: the
+contributions of the leaves of an input are added before the worst case is taken.
 """
 
 from __future__ import annotations

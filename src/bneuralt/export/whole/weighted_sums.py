@@ -1,8 +1,8 @@
-"""Weighted sums with integer weights: how they are rounded, how large they get, how far off.
+"""Weighted sums with integer weights: rounding, largest magnitudes and errors.
 
-A sum is what the activation of a node is applied to. Its terms are inputs and values of other
-nodes, of which the range and the error are known; from them follow the range and the error of the
-sum. Of the inputs that a category became, only one is not 0.
+A sum is the argument of the activation of a node. Its terms are inputs and values of other nodes.
+The range and the error of the sum follow from those of its terms. Of the inputs of a category,
+only one is not 0.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from functools import cached_property
 from typing import NamedTuple
 
 from bneuralt.export.activation_forms import ActivationForm
+from bneuralt.export.nodes import Node
 from bneuralt.export.whole.formats import IntegerFormat
 from bneuralt.export.whole.shared_errors import Interval, SharedError, sum_of_errors
 
 __all__ = ["SLACK", "RoundedSum", "Term", "WeightedSum"]
 
-#: What rounding of float64 can add to a bound.
+#: Factor of bounds for the rounding of float64.
 SLACK = 1.0 + 1e-9
 
 
@@ -28,7 +29,7 @@ class Term(NamedTuple):
     value is between `low` and `high`. `input` is the position of an input, -1 for a node.
 
     Inputs of the same `group` are 0 or 1, and no more than one of them is 1. If a node has as many
-    of them as `group_size`, one is 1. For a category that is not known, the integer is `share`.
+    of them as `group_size`, one is 1. For an unknown category, the integer is `share`.
     """
 
     offset: float
@@ -48,6 +49,7 @@ class WeightedSum:
 
     Parameters
     ----------
+    node : Node
     form : ActivationForm
         The activation.
     bias : float
@@ -56,9 +58,15 @@ class WeightedSum:
     """
 
     def __init__(
-        self, form: ActivationForm, bias: float, weights: list[float], terms: list[Term]
+        self,
+        node: Node,
+        form: ActivationForm,
+        bias: float,
+        weights: list[float],
+        terms: list[Term],
     ) -> None:
-        self.form, self.bias, self.weights, self.terms = form, bias, weights, terms
+        self.node, self.form, self.bias = node, form, bias
+        self.weights, self.terms = weights, terms
         self._single = [i for i, term in enumerate(terms) if term.group < 0]
         groups: dict[int, list[int]] = {}
         for i, term in enumerate(terms):
@@ -68,7 +76,7 @@ class WeightedSum:
 
     def shifted(self, by: float) -> WeightedSum:
         """Return the sum plus a number."""
-        return WeightedSum(self.form, self.bias + by, self.weights, self.terms)
+        return WeightedSum(self.node, self.form, self.bias + by, self.weights, self.terms)
 
     @cached_property
     def middle(self) -> float:
@@ -90,7 +98,7 @@ class WeightedSum:
         return abs(self.middle) + self._reach(per_integer)
 
     def least_unit(self, format: IntegerFormat) -> float:
-        """Return the unit in which the integers just about fit."""
+        """Return the smallest unit in which the integers fit."""
         pairs = zip(self.weights, self.terms, strict=True)
         most = max((abs(w * term.unit) for w, term in pairs), default=0.0)
         return max(most / format.top, self.reach / (format.top_sum - 1), 1e-290) * SLACK
@@ -98,8 +106,7 @@ class WeightedSum:
     def rounded(self, unit: float, flat: float = 1.0) -> RoundedSum:
         """Return the sum with integer weights in a unit.
 
-        The bias makes up for the mean error of the weights. With `flat` below 1, the sum is made
-        that much smaller.
+        The bias compensates the mean error of the weights. The sum is multiplied by `flat`.
         """
         weights = [
             round(flat * w * term.unit / unit)
