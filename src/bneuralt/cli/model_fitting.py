@@ -86,7 +86,7 @@ def make_model(
         The estimator.
     """
     estimator = _ESTIMATORS[task, forest]
-    known = _parameters_by_name(estimator())
+    names = _parameters_by_name(estimator())
     parameters: dict[str, Any] = {"random_state": seed}
     if n_jobs is not None:
         parameters["n_jobs"] = n_jobs
@@ -96,14 +96,14 @@ def make_model(
         name, sign, value = text.partition("=")
         if not sign:
             raise CommandError(f"--set {text}: must have the form NAME=VALUE.")
-        if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
+        if name not in names:
+            close = difflib.get_close_matches(name, names, n=1)
             hint = f" Did you mean {close[0]!r}?" if close else ""
             raise CommandError(
                 f"--set {text}: {estimator.__name__} has no setting {name!r}.{hint} "
-                f"Its settings are: {', '.join(sorted(known))}."
+                f"Its settings are: {', '.join(sorted(names))}."
             )
-        parameters[known[name]] = _parse_value(value)
+        parameters[names[name]] = _parse_value(value)
     try:
         return estimator().set_params(**parameters)
     except (TypeError, ValueError) as error:
@@ -112,8 +112,8 @@ def make_model(
 
 def _parameters_by_name(model: Any) -> dict[str, str]:
     """Return the parameters by the names of ``--set``: those of `growth` and `training` go bare."""
-    known = {name.rpartition("__")[2]: name for name in model.get_params()}
-    return known | {name: name for name in model.get_params(deep=False)}
+    nested = {name.rpartition("__")[2]: name for name in model.get_params()}
+    return nested | {name: name for name in model.get_params(deep=False)}
 
 
 def _parse_value(text: str) -> Any:
@@ -177,14 +177,14 @@ def fit_and_score(
     train, test = evaluation.split_rows(task, y, test_fraction, seed)
     _check_training_rows(task, y[train], source, test_fraction)
     status(f"training on {count(len(train), 'row')}")
-    known = X.take(train)
-    seconds = _timed_fit(model, known, y[train], USAGE if has_settings else BAD_DATA)
+    X_train = X.take(train)
+    seconds = _timed_fit(model, X_train, y[train], USAGE if has_settings else BAD_DATA)
     held_out = None
     if len(test):
         held_out = _score_held_out(model, task, X.take(test), y[test], y[train])
     cv = None
     if folds:
-        cv = evaluation.cross_validate(model, task, known, y[train], folds, seed, status)
+        cv = evaluation.cross_validate(model, task, X_train, y[train], folds, seed, status)
     status("computing feature importances")
     rows = test if len(test) else train
     features = evaluation.feature_usage(model, X.take(rows), y[rows], seed)

@@ -43,14 +43,13 @@ def check_no_missing_cells(table: CsvTable, used: Iterable[int]) -> None:
 
 def number_column(table: CsvTable, j: int, decimal: str) -> Column:
     """Return a column of numbers, or raise an error that says where there is none."""
-    known_numbers = table.numbers(j, decimal)
-    if known_numbers is not None:
-        return Column("number", known_numbers.values)
+    parsed = table.numbers(j, decimal)
+    if parsed is not None:
+        return Column("number", parsed.values)
     codes, distinct = table.coded(j)
     values: list[float | None] = []
     thousands = ""
-    known = [cell for cell in distinct if not stands_for_missing(cell)]
-    if decimal == "." and any("," in cell for cell in known):
+    if decimal == "." and any("," in cell for cell in distinct):
         thousands = ","
     for cell in distinct:
         word = WORDS.get(cell.casefold())

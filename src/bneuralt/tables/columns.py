@@ -89,8 +89,8 @@ class Column:
         if self.kind == "text":
             return self
         distinct, codes = np.unique(self.values, return_inverse=True)
-        known = ~(np.isnat(distinct) if self.kind == "date" else np.isnan(distinct))
-        n = int(np.count_nonzero(known))  # what is missing is sorted to the end
+        is_missing = np.isnat(distinct) if self.kind == "date" else np.isnan(distinct)
+        n = int(np.count_nonzero(~is_missing))  # missing values are sorted to the end
         return Column(
             "text",
             np.where(codes < n, codes, -1).astype(np.int32),

@@ -94,9 +94,9 @@ class CsvTable:
         if isinstance(self.columns, PlainColumns):
             return self.columns.coded(column)
         if column not in self._coded:
-            known: dict[str, int] = {}
-            codes = [known.setdefault(cell, len(known)) for cell in self.columns[column]]
-            self._coded[column] = np.array(codes, dtype=np.int32), list(known)
+            positions: dict[str, int] = {}
+            codes = [positions.setdefault(cell, len(positions)) for cell in self.columns[column]]
+            self._coded[column] = np.array(codes, dtype=np.int32), list(positions)
         return self._coded[column]
 
     def distinct(self, column: int) -> list[str]:
@@ -259,8 +259,7 @@ def parse_csv(
     if first is None:
         raise TableError(f"{source}: the file is empty.")
     if header is None:
-        known = bool(expect) and set(expect) <= set(first[1])
-        header = known or _looks_like_header(first[1])
+        header = _is_header(first[1], expect)
     names = _column_names(first[1] if header else [""] * len(first[1]), source)
     rest = records if header else chain([first], records)
     columns, lines = _by_column(rest, len(names), source, header)
@@ -288,16 +287,15 @@ def _parse_large(
     try:
         if encoding != "latin-1" and not content.isascii():
             content.decode(encoding)
-        found = scan(content, delimiter, encoding)
+        scanned = scan(content, delimiter, encoding)
     except UnicodeDecodeError:
         return None
-    if found is None:
+    if scanned is None:
         return None
-    columns, lines = found
+    columns, lines = scanned
     first = columns.row(0)
     if header is None:
-        known = bool(expect) and set(expect) <= set(first)
-        header = known or _looks_like_header(first)
+        header = _is_header(first, expect)
     names = _column_names(first if header else [""] * len(first), source)
     columns = columns.below(int(header))
     if not columns.n_rows:
@@ -388,7 +386,10 @@ def _records(text: str, source: str, delimiter: str) -> Iterator[tuple[int, list
         ) from None
 
 
-def _looks_like_header(cells: Sequence[str]) -> bool:
+def _is_header(cells: Sequence[str], expect: Collection[str]) -> bool:
+    """Return whether the first row has all expected names, or no number."""
+    if expect and set(expect) <= set(cells):
+        return True
     return any(cells) and not any(to_number(cell) is not None for cell in cells)
 
 
@@ -407,7 +408,7 @@ def _by_column(
 ) -> tuple[tuple[list[str], ...], list[int]]:
     columns: tuple[list[str], ...] = tuple([] for _ in range(width))
     # Equal cells share one string, which saves memory unless most cells differ.
-    known: tuple[dict[str, str], ...] = tuple({} for _ in range(width))
+    shared: tuple[dict[str, str], ...] = tuple({} for _ in range(width))
     lines: list[int] = []
     last_filled = 0
     for line, cells in records:
@@ -419,7 +420,7 @@ def _by_column(
                     "specify the delimiter."
                 )
             del cells[width:]
-        for column, seen, cell in zip(columns, known, cells, strict=True):
+        for column, seen, cell in zip(columns, shared, cells, strict=True):
             column.append(seen.setdefault(cell, cell) if len(seen) < 4096 else cell)
         lines.append(line)
         if any(cells):
@@ -440,8 +441,8 @@ def near(name: str, names: Iterable[str]) -> str:
     names = list(names)
     close = difflib.get_close_matches(name, names, n=1)
     same = [other for other in names if other.casefold() == name.casefold()]
-    found = same or close
-    return f" Did you mean {found[0]!r}?" if found else ""
+    similar = same or close
+    return f" Did you mean {similar[0]!r}?" if similar else ""
 
 
 def near_file(path: Path) -> str:

@@ -257,9 +257,9 @@ def _task(table: CsvTable, j: int, task: str, decimal: str) -> tuple[str, bool]:
         raise TableError(f"task={task!r}: must be 'auto', 'classification' or 'regression'.")
     numbers = table.numbers(j, decimal)
     if numbers is not None and task != "classification":
-        known = np.unique(numbers.values[~np.isnan(numbers.values)])
-        few = known.size <= MAX_INTEGER_CLASSES and bool(np.all(known == np.round(known)))
-        if known.size and (task == "regression" or not few):
+        values = np.unique(numbers.values[~np.isnan(numbers.values)])
+        few = values.size <= MAX_INTEGER_CLASSES and bool(np.all(values == np.round(values)))
+        if values.size and (task == "regression" or not few):
             return "regression", False
     distinct = [cell for cell in table.distinct(j) if not stands_for_missing(cell)]
     if not distinct:

@@ -2,7 +2,7 @@
 
 A `TableLayout` says which columns are used, and which of them are numbers. `layout_learning` makes
 it from the training table; it is stored in the model file and reads later tables in the same way.
-What texts, dates and missing values become is decided by the model's own `TableEncoder`.
+What texts, dates and missing values become is decided by the `TableEncoder` of the model.
 """
 
 from __future__ import annotations
@@ -137,9 +137,9 @@ class TableLayout:
         if self.task == "regression":
             return number_column(table, j, decimal).values
         is_known = {cell: not stands_for_missing(cell) for cell in table.distinct(j)}
-        known = [label_of(cell) for cell, used in is_known.items() if used]
+        texts = [label_of(cell) for cell, used in is_known.items() if used]
         # Labels of a later table need not be in the training table; predictions then differ.
-        whole = self.whole_numbers and all(re.fullmatch(r"[+-]?\d+", text) for text in known)
+        whole = self.whole_numbers and all(re.fullmatch(r"[+-]?\d+", text) for text in texts)
         values = {
             cell: (int(label_of(cell)) if whole else label_of(cell)) if used else None
             for cell, used in is_known.items()

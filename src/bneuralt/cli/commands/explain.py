@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bneuralt.explaining import Explanation
 
 PICTURES = (".svg", ".png", ".pdf")
-#: So many rows get a sentence on the terminal.
+#: Number of rows that get a sentence on the terminal.
 SENTENCES = 5
 
 

@@ -134,7 +134,7 @@ class CategoryFeature(Feature):
         """
         share, n = self.shares[entry], len(self.categories)
         missing = float(entry == len(self.shares) - 1) if self.has_gaps else share
-        if self.has_other and entry != n:  # other values have an entry of their own: 0 here
+        if self.has_other and entry != n:  # other values have another entry: 0 here
             return Lookup(self.categories[entry : entry + 1], (1.0,) * (entry < n), 0.0, missing)
         numbers = (0.0,) * entry + (1.0,) + (0.0,) * (n - 1 - entry)
         return Lookup(self.categories, numbers[:n], 1.0 if self.has_other else share, missing)
