@@ -34,6 +34,7 @@ from bneuralt.tables.numbers import read_numbers
 __all__ = [
     "Column",
     "Frame",
+    "NumberBlockFrame",
     "as_frame",
     "label_of",
     "parse_dates",
@@ -126,12 +127,19 @@ class Frame:
         """Type of the numbers that trees read."""
         return np.float64
 
+    @property
+    def number_block(self) -> tuple[IntArray, FloatArray] | None:
+        """Positions and values of columns of numbers that are stored as one array, if some are."""
+        return None
+
     def take(self, rows: IntArray | slice) -> Frame:
         """Return some rows of the table."""
         return Frame([column.take(rows) for column in self.columns], self.names)
 
     def select(self, names: Sequence[str]) -> Frame:
         """Return the columns with these names, in this order; the last one of equal names."""
+        if self.names == list(names):
+            return self
         by_name = dict(zip(self.names or (), self.columns, strict=True))
         return Frame([by_name[name] for name in names], list(names))
 
@@ -189,6 +197,68 @@ def as_frame(X: Any) -> Frame | None:
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "OUSMm":
         return None
     return Frame([_read_array(X[:, j], f"column {j}") for j in range(X.shape[1])])
+
+
+class _BlockColumns(Sequence[Column]):
+    """Columns of which those of numbers are the columns of one array."""
+
+    def __init__(self, numbers: FloatArray, others: Sequence[Column | None]) -> None:
+        self.numbers, self.others = numbers, others
+        self.positions = np.flatnonzero([column is None for column in others])
+        self._place = np.cumsum([column is None for column in others]) - 1
+
+    def __len__(self) -> int:
+        return len(self.others)
+
+    def __getitem__(self, j: Any) -> Any:
+        if isinstance(j, slice):
+            return [self[i] for i in range(*j.indices(len(self)))]
+        return self.others[j] or Column("number", self.numbers[:, self._place[j]])
+
+
+class NumberBlockFrame(Frame):
+    """A table whose columns of numbers are stored as one array: a wide table is read at once."""
+
+    @classmethod
+    def of(
+        cls, numbers: FloatArray, others: Sequence[Column | None], names: list[str]
+    ) -> NumberBlockFrame:
+        """Create a table from its numbers and its other columns.
+
+        Parameters
+        ----------
+        numbers : array of shape (n_rows, n_number_columns)
+        others : sequence of Column or None
+            One for each column of the table; None where the next column of `numbers` is.
+        names : list of str
+            Names of all columns.
+
+        Examples
+        --------
+        >>> text = Column("text", np.array([0, 1]), ("a", "b"))
+        >>> frame = NumberBlockFrame.of(np.eye(2), [None, text, None], ["u", "v", "w"])
+        >>> [column.kind for column in frame.columns]
+        ['number', 'text', 'number']
+        """
+        return cls(_BlockColumns(numbers, others), names)
+
+    @property
+    def _block(self) -> _BlockColumns:
+        assert isinstance(self.columns, _BlockColumns)
+        return self.columns
+
+    def __len__(self) -> int:
+        return len(self._block.numbers)
+
+    @property
+    def number_block(self) -> tuple[IntArray, FloatArray]:
+        """Positions and values of the columns of numbers."""
+        return self._block.positions, self._block.numbers
+
+    def take(self, rows: IntArray | slice) -> Frame:
+        """Return some rows of the table."""
+        others = [column and column.take(rows) for column in self._block.others]
+        return NumberBlockFrame(_BlockColumns(self._block.numbers[rows], others), self.names)
 
 
 class _ArrowColumns(Sequence[Column]):

@@ -114,16 +114,20 @@ class TableReader:
         if self.names is None:
             _refuse_duplicated(available)
             return X
-        absent = [name for name in self.names if name not in available]
+        if available == list(self.names):
+            return X
+        positions = {name: j for j, name in enumerate(available)}
+        absent = [name for name in self.names if name not in positions]
         if absent:
             raise ValueError(
                 f"{self.table_name} has no column {', '.join(map(repr, absent[:10]))}, which the "
                 f"model needs; its columns are {', '.join(map(repr, available[:20]))}"
             )
-        _refuse_duplicated(name for name in available if name in self.names)
+        needed = set(self.names)
+        _refuse_duplicated(name for name in available if name in needed)
         if isinstance(X, Frame):
             return X.select(self.names)
-        return frames.select_columns(X, [available.index(name) for name in self.names])
+        return frames.select_columns(X, [positions[name] for name in self.names])
 
 
 def column_names(X: Any) -> list[Any]:

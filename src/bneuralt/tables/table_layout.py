@@ -8,7 +8,7 @@ What texts, dates and missing values become is decided by the `TableEncoder` of 
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,13 @@ from bneuralt.tables.cell_columns import (
     number_column,
     text_column,
 )
-from bneuralt.tables.columns import Frame, label_of, stands_for_missing
+from bneuralt.tables.columns import (
+    Column,
+    Frame,
+    NumberBlockFrame,
+    label_of,
+    stands_for_missing,
+)
 from bneuralt.tables.csv_files import CsvTable, near, quoted
 from bneuralt.tables.encoder import TableEncoder
 
@@ -107,13 +113,18 @@ class TableLayout:
         TableError
             A column is missing, or a value is not a number.
         """
-        columns = [
-            number_column(table, j, decimal)
-            if column.kind == "number"
-            else text_column(table, j, column.kind == "category")
-            for column, j in zip(self.columns, self._find(table), strict=True)
-        ]
-        return Frame(columns, self.column_names)
+        n_numbers = sum(column.kind == "number" for column in self.columns)
+        numbers = np.empty((table.n_rows, n_numbers), order="F")
+        others: list[Column | None] = []
+        place = 0
+        for column, j in zip(self.columns, self._find(table), strict=True):
+            if column.kind == "number":
+                numbers[:, place] = number_column(table, j, decimal).values
+                place += 1
+                others.append(None)
+            else:
+                others.append(text_column(table, j, column.kind == "category"))
+        return NumberBlockFrame.of(numbers, others, self.column_names)
 
     def labels(self, table: CsvTable, *, decimal: str = ".") -> Array | None:
         """Return the target of a table.
@@ -184,13 +195,14 @@ class TableLayout:
 
     def _find(self, table: CsvTable) -> list[int]:
         if self._by_name(table):
-            absent = [name for name in self.column_names if name not in table.names]
+            positions = {name: j for j, name in enumerate(table.names)}
+            absent = [name for name in self.column_names if name not in positions]
             if absent:
                 raise table.error(
                     f"has no column {quoted(absent)}, which the model needs."
                     f"{near(absent[0], table.names)} Its columns are: {quoted(table.names)}."
                 )
-            return [table.names.index(name) for name in self.column_names]
+            return [positions[name] for name in self.column_names]
         width = len(table.names)
         if width == self.n_columns:
             return [column.position for column in self.columns]
@@ -209,7 +221,7 @@ class TableLayout:
     def to_dict(self) -> dict[str, Any]:
         """Return the layout as a dictionary that JSON can store."""
         return {
-            "columns": [asdict(column) for column in self.columns],
+            "columns": [vars(column) for column in self.columns],
             "target": self.target,
             "target_position": self.target_position,
             "task": self.task,

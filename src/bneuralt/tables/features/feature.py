@@ -167,6 +167,11 @@ class Feature:
         return len(self.expressions)
 
     @property
+    def input_means(self) -> list[float | None]:
+        """The mean of each input over the training rows; see `Input`."""
+        return [entry.mean for entry in self.inputs("")]
+
+    @property
     def entries(self) -> list[str]:
         """What each value may be: for categories all of them, else what the inputs stand for."""
         return [entry.entry for entry in self.inputs("")]

@@ -93,6 +93,11 @@ class NumberFeature(Feature):
         return 1 + self.has_gaps
 
     @property
+    def input_means(self) -> list[float | None]:
+        """The mean of each input over the training rows; no value is missing in them."""
+        return [self.mean, 0.0] if self.has_gaps else [self.mean]
+
+    @property
     def passes_numbers(self) -> bool:
         """Whether the only input of a number without gaps is the number itself."""
         return not self.has_gaps
