@@ -336,7 +336,7 @@ def test_tables_that_cannot_be_learnt_from_are_rejected(rows, options, message):
 def test_a_decimal_comma_is_recognised_in_the_message():
     rows = "".join(f"{i}\t1,{i:02d}\t{'ab'[i % 2]}\n" for i in range(60))
     with pytest.raises(TableError, match="--decimal ','"):
-        learn_layout(parse_csv(rows.encode()), "-1")
+        learn_layout(parse_csv(rows.encode()), "-1", decimal=".")
 
 
 def test_thousands_are_not_advised_to_be_decimals():
@@ -346,7 +346,7 @@ def test_thousands_are_not_advised_to_be_decimals():
     assert values(layout, table, "column2")[0] == 1017
     beside = "".join(f"{i % 7},5\t{i},017\t{'ab'[i % 2]}\n" for i in range(1, 60))
     with pytest.raises(TableError, match="--decimal ','"):
-        learn_layout(parse_csv(beside.encode()), "-1")
+        learn_layout(parse_csv(beside.encode()), "-1", decimal=".")
 
 
 def test_files_of_windows_are_read_as_such():

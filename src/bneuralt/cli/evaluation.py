@@ -14,7 +14,12 @@ from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 
 from bneuralt._typing import Array, IntArray
 from bneuralt.tables.columns import Frame
-from bneuralt.tables.surprises import MissingValuesWarning, UnseenValuesWarning
+from bneuralt.tables.surprises import (
+    MissingValuesWarning,
+    RareValuesWarning,
+    TextValuesWarning,
+    UnseenValuesWarning,
+)
 from bneuralt.training import TrainingDiverged
 
 __all__ = [
@@ -26,6 +31,9 @@ __all__ = [
     "scores",
     "split_rows",
 ]
+
+#: Warnings that the fit before the cross-validation has issued.
+_OF_THE_FIRST_FIT = (TrainingDiverged, RareValuesWarning, TextValuesWarning)
 
 
 def scores(
@@ -212,9 +220,8 @@ def cross_validate(
         if task == "classification" and len(np.unique(y[train])) < 2:
             return None
         with warnings.catch_warnings():  # about values that only some folds have
-            warnings.simplefilter("ignore", UnseenValuesWarning)
-            warnings.simplefilter("ignore", MissingValuesWarning)
-            warnings.simplefilter("ignore", TrainingDiverged)  # the first fit has said so
+            for category in (UnseenValuesWarning, MissingValuesWarning, *_OF_THE_FIRST_FIT):
+                warnings.simplefilter("ignore", category)
             fitted = clone(model).fit(X.take(train), y[train])
             fold_scores.append(model_scores(fitted, task, X.take(test), y[test]))
     each = {name: [fold[name] for fold in fold_scores] for name in fold_scores[0]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,7 @@ from bneuralt.estimators import (
     BNeuralTRegressor,
 )
 from bneuralt.tables.columns import Frame
+from bneuralt.tables.surprises import RareValuesWarning, TextValuesWarning
 from bneuralt.tables.table_layout import TableLayout
 
 __all__ = ["FittedModel", "fit_and_score", "make_model"]
@@ -178,7 +180,7 @@ def fit_and_score(
     _check_training_rows(task, y[train], source, test_fraction)
     status(f"training on {count(len(train), 'row')}")
     X_train = X.take(train)
-    seconds = _timed_fit(model, X_train, y[train], USAGE if has_settings else BAD_DATA)
+    seconds, learnt = _timed_fit(model, X_train, y[train], USAGE if has_settings else BAD_DATA)
     held_out = None
     if len(test):
         held_out = _score_held_out(model, task, X.take(test), y[test], y[train])
@@ -202,7 +204,7 @@ def fit_and_score(
         "held_out": held_out,
         "cross_validation": cv,
         "features": features,
-        "notes": _notes(task, y, model),
+        "notes": [*learnt, *_notes(task, y, model)],
     }
     return FittedModel(model, test, report)
 
@@ -215,6 +217,10 @@ def _check_single_prediction(model: Any) -> None:
             USAGE,
         )
 
+
+#: Warnings on columns, which the report has as notes; an advice for Python, and for the program.
+_COLUMN_WARNINGS = (RareValuesWarning, TextValuesWarning)
+_IN_PYTHON, _IN_PROGRAM = "name the column in categorical_features", "use --categorical COLUMN"
 
 #: A class with this share of the rows dominates; one with fewer rows than this cannot be judged.
 _DOMINANT_SHARE = 0.8
@@ -240,14 +246,22 @@ def _notes(task: str, y: Array, model: Any) -> list[str]:
     return notes
 
 
-def _timed_fit(model: Any, X: Frame, y: Array, error_code: int) -> float:
+def _timed_fit(model: Any, X: Frame, y: Array, error_code: int) -> tuple[float, list[str]]:
+    """Fit a model; return the seconds it took, and notes on the columns of the table."""
     started = time.perf_counter()
-    try:
-        model.fit(X, y)
-    except ValueError as error:
-        # The table has been checked, so the cause is a setting, or numbers that are too large.
-        raise CommandError(f"training failed: {error}", error_code) from error
-    return time.perf_counter() - started
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            model.fit(X, y)
+        except ValueError as error:
+            # The table has been checked, so the cause is a setting, or numbers that are too large.
+            raise CommandError(f"training failed: {error}", error_code) from error
+    seconds = time.perf_counter() - started
+    notes = [str(w.message) for w in caught if issubclass(w.category, _COLUMN_WARNINGS)]
+    for w in caught:
+        if not issubclass(w.category, _COLUMN_WARNINGS):
+            warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+    return seconds, [note.replace(_IN_PYTHON, _IN_PROGRAM) for note in notes]
 
 
 def _score_held_out(model: Any, task: str, X: Frame, y: Array, y_train: Array) -> dict[str, Any]:

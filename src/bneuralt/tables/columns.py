@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from numbers import Real
@@ -29,6 +29,7 @@ from bneuralt.tables.frames import (
     is_plain,
     names_of,
 )
+from bneuralt.tables.notation import Notation
 from bneuralt.tables.numbers import read_numbers
 
 __all__ = [
@@ -64,12 +65,16 @@ class Column:
         The different texts of a column of text.
     is_category : bool
         Whether the type of the column says that its values are categories.
+    notation : Notation or None
+        How texts are numbers or which of them stand for missing values, if that is known before
+        the training rows are looked at.
     """
 
     kind: str
     values: Array
     texts: tuple[str, ...] = ()
     is_category: bool = False
+    notation: Notation | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -83,7 +88,12 @@ class Column:
 
     def take(self, rows: IntArray | slice) -> Column:
         """Return some rows of the column."""
-        return Column(self.kind, self.values[rows], self.texts, self.is_category)
+        return replace(self, values=self.values[rows])
+
+    def counts(self, weight: FloatArray | None = None) -> FloatArray:
+        """Return the number or the weight of the rows of each text."""
+        counts = np.bincount(self.values + 1, weight, minlength=len(self.texts) + 1)
+        return counts[1:].astype(np.float64)
 
     def as_text(self) -> Column:
         """Return the column with numbers and dates as texts."""
@@ -366,7 +376,7 @@ def _is_missing(value: Any) -> bool:
 
 def _read_objects(values: list[Any], place: str, is_category: bool = False) -> Column:
     """Read values of any type: all numbers, all dates, or else texts."""
-    values = [None if _is_missing(value) else value for value in values]
+    values = [None if _is_missing(value) else _plain_value(value) for value in values]
     types = {type(value) for value in values if value is not None}
     for kind in types:
         if issubclass(kind, complex):
@@ -383,7 +393,7 @@ def _read_objects(values: list[Any], place: str, is_category: bool = False) -> C
     if types and all(issubclass(kind, _DURATIONS) for kind in types):
         spans = [None if value is None else np.timedelta64(value) for value in values]
         return Column("number", _seconds(np.array(spans, dtype="timedelta64[ns]")))
-    if all(issubclass(kind, (Real, Decimal, np.bool_)) for kind in types):
+    if types and all(issubclass(kind, (Real, Decimal, np.bool_)) for kind in types):
         numbers = [np.nan if value is None else float(value) for value in values]
         return Column("number", np.array(numbers, dtype=np.float64), is_category=is_category)
     codes: dict[Any, int] = {}
@@ -394,6 +404,11 @@ def _read_objects(values: list[Any], place: str, is_category: bool = False) -> C
 
 _DATES = (dt.date, np.datetime64)
 _DURATIONS = (dt.timedelta, np.timedelta64)
+
+
+def _plain_value(value: Any) -> Any:
+    """Return the begin of a period of pandas, and other values as they are."""
+    return value.to_timestamp() if type(value).__name__ == "Period" else value
 
 
 def _plain_date(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Read CSV files with any common encoding, delimiter, header and quoting.
+"""Read CSV files with any common encoding, delimiter, header and quoting, and other formats.
 
 This module returns cells as text. `bneuralt.tables.table_layout` decides what they mean.
 """
@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from bneuralt._typing import IntArray
+from bneuralt.tables.file_formats import FormatError, as_csv
 from bneuralt.tables.large_csv import NumberCells, PlainColumns, scan
 from bneuralt.tables.numbers import to_number
 
@@ -169,6 +170,9 @@ def read_csv(
 ) -> CsvTable:
     """Read a CSV file.
 
+    Files of other formats are converted: compressed CSV (gzip, bzip2, xz), JSON (a list of objects,
+    or one on each line), Parquet, Feather and Excel workbooks.
+
     Parameters
     ----------
     path : str or Path
@@ -201,7 +205,7 @@ def read_csv(
     except FileNotFoundError:
         raise TableError(f"{source}: no such file.{near_file(Path(path))}") from None
     except IsADirectoryError:
-        raise TableError(f"{source}: is a folder, not a CSV file.") from None
+        raise TableError(f"{source}: is a folder, not a file.") from None
     except OSError as error:
         raise TableError(f"{source}: cannot be read: {error.strerror or error}.") from None
     return parse_csv(
@@ -247,11 +251,18 @@ def parse_csv(
         raise TableError(
             f"delimiter={delimiter!r}: must be one character other than a quote or a line end."
         )
-    if len(data) >= large:
-        table = _parse_large(data, source, delimiter, header, encoding, expect)
+    digest = hashlib.sha256(data).hexdigest()
+    try:
+        content, has_names = as_csv(data)
+    except FormatError as error:
+        raise TableError(f"{source}: {error}") from None
+    if has_names:
+        delimiter, header, encoding = ",", True, "utf-8"
+    if len(content) >= large:
+        table = _parse_large(content, source, delimiter, header, encoding, expect, digest)
         if table is not None:
             return table
-    text = _decode(data, source, encoding)
+    text = _decode(content, source, encoding)
     if delimiter is None:
         delimiter = _guess_delimiter(text[:SAMPLE])
     records = _records(text, source, delimiter)
@@ -265,7 +276,6 @@ def parse_csv(
     columns, lines = _by_column(rest, len(names), source, header)
     if not lines:
         raise TableError(f"{source}: there are no rows below the header.")
-    digest = hashlib.sha256(data).hexdigest()
     return CsvTable(source, names, columns, lines, header, digest)
 
 
@@ -276,6 +286,7 @@ def _parse_large(
     header: bool | None,
     encoding: str | None,
     expect: Collection[str],
+    digest: str,
 ) -> CsvTable | None:
     """Parse a large file; None if it is not plain."""
     content = data.removeprefix(codecs.BOM_UTF8)
@@ -301,7 +312,7 @@ def _parse_large(
     if not columns.n_rows:
         return None
     lines = lines[int(header) : int(header) + columns.n_rows]
-    return CsvTable(source, names, columns, lines, header, hashlib.sha256(data).hexdigest())
+    return CsvTable(source, names, columns, lines, header, digest)
 
 
 def _encoding_of(data: bytes) -> str:
@@ -316,10 +327,6 @@ def _encoding_of(data: bytes) -> str:
 
 
 def _decode(data: bytes, source: str, encoding: str | None) -> str:
-    if data[:4] == b"PK\x03\x04":
-        raise TableError(f"{source}: is a zip file or a workbook; save the sheet as CSV first.")
-    if data[:2] == b"\x1f\x8b":
-        raise TableError(f"{source}: is compressed; decompress it with gunzip first.")
     if encoding is None:
         if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             encoding = "utf-16"

@@ -31,7 +31,7 @@ from bneuralt.tables.features import (
 )
 from bneuralt.tables.features.number import number_range
 from bneuralt.tables.moments import ColumnMoments
-from bneuralt.tables.surprises import MissingValuesWarning, Surprises
+from bneuralt.tables.surprises import LearningNotes, MissingValuesWarning, Surprises
 
 __all__ = ["TableEncoder", "are_numbers", "categorical_mask", "learn_encoder", "plain_encoder"]
 
@@ -369,6 +369,7 @@ def learn_encoder(
     features: list[Any] = [None] * X.shape[1]
     ranges: list[Range | None] = [None] * X.shape[1]
     empty: list[int] = []
+    notes = LearningNotes()
     if isinstance(X, Frame) and X.number_block is not None and KINDS[0] is NumberFeature:
         positions, values = X.number_block
         has_gaps = ~np.isfinite(values).all(axis=0) | listed[positions]
@@ -383,18 +384,18 @@ def learn_encoder(
         if (is_category := is_category or bool(listed[j])) != column.is_category:
             column = replace(column, is_category=is_category)
         feature = learn_feature(column, weight, target)
-        if feature.is_one_hot and categorical_features is None:
+        if feature.is_one_hot and column.texts and categorical_features is None:
             raise ValueError(
                 f"{_place(j, names)} has text, such as {column.texts[0]!r:.50}, and "
                 "categorical_features=None allows none: use 'from_dtype'"
             )
         features[j], ranges[j] = feature, feature.learn_range(column, weight)
+        for kind, text in feature.notes(column, weight):
+            notes.add(kind, f"{_place(j, names)} {text}")
         if column.is_missing[weight > 0].all():
             empty.append(j)
     encoder = TableEncoder(tuple(features), None if names is None else tuple(names), tuple(ranges))
-    for j, feature in enumerate(features):
-        if warning := feature.warning(encoder.place(j)):
-            warnings.warn(warning, stacklevel=4)
+    notes.warn(stacklevel=4)
     if encoder.n_inputs == 0:
         raise ValueError("no column of X varies in the training rows: there is nothing to learn")
     if empty:

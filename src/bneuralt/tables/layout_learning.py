@@ -11,11 +11,12 @@ from collections.abc import Collection
 
 import numpy as np
 
-from bneuralt._typing import Array
+from bneuralt._typing import Array, IntArray
 from bneuralt.tables.cell_columns import WORDS, missing_cells, number_column
 from bneuralt.tables.columns import label_of, parse_dates, stands_for_missing
 from bneuralt.tables.csv_files import CsvTable, TableError, quoted
 from bneuralt.tables.large_csv import NumberCells
+from bneuralt.tables.notation import Notation, gap_words
 from bneuralt.tables.numbers import has_thousands, to_number
 from bneuralt.tables.table_layout import FeatureColumn, TableLayout
 
@@ -24,8 +25,16 @@ __all__ = ["learn_layout"]
 #: Integer targets with at most this many distinct values are classes by default.
 MAX_INTEGER_CLASSES = 20
 
-#: Fewer rows than this say nothing about whether a column identifies them.
+#: Fewer rows than this say nothing about whether numbers, or texts, identify them.
 FEWEST_ROWS_WITH_IDS = 5
+FEWEST_ROWS_WITH_NAMES = 20
+
+#: Texts of which so many are different identify rows.
+NEARLY_ALL = 0.9
+
+#: Words in at most this share of a column of numbers or dates stand for missing values. The limit
+#: for the training rows alone is higher (`bneuralt.tables.notation.MOST_GAPS`).
+MOST_GAPS = 0.1
 
 #: Such as `id`, `order-no.` or `customerID`, but not `paid`.
 _ID_NAME = re.compile(
@@ -43,12 +52,13 @@ def learn_layout(
     drop: Collection[str] = (),
     keep_ids: bool = False,
     max_categories: int | None = None,
-    decimal: str = ".",
+    decimal: str | None = None,
 ) -> TableLayout:
     r"""Decide which columns of a table are used, and how they are read.
 
-    Columns that identify rows (running numbers, unique texts, unique whole numbers with a name such
-    as `id`) and columns without values are left out; `TableLayout.notes` says which.
+    Columns that identify rows (running numbers, texts that are nearly all different, unique whole
+    numbers with a name such as `id`) and columns without values are left out; `TableLayout.notes`
+    says which.
 
     Parameters
     ----------
@@ -67,8 +77,9 @@ def learn_layout(
     max_categories : int, optional
         Largest number of distinct values of a text column; more are an error. By default there is
         no limit.
-    decimal : str
-        The decimal point, "." or ",".
+    decimal : str, optional
+        The decimal point, "." or ",". By default a comma if a column has numbers that only a
+        decimal comma explains.
 
     Returns
     -------
@@ -95,6 +106,14 @@ def learn_layout(
         if target_at in at:
             raise table.error(f"the target {table.names[target_at]!r} cannot be {what}.")
     columns, notes = [], []
+    if decimal is None:
+        decimal = "."
+        with_commas = _decimal_comma_column(table)
+        if with_commas is not None:
+            decimal = ","
+            notes.append(
+                f"numbers are read with a decimal comma, as in column {table.names[with_commas]!r}."
+            )
     for j, name in enumerate(table.names):
         if j == target_at or j in dropped:
             continue
@@ -107,20 +126,25 @@ def learn_layout(
                 columns.append(FeatureColumn(name, j, "text" if numbers.is_code else "number"))
             continue
         distinct = [cell for cell in table.distinct(j) if not stands_for_missing(cell)]
+        notation = None if j in declared else _notation(table, j, distinct, decimal)
         why = None if distinct else "it has no values"
         if distinct and not keep_ids and j not in declared:
-            why = _why_id(table, j, distinct)
+            why = _why_id(table, j, distinct, notation is not None)
         if why:
             notes.append(_left_out(name, why, bool(distinct)))
             continue
-        kind = "category" if j in declared else _kind(table, j, distinct, decimal)
-        if kind == "text" and max_categories is not None and len(distinct) > max_categories:
+        if j in declared:
+            kind = "category"
+        else:
+            kind = "text" if notation else _kind(table, j, distinct, decimal)
+        is_free = kind == "text" and notation is None
+        if is_free and max_categories is not None and len(distinct) > max_categories:
             raise table.error(
                 f"column {name!r} has {len(distinct)} distinct texts, such as "
                 f"{quoted(sorted(distinct), 3)}. If it identifies the rows, drop it "
                 f"(--drop {name!r}); otherwise increase --max-categories (now {max_categories})."
             )
-        columns.append(FeatureColumn(name, j, kind))
+        columns.append(FeatureColumn(name, j, kind, notation))
     if not columns and not keep_ids:  # a single column may well count its rows
         return learn_layout(
             table,
@@ -143,7 +167,8 @@ def learn_layout(
         whole_numbers,
         len(table.names),
         table.has_header,
-        tuple(notes),
+        decimal,
+        notes=tuple(notes),
     )
 
 
@@ -173,17 +198,42 @@ def _why_id_of(table: CsvTable, j: int, numbers: NumberCells) -> str | None:
     return _why_numbered(table, j, values) if n_distinct == values.size else None
 
 
-def _why_id(table: CsvTable, j: int, distinct: list[str]) -> str | None:
+def _why_id(table: CsvTable, j: int, distinct: list[str], are_numbers: bool) -> str | None:
     """Return why a column identifies the rows rather than describing them; None if it does not."""
     n_rows = table.n_rows
-    if len(distinct) < n_rows or n_rows < FEWEST_ROWS_WITH_IDS:
+    all_differ = len(distinct) == n_rows
+    if len(distinct) < NEARLY_ALL * n_rows or n_rows < FEWEST_ROWS_WITH_IDS or are_numbers:
         return None
-    if all(re.fullmatch(r"\d{1,15}", cell) for cell in distinct):
+    if all_differ and all(re.fullmatch(r"\d{1,15}", cell) for cell in distinct):
         return _why_numbered(table, j, np.array(distinct, dtype=np.int64))
     is_text = any(to_number(cell) is None and to_number(cell, ",") is None for cell in distinct)
-    if is_text and n_rows >= 20 and parse_dates(distinct) is None and not has_thousands(distinct):
-        return "its values are texts that are all different"
-    return None
+    if not is_text or n_rows < FEWEST_ROWS_WITH_NAMES or has_thousands(distinct):
+        return None
+    if parse_dates(_without_gap_words(table, j, distinct)) is not None:
+        return None
+    return f"its values are texts that are {'' if all_differ else 'nearly '}all different"
+
+
+def _without_gap_words(table: CsvTable, j: int, distinct: list[str]) -> list[str]:
+    words = gap_words(distinct, _counts(table, j, distinct), MOST_GAPS) or ()
+    return [cell for cell in distinct if cell not in words]
+
+
+def _counts(table: CsvTable, j: int, distinct: list[str]) -> IntArray:
+    """Return how often some of the different cells of a column occur."""
+    codes, cells = table.coded(j)
+    counts = np.bincount(codes, minlength=len(cells))
+    chosen = set(distinct)
+    return counts[[i for i, cell in enumerate(cells) if cell in chosen]]
+
+
+def _notation(table: CsvTable, j: int, distinct: list[str], decimal: str) -> Notation | None:
+    """Return how texts are numbers, if they are and do not look like numbers of a CSV file."""
+    if not distinct or all(to_number(cell, decimal) is not None for cell in distinct):
+        return None
+    if has_thousands(distinct) or all(to_number(cell, ",") is not None for cell in distinct):
+        return None
+    return Notation.learn(distinct, _counts(table, j, distinct), decimal, MOST_GAPS)
 
 
 def _why_numbered(table: CsvTable, j: int, values: Array) -> str | None:
@@ -211,7 +261,7 @@ def _kind(table: CsvTable, j: int, distinct: list[str], decimal: str) -> str:
     if not texts:
         return "number"
     if decimal == "." and all("," in cell or to_number(cell) is not None for cell in distinct):
-        if has_thousands(distinct) and not _has_decimal_commas(table):
+        if has_thousands(distinct) and _decimal_comma_column(table) is None:
             return "number"
         if all(to_number(cell, ",") is not None for cell in distinct):
             raise table.error(
@@ -224,15 +274,17 @@ def _kind(table: CsvTable, j: int, distinct: list[str], decimal: str) -> str:
     return "text"
 
 
-def _has_decimal_commas(table: CsvTable) -> bool:
-    """Return whether a column has numbers that only a decimal comma explains, such as 2,5."""
+def _decimal_comma_column(table: CsvTable) -> int | None:
+    """Return the first column of numbers that only a decimal comma explains, such as 2,5."""
     for j in range(len(table.names)):
+        if table.numbers(j) is not None:
+            continue
         cells = [cell for cell in table.distinct(j) if not stands_for_missing(cell)]
         has_commas = any("," in cell for cell in cells)
         are_numbers = has_commas and all(to_number(cell, ",") is not None for cell in cells)
         if are_numbers and not has_thousands(cells):
-            return True
-    return False
+            return j
+    return None
 
 
 def _mixture_error(table: CsvTable, j: int, texts: set[str]) -> TableError:

@@ -8,7 +8,7 @@ What texts, dates and missing values become is decided by the `TableEncoder` of 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from bneuralt.tables.columns import (
 )
 from bneuralt.tables.csv_files import CsvTable, near, quoted
 from bneuralt.tables.encoder import TableEncoder
+from bneuralt.tables.notation import Notation
 
 __all__ = ["FeatureColumn", "TableLayout"]
 
@@ -45,11 +46,14 @@ class FeatureColumn:
         Its index in the training table.
     kind : {"number", "text", "category"}
         How its cells are read. "category" is for numbers that are categories.
+    notation : Notation or None
+        How the texts of the training table are numbers; not stored, since the encoder is.
     """
 
     name: str
     position: int
     kind: str = "number"
+    notation: Notation | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,11 @@ class TableLayout:
         Number of columns of the training table, including unused ones.
     has_header : bool
         Whether columns are identified by name; otherwise by position.
+    decimal : str
+        The decimal point of the training table, "." or ",".
+    delimiter, encoding : str
+        The delimiter and the encoding that the user named for the training table; empty if they
+        were detected.
     notes : tuple of str
         What was left out of the training table, and why; not stored.
     """
@@ -86,6 +95,9 @@ class TableLayout:
     whole_numbers: bool
     n_columns: int
     has_header: bool
+    decimal: str = "."
+    delimiter: str = ""
+    encoding: str = ""
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
@@ -93,15 +105,15 @@ class TableLayout:
         """Names of the columns used as features."""
         return [column.name for column in self.columns]
 
-    def frame(self, table: CsvTable, *, decimal: str = ".") -> Frame:
+    def frame(self, table: CsvTable, *, decimal: str | None = None) -> Frame:
         """Return the features of a table, as estimators read them.
 
         Parameters
         ----------
         table : CsvTable
             A table with the feature columns of the training table.
-        decimal : str
-            The decimal point, "." or ",".
+        decimal : str, optional
+            The decimal point, "." or ","; by default that of the training table.
 
         Returns
         -------
@@ -119,22 +131,23 @@ class TableLayout:
         place = 0
         for column, j in zip(self.columns, self._find(table), strict=True):
             if column.kind == "number":
-                numbers[:, place] = number_column(table, j, decimal).values
+                numbers[:, place] = number_column(table, j, decimal or self.decimal).values
                 place += 1
                 others.append(None)
             else:
-                others.append(text_column(table, j, column.kind == "category"))
+                text = text_column(table, j, column.kind == "category")
+                others.append(replace(text, notation=column.notation))
         return NumberBlockFrame.of(numbers, others, self.column_names)
 
-    def labels(self, table: CsvTable, *, decimal: str = ".") -> Array | None:
+    def labels(self, table: CsvTable, *, decimal: str | None = None) -> Array | None:
         """Return the target of a table.
 
         Parameters
         ----------
         table : CsvTable
             The table.
-        decimal : str
-            The decimal point, "." or ",".
+        decimal : str, optional
+            The decimal point, "." or ","; by default that of the training table.
 
         Returns
         -------
@@ -146,7 +159,7 @@ class TableLayout:
         if j is None or missing_cells(table, j).all():
             return None
         if self.task == "regression":
-            return number_column(table, j, decimal).values
+            return number_column(table, j, decimal or self.decimal).values
         is_known = {cell: not stands_for_missing(cell) for cell in table.distinct(j)}
         texts = [label_of(cell) for cell, used in is_known.items() if used]
         # Labels of a later table need not be in the training table; predictions then differ.
@@ -221,13 +234,19 @@ class TableLayout:
     def to_dict(self) -> dict[str, Any]:
         """Return the layout as a dictionary that JSON can store."""
         return {
-            "columns": [vars(column) for column in self.columns],
+            "columns": [
+                {"name": column.name, "position": column.position, "kind": column.kind}
+                for column in self.columns
+            ],
             "target": self.target,
             "target_position": self.target_position,
             "task": self.task,
             "whole_numbers": self.whole_numbers,
             "n_columns": self.n_columns,
             "has_header": self.has_header,
+            "decimal": self.decimal,
+            "delimiter": self.delimiter,
+            "encoding": self.encoding,
         }
 
     @classmethod
@@ -258,6 +277,9 @@ class TableLayout:
                 _expect(data, "whole_numbers", bool),
                 _expect(data, "n_columns", int),
                 _expect(data, "has_header", bool),
+                _expect(data, "decimal", str),
+                _expect(data, "delimiter", str),
+                _expect(data, "encoding", str),
             )
             layout._check()
         except (KeyError, TypeError, ValueError) as error:
@@ -268,6 +290,8 @@ class TableLayout:
         """Check that the entries fit each other."""
         if self.task not in ("classification", "regression"):
             raise ValueError(f"entry 'task' is {self.task!r:.50}")
+        if self.decimal not in (".", ","):
+            raise ValueError(f"entry 'decimal' is {self.decimal!r:.50}")
         positions = [self.target_position, *(column.position for column in self.columns)]
         if not all(0 <= position < self.n_columns for position in positions):
             raise ValueError(f"a position is not in 0 to {self.n_columns - 1}")

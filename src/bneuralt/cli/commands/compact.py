@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> None:
     check_model_output(args.out, inputs=(args.data, args.model))
     model = load_trained_model(args.model)
     layout = stored_layout(model, args.model)
-    table = read_table(args.data, args, expect=layout.column_names)
+    table = read_table(args.data, args, layout=layout)
     y = layout.labels(table, decimal=args.decimal)
     if y is None:
         raise CommandError(

@@ -107,7 +107,12 @@ def _rows(model: Any, path: str, data: str) -> tuple[Any, Any]:
     from bneuralt.tables.csv_files import read_csv
 
     layout = stored_layout(model, path)
-    table = read_csv(data)
+    table = read_csv(
+        data,
+        delimiter=layout.delimiter or None,
+        encoding=layout.encoding or None,
+        expect=layout.column_names,
+    )
     y = layout.labels(table)
     if y is None:
         raise CommandError(f"--data {data}: has no target column {layout.target!r}.")

@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> None:
     layout = stored_layout(model, args.model)
     if args.probabilities and task_of(model) == "regression":
         raise CommandError(f"--probabilities: {args.model} is a regression model; omit the option.")
-    table = read_table(args.data, args, expect=layout.column_names)
+    table = read_table(args.data, args, layout=layout)
     if args.missing == "error":
         layout.check_no_missing(table)
     if args.unknown == "error":

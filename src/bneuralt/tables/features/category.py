@@ -18,9 +18,9 @@ from bneuralt.tables.features.feature import (
     checked_bool,
     checked_number,
     checked_texts,
+    used_texts,
 )
 from bneuralt.tables.numbers import read_numbers
-from bneuralt.tables.surprises import RareValuesWarning
 
 __all__ = ["MOST_CATEGORIES", "RARE", "CategoryFeature"]
 
@@ -33,6 +33,9 @@ FEWEST_ROWS, ENOUGH_ROWS = 2, 20
 
 #: More rare values than this are not listed; unseen values cannot be told from them then.
 MOST_RARE_VALUES = 255
+
+#: Rare values are said if there are so many of them, and more than others or in this share of rows.
+MANY_RARE, MUCH_RARE = 20, 0.1
 
 #: The entry of all rare values.
 RARE = "(rare)"
@@ -56,7 +59,6 @@ class CategoryFeature(Feature):
     """
 
     kind: ClassVar[str] = "category"
-    cells: ClassVar[str] = "category"
     is_one_hot: ClassVar[bool] = True
     categories: tuple[str, ...]
     shares: tuple[float, ...]
@@ -90,6 +92,11 @@ class CategoryFeature(Feature):
             None if rare is None else tuple(rare),
             n_missing > 0,
         )
+
+    @property
+    def cells(self) -> str:
+        """How the cells of such a column are read from a CSV file."""
+        return "category"
 
     @property
     def has_other(self) -> bool:
@@ -180,15 +187,20 @@ class CategoryFeature(Feature):
         table = rows[:, n_entries - self.n_columns :].astype(out.dtype)
         out[:] = table[np.array(position, dtype=np.intp)[cell.values]]
 
-    def warning(self, place: str) -> Warning | None:
-        """Return a warning if all values are rare."""
-        if self.categories or not self.has_other:
-            return None
-        example = f", such as {self.rare[0]!r:.50}," if self.rare else ""
-        return RareValuesWarning(
-            f"all values of {place}{example} are rare, which identifies rows rather than "
-            "categories: they share one weight; drop the column, or make numbers of it."
-        )
+    def notes(self, column: Column, weight: FloatArray) -> list[tuple[str, str]]:
+        """Return whether values identify rows, or else how many rare ones share an entry."""
+        if not self.has_other:
+            return []
+        text = column.as_text()
+        n_values = int(np.count_nonzero(text.counts(weight) > 0))
+        n_rare, share = n_values - len(self.categories), self.shares[len(self.categories)]
+        if not self.categories:
+            # A flag, such as "t" or missing, identifies nothing.
+            identifies = n_rare > 1 and share >= 0.5
+            return [("identifiers", f"(such as {used_texts(text, weight)[0]!r:.40})")] * identifies
+        if n_rare < MANY_RARE or (n_rare <= len(self.categories) and share < MUCH_RARE):
+            return []
+        return [("pooled", f"({n_rare:,} of {n_values:,} values, in {share:.0%} of the rows)")]
 
     @classmethod
     def checked(cls, entries: dict[str, Any]) -> dict[str, Any]:

@@ -19,11 +19,14 @@ from bneuralt.tables.features.feature import (
     checked_bool,
     checked_number,
     gap_input,
+    gap_notes,
     is_finite,
     learn_gaps,
+    unread_words,
+    used_texts,
 )
 from bneuralt.tables.moments import rounded_mean
-from bneuralt.tables.numbers import read_numbers
+from bneuralt.tables.notation import Notation
 
 __all__ = ["NumberFeature", "number_range"]
 
@@ -40,37 +43,58 @@ class NumberFeature(Feature):
         Whether values were missing in training, and an input says where.
     ignores_gaps : bool
         Whether values were missing in training, without a relation to the target.
+    notation : Notation or None
+        How the texts of the column are numbers; None if the column had numbers.
     """
 
     kind: ClassVar[str] = "number"
     mean: float | None
     has_gaps: bool = False
     ignores_gaps: bool = False
+    notation: Notation | None = None
 
     @classmethod
     def learn(cls, column: Column, weight: FloatArray, target: Array | None = None) -> Self | None:
-        """Describe a column of training rows; None if it has texts, dates or categories."""
-        if column.is_category or column.kind == "date" or column.texts:
+        """Describe a column of training rows; None if its values are not all numbers."""
+        if column.is_category or column.kind == "date":
             return None
-        if column.kind == "text":  # without a value
-            return cls(0.0, ignores_gaps=True)
+        notation = None
+        if column.kind == "text":
+            notation = _learn_notation(column, weight)
+            if notation is None:
+                return None
+            column = _numbers(column, notation)
         present = ~column.is_missing & (weight > 0)
         mean = rounded_mean(column.values[present], weight[present])
-        return cls(mean, *learn_gaps(column.is_missing, weight, target))
+        return cls(mean, *learn_gaps(column.is_missing, weight, target), notation)
 
     def read(self, column: Column) -> Column:
         """Return the column as numbers."""
         if column.kind == "date":
             raise ColumnError("had numbers in training and has dates now")
         if column.kind == "text":
-            numbers = read_numbers(column.texts)
-            if np.isnan(numbers).any():
-                text = column.texts[int(np.argmax(np.isnan(numbers)))]
-                raise ColumnError(f"had numbers in training and has the text {text!r:.50} now")
-            column = Column("number", np.append(numbers, np.nan)[column.values])
+            self.words(column)  # raises an error if texts are neither numbers nor words
+            column = _numbers(column, self.notation or Notation())
         if self.mean is None and (n_gaps := np.count_nonzero(column.is_missing)):
             raise ColumnError(f"has {n_gaps} missing values, and its mean in training is not known")
         return column
+
+    def words(self, column: Column) -> tuple[int, str]:
+        """Return how many values are words that training did not have, and one of them."""
+        if column.kind != "text":
+            return 0, ""
+        return unread_words(column, (self.notation or Notation()).read(column.texts)[1], "numbers")
+
+    def notes(self, column: Column, weight: FloatArray) -> list[tuple[str, str]]:
+        """Return how texts of the training rows are read."""
+        if self.notation is None:
+            return []
+        texts = [text for text in used_texts(column, weight) if text not in self.notation.gap_words]
+        value = float(self.notation.read(texts[:1])[0][0])
+        hours = " hours" if self.notation.is_clock else ""
+        unit = f", unit {self.notation.unit!r}" if self.notation.unit else ""
+        example = f"({texts[0]!r:.40} is {value:g}{hours}{unit})"
+        return [("numbers", example), *gap_notes(self.notation.gap_words, column, weight)]
 
     def inputs(self, name: str, limits: Any = None) -> list[Input]:
         """Return the inputs of a column with this name and range."""
@@ -86,6 +110,11 @@ class NumberFeature(Feature):
             out[gaps, 0] = self.mean
         if self.has_gaps:
             out[:, 1] = gaps
+
+    @property
+    def cells(self) -> str:
+        """How the cells of such a column are read from a CSV file."""
+        return "number" if self.notation is None else "text"
 
     @property
     def n_columns(self) -> int:
@@ -111,6 +140,7 @@ class NumberFeature(Feature):
         >>> NumberFeature(1.0, True).learn_range(column, np.array([1.0, 1.0, 1.0, 0.0]))
         (-1.0, 3.0)
         """
+        column = self.read(column)
         values = column.values[~column.is_missing & (weight > 0)]
         return number_range(float(values.min()), float(values.max())) if values.size else None
 
@@ -122,6 +152,8 @@ class NumberFeature(Feature):
     def to_plain(self) -> Any:
         """Return the description as JSON has it: the mean alone if there were no gaps."""
         plain = super().to_plain()
+        if self.notation is not None:
+            return plain
         del plain["has_gaps"]  # follows from the other entries
         return plain if self.has_gaps or self.ignores_gaps else self.mean
 
@@ -129,16 +161,34 @@ class NumberFeature(Feature):
     def from_plain(cls, data: Any) -> Self:
         """Read what `to_plain` returned."""
         if isinstance(data, dict):
-            return super().from_plain({**data, "has_gaps": not data.get("ignores_gaps", False)})
+            if "notation" not in data:
+                data = {**data, "has_gaps": not data.get("ignores_gaps", False)}
+            return super().from_plain(data)
         return cls(None if data is None else checked_number(data, "mean"))
 
     @classmethod
     def checked(cls, entries: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments of the class for the entries of a file."""
+        notation = entries.pop("notation", None)
         return {
             key: checked_number(value, key) if key == "mean" else checked_bool(value, key)
             for key, value in entries.items()
-        }
+        } | ({} if notation is None else {"notation": Notation.from_plain(notation)})
+
+
+def _learn_notation(column: Column, weight: FloatArray) -> Notation | None:
+    """Return how the texts of the training rows are numbers; None if they are not."""
+    if column.notation is not None:
+        return column.notation
+    counts = column.counts(weight)
+    used = np.flatnonzero(counts > 0)
+    return Notation.learn([column.texts[i] for i in used.tolist()], counts[used])
+
+
+def _numbers(column: Column, notation: Notation) -> Column:
+    """Return a column of text as the numbers that its texts are."""
+    numbers, _ = notation.read(column.texts)
+    return Column("number", np.append(numbers, np.nan)[column.values])
 
 
 def number_range(low: float, high: float) -> Range | None:
