@@ -218,9 +218,11 @@ def _check_single_prediction(model: Any) -> None:
         )
 
 
-#: Warnings on columns, which the report has as notes; an advice for Python, and for the program.
+#: Warnings on columns, which the report has as notes.
 _COLUMN_WARNINGS = (RareValuesWarning, TextValuesWarning)
-_IN_PYTHON, _IN_PROGRAM = "name the column in categorical_features", "use --categorical COLUMN"
+
+#: Words of warnings in Python, and what the program says instead.
+_ADVICE = {"name the column in categorical_features": "use --categorical COLUMN", "' of X ": "' "}
 
 #: A class with this share of the rows dominates; one with fewer rows than this cannot be judged.
 _DOMINANT_SHARE = 0.8
@@ -261,7 +263,9 @@ def _timed_fit(model: Any, X: Frame, y: Array, error_code: int) -> tuple[float, 
     for w in caught:
         if not issubclass(w.category, _COLUMN_WARNINGS):
             warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
-    return seconds, [note.replace(_IN_PYTHON, _IN_PROGRAM) for note in notes]
+    for in_python, in_program in _ADVICE.items():
+        notes = [note.replace(in_python, in_program) for note in notes]
+    return seconds, notes
 
 
 def _score_held_out(model: Any, task: str, X: Frame, y: Array, y_train: Array) -> dict[str, Any]:

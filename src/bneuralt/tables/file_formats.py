@@ -12,6 +12,7 @@ import json
 import lzma
 import re
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -60,7 +61,7 @@ def as_csv(data: bytes) -> tuple[bytes, bool]:
         if data.startswith(beginning):
             try:
                 return as_csv(expand(data))
-            except (OSError, EOFError, ValueError, lzma.LZMAError) as error:
+            except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
                 if isinstance(error, FormatError):
                     raise
                 raise FormatError(f"cannot be decompressed; test it with {program} -t.") from None
@@ -89,7 +90,7 @@ def _from_arrow(data: bytes, title: str, module: str) -> bytes:
         names = [n for n in table.column_names if not re.fullmatch(r"__index_level_\d+__", n)]
         columns = [_csv_column(arrow, table.column(name)) for name in names]
         writer.write_csv(arrow.table(columns, names=names), out)
-    except arrow.ArrowException as error:
+    except (arrow.ArrowException, OSError) as error:
         raise FormatError(f"cannot be read as a {title} file: {error}") from None
     return out.getvalue()
 
@@ -125,8 +126,11 @@ def _from_workbook(data: bytes) -> bytes:
         openpyxl = importlib.import_module("openpyxl")
     except ImportError:
         raise FormatError(f"is an Excel workbook, which needs openpyxl: {_EXTRA}") from None
-    workbook = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
-    rows = [list(row) for row in workbook.worksheets[0].iter_rows(values_only=True)]
+    try:
+        workbook = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+        rows = [list(row) for row in workbook.worksheets[0].iter_rows(values_only=True)]
+    except (KeyError, IndexError, ValueError, TypeError, OSError, SyntaxError) as error:
+        raise FormatError(f"cannot be read as a workbook: {error}; save it as CSV.") from None
     # Formatted cells without values widen the rows.
     width = max(
         (j + 1 for row in rows for j, cell in enumerate(row) if cell is not None), default=0
@@ -137,7 +141,7 @@ def _from_workbook(data: bytes) -> bytes:
 
 def _json_records(data: bytes) -> list[Any] | None:
     """Return the objects of JSON lines, or of a JSON list; None if the file is something else."""
-    start = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    start = data[:1000].removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     if start not in (b"{", b"["):
         return None
     try:
@@ -148,14 +152,14 @@ def _json_records(data: bytes) -> list[Any] | None:
     if start == b"[":
         try:
             records = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         return _checked_records(list(enumerate(records, 1)), "entry")
     records = []
     for i, line in lines:
         try:
             records.append((i, json.loads(line)))
-        except ValueError:
+        except (ValueError, RecursionError):
             if not records:
                 _refuse_single_object(text)
                 return None
@@ -169,7 +173,7 @@ def _refuse_single_object(text: str) -> None:
     """Refuse a file that is one JSON object over several lines."""
     try:
         json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return
     raise FormatError("is a single JSON object; write one object per line and row.")
 

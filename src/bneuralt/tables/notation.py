@@ -14,7 +14,7 @@ import numpy as np
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.tables.numbers import to_number
 
-__all__ = ["MOST_GAPS", "Notation", "gap_words"]
+__all__ = ["MOST_GAPS", "PLAIN", "Notation", "gap_words"]
 
 #: Words are gaps if there are at most so many different ones, in at most this share of the rows.
 MOST_GAP_WORDS = 3
@@ -159,11 +159,6 @@ class Notation:
                 return cls(point, thousands, max(units), False, words)
         return None
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether texts are numbers as Python writes them."""
-        return self == Notation()
-
     def read(self, texts: Sequence[str]) -> tuple[FloatArray, Array]:
         """Return texts as numbers, with NaN for gaps, and whether each text could be read."""
         values = [math.nan if text in self.gap_words else self._number(text) for text in texts]
@@ -203,6 +198,10 @@ class Notation:
         if any(type(word) is not str for word in data["gap_words"]):
             raise ValueError('"gap_words" must be a list of texts')
         return cls(**{**data, "gap_words": tuple(data["gap_words"])})
+
+
+#: Numbers as Python writes them.
+PLAIN = Notation()
 
 
 def _split(text: str) -> tuple[str, str] | None:

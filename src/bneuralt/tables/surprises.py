@@ -52,7 +52,11 @@ LEARNING_NOTES: dict[str, tuple[type[Warning], str, str]] = {
         "texts are read as numbers",
         "To use them as categories, name the column in categorical_features.",
     ),
-    "gaps": (TextValuesWarning, "texts are read as missing values", "Correct them otherwise."),
+    "gaps": (
+        TextValuesWarning,
+        "texts are read as missing values",
+        "If they are values, correct them.",
+    ),
 }
 
 
@@ -159,4 +163,5 @@ def _values(n: int) -> str:
 
 def _listed(parts: list[str]) -> str:
     more = len(parts) - MOST_COLUMNS
-    return "; ".join(parts[:MOST_COLUMNS]) + (f"; and {more} more columns" if more > 0 else "")
+    ending = f"; and {more} more column{'' if more == 1 else 's'}" if more > 0 else ""
+    return "; ".join(parts[:MOST_COLUMNS]) + ending

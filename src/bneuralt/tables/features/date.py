@@ -132,7 +132,8 @@ class DateFeature(Feature):
 
     def learn_range(self, column: Column, weight: FloatArray) -> Range | None:
         """Return the first and the last date of the training rows; None if there are none."""
-        dates = self.read(column.take(np.flatnonzero(~column.is_missing & (weight > 0)))).values
+        dates = self.read(column.take(np.flatnonzero(weight > 0))).values
+        dates = dates[~np.isnat(dates)]
         return (str(dates.min()), str(dates.max())) if dates.size else None
 
     @classmethod

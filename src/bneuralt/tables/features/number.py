@@ -26,7 +26,7 @@ from bneuralt.tables.features.feature import (
     used_texts,
 )
 from bneuralt.tables.moments import rounded_mean
-from bneuralt.tables.notation import Notation
+from bneuralt.tables.notation import PLAIN, Notation
 
 __all__ = ["NumberFeature", "number_range"]
 
@@ -44,7 +44,8 @@ class NumberFeature(Feature):
     ignores_gaps : bool
         Whether values were missing in training, without a relation to the target.
     notation : Notation or None
-        How the texts of the column are numbers; None if the column had numbers.
+        How the texts of the column are numbers; None if the column had numbers, or texts as
+        Python writes numbers.
     """
 
     kind: ClassVar[str] = "number"
@@ -66,6 +67,8 @@ class NumberFeature(Feature):
             column = _numbers(column, notation)
         present = ~column.is_missing & (weight > 0)
         mean = rounded_mean(column.values[present], weight[present])
+        if notation == PLAIN:  # then texts are read as numbers in any case
+            notation = None
         return cls(mean, *learn_gaps(column.is_missing, weight, target), notation)
 
     def read(self, column: Column) -> Column:
@@ -74,7 +77,7 @@ class NumberFeature(Feature):
             raise ColumnError("had numbers in training and has dates now")
         if column.kind == "text":
             self.words(column)  # raises an error if texts are neither numbers nor words
-            column = _numbers(column, self.notation or Notation())
+            column = _numbers(column, self.notation or PLAIN)
         if self.mean is None and (n_gaps := np.count_nonzero(column.is_missing)):
             raise ColumnError(f"has {n_gaps} missing values, and its mean in training is not known")
         return column
@@ -83,18 +86,21 @@ class NumberFeature(Feature):
         """Return how many values are words that training did not have, and one of them."""
         if column.kind != "text":
             return 0, ""
-        return unread_words(column, (self.notation or Notation()).read(column.texts)[1], "numbers")
+        return unread_words(column, (self.notation or PLAIN).read(column.texts)[1], "numbers")
 
     def notes(self, column: Column, weight: FloatArray) -> list[tuple[str, str]]:
         """Return how texts of the training rows are read."""
-        if self.notation is None:
+        if column.kind != "text":
             return []
-        texts = [text for text in used_texts(column, weight) if text not in self.notation.gap_words]
-        value = float(self.notation.read(texts[:1])[0][0])
-        hours = " hours" if self.notation.is_clock else ""
-        unit = f", unit {self.notation.unit!r}" if self.notation.unit else ""
-        example = f"({texts[0]!r:.40} is {value:g}{hours}{unit})"
-        return [("numbers", example), *gap_notes(self.notation.gap_words, column, weight)]
+        notation = self.notation or PLAIN
+        texts = [text for text in used_texts(column, weight) if text not in notation.gap_words]
+        notes = gap_notes(notation.gap_words, column, weight)
+        if texts:
+            value = float(notation.read(texts[:1])[0][0])
+            hours = " hours" if notation.is_clock else ""
+            unit = f", unit {notation.unit!r}" if notation.unit else ""
+            notes.insert(0, ("numbers", f"({texts[0]!r:.40} is {value:g}{hours}{unit})"))
+        return notes
 
     def inputs(self, name: str, limits: Any = None) -> list[Input]:
         """Return the inputs of a column with this name and range."""
@@ -140,8 +146,8 @@ class NumberFeature(Feature):
         >>> NumberFeature(1.0, True).learn_range(column, np.array([1.0, 1.0, 1.0, 0.0]))
         (-1.0, 3.0)
         """
-        column = self.read(column)
-        values = column.values[~column.is_missing & (weight > 0)]
+        values = self.read(column.take(np.flatnonzero(weight > 0))).values
+        values = values[~np.isnan(values)]
         return number_range(float(values.min()), float(values.max())) if values.size else None
 
     @classmethod
