@@ -67,7 +67,7 @@ def test_json_lines_have_gaps_and_truth_values():
         (b'{"a": {"b": 1}}\n', "line 1: 'a' is an object"),
         (b'{\n"a": 1\n}', "single JSON object"),
         (b"[1, 2]", "entry 1 is not a JSON object"),
-        (gzip.compress(CSV)[:60], "gunzip -t"),
+        (gzip.compress(CSV, mtime=0)[:60], "gunzip -t"),
         (b"\xd0\xcf\x11\xe0rest", "workbook of an old format"),
         (b"PAR1rest", "cannot be read as a Parquet file"),
         (b"ARROW1rest", "cannot be read as a Feather file"),
@@ -131,6 +131,7 @@ def workbook():
         (b"ARROW1", "pyarrow", "Feather file, which needs pyarrow"),
         (workbook(), "openpyxl", "Excel workbook, which needs openpyxl"),
     ],
+    ids=["parquet", "feather", "workbook"],
 )
 def test_a_package_that_is_missing_is_named_with_its_extra(monkeypatch, data, package, words):
     monkeypatch.setitem(sys.modules, package, None)

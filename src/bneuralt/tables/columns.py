@@ -30,7 +30,6 @@ from bneuralt.tables.frames import (
     names_of,
 )
 from bneuralt.tables.notation import Notation
-from bneuralt.tables.numbers import read_numbers
 
 __all__ = [
     "Column",
@@ -346,14 +345,7 @@ def _read_array(values: Array, place: str) -> Column:
         return Column("date", values.astype("datetime64[s]"))
     if kind == "m":
         return Column("number", _seconds(values))
-    if kind in "US":
-        column = _read_objects(values.astype(str).tolist(), place)
-        # An array of texts often is one of numbers beside a column of text.
-        numbers = read_numbers(column.texts)
-        if np.isnan(numbers).any():
-            return column
-        return Column("number", np.append(numbers, np.nan)[column.values])
-    return _read_objects(values.tolist(), place)
+    return _read_objects((values.astype(str) if kind == "S" else values).tolist(), place)
 
 
 def _seconds(values: Array) -> FloatArray:

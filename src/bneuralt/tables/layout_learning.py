@@ -18,7 +18,7 @@ from bneuralt.tables.csv_files import CsvTable, TableError, quoted
 from bneuralt.tables.large_csv import NumberCells
 from bneuralt.tables.notation import Notation, gap_words
 from bneuralt.tables.numbers import has_thousands, to_number
-from bneuralt.tables.table_layout import FeatureColumn, TableLayout
+from bneuralt.tables.table_layout import MOST_GAPS, FeatureColumn, TableLayout
 
 __all__ = ["learn_layout"]
 
@@ -32,9 +32,6 @@ FEWEST_ROWS_WITH_NAMES = 20
 #: Texts of which so many are different identify rows.
 NEARLY_ALL = 0.9
 
-#: Words in at most this share of a column of numbers or dates stand for missing values. The limit
-#: for the training rows alone is higher (`bneuralt.tables.notation.MOST_GAPS`).
-MOST_GAPS = 0.1
 
 #: Such as `id`, `order-no.` or `customerID`, but not `paid`.
 _ID_NAME = re.compile(

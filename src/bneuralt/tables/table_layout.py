@@ -31,7 +31,12 @@ from bneuralt.tables.csv_files import CsvTable, near, quoted
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.notation import Notation
 
-__all__ = ["FeatureColumn", "TableLayout"]
+__all__ = ["MOST_GAPS", "FeatureColumn", "TableLayout"]
+
+
+#: Words in at most this share of a column of numbers or dates stand for missing values. The limit
+#: for the training rows alone is higher (`bneuralt.tables.notation.MOST_GAPS`).
+MOST_GAPS = 0.1
 
 
 @dataclass(frozen=True)
@@ -131,7 +136,8 @@ class TableLayout:
         place = 0
         for column, j in zip(self.columns, self._find(table), strict=True):
             if column.kind == "number":
-                numbers[:, place] = number_column(table, j, decimal or self.decimal).values
+                cells = number_column(table, j, decimal or self.decimal, MOST_GAPS)
+                numbers[:, place] = cells.values
                 place += 1
                 others.append(None)
             else:
