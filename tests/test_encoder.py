@@ -31,7 +31,7 @@ from bneuralt.tables import encoder as encoder_module
 from bneuralt.tables import features
 from bneuralt.tables.columns import Column, as_frame
 from bneuralt.tables.encoder import TableEncoder, learn_encoder
-from bneuralt.tables.surprises import (
+from bneuralt.tables.value_warnings import (
     MissingValuesWarning,
     RareValuesWarning,
     UnseenValuesWarning,

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, load_model
-from bneuralt.tables.surprises import RareValuesWarning
+from bneuralt.tables.value_warnings import RareValuesWarning
 
 RNG = np.random.default_rng(0)
 

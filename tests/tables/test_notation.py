@@ -14,7 +14,7 @@ from bneuralt import BNeuralTClassifier, load_model
 from bneuralt.tables.columns import as_frame
 from bneuralt.tables.encoder import TableEncoder, learn_encoder
 from bneuralt.tables.notation import Notation, gap_words
-from bneuralt.tables.surprises import TextValuesWarning
+from bneuralt.tables.value_warnings import TextValuesWarning
 
 RNG = np.random.default_rng(0)
 NUMBERS = RNG.integers(1, 5000, 200)

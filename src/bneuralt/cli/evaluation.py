@@ -14,7 +14,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 
 from bneuralt._typing import Array, IntArray
 from bneuralt.tables.columns import Frame
-from bneuralt.tables.surprises import (
+from bneuralt.tables.value_warnings import (
     MissingValuesWarning,
     RareValuesWarning,
     TextValuesWarning,

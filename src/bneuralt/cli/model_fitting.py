@@ -24,8 +24,8 @@ from bneuralt.estimators import (
     BNeuralTRegressor,
 )
 from bneuralt.tables.columns import Frame
-from bneuralt.tables.surprises import RareValuesWarning, TextValuesWarning
 from bneuralt.tables.table_layout import TableLayout
+from bneuralt.tables.value_warnings import RareValuesWarning, TextValuesWarning
 
 __all__ = ["FittedModel", "fit_and_score", "make_model"]
 
@@ -48,7 +48,7 @@ class FittedModel:
     held_out : int array
         Indices of the rows that were held out.
     report : dict
-        What ``bneuralt train --json`` prints, without the names of files.
+        The report of ``bneuralt train --json``, without the names of files.
     """
 
     model: Any

@@ -12,7 +12,7 @@ from bneuralt.tables.columns import Column, label_of, stands_for_missing
 from bneuralt.tables.csv_files import CsvTable
 from bneuralt.tables.notation import gap_words
 from bneuralt.tables.numbers import to_number
-from bneuralt.tables.surprises import TextValuesWarning
+from bneuralt.tables.value_warnings import TextValuesWarning
 
 __all__ = ["WORDS", "check_no_missing_cells", "missing_cells", "number_column", "text_column"]
 

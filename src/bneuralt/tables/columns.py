@@ -1,7 +1,7 @@
 """Columns of any table as numbers, texts or dates.
 
-`frames` knows the data frames of several packages. What the values mean for a model is decided in
-`encoder`.
+`frames` reads the data frames of several packages. `encoder` decides what the values mean for a
+model.
 """
 
 from __future__ import annotations
@@ -271,7 +271,7 @@ class NumberBlockFrame(Frame):
 
 
 class _ArrowColumns(Sequence[Column]):
-    """The columns of an Arrow table, each read when it is asked for."""
+    """The columns of an Arrow table, each read when it is used."""
 
     def __init__(self, table: Any) -> None:
         self.table = table

@@ -31,7 +31,7 @@ from bneuralt.tables.features import (
 )
 from bneuralt.tables.features.number import number_range
 from bneuralt.tables.moments import ColumnMoments
-from bneuralt.tables.surprises import LearningNotes, MissingValuesWarning, Surprises
+from bneuralt.tables.value_warnings import LearningNotes, MissingValuesWarning, UnexpectedValues
 
 __all__ = ["TableEncoder", "are_numbers", "categorical_mask", "learn_encoder", "plain_encoder"]
 
@@ -75,7 +75,7 @@ class TableEncoder:
 
     @cached_property
     def inputs(self) -> tuple[Input, ...]:
-        """What each input stands for, and how it is computed."""
+        """Name, meaning and expression of each input."""
         ranges = [None] * len(self.features) if self.ranges is None else self.ranges
         columns = zip(self.features, ranges, strict=True)
         return tuple(
@@ -161,18 +161,18 @@ class TableEncoder:
             return X
         dtype = np.float32 if X.dtype == np.float32 else np.float64
         encoded = new_table((len(X), self.n_inputs), dtype)
-        surprises = Surprises(self.place)
+        unexpected = UnexpectedValues(self.place)
         n_rows = max(1, len(X))
         if is_large(encoded.nbytes):  # then only a part of it is in memory
             n_rows = max(1, BLOCK_BYTES * len(X) // encoded.nbytes)
         for start in range(0, len(X), n_rows):
             rows = slice(start, start + n_rows)
-            self._encode_block(X, rows, encoded[rows], surprises)
-        surprises.warn(stacklevel=3)
+            self._encode_block(X, rows, encoded[rows], unexpected)
+        unexpected.warn(stacklevel=3)
         return encoded
 
     def _encode_block(
-        self, X: Array | Frame, rows: slice, encoded: Array, surprises: Surprises
+        self, X: Array | Frame, rows: slice, encoded: Array, unexpected: UnexpectedValues
     ) -> None:
         """Write the inputs of some rows, and count what training could not prepare for."""
         part = X.take(rows) if isinstance(X, Frame) else X[rows]
@@ -189,7 +189,7 @@ class TableEncoder:
             try:
                 if column.kind == "number":
                     _refuse_infinite(column.values, rows.start)
-                feature.encode(column, out, partial(surprises.count, i))
+                feature.encode(column, out, partial(unexpected.count, i))
             except ColumnError as error:
                 raise ValueError(f"{self.place(i)} {error}") from None
 

@@ -11,13 +11,13 @@ from scipy.special import chdtrc
 
 from bneuralt._typing import Array, FloatArray
 
-__all__ = ["gaps_tell"]
+__all__ = ["gaps_are_informative"]
 
 #: Gaps that are unrelated to the target seem to be related to it with this probability.
 SIGNIFICANCE = 0.01
 
 
-def gaps_tell(gaps: Array, target: Array, weight: FloatArray) -> bool:
+def gaps_are_informative(gaps: Array, target: Array, weight: FloatArray) -> bool:
     """Return whether the target differs between rows with and without a value.
 
     A chi-squared test: for class numbers, of the table of gaps by classes; for other targets, of
@@ -35,8 +35,10 @@ def gaps_tell(gaps: Array, target: Array, weight: FloatArray) -> bool:
     --------
     >>> import numpy as np
     >>> gaps, classes = np.arange(80) % 4 == 0, np.arange(80) % 2
-    >>> gaps_tell(gaps, classes, np.ones(80)), gaps_tell(gaps, np.arange(80) // 40, np.ones(80))
-    (True, False)
+    >>> gaps_are_informative(gaps, classes, np.ones(80))
+    True
+    >>> gaps_are_informative(gaps, np.arange(80) // 40, np.ones(80))
+    False
     """
     total = float(weight.sum())
     share = float(weight[gaps].sum()) / total

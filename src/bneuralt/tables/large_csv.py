@@ -39,7 +39,7 @@ class NumberCells:
 
 
 class PlainColumns(Sequence[list[str]]):
-    """The columns of a file: lists of texts, decoded when they are asked for.
+    """The columns of a file: lists of texts, decoded when they are used.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Which columns of a training table are used, and how they are read.
+"""Decide which columns of a training table are used, and how they are read.
 
-Running numbers, identifiers and empty columns are left out. What is not clear, such as a column of
-numbers and texts, is an error that says where and what to do.
+Running numbers, identifiers and empty columns are left out. Ambiguous columns, such as
+those of numbers and texts, raise an error that says where and what to do.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ __all__ = ["learn_layout"]
 #: Integer targets with at most this many distinct values are classes by default.
 MAX_INTEGER_CLASSES = 20
 
-#: Fewer rows than this say nothing about whether numbers, or texts, identify them.
+#: Smallest numbers of rows in which numbers, and texts, are recognised as identifiers.
 FEWEST_ROWS_WITH_IDS = 5
 FEWEST_ROWS_WITH_NAMES = 20
 
-#: Texts of which so many are different identify rows.
+#: Texts identify rows if this share of them is different.
 NEARLY_ALL = 0.9
 
 

@@ -16,7 +16,7 @@ from bneuralt.tables.numbers import to_number
 
 __all__ = ["MOST_GAPS", "PLAIN", "Notation", "gap_words"]
 
-#: Words are gaps if there are at most so many different ones, in at most this share of the rows.
+#: Largest number of different words that are gaps, and their largest share of the rows.
 MOST_GAP_WORDS = 3
 MOST_GAPS = 0.2
 
@@ -93,7 +93,7 @@ class Notation:
     decimal, thousands : str
         The decimal point, and the separator of thousands ("" for none).
     unit : str
-        What precedes or follows all numbers, or some of them, such as "EUR" or "%".
+        The unit that precedes or follows all or some of the numbers, such as "EUR" or "%".
     is_clock : bool
         Whether texts are times such as 12:30 or 12:30:15, which are read as hours.
     gap_words : tuple of str

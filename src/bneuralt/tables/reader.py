@@ -16,7 +16,7 @@ from bneuralt.tables.columns import Frame, as_frame
 
 __all__ = ["Cells", "ReadTable", "TableReader"]
 
-#: What a table is read as: numbers, a sparse matrix of numbers (CSR), or columns of any kind.
+#: Forms of a table: numbers, a sparse matrix of numbers (CSR), or columns of any kind.
 Cells = Array | Frame | Any
 
 
@@ -54,7 +54,7 @@ class TableReader:
     caller : str
         Who reads, for the messages of scikit-learn.
     table_name : str
-        What messages call the table.
+        Name of the table in messages.
 
     Examples
     --------

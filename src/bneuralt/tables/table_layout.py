@@ -2,7 +2,7 @@
 
 A `TableLayout` says which columns are used, and which of them are numbers. `layout_learning` makes
 it from the training table; it is stored in the model file and reads later tables in the same way.
-What texts, dates and missing values become is decided by the `TableEncoder` of the model.
+The `TableEncoder` of the model decides what texts, dates and missing values become.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class TableLayout:
     target_position : int
         Its index in the training table.
     task : {"classification", "regression"}
-        What is predicted.
+        The task.
     whole_numbers : bool
         Whether class labels are integers; otherwise they are text.
     n_columns : int
@@ -90,7 +90,7 @@ class TableLayout:
         The delimiter and the encoding that the user named for the training table; empty if they
         were detected.
     notes : tuple of str
-        What was left out of the training table, and why; not stored.
+        Columns that were left out of the training table, with reasons; not stored.
     """
 
     columns: tuple[FeatureColumn, ...]

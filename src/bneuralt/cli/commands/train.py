@@ -125,7 +125,7 @@ def run(args: argparse.Namespace) -> None:
     y = layout.labels(table)
     assert y is not None
 
-    # What is wrong with the files has been said by now: these imports take a second.
+    # Imported after the checks of the files, because these imports take a second.
     from bneuralt.cli.model_fitting import fit_and_score, make_model
     from bneuralt.cli.summary import train_report
     from bneuralt.cli.trained_models import check_model_output, save_trained_model, usable_rows

@@ -31,10 +31,11 @@ MOST_CATEGORIES = 255
 SMALLEST_SHARE = 0.002
 FEWEST_ROWS, ENOUGH_ROWS = 2, 20
 
-#: More rare values than this are not listed; unseen values cannot be told from them then.
+#: More rare values than this are not listed; then unseen values are not recognised.
 MOST_RARE_VALUES = 255
 
-#: Rare values are said if there are so many of them, and more than others or in this share of rows.
+#: A warning is issued from this number of rare values on, if they are more than the others or occur
+#: in this share of the rows.
 MANY_RARE, MUCH_RARE = 20, 0.1
 
 #: The entry of all rare values.
@@ -111,7 +112,7 @@ class CategoryFeature(Feature):
 
     @property
     def entries(self) -> list[str]:
-        """What each entry stands for: the categories, then `RARE` and `MISSING`."""
+        """The categories, then `RARE` and `MISSING` if there are such values."""
         return [*self.categories, *[RARE] * self.has_other, *[MISSING] * self.has_gaps]
 
     @property

@@ -13,7 +13,7 @@ import numpy as np
 from bneuralt._typing import Array, FloatArray
 from bneuralt.expressions import Expression, evaluate, is_missing, select
 from bneuralt.tables.columns import Column, stands_for_missing
-from bneuralt.tables.gaps import gaps_tell
+from bneuralt.tables.gaps import gaps_are_informative
 from bneuralt.tables.notation import Notation
 
 __all__ = [
@@ -43,7 +43,7 @@ OPTIONAL = frozenset({"ignores_gaps", "notation", "gap_words"})
 #: Smallest and largest value: numbers, or dates as text such as 2024-05-31T14:30:00.
 Range = tuple[float, float] | tuple[str, str]
 
-#: Called with the kind of a surprise ("missing", "unseen", "word"), a count and an example.
+#: Called with the kind of unexpected values ("missing", "unseen", "word"), a count and an example.
 Report = Callable[[str, int, str], None]
 
 
@@ -53,7 +53,7 @@ class Input(NamedTuple):
     Attributes
     ----------
     entry : str
-        What it stands for: "" for the number itself, a category, a part of a date, `MISSING` or
+        Its meaning: "" for the number itself, a category, a part of a date, `MISSING` or
         `RARE`.
     name : str
     expression : Expression
@@ -76,7 +76,7 @@ class ColumnError(ValueError):
 
 
 class Feature:
-    """What was learnt about a column of training rows, as plain data.
+    """Description of a column of training rows, as plain data.
 
     A kind of column is a subclass of this, a frozen dataclass that is listed in
     `bneuralt.tables.features.KINDS`. It says which columns are of this kind (`learn`), how later
@@ -166,8 +166,8 @@ class Feature:
     def notes(self, column: Column, weight: FloatArray) -> list[tuple[str, str]]:
         """Return what a user should know of the training rows.
 
-        Each note is a key of `bneuralt.tables.surprises.LEARNING_NOTES`, and a text that follows
-        the name of the column.
+        Each note is a key of `LEARNING_NOTES` of `bneuralt.tables.value_warnings`, and a text that
+        follows the name of the column.
         """
         return []
 
@@ -190,7 +190,7 @@ class Feature:
 
     @property
     def entries(self) -> list[str]:
-        """What each value may be: for categories all of them, else what the inputs stand for."""
+        """The possible values of categories; for other kinds, the entries of the inputs."""
         return [entry.entry for entry in self.inputs("")]
 
     def encode(self, column: Column, out: Array, report: Report) -> None:
@@ -295,8 +295,8 @@ def learn_gaps(gaps: Array, weight: FloatArray, target: Array | None) -> tuple[b
     used = weight > 0
     if not np.any(gaps & used):
         return False, False
-    tell = target is None or gaps_tell(gaps[used], target[used], weight[used])
-    return tell, not tell
+    informative = target is None or gaps_are_informative(gaps[used], target[used], weight[used])
+    return informative, not informative
 
 
 # -- checks of stored descriptions --------------------------------------------------------

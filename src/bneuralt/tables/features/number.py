@@ -38,7 +38,7 @@ class NumberFeature(Feature):
     Attributes
     ----------
     mean : float or None
-        Mean of the training rows, which stands for missing values; None if it is not known.
+        Mean of the training rows, which replaces missing values; None if it is not known.
     has_gaps : bool
         Whether values were missing in training, and an input says where.
     ignores_gaps : bool

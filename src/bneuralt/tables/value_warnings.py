@@ -1,4 +1,4 @@
-"""Warnings about values that training could not prepare for."""
+"""Warnings about the columns of a training table, and about unexpected values of later ones."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ __all__ = [
     "LearningNotes",
     "MissingValuesWarning",
     "RareValuesWarning",
-    "Surprises",
     "TextValuesWarning",
+    "UnexpectedValues",
     "UnseenValuesWarning",
 ]
 
@@ -61,7 +61,7 @@ LEARNING_NOTES: dict[str, tuple[type[Warning], str, str]] = {
 
 
 class LearningNotes:
-    """What a user should know of the columns of a training table: one warning for each kind.
+    """Notes on the columns of a training table, issued as one warning for each kind.
 
     Examples
     --------
@@ -90,21 +90,21 @@ class LearningNotes:
             )
 
 
-class Surprises:
+class UnexpectedValues:
     """Counts of missing and unseen values, by column.
 
     Parameters
     ----------
     place : callable
-        What messages call a column, from its position.
+        Returns the name of a column in messages, from its position.
 
     Examples
     --------
-    >>> surprises = Surprises(["column 'a'"].__getitem__)
-    >>> surprises.count(0, "unseen", 2, "blue")
+    >>> unexpected = UnexpectedValues(["column 'a'"].__getitem__)
+    >>> unexpected.count(0, "unseen", 2, "blue")
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
-    ...     surprises.warn(stacklevel=1)
+    ...     unexpected.warn(stacklevel=1)
     >>> print(str(caught[0].message).split(".")[0])
     not seen in training: 2 values of column 'a', such as 'blue'
     """
@@ -123,7 +123,7 @@ class Surprises:
         self._counts[what][column] = before + number, first
 
     def warn(self, stacklevel: int) -> None:
-        """Warn of what was counted, once for each kind of surprise."""
+        """Issue one warning for each kind of unexpected value."""
         unseen, words = (
             [
                 f"{_values(n)} of {self._place(j)}, such as {example!r:.50}"
