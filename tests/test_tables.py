@@ -160,7 +160,7 @@ def values(layout, table, name, **options):
 def test_columns_are_read_as_numbers_or_texts_and_the_decision_is_stored():
     table = parse_csv(PEOPLE.encode())
     layout = learn_layout(table, "target")
-    assert kinds(layout) == {"height": "number", "sex": "text", "city": "text"}
+    assert kinds(layout) == {"height": "number", "sex": "category", "city": "category"}
     assert values(layout, table, "city") == ["Köln", "Rome", "Paris"]
     assert layout.labels(table).tolist() == [60, 80.5, 55]
     again = TableLayout.from_dict(json.loads(json.dumps(layout.to_dict())))
@@ -180,12 +180,12 @@ def test_numbers_may_be_declared_categories():
 @pytest.mark.parametrize(
     ("cells", "kind", "expected"),
     [
-        (["00501", "10001", "00501"], "text", ["00501", "10001", "00501"]),
+        (["00501", "10001", "00501"], "category", ["00501", "10001", "00501"]),
         (["1,017", "950", "12,300"], "number", [1017, 950, 12300]),
         (["True", "false", ""], "number", [1, 0, None]),
         (["2024-01-31", "", "2024-02-01"], "text", ["2024-01-31", None, "2024-02-01"]),
         (["1.5", "?", "-2e3"], "number", [1.5, None, -2000]),
-        (["none", "None", "a"], "text", ["none", None, "a"]),
+        (["none", "None", "a"], "category", ["none", None, "a"]),
     ],
 )
 def test_cells_of_every_kind(cells, kind, expected):
@@ -433,7 +433,7 @@ def test_classes_must_repeat_only_if_there_are_many():
 
 def test_as_many_categories_as_allowed():
     table = people("1,f,a\n2,m,b\n3,x,a\n")
-    assert learn_layout(table, "target", max_categories=3).columns[1].kind == "text"
+    assert learn_layout(table, "target", max_categories=3).columns[1].kind == "category"
     with pytest.raises(TableError, match=r"3 distinct texts.*increase --max-categories \(now 2\)"):
         learn_layout(table, "target", max_categories=2)
 

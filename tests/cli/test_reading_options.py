@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from bneuralt import BNeuralTClassifier, load_model
+from bneuralt.cli.evaluation import split_rows
 from bneuralt.cli.program import main
 from bneuralt.tables import learn_layout, parse_csv
 from bneuralt.tables.encoder import learn_encoder
@@ -192,3 +193,39 @@ def test_large_files_are_read_as_small_ones():
             for layout, table in zip(layouts, (small, large), strict=True)
         ]
     assert encoders[0] == encoders[1]
+
+
+def write_with_odd_row(path, usual, odd):
+    """Write a table in which one row, which is held out in training, has another kind of cell."""
+    rng = np.random.default_rng(3)
+    rows = [(usual(i), "ab"[i % 2], rng.normal()) for i in range(40)]
+    labels = np.array([label for _, label, _ in rows])
+    held_out = split_rows("classification", labels, 0.2, 0)[1][0]
+    rows[held_out] = (odd, *rows[held_out][1:])
+    frame = pd.DataFrame(rows, columns=["cell", "kind", "x"])
+    write(path, frame)
+    return frame
+
+
+@pytest.mark.parametrize(
+    ("usual", "odd", "kind"),
+    [
+        (lambda i: f"{i % 9} kg", "500 g", "category"),
+        (lambda i: f"{i % 9 + 100}", "007", "category"),
+        (lambda i: f"{i % 9} kg", "unknown", "number"),
+        (lambda i: f"{i % 9}", "5 kg", "number"),
+        (lambda i: f"{i % 9},{i % 8}5", "1,500", "number"),
+        (lambda i: f"{1 + i % 9}/{1 + i % 7}/2024", "31/1/2024", "date"),
+        (lambda i: f"{1 + i % 9}/{1 + i % 7}/2024", "soon", "date"),
+        (lambda i: f"2024-01-{1 + i % 9:02d}", "2024-99-99", "category"),
+    ],
+)
+def test_a_cell_of_another_kind_in_the_held_out_rows_is_no_surprise(
+    run_here, tmp_path, usual, odd, kind
+):
+    write_with_odd_row(tmp_path / "t.csv", usual, odd)
+    done = run_here("train", "t.csv", "--target", "kind", "--out", "m.json", *QUICK)
+    assert done.returncode == 0, done.stderr
+    assert load_model("m.json").encoder_.features[0].kind == kind
+    done = run_here("predict", "m.json", "t.csv", "--out", "p.csv")
+    assert "as train reported" in done.stdout

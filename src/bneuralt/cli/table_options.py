@@ -19,7 +19,7 @@ def add_table_arguments(
     parser: argparse.ArgumentParser, missing: tuple[str, ...] = ("learn", "error")
 ) -> None:
     """Add the options that say how to read a table; `missing` are the values of ``--missing``."""
-    group = parser.add_argument_group("reading the table (detected from the file by default)")
+    group = parser.add_argument_group("reading the table (by default as in training, or detected)")
     group.add_argument("--delimiter", metavar="C", help="one character, or 'tab' or 'space'")
     group.add_argument(
         "--header",

@@ -94,7 +94,7 @@ def learn_layout(
     >>> table = parse_csv(b"cm,sex,hair,kg\n170,f,red,60\n180,m,grey,80.5\n160,f,,55\n")
     >>> layout = learn_layout(table, "kg")
     >>> layout.task, [column.kind for column in layout.columns]
-    ('regression', ['number', 'text', 'text'])
+    ('regression', ['number', 'category', 'category'])
     """
     target_at = table.position(target)
     dropped = {table.position(name) for name in drop} | _nameless_and_empty(table)
@@ -103,27 +103,25 @@ def learn_layout(
         if target_at in at:
             raise table.error(f"the target {table.names[target_at]!r} cannot be {what}.")
     columns, notes = [], []
-    if decimal is None:
-        decimal = "."
-        with_commas = _decimal_comma_column(table)
-        if with_commas is not None:
-            decimal = ","
-            notes.append(
-                f"numbers are read with a decimal comma, as in column {table.names[with_commas]!r}."
-            )
+    point = decimal or "."
+    if decimal is None and (with_commas := _decimal_comma_column(table)) is not None:
+        point = ","
+        notes.append(
+            f"numbers are read with a decimal comma, as in column {table.names[with_commas]!r}."
+        )
     for j, name in enumerate(table.names):
         if j == target_at or j in dropped:
             continue
-        numbers = table.numbers(j, decimal)
+        numbers = table.numbers(j, point)
         if numbers is not None and j not in declared and not np.isnan(numbers.values).all():
             why = None if keep_ids else _why_id_of(table, j, numbers)
             if why:
                 notes.append(_left_out(name, why))
             else:
-                columns.append(FeatureColumn(name, j, "text" if numbers.is_code else "number"))
+                columns.append(FeatureColumn(name, j, "category" if numbers.is_code else "number"))
             continue
         distinct = [cell for cell in table.distinct(j) if not stands_for_missing(cell)]
-        notation = None if j in declared else _notation(table, j, distinct, decimal)
+        notation = None if j in declared else _notation(table, j, distinct, point)
         why = None if distinct else "it has no values"
         if distinct and not keep_ids and j not in declared:
             why = _why_id(table, j, distinct, notation is not None)
@@ -133,8 +131,8 @@ def learn_layout(
         if j in declared:
             kind = "category"
         else:
-            kind = "text" if notation else _kind(table, j, distinct, decimal)
-        is_free = kind == "text" and notation is None
+            kind = "text" if notation else _kind(table, j, distinct, point)
+        is_free = kind == "category" and j not in declared
         if is_free and max_categories is not None and len(distinct) > max_categories:
             raise table.error(
                 f"column {name!r} has {len(distinct)} distinct texts, such as "
@@ -155,7 +153,7 @@ def learn_layout(
         )
     if not columns:
         raise table.error("no column is left to predict from; drop fewer columns.")
-    task, whole_numbers = _task(table, target_at, task, decimal)
+    task, whole_numbers = _task(table, target_at, task, point)
     return TableLayout(
         tuple(columns),
         table.names[target_at],
@@ -164,7 +162,7 @@ def learn_layout(
         whole_numbers,
         len(table.names),
         table.has_header,
-        decimal,
+        point,
         notes=tuple(notes),
     )
 
@@ -206,14 +204,15 @@ def _why_id(table: CsvTable, j: int, distinct: list[str], are_numbers: bool) -> 
     is_text = any(to_number(cell) is None and to_number(cell, ",") is None for cell in distinct)
     if not is_text or n_rows < FEWEST_ROWS_WITH_NAMES or has_thousands(distinct):
         return None
-    if parse_dates(_without_gap_words(table, j, distinct)) is not None:
+    if _are_dates(table, j, distinct):
         return None
     return f"its values are texts that are {'' if all_differ else 'nearly '}all different"
 
 
-def _without_gap_words(table: CsvTable, j: int, distinct: list[str]) -> list[str]:
+def _are_dates(table: CsvTable, j: int, distinct: list[str]) -> bool:
+    """Return whether cells are dates, apart from a few words that stand for missing values."""
     words = gap_words(distinct, _counts(table, j, distinct), MOST_GAPS) or ()
-    return [cell for cell in distinct if cell not in words]
+    return parse_dates(cell for cell in distinct if cell not in words) is not None
 
 
 def _counts(table: CsvTable, j: int, distinct: list[str]) -> IntArray:
@@ -247,13 +246,13 @@ def _why_numbered(table: CsvTable, j: int, values: Array) -> str | None:
 
 
 def _kind(table: CsvTable, j: int, distinct: list[str], decimal: str) -> str:
-    """Return whether a column is read as numbers or as text."""
+    """Return whether a column is read as numbers, as dates ("text") or as categories."""
     if all(cell.casefold() in WORDS for cell in distinct):
         return "number"
     if all(cell.isdigit() for cell in distinct) and any(
         len(cell) > 1 and cell[0] == "0" for cell in distinct
     ):
-        return "text"  # codes such as 00501
+        return "category"  # codes such as 00501
     texts = {cell for cell in distinct if to_number(cell, decimal) is None}
     if not texts:
         return "number"
@@ -268,7 +267,7 @@ def _kind(table: CsvTable, j: int, distinct: list[str], decimal: str) -> str:
             )
     if len(texts) < len(distinct):
         raise _mixture_error(table, j, texts)
-    return "text"
+    return "text" if _are_dates(table, j, distinct) else "category"
 
 
 def _decimal_comma_column(table: CsvTable) -> int | None:

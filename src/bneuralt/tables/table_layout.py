@@ -50,7 +50,8 @@ class FeatureColumn:
     position : int
         Its index in the training table.
     kind : {"number", "text", "category"}
-        How its cells are read. "category" is for numbers that are categories.
+        How its cells are read. "text" is for dates and for numbers with units, "category" for
+        texts and numbers that are categories.
     notation : Notation or None
         How the texts of the training table are numbers; not stored, since the encoder is.
     """

@@ -171,7 +171,7 @@ class CategoryFeature(Feature):
         unseen = np.array([text not in seen for text in cell.texts], dtype=bool)
         if not unseen.any():
             return 0, ""
-        counts = np.bincount(cell.values + 1, minlength=len(cell.texts) + 1)[1:]
+        counts = cell.counts()
         places = np.flatnonzero(unseen & (counts > 0))
         return int(counts[places].sum()), cell.texts[places[0]] if places.size else ""
 

@@ -76,7 +76,9 @@ class DateFeature(Feature):
             parsed = parse_dates(text for text in texts if text not in words)
             if parsed is None:
                 return None
-            day_first = parsed[1]
+            # Rows that are held out may show whether the day is first.
+            everywhere = parse_dates(text for text in column.texts if text not in words)
+            day_first = (everywhere or parsed)[1]
             column = _dates(column, day_first)[0]
         present = ~column.is_missing & (weight > 0)
         values = {name: part(column.values[present]) for name, part in DATE_PARTS.items()}
