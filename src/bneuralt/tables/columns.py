@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from numbers import Real
@@ -87,7 +87,7 @@ class Column:
 
     def take(self, rows: IntArray | slice) -> Column:
         """Return some rows of the column."""
-        return replace(self, values=self.values[rows])
+        return Column(self.kind, self.values[rows], self.texts, self.is_category, self.notation)
 
     def counts(self, weight: FloatArray | None = None) -> FloatArray:
         """Return the number or the weight of the rows of each text."""

@@ -395,7 +395,7 @@ def learn_encoder(
         if column.is_missing[weight > 0].all():
             empty.append(j)
     encoder = TableEncoder(tuple(features), None if names is None else tuple(names), tuple(ranges))
-    notes.warn(stacklevel=4)
+    notes.warn(stacklevel=5)  # the call of `fit` of an estimator
     if encoder.n_inputs == 0:
         raise ValueError("no column of X varies in the training rows: there is nothing to learn")
     if empty:
@@ -403,7 +403,7 @@ def learn_encoder(
         warnings.warn(
             f"no values at all: {shown}. The column has no influence; drop it.",
             MissingValuesWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     return encoder
 
