@@ -229,3 +229,26 @@ def test_a_cell_of_another_kind_in_the_held_out_rows_is_no_surprise(
     assert load_model("m.json").encoder_.features[0].kind == kind
     done = run_here("predict", "m.json", "t.csv", "--out", "p.csv")
     assert "as train reported" in done.stdout
+
+
+@pytest.mark.parametrize("cell", ["${:,}", "{:,} EUR", "{}%"])
+def test_a_target_with_a_unit_is_a_number(run_here, tmp_path, cell):
+    prices = [cell.format(a) for a in NUMBERS[:-1]] + ["unknown"]
+    frame = pd.DataFrame({"size": NUMBERS / 7, "price": prices})
+    write(tmp_path / "t.csv", frame)
+    done = run_here("train", "t.csv", "--target", "price", "--out", "m.json", "--json", *QUICK)
+    report = json.loads(done.stdout)
+    assert report["task"] == "regression" and report["data"]["rows"] == 119
+    assert f"({prices[0]!r} is {NUMBERS[0]:g}), and 'unknown' as missing" in report["notes"][0]
+    done = run_here("predict", "m.json", "t.csv", "--json")
+    assert json.loads(done.stdout)["scores"]["r2"] > 0.9
+    write(tmp_path / "odd.csv", frame.assign(price=["5 kg", *prices[1:]]))
+    done = run_here("predict", "m.json", "odd.csv")
+    assert done.returncode == 3 and "row 1 (line 2), column 'price' contains '5 kg'" in done.stderr
+
+
+def test_a_few_whole_numbers_with_a_unit_are_classes(run_here, tmp_path):
+    frame = pd.DataFrame({"size": NUMBERS, "rating": [f"{a % 3} points" for a in NUMBERS]})
+    write(tmp_path / "t.csv", frame)
+    done = run_here("train", "t.csv", "--target", "rating", "--out", "m.json", "--json", *QUICK)
+    assert json.loads(done.stdout)["task"] == "classification"

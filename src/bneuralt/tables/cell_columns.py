@@ -10,11 +10,18 @@ import numpy as np
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.tables.columns import Column, label_of, stands_for_missing
 from bneuralt.tables.csv_files import CsvTable
-from bneuralt.tables.notation import gap_words
+from bneuralt.tables.notation import Notation, gap_words
 from bneuralt.tables.numbers import to_number
 from bneuralt.tables.value_warnings import TextValuesWarning
 
-__all__ = ["WORDS", "check_no_missing_cells", "missing_cells", "number_column", "text_column"]
+__all__ = [
+    "WORDS",
+    "check_no_missing_cells",
+    "missing_cells",
+    "notation_column",
+    "number_column",
+    "text_column",
+]
 
 #: Words that are numbers.
 WORDS = {"true": 1.0, "false": 0.0}
@@ -71,6 +78,20 @@ def number_column(table: CsvTable, j: int, decimal: str, most_gaps: float = 0.0)
         )
     numbers: FloatArray = np.array(values, dtype=np.float64)[codes]
     return Column("number", numbers)
+
+
+def notation_column(table: CsvTable, j: int, notation: Notation) -> Column:
+    """Return a column of texts that are numbers, or raise an error that says where one is not."""
+    codes, distinct = table.coded(j)
+    values, is_read = notation.read(distinct)
+    for i in np.flatnonzero(~is_read).tolist():
+        if not stands_for_missing(distinct[i]):
+            row = int(np.argmax(codes == i))
+            raise table.error(
+                f"{table.place(row, j)} contains {distinct[i]!r}, but a number is needed, as in "
+                "the training table."
+            )
+    return Column("number", values[codes])
 
 
 def _without_words(

@@ -153,7 +153,12 @@ def learn_layout(
         )
     if not columns:
         raise table.error("no column is left to predict from; drop fewer columns.")
-    task, whole_numbers = _task(table, target_at, task, point)
+    target_notation = _target_notation(table, target_at, task, point)
+    if target_notation is None:
+        task, whole_numbers = _task(table, target_at, task, point)
+    else:
+        task, whole_numbers = "regression", False
+        notes.append(_target_note(table, target_at, target_notation))
     return TableLayout(
         tuple(columns),
         table.names[target_at],
@@ -162,6 +167,7 @@ def learn_layout(
         whole_numbers,
         len(table.names),
         table.has_header,
+        target_notation,
         point,
         notes=tuple(notes),
     )
@@ -296,6 +302,30 @@ def _mixture_error(table: CsvTable, j: int, texts: set[str]) -> TableError:
     return table.error(
         f"{table.place(row, j)} contains {cells[row]!r}, but most of the column is {most}. "
         f"Correct it, or declare the column as categories (--categorical {table.names[j]!r})."
+    )
+
+
+def _target_notation(table: CsvTable, j: int, task: str, decimal: str) -> Notation | None:
+    """Return how the texts of a target are numbers; None if they are classes or plain numbers."""
+    if task not in ("auto", "regression") or table.numbers(j, decimal) is not None:
+        return None
+    distinct = [cell for cell in table.distinct(j) if not stands_for_missing(cell)]
+    notation = _notation(table, j, distinct, decimal)
+    if notation is None or task == "regression":
+        return notation
+    values = np.unique(notation.read(distinct)[0])
+    values = values[~np.isnan(values)]
+    are_classes = values.size <= MAX_INTEGER_CLASSES and bool(np.all(values == np.round(values)))
+    return None if are_classes else notation
+
+
+def _target_note(table: CsvTable, j: int, notation: Notation) -> str:
+    cells = (cell for cell in table.distinct(j) if not stands_for_missing(cell))
+    text = next(cell for cell in cells if cell not in notation.gap_words)
+    gaps = f", and {quoted(notation.gap_words)} as missing" if notation.gap_words else ""
+    return (
+        f"the target {table.names[j]!r} is read as numbers ({text!r:.40} is "
+        f"{float(notation.read([text])[0][0]):g}){gaps}; use --task classification for classes."
     )
 
 

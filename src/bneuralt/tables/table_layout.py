@@ -17,6 +17,7 @@ from bneuralt._typing import Array
 from bneuralt.tables.cell_columns import (
     check_no_missing_cells,
     missing_cells,
+    notation_column,
     number_column,
     text_column,
 )
@@ -85,6 +86,8 @@ class TableLayout:
         Number of columns of the training table, including unused ones.
     has_header : bool
         Whether columns are identified by name; otherwise by position.
+    target_notation : Notation or None
+        How the texts of the target are numbers; None if they are classes, or plain numbers.
     decimal : str
         The decimal point of the training table, "." or ",".
     delimiter, encoding : str
@@ -101,6 +104,7 @@ class TableLayout:
     whole_numbers: bool
     n_columns: int
     has_header: bool
+    target_notation: Notation | None = None
     decimal: str = "."
     delimiter: str = ""
     encoding: str = ""
@@ -165,6 +169,8 @@ class TableLayout:
         j = self._find_target(table)
         if j is None or missing_cells(table, j).all():
             return None
+        if self.target_notation is not None:
+            return notation_column(table, j, self.target_notation).values
         if self.task == "regression":
             return number_column(table, j, decimal or self.decimal).values
         is_known = {cell: not stands_for_missing(cell) for cell in table.distinct(j)}
@@ -251,6 +257,7 @@ class TableLayout:
             "whole_numbers": self.whole_numbers,
             "n_columns": self.n_columns,
             "has_header": self.has_header,
+            "target_notation": self.target_notation.to_plain() if self.target_notation else {},
             "decimal": self.decimal,
             "delimiter": self.delimiter,
             "encoding": self.encoding,
@@ -284,6 +291,7 @@ class TableLayout:
                 _expect(data, "whole_numbers", bool),
                 _expect(data, "n_columns", int),
                 _expect(data, "has_header", bool),
+                _stored_notation(_expect(data, "target_notation", dict)),
                 _expect(data, "decimal", str),
                 _expect(data, "delimiter", str),
                 _expect(data, "encoding", str),
@@ -313,6 +321,10 @@ def _stored_column(entry: dict[str, Any]) -> FeatureColumn:
     if kind not in ("number", "text", "category"):
         raise ValueError(f"entry 'kind' is {kind!r:.50}")
     return FeatureColumn(name, position, kind)
+
+
+def _stored_notation(entry: dict[str, Any]) -> Notation | None:
+    return Notation.from_plain(entry) if entry else None
 
 
 def _expect(entry: dict[str, Any], key: str, kind: type) -> Any:
