@@ -20,6 +20,9 @@ __all__ = ["MOST_GAPS", "PLAIN", "Notation", "gap_words"]
 MOST_GAP_WORDS = 3
 MOST_GAPS = 0.2
 
+#: Longer texts are no numbers with units.
+LONGEST = 50
+
 #: Currencies that may precede a number, beside the symbols of Unicode.
 _CURRENCY = re.compile(
     "AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|INR|JPY|KRW|MXN|NOK|NZD|PLN|RUB|SEK|SGD|TRY|USD|"
@@ -214,6 +217,8 @@ def _split(text: str) -> tuple[str, str] | None:
     """
     if to_number(text) is not None:
         return text, ""
+    if len(text) > LONGEST:
+        return None
     match = _PARTS.fullmatch(text)
     if match is None:
         return None

@@ -89,22 +89,19 @@ class DateFeature(Feature):
 
     def read(self, column: Column) -> Column:
         """Return the column as dates."""
+        return self.parse(column)[0]
+
+    def parse(self, column: Column) -> tuple[Column, int, str]:
+        """Return the column as dates, the number of new words, and one of them."""
         if column.kind == "date":
-            return column
+            return column, 0, ""
         if column.kind == "number":
             if not column.is_missing.all():
                 raise ColumnError("had dates in training and has numbers now")
-            return Column("date", np.full(len(column), "NaT", dtype="datetime64[s]"))
-        self.words(column)  # raises an error if texts are neither dates nor words
-        return _dates(column, self.day_first)[0]
-
-    def words(self, column: Column) -> tuple[int, str]:
-        """Return how many values are words that training did not have, and one of them."""
-        if column.kind != "text":
-            return 0, ""
-        is_read = _dates(column, self.day_first)[1]
+            return Column("date", np.full(len(column), "NaT", dtype="datetime64[s]")), 0, ""
+        dates, is_read = _dates(column, self.day_first)
         is_gap = np.array([text in self.gap_words for text in column.texts], dtype=bool)
-        return unread_words(column, is_read | is_gap, "dates")
+        return dates, *unread_words(column, is_read | is_gap, "dates")
 
     def notes(self, column: Column, weight: FloatArray) -> list[tuple[str, str]]:
         """Return which texts of the training rows stand for missing values."""

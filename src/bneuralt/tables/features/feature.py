@@ -159,9 +159,9 @@ class Feature:
         """Return how many values of what `read` returned are new, and one of them."""
         return 0, ""
 
-    def words(self, column: Column) -> tuple[int, str]:
-        """Return how many values of a later column are words that are read as gaps, and one."""
-        return 0, ""
+    def parse(self, column: Column) -> tuple[Column, int, str]:
+        """Return what `read` returns, the number of new words that are read as gaps, and one."""
+        return self.read(column), 0, ""
 
     def notes(self, column: Column, weight: FloatArray) -> list[tuple[str, str]]:
         """Return what a user should know of the training rows.
@@ -195,8 +195,7 @@ class Feature:
 
     def encode(self, column: Column, out: Array, report: Report) -> None:
         """Write the inputs of each row to `out`, and report what training could not prepare for."""
-        cell = self.read(column)
-        n_words, example = self.words(column)
+        cell, n_words, example = self.parse(column)
         if n_words:
             report("word", n_words, example)
         if not (self.has_gaps or self.ignores_gaps):

@@ -64,7 +64,8 @@ class NumberFeature(Feature):
             notation = _learn_notation(column, weight)
             if notation is None:
                 return None
-            column = _numbers(column, notation)
+            numbers, _ = notation.read(column.texts)
+            column = Column("number", np.append(numbers, np.nan)[column.values])
         present = ~column.is_missing & (weight > 0)
         mean = rounded_mean(column.values[present], weight[present])
         if notation == PLAIN:  # then texts are read as numbers in any case
@@ -73,20 +74,20 @@ class NumberFeature(Feature):
 
     def read(self, column: Column) -> Column:
         """Return the column as numbers."""
+        return self.parse(column)[0]
+
+    def parse(self, column: Column) -> tuple[Column, int, str]:
+        """Return the column as numbers, the number of new words, and one of them."""
         if column.kind == "date":
             raise ColumnError("had numbers in training and has dates now")
+        n_words, example = 0, ""
         if column.kind == "text":
-            self.words(column)  # raises an error if texts are neither numbers nor words
-            column = _numbers(column, self.notation or PLAIN)
+            numbers, is_read = (self.notation or PLAIN).read(column.texts)
+            n_words, example = unread_words(column, is_read, "numbers")
+            column = Column("number", np.append(numbers, np.nan)[column.values])
         if self.mean is None and (n_gaps := np.count_nonzero(column.is_missing)):
             raise ColumnError(f"has {n_gaps} missing values, and its mean in training is not known")
-        return column
-
-    def words(self, column: Column) -> tuple[int, str]:
-        """Return how many values are words that training did not have, and one of them."""
-        if column.kind != "text":
-            return 0, ""
-        return unread_words(column, (self.notation or PLAIN).read(column.texts)[1], "numbers")
+        return column, n_words, example
 
     def notes(self, column: Column, weight: FloatArray) -> list[tuple[str, str]]:
         """Return how texts of the training rows are read."""
@@ -189,12 +190,6 @@ def _learn_notation(column: Column, weight: FloatArray) -> Notation | None:
     counts = column.counts(weight)
     used = np.flatnonzero(counts > 0)
     return Notation.learn([column.texts[i] for i in used.tolist()], counts[used])
-
-
-def _numbers(column: Column, notation: Notation) -> Column:
-    """Return a column of text as the numbers that its texts are."""
-    numbers, _ = notation.read(column.texts)
-    return Column("number", np.append(numbers, np.nan)[column.values])
 
 
 def number_range(low: float, high: float) -> Range | None:
