@@ -15,7 +15,7 @@ from bneuralt import (
     Growth,
     load_model,
 )
-from bneuralt.tables.surprises import (
+from bneuralt.tables.value_warnings import (
     MissingValuesWarning,
 )
 from tests.helpers.flat import flat

@@ -15,7 +15,7 @@ from bneuralt import (
 )
 from bneuralt.tables.columns import as_frame
 from bneuralt.tables.encoder import TableEncoder, learn_encoder
-from bneuralt.tables.surprises import (
+from bneuralt.tables.value_warnings import (
     MissingValuesWarning,
     RareValuesWarning,
     UnseenValuesWarning,
@@ -102,7 +102,7 @@ def test_surprises_become_the_mean_with_one_warning_each():
 
 def test_there_are_never_more_than_255_entries():
     many = [f"v{i}" for i in range(10_000)]
-    with pytest.warns(RareValuesWarning, match="all values of column 'x' of X are rare"):
+    with pytest.warns(RareValuesWarning, match="all values are rare.*column 'x' of X"):
         encoder = encoder_of(pd.DataFrame({"x": many * 3 + [None]}))
     assert encoder.n_inputs == 1 and len(str(encoder.to_plain())) < 200
     some = [f"v{i:03}" for i in range(300) for _ in range(1 + i)]

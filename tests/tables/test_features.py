@@ -16,7 +16,7 @@ from bneuralt.expressions import NUMBER, evaluate, if_missing, maximum, sqrt
 from bneuralt.tables import encoder as encoder_module
 from bneuralt.tables import features
 from bneuralt.tables.columns import Column, as_frame
-from bneuralt.tables.surprises import (
+from bneuralt.tables.value_warnings import (
     MissingValuesWarning,
 )
 from tests.helpers.flat import flat

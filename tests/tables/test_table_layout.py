@@ -32,7 +32,7 @@ def values(layout, table, name, **options):
 def test_columns_are_read_as_numbers_or_texts_and_the_decision_is_stored():
     table = parse_csv(PEOPLE.encode())
     layout = learn_layout(table, "target")
-    assert kinds(layout) == {"height": "number", "sex": "text", "city": "text"}
+    assert kinds(layout) == {"height": "number", "sex": "category", "city": "category"}
     assert values(layout, table, "city") == ["Köln", "Rome", "Paris"]
     assert layout.labels(table).tolist() == [60, 80.5, 55]
     again = TableLayout.from_dict(json.loads(json.dumps(layout.to_dict())))
@@ -52,12 +52,12 @@ def test_numbers_may_be_declared_categories():
 @pytest.mark.parametrize(
     ("cells", "kind", "expected"),
     [
-        (["00501", "10001", "00501"], "text", ["00501", "10001", "00501"]),
+        (["00501", "10001", "00501"], "category", ["00501", "10001", "00501"]),
         (["1,017", "950", "12,300"], "number", [1017, 950, 12300]),
         (["True", "false", ""], "number", [1, 0, None]),
         (["2024-01-31", "", "2024-02-01"], "text", ["2024-01-31", None, "2024-02-01"]),
         (["1.5", "?", "-2e3"], "number", [1.5, None, -2000]),
-        (["none", "None", "a"], "text", ["none", None, "a"]),
+        (["none", "None", "a"], "category", ["none", None, "a"]),
     ],
 )
 def test_cells_of_every_kind(cells, kind, expected):
@@ -208,7 +208,7 @@ def test_tables_that_cannot_be_learnt_from_are_rejected(rows, options, message):
 def test_a_decimal_comma_is_recognised_in_the_message():
     rows = "".join(f"{i}\t1,{i:02d}\t{'ab'[i % 2]}\n" for i in range(60))
     with pytest.raises(TableError, match="--decimal ','"):
-        learn_layout(parse_csv(rows.encode()), "-1")
+        learn_layout(parse_csv(rows.encode()), "-1", decimal=".")
 
 
 def test_thousands_are_not_advised_to_be_decimals():
@@ -218,7 +218,7 @@ def test_thousands_are_not_advised_to_be_decimals():
     assert values(layout, table, "column2")[0] == 1017
     beside = "".join(f"{i % 7},5\t{i},017\t{'ab'[i % 2]}\n" for i in range(1, 60))
     with pytest.raises(TableError, match="--decimal ','"):
-        learn_layout(parse_csv(beside.encode()), "-1")
+        learn_layout(parse_csv(beside.encode()), "-1", decimal=".")
 
 
 def test_files_of_windows_are_read_as_such():
@@ -305,7 +305,7 @@ def test_classes_must_repeat_only_if_there_are_many():
 
 def test_as_many_categories_as_allowed():
     table = people("1,f,a\n2,m,b\n3,x,a\n")
-    assert learn_layout(table, "target", max_categories=3).columns[1].kind == "text"
+    assert learn_layout(table, "target", max_categories=3).columns[1].kind == "category"
     with pytest.raises(TableError, match=r"3 distinct texts.*increase --max-categories \(now 2\)"):
         learn_layout(table, "target", max_categories=2)
 

@@ -78,16 +78,16 @@ def compare(
     for contender in contenders(sample.task):
         status(f"{sample.name}: {contender.name}")
         runs = [_fit_on_split(contender, sample, seed + i) for i in range(n_splits)]
-        found = {key: [run[key] for run in runs] for key in runs[0]}
+        values = {key: [run[key] for run in runs] for key in runs[0]}
         rows.append(
             {
                 "model": contender.name,
-                "score": float(np.mean(found["score"])),
-                "score_sd": float(np.std(found["score"], ddof=min(1, n_splits - 1))),
-                "weights": float(np.mean(found["weights"])),
+                "score": float(np.mean(values["score"])),
+                "score_sd": float(np.std(values["score"], ddof=min(1, n_splits - 1))),
+                "weights": float(np.mean(values["weights"])),
                 # Medians, so that a short load on the machine does not count.
-                "fit_seconds": float(np.median(found["fit_seconds"])),
-                "predict_seconds": float(np.median(found["predict_seconds"])),
+                "fit_seconds": float(np.median(values["fit_seconds"])),
+                "predict_seconds": float(np.median(values["predict_seconds"])),
             }
         )
     return {
@@ -142,11 +142,11 @@ def result_table(result: dict[str, Any]) -> str:
 
 def summary_table(results: list[dict[str, Any]]) -> str:
     """Return the means over the classification data sets as a table."""
-    kept = [result for result in results if result["task"] == "classification"]
-    lines = [f"Mean of the {len(kept)} classification data sets", _header("accuracy")]
-    for i, entry in enumerate(kept[0]["models"]):
+    classified = [result for result in results if result["task"] == "classification"]
+    lines = [f"Mean of the {len(classified)} classification data sets", _header("accuracy")]
+    for i, entry in enumerate(classified[0]["models"]):
         mean = {
-            key: float(np.mean([result["models"][i][key] for result in kept]))
+            key: float(np.mean([result["models"][i][key] for result in classified]))
             for key in ("score", "weights", "fit_seconds", "predict_seconds")
         }
         lines.append(_model_row({**mean, "model": entry["model"]}, f"{mean['score']:.3f}        "))

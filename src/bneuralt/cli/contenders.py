@@ -60,18 +60,18 @@ def contenders(task: str) -> list[Contender]:
     list of Contender
         The models.
     """
-    own: tuple[Any, Any] = (BNeuralTRegressor, BNeuralForestRegressor)
+    neural: tuple[Any, Any] = (BNeuralTRegressor, BNeuralForestRegressor)
     others: tuple[Any, Any, Any, Any] = (Ridge, SVR, RandomForestRegressor, MLPRegressor)
     linear_name = "ridge regression"
     if task == "classification":
-        own = (BNeuralTClassifier, BNeuralForestClassifier)
+        neural = (BNeuralTClassifier, BNeuralForestClassifier)
         others = (LogisticRegression, SVC, RandomForestClassifier, MLPClassifier)
         linear_name = "logistic regression"
-    tree, forest = own
+    tree, forest = neural
     linear, svm, random_forest, mlp = others
     return [
-        Contender("neural tree", _seeded(tree), _own_weights),
-        Contender("neural forest", _seeded(forest), _own_weights),
+        Contender("neural tree", _seeded(tree), _neural_weights),
+        Contender("neural forest", _seeded(forest), _neural_weights),
         Contender(linear_name, _scaled(linear), _linear_weights),
         Contender("SVM (rbf)", _scaled(svm), _svm_weights),
         Contender("random forest (100)", _seeded(random_forest), _forest_numbers),
@@ -99,7 +99,7 @@ def _last_step(model: Any) -> Any:
     return getattr(model, "regressor_", model)[-1]
 
 
-def _own_weights(model: Any) -> int:
+def _neural_weights(model: Any) -> int:
     return int(model.n_parameters_)
 
 

@@ -27,7 +27,7 @@ class CommandError(Exception):
     Parameters
     ----------
     message : str
-        What is wrong and what to do.
+        The problem and its remedy.
     code : int
         The exit code.
     """

@@ -14,7 +14,12 @@ from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 
 from bneuralt._typing import Array, IntArray
 from bneuralt.tables.columns import Frame
-from bneuralt.tables.surprises import MissingValuesWarning, UnseenValuesWarning
+from bneuralt.tables.value_warnings import (
+    MissingValuesWarning,
+    RareValuesWarning,
+    TextValuesWarning,
+    UnseenValuesWarning,
+)
 from bneuralt.training import TrainingDiverged
 
 __all__ = [
@@ -26,6 +31,9 @@ __all__ = [
     "scores",
     "split_rows",
 ]
+
+#: Warnings that the fit before the cross-validation has issued.
+_OF_THE_FIRST_FIT = (TrainingDiverged, RareValuesWarning, TextValuesWarning)
 
 
 def scores(
@@ -48,7 +56,7 @@ def scores(
     probabilities : array of shape (n_rows, n_classes), optional
         Predicted probabilities of `classes`.
     classes : array of shape (n_classes,), optional
-        The labels that the model knows.
+        The labels of the model.
 
     Returns
     -------
@@ -78,21 +86,21 @@ def scores(
 def _class_scores(
     y: Array, predicted: Array, probabilities: Array | None, classes: Array | None
 ) -> dict[str, float | None]:
-    found: dict[str, float | None] = {"accuracy": float(np.mean(y == predicted))}
+    scores: dict[str, float | None] = {"accuracy": float(np.mean(y == predicted))}
     present = np.unique(y)
     recalls = [float(np.mean(predicted[y == label] == label)) for label in present]
-    found["balanced_accuracy"] = float(np.mean(recalls))
+    scores["balanced_accuracy"] = float(np.mean(recalls))
     labels = np.unique(np.concatenate([present, predicted]))
-    found["f1"] = float(f1_score(y, predicted, labels=labels, average="macro", zero_division=0))
+    scores["f1"] = float(f1_score(y, predicted, labels=labels, average="macro", zero_division=0))
     if probabilities is None or classes is None:
-        return found
-    known = np.isin(y, classes)
-    found["auc"] = _auc(y[known], probabilities[known], classes)
-    found["log_loss"] = None
-    if known.all():
-        own = probabilities[np.arange(len(y)), np.searchsorted(classes, y)]
-        found["log_loss"] = float(-np.mean(np.log(np.maximum(own, 1e-15))))
-    return found
+        return scores
+    has_output = np.isin(y, classes)
+    scores["auc"] = _auc(y[has_output], probabilities[has_output], classes)
+    scores["log_loss"] = None
+    if has_output.all():
+        of_true_class = probabilities[np.arange(len(y)), np.searchsorted(classes, y)]
+        scores["log_loss"] = float(-np.mean(np.log(np.maximum(of_true_class, 1e-15))))
+    return scores
 
 
 def _auc(y: Array, probabilities: Array, classes: Array) -> float | None:
@@ -108,13 +116,13 @@ def baseline(task: str, y_train: Array, y_test: Array) -> dict[str, Any]:
     """Return the best constant prediction (the most frequent class or the mean) and its scores."""
     if task == "regression":
         answer = y_train.mean()
-        found = scores(task, y_test, np.full(len(y_test), answer))
+        result = scores(task, y_test, np.full(len(y_test), answer))
     else:
         labels, counts = np.unique(y_train, return_counts=True)
         answer = labels[np.argmax(counts)]
         shares = np.tile(counts / counts.sum(), (len(y_test), 1))
-        found = scores(task, y_test, np.full(len(y_test), answer), shares, labels)
-    return {"answer": answer.item(), "scores": found}
+        result = scores(task, y_test, np.full(len(y_test), answer), shares, labels)
+    return {"answer": answer.item(), "scores": result}
 
 
 def split_rows(task: str, y: Array, test_fraction: float, seed: int) -> tuple[IntArray, IntArray]:
@@ -143,15 +151,15 @@ def split_rows(task: str, y: Array, test_fraction: float, seed: int) -> tuple[In
     n_test = round(test_fraction * len(y))
     if n_test == 0:
         return rows, rows[:0]
-    strata, kept = None, rows[:0]
+    strata, single_rows = None, rows[:0]
     if task == "classification":
         _, inverse, counts = np.unique(y, return_inverse=True, return_counts=True)
         single = counts[inverse] < 2
         n_rest, n_classes = int(np.sum(~single)), int(np.sum(counts >= 2))
         if n_classes and min(n_test, n_rest - n_test) >= n_classes:
-            rows, kept, strata = rows[~single], rows[single], y[~single]
+            rows, single_rows, strata = rows[~single], rows[single], y[~single]
     train, test = train_test_split(rows, test_size=n_test, random_state=seed, stratify=strata)
-    return np.sort(np.concatenate([train, kept])), np.sort(test)
+    return np.sort(np.concatenate([train, single_rows])), np.sort(test)
 
 
 def model_scores(model: Any, task: str, X: Frame, y: Array) -> dict[str, float | None]:
@@ -203,7 +211,7 @@ def cross_validate(
     splitter = (StratifiedKFold if task == "classification" else KFold)(
         folds, shuffle=True, random_state=seed
     )
-    found: list[dict[str, float | None]] = []
+    fold_scores: list[dict[str, float | None]] = []
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The least populated class")
         splits = list(splitter.split(y, y))
@@ -212,12 +220,11 @@ def cross_validate(
         if task == "classification" and len(np.unique(y[train])) < 2:
             return None
         with warnings.catch_warnings():  # about values that only some folds have
-            warnings.simplefilter("ignore", UnseenValuesWarning)
-            warnings.simplefilter("ignore", MissingValuesWarning)
-            warnings.simplefilter("ignore", TrainingDiverged)  # the first fit has said so
+            for category in (UnseenValuesWarning, MissingValuesWarning, *_OF_THE_FIRST_FIT):
+                warnings.simplefilter("ignore", category)
             fitted = clone(model).fit(X.take(train), y[train])
-            found.append(model_scores(fitted, task, X.take(test), y[test]))
-    each = {name: [fold[name] for fold in found] for name in found[0]}
+            fold_scores.append(model_scores(fitted, task, X.take(test), y[test]))
+    each = {name: [fold[name] for fold in fold_scores] for name in fold_scores[0]}
     summary = {name: _mean_and_sd([v for v in each[name] if v is not None]) for name in each}
     return {"folds": folds, **summary}
 

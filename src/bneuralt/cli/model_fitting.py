@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,7 @@ from bneuralt.estimators import (
 )
 from bneuralt.tables.columns import Frame
 from bneuralt.tables.table_layout import TableLayout
+from bneuralt.tables.value_warnings import RareValuesWarning, TextValuesWarning
 
 __all__ = ["FittedModel", "fit_and_score", "make_model"]
 
@@ -46,7 +48,7 @@ class FittedModel:
     held_out : int array
         Indices of the rows that were held out.
     report : dict
-        What ``bneuralt train --json`` prints, without the names of files.
+        The report of ``bneuralt train --json``, without the names of files.
     """
 
     model: Any
@@ -86,7 +88,7 @@ def make_model(
         The estimator.
     """
     estimator = _ESTIMATORS[task, forest]
-    known = _parameters_by_name(estimator())
+    names = _parameters_by_name(estimator())
     parameters: dict[str, Any] = {"random_state": seed}
     if n_jobs is not None:
         parameters["n_jobs"] = n_jobs
@@ -96,14 +98,14 @@ def make_model(
         name, sign, value = text.partition("=")
         if not sign:
             raise CommandError(f"--set {text}: must have the form NAME=VALUE.")
-        if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
+        if name not in names:
+            close = difflib.get_close_matches(name, names, n=1)
             hint = f" Did you mean {close[0]!r}?" if close else ""
             raise CommandError(
                 f"--set {text}: {estimator.__name__} has no setting {name!r}.{hint} "
-                f"Its settings are: {', '.join(sorted(known))}."
+                f"Its settings are: {', '.join(sorted(names))}."
             )
-        parameters[known[name]] = _parse_value(value)
+        parameters[names[name]] = _parse_value(value)
     try:
         return estimator().set_params(**parameters)
     except (TypeError, ValueError) as error:
@@ -112,8 +114,8 @@ def make_model(
 
 def _parameters_by_name(model: Any) -> dict[str, str]:
     """Return the parameters by the names of ``--set``: those of `growth` and `training` go bare."""
-    known = {name.rpartition("__")[2]: name for name in model.get_params()}
-    return known | {name: name for name in model.get_params(deep=False)}
+    nested = {name.rpartition("__")[2]: name for name in model.get_params()}
+    return nested | {name: name for name in model.get_params(deep=False)}
 
 
 def _parse_value(text: str) -> Any:
@@ -177,14 +179,14 @@ def fit_and_score(
     train, test = evaluation.split_rows(task, y, test_fraction, seed)
     _check_training_rows(task, y[train], source, test_fraction)
     status(f"training on {count(len(train), 'row')}")
-    known = X.take(train)
-    seconds = _timed_fit(model, known, y[train], USAGE if has_settings else BAD_DATA)
+    X_train = X.take(train)
+    seconds, learnt = _timed_fit(model, X_train, y[train], USAGE if has_settings else BAD_DATA)
     held_out = None
     if len(test):
         held_out = _score_held_out(model, task, X.take(test), y[test], y[train])
     cv = None
     if folds:
-        cv = evaluation.cross_validate(model, task, known, y[train], folds, seed, status)
+        cv = evaluation.cross_validate(model, task, X_train, y[train], folds, seed, status)
     status("computing feature importances")
     rows = test if len(test) else train
     features = evaluation.feature_usage(model, X.take(rows), y[rows], seed)
@@ -202,7 +204,7 @@ def fit_and_score(
         "held_out": held_out,
         "cross_validation": cv,
         "features": features,
-        "notes": _notes(task, y, model),
+        "notes": [*learnt, *_notes(task, y, model)],
     }
     return FittedModel(model, test, report)
 
@@ -215,6 +217,12 @@ def _check_single_prediction(model: Any) -> None:
             USAGE,
         )
 
+
+#: Warnings on columns, which the report has as notes.
+_COLUMN_WARNINGS = (RareValuesWarning, TextValuesWarning)
+
+#: Words of warnings in Python, and what the program says instead.
+_ADVICE = {"name the column in categorical_features": "use --categorical COLUMN", "' of X ": "' "}
 
 #: A class with this share of the rows dominates; one with fewer rows than this cannot be judged.
 _DOMINANT_SHARE = 0.8
@@ -240,14 +248,24 @@ def _notes(task: str, y: Array, model: Any) -> list[str]:
     return notes
 
 
-def _timed_fit(model: Any, X: Frame, y: Array, error_code: int) -> float:
+def _timed_fit(model: Any, X: Frame, y: Array, error_code: int) -> tuple[float, list[str]]:
+    """Fit a model; return the seconds it took, and notes on the columns of the table."""
     started = time.perf_counter()
-    try:
-        model.fit(X, y)
-    except ValueError as error:
-        # The table has been checked, so the cause is a setting, or numbers that are too large.
-        raise CommandError(f"training failed: {error}", error_code) from error
-    return time.perf_counter() - started
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            model.fit(X, y)
+        except ValueError as error:
+            # The table has been checked, so the cause is a setting, or numbers that are too large.
+            raise CommandError(f"training failed: {error}", error_code) from error
+    seconds = time.perf_counter() - started
+    notes = [str(w.message) for w in caught if issubclass(w.category, _COLUMN_WARNINGS)]
+    for w in caught:
+        if not issubclass(w.category, _COLUMN_WARNINGS):
+            warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+    for in_python, in_program in _ADVICE.items():
+        notes = [note.replace(in_python, in_program) for note in notes]
+    return seconds, notes
 
 
 def _score_held_out(model: Any, task: str, X: Frame, y: Array, y_train: Array) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def escape_control(text: str, keep: str = "") -> str:
     >>> print(escape_control("\033[2Jwidth"))
     \x1b[2Jwidth
     """
-    return _CONTROL.sub(lambda found: _escape(found.group(), keep), text)
+    return _CONTROL.sub(lambda match: _escape(match.group(), keep), text)
 
 
 def _escape(character: str, keep: str) -> str:
@@ -113,8 +113,8 @@ class StatusLine:
     Parameters
     ----------
     verbose : bool
-        Print each text on a line of its own, also where there is no terminal. Use it if training
-        shows its own progress.
+        Print each text on a separate line, also where there is no terminal. Use it if training
+        prints its progress.
     """
 
     def __init__(self, verbose: bool = False) -> None:

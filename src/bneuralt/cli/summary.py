@@ -34,7 +34,7 @@ def train_report(report: dict[str, Any]) -> str:
     Parameters
     ----------
     report : dict
-        What ``bneuralt train --json`` prints.
+        The report of ``bneuralt train --json``.
 
     Returns
     -------

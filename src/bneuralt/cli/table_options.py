@@ -1,4 +1,4 @@
-"""Options of all commands that read a CSV file."""
+"""Options of all commands that read a table."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bneuralt.tables.csv_files import CsvTable
+    from bneuralt.tables.table_layout import TableLayout
 
-__all__ = ["add_table_arguments", "read_table"]
+__all__ = ["add_table_arguments", "delimiter_of", "read_table"]
 
 _ESCAPES = {r"\t": "\t", "tab": "\t", "space": " "}
 
@@ -18,7 +19,7 @@ def add_table_arguments(
     parser: argparse.ArgumentParser, missing: tuple[str, ...] = ("learn", "error")
 ) -> None:
     """Add the options that say how to read a table; `missing` are the values of ``--missing``."""
-    group = parser.add_argument_group("reading the table (detected from the file by default)")
+    group = parser.add_argument_group("reading the table (by default as in training, or detected)")
     group.add_argument("--delimiter", metavar="C", help="one character, or 'tab' or 'space'")
     group.add_argument(
         "--header",
@@ -35,11 +36,22 @@ def add_table_arguments(
         + ("drop the rows, " if "drop" in missing else "")
         + "or end with an error",
     )
-    group.add_argument("--decimal", choices=[".", ","], default=".", help="decimal point")
+    group.add_argument("--decimal", choices=[".", ","], help="decimal point")
 
 
-def read_table(path: str, args: argparse.Namespace, expect: Collection[str] = ()) -> CsvTable:
-    """Read a CSV file as the options say.
+def delimiter_of(args: argparse.Namespace) -> str | None:
+    """Return the delimiter of the options; None if they have none."""
+    delimiter: str | None = _ESCAPES.get(args.delimiter, args.delimiter)
+    return delimiter
+
+
+def read_table(
+    path: str,
+    args: argparse.Namespace,
+    expect: Collection[str] = (),
+    layout: TableLayout | None = None,
+) -> CsvTable:
+    """Read a table as the options say, or else as the training table of a model was read.
 
     Parameters
     ----------
@@ -49,6 +61,9 @@ def read_table(path: str, args: argparse.Namespace, expect: Collection[str] = ()
         The options of `add_table_arguments`.
     expect : collection of str
         Names of columns that the command needs.
+    layout : TableLayout, optional
+        The layout of the model. Its delimiter and encoding are the defaults of the options, and its
+        columns are expected.
 
     Returns
     -------
@@ -57,7 +72,9 @@ def read_table(path: str, args: argparse.Namespace, expect: Collection[str] = ()
     """
     from bneuralt.tables.csv_files import read_csv
 
-    delimiter = _ESCAPES.get(args.delimiter, args.delimiter)
-    return read_csv(
-        path, delimiter=delimiter, header=args.header, encoding=args.encoding, expect=expect
-    )
+    delimiter, encoding = delimiter_of(args), args.encoding
+    if layout is not None:
+        delimiter = delimiter or layout.delimiter or None
+        encoding = encoding or layout.encoding or None
+        expect = layout.column_names
+    return read_csv(path, delimiter=delimiter, header=args.header, encoding=encoding, expect=expect)

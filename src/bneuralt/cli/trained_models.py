@@ -1,4 +1,4 @@
-"""Model files of the program: an estimator, and what `train` stores with it."""
+"""Model files of the program: an estimator, and the data that `train` stores with it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def check_model_output(path: str, inputs: tuple[str, ...]) -> None:
 
 
 def save_trained_model(model: Any, path: str, extra: dict[str, Any]) -> None:
-    """Save a model with what `train` stores; an OSError becomes a message.
+    """Save a model with the data of `train`; an OSError becomes a message.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def save_trained_model(model: Any, path: str, extra: dict[str, Any]) -> None:
     path : str
         The value of ``--out``.
     extra : dict
-        What to store with the model.
+        Further data to store with the model.
     """
     try:
         model.save(path, extra=extra)
@@ -76,7 +76,7 @@ def save_trained_model(model: Any, path: str, extra: dict[str, Any]) -> None:
 
 
 def load_trained_model(path: str) -> Any:
-    """Load a model and check what `train` stored with it; an OSError becomes a message."""
+    """Load a model and check the data of `train`; an OSError becomes a message."""
     try:
         model = load_model(path)
     except FileNotFoundError:

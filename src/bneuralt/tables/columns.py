@@ -1,7 +1,7 @@
 """Columns of any table as numbers, texts or dates.
 
-`frames` knows the data frames of several packages. What the values mean for a model is decided in
-`encoder`.
+`frames` reads the data frames of several packages. `encoder` decides what the values mean for a
+model.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ from bneuralt.tables.frames import (
     is_plain,
     names_of,
 )
-from bneuralt.tables.numbers import read_numbers
+from bneuralt.tables.notation import Notation
 
 __all__ = [
     "Column",
     "Frame",
+    "NumberBlockFrame",
     "as_frame",
     "label_of",
     "parse_dates",
@@ -63,12 +64,16 @@ class Column:
         The different texts of a column of text.
     is_category : bool
         Whether the type of the column says that its values are categories.
+    notation : Notation or None
+        How texts are numbers or which of them stand for missing values, if that is known before
+        the training rows are looked at.
     """
 
     kind: str
     values: Array
     texts: tuple[str, ...] = ()
     is_category: bool = False
+    notation: Notation | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -82,15 +87,20 @@ class Column:
 
     def take(self, rows: IntArray | slice) -> Column:
         """Return some rows of the column."""
-        return Column(self.kind, self.values[rows], self.texts, self.is_category)
+        return Column(self.kind, self.values[rows], self.texts, self.is_category, self.notation)
+
+    def counts(self, weight: FloatArray | None = None) -> FloatArray:
+        """Return the number or the weight of the rows of each text."""
+        counts = np.bincount(self.values + 1, weight, minlength=len(self.texts) + 1)
+        return counts[1:].astype(np.float64)
 
     def as_text(self) -> Column:
         """Return the column with numbers and dates as texts."""
         if self.kind == "text":
             return self
         distinct, codes = np.unique(self.values, return_inverse=True)
-        known = ~(np.isnat(distinct) if self.kind == "date" else np.isnan(distinct))
-        n = int(np.count_nonzero(known))  # what is missing is sorted to the end
+        is_missing = np.isnat(distinct) if self.kind == "date" else np.isnan(distinct)
+        n = int(np.count_nonzero(~is_missing))  # missing values are sorted to the end
         return Column(
             "text",
             np.where(codes < n, codes, -1).astype(np.int32),
@@ -126,12 +136,19 @@ class Frame:
         """Type of the numbers that trees read."""
         return np.float64
 
+    @property
+    def number_block(self) -> tuple[IntArray, FloatArray] | None:
+        """Positions and values of columns of numbers that are stored as one array, if some are."""
+        return None
+
     def take(self, rows: IntArray | slice) -> Frame:
         """Return some rows of the table."""
         return Frame([column.take(rows) for column in self.columns], self.names)
 
     def select(self, names: Sequence[str]) -> Frame:
         """Return the columns with these names, in this order; the last one of equal names."""
+        if self.names == list(names):
+            return self
         by_name = dict(zip(self.names or (), self.columns, strict=True))
         return Frame([by_name[name] for name in names], list(names))
 
@@ -191,8 +208,70 @@ def as_frame(X: Any) -> Frame | None:
     return Frame([_read_array(X[:, j], f"column {j}") for j in range(X.shape[1])])
 
 
+class _BlockColumns(Sequence[Column]):
+    """Columns of which those of numbers are the columns of one array."""
+
+    def __init__(self, numbers: FloatArray, others: Sequence[Column | None]) -> None:
+        self.numbers, self.others = numbers, others
+        self.positions = np.flatnonzero([column is None for column in others])
+        self._place = np.cumsum([column is None for column in others]) - 1
+
+    def __len__(self) -> int:
+        return len(self.others)
+
+    def __getitem__(self, j: Any) -> Any:
+        if isinstance(j, slice):
+            return [self[i] for i in range(*j.indices(len(self)))]
+        return self.others[j] or Column("number", self.numbers[:, self._place[j]])
+
+
+class NumberBlockFrame(Frame):
+    """A table whose columns of numbers are stored as one array: a wide table is read at once."""
+
+    @classmethod
+    def of(
+        cls, numbers: FloatArray, others: Sequence[Column | None], names: list[str]
+    ) -> NumberBlockFrame:
+        """Create a table from its numbers and its other columns.
+
+        Parameters
+        ----------
+        numbers : array of shape (n_rows, n_number_columns)
+        others : sequence of Column or None
+            One for each column of the table; None where the next column of `numbers` is.
+        names : list of str
+            Names of all columns.
+
+        Examples
+        --------
+        >>> text = Column("text", np.array([0, 1]), ("a", "b"))
+        >>> frame = NumberBlockFrame.of(np.eye(2), [None, text, None], ["u", "v", "w"])
+        >>> [column.kind for column in frame.columns]
+        ['number', 'text', 'number']
+        """
+        return cls(_BlockColumns(numbers, others), names)
+
+    @property
+    def _block(self) -> _BlockColumns:
+        assert isinstance(self.columns, _BlockColumns)
+        return self.columns
+
+    def __len__(self) -> int:
+        return len(self._block.numbers)
+
+    @property
+    def number_block(self) -> tuple[IntArray, FloatArray]:
+        """Positions and values of the columns of numbers."""
+        return self._block.positions, self._block.numbers
+
+    def take(self, rows: IntArray | slice) -> Frame:
+        """Return some rows of the table."""
+        others = [column and column.take(rows) for column in self._block.others]
+        return NumberBlockFrame(_BlockColumns(self._block.numbers[rows], others), self.names)
+
+
 class _ArrowColumns(Sequence[Column]):
-    """The columns of an Arrow table, each read when it is asked for."""
+    """The columns of an Arrow table, each read when it is used."""
 
     def __init__(self, table: Any) -> None:
         self.table = table
@@ -266,14 +345,7 @@ def _read_array(values: Array, place: str) -> Column:
         return Column("date", values.astype("datetime64[s]"))
     if kind == "m":
         return Column("number", _seconds(values))
-    if kind in "US":
-        column = _read_objects(values.astype(str).tolist(), place)
-        # An array of texts often is one of numbers beside a column of text.
-        numbers = read_numbers(column.texts)
-        if np.isnan(numbers).any():
-            return column
-        return Column("number", np.append(numbers, np.nan)[column.values])
-    return _read_objects(values.tolist(), place)
+    return _read_objects((values.astype(str) if kind == "S" else values).tolist(), place)
 
 
 def _seconds(values: Array) -> FloatArray:
@@ -296,7 +368,7 @@ def _is_missing(value: Any) -> bool:
 
 def _read_objects(values: list[Any], place: str, is_category: bool = False) -> Column:
     """Read values of any type: all numbers, all dates, or else texts."""
-    values = [None if _is_missing(value) else value for value in values]
+    values = [None if _is_missing(value) else _plain_value(value) for value in values]
     types = {type(value) for value in values if value is not None}
     for kind in types:
         if issubclass(kind, complex):
@@ -313,7 +385,7 @@ def _read_objects(values: list[Any], place: str, is_category: bool = False) -> C
     if types and all(issubclass(kind, _DURATIONS) for kind in types):
         spans = [None if value is None else np.timedelta64(value) for value in values]
         return Column("number", _seconds(np.array(spans, dtype="timedelta64[ns]")))
-    if all(issubclass(kind, (Real, Decimal, np.bool_)) for kind in types):
+    if types and all(issubclass(kind, (Real, Decimal, np.bool_)) for kind in types):
         numbers = [np.nan if value is None else float(value) for value in values]
         return Column("number", np.array(numbers, dtype=np.float64), is_category=is_category)
     codes: dict[Any, int] = {}
@@ -324,6 +396,11 @@ def _read_objects(values: list[Any], place: str, is_category: bool = False) -> C
 
 _DATES = (dt.date, np.datetime64)
 _DURATIONS = (dt.timedelta, np.timedelta64)
+
+
+def _plain_value(value: Any) -> Any:
+    """Return the begin of a period of pandas, and other values as they are."""
+    return value.to_timestamp() if type(value).__name__ == "Period" else value
 
 
 def _plain_date(value: Any) -> Any:

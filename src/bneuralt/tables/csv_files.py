@@ -1,4 +1,4 @@
-"""Read CSV files with any common encoding, delimiter, header and quoting.
+"""Read CSV files with any common encoding, delimiter, header and quoting, and other formats.
 
 This module returns cells as text. `bneuralt.tables.table_layout` decides what they mean.
 """
@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from bneuralt._typing import IntArray
+from bneuralt.tables.file_formats import FormatError, as_csv
 from bneuralt.tables.large_csv import NumberCells, PlainColumns, scan
 from bneuralt.tables.numbers import to_number
 
@@ -94,9 +95,9 @@ class CsvTable:
         if isinstance(self.columns, PlainColumns):
             return self.columns.coded(column)
         if column not in self._coded:
-            known: dict[str, int] = {}
-            codes = [known.setdefault(cell, len(known)) for cell in self.columns[column]]
-            self._coded[column] = np.array(codes, dtype=np.int32), list(known)
+            positions: dict[str, int] = {}
+            codes = [positions.setdefault(cell, len(positions)) for cell in self.columns[column]]
+            self._coded[column] = np.array(codes, dtype=np.int32), list(positions)
         return self._coded[column]
 
     def distinct(self, column: int) -> list[str]:
@@ -169,6 +170,9 @@ def read_csv(
 ) -> CsvTable:
     """Read a CSV file.
 
+    Files of other formats are converted: compressed CSV (gzip, bzip2, xz), JSON (a list of objects,
+    or one on each line), Parquet, Feather and Excel workbooks.
+
     Parameters
     ----------
     path : str or Path
@@ -201,7 +205,7 @@ def read_csv(
     except FileNotFoundError:
         raise TableError(f"{source}: no such file.{near_file(Path(path))}") from None
     except IsADirectoryError:
-        raise TableError(f"{source}: is a folder, not a CSV file.") from None
+        raise TableError(f"{source}: is a folder, not a file.") from None
     except OSError as error:
         raise TableError(f"{source}: cannot be read: {error.strerror or error}.") from None
     return parse_csv(
@@ -247,11 +251,18 @@ def parse_csv(
         raise TableError(
             f"delimiter={delimiter!r}: must be one character other than a quote or a line end."
         )
-    if len(data) >= large:
-        table = _parse_large(data, source, delimiter, header, encoding, expect)
+    digest = hashlib.sha256(data).hexdigest()
+    try:
+        content, has_names = as_csv(data)
+    except FormatError as error:
+        raise TableError(f"{source}: {error}") from None
+    if has_names:
+        delimiter, header, encoding = ",", True, "utf-8"
+    if len(content) >= large:
+        table = _parse_large(content, source, delimiter, header, encoding, expect, digest)
         if table is not None:
             return table
-    text = _decode(data, source, encoding)
+    text = _decode(content, source, encoding)
     if delimiter is None:
         delimiter = _guess_delimiter(text[:SAMPLE])
     records = _records(text, source, delimiter)
@@ -259,14 +270,12 @@ def parse_csv(
     if first is None:
         raise TableError(f"{source}: the file is empty.")
     if header is None:
-        known = bool(expect) and set(expect) <= set(first[1])
-        header = known or _looks_like_header(first[1])
+        header = _is_header(first[1], expect)
     names = _column_names(first[1] if header else [""] * len(first[1]), source)
     rest = records if header else chain([first], records)
     columns, lines = _by_column(rest, len(names), source, header)
     if not lines:
         raise TableError(f"{source}: there are no rows below the header.")
-    digest = hashlib.sha256(data).hexdigest()
     return CsvTable(source, names, columns, lines, header, digest)
 
 
@@ -277,6 +286,7 @@ def _parse_large(
     header: bool | None,
     encoding: str | None,
     expect: Collection[str],
+    digest: str,
 ) -> CsvTable | None:
     """Parse a large file; None if it is not plain."""
     content = data.removeprefix(codecs.BOM_UTF8)
@@ -288,22 +298,21 @@ def _parse_large(
     try:
         if encoding != "latin-1" and not content.isascii():
             content.decode(encoding)
-        found = scan(content, delimiter, encoding)
+        scanned = scan(content, delimiter, encoding)
     except UnicodeDecodeError:
         return None
-    if found is None:
+    if scanned is None:
         return None
-    columns, lines = found
+    columns, lines = scanned
     first = columns.row(0)
     if header is None:
-        known = bool(expect) and set(expect) <= set(first)
-        header = known or _looks_like_header(first)
+        header = _is_header(first, expect)
     names = _column_names(first if header else [""] * len(first), source)
     columns = columns.below(int(header))
     if not columns.n_rows:
         return None
     lines = lines[int(header) : int(header) + columns.n_rows]
-    return CsvTable(source, names, columns, lines, header, hashlib.sha256(data).hexdigest())
+    return CsvTable(source, names, columns, lines, header, digest)
 
 
 def _encoding_of(data: bytes) -> str:
@@ -318,10 +327,6 @@ def _encoding_of(data: bytes) -> str:
 
 
 def _decode(data: bytes, source: str, encoding: str | None) -> str:
-    if data[:4] == b"PK\x03\x04":
-        raise TableError(f"{source}: is a zip file or a workbook; save the sheet as CSV first.")
-    if data[:2] == b"\x1f\x8b":
-        raise TableError(f"{source}: is compressed; decompress it with gunzip first.")
     if encoding is None:
         if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             encoding = "utf-16"
@@ -388,7 +393,10 @@ def _records(text: str, source: str, delimiter: str) -> Iterator[tuple[int, list
         ) from None
 
 
-def _looks_like_header(cells: Sequence[str]) -> bool:
+def _is_header(cells: Sequence[str], expect: Collection[str]) -> bool:
+    """Return whether the first row has all expected names, or no number."""
+    if expect and set(expect) <= set(cells):
+        return True
     return any(cells) and not any(to_number(cell) is not None for cell in cells)
 
 
@@ -407,7 +415,7 @@ def _by_column(
 ) -> tuple[tuple[list[str], ...], list[int]]:
     columns: tuple[list[str], ...] = tuple([] for _ in range(width))
     # Equal cells share one string, which saves memory unless most cells differ.
-    known: tuple[dict[str, str], ...] = tuple({} for _ in range(width))
+    shared: tuple[dict[str, str], ...] = tuple({} for _ in range(width))
     lines: list[int] = []
     last_filled = 0
     for line, cells in records:
@@ -419,7 +427,7 @@ def _by_column(
                     "specify the delimiter."
                 )
             del cells[width:]
-        for column, seen, cell in zip(columns, known, cells, strict=True):
+        for column, seen, cell in zip(columns, shared, cells, strict=True):
             column.append(seen.setdefault(cell, cell) if len(seen) < 4096 else cell)
         lines.append(line)
         if any(cells):
@@ -440,8 +448,8 @@ def near(name: str, names: Iterable[str]) -> str:
     names = list(names)
     close = difflib.get_close_matches(name, names, n=1)
     same = [other for other in names if other.casefold() == name.casefold()]
-    found = same or close
-    return f" Did you mean {found[0]!r}?" if found else ""
+    similar = same or close
+    return f" Did you mean {similar[0]!r}?" if similar else ""
 
 
 def near_file(path: Path) -> str:

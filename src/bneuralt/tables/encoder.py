@@ -31,7 +31,7 @@ from bneuralt.tables.features import (
 )
 from bneuralt.tables.features.number import number_range
 from bneuralt.tables.moments import ColumnMoments
-from bneuralt.tables.surprises import MissingValuesWarning, Surprises
+from bneuralt.tables.value_warnings import LearningNotes, MissingValuesWarning, UnexpectedValues
 
 __all__ = ["TableEncoder", "are_numbers", "categorical_mask", "learn_encoder", "plain_encoder"]
 
@@ -62,11 +62,20 @@ class TableEncoder:
     @cached_property
     def is_plain(self) -> bool:
         """Whether every column is one number, so that tables of finite numbers stay as they are."""
-        return all(feature.passes_numbers for feature in self.features)
+        return bool(self._passes_numbers.all())
+
+    @cached_property
+    def _passes_numbers(self) -> Array:
+        return np.array([feature.passes_numbers for feature in self.features], dtype=bool)
+
+    @cached_property
+    def _first_inputs(self) -> IntArray:
+        """The position of the first input of each column."""
+        return np.searchsorted(self.groups, np.arange(len(self.features)))
 
     @cached_property
     def inputs(self) -> tuple[Input, ...]:
-        """What each input stands for, and how it is computed."""
+        """Name, meaning and expression of each input."""
         ranges = [None] * len(self.features) if self.ranges is None else self.ranges
         columns = zip(self.features, ranges, strict=True)
         return tuple(
@@ -118,7 +127,7 @@ class TableEncoder:
         >>> learn_encoder(X, categorical_features=[1]).mean_inputs
         array([2. , 0. , 0.5])
         """
-        means = [entry.mean for entry in self.inputs]
+        means = [mean for feature in self.features for mean in feature.input_means]
         return None if None in means else np.array(means, dtype=np.float64)
 
     def name(self, i: int) -> str:
@@ -152,30 +161,35 @@ class TableEncoder:
             return X
         dtype = np.float32 if X.dtype == np.float32 else np.float64
         encoded = new_table((len(X), self.n_inputs), dtype)
-        surprises = Surprises(self.place)
+        unexpected = UnexpectedValues(self.place)
         n_rows = max(1, len(X))
         if is_large(encoded.nbytes):  # then only a part of it is in memory
             n_rows = max(1, BLOCK_BYTES * len(X) // encoded.nbytes)
         for start in range(0, len(X), n_rows):
             rows = slice(start, start + n_rows)
-            self._encode_block(X, rows, encoded[rows], surprises)
-        surprises.warn(stacklevel=3)
+            self._encode_block(X, rows, encoded[rows], unexpected)
+        unexpected.warn(stacklevel=3)
         return encoded
 
     def _encode_block(
-        self, X: Array | Frame, rows: slice, encoded: Array, surprises: Surprises
+        self, X: Array | Frame, rows: slice, encoded: Array, unexpected: UnexpectedValues
     ) -> None:
         """Write the inputs of some rows, and count what training could not prepare for."""
         part = X.take(rows) if isinstance(X, Frame) else X[rows]
-        at = 0
-        for i, feature in enumerate(self.features):
+        is_written = np.zeros(len(self.features), dtype=bool)
+        if isinstance(part, Frame) and part.number_block is not None:
+            positions, values = part.number_block
+            passes = self._passes_numbers[positions] & np.isfinite(values).all(axis=0)
+            is_written[positions[passes]] = True
+            encoded[:, self._first_inputs[positions[passes]]] = values[:, passes]
+        for i in np.flatnonzero(~is_written).tolist():
+            feature, first = self.features[i], self._first_inputs[i]
             column = part.columns[i] if isinstance(part, Frame) else _number_column(part, i)
-            out = encoded[:, at : at + feature.n_columns]
-            at += feature.n_columns
+            out = encoded[:, first : first + feature.n_columns]
             try:
                 if column.kind == "number":
                     _refuse_infinite(column.values, rows.start)
-                feature.encode(column, out, partial(surprises.count, i))
+                feature.encode(column, out, partial(unexpected.count, i))
             except ColumnError as error:
                 raise ValueError(f"{self.place(i)} {error}") from None
 
@@ -352,28 +366,36 @@ def learn_encoder(
     if are_numbers(X, categorical_features, names):
         return plain_encoder(_moments(X, weight), names)
     listed = categorical_mask(categorical_features, X.shape[1], names)
-    features: list[Feature] = []
-    ranges: list[Range | None] = []
+    features: list[Any] = [None] * X.shape[1]
+    ranges: list[Range | None] = [None] * X.shape[1]
     empty: list[int] = []
-    for j in range(X.shape[1]):
+    notes = LearningNotes()
+    if isinstance(X, Frame) and X.number_block is not None and KINDS[0] is NumberFeature:
+        positions, values = X.number_block
+        has_gaps = ~np.isfinite(values).all(axis=0) | listed[positions]
+        numbers = plain_encoder(_moments(values[:, ~has_gaps], weight))
+        for j, feature, limits in zip(
+            positions[~has_gaps].tolist(), numbers.features, numbers.ranges or (), strict=True
+        ):
+            features[j], ranges[j] = feature, limits
+    for j in [j for j, feature in enumerate(features) if feature is None]:
         column = X.columns[j] if isinstance(X, Frame) else _number_column(X, j)
         is_category = column.is_category and isinstance(categorical_features, str)
         if (is_category := is_category or bool(listed[j])) != column.is_category:
             column = replace(column, is_category=is_category)
         feature = learn_feature(column, weight, target)
-        if feature.is_one_hot and categorical_features is None:
+        if feature.is_one_hot and column.texts and categorical_features is None:
             raise ValueError(
                 f"{_place(j, names)} has text, such as {column.texts[0]!r:.50}, and "
                 "categorical_features=None allows none: use 'from_dtype'"
             )
-        features.append(feature)
-        ranges.append(feature.learn_range(column, weight))
+        features[j], ranges[j] = feature, feature.learn_range(column, weight)
+        for kind, text in feature.notes(column, weight):
+            notes.add(kind, f"{_place(j, names)} {text}")
         if column.is_missing[weight > 0].all():
             empty.append(j)
     encoder = TableEncoder(tuple(features), None if names is None else tuple(names), tuple(ranges))
-    for j, feature in enumerate(features):
-        if warning := feature.warning(encoder.place(j)):
-            warnings.warn(warning, stacklevel=4)
+    notes.warn(stacklevel=5)  # the call of `fit` of an estimator
     if encoder.n_inputs == 0:
         raise ValueError("no column of X varies in the training rows: there is nothing to learn")
     if empty:
@@ -381,7 +403,7 @@ def learn_encoder(
         warnings.warn(
             f"no values at all: {shown}. The column has no influence; drop it.",
             MissingValuesWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     return encoder
 
@@ -423,6 +445,8 @@ def plain_encoder(
 
 def _moments(X: Any, weight: FloatArray) -> Iterator[ColumnMoments]:
     """Yield statistics of all columns, of a sparse matrix in blocks of columns."""
+    if X.shape[1] == 0:
+        return
     if not issparse(X):
         yield ColumnMoments(X, weight)
         return

@@ -148,6 +148,9 @@ def as_array(column: Any) -> Array | None:
     if isinstance(dtype, np.dtype):
         values: Array = column.to_numpy()
         return values
+    if str(dtype).startswith("period"):  # of pandas: the begin of each period
+        values = column.dt.to_timestamp().to_numpy()
+        return values
     if hasattr(dtype, "is_temporal"):  # polars
         is_shared = dtype.is_numeric() or dtype.is_temporal() or str(dtype) == "Boolean"
         has_zone = getattr(dtype, "time_zone", None) is not None

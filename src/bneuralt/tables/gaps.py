@@ -1,4 +1,4 @@
-"""Whether missing values say something about the target: only then they get an input of their own.
+"""Test whether missing values are related to the target: only then they get an input.
 
 An input that says where a column has gaps is noise if values are missing at random, and trees that
 have one for each column learn less from the values (`docs/quality.md` has the figures).
@@ -11,13 +11,13 @@ from scipy.special import chdtrc
 
 from bneuralt._typing import Array, FloatArray
 
-__all__ = ["gaps_tell"]
+__all__ = ["gaps_are_informative"]
 
 #: Gaps that are unrelated to the target seem to be related to it with this probability.
 SIGNIFICANCE = 0.01
 
 
-def gaps_tell(gaps: Array, target: Array, weight: FloatArray) -> bool:
+def gaps_are_informative(gaps: Array, target: Array, weight: FloatArray) -> bool:
     """Return whether the target differs between rows with and without a value.
 
     A chi-squared test: for class numbers, of the table of gaps by classes; for other targets, of
@@ -35,8 +35,10 @@ def gaps_tell(gaps: Array, target: Array, weight: FloatArray) -> bool:
     --------
     >>> import numpy as np
     >>> gaps, classes = np.arange(80) % 4 == 0, np.arange(80) % 2
-    >>> gaps_tell(gaps, classes, np.ones(80)), gaps_tell(gaps, np.arange(80) // 40, np.ones(80))
-    (True, False)
+    >>> gaps_are_informative(gaps, classes, np.ones(80))
+    True
+    >>> gaps_are_informative(gaps, np.arange(80) // 40, np.ones(80))
+    False
     """
     total = float(weight.sum())
     share = float(weight[gaps].sum()) / total
@@ -45,13 +47,13 @@ def gaps_tell(gaps: Array, target: Array, weight: FloatArray) -> bool:
     if target.dtype.kind in "iu":
         n_members = np.bincount(target, weight)
         expected = share * n_members[n_members > 0]
-        found = np.bincount(target[gaps], weight[gaps], minlength=n_members.size)[n_members > 0]
-        statistic = float(np.sum((found - expected) ** 2 / expected)) / (1.0 - share)
+        observed = np.bincount(target[gaps], weight[gaps], minlength=n_members.size)[n_members > 0]
+        statistic = float(np.sum((observed - expected) ** 2 / expected)) / (1.0 - share)
         return bool(chdtrc(max(1, expected.size - 1), statistic) < SIGNIFICANCE)
     values = target.reshape(len(target), -1)
     values = values - np.average(values, axis=0, weights=weight)
     variance = weight @ np.square(values) / total
-    moved = (weight[gaps] @ values[gaps]) / total  # the covariance with the gaps
+    covariance = (weight[gaps] @ values[gaps]) / total
     with np.errstate(invalid="ignore", divide="ignore"):
-        squares = np.where(variance > 0, moved**2 / variance, 0.0) / (share * (1.0 - share))
+        squares = np.where(variance > 0, covariance**2 / variance, 0.0) / (share * (1.0 - share))
     return bool(chdtrc(1, total * squares.max()) * squares.size < SIGNIFICANCE)

@@ -1,7 +1,7 @@
-"""Large CSV files: cells stay bytes of the file until they are asked for.
+"""Read large CSV files: cells are decoded only where they are used.
 
 The core finds the cells and parses the numbers. Files that are not plain, for instance with quotes
-inside quotes, are left to `reading`.
+inside quotes, are read by `csv_files`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class NumberCells:
 
 
 class PlainColumns(Sequence[list[str]]):
-    """The columns of a file: lists of texts, decoded when they are asked for.
+    """The columns of a file: lists of texts, decoded when they are used.
 
     Parameters
     ----------
@@ -71,14 +71,14 @@ class PlainColumns(Sequence[list[str]]):
             places = zip(
                 self._starts[:, column].tolist(), self._ends[:, column].tolist(), strict=True
             )
-            known: dict[bytes, int] = {}
+            positions: dict[bytes, int] = {}
             codes = np.fromiter(
-                (known.setdefault(data[start:end], len(known)) for start, end in places),
+                (positions.setdefault(data[start:end], len(positions)) for start, end in places),
                 dtype=np.int32,
                 count=self.n_rows,
             )
             texts: dict[str, int] = {}  # different bytes may be the same text without blanks
-            merged = [texts.setdefault(self._decode(cell), len(texts)) for cell in known]
+            merged = [texts.setdefault(self._decode(cell), len(texts)) for cell in positions]
             self._texts[column] = np.array(merged, dtype=np.int32)[codes], list(texts)
         return self._texts[column]
 
@@ -114,13 +114,13 @@ class PlainColumns(Sequence[list[str]]):
         starts, ends = (np.ascontiguousarray(a[:, column], dtype=np.int32) for a in places)
         sample = slice(0, 1000)  # most columns of text are recognised here
         for part in (sample, slice(None)):
-            values, odd, all_digits, has_zero = _core.parse_numbers(
+            values, unparsed, all_digits, has_zero = _core.parse_numbers(
                 self._data, starts[part], ends[part], ord(decimal)
             )
-            cells = {self._bytes[starts[i] : ends[i]] for i in odd.tolist()}
+            cells = {self._bytes[starts[i] : ends[i]] for i in unparsed.tolist()}
             if not all(stands_for_missing(self._decode(cell)) for cell in cells):
                 return None
-        all_digits = all_digits and not odd.size
+        all_digits = all_digits and not unparsed.size
         return NumberCells(values, all_digits, all_digits and has_zero)
 
 
@@ -136,8 +136,8 @@ def scan(data: bytes, delimiter: str, encoding: str) -> tuple[PlainColumns, IntA
     """
     if not delimiter.isascii() or delimiter == " ":
         return None
-    found = _core.scan_csv(np.frombuffer(data, dtype=np.uint8), ord(delimiter))
-    if found is None:
+    cells = _core.scan_csv(np.frombuffer(data, dtype=np.uint8), ord(delimiter))
+    if cells is None:
         return None
-    starts, ends, lines = found
+    starts, ends, lines = cells
     return PlainColumns(data, starts, ends, encoding), lines

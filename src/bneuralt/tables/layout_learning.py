@@ -1,7 +1,7 @@
-"""Which columns of a training table are used, and how they are read.
+"""Decide which columns of a training table are used, and how they are read.
 
-Running numbers, identifiers and empty columns are left out. What is not clear, such as a column of
-numbers and texts, is an error that says where and what to do.
+Running numbers, identifiers and empty columns are left out. Ambiguous columns, such as
+those of numbers and texts, raise an error that says where and what to do.
 """
 
 from __future__ import annotations
@@ -11,21 +11,27 @@ from collections.abc import Collection
 
 import numpy as np
 
-from bneuralt._typing import Array
+from bneuralt._typing import Array, IntArray
 from bneuralt.tables.cell_columns import WORDS, missing_cells, number_column
 from bneuralt.tables.columns import label_of, parse_dates, stands_for_missing
 from bneuralt.tables.csv_files import CsvTable, TableError, quoted
 from bneuralt.tables.large_csv import NumberCells
+from bneuralt.tables.notation import Notation, gap_words
 from bneuralt.tables.numbers import has_thousands, to_number
-from bneuralt.tables.table_layout import FeatureColumn, TableLayout
+from bneuralt.tables.table_layout import MOST_GAPS, FeatureColumn, TableLayout
 
 __all__ = ["learn_layout"]
 
 #: Integer targets with at most this many distinct values are classes by default.
 MAX_INTEGER_CLASSES = 20
 
-#: Fewer rows than this say nothing about whether a column identifies them.
+#: Smallest numbers of rows in which numbers, and texts, are recognised as identifiers.
 FEWEST_ROWS_WITH_IDS = 5
+FEWEST_ROWS_WITH_NAMES = 20
+
+#: Texts identify rows if this share of them is different.
+NEARLY_ALL = 0.9
+
 
 #: Such as `id`, `order-no.` or `customerID`, but not `paid`.
 _ID_NAME = re.compile(
@@ -43,12 +49,13 @@ def learn_layout(
     drop: Collection[str] = (),
     keep_ids: bool = False,
     max_categories: int | None = None,
-    decimal: str = ".",
+    decimal: str | None = None,
 ) -> TableLayout:
     r"""Decide which columns of a table are used, and how they are read.
 
-    Columns that identify rows (running numbers, unique texts, unique whole numbers with a name such
-    as `id`) and columns without values are left out; `TableLayout.notes` says which.
+    Columns that identify rows (running numbers, texts that are nearly all different, unique whole
+    numbers with a name such as `id`) and columns without values are left out; `TableLayout.notes`
+    says which.
 
     Parameters
     ----------
@@ -67,8 +74,9 @@ def learn_layout(
     max_categories : int, optional
         Largest number of distinct values of a text column; more are an error. By default there is
         no limit.
-    decimal : str
-        The decimal point, "." or ",".
+    decimal : str, optional
+        The decimal point, "." or ",". By default a comma if a column has numbers that only a
+        decimal comma explains.
 
     Returns
     -------
@@ -86,7 +94,7 @@ def learn_layout(
     >>> table = parse_csv(b"cm,sex,hair,kg\n170,f,red,60\n180,m,grey,80.5\n160,f,,55\n")
     >>> layout = learn_layout(table, "kg")
     >>> layout.task, [column.kind for column in layout.columns]
-    ('regression', ['number', 'text', 'text'])
+    ('regression', ['number', 'category', 'category'])
     """
     target_at = table.position(target)
     dropped = {table.position(name) for name in drop} | _nameless_and_empty(table)
@@ -95,32 +103,43 @@ def learn_layout(
         if target_at in at:
             raise table.error(f"the target {table.names[target_at]!r} cannot be {what}.")
     columns, notes = [], []
+    point = decimal or "."
+    if decimal is None and (with_commas := _decimal_comma_column(table)) is not None:
+        point = ","
+        notes.append(
+            f"numbers are read with a decimal comma, as in column {table.names[with_commas]!r}."
+        )
     for j, name in enumerate(table.names):
         if j == target_at or j in dropped:
             continue
-        numbers = table.numbers(j, decimal)
+        numbers = table.numbers(j, point)
         if numbers is not None and j not in declared and not np.isnan(numbers.values).all():
             why = None if keep_ids else _why_id_of(table, j, numbers)
             if why:
                 notes.append(_left_out(name, why))
             else:
-                columns.append(FeatureColumn(name, j, "text" if numbers.is_code else "number"))
+                columns.append(FeatureColumn(name, j, "category" if numbers.is_code else "number"))
             continue
         distinct = [cell for cell in table.distinct(j) if not stands_for_missing(cell)]
+        notation = None if j in declared else _notation(table, j, distinct, point)
         why = None if distinct else "it has no values"
         if distinct and not keep_ids and j not in declared:
-            why = _why_id(table, j, distinct)
+            why = _why_id(table, j, distinct, notation is not None)
         if why:
             notes.append(_left_out(name, why, bool(distinct)))
             continue
-        kind = "category" if j in declared else _kind(table, j, distinct, decimal)
-        if kind == "text" and max_categories is not None and len(distinct) > max_categories:
+        if j in declared:
+            kind = "category"
+        else:
+            kind = "text" if notation else _kind(table, j, distinct, point)
+        is_free = kind == "category" and j not in declared
+        if is_free and max_categories is not None and len(distinct) > max_categories:
             raise table.error(
                 f"column {name!r} has {len(distinct)} distinct texts, such as "
                 f"{quoted(sorted(distinct), 3)}. If it identifies the rows, drop it "
                 f"(--drop {name!r}); otherwise increase --max-categories (now {max_categories})."
             )
-        columns.append(FeatureColumn(name, j, kind))
+        columns.append(FeatureColumn(name, j, kind, notation))
     if not columns and not keep_ids:  # a single column may well count its rows
         return learn_layout(
             table,
@@ -134,7 +153,12 @@ def learn_layout(
         )
     if not columns:
         raise table.error("no column is left to predict from; drop fewer columns.")
-    task, whole_numbers = _task(table, target_at, task, decimal)
+    target_notation = _target_notation(table, target_at, task, point)
+    if target_notation is None:
+        task, whole_numbers = _task(table, target_at, task, point)
+    else:
+        task, whole_numbers = "regression", False
+        notes.append(_target_note(table, target_at, target_notation))
     return TableLayout(
         tuple(columns),
         table.names[target_at],
@@ -143,7 +167,9 @@ def learn_layout(
         whole_numbers,
         len(table.names),
         table.has_header,
-        tuple(notes),
+        target_notation,
+        point,
+        notes=tuple(notes),
     )
 
 
@@ -173,17 +199,43 @@ def _why_id_of(table: CsvTable, j: int, numbers: NumberCells) -> str | None:
     return _why_numbered(table, j, values) if n_distinct == values.size else None
 
 
-def _why_id(table: CsvTable, j: int, distinct: list[str]) -> str | None:
+def _why_id(table: CsvTable, j: int, distinct: list[str], are_numbers: bool) -> str | None:
     """Return why a column identifies the rows rather than describing them; None if it does not."""
     n_rows = table.n_rows
-    if len(distinct) < n_rows or n_rows < FEWEST_ROWS_WITH_IDS:
+    all_differ = len(distinct) == n_rows
+    if len(distinct) < NEARLY_ALL * n_rows or n_rows < FEWEST_ROWS_WITH_IDS or are_numbers:
         return None
-    if all(re.fullmatch(r"\d{1,15}", cell) for cell in distinct):
+    if all_differ and all(re.fullmatch(r"\d{1,15}", cell) for cell in distinct):
         return _why_numbered(table, j, np.array(distinct, dtype=np.int64))
     is_text = any(to_number(cell) is None and to_number(cell, ",") is None for cell in distinct)
-    if is_text and n_rows >= 20 and parse_dates(distinct) is None and not has_thousands(distinct):
-        return "its values are texts that are all different"
-    return None
+    if not is_text or n_rows < FEWEST_ROWS_WITH_NAMES or has_thousands(distinct):
+        return None
+    if _are_dates(table, j, distinct):
+        return None
+    return f"its values are texts that are {'' if all_differ else 'nearly '}all different"
+
+
+def _are_dates(table: CsvTable, j: int, distinct: list[str]) -> bool:
+    """Return whether cells are dates, apart from a few words that stand for missing values."""
+    words = gap_words(distinct, _counts(table, j, distinct), MOST_GAPS) or ()
+    return parse_dates(cell for cell in distinct if cell not in words) is not None
+
+
+def _counts(table: CsvTable, j: int, distinct: list[str]) -> IntArray:
+    """Return how often some of the different cells of a column occur."""
+    codes, cells = table.coded(j)
+    counts = np.bincount(codes, minlength=len(cells))
+    chosen = set(distinct)
+    return counts[[i for i, cell in enumerate(cells) if cell in chosen]]
+
+
+def _notation(table: CsvTable, j: int, distinct: list[str], decimal: str) -> Notation | None:
+    """Return how texts are numbers, if they are and do not look like numbers of a CSV file."""
+    if not distinct or all(to_number(cell, decimal) is not None for cell in distinct):
+        return None
+    if has_thousands(distinct) or all(to_number(cell, ",") is not None for cell in distinct):
+        return None
+    return Notation.learn(distinct, _counts(table, j, distinct), decimal, MOST_GAPS)
 
 
 def _why_numbered(table: CsvTable, j: int, values: Array) -> str | None:
@@ -200,18 +252,18 @@ def _why_numbered(table: CsvTable, j: int, values: Array) -> str | None:
 
 
 def _kind(table: CsvTable, j: int, distinct: list[str], decimal: str) -> str:
-    """Return whether a column is read as numbers or as text."""
+    """Return whether a column is read as numbers, as dates ("text") or as categories."""
     if all(cell.casefold() in WORDS for cell in distinct):
         return "number"
     if all(cell.isdigit() for cell in distinct) and any(
         len(cell) > 1 and cell[0] == "0" for cell in distinct
     ):
-        return "text"  # codes such as 00501
+        return "category"  # codes such as 00501
     texts = {cell for cell in distinct if to_number(cell, decimal) is None}
     if not texts:
         return "number"
     if decimal == "." and all("," in cell or to_number(cell) is not None for cell in distinct):
-        if has_thousands(distinct) and not _has_decimal_commas(table):
+        if has_thousands(distinct) and _decimal_comma_column(table) is None:
             return "number"
         if all(to_number(cell, ",") is not None for cell in distinct):
             raise table.error(
@@ -221,18 +273,20 @@ def _kind(table: CsvTable, j: int, distinct: list[str], decimal: str) -> str:
             )
     if len(texts) < len(distinct):
         raise _mixture_error(table, j, texts)
-    return "text"
+    return "text" if _are_dates(table, j, distinct) else "category"
 
 
-def _has_decimal_commas(table: CsvTable) -> bool:
-    """Return whether a column has numbers that only a decimal comma explains, such as 2,5."""
+def _decimal_comma_column(table: CsvTable) -> int | None:
+    """Return the first column of numbers that only a decimal comma explains, such as 2,5."""
     for j in range(len(table.names)):
+        if table.numbers(j) is not None:
+            continue
         cells = [cell for cell in table.distinct(j) if not stands_for_missing(cell)]
         has_commas = any("," in cell for cell in cells)
         are_numbers = has_commas and all(to_number(cell, ",") is not None for cell in cells)
         if are_numbers and not has_thousands(cells):
-            return True
-    return False
+            return j
+    return None
 
 
 def _mixture_error(table: CsvTable, j: int, texts: set[str]) -> TableError:
@@ -251,15 +305,39 @@ def _mixture_error(table: CsvTable, j: int, texts: set[str]) -> TableError:
     )
 
 
+def _target_notation(table: CsvTable, j: int, task: str, decimal: str) -> Notation | None:
+    """Return how the texts of a target are numbers; None if they are classes or plain numbers."""
+    if task not in ("auto", "regression") or table.numbers(j, decimal) is not None:
+        return None
+    distinct = [cell for cell in table.distinct(j) if not stands_for_missing(cell)]
+    notation = _notation(table, j, distinct, decimal)
+    if notation is None or task == "regression":
+        return notation
+    values = np.unique(notation.read(distinct)[0])
+    values = values[~np.isnan(values)]
+    are_classes = values.size <= MAX_INTEGER_CLASSES and bool(np.all(values == np.round(values)))
+    return None if are_classes else notation
+
+
+def _target_note(table: CsvTable, j: int, notation: Notation) -> str:
+    cells = (cell for cell in table.distinct(j) if not stands_for_missing(cell))
+    text = next(cell for cell in cells if cell not in notation.gap_words)
+    gaps = f", and {quoted(notation.gap_words)} as missing" if notation.gap_words else ""
+    return (
+        f"the target {table.names[j]!r} is read as numbers ({text!r:.40} is "
+        f"{float(notation.read([text])[0][0]):g}){gaps}; use --task classification for classes."
+    )
+
+
 def _task(table: CsvTable, j: int, task: str, decimal: str) -> tuple[str, bool]:
     """Return the task, and whether all class labels are whole numbers."""
     if task not in ("auto", "classification", "regression"):
         raise TableError(f"task={task!r}: must be 'auto', 'classification' or 'regression'.")
     numbers = table.numbers(j, decimal)
     if numbers is not None and task != "classification":
-        known = np.unique(numbers.values[~np.isnan(numbers.values)])
-        few = known.size <= MAX_INTEGER_CLASSES and bool(np.all(known == np.round(known)))
-        if known.size and (task == "regression" or not few):
+        values = np.unique(numbers.values[~np.isnan(numbers.values)])
+        few = values.size <= MAX_INTEGER_CLASSES and bool(np.all(values == np.round(values)))
+        if values.size and (task == "regression" or not few):
             return "regression", False
     distinct = [cell for cell in table.distinct(j) if not stands_for_missing(cell)]
     if not distinct:

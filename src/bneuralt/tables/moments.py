@@ -25,7 +25,7 @@ class _Extent(NamedTuple):
 
 
 class ColumnMoments:
-    """Statistics of the columns of a table, each computed once, when it is asked for.
+    """Statistics of the columns of a table, each computed once, on first use.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class ColumnMoments:
 
     @property
     def unit(self) -> FloatArray:
-        """What `mean` and `variance` are in units of: the span, or 1 for columns without one."""
+        """The unit of `mean` and `variance`: the span, or 1 for columns without one."""
         return self._extent.unit
 
     @cached_property

@@ -46,8 +46,8 @@ def read_numbers(texts: Iterable[str], decimal: str = ".", thousands: str = "") 
     >>> read_numbers(["1", "x", "2.5"])
     array([1. , nan, 2.5])
     """
-    found = (to_number(text, decimal, thousands) for text in texts)
-    return np.array([np.nan if number is None else number for number in found], dtype=np.float64)
+    numbers = (to_number(text, decimal, thousands) for text in texts)
+    return np.array([np.nan if number is None else number for number in numbers], dtype=np.float64)
 
 
 def has_thousands(texts: Iterable[str], separator: str = ",") -> bool:

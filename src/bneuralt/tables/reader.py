@@ -16,7 +16,7 @@ from bneuralt.tables.columns import Frame, as_frame
 
 __all__ = ["Cells", "ReadTable", "TableReader"]
 
-#: What a table is read as: numbers, a sparse matrix of numbers (CSR), or columns of any kind.
+#: Forms of a table: numbers, a sparse matrix of numbers (CSR), or columns of any kind.
 Cells = Array | Frame | Any
 
 
@@ -54,7 +54,7 @@ class TableReader:
     caller : str
         Who reads, for the messages of scikit-learn.
     table_name : str
-        What messages call the table.
+        Name of the table in messages.
 
     Examples
     --------
@@ -114,16 +114,20 @@ class TableReader:
         if self.names is None:
             _refuse_duplicated(available)
             return X
-        absent = [name for name in self.names if name not in available]
+        if available == list(self.names):
+            return X
+        positions = {name: j for j, name in enumerate(available)}
+        absent = [name for name in self.names if name not in positions]
         if absent:
             raise ValueError(
                 f"{self.table_name} has no column {', '.join(map(repr, absent[:10]))}, which the "
                 f"model needs; its columns are {', '.join(map(repr, available[:20]))}"
             )
-        _refuse_duplicated(name for name in available if name in self.names)
+        needed = set(self.names)
+        _refuse_duplicated(name for name in available if name in needed)
         if isinstance(X, Frame):
             return X.select(self.names)
-        return frames.select_columns(X, [available.index(name) for name in self.names])
+        return frames.select_columns(X, [positions[name] for name in self.names])
 
 
 def column_names(X: Any) -> list[Any]:

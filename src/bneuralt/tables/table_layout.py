@@ -2,13 +2,13 @@
 
 A `TableLayout` says which columns are used, and which of them are numbers. `layout_learning` makes
 it from the training table; it is stored in the model file and reads later tables in the same way.
-What texts, dates and missing values become is decided by the model's own `TableEncoder`.
+The `TableEncoder` of the model decides what texts, dates and missing values become.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,14 +17,27 @@ from bneuralt._typing import Array
 from bneuralt.tables.cell_columns import (
     check_no_missing_cells,
     missing_cells,
+    notation_column,
     number_column,
     text_column,
 )
-from bneuralt.tables.columns import Frame, label_of, stands_for_missing
+from bneuralt.tables.columns import (
+    Column,
+    Frame,
+    NumberBlockFrame,
+    label_of,
+    stands_for_missing,
+)
 from bneuralt.tables.csv_files import CsvTable, near, quoted
 from bneuralt.tables.encoder import TableEncoder
+from bneuralt.tables.notation import Notation
 
-__all__ = ["FeatureColumn", "TableLayout"]
+__all__ = ["MOST_GAPS", "FeatureColumn", "TableLayout"]
+
+
+#: Words in at most this share of a column of numbers or dates stand for missing values. The limit
+#: for the training rows alone is higher (`bneuralt.tables.notation.MOST_GAPS`).
+MOST_GAPS = 0.1
 
 
 @dataclass(frozen=True)
@@ -38,12 +51,16 @@ class FeatureColumn:
     position : int
         Its index in the training table.
     kind : {"number", "text", "category"}
-        How its cells are read. "category" is for numbers that are categories.
+        How its cells are read. "text" is for dates and for numbers with units, "category" for
+        texts and numbers that are categories.
+    notation : Notation or None
+        How the texts of the training table are numbers; not stored, since the encoder is.
     """
 
     name: str
     position: int
     kind: str = "number"
+    notation: Notation | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -62,15 +79,22 @@ class TableLayout:
     target_position : int
         Its index in the training table.
     task : {"classification", "regression"}
-        What is predicted.
+        The task.
     whole_numbers : bool
         Whether class labels are integers; otherwise they are text.
     n_columns : int
         Number of columns of the training table, including unused ones.
     has_header : bool
         Whether columns are identified by name; otherwise by position.
+    target_notation : Notation or None
+        How the texts of the target are numbers; None if they are classes, or plain numbers.
+    decimal : str
+        The decimal point of the training table, "." or ",".
+    delimiter, encoding : str
+        The delimiter and the encoding that the user named for the training table; empty if they
+        were detected.
     notes : tuple of str
-        What was left out of the training table, and why; not stored.
+        Columns that were left out of the training table, with reasons; not stored.
     """
 
     columns: tuple[FeatureColumn, ...]
@@ -80,6 +104,10 @@ class TableLayout:
     whole_numbers: bool
     n_columns: int
     has_header: bool
+    target_notation: Notation | None = None
+    decimal: str = "."
+    delimiter: str = ""
+    encoding: str = ""
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
@@ -87,15 +115,15 @@ class TableLayout:
         """Names of the columns used as features."""
         return [column.name for column in self.columns]
 
-    def frame(self, table: CsvTable, *, decimal: str = ".") -> Frame:
+    def frame(self, table: CsvTable, *, decimal: str | None = None) -> Frame:
         """Return the features of a table, as estimators read them.
 
         Parameters
         ----------
         table : CsvTable
             A table with the feature columns of the training table.
-        decimal : str
-            The decimal point, "." or ",".
+        decimal : str, optional
+            The decimal point, "." or ","; by default that of the training table.
 
         Returns
         -------
@@ -107,23 +135,30 @@ class TableLayout:
         TableError
             A column is missing, or a value is not a number.
         """
-        columns = [
-            number_column(table, j, decimal)
-            if column.kind == "number"
-            else text_column(table, j, column.kind == "category")
-            for column, j in zip(self.columns, self._find(table), strict=True)
-        ]
-        return Frame(columns, self.column_names)
+        n_numbers = sum(column.kind == "number" for column in self.columns)
+        numbers = np.empty((table.n_rows, n_numbers), order="F")
+        others: list[Column | None] = []
+        place = 0
+        for column, j in zip(self.columns, self._find(table), strict=True):
+            if column.kind == "number":
+                cells = number_column(table, j, decimal or self.decimal, MOST_GAPS)
+                numbers[:, place] = cells.values
+                place += 1
+                others.append(None)
+            else:
+                text = text_column(table, j, column.kind == "category")
+                others.append(replace(text, notation=column.notation))
+        return NumberBlockFrame.of(numbers, others, self.column_names)
 
-    def labels(self, table: CsvTable, *, decimal: str = ".") -> Array | None:
+    def labels(self, table: CsvTable, *, decimal: str | None = None) -> Array | None:
         """Return the target of a table.
 
         Parameters
         ----------
         table : CsvTable
             The table.
-        decimal : str
-            The decimal point, "." or ",".
+        decimal : str, optional
+            The decimal point, "." or ","; by default that of the training table.
 
         Returns
         -------
@@ -134,12 +169,14 @@ class TableLayout:
         j = self._find_target(table)
         if j is None or missing_cells(table, j).all():
             return None
+        if self.target_notation is not None:
+            return notation_column(table, j, self.target_notation).values
         if self.task == "regression":
-            return number_column(table, j, decimal).values
+            return number_column(table, j, decimal or self.decimal).values
         is_known = {cell: not stands_for_missing(cell) for cell in table.distinct(j)}
-        known = [label_of(cell) for cell, used in is_known.items() if used]
+        texts = [label_of(cell) for cell, used in is_known.items() if used]
         # Labels of a later table need not be in the training table; predictions then differ.
-        whole = self.whole_numbers and all(re.fullmatch(r"[+-]?\d+", text) for text in known)
+        whole = self.whole_numbers and all(re.fullmatch(r"[+-]?\d+", text) for text in texts)
         values = {
             cell: (int(label_of(cell)) if whole else label_of(cell)) if used else None
             for cell, used in is_known.items()
@@ -184,13 +221,14 @@ class TableLayout:
 
     def _find(self, table: CsvTable) -> list[int]:
         if self._by_name(table):
-            absent = [name for name in self.column_names if name not in table.names]
+            positions = {name: j for j, name in enumerate(table.names)}
+            absent = [name for name in self.column_names if name not in positions]
             if absent:
                 raise table.error(
                     f"has no column {quoted(absent)}, which the model needs."
                     f"{near(absent[0], table.names)} Its columns are: {quoted(table.names)}."
                 )
-            return [table.names.index(name) for name in self.column_names]
+            return [positions[name] for name in self.column_names]
         width = len(table.names)
         if width == self.n_columns:
             return [column.position for column in self.columns]
@@ -209,13 +247,20 @@ class TableLayout:
     def to_dict(self) -> dict[str, Any]:
         """Return the layout as a dictionary that JSON can store."""
         return {
-            "columns": [asdict(column) for column in self.columns],
+            "columns": [
+                {"name": column.name, "position": column.position, "kind": column.kind}
+                for column in self.columns
+            ],
             "target": self.target,
             "target_position": self.target_position,
             "task": self.task,
             "whole_numbers": self.whole_numbers,
             "n_columns": self.n_columns,
             "has_header": self.has_header,
+            "target_notation": self.target_notation.to_plain() if self.target_notation else {},
+            "decimal": self.decimal,
+            "delimiter": self.delimiter,
+            "encoding": self.encoding,
         }
 
     @classmethod
@@ -246,6 +291,10 @@ class TableLayout:
                 _expect(data, "whole_numbers", bool),
                 _expect(data, "n_columns", int),
                 _expect(data, "has_header", bool),
+                _stored_notation(_expect(data, "target_notation", dict)),
+                _expect(data, "decimal", str),
+                _expect(data, "delimiter", str),
+                _expect(data, "encoding", str),
             )
             layout._check()
         except (KeyError, TypeError, ValueError) as error:
@@ -256,6 +305,8 @@ class TableLayout:
         """Check that the entries fit each other."""
         if self.task not in ("classification", "regression"):
             raise ValueError(f"entry 'task' is {self.task!r:.50}")
+        if self.decimal not in (".", ","):
+            raise ValueError(f"entry 'decimal' is {self.decimal!r:.50}")
         positions = [self.target_position, *(column.position for column in self.columns)]
         if not all(0 <= position < self.n_columns for position in positions):
             raise ValueError(f"a position is not in 0 to {self.n_columns - 1}")
@@ -270,6 +321,10 @@ def _stored_column(entry: dict[str, Any]) -> FeatureColumn:
     if kind not in ("number", "text", "category"):
         raise ValueError(f"entry 'kind' is {kind!r:.50}")
     return FeatureColumn(name, position, kind)
+
+
+def _stored_notation(entry: dict[str, Any]) -> Notation | None:
+    return Notation.from_plain(entry) if entry else None
 
 
 def _expect(entry: dict[str, Any], key: str, kind: type) -> Any:

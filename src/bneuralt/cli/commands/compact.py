@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> None:
     check_model_output(args.out, inputs=(args.data, args.model))
     model = load_trained_model(args.model)
     layout = stored_layout(model, args.model)
-    table = read_table(args.data, args, expect=layout.column_names)
+    table = read_table(args.data, args, layout=layout)
     y = layout.labels(table, decimal=args.decimal)
     if y is None:
         raise CommandError(
@@ -80,8 +80,8 @@ def run(args: argparse.Namespace) -> None:
     scores = None
     if held_out is not None:
         target = np.array(y[held_out].tolist())
-        chosen = X.take(held_out)
-        scores = model.score(chosen, target), smaller.score(chosen, target)
+        X_test = X.take(held_out)
+        scores = model.score(X_test, target), smaller.score(X_test, target)
     extra = {**model.extra_, "held_out_scores": None}
     save_trained_model(smaller, args.out, extra)
     report = _report(smaller.compaction_, scores, args.out)

@@ -41,7 +41,7 @@ def list_data(args: argparse.Namespace) -> None:
     """Print which data sets there are and where they are loaded from."""
     from bneuralt.datasets.loading import data_folder, data_status
 
-    found = data_status(args.folder)
+    statuses = data_status(args.folder)
     if args.json:
         fields = [
             {
@@ -54,18 +54,18 @@ def list_data(args: argparse.Namespace) -> None:
                 "source": status.source,
                 "advice": status.advice,
             }
-            for status in found
+            for status in statuses
         ]
         print(json.dumps(fields, indent=2))
         return
-    width = max(len(status.name) for status in found)
-    for status in found:
+    width = max(len(status.name) for status in statuses)
+    for status in statuses:
         entry = status.entry
         shape = f"{entry.n_rows:,} x {entry.n_features}"
         kind = f"{len(entry.class_names)} classes" if entry.class_names else "regression"
         source = status.source or "not available"
         print(f"{status.name:<{width}}  {shape:>12}  {kind:<11} {source}")
-    if not all(status.available for status in found):
+    if not all(status.available for status in statuses):
         print(f"\n`bneuralt data fetch NAME` downloads into {data_folder(args.folder)}")
 
 

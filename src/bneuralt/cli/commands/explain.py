@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bneuralt.explaining import Explanation
 
 PICTURES = (".svg", ".png", ".pdf")
-#: So many rows get a sentence on the terminal.
+#: Number of rows that get a sentence on the terminal.
 SENTENCES = 5
 
 
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> None:
     if (args.output or args.label) and task_of(model) == "regression":
         raise CommandError(f"--output and --label are for classes: {args.model} predicts numbers.")
     layout = stored_layout(model, args.model)
-    table = read_table(args.data, args, expect=layout.column_names)
+    table = read_table(args.data, args, layout=layout)
     if args.missing == "error":
         layout.check_no_missing(table)
     X = layout.frame(table, decimal=args.decimal)

@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> None:
 
 def _chosen_options(args: argparse.Namespace) -> dict[str, Any]:
     """Return the options that were given; refuse those that have no effect on the target."""
-    chosen = {}
+    options = {}
     for flag, by_target in _options().items():
         name = next(iter(by_target.values())).name
         value = getattr(args, name)
@@ -95,8 +95,8 @@ def _chosen_options(args: argparse.Namespace) -> dict[str, Any]:
                 f"{flag} {value} cannot be used with --to {args.to}: use one of "
                 f"{', '.join(choices)}."
             )
-        chosen[name] = value
-    return chosen
+        options[name] = value
+    return options
 
 
 def _rows(model: Any, path: str, data: str) -> tuple[Any, Any]:
@@ -107,7 +107,12 @@ def _rows(model: Any, path: str, data: str) -> tuple[Any, Any]:
     from bneuralt.tables.csv_files import read_csv
 
     layout = stored_layout(model, path)
-    table = read_csv(data)
+    table = read_csv(
+        data,
+        delimiter=layout.delimiter or None,
+        encoding=layout.encoding or None,
+        expect=layout.column_names,
+    )
     y = layout.labels(table)
     if y is None:
         raise CommandError(f"--data {data}: has no target column {layout.target!r}.")
@@ -117,10 +122,10 @@ def _rows(model: Any, path: str, data: str) -> tuple[Any, Any]:
 
 def _message(error: Exception, args: argparse.Namespace) -> str:
     """Return what is wrong, with the option where the error names a parameter."""
-    parameter, is_assigned, rest = str(error).partition("=")
+    parameter, is_assigned, problem = str(error).partition("=")
     flags = {option.name: option.flag for option in TARGETS[args.to].options} | {"path": "--out"}
     if is_assigned and parameter in flags:
-        return f"{flags[parameter]} {rest}."
+        return f"{flags[parameter]} {problem}."
     return f"{args.model}: {error}."
 
 

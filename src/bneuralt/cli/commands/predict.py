@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> None:
     layout = stored_layout(model, args.model)
     if args.probabilities and task_of(model) == "regression":
         raise CommandError(f"--probabilities: {args.model} is a regression model; omit the option.")
-    table = read_table(args.data, args, expect=layout.column_names)
+    table = read_table(args.data, args, layout=layout)
     if args.missing == "error":
         layout.check_no_missing(table)
     if args.unknown == "error":
@@ -171,21 +171,22 @@ def _summary(
     if y is None:
         return summary
 
-    def scores_of(chosen: IntArray) -> dict[str, float | None] | None:
-        chosen = chosen[is_known(y[chosen])]
-        shares = None if probabilities is None else probabilities[chosen]
-        if not chosen.size:
+    def scores_of(rows: IntArray) -> dict[str, float | None] | None:
+        rows = rows[is_known(y[rows])]
+        shares = None if probabilities is None else probabilities[rows]
+        if not rows.size:
             return None
-        targets = np.array(y[chosen].tolist())
-        return scores(task, targets, predicted[chosen], shares, getattr(model, "classes_", None))
+        targets = np.array(y[rows].tolist())
+        return scores(task, targets, predicted[rows], shares, getattr(model, "classes_", None))
 
     summary["scores"] = scores_of(rows)
     if held_out is not None:
         reported = model.extra_.get("held_out_scores")
-        found = scores_of(held_out)
-        if found and isinstance(reported, dict):  # earlier releases stored fewer scores
-            found = {name: value for name, value in found.items() if name in reported}
-        summary["held_out"] = {"rows": len(held_out), "scores": found, "reported": reported}
+        summary["held_out"] = {
+            "rows": len(held_out),
+            "scores": scores_of(held_out),
+            "reported": reported,
+        }
     return summary
 
 

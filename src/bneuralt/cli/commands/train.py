@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from bneuralt.cli.table_options import add_table_arguments, read_table
+from bneuralt.cli.table_options import add_table_arguments, delimiter_of, read_table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -99,6 +99,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Train a model, write it, and print the report."""
+    from dataclasses import replace
+
     import numpy as np
 
     from bneuralt.cli.outputs import StatusLine, check_output, count
@@ -117,12 +119,13 @@ def run(args: argparse.Namespace) -> None:
         max_categories=args.max_categories,
         decimal=args.decimal,
     )
+    layout = replace(layout, delimiter=delimiter_of(args) or "", encoding=args.encoding or "")
     if args.missing == "error":
         layout.check_no_missing(table)
-    y = layout.labels(table, decimal=args.decimal)
+    y = layout.labels(table)
     assert y is not None
 
-    # What is wrong with the files has been said by now: these imports take a second.
+    # Imported after the checks of the files, because these imports take a second.
     from bneuralt.cli.model_fitting import fit_and_score, make_model
     from bneuralt.cli.summary import train_report
     from bneuralt.cli.trained_models import check_model_output, save_trained_model, usable_rows
@@ -131,7 +134,7 @@ def run(args: argparse.Namespace) -> None:
     rows = usable_rows(layout, table, y, args.missing)
     if not rows.size:
         raise table.error("every row has missing values; use --missing learn.")
-    X, y = layout.frame(table, decimal=args.decimal).take(rows), np.array(y[rows].tolist())
+    X, y = layout.frame(table).take(rows), np.array(y[rows].tolist())
     model = make_model(
         layout.task,
         args.settings,

@@ -18,9 +18,9 @@ from bneuralt.tables.features.feature import (
     checked_bool,
     checked_number,
     checked_texts,
+    used_texts,
 )
 from bneuralt.tables.numbers import read_numbers
-from bneuralt.tables.surprises import RareValuesWarning
 
 __all__ = ["MOST_CATEGORIES", "RARE", "CategoryFeature"]
 
@@ -31,8 +31,12 @@ MOST_CATEGORIES = 255
 SMALLEST_SHARE = 0.002
 FEWEST_ROWS, ENOUGH_ROWS = 2, 20
 
-#: More rare values than this are not listed; unseen values cannot be told from them then.
+#: More rare values than this are not listed; then unseen values are not recognised.
 MOST_RARE_VALUES = 255
+
+#: A warning is issued from this number of rare values on, if they are more than the others or occur
+#: in this share of the rows.
+MANY_RARE, MUCH_RARE = 20, 0.1
 
 #: The entry of all rare values.
 RARE = "(rare)"
@@ -56,7 +60,6 @@ class CategoryFeature(Feature):
     """
 
     kind: ClassVar[str] = "category"
-    cells: ClassVar[str] = "category"
     is_one_hot: ClassVar[bool] = True
     categories: tuple[str, ...]
     shares: tuple[float, ...]
@@ -92,6 +95,11 @@ class CategoryFeature(Feature):
         )
 
     @property
+    def cells(self) -> str:
+        """How the cells of such a column are read from a CSV file."""
+        return "category"
+
+    @property
     def has_other(self) -> bool:
         """Whether rare values have an entry."""
         return self.rare is None or len(self.rare) > 0
@@ -104,7 +112,7 @@ class CategoryFeature(Feature):
 
     @property
     def entries(self) -> list[str]:
-        """What each entry stands for: the categories, then `RARE` and `MISSING`."""
+        """The categories, then `RARE` and `MISSING` if there are such values."""
         return [*self.categories, *[RARE] * self.has_other, *[MISSING] * self.has_gaps]
 
     @property
@@ -134,7 +142,7 @@ class CategoryFeature(Feature):
         """
         share, n = self.shares[entry], len(self.categories)
         missing = float(entry == len(self.shares) - 1) if self.has_gaps else share
-        if self.has_other and entry != n:  # other values have an entry of their own: 0 here
+        if self.has_other and entry != n:  # other values have another entry: 0 here
             return Lookup(self.categories[entry : entry + 1], (1.0,) * (entry < n), 0.0, missing)
         numbers = (0.0,) * entry + (1.0,) + (0.0,) * (n - 1 - entry)
         return Lookup(self.categories, numbers[:n], 1.0 if self.has_other else share, missing)
@@ -163,7 +171,7 @@ class CategoryFeature(Feature):
         unseen = np.array([text not in seen for text in cell.texts], dtype=bool)
         if not unseen.any():
             return 0, ""
-        counts = np.bincount(cell.values + 1, minlength=len(cell.texts) + 1)[1:]
+        counts = cell.counts()
         places = np.flatnonzero(unseen & (counts > 0))
         return int(counts[places].sum()), cell.texts[places[0]] if places.size else ""
 
@@ -180,15 +188,20 @@ class CategoryFeature(Feature):
         table = rows[:, n_entries - self.n_columns :].astype(out.dtype)
         out[:] = table[np.array(position, dtype=np.intp)[cell.values]]
 
-    def warning(self, place: str) -> Warning | None:
-        """Return a warning if all values are rare."""
-        if self.categories or not self.has_other:
-            return None
-        example = f", such as {self.rare[0]!r:.50}," if self.rare else ""
-        return RareValuesWarning(
-            f"all values of {place}{example} are rare, which identifies rows rather than "
-            "categories: they share one weight; drop the column, or make numbers of it."
-        )
+    def notes(self, column: Column, weight: FloatArray) -> list[tuple[str, str]]:
+        """Return whether values identify rows, or else how many rare ones share an entry."""
+        if not self.has_other:
+            return []
+        text = column.as_text()
+        n_values = int(np.count_nonzero(text.counts(weight) > 0))
+        n_rare, share = n_values - len(self.categories), self.shares[len(self.categories)]
+        if not self.categories:
+            # A flag, such as "t" or missing, identifies nothing.
+            identifies = n_rare > 1 and share >= 0.5
+            return [("identifiers", f"(such as {used_texts(text, weight)[0]!r:.40})")] * identifies
+        if n_rare < MANY_RARE or (n_rare <= len(self.categories) and share < MUCH_RARE):
+            return []
+        return [("pooled", f"({n_rare:,} of {n_values:,} values, in {share:.0%} of the rows)")]
 
     @classmethod
     def checked(cls, entries: dict[str, Any]) -> dict[str, Any]:

@@ -20,9 +20,13 @@ from bneuralt.tables.features.feature import (
     checked_number,
     checked_texts,
     gap_input,
+    gap_notes,
     learn_gaps,
+    unread_words,
+    used_texts,
 )
 from bneuralt.tables.moments import rounded_mean
+from bneuralt.tables.notation import gap_words
 
 __all__ = ["DateFeature"]
 
@@ -46,50 +50,67 @@ class DateFeature(Feature):
         Whether texts such as 1/2/2024 have the day before the month.
     ignores_gaps : bool
         Whether values were missing in training, without a relation to the target.
+    gap_words : tuple of str
+        Texts of training that stand for missing values.
     """
 
     kind: ClassVar[str] = "date"
-    cells: ClassVar[str] = "text"
     parts: tuple[str, ...]
     means: tuple[float, ...]
     has_gaps: bool = False
     day_first: bool = False
     ignores_gaps: bool = False
+    gap_words: tuple[str, ...] = ()
 
     @classmethod
     def learn(cls, column: Column, weight: FloatArray, target: Array | None = None) -> Self | None:
         """Describe a column of training rows; None if its values are not all dates."""
         day_first = False
+        words: tuple[str, ...] = ()
         if column.is_category or column.kind == "number":
             return None
         if column.kind == "text":
-            parsed = parse_dates(column.texts)
+            counts = column.counts(weight)
+            texts = used_texts(column, weight)
+            words = gap_words(texts, counts[counts > 0]) or ()
+            parsed = parse_dates(text for text in texts if text not in words)
             if parsed is None:
                 return None
-            dates, day_first = parsed
-            column = _dates(column, dates)
+            # Rows that are held out may show whether the day is first.
+            everywhere = parse_dates(text for text in column.texts if text not in words)
+            day_first = (everywhere or parsed)[1]
+            column = _dates(column, day_first)[0]
         present = ~column.is_missing & (weight > 0)
         values = {name: part(column.values[present]) for name, part in DATE_PARTS.items()}
         parts = tuple(name for name, v in values.items() if v.size and v.min() < v.max())
         means = tuple(rounded_mean(values[name].astype(float), weight[present]) for name in parts)
         has_gaps, ignores_gaps = learn_gaps(column.is_missing, weight, target)
-        return cls(parts, means, has_gaps, day_first, ignores_gaps)
+        return cls(parts, means, has_gaps, day_first, ignores_gaps, words)
 
     def read(self, column: Column) -> Column:
         """Return the column as dates."""
+        return self.parse(column)[0]
+
+    def parse(self, column: Column) -> tuple[Column, int, str]:
+        """Return the column as dates, the number of new words, and one of them."""
         if column.kind == "date":
-            return column
+            return column, 0, ""
         if column.kind == "number":
             if not column.is_missing.all():
                 raise ColumnError("had dates in training and has numbers now")
-            return Column("date", np.full(len(column), "NaT", dtype="datetime64[s]"))
-        parsed = parse_dates(column.texts, self.day_first)
-        if parsed is None and column.texts:
-            odd = (text for text in column.texts if parse_dates([text], self.day_first) is None)
-            raise ColumnError(
-                f"had dates in training and has the text {next(odd, column.texts[0])!r:.50} now"
-            )
-        return _dates(column, np.empty(0, dtype="datetime64[s]") if parsed is None else parsed[0])
+            return Column("date", np.full(len(column), "NaT", dtype="datetime64[s]")), 0, ""
+        dates, is_read = _dates(column, self.day_first)
+        is_gap = np.array([text in self.gap_words for text in column.texts], dtype=bool)
+        return dates, *unread_words(column, is_read | is_gap, "dates")
+
+    def notes(self, column: Column, weight: FloatArray) -> list[tuple[str, str]]:
+        """Return which texts of the training rows stand for missing values."""
+        return gap_notes(self.gap_words, column, weight)
+
+    @property
+    def cells(self) -> str:
+        """How the cells of such a column are read from a CSV file."""
+        return "text"
 
     def inputs(self, name: str, limits: Any = None) -> list[Input]:
         """Return the inputs of a column with this name and range."""
@@ -110,7 +131,8 @@ class DateFeature(Feature):
 
     def learn_range(self, column: Column, weight: FloatArray) -> Range | None:
         """Return the first and the last date of the training rows; None if there are none."""
-        dates = self.read(column.take(np.flatnonzero(~column.is_missing & (weight > 0)))).values
+        dates = self.read(column.take(np.flatnonzero(weight > 0))).values
+        dates = dates[~np.isnat(dates)]
         return (str(dates.min()), str(dates.max())) if dates.size else None
 
     @classmethod
@@ -126,14 +148,23 @@ class DateFeature(Feature):
             raise ValueError(f'"parts" is {entries["parts"]!r:.50}')
         if not isinstance(means, list) or len(means) != len(parts):
             raise ValueError('"means" must be a number for each part')
-        flags = {key: v for key, v in entries.items() if key not in ("parts", "means")}
+        texts = ("parts", "means", "gap_words")
+        flags = {key: v for key, v in entries.items() if key not in texts}
         return {
             "parts": parts,
             "means": tuple(checked_number(mean, "means") for mean in means),
+            "gap_words": checked_texts(entries.get("gap_words", []), "gap_words"),
             **{key: checked_bool(value, key) for key, value in flags.items()},
         }
 
 
-def _dates(column: Column, dates: Array) -> Column:
-    """Return a column of text as the dates that its texts are."""
-    return Column("date", np.append(dates, np.datetime64("NaT"))[column.values])
+def _dates(column: Column, day_first: bool) -> tuple[Column, Array]:
+    """Return a column of text as dates, with NaT for other texts, and whether each text is one."""
+    texts = list(column.texts)
+    parsed = parse_dates(texts, day_first)
+    if parsed is None:  # which is rare: each text alone
+        each = [parse_dates([text], day_first) for text in texts]
+        dates = [np.datetime64("NaT", "s") if one is None else one[0][0] for one in each]
+        parsed = np.array(dates, dtype="datetime64[s]"), day_first
+    dates_and_gap = np.append(parsed[0], np.datetime64("NaT"))
+    return Column("date", dates_and_gap[column.values]), ~np.isnat(parsed[0])

@@ -13,7 +13,8 @@ import numpy as np
 from bneuralt._typing import Array, FloatArray
 from bneuralt.expressions import Expression, evaluate, is_missing, select
 from bneuralt.tables.columns import Column, stands_for_missing
-from bneuralt.tables.gaps import gaps_tell
+from bneuralt.tables.gaps import gaps_are_informative
+from bneuralt.tables.notation import Notation
 
 __all__ = [
     "MISSING",
@@ -26,17 +27,23 @@ __all__ = [
     "checked_number",
     "checked_texts",
     "gap_input",
+    "gap_notes",
     "is_finite",
     "learn_gaps",
+    "unread_words",
+    "used_texts",
 ]
 
 #: The entry of the input that says whether a value is missing.
 MISSING = "(missing)"
 
+#: Entries of descriptions that are stored only if they are not empty.
+OPTIONAL = frozenset({"ignores_gaps", "notation", "gap_words"})
+
 #: Smallest and largest value: numbers, or dates as text such as 2024-05-31T14:30:00.
 Range = tuple[float, float] | tuple[str, str]
 
-#: Called with the kind of a surprise ("missing", "unseen"), a count and an example.
+#: Called with the kind of unexpected values ("missing", "unseen", "word"), a count and an example.
 Report = Callable[[str, int, str], None]
 
 
@@ -46,7 +53,7 @@ class Input(NamedTuple):
     Attributes
     ----------
     entry : str
-        What it stands for: "" for the number itself, a category, a part of a date, `MISSING` or
+        Its meaning: "" for the number itself, a category, a part of a date, `MISSING` or
         `RARE`.
     name : str
     expression : Expression
@@ -69,7 +76,7 @@ class ColumnError(ValueError):
 
 
 class Feature:
-    """What was learnt about a column of training rows, as plain data.
+    """Description of a column of training rows, as plain data.
 
     A kind of column is a subclass of this, a frozen dataclass that is listed in
     `bneuralt.tables.features.KINDS`. It says which columns are of this kind (`learn`), how later
@@ -80,8 +87,6 @@ class Feature:
     ----------
     kind : str
         Name of the kind, in messages and files.
-    cells : {"number", "text", "category"}
-        How the cells of such a column are read from a CSV file.
     is_one_hot : bool
         Whether the inputs are alternatives: 1 for the entry of a value, 0 for all others.
     has_gaps : bool
@@ -91,7 +96,6 @@ class Feature:
     """
 
     kind: ClassVar[str]
-    cells: ClassVar[str] = "number"
     is_one_hot: ClassVar[bool] = False
     has_gaps: bool
     ignores_gaps: bool = False
@@ -137,6 +141,11 @@ class Feature:
         return False
 
     @property
+    def cells(self) -> str:
+        """How the cells of such a column are read from a CSV file: number, text or category."""
+        return "number"
+
+    @property
     def passes_numbers(self) -> bool:
         """Whether the only input of a number without gaps is the number itself."""
         return False
@@ -150,9 +159,17 @@ class Feature:
         """Return how many values of what `read` returned are new, and one of them."""
         return 0, ""
 
-    def warning(self, place: str) -> Warning | None:
-        """Return what to warn of after learning from the column at this place."""
-        return None
+    def parse(self, column: Column) -> tuple[Column, int, str]:
+        """Return what `read` returns, the number of new words that are read as gaps, and one."""
+        return self.read(column), 0, ""
+
+    def notes(self, column: Column, weight: FloatArray) -> list[tuple[str, str]]:
+        """Return what a user should know of the training rows.
+
+        Each note is a key of `LEARNING_NOTES` of `bneuralt.tables.value_warnings`, and a text that
+        follows the name of the column.
+        """
+        return []
 
     # -- what follows from it ------------------------------------------------------------
 
@@ -167,15 +184,22 @@ class Feature:
         return len(self.expressions)
 
     @property
+    def input_means(self) -> list[float | None]:
+        """The mean of each input over the training rows; see `Input`."""
+        return [entry.mean for entry in self.inputs("")]
+
+    @property
     def entries(self) -> list[str]:
-        """What each value may be: for categories all of them, else what the inputs stand for."""
+        """The possible values of categories; for other kinds, the entries of the inputs."""
         return [entry.entry for entry in self.inputs("")]
 
     def encode(self, column: Column, out: Array, report: Report) -> None:
         """Write the inputs of each row to `out`, and report what training could not prepare for."""
-        cell = self.read(column)
+        cell, n_words, example = self.parse(column)
+        if n_words:
+            report("word", n_words, example)
         if not (self.has_gaps or self.ignores_gaps):
-            n_missing = int(np.count_nonzero(cell.is_missing))
+            n_missing = int(np.count_nonzero(cell.is_missing)) - n_words
             if n_missing:
                 report("missing", n_missing, "")
         n_unseen, example = self.unseen(cell)
@@ -193,10 +217,8 @@ class Feature:
     def to_plain(self) -> Any:
         """Return the description as JSON has it."""
         entries = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-        if not self.ignores_gaps:
-            entries.pop("ignores_gaps", None)
-        lists = {key: list(v) if isinstance(v, tuple) else v for key, v in entries.items()}
-        return {"kind": self.kind, **lists}
+        stored = {key: v for key, v in entries.items() if v or key not in OPTIONAL}
+        return {"kind": self.kind, **{key: _plain(value) for key, value in stored.items()}}
 
     @classmethod
     def from_plain(cls, data: Any) -> Self:
@@ -208,8 +230,7 @@ class Feature:
             The description is damaged.
         """
         names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
-        expected = {"kind", *names} - {"ignores_gaps"}
-        if data.keys() - ({"ignores_gaps"} & set(names)) != expected:
+        if data.keys() - (OPTIONAL & set(names)) != {"kind", *names} - OPTIONAL:
             raise ValueError(f"its keys must be {', '.join(['kind', *names])}")
         return cls(**cls.checked({name: data[name] for name in names if name in data}))
 
@@ -222,7 +243,44 @@ class Feature:
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
 
+def _plain(value: Any) -> Any:
+    if isinstance(value, Notation):
+        return value.to_plain()
+    return list(value) if isinstance(value, tuple) else value
+
+
 # -- parts of several kinds ---------------------------------------------------------------
+
+
+def used_texts(column: Column, weight: FloatArray | None = None) -> list[str]:
+    """Return the texts that occur in rows of a positive weight."""
+    return [column.texts[i] for i in np.flatnonzero(column.counts(weight) > 0).tolist()]
+
+
+def unread_words(column: Column, is_read: Array, kind: str) -> tuple[int, str]:
+    """Return how many values of a text column are words instead of numbers or dates, and one.
+
+    Raises
+    ------
+    ColumnError
+        Nothing else is in the column, or a text that cannot be read has digits.
+    """
+    counts = column.counts()
+    is_used = counts > 0
+    texts = [column.texts[i] for i in np.flatnonzero(is_used & ~is_read).tolist()]
+    if not texts:
+        return 0, ""
+    with_digits = (text for text in texts if any(map(str.isdigit, text)))
+    text = next(with_digits, None if (is_used & is_read).any() else texts[0])
+    if text is not None:
+        raise ColumnError(f"had {kind} in training and has the text {text!r:.50} now")
+    return int(counts[~is_read].sum()), texts[0]
+
+
+def gap_notes(words: tuple[str, ...], column: Column, weight: FloatArray) -> list[tuple[str, str]]:
+    """Return the note on texts of training rows that stand for missing values."""
+    present = [word for word in used_texts(column, weight) if word in words] if words else []
+    return [("gaps", f"({', '.join(f'{word!r:.40}' for word in present)})")] if present else []
 
 
 def gap_input(name: str, value: Expression) -> Input:
@@ -236,8 +294,8 @@ def learn_gaps(gaps: Array, weight: FloatArray, target: Array | None) -> tuple[b
     used = weight > 0
     if not np.any(gaps & used):
         return False, False
-    tell = target is None or gaps_tell(gaps[used], target[used], weight[used])
-    return tell, not tell
+    informative = target is None or gaps_are_informative(gaps[used], target[used], weight[used])
+    return informative, not informative
 
 
 # -- checks of stored descriptions --------------------------------------------------------

@@ -19,11 +19,14 @@ from bneuralt.tables.features.feature import (
     checked_bool,
     checked_number,
     gap_input,
+    gap_notes,
     is_finite,
     learn_gaps,
+    unread_words,
+    used_texts,
 )
 from bneuralt.tables.moments import rounded_mean
-from bneuralt.tables.numbers import read_numbers
+from bneuralt.tables.notation import PLAIN, Notation
 
 __all__ = ["NumberFeature", "number_range"]
 
@@ -35,42 +38,70 @@ class NumberFeature(Feature):
     Attributes
     ----------
     mean : float or None
-        Mean of the training rows, which stands for missing values; None if it is not known.
+        Mean of the training rows, which replaces missing values; None if it is not known.
     has_gaps : bool
         Whether values were missing in training, and an input says where.
     ignores_gaps : bool
         Whether values were missing in training, without a relation to the target.
+    notation : Notation or None
+        How the texts of the column are numbers; None if the column had numbers, or texts as
+        Python writes numbers.
     """
 
     kind: ClassVar[str] = "number"
     mean: float | None
     has_gaps: bool = False
     ignores_gaps: bool = False
+    notation: Notation | None = None
 
     @classmethod
     def learn(cls, column: Column, weight: FloatArray, target: Array | None = None) -> Self | None:
-        """Describe a column of training rows; None if it has texts, dates or categories."""
-        if column.is_category or column.kind == "date" or column.texts:
+        """Describe a column of training rows; None if its values are not all numbers."""
+        if column.is_category or column.kind == "date":
             return None
-        if column.kind == "text":  # without a value
-            return cls(0.0, ignores_gaps=True)
+        notation = None
+        if column.kind == "text":
+            notation = _learn_notation(column, weight)
+            if notation is None:
+                return None
+            numbers, _ = notation.read(column.texts)
+            column = Column("number", np.append(numbers, np.nan)[column.values])
         present = ~column.is_missing & (weight > 0)
         mean = rounded_mean(column.values[present], weight[present])
-        return cls(mean, *learn_gaps(column.is_missing, weight, target))
+        if notation == PLAIN:  # then texts are read as numbers in any case
+            notation = None
+        return cls(mean, *learn_gaps(column.is_missing, weight, target), notation)
 
     def read(self, column: Column) -> Column:
         """Return the column as numbers."""
+        return self.parse(column)[0]
+
+    def parse(self, column: Column) -> tuple[Column, int, str]:
+        """Return the column as numbers, the number of new words, and one of them."""
         if column.kind == "date":
             raise ColumnError("had numbers in training and has dates now")
+        n_words, example = 0, ""
         if column.kind == "text":
-            numbers = read_numbers(column.texts)
-            if np.isnan(numbers).any():
-                text = column.texts[int(np.argmax(np.isnan(numbers)))]
-                raise ColumnError(f"had numbers in training and has the text {text!r:.50} now")
+            numbers, is_read = (self.notation or PLAIN).read(column.texts)
+            n_words, example = unread_words(column, is_read, "numbers")
             column = Column("number", np.append(numbers, np.nan)[column.values])
         if self.mean is None and (n_gaps := np.count_nonzero(column.is_missing)):
             raise ColumnError(f"has {n_gaps} missing values, and its mean in training is not known")
-        return column
+        return column, n_words, example
+
+    def notes(self, column: Column, weight: FloatArray) -> list[tuple[str, str]]:
+        """Return how texts of the training rows are read."""
+        if column.kind != "text":
+            return []
+        notation = self.notation or PLAIN
+        texts = [text for text in used_texts(column, weight) if text not in notation.gap_words]
+        notes = gap_notes(notation.gap_words, column, weight)
+        if texts:
+            value = float(notation.read(texts[:1])[0][0])
+            hours = " hours" if notation.is_clock else ""
+            unit = f", unit {notation.unit!r}" if notation.unit else ""
+            notes.insert(0, ("numbers", f"({texts[0]!r:.40} is {value:g}{hours}{unit})"))
+        return notes
 
     def inputs(self, name: str, limits: Any = None) -> list[Input]:
         """Return the inputs of a column with this name and range."""
@@ -88,9 +119,19 @@ class NumberFeature(Feature):
             out[:, 1] = gaps
 
     @property
+    def cells(self) -> str:
+        """How the cells of such a column are read from a CSV file."""
+        return "number" if self.notation is None else "text"
+
+    @property
     def n_columns(self) -> int:
         """Number of inputs."""
         return 1 + self.has_gaps
+
+    @property
+    def input_means(self) -> list[float | None]:
+        """The mean of each input over the training rows; no value is missing in them."""
+        return [self.mean, 0.0] if self.has_gaps else [self.mean]
 
     @property
     def passes_numbers(self) -> bool:
@@ -106,7 +147,8 @@ class NumberFeature(Feature):
         >>> NumberFeature(1.0, True).learn_range(column, np.array([1.0, 1.0, 1.0, 0.0]))
         (-1.0, 3.0)
         """
-        values = column.values[~column.is_missing & (weight > 0)]
+        values = self.read(column.take(np.flatnonzero(weight > 0))).values
+        values = values[~np.isnan(values)]
         return number_range(float(values.min()), float(values.max())) if values.size else None
 
     @classmethod
@@ -117,6 +159,8 @@ class NumberFeature(Feature):
     def to_plain(self) -> Any:
         """Return the description as JSON has it: the mean alone if there were no gaps."""
         plain = super().to_plain()
+        if self.notation is not None:
+            return plain
         del plain["has_gaps"]  # follows from the other entries
         return plain if self.has_gaps or self.ignores_gaps else self.mean
 
@@ -124,16 +168,28 @@ class NumberFeature(Feature):
     def from_plain(cls, data: Any) -> Self:
         """Read what `to_plain` returned."""
         if isinstance(data, dict):
-            return super().from_plain({**data, "has_gaps": not data.get("ignores_gaps", False)})
+            if "notation" not in data:
+                data = {**data, "has_gaps": not data.get("ignores_gaps", False)}
+            return super().from_plain(data)
         return cls(None if data is None else checked_number(data, "mean"))
 
     @classmethod
     def checked(cls, entries: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments of the class for the entries of a file."""
+        notation = entries.pop("notation", None)
         return {
             key: checked_number(value, key) if key == "mean" else checked_bool(value, key)
             for key, value in entries.items()
-        }
+        } | ({} if notation is None else {"notation": Notation.from_plain(notation)})
+
+
+def _learn_notation(column: Column, weight: FloatArray) -> Notation | None:
+    """Return how the texts of the training rows are numbers; None if they are not."""
+    if column.notation is not None:
+        return column.notation
+    counts = column.counts(weight)
+    used = np.flatnonzero(counts > 0)
+    return Notation.learn([column.texts[i] for i in used.tolist()], counts[used])
 
 
 def number_range(low: float, high: float) -> Range | None:

@@ -1,0 +1,211 @@
+"""Texts that are numbers: units, separators, times, and words that stand for missing values."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bneuralt import BNeuralTClassifier, load_model
+from bneuralt.tables.columns import as_frame
+from bneuralt.tables.encoder import TableEncoder, learn_encoder
+from bneuralt.tables.notation import Notation, gap_words
+from bneuralt.tables.value_warnings import TextValuesWarning
+
+RNG = np.random.default_rng(0)
+NUMBERS = RNG.integers(1, 5000, 200)
+
+
+def learn(texts):
+    return Notation.learn(texts, np.ones(len(texts)))
+
+
+@pytest.mark.parametrize(
+    ("texts", "values"),
+    [
+        (["1,200 EUR", "90 EUR"], [1200, 90]),
+        (["45%", "3.5%"], [45, 3.5]),
+        (["$1,161", "-$5"], [1161, -5]),
+        (["12:30", "0:45", "23:59:06"], [12.5, 0.75, 23.985]),
+        (["3.5 kg", "10kg"], [3.5, 10]),
+        (["12", "2.5", "1e3"], [12, 2.5, 1000]),
+        (["1,5", "2,75"], [1.5, 2.75]),
+        (["1.200,50 €", "3,00 €"], [1200.5, 3]),
+        (["1 200", "950"], [1200, 950]),
+        (["1'200", "950"], [1200, 950]),
+        (["-3 °C", "20 °C"], [-3, 20]),
+        (["USD 5", "USD 1,000"], [5, 1000]),
+        (["5 EUR", "7"], [5, 7]),
+    ],
+)
+def test_texts_become_numbers(texts, values):
+    notation = learn(texts)
+    assert notation is not None
+    np.testing.assert_allclose(notation.read(texts)[0], values)
+    assert notation.read(texts)[1].all()
+    assert Notation.from_plain(notation.to_plain()) == notation
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["00501", "10001"],
+        ["3 kg", "500 g"],
+        ["45%", "0.3"],
+        ["C85", "C12"],
+        ["2020Q1", "2020Q2"],
+        ["1st", "2nd"],
+        ["10-20", "20-30"],
+        ["<5", "7"],
+        ["31.12.2024", "1.1.2025"],
+        ["1.2.3", "1.2.4"],
+        ["1_0", "2"],
+        ["12:75", "3:10"],
+        ["a", "b"],
+        [],
+    ],
+)
+def test_codes_and_mixed_units_are_no_numbers(texts):
+    assert learn(texts) is None
+
+
+def test_a_decimal_comma_of_the_table_decides_what_a_separator_means():
+    texts = ["1,017 EUR", "2,500 EUR"]
+    assert learn(texts).read(texts)[0].tolist() == [1017, 2500]
+    german = Notation.learn(texts, np.ones(2), ",")
+    assert german.read(texts)[0].tolist() == [1.017, 2.5]
+
+
+@pytest.mark.parametrize(
+    ("n_words", "n_numbers", "are_gaps"), [(1, 9, True), (2, 8, True), (3, 7, False)]
+)
+def test_words_are_gaps_up_to_a_fifth_of_the_rows(n_words, n_numbers, are_gaps):
+    words = gap_words(["5", "unknown"], np.array([n_numbers, n_words]))
+    assert words == (("unknown",) if are_gaps else None)
+
+
+@pytest.mark.parametrize(("n_words", "are_gaps"), [(3, True), (4, False)])
+def test_at_most_three_words_are_gaps(n_words, are_gaps):
+    texts = [str(i) for i in range(96)] + ["a", "b", "c", "d"][:n_words]
+    assert (gap_words(texts, np.ones(len(texts))) is not None) == are_gaps
+
+
+def test_infinity_is_no_gap():
+    assert gap_words(["1", "inf"], np.array([99, 1])) is None
+
+
+@given(st.text(max_size=12), st.text(max_size=12))
+def test_any_text_is_read_or_refused(a, b):
+    notation = learn([a, b])
+    if notation is not None:
+        numbers, is_read = notation.read([a, b])
+        assert is_read.all() and not np.isinf(numbers).any()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"decimal": ";"},
+        {"thousands": ",,"},
+        {"unit": 3},
+        {"is_clock": 1},
+        {"gap_words": [3]},
+        {"gap_words": "unknown"},
+    ],
+)
+def test_damaged_descriptions_are_refused(change):
+    plain = [
+        {
+            "kind": "number",
+            "mean": 1.0,
+            "has_gaps": False,
+            "notation": Notation(unit="EUR").to_plain(),
+        }
+    ]
+    assert TableEncoder.from_plain(plain).to_plain() == plain
+    plain[0]["notation"] |= change
+    with pytest.raises(ValueError, match="column 0"):
+        TableEncoder.from_plain(plain)
+
+
+# -- models -------------------------------------------------------------------------------
+
+
+def messy_frame():
+    frame = pd.DataFrame(
+        {
+            "price": [f"{a:,} EUR" for a in NUMBERS],
+            "at": [f"{a % 24}:{a % 60:02d}" for a in NUMBERS],
+            "plain": [str(a / 8) for a in NUMBERS],
+            "day": pd.date_range("2024-01-01", periods=len(NUMBERS)).strftime("%d.%m.%Y"),
+        }
+    )
+    frame.loc[5, "day"] = "unknown"
+    frame.loc[7, "plain"] = "unknown"
+    return frame
+
+
+def test_a_model_says_how_it_reads_texts_and_keeps_it(tmp_path):
+    X, y = messy_frame(), NUMBERS > 2500
+    with pytest.warns(TextValuesWarning) as caught:
+        model = BNeuralTClassifier(random_state=0).fit(X, y)
+    messages = [str(entry.message) for entry in caught]
+    assert len(messages) == 2  # one for each kind, not for each column
+    assert "column 'price' of X ('4,253 EUR' is 4253, unit 'EUR')" in messages[0]
+    assert "column 'plain' of X ('unknown'); column 'day' of X ('unknown')" in messages[1]
+    assert [feature.kind for feature in model.encoder_.features] == ["number"] * 3 + ["date"]
+    assert model.score(X, y) > 0.95
+    model.save(tmp_path / "m.json")
+    loaded = load_model(tmp_path / "m.json")
+    assert loaded.encoder_ == model.encoder_
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
+def test_numbers_and_their_texts_give_the_same_model():
+    y = NUMBERS > 2500
+    numbers = pd.DataFrame({"a": NUMBERS / 8, "b": NUMBERS % 7})
+    with pytest.warns(TextValuesWarning):
+        of_texts = BNeuralTClassifier(random_state=0).fit(numbers.astype(str).astype(object), y)
+    of_numbers = BNeuralTClassifier(random_state=0).fit(numbers, y)
+    assert of_texts.encoder_ == of_numbers.encoder_
+    np.testing.assert_array_equal(*(m.predict_proba(numbers) for m in (of_texts, of_numbers)))
+
+
+def test_declared_categories_are_no_numbers():
+    X = pd.DataFrame({"size": [f"{a % 5} kg" for a in NUMBERS]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for frame, categorical in ((X, ["size"]), (X.astype("category"), "from_dtype")):
+            encoder = learn_encoder(
+                as_frame(frame), categorical_features=categorical, names=["size"]
+            )
+            assert encoder.features[0].kind == "category"
+
+
+def test_a_new_word_is_a_gap_and_other_texts_are_refused():
+    X, y = messy_frame(), NUMBERS > 2500
+    with pytest.warns(TextValuesWarning):
+        model = BNeuralTClassifier(random_state=0).fit(X, y)
+    with pytest.warns(TextValuesWarning, match="1 value of column 'price' of X, such as 'free'"):
+        free = model.predict_proba(X.assign(price=["free", *X["price"][1:]]))
+    with pytest.warns(UserWarning, match="missing"):
+        missing = model.predict_proba(X.assign(price=[None, *X["price"][1:]]))
+    np.testing.assert_array_equal(free, missing)
+    for price in ("5 kg", "12x34"):
+        with pytest.raises(ValueError, match=f"'price' of X had numbers .* the text '{price}'"):
+            model.predict(X.assign(price=[price, *X["price"][1:]]))
+    with pytest.raises(ValueError, match="the text 'free'"):
+        model.predict(X.assign(price="free"))
+
+
+def test_only_training_rows_decide():
+    X = pd.DataFrame({"a": [f"{a} kg" for a in NUMBERS[:-1]] + ["500 g"]})
+    weight = np.ones(len(X))
+    assert learn_encoder(as_frame(X), weight).features[0].kind == "category"
+    weight[-1] = 0
+    with pytest.warns(TextValuesWarning):
+        assert learn_encoder(as_frame(X), weight).features[0].notation == Notation(unit="kg")
