@@ -296,10 +296,18 @@ def test_directions_are_those_of_values(expression, a, b):
         assert abs(rise) <= tolerance
 
 
+def divides_by_zero(expression, **values):
+    is_division = expression.operation == "divide"
+    return (is_division and evaluated(expression.arguments[1], **values) == 0) or any(
+        divides_by_zero(part, **values) for part in expression.arguments
+    )
+
+
 @given(expression=expressions(), a=numbers, b=numbers)
 def test_substituting_variables_is_evaluating(expression, a, b):
     expected = evaluated(expression, a=a, b=b)
     assume(math.isfinite(expected))
+    assume(not divides_by_zero(expression, a=a, b=b))  # of which sign the zero is not kept
     assert evaluated(substitute(expression, {"b": b}), a=a) == expected
     whole = substitute(expression, {"a": a, "b": b})
     assert evaluated(whole) == expected

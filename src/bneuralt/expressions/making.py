@@ -133,6 +133,8 @@ def _operate(operation: str, *arguments: Expression, value: Any = None) -> Expre
 
 
 def _add(a: Expression, b: Expression) -> Expression:
+    if a.is_constant and b.is_constant:  # of zeros with different signs, the sum
+        return _operate("add", a, b)
     if a.is_constant and a.value == 0:
         return b
     if b.is_constant and b.value == 0:
