@@ -12,7 +12,7 @@ import bneuralt
 from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, BNeuralTRegressor
 from bneuralt.export.onnx import to_onnx
 from bneuralt.export.onnx.graph import Graph, Result
-from bneuralt.export.onnx.translation import EXACT_OPERATORS, OPERATORS, translate
+from bneuralt.export.onnx.operation_nodes import EXACT_OPERATORS, OPERATORS, translate
 from bneuralt.expressions import NUMBER, OUTPUTS, evaluate, tanh, variable
 from bneuralt.model import Model
 from bneuralt.tables.encoder import TableEncoder

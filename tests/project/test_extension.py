@@ -371,7 +371,8 @@ ADDITIONS = {
                 before(
                     '    "absolute_error": lambda o, t: [_sign',
                     '    "extra_softplus": lambda o, t: [\n        '
-                    "(math.log1p(math.exp(a)) - b) * logistic(a) for a, b in _pairs(o, t)\n    ],\n",
+                    "(math.log1p(math.exp(a)) - b) * logistic(a) for a, b in _pairs(o, t)\n"
+                    "    ],\n",
                 ),
             ),
             "docs/training.md": before("`poisson`: `Poisson()`", "`extra_softplus`: ...\n\n"),

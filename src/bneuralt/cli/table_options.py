@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from bneuralt.tables.csv_files import CsvTable
     from bneuralt.tables.table_layout import TableLayout
 
-__all__ = ["add_table_arguments", "delimiter_of", "read_table"]
+__all__ = ["add_table_arguments", "delimiter_of", "read_file"]
 
 _ESCAPES = {r"\t": "\t", "tab": "\t", "space": " "}
 
@@ -45,7 +45,7 @@ def delimiter_of(args: argparse.Namespace) -> str | None:
     return delimiter
 
 
-def read_table(
+def read_file(
     path: str,
     args: argparse.Namespace,
     expect: Collection[str] = (),

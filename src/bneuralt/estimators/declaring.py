@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from bneuralt._sklearn import Interval
 
-__all__ = ["Parameter", "described", "real", "whole"]
+__all__ = ["Parameter", "described", "real_interval", "whole"]
 
 
 class Parameter(NamedTuple):
@@ -25,7 +25,7 @@ def whole(least: int) -> Interval:
     return Interval(Integral, least, None, closed="left")
 
 
-def real(low: float, high: float | None, closed: str) -> Interval:
+def real_interval(low: float, high: float | None, closed: str) -> Interval:
     """Return the constraint of numbers from `low` to `high`."""
     return Interval(Real, low, high, closed=closed)
 

@@ -8,7 +8,7 @@ from os import PathLike
 from typing import Any
 
 from bneuralt._sklearn import StrOptions
-from bneuralt.estimators.declaring import Parameter, real, whole
+from bneuralt.estimators.declaring import Parameter, real_interval, whole
 from bneuralt.estimators.growing import Growth
 from bneuralt.estimators.parameters import PARAMETERS, RandomState, setting_parameter
 from bneuralt.training import TrainingSettings
@@ -39,7 +39,7 @@ SEARCH_PARAMETERS: dict[str, Parameter] = {
         [whole(0)], "int", "Generations of the search for a structure, after the first one."
     ),
     "crossover_rate": Parameter(
-        [real(0, 1, "both")],
+        [real_interval(0, 1, "both")],
         "float in [0, 1]",
         "Share of the children that are the crossover of two trees; the others are mutations.",
     ),

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from bneuralt._sklearn import Interval, RealNotInt, StrOptions, validate_parameter_constraints
-from bneuralt.estimators.declaring import Parameter, described, real, whole
+from bneuralt.estimators.declaring import Parameter, described, real_interval, whole
 from bneuralt.tree.activations import ACTIVATIONS, Activation
 from bneuralt.values import Values
 
@@ -65,7 +65,7 @@ GROWTH_PARAMETERS: dict[str, Parameter] = {
         "equally likely.",
     ),
     "leaf_probability": Parameter(
-        [real(0, 1, "both"), None],
+        [real_interval(0, 1, "both"), None],
         "float in [0, 1] or None",
         "Probability of a child to be a leaf rather than a function node. The smaller, the larger "
         f"the tree. None: {LEAF_PROBABILITY} where `n_weights` does not decide the size.",
@@ -115,7 +115,7 @@ GROWTH_PARAMETERS: dict[str, Parameter] = {
         "/ sqrt(number of children of the parent), biases are 0. 'uniform': all are uniform on "
         "[0, 1].",
     ),
-    "init_scale": Parameter([real(0, None, "left")], "float", "See `init`."),
+    "init_scale": Parameter([real_interval(0, None, "left")], "float", "See `init`."),
 }
 
 

@@ -26,7 +26,7 @@ from bneuralt.estimators.capacity import (
     MANY_ROWS,
     MOST_EXAMPLES,
 )
-from bneuralt.estimators.declaring import Parameter, described, real, whole
+from bneuralt.estimators.declaring import Parameter, described, real_interval, whole
 from bneuralt.estimators.growing import Growth
 from bneuralt.estimators.kinds import register_kind
 from bneuralt.estimators.nested import OBJECTS
@@ -194,7 +194,7 @@ PARAMETERS: dict[str, Parameter] = {
         "trees predict the logarithm of the mean) or 'quantile' (see `quantiles`).",
     ),
     "quantiles": Parameter(
-        ["array-like", real(0, 1, "neither")],
+        ["array-like", real_interval(0, 1, "neither")],
         "float or sequence of float in (0, 1)",
         "Quantiles to predict with `loss='quantile'`; each tree predicts all of them.",
     ),
@@ -255,7 +255,7 @@ PARAMETERS: dict[str, Parameter] = {
         "`y_val` of `fit`, or else are held out of the training rows.",
     ),
     "validation_fraction": Parameter(
-        [real(0, 1, "neither")],
+        [real_interval(0, 1, "neither")],
         "float in (0, 1)",
         "Share of the training rows that are held out as validation rows, if some are needed. The "
         "split is stratified by the class or the range of the target.",

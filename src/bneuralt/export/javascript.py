@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bneuralt import __version__
-from bneuralt.export.statements import StatementTranslator, printable
+from bneuralt.export.statements import StatementTranslator, comment_text
 from bneuralt.export.translation import ARITHMETIC, Case, Code, Define, Template
 from bneuralt.expressions.operations import EXP_LIMIT
 from bneuralt.model import Model
@@ -165,7 +165,7 @@ def _comment(model: Model) -> Iterator[str]:
     yield "// Returns the prediction for one row: an array of the values of these columns, or an"
     yield "// object that has them by name."
     for i, column in enumerate(model.columns):
-        yield f"// {i}: {printable(column.name)}"
+        yield f"// {i}: {comment_text(column.name)}"
 
 
 def _row(model: Model) -> Iterator[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bneuralt import __version__
-from bneuralt.export.statements import StatementTranslator, printable
+from bneuralt.export.statements import StatementTranslator, comment_text
 from bneuralt.export.translation import ARITHMETIC, Case, Code, Define, Template
 from bneuralt.expressions import Expression
 from bneuralt.expressions.operations import EXP_LIMIT
@@ -179,7 +179,7 @@ def _docstring(model: Model) -> Iterator[str]:
     yield '    """Return the prediction for one row, a sequence of the values of these columns:'
     yield ""
     for i, column in enumerate(model.columns):
-        yield f"    {i}: {printable(column.name)}"
+        yield f"    {i}: {comment_text(column.name)}"
     yield '    """'
 
 

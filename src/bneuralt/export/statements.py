@@ -24,7 +24,7 @@ from bneuralt.expressions import OUTPUTS
 from bneuralt.model import Model
 from bneuralt.tree import NeuralTree
 
-__all__ = ["StatementTranslator", "printable"]
+__all__ = ["StatementTranslator", "comment_text"]
 
 
 class StatementTranslator(Translator):
@@ -122,7 +122,7 @@ class StatementTranslator(Translator):
             for i, expression in zip(column.inputs, column.expressions, strict=True):
                 if i in used:
                     code = self.scalar(expression, {}, cell)
-                    yield self.assignment(f"i{i}", code, printable(model.inputs[i].name))
+                    yield self.assignment(f"i{i}", code, comment_text(model.inputs[i].name))
                     if may_be_missing(expression):
                         message = (
                             f"value {position} is missing, and the model has no mean to replace it"
@@ -162,6 +162,6 @@ def _prefixes(model: Model) -> list[str]:
     return [""] if len(model.trees) == 1 else [f"{t}_" for t in range(len(model.trees))]
 
 
-def printable(text: str) -> str:
+def comment_text(text: str) -> str:
     """Return a text that cannot end a comment, a docstring or a line."""
     return ascii(text)[1:-1].replace('"', "'").replace("\\", "/")

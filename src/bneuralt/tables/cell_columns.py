@@ -10,7 +10,7 @@ import numpy as np
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.tables.columns import Column, label_of, stands_for_missing
 from bneuralt.tables.csv_files import CsvTable
-from bneuralt.tables.notation import Notation, gap_words
+from bneuralt.tables.number_texts import Notation, gap_words
 from bneuralt.tables.numbers import to_number
 from bneuralt.tables.value_warnings import TextValuesWarning
 

@@ -23,13 +23,13 @@ from bneuralt.tables.frames import (
     as_array,
     as_list,
     columns_of,
+    frame_names,
     has_categories,
     is_arrow,
     is_data_frame,
     is_plain,
-    names_of,
 )
-from bneuralt.tables.notation import Notation
+from bneuralt.tables.number_texts import Notation
 
 __all__ = [
     "Column",
@@ -191,7 +191,7 @@ def as_frame(X: Any) -> Frame | None:
     if isinstance(X, Frame):
         return X
     if is_data_frame(X):
-        names, columns = names_of(X), columns_of(X)
+        names, columns = frame_names(X), columns_of(X)
         all_plain = bool(columns) and all(is_plain(column) for column in columns)
         if is_arrow(X) and (not all_plain or is_large(8 * X.num_rows * len(columns))):
             return ArrowFrame.of(X)

@@ -18,12 +18,12 @@ __all__ = [
     "as_array",
     "as_list",
     "columns_of",
+    "frame_names",
     "has_categories",
     "is_arrow",
     "is_data_frame",
     "is_plain",
     "known_frame",
-    "names_of",
     "plain_table",
     "select_columns",
 ]
@@ -80,7 +80,7 @@ def known_frame(X: Any) -> Any:
         ) from None
 
 
-def names_of(X: Any) -> list[Any]:
+def frame_names(X: Any) -> list[Any]:
     """Return the names of the columns of a data frame; an empty list for other tables."""
     if not is_data_frame(X):
         return []

@@ -16,7 +16,7 @@ from bneuralt.tables.cell_columns import WORDS, missing_cells, number_column
 from bneuralt.tables.columns import label_of, parse_dates, stands_for_missing
 from bneuralt.tables.csv_files import CsvTable, TableError, quoted
 from bneuralt.tables.large_csv import NumberCells
-from bneuralt.tables.notation import Notation, gap_words
+from bneuralt.tables.number_texts import Notation, gap_words
 from bneuralt.tables.numbers import has_thousands, to_number
 from bneuralt.tables.table_layout import MOST_GAPS, FeatureColumn, TableLayout
 

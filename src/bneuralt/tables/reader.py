@@ -132,7 +132,7 @@ class TableReader:
 
 def column_names(X: Any) -> list[Any]:
     """Return the names of the columns of a `Frame` or data frame, and none for other tables."""
-    return list(X.names or ()) if isinstance(X, Frame) else frames.names_of(X)
+    return list(X.names or ()) if isinstance(X, Frame) else frames.frame_names(X)
 
 
 def _refuse_duplicated(names: Iterable[Any]) -> None:

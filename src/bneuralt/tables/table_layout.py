@@ -30,13 +30,13 @@ from bneuralt.tables.columns import (
 )
 from bneuralt.tables.csv_files import CsvTable, near, quoted
 from bneuralt.tables.encoder import TableEncoder
-from bneuralt.tables.notation import Notation
+from bneuralt.tables.number_texts import Notation
 
 __all__ = ["MOST_GAPS", "FeatureColumn", "TableLayout"]
 
 
 #: Words in at most this share of a column of numbers or dates stand for missing values. The limit
-#: for the training rows alone is higher (`bneuralt.tables.notation.MOST_GAPS`).
+#: for the training rows alone is higher (`bneuralt.tables.number_texts.MOST_GAPS`).
 MOST_GAPS = 0.1
 
 

@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from bneuralt.cli.errors import BAD_DATA, CommandError
-from bneuralt.cli.table_options import add_table_arguments, read_table
+from bneuralt.cli.table_options import add_table_arguments, read_file
 
 if TYPE_CHECKING:
     from bneuralt.shrinking import Compaction
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> None:
     check_model_output(args.out, inputs=(args.data, args.model))
     model = load_trained_model(args.model)
     layout = stored_layout(model, args.model)
-    table = read_table(args.data, args, layout=layout)
+    table = read_file(args.data, args, layout=layout)
     y = layout.labels(table, decimal=args.decimal)
     if y is None:
         raise CommandError(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bneuralt.cli.errors import BAD_DATA, CommandError
-from bneuralt.cli.table_options import add_table_arguments, read_table
+from bneuralt.cli.table_options import add_table_arguments, read_file
 
 PICTURES = (".svg", ".png", ".pdf")
 PAGE = ".html"
@@ -111,7 +111,7 @@ def _write_page(model: Any, args: argparse.Namespace) -> None:
     examples = None
     if args.example:
         layout = stored_layout(model, args.model)
-        table = read_table(args.example, args, layout=layout)
+        table = read_file(args.example, args, layout=layout)
         examples = layout.frame(table, decimal=args.decimal)
     page = model.to_html(examples=examples, title=Path(args.model).stem)
     write_atomically(args.out, page)
@@ -125,7 +125,7 @@ def _example(model: Any, args: argparse.Namespace) -> Any:
     from bneuralt.cli.trained_models import stored_layout
 
     layout = stored_layout(model, args.model)
-    table = read_table(args.example, args, layout=layout)
+    table = read_file(args.example, args, layout=layout)
     if not 1 <= args.row <= table.n_rows:
         raise CommandError(
             f"--row {args.row}: {args.example} has rows 1 to {table.n_rows}.", BAD_DATA

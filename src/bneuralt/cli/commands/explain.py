@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bneuralt.cli.errors import BAD_DATA, CommandError
-from bneuralt.cli.table_options import add_table_arguments, read_table
+from bneuralt.cli.table_options import add_table_arguments, read_file
 
 if TYPE_CHECKING:
     from bneuralt.explaining import Explanation
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> None:
     if (args.output or args.label) and task_of(model) == "regression":
         raise CommandError(f"--output and --label are for classes: {args.model} predicts numbers.")
     layout = stored_layout(model, args.model)
-    table = read_table(args.data, args, layout=layout)
+    table = read_file(args.data, args, layout=layout)
     if args.missing == "error":
         layout.check_no_missing(table)
     X = layout.frame(table, decimal=args.decimal)

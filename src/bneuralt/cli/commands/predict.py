@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bneuralt.cli.errors import BAD_DATA, CANNOT_WRITE, CommandError
-from bneuralt.cli.table_options import add_table_arguments, read_table
+from bneuralt.cli.table_options import add_table_arguments, read_file
 
 if TYPE_CHECKING:
     from bneuralt._typing import Array, IntArray
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> None:
     layout = stored_layout(model, args.model)
     if args.probabilities and task_of(model) == "regression":
         raise CommandError(f"--probabilities: {args.model} is a regression model; omit the option.")
-    table = read_table(args.data, args, layout=layout)
+    table = read_file(args.data, args, layout=layout)
     if args.missing == "error":
         layout.check_no_missing(table)
     if args.unknown == "error":

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from bneuralt.cli.table_options import add_table_arguments, delimiter_of, read_table
+from bneuralt.cli.table_options import add_table_arguments, delimiter_of, read_file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> None:
 
     check_output(args.out, inputs=(args.data,))
     names = [] if args.target.lstrip("-").isdigit() else [args.target]
-    table = read_table(args.data, args, expect=names)
+    table = read_file(args.data, args, expect=names)
     layout = learn_layout(
         table,
         args.target,

@@ -12,7 +12,7 @@ from sklearn.metrics import accuracy_score, r2_score
 
 from bneuralt import __version__
 from bneuralt._typing import FloatArray
-from bneuralt.export.c.attribution import contributions_code
+from bneuralt.export.c.contribution_code import contributions_code
 from bneuralt.export.c.csv_program import csv_program
 from bneuralt.export.c.features import CRow
 from bneuralt.export.c.integer_code import IntegerCode

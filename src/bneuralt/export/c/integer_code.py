@@ -14,7 +14,7 @@ import numpy as np
 
 from bneuralt.export.c import integer_templates as templates
 from bneuralt.export.c.encoding import encode_function
-from bneuralt.export.c.links import link_function
+from bneuralt.export.c.link_code import link_function
 from bneuralt.export.c.literals import array, real
 from bneuralt.export.c.model_code import ModelCode
 from bneuralt.export.cell_reads import cell_reads, gap_values

@@ -15,7 +15,7 @@ import numpy as np
 from bneuralt._typing import FloatArray
 from bneuralt.export.activation_forms import ActivationForm, activation_form
 from bneuralt.export.c.encoding import encode_function
-from bneuralt.export.c.links import link_function
+from bneuralt.export.c.link_code import link_function
 from bneuralt.export.c.literals import array
 from bneuralt.export.c.model_code import ModelCode
 from bneuralt.export.cell_reads import cell_reads

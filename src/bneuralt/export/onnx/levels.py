@@ -19,7 +19,7 @@ import numpy as np
 
 from bneuralt._typing import FloatArray, IntArray
 from bneuralt.export.onnx.graph import Graph
-from bneuralt.export.onnx.translation import EXACT_OPERATORS, OPERATORS, form, translate
+from bneuralt.export.onnx.operation_nodes import EXACT_OPERATORS, OPERATORS, form, translate
 from bneuralt.expressions import Expression, interval
 from bneuralt.tree import NeuralTree
 

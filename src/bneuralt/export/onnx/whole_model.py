@@ -12,7 +12,7 @@ from bneuralt._typing import IntArray
 from bneuralt.export.onnx.cell_readers import CellReader, cell_types
 from bneuralt.export.onnx.graph import Graph, Result
 from bneuralt.export.onnx.levels import add_trees
-from bneuralt.export.onnx.translation import form, translate
+from bneuralt.export.onnx.operation_nodes import form, translate
 from bneuralt.model import Model
 from bneuralt.training.losses import SOFTMAX
 

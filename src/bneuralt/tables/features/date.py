@@ -26,7 +26,7 @@ from bneuralt.tables.features.feature import (
     used_texts,
 )
 from bneuralt.tables.moments import rounded_mean
-from bneuralt.tables.notation import gap_words
+from bneuralt.tables.number_texts import gap_words
 
 __all__ = ["DateFeature"]
 

@@ -14,7 +14,7 @@ from bneuralt._typing import Array, FloatArray
 from bneuralt.expressions import Expression, evaluate, is_missing, select
 from bneuralt.tables.columns import Column, stands_for_missing
 from bneuralt.tables.gaps import gaps_are_informative
-from bneuralt.tables.notation import Notation
+from bneuralt.tables.number_texts import Notation
 
 __all__ = [
     "MISSING",

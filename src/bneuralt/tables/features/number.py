@@ -26,7 +26,7 @@ from bneuralt.tables.features.feature import (
     used_texts,
 )
 from bneuralt.tables.moments import rounded_mean
-from bneuralt.tables.notation import PLAIN, Notation
+from bneuralt.tables.number_texts import PLAIN, Notation
 
 __all__ = ["NumberFeature", "number_range"]
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bneuralt import BNeuralTClassifier, load_model
 from bneuralt.tables.columns import as_frame
 from bneuralt.tables.encoder import TableEncoder, learn_encoder
-from bneuralt.tables.notation import Notation, gap_words
+from bneuralt.tables.number_texts import Notation, gap_words
 from bneuralt.tables.value_warnings import TextValuesWarning
 
 RNG = np.random.default_rng(0)
