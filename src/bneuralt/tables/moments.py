@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
@@ -127,20 +128,39 @@ class ColumnMoments:
         So it does not depend on the order of the rows, by which sums differ in their last digits.
         """
         low, _, span, _, unit = self._extent
-        has_span = np.isfinite(span) & (span > 0)
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            mean = low + unit * self._sums[0] / self._weight.sum()
-            digits = np.floor(np.log10(np.where(has_span, span, 1.0))) - 6
-            step = 10.0 ** np.maximum(digits, -300)
-            # Dividing by a power of ten rounds better than multiplying by a negative power.
-            fine = np.round(mean / step) / np.round(1 / step)
-            rounded = np.where(step >= 1, np.round(mean / step) * step, fine)
-        means: FloatArray = np.where(has_span, np.where(np.isfinite(rounded), rounded, mean), low)
-        return means
+        with np.errstate(over="ignore", invalid="ignore"):
+            means = low + unit * self._sums[0] / self._weight.sum()
+        columns = zip(means.tolist(), low.tolist(), span.tolist(), strict=True)
+        return np.array([_rounded(*column) for column in columns])
+
+
+def _rounded(mean: float, low: float, span: float) -> float:
+    """Return a mean rounded to a millionth of a span; the lowest value without a finite span."""
+    if not 0 < span < math.inf:
+        return low
+    step = 10.0 ** max(math.floor(math.log10(span)) - 6, -300)
+    try:
+        # Dividing by a power of ten rounds better than multiplying by a negative power.
+        rounded = round(mean / step) * step if step >= 1 else round(mean / step) / round(1 / step)
+    except (OverflowError, ValueError):
+        return mean
+    return rounded if math.isfinite(rounded) else mean
 
 
 def rounded_mean(values: FloatArray, weight: FloatArray) -> float:
-    """Return the mean of one column; see `ColumnMoments.rounded_means`."""
-    if values.size == 0 or np.isinf(values).any():
+    """Return the mean of one column; see `ColumnMoments.rounded_means`.
+
+    A table of many columns of texts has one call for each, so it computes with plain numbers.
+    """
+    if not weight.all():
+        values, weight = values[weight != 0], weight[weight != 0]
+    if values.size == 0:
         return 0.0
-    return float(ColumnMoments(values[:, np.newaxis], weight).rounded_means[0])
+    low, high = float(values.min()), float(values.max())
+    span = high - low
+    if math.isinf(low) or math.isinf(high):
+        return 0.0
+    unit = span if 0 < span < math.inf else 1.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = low + unit * float(weight @ ((values - low) / unit)) / float(weight.sum())
+    return _rounded(mean, low, span)
