@@ -194,7 +194,9 @@ def test_parts_of_dates(part):
             assert math.isnan(value)
         else:
             assert isinstance(date, dt.datetime)
-            assert value == (date.weekday() if part == "weekday" else getattr(date, part))
+            hours = (date - dt.datetime(1970, 1, 1)) // dt.timedelta(hours=1)
+            others = {"weekday": date.weekday(), "elapsed": hours / 24}
+            assert value == (others[part] if part in others else getattr(date, part))
 
 
 @pytest.mark.parametrize("name", VECTORS)

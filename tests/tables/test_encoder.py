@@ -38,7 +38,8 @@ def test_columns_of_every_kind_become_inputs():
     assert encoder.input_names == [
         *("height", "height is missing"),
         *("colour=blue", "colour=green", "colour=red", "colour is missing"),
-        *("year of when", "month of when", "weekday of when", "when is missing"),
+        *("year of when", "month of when", "day of when", "weekday of when", "when in days"),
+        "when is missing",
         *("member", "visits", "visits is missing", "stay", "city=Rome"),
     ]
     inputs = pd.DataFrame(encoder.encode(as_frame(frame)), columns=encoder.input_names)
@@ -76,7 +77,7 @@ def test_values_of_other_types():
     encoder = encoder_of(table)
     assert [feature.kind for feature in encoder.features] == ["number", "date", "date", "number"]
     assert encoder.encode(as_frame(table))[:, 0].tolist() == [1.5, 1.75, 2.0]
-    assert encoder.features[2].parts == ("hour",)
+    assert encoder.features[2].parts == ("hour", "elapsed")
 
 
 def test_rare_values_share_an_entry_and_unseen_ones_join_them():

@@ -81,7 +81,9 @@ _HELPERS = {
 """,
     "date": """
   function date(value) {
-    if (isGap(value)) return { year: NaN, month: NaN, weekday: NaN, hour: NaN };
+    if (isGap(value)) {
+      return { year: NaN, month: NaN, day: NaN, weekday: NaN, hour: NaN, elapsed: NaN };
+    }
     let parts = [];
     if (value instanceof Date) {
       parts = [value.getFullYear(), value.getMonth() + 1, value.getDate(), value.getHours()];
@@ -93,8 +95,10 @@ _HELPERS = {
     const [year, month, day, hour] = parts;
     const shifted = month < 3 ? year - 1 : year;
     const leaps = Math.floor(shifted / 4) - Math.floor(shifted / 100) + Math.floor(shifted / 400);
-    const offset = [0, 3, 2, 5, 0, 3, 5, 1, 4, 6, 2, 4][month - 1];
-    return { year, month, weekday: (shifted + leaps + offset + day - 1) % 7, hour };
+    const ofYear = Math.floor((153 * ((month + 9) % 12) + 2) / 5) + day;
+    const days = 365 * shifted + leaps + ofYear - 719469;
+    const weekday = (((days + 3) % 7) + 7) % 7;
+    return { year, month, day, weekday, hour, elapsed: days + hour / 24 };
   }
 """,
 }

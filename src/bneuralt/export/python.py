@@ -109,7 +109,8 @@ _HELPERS = {
         if isinstance(value, str) and (value.strip().lower() in MISSING or value == "None"):
             value = None
         if value is None or value != value:
-            return dict.fromkeys(("year", "month", "weekday", "hour"), float("nan"))
+            parts = ("year", "month", "day", "weekday", "hour", "elapsed")
+            return dict.fromkeys(parts, float("nan"))
         if isinstance(value, str):
             day, _, time = value.strip().replace("T", " ").partition(" ")
             year, month, day = (int(part) for part in day.replace("/", "-").split("-"))
@@ -117,9 +118,10 @@ _HELPERS = {
         else:
             year, month, day, hour = value.year, value.month, value.day, getattr(value, "hour", 0)
         shifted = year - (month < 3)
-        weekday = (shifted + shifted // 4 - shifted // 100 + shifted // 400
-                   + (0, 3, 2, 5, 0, 3, 5, 1, 4, 6, 2, 4)[month - 1] + day - 1) % 7
-        return {"year": year, "month": month, "weekday": weekday, "hour": hour}
+        days = (365 * shifted + shifted // 4 - shifted // 100 + shifted // 400
+                + (153 * ((month + 9) % 12) + 2) // 5 + day - 719469)
+        return {"year": year, "month": month, "day": day, "weekday": (days + 3) % 7,
+                "hour": hour, "elapsed": days + hour / 24}
 """,
 }
 

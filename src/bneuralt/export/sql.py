@@ -111,8 +111,10 @@ def _standard(double: str) -> dict[str, Template]:
     parts = {
         "year": "EXTRACT(YEAR FROM {0})",
         "month": "EXTRACT(MONTH FROM {0})",
+        "day": "EXTRACT(DAY FROM {0})",
         "weekday": "(EXTRACT(ISODOW FROM {0}) - 1)",
         "hour": "EXTRACT(HOUR FROM {0})",
+        "elapsed": "FLOOR(EXTRACT(EPOCH FROM {0}) / 3600) / 24e0",
     }
     number = f"CAST({{cell}} AS {double})"
     return {
@@ -141,11 +143,16 @@ _SQLITE: dict[str, Template] = {
     ),
     "date_part year": ("atom", "CAST(STRFTIME('%Y', {cell}) AS REAL)"),
     "date_part month": ("atom", "CAST(STRFTIME('%m', {cell}) AS REAL)"),
+    "date_part day": ("atom", "CAST(STRFTIME('%d', {cell}) AS REAL)"),
     "date_part weekday": (
         "atom",
         "CAST((CAST(STRFTIME('%w', {cell}) AS INTEGER) + 6) % 7 AS REAL)",
     ),
     "date_part hour": ("atom", "CAST(STRFTIME('%H', {cell}) AS REAL)"),
+    "date_part elapsed": (
+        "sum",
+        "JULIANDAY(DATE({cell})) - 2440587.5e0 + STRFTIME('%H', {cell}) / 24e0",
+    ),
 }
 
 #: Databases by name. SQLite silently reads a name in double quotes that is no column as a text, but

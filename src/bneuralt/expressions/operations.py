@@ -83,12 +83,17 @@ def _date_part(cell: Any, part: str) -> FloatArray:
     return np.where(cell.is_missing, np.nan, values)
 
 
-#: The parts of a date, and how to compute them from datetime64 values.
+#: The parts of a date, and how to compute them from datetime64 values. Monday is weekday 0, and the
+#: time elapsed is in days since 1970, of which full hours count.
 DATE_PARTS: dict[str, Callable[[Array], Array]] = {
     "year": lambda dates: dates.astype("datetime64[Y]").astype(np.int64) + 1970,
     "month": lambda dates: dates.astype("datetime64[M]").astype(np.int64) % 12 + 1,
+    "day": lambda dates: (
+        (dates.astype("datetime64[D]") - dates.astype("datetime64[M]")).astype(np.int64) + 1
+    ),
     "weekday": lambda dates: (dates.astype("datetime64[D]").astype(np.int64) + 3) % 7,
     "hour": lambda dates: dates.astype("datetime64[h]").astype(np.int64) % 24,
+    "elapsed": lambda dates: dates.astype("datetime64[h]").astype(np.int64) / 24,
 }
 
 #: Operations that combine numbers. At a border, slopes are those of the core: that of 0 for the

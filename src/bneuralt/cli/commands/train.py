@@ -2,8 +2,8 @@
 
 Some rows are held out. The model is trained on the others and scored on the held-out rows; this
 model is written. `bneuralt predict MODEL DATA` shows the same score. Text becomes categories, dates
-become year, month, weekday and hour, and what missing values mean is learnt. Columns that identify
-rows are left out.
+become parts of the calendar and the time elapsed, and what missing values mean is learnt. Columns
+that identify rows are left out.
 """
 
 from __future__ import annotations

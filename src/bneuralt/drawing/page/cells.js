@@ -32,7 +32,7 @@ export function readCell(column, cell) {
   return VALUES[column.reads](text, column);
 }
 
-/** Return year, month, day, hour and weekday; null for a text that is no date. */
+/** Return the parts of a date; null for a text that is no date. */
 export function dateOf(text, dayFirst) {
   let match = ISO.exec(text);
   let parts = match && [match[1], match[2], match[3], match[4]];
@@ -46,6 +46,7 @@ export function dateOf(text, dayFirst) {
   const time = new Date(0);
   time.setUTCFullYear(year, month - 1, day);
   if (time.getUTCMonth() !== month - 1 || time.getUTCDate() !== day || hour > 23) return null;
-  const weekday = (((Math.floor(time.getTime() / DAY) + 3) % 7) + 7) % 7; // Monday is 0
-  return { year, month, day, hour, weekday };
+  const days = Math.floor(time.getTime() / DAY);
+  const weekday = (((days + 3) % 7) + 7) % 7; // Monday is 0
+  return { year, month, day, hour, weekday, elapsed: days + hour / 24 };
 }

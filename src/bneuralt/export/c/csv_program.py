@@ -189,8 +189,8 @@ DATE = """\
 /* A part of a date such as 2024-05-31 14:30. */
 static double date_part(const char *text, long row, int column, int part)
 {
-    static const int shift[] = {0, 3, 2, 5, 0, 3, 5, 1, 4, 6, 2, 4};
-    int year, month, day, hour = 0, early;
+    int year, month, day, hour = 0;
+    long early, days; /* since the first of March of the year 0 */
     char between;
     const int n = sscanf(text, "%d%*1[-/]%d%*1[-/]%d%c%d", &year, &month, &day, &between, &hour);
     if ((n != 3 && n != 5) || month < 1 || month > 12 || year < 1) {
@@ -199,17 +199,21 @@ static double date_part(const char *text, long row, int column, int part)
         exit(1);
     }
     early = year - (month < 3);
+    days = 365 * early + early / 4 - early / 100 + early / 400;
+    days += (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
 $date_parts
     return 0;
 }
 """
 
-#: Parts of a date, computed from its year, month, day and hour.
+#: Parts of a date, computed from its year, month, day and hour, and the days since a March of old.
 DATE_PARTS = {
     "year": "year",
     "month": "month",
-    "weekday": "(early + early / 4 - early / 100 + early / 400 + shift[month - 1] + day + 6) % 7",
+    "day": "day",
+    "weekday": "(days + 2) % 7",
     "hour": "hour",
+    "elapsed": "days - 719468 + hour / 24.0",
 }
 
 READ_DATE = """\

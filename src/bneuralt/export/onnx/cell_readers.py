@@ -151,8 +151,14 @@ def _date_parts(reader: CellReader, columns: list[int], cells: list[Expression])
     return graph.side_by_side(parts)
 
 
-def _year_and_month(graph: Graph, seconds: str) -> tuple[str, str]:
-    """Add the year and the month by the calendar of eras of 400 years, which begin in March."""
+def _elapsed(graph: Graph, seconds: str) -> str:
+    """Add the days since 1970; hours since then are exact in float32 too."""
+    hours = graph("Sub", graph("Div", seconds, 3600), 719468 * 24)
+    return graph("Div", graph.cast(hours, graph.dtype), 24.0)
+
+
+def _calendar(graph: Graph, seconds: str) -> tuple[str, str, str]:
+    """Add year, month and day by the calendar of eras of 400 years, which begin in March."""
     day = graph("Div", seconds, 86400)
     era = graph("Div", day, 146097)
     of_era = graph("Sub", day, graph("Mul", era, 146097))
@@ -166,15 +172,18 @@ def _year_and_month(graph: Graph, seconds: str) -> tuple[str, str]:
     month = graph("Add", graph("Mod", from_march, 12), 1)
     is_next_year = graph.cast(graph("Less", month, 3), np.int64)
     year = graph("Add", year, graph("Mul", era, 400))
-    return graph("Add", year, is_next_year), month
+    day_of_month = graph("Add", graph("Div", graph("Mod", fifths, 153), 5), 1)
+    return graph("Add", year, is_next_year), month, day_of_month
 
 
 #: The parts of a date, computed from seconds since the first of March of the year 0.
 DATE_PARTS: dict[str, Callable[[Graph, str], str]] = {
-    "year": lambda graph, seconds: _year_and_month(graph, seconds)[0],
-    "month": lambda graph, seconds: _year_and_month(graph, seconds)[1],
+    "year": lambda graph, seconds: _calendar(graph, seconds)[0],
+    "month": lambda graph, seconds: _calendar(graph, seconds)[1],
+    "day": lambda graph, seconds: _calendar(graph, seconds)[2],
     "weekday": lambda graph, s: graph("Mod", graph("Add", graph("Div", s, 86400), 2), 7),
     "hour": lambda graph, seconds: graph("Div", graph("Mod", seconds, 86400), 3600),
+    "elapsed": lambda graph, seconds: _elapsed(graph, seconds),
 }
 
 #: The function that reads cells for each operation.

@@ -31,12 +31,14 @@ from bneuralt.tables.number_texts import gap_words
 __all__ = ["DateFeature"]
 
 #: Ranges of the parts of a date that do not depend on the column.
-PART_RANGES = {"month": (1.0, 12.0), "weekday": (0.0, 6.0), "hour": (0.0, 23.0)}
+PART_RANGES = {"month": (1.0, 12.0), "day": (1.0, 31.0), "weekday": (0.0, 6.0), "hour": (0.0, 23.0)}
+#: How inputs are called that are not "PART of COLUMN".
+PART_NAMES = {"elapsed": "{} in days"}
 
 
 @dataclass(frozen=True)
 class DateFeature(Feature):
-    """A column of dates: year, month, weekday (Monday is 0) and hour, as far as they vary.
+    """A column of dates: parts of the calendar and the time elapsed, as far as they vary.
 
     Attributes
     ----------
@@ -116,11 +118,14 @@ class DateFeature(Feature):
         """Return the inputs of a column with this name and range."""
         ranges = dict(PART_RANGES)
         if limits is not None:
-            ranges["year"] = float(limits[0][:4]), float(limits[1][:4])
+            ends = np.array(limits, dtype="datetime64[s]")
+            for part in ("year", "elapsed"):
+                low, high = DATE_PARTS[part](ends).tolist()
+                ranges[part] = float(low), float(high)
         parts = [
             Input(
                 part,
-                f"{part} of {name}",
+                PART_NAMES.get(part, f"{part} of {{}}").format(name),
                 if_missing(date_part(part), mean),
                 mean,
                 None if limits is None else ranges[part],
