@@ -21,13 +21,18 @@ from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling, learn_scaling
 from bneuralt.estimators.splits import hold_out_for_calibration
 from bneuralt.expressions import OUTPUTS, Expression, evaluate, is_elementwise, slope
+from bneuralt.expressions.operations import EXP_LIMIT
 from bneuralt.tables.moments import ColumnMoments
 from bneuralt.training.losses import REGRESSION_LOSSES, Loss, Pinball, check_targets, get_loss
+from bneuralt.tree.forward import OutputOverflow
 from bneuralt.values import is_auto
 
 __all__ = ["RegressorTask"]
 
 MOST_QUANTILES = 64
+
+#: The value that `exp` has where its argument is limited: larger numbers are not predicted.
+LARGEST_VALUE = float(np.exp(EXP_LIMIT))
 
 #: Targets are processed in blocks of this many rows.
 BLOCK_ROWS = 2**20
@@ -169,11 +174,17 @@ class RegressorTask(RegressorMixin):
     # -- predictions ---------------------------------------------------------------------
 
     def _values_of(self, outputs: FloatArray) -> FloatArray:
-        """Return predictions as a table, one column for each output."""
+        """Return predictions as a table, one column for each output.
+
+        An `OutputOverflow` is raised if a prediction reaches the limit of `exp`.
+        """
         link = self._link()
         if link is OUTPUTS:
             return outputs
         values: FloatArray = evaluate(link, {"outputs": outputs})
+        is_too_large = (values >= LARGEST_VALUE).any(axis=1)
+        if is_elementwise(link) and is_too_large.any():  # sorted outputs may be of any size
+            raise OutputOverflow(int(is_too_large.argmax()), values.dtype)
         return values
 
     def _values(self, X: Array) -> FloatArray:
