@@ -278,7 +278,7 @@ class NeuralTreeEstimator(
             missing = "X_val" if X_val is None else "y_val"
             raise ValueError(f"{missing} is missing: validation rows need both X_val and y_val")
         table = read_table(self, X_val, reset=False)
-        y = read_target(self, y_val, table)
+        y = read_target(self, y_val, table, "y_val")
         weight = np.ones(len(y))
         inputs = dense(training_inputs(self, table, self.encoder_))
         return Rows(inputs, self._encode(y, weight, "y_val"), weight)

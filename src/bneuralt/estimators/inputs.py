@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 
 from bneuralt._sklearn import check_y, with_names
 from bneuralt._typing import Array
-from bneuralt.arrays import TABLE_DTYPES, checked_table
+from bneuralt.arrays import TABLE_DTYPES, accepted_table, checked_table
 from bneuralt.tables.columns import Frame
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.frames import is_data_frame
@@ -26,6 +26,7 @@ __all__ = [
     "names_of",
     "read_table",
     "read_target",
+    "refuse_masked",
     "refuse_not_finite",
     "training_inputs",
 ]
@@ -61,7 +62,7 @@ def read_table(estimator: Any, X: Any, reset: bool) -> Cells:
     """
     finds_columns = not reset and getattr(estimator, "finds_columns_", False)
     names = names_of(estimator) if finds_columns else None
-    table = TableReader(names, type(estimator).__name__).read(X)
+    table = TableReader(names, type(estimator).__name__).read(accepted_table(X))
     source = table.source
     if isinstance(source, Frame):  # a type that scikit-learn cannot check
         if source.names is not None:
@@ -76,27 +77,67 @@ def read_table(estimator: Any, X: Any, reset: bool) -> Cells:
     return table.cells
 
 
-def read_target(estimator: Any, y: Any, table: Cells) -> Array:
+def read_target(estimator: Any, y: Any, table: Cells, name: str = "y") -> Array:
     """Return the target of each row of a table, as an array."""
     if y is None:  # scikit-learn raises its usual error
         validate_data(estimator, np.broadcast_to(0.0, table.shape), y, reset=False)
+    refuse_masked(y, name)
     numeric = is_regressor(estimator)
     try:
         target = check_y(y, _has_several_columns(y), y_numeric=numeric, estimator=estimator)
         if numeric and target.dtype.kind in "US":
             target = target.astype(np.float64)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
+        _refuse_missing(y, name)
         if numeric and "could not convert string" in str(error):
-            name = type(estimator).__name__
+            kind = type(estimator).__name__
             raise ValueError(
-                f"y has text ({error}), and {name} predicts numbers: to predict classes, use "
-                f"{name.replace('Regressor', 'Classifier')}"
+                f"{name} has text ({error}), and {kind} predicts numbers: to predict classes, use "
+                f"{kind.replace('Regressor', 'Classifier')}"
             ) from None
         raise
     if issparse(target):
         target = target.toarray()
+    if target.dtype.kind == "O" or (target.dtype.kind == "f" and not np.isfinite(target).all()):
+        _refuse_missing(target, name)  # scikit-learn accepts None
     check_consistent_length(table, target)
     return target
+
+
+def refuse_masked(values: Any, name: str) -> None:
+    """Raise an error if the targets or weights of some rows are masked."""
+    if np.ma.is_masked(values):
+        rows = np.flatnonzero(np.ma.getmaskarray(values).reshape(len(values), -1).any(axis=1))
+        raise ValueError(
+            f"{name} is masked, first in row {rows[0]} (number of such rows: {rows.size}): leave "
+            "these rows out"
+        )
+
+
+def _refuse_missing(y: Any, name: str) -> None:
+    """Raise an error if the target of a row is missing or infinite."""
+    cells = np.asarray(y, dtype=object)
+    if cells.ndim == 0:  # a sparse matrix, or no target at all
+        return
+    cells = cells.reshape(len(cells), -1)
+    for what, is_refused in (("NaN", _is_missing), ("infinity", _is_infinite)):
+        rows = [i for i, row in enumerate(cells) if any(map(is_refused, row))]
+        if rows:
+            raise ValueError(
+                f"Input {name} contains {what}, first in row {rows[0]} (number of such rows: "
+                f"{len(rows)}): correct these rows, or leave them out"
+            )
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or (not isinstance(value, np.ndarray) and bool(value != value))
+    except TypeError:  # pandas.NA
+        return True
+
+
+def _is_infinite(value: Any) -> bool:
+    return isinstance(value, (float, np.floating)) and bool(np.isinf(value))
 
 
 def _has_several_columns(y: Any) -> bool:

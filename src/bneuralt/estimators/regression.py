@@ -10,6 +10,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from bneuralt._typing import Array, FloatArray
+from bneuralt.estimators.inputs import refuse_masked
 from bneuralt.estimators.intervals import (
     Calibration,
     calibrated_interval,
@@ -221,6 +222,8 @@ class RegressorTask(RegressorMixin):
             1 is the best score, 0 that of the best constant. For several columns of y, the mean
             over them; for several quantiles, of the sum of their losses.
         """
+        refuse_masked(y, "y")
+        refuse_masked(sample_weight, "sample_weight")
         values = self._values(self._read_features(X))
         check_consistent_length(values, y, sample_weight)
         target = np.asarray(y, dtype=np.float64)
