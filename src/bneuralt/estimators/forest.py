@@ -379,6 +379,8 @@ class BNeuralForestClassifier(ClassifierTask, Forest, ForestClassifierParameters
         How columns become inputs of trees; `encoder_.input_names` lists them.
     feature_names_in_ : array of shape (n_features,)
         Names of the features, if X had names that are all strings.
+    target_names_ : tuple of str
+        Name of the target, a Series or a column of a data frame; empty if it had none.
     oob_score_ : float
         Accuracy of the predictions that, for each training row, come from the trees trained
         without it. Only if trees are trained on a part of the rows (`max_samples`, `bootstrap`).
@@ -433,6 +435,8 @@ class BNeuralForestRegressor(RegressorTask, Forest, ForestRegressorParameters):
         How columns become inputs of trees; `encoder_.input_names` lists them.
     feature_names_in_ : array of shape (n_features,)
         Names of the features, if X had names that are all strings.
+    target_names_ : tuple of str
+        Name of the target, a Series or a column of a data frame; empty if it had none.
     n_outputs_ : int
         Number of columns of y.
     calibration_ : Calibration or None

@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 from bneuralt._sklearn import check_y, with_names
 from bneuralt._typing import Array
 from bneuralt.arrays import TABLE_DTYPES, accepted_table, checked_table
+from bneuralt.tables import frames
 from bneuralt.tables.columns import Frame
 from bneuralt.tables.encoder import TableEncoder
-from bneuralt.tables.frames import is_data_frame
 from bneuralt.tables.reader import Cells, TableReader
 from bneuralt.tables.sparse_rows import dense, is_finite_sparse
 
@@ -24,6 +24,7 @@ __all__ = [
     "finite_inputs",
     "is_ready",
     "names_of",
+    "names_of_target",
     "read_table",
     "read_target",
     "refuse_masked",
@@ -36,6 +37,30 @@ def names_of(estimator: Any) -> tuple[str, ...] | None:
     """Return the names of the columns, None if they have none."""
     names = getattr(estimator, "feature_names_in_", None)
     return None if names is None else tuple(str(name) for name in names)
+
+
+def names_of_target(y: Any, target: Array) -> tuple[str, ...]:
+    """Return the name of a Series, or those of the columns of a data frame; empty if it has none.
+
+    Parameters
+    ----------
+    y : array-like
+        The target as the user has it.
+    target : array of shape (n_rows,) or (n_rows, n_columns)
+        The same as an array.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> y = pd.Series([1, 2], name="price")
+    >>> names_of_target(y, y.to_numpy()), names_of_target([1, 2], np.array([1, 2]))
+    (('price',), ())
+    """
+    is_frame = frames.is_data_frame(y)
+    names: list[Any] = frames.names_of(y) if is_frame else [getattr(y, "name", None)]
+    n_columns = target.shape[1] if target.ndim == 2 else 1
+    is_complete = len(names) == n_columns and all(isinstance(n, str) and n for n in names)
+    return tuple(names) if is_complete else ()
 
 
 def is_ready(X: Any, estimator: Any) -> bool:
@@ -71,7 +96,7 @@ def read_table(estimator: Any, X: Any, reset: bool) -> Cells:
                 estimator.feature_names_in_ = np.array(source.names, dtype=object)
             return table.cells
         source = np.broadcast_to(0.0, source.shape)
-    elif is_data_frame(source):
+    elif frames.is_data_frame(source):
         source = with_names(source, table.names)
     validate_data(estimator, source, reset=reset, skip_check_array=True)
     return table.cells

@@ -447,6 +447,8 @@ class BNeuralTClassifier(ClassifierTask, SingleTree, ClassifierParameters):
         How columns become inputs of trees; `encoder_.input_names` lists them.
     feature_names_in_ : array of shape (n_features,)
         Names of the features, if X had names that are all strings.
+    target_names_ : tuple of str
+        Name of the target, a Series or a column of a data frame; empty if it had none.
     n_iter_ : int
         Number of epochs run.
     history_ : dict of arrays
@@ -537,6 +539,8 @@ class BNeuralTRegressor(RegressorTask, SingleTree, RegressorParameters):
         How columns become inputs of trees; `encoder_.input_names` lists them.
     feature_names_in_ : array of shape (n_features,)
         Names of the features, if X had names that are all strings.
+    target_names_ : tuple of str
+        Name of the target, a Series or a column of a data frame; empty if it had none.
     n_iter_ : int
         Number of epochs run.
     history_ : dict of arrays
