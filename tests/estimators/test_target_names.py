@@ -108,3 +108,15 @@ def test_names_are_kept_by_smaller_models_and_by_partial_fit():
     assert model.compact(X, y, max_weights=20).target_names_ == ("price",)
     assert model.simplify().target_names_ == ("price",)
     assert BNeuralTRegressor(random_state=0).partial_fit(X, y).target_names_ == ("price",)
+
+
+def test_the_program_keeps_the_name_of_the_column(tmp_path, capsys):
+    from bneuralt.cli.program import main
+
+    data, model = tmp_path / "houses.csv", tmp_path / "model.json"
+    pd.DataFrame(X, columns=["a", "b", "c"]).assign(price=PRICE).to_csv(data, index=False)
+    options = ["--target", "price", "--cv", "0", "--set", "n_weights=10"]
+    assert main(["train", str(data), *options, "--out", str(model)]) == 0
+    assert load_model(model).model_.output_names == ("price",)
+    assert main(["draw", str(model), "--out", str(tmp_path / "page.html")]) == 0
+    assert '"price"' in (tmp_path / "page.html").read_text()
