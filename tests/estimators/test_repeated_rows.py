@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -156,3 +157,19 @@ def test_evolved_trees_are_judged_on_repeated_rows():
     X_new, y_new, _ = survey(seed=1)
     chosen = next(entry for entry in model.pareto_front_ if entry.model.tree_ is model.tree_)
     assert chosen.score == pytest.approx(model.score(X_new, y_new), abs=0.03)
+
+
+def test_the_decay_of_forests_is_chosen_on_repeated_rows_as_on_jittered_ones():
+    rng = np.random.default_rng(0)
+    answers = rng.choice(["yes", "no", "maybe"], (400, 3))
+    y = rng.random(400) < np.where(answers[:, 0] == "yes", 0.6, 0.4)  # mostly noise
+    table = pd.DataFrame(answers).add_prefix("question ").assign(constant=1.0)
+    jittered = table.assign(constant=rng.normal(1.0, 1e-9, 400))
+    decays = [
+        BNeuralForestClassifier(n_estimators=1, random_state=0)
+        .fit(X, y)
+        .estimators_[0]
+        .weight_decay
+        for X in (table, jittered)
+    ]
+    assert decays[0] == pytest.approx(decays[1], rel=0.2)
