@@ -80,6 +80,10 @@ class RegressorTask(RegressorMixin):
     def _n_classes(self) -> int:
         return 1
 
+    def _effective_share(self, rows: Rows) -> float:
+        """Return the share of the rows that the capacity of a tree depends on."""
+        return 1.0
+
     def _output_signs(self) -> tuple[int, ...]:
         """Return the direction of the prediction with each output."""
         if self.n_outputs_ > 1:

@@ -314,7 +314,8 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
     def _weight_decay(self, rows: Rows, capacity: Capacity = SINGLE_TREE) -> float:
         decay = setting_of(self, "weight_decay")
         if is_auto(decay):
-            return self._decay_factor * capacity.weight_decay(rows.n_examples)
+            n_effective = self._effective_share(rows) * rows.n_examples
+            return self._decay_factor * capacity.weight_decay(n_effective)
         return float(decay)
 
     def _n_weights(self, rows: Rows, capacity: Capacity = SINGLE_TREE) -> int | None:
@@ -325,10 +326,11 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
         limits = growth.leaf_probability, growth.max_size
         if limits != (None, None) or isinstance(growth.min_size, int):
             return None
-        if self.encoder_.is_plain:
-            return capacity.n_weights(rows.n_examples, self._n_outputs())
-        per_leaf = self.encoder_.weights_per_leaf
-        n_weights = capacity.n_weights(rows.n_examples, self._n_outputs(), per_leaf)
+        is_plain, share = self.encoder_.is_plain, self._effective_share(rows)
+        per_leaf = 1.0 if is_plain else self.encoder_.weights_per_leaf
+        n_weights = capacity.n_weights(rows.n_examples, self._n_outputs(), per_leaf, share)
+        if is_plain:
+            return n_weights
         inputs_per_feature = self.encoder_.n_inputs / np.unique(self.encoder_.groups).size
         return max(n_weights, round(LEAVES_PER_OUTPUT * inputs_per_feature * self._n_outputs()))
 
