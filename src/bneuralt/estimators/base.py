@@ -73,7 +73,7 @@ class NeuralTreeEstimator(
     """Base class of all estimators; subclasses train in `_fit_rows`."""
 
     encoder_: TableEncoder
-    target_names_: tuple[str, ...]
+    target_names_: tuple[str, ...] = ()
     _importances: FloatArray | None = None
     _holds_many_trees: ClassVar[bool] = False
 
