@@ -6,7 +6,7 @@ checks that all values are finite. A `CheckedTable` is not checked again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from tempfile import TemporaryFile
 from typing import Any
@@ -21,6 +21,7 @@ __all__ = [
     "TABLE_DTYPES",
     "CheckedTable",
     "NotFiniteError",
+    "accepted_table",
     "as_table",
     "checked_table",
     "is_large",
@@ -64,6 +65,32 @@ class CheckedTable:
 
     def __len__(self) -> int:
         return len(self.X)
+
+
+def accepted_table(X: Any, name: str = "X") -> Any:
+    """Return a table of the user with missing values in place of masked cells.
+
+    A list of dicts raises an error, since NumPy would take each dict as one value.
+
+    Examples
+    --------
+    >>> accepted_table(np.ma.array([[1, 2]], mask=[[False, True]]))
+    array([[ 1., nan]])
+    """
+    if isinstance(X, (list, tuple)) and X and isinstance(X[0], Mapping):
+        raise TypeError(
+            f"{name} is a {type(X).__name__} of {type(X[0]).__name__}s, which is not read as a "
+            f"table: pass pandas.DataFrame({name})"
+        )
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    if not np.ma.is_masked(X):
+        return X.data
+    if X.dtype.kind in "mM":
+        return X.filled(X.dtype.type("NaT"))
+    if X.dtype.kind in "iub":
+        X = X.astype(np.float64)
+    return X.filled(np.nan) if X.dtype.kind in "fc" else X.astype(object).filled(None)
 
 
 def as_table(X: ArrayLike, name: str = "X") -> Array:

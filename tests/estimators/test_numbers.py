@@ -11,10 +11,12 @@ from bneuralt import (
     BNeuralTRegressor,
     Growth,
 )
+from bneuralt.tree.forward import OutputOverflow
 
 X = np.random.default_rng(0).normal(size=(80, 3))
 
 
+LINEAR = Growth(activation="leaky_relu")  # without an upper limit
 LABELS = (X[:, 0] > 0).astype(int)
 
 
@@ -61,3 +63,23 @@ def test_weights_beyond_float32_are_refused_with_scaled_targets_too() -> None:
     model = BNeuralTRegressor(dtype="float32")
     with pytest.raises(ValueError, match=r"sample_weight.*not finite in float32"):
         model.partial_fit(X, X[:, 0], sample_weight=np.full(80, 1e100))
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "poisson"])
+@pytest.mark.parametrize("estimator", [BNeuralTRegressor, BNeuralForestRegressor])
+def test_predictions_that_overflow_are_refused(estimator: type, loss: str) -> None:
+    y = np.exp(X[:, 0])
+    model = estimator(loss=loss, max_epochs=5, random_state=0, growth=LINEAR).fit(X, y)
+    # too large for the exponential function, or for float32 itself
+    far = np.vstack([X[:2], np.where(X[:2] > 0, 3e38 if loss == "squared_error" else 1e9, -1.0)])
+    assert np.isfinite(model.predict(X)).all()
+    for method in (model.predict, lambda table: model.score(table, np.ones(4))):
+        with pytest.raises(OutputOverflow, match="of X has values too large") as caught:
+            method(far)
+        assert caught.value.row >= 2 or loss == "squared_error"
+
+
+def test_small_counts_underflow_to_positive_numbers() -> None:
+    model = BNeuralTRegressor(loss="poisson", max_epochs=20, random_state=0, growth=LINEAR)
+    low = model.fit(X, np.exp(X[:, 0])).predict([[-1e9, 0, 0]])
+    assert 0 < low < 1e-300

@@ -25,6 +25,8 @@ from bneuralt import (
     TrainingSettings,
     load_model,
 )
+from bneuralt.estimators.kinds import find_class, registered_kinds
+from bneuralt.estimators.nested import OBJECTS as NESTED
 from bneuralt.training.losses import CrossEntropy, Huber
 from bneuralt.training.optimizers import RMSprop
 from tests.helpers.flat import flat
@@ -214,16 +216,34 @@ def test_nested_values_can_be_searched():
     assert base.growth is None and base.training is None
 
 
-def test_names_inside_of_objects_say_where_they_belong():
-    message = (
-        r"BNeuralTClassifier has no parameter 'max_depth', it is a setting of growth: growth=Gr"
-    )
+ALL_KINDS = [find_class(kind) for kind in registered_kinds()]
+
+
+@pytest.mark.parametrize("kind", ALL_KINDS, ids=lambda kind: kind.__name__)
+def test_names_that_are_no_parameters_are_refused_in_the_name_of_the_class(kind):
+    message = rf"^{kind.__name__}\.__init__\(\) got an unexpected keyword argument "
+    with pytest.raises(TypeError, match=f"{message}'zzz'$"):
+        kind(zzz=3, random_state=0)
+    with pytest.raises(TypeError, match=rf"{message}'random_stat': did you mean 'random_state'\?$"):
+        kind(random_stat=3)
+    with pytest.raises(TypeError, match=rf"^{kind.__name__}\.__init__\(\) takes 1 positional"):
+        kind(3)
+    for owner, value in NESTED.items():
+        if owner not in (names := kind().get_params(deep=False)):
+            continue
+        for field in value.names:
+            if field not in names:
+                example = rf"{owner}, {owner}={type(value).__name__}\({field}=3\)$"
+                with pytest.raises(
+                    TypeError, match=f"{message}'{field}': it is a field of {example}"
+                ):
+                    kind(**{field: 3})
+
+
+def test_a_tree_has_no_number_of_trees():
+    message = r"^BNeuralTClassifier.__init__\(\) got an unexpected keyword argument 'n_estimators'"
     with pytest.raises(TypeError, match=message):
-        BNeuralTClassifier(max_depth=3)
-    with pytest.raises(TypeError, match=r"training=TrainingSettings\(optimizer='adam'\)"):
-        BNeuralForestRegressor(optimizer="adam")
-    with pytest.raises(TypeError, match="unexpected keyword argument 'depth'"):
-        BNeuralTClassifier(depth=3)
+        BNeuralTClassifier(n_estimators=5)
 
 
 # -- what objects do in an estimator ----------------------------------------------------------

@@ -46,6 +46,14 @@ def test_version_is_defined_once():
                 assert not re.search(r"(?m)^_*version_*\s*=\s*[\"']\d", text_of(path), re.I), path
 
 
+def test_public_names_are_listed_once():
+    for name in bneuralt.__all__:
+        getattr(bneuralt, name)  # a loaded name is an attribute of the module
+    listed = dir(bneuralt)
+    assert len(listed) == len(set(listed)) and set(listed) == set(bneuralt.__all__)
+    assert len(bneuralt.__all__) == len(set(bneuralt.__all__))
+
+
 def test_installed_version_is_that_of_the_package():
     assert importlib.metadata.version("bneuralt") == bneuralt.__version__
 

@@ -79,6 +79,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "estimators/model_file.py": _MODEL_FILES,
     "estimators/model_loading.py": _MODEL_FILES,
     "estimators/parameters.py": _ESTIMATORS,
+    "estimators/parts.py": ("estimators/parts", *_ESTIMATORS),
     "estimators/canonical.py": _ESTIMATORS,
     "estimators/inputs.py": _ESTIMATORS,
     "estimators/rows.py": _ESTIMATORS,

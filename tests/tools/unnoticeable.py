@@ -104,7 +104,7 @@ UNNOTICEABLE: tuple[tuple[str, str, str, str], ...] = (
             "@fit_context(prefer_skip_nested_validation=False)",
             "there are no nested estimators whose checks could be skipped",
         )
-        for file in ("estimators/base.py", "estimators/single.py")
+        for file in ("estimators/base.py", "estimators/parts.py")
     ),
     (
         "tree/growth.py",

@@ -181,6 +181,7 @@ def fit_and_score(
     status(f"training on {count(len(train), 'row')}")
     X_train = X.take(train)
     seconds, learnt = _timed_fit(model, X_train, y[train], USAGE if has_settings else BAD_DATA)
+    model.target_names_ = (layout.target,) if layout.target else ()
     held_out = None
     if len(test):
         held_out = _score_held_out(model, task, X.take(test), y[test], y[train])

@@ -30,6 +30,7 @@ from bneuralt.estimators.inputs import (
     encoded,
     is_ready,
     names_of,
+    names_of_target,
     read_table,
     read_target,
     refuse_not_finite,
@@ -58,6 +59,7 @@ __all__ = ["NeuralTreeEstimator"]
 LEARNT_FROM_INPUT = (
     "n_features_in_",
     "feature_names_in_",
+    "target_names_",
     "encoder_",
     "classes_",
     "multilabel_",
@@ -71,6 +73,7 @@ class NeuralTreeEstimator(
     """Base class of all estimators; subclasses train in `_fit_rows`."""
 
     encoder_: TableEncoder
+    target_names_: tuple[str, ...] = ()
     _importances: FloatArray | None = None
     _holds_many_trees: ClassVar[bool] = False
 
@@ -180,9 +183,10 @@ class NeuralTreeEstimator(
             is not decided by the first ones.
         """
         table = read_table(self, X, reset)
-        y = read_target(self, y, table)
+        source, y = y, read_target(self, y, table)
         weight = read_weights(sample_weight, table)
         if reset:
+            self.target_names_ = names_of_target(source, y)
             self._learn_target(y if weight.all() else y[weight > 0], classes)
         target = self._encode(y, weight)
         names, categories = names_of(self), self.categorical_features
@@ -260,6 +264,7 @@ class NeuralTreeEstimator(
             kind=type(self).__name__,
             encoder=self.encoder_,
             trees=tuple(self._trees),
+            target_names=self.target_names_,
             spread=spread,
             constraints=() if constraints is None else tuple(constraints.tolist()),
             history=tuple(getattr(member, "history_", {}) for member in members),
@@ -278,7 +283,7 @@ class NeuralTreeEstimator(
             missing = "X_val" if X_val is None else "y_val"
             raise ValueError(f"{missing} is missing: validation rows need both X_val and y_val")
         table = read_table(self, X_val, reset=False)
-        y = read_target(self, y_val, table)
+        y = read_target(self, y_val, table, "y_val")
         weight = np.ones(len(y))
         inputs = dense(training_inputs(self, table, self.encoder_))
         return Rows(inputs, self._encode(y, weight, "y_val"), weight)

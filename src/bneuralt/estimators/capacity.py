@@ -8,7 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["IN_FOREST", "SINGLE_TREE", "Capacity", "batch_size", "learning_rate", "n_epochs"]
+from bneuralt._typing import Array
+
+__all__ = [
+    "IN_FOREST",
+    "SINGLE_TREE",
+    "Capacity",
+    "batch_size",
+    "effective_share",
+    "learning_rate",
+    "n_epochs",
+]
+
+#: Each output of a tree has at least this many weights.
+FEWEST_PER_OUTPUT = 5
 
 #: Small tables are trained for more epochs than large ones: limits of epochs times rows.
 FEWEST_EXAMPLES = 30_000
@@ -19,6 +32,9 @@ FEWEST_EPOCHS = {"classifier": 50, "regressor": 100}
 #: number of epochs doubled.
 MANY_ROWS, MANY_CLASSES = 10_000, 4
 LEARNING_RATE = 0.02
+
+#: Effective rows for each row that is not of the most frequent class.
+ROWS_PER_RARE_ROW = 5
 
 #: (rows, batch size from there on)
 BATCH_SIZES = ((0, 16), (1_000, 32), (50_000, 64))
@@ -32,6 +48,9 @@ class Capacity:
     `per_row` times the number of rows, but at most `most`; with more than `classes` classes, this
     limit is raised in proportion. From `most_rows` on, the limit falls, which bounds the time of a
     fit. From `decay_rows` on, the decay falls with the number of rows.
+
+    Where only a share of the rows is effective (`effective_share`), the number of weights is
+    multiplied by the root of the share, and the decay is that of the effective rows.
     """
 
     fewest: int
@@ -46,7 +65,9 @@ class Capacity:
     small: tuple[int, int] | None = None  # (rows, most weights up to this number of rows)
     enlarged: int = 1  # largest factor on the number of weights for leaves of categories
 
-    def n_weights(self, n_rows: int, n_outputs: int, weights_per_leaf: float = 1.0) -> int:
+    def n_weights(
+        self, n_rows: int, n_outputs: int, weights_per_leaf: float = 1.0, share: float = 1.0
+    ) -> int:
         """Return the number of weights of a tree.
 
         Parameters
@@ -55,6 +76,8 @@ class Capacity:
         weights_per_leaf : float
             Leaves of categories have several weights: then `per_class` and `per_row` count leaves,
             and the lower of the two numbers is used.
+        share : float
+            Share of the rows that are effective.
 
         Examples
         --------
@@ -64,10 +87,13 @@ class Capacity:
         [1800, 8000, 18000]
         >>> [IN_FOREST.n_weights(2_000, n, weights_per_leaf=4.0) for n in (2, 10)]
         [1600, 4000]
+        >>> SINGLE_TREE.n_weights(3_000, 2, share=0.25)
+        600
         """
         plain = self._n_weights_of_numbers(n_rows, n_outputs)
         leaves = min(self.per_row * n_rows, self.per_class * n_outputs)
-        return max(plain, int(min(self.enlarged * plain, weights_per_leaf * leaves)))
+        n_weights = max(plain, int(min(self.enlarged * plain, weights_per_leaf * leaves)))
+        return max(int(n_weights * share**0.5), FEWEST_PER_OUTPUT * n_outputs)
 
     def _n_weights_of_numbers(self, n_rows: int, n_outputs: int) -> int:
         n_weights = max(self.fewest, self.per_class * n_outputs, self.per_row * n_rows)
@@ -78,10 +104,10 @@ class Capacity:
             most = self.small[1]
         if n_rows > self.most_rows:
             most *= (self.most_rows / n_rows) ** 0.6
-        return max(int(min(n_weights, most)), 5 * n_outputs)
+        return max(int(min(n_weights, most)), FEWEST_PER_OUTPUT * n_outputs)
 
-    def weight_decay(self, n_rows: int) -> float:
-        """Return the weight decay.
+    def weight_decay(self, n_rows: float) -> float:
+        """Return the weight decay for a number of effective rows.
 
         Examples
         --------
@@ -117,6 +143,28 @@ IN_FOREST = Capacity(
     classes=MANY_CLASSES,
     enlarged=4,
 )
+
+
+def effective_share(counts: Array) -> float:
+    """Return the share of the rows that the capacity of a tree depends on.
+
+    All rows are effective, unless almost all of them are of one class: then the rows of the other
+    classes determine how much can be learnt. If there are none, as in a part of a table, all count.
+
+    Parameters
+    ----------
+    counts : array of shape (n_classes,)
+        Number of rows of each class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [effective_share(np.array(counts)) for counts in ([50, 50], [80, 20], [95, 5], [95, 3, 2])]
+    [1.0, 1.0, 0.25, 0.25]
+    """
+    total = counts.sum()
+    share = float(ROWS_PER_RARE_ROW * (total - counts.max()) / total)
+    return share if 0.0 < share < 1.0 else 1.0
 
 
 def n_epochs(n_rows: int, fewest: int, n_classes: int = 1) -> int:

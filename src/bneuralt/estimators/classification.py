@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from bneuralt._typing import Array, FloatArray
+from bneuralt.estimators.capacity import effective_share
 from bneuralt.estimators.inputs import finite_inputs
 from bneuralt.estimators.nested import setting_of
 from bneuralt.estimators.rows import Rows
@@ -134,6 +135,10 @@ class ClassifierTask(ClassifierMixin):
 
     def _n_classes(self) -> int:
         return 2 if self.multilabel_ else self.classes_.size
+
+    def _effective_share(self, rows: Rows) -> float:
+        """Return the share of the rows that the capacity of a tree depends on."""
+        return 1.0 if self.multilabel_ else effective_share(np.bincount(rows.y, rows.copies))
 
     def _output_signs(self) -> tuple[int, ...]:
         """Return the direction of the probability of the second class with each output."""

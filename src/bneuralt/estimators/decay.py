@@ -40,7 +40,7 @@ def needs_trial(forest: BNeuralForestClassifier, rows: Rows) -> bool:
         and not forest.multilabel_
         and not forest.early_stopping
         and forest._training.select in ("auto", None)
-        and len(rows) >= FEWEST_ROWS_TO_SPLIT
+        and rows.n_separate >= FEWEST_ROWS_TO_SPLIT
         and rows.n_examples <= MOST_ROWS
     )
 
@@ -56,19 +56,21 @@ def decay_factor(forest: BNeuralForestClassifier, rows: Rows, seed: int) -> floa
         Training rows.
     seed : int
     """
-    folds = fold_of_each(rows.y, N_FOLDS, np.random.default_rng([2, seed]))
+    separate = rows.separate
+    folds = fold_of_each(separate.y, N_FOLDS, np.random.default_rng([2, seed]))
     seeds = np.random.SeedSequence([3, seed]).spawn(N_TREES)
     losses = []
     for factor in FACTORS:
         loss = 0.0
         for k in range(N_FOLDS):
-            held_out = rows.take(np.flatnonzero(folds == k))
+            held_out = separate.take(np.flatnonzero(folds == k)).merged()
+            training = separate.take(np.flatnonzero(folds != k)).merged()
             members: list[Any] = [
                 forest._new_member(int(child.generate_state(1)[0]), factor) for child in seeds
             ]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", TrainingDiverged)  # the final fit warns
-                forest._train_here(members, rows.take(np.flatnonzero(folds != k)), None)
+                forest._train_here(members, training, None)
             shares = forest._mean_probabilities([member.tree_ for member in members], held_out.X)
             likelihood = shares[np.arange(len(held_out)), held_out.y]
             likelihood = np.maximum(likelihood, np.finfo(np.float64).tiny)

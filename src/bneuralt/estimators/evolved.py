@@ -255,6 +255,8 @@ class EvolvedTreeClassifier(ClassifierTask, EvolvedTree, EvolvedClassifierParame
         Whether y had several columns, each a label of its own.
     n_parameters_ : int
         Number of weights.
+    target_names_ : tuple of str
+        Name of the target, a Series or a column of a data frame; empty if it had none.
     n_iter_ : int
         Number of generations.
 
@@ -288,6 +290,8 @@ class EvolvedTreeRegressor(RegressorTask, EvolvedTree, EvolvedRegressorParameter
         Number of columns of y.
     n_parameters_ : int
         Number of weights.
+    target_names_ : tuple of str
+        Name of the target, a Series or a column of a data frame; empty if it had none.
     n_iter_ : int
         Number of generations.
 

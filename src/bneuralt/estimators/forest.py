@@ -31,6 +31,7 @@ from bneuralt.estimators.parameters import (
     ForestRegressorParameters,
     declared,
 )
+from bneuralt.estimators.parts import ClassifierInParts, RegressorInParts, TrainedInParts
 from bneuralt.estimators.regression import RegressorTask
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor, SingleTree
@@ -41,7 +42,7 @@ from bneuralt.tree import NeuralTree
 __all__ = ["BNeuralForestClassifier", "BNeuralForestRegressor"]
 
 
-class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
+class Forest(TrainedInParts, NestedParameters, NeuralTreeEstimator, ForestParameters):
     """Base class of forests."""
 
     _tree_type: ClassVar[type[SingleTree]]
@@ -98,8 +99,7 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
             )
         seed = self._draw_seed()
         factor = self._find_decay_factor(rows, seed)
-        children = np.random.SeedSequence(seed).spawn(self.n_estimators)[len(old) :]
-        new = [self._new_member(int(child.generate_state(1)[0]), factor) for child in children]
+        new = self._new_members(seed, len(old), factor)
         if self.max_weights is not None:
             WEIGHTS.check(self.max_weights, self._n_outputs())
         try:
@@ -115,6 +115,14 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
     def _find_decay_factor(self, rows: Rows, seed: int) -> float:
         """Return the factor on the automatic weight decay."""
         return 1.0
+
+    def _new_members(
+        self, seed: int, n_before: int = 0, decay_factor: float = 1.0
+    ) -> list[SingleTree]:
+        """Return unfitted trees, as many as are missing."""
+        children = np.random.SeedSequence(seed).spawn(self.n_estimators)[n_before:]
+        seeds = [int(child.generate_state(1)[0]) for child in children]
+        return [self._new_member(child, decay_factor) for child in seeds]
 
     def _new_member(self, seed: int | None, decay_factor: float = 1.0) -> Any:
         """Return an unfitted tree with the parameters and the features of the forest."""
@@ -207,6 +215,11 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
     def _plan_member(self, member: SingleTree, rows: Rows, validation: Rows | None) -> TreeFit:
         """Draw the rows and the features of a member, and plan its training."""
         sample = self._sample(rows, member.random_state)
+        self._prepare(member, sample)
+        return member._plan(sample, validation)
+
+    def _prepare(self, member: SingleTree, sample: Rows) -> None:
+        """Choose the features, the size and the weight decay of a member for its rows."""
         features = self._draw_features(member.random_state)
         if features is not self._growth.feature_sampling:
             member.set_params(growth__feature_sampling=features)
@@ -214,7 +227,23 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
         member.weight_decay = member._weight_decay(sample, IN_FOREST)
         if self.training is not None:
             member.set_params(training__weight_decay="auto")  # which must not be given twice
-        return member._plan(sample, validation)
+
+    def _fit_part(self, rows: Rows) -> None:
+        is_first = not self.__sklearn_is_fitted__()
+        members = self._new_members(self._draw_seed()) if is_first else self.estimators_
+        before = [member._progress() for member in members]
+        fits = []
+        for member, (n_before, _) in zip(members, before, strict=True):
+            sample = self._sample(rows, member.random_state, n_before)
+            if is_first:
+                self._prepare(member, sample)
+            fits.append(member._plan_part(sample))
+        batch = FitBatch(fits, len(fits))
+        batch.train(rows, None, self._n_threads())  # Ctrl-C leaves all trees as they were
+        for member, fit, progress in zip(members, fits, before, strict=True):
+            member._keep(fit)
+            member._add_progress(fit, *progress)
+        self.estimators_ = members
 
     def _refit(self, done: list[tuple[SingleTree, TreeFit]], rows: Rows) -> None:
         """Train trees again on all their rows after early stopping with 'refit'."""
@@ -234,20 +263,23 @@ class Forest(NestedParameters, NeuralTreeEstimator, ForestParameters):
     def _draws_rows(self, n_rows: int) -> bool:
         return self.bootstrap or _number(self.max_samples, n_rows) < n_rows
 
-    def _sample(self, rows: Rows, seed: Any) -> Rows:
-        """Return the rows that the tree with this seed is trained on."""
-        times = self._draw_rows(rows.n_separate, seed)
+    def _sample(self, rows: Rows, seed: Any, n_before: int | None = None) -> Rows:
+        """Return the rows that the tree with this seed is trained on.
+
+        Of a table in parts, `n_before` is the number of parts before this one.
+        """
+        times = self._draw_rows(rows.n_separate, seed, n_before)
         if times is None:
             return rows
         positions = np.flatnonzero(times)
         sample = rows.separate.take(positions)
         return replace(sample, weight=sample.weight * times[positions]).merged()
 
-    def _draw_rows(self, n_rows: int, seed: Any) -> IntArray | None:
+    def _draw_rows(self, n_rows: int, seed: Any, n_before: int | None = None) -> IntArray | None:
         """Return how often the tree with this seed draws each row, None if it uses all rows."""
         if not self._draws_rows(n_rows):
             return None
-        rng = np.random.default_rng([0, seed])
+        rng = np.random.default_rng([0, seed] if n_before is None else [0, seed, n_before])
         size = _number(self.max_samples, n_rows)
         if self.bootstrap:
             positions = rng.integers(n_rows, size=size)
@@ -350,7 +382,9 @@ def _number(parameter: int | float | None, total: int) -> int:
 
 
 @declared
-class BNeuralForestClassifier(ClassifierTask, Forest, ForestClassifierParameters):
+class BNeuralForestClassifier(
+    ClassifierInParts, ClassifierTask, Forest, ForestClassifierParameters
+):
     """Average the class probabilities of several neural trees.
 
     The trees are drawn and trained independently of each other. The mean of their probabilities is
@@ -379,6 +413,8 @@ class BNeuralForestClassifier(ClassifierTask, Forest, ForestClassifierParameters
         How columns become inputs of trees; `encoder_.input_names` lists them.
     feature_names_in_ : array of shape (n_features,)
         Names of the features, if X had names that are all strings.
+    target_names_ : tuple of str
+        Name of the target, a Series or a column of a data frame; empty if it had none.
     oob_score_ : float
         Accuracy of the predictions that, for each training row, come from the trees trained
         without it. Only if trees are trained on a part of the rows (`max_samples`, `bootstrap`).
@@ -409,7 +445,7 @@ class BNeuralForestClassifier(ClassifierTask, Forest, ForestClassifierParameters
 
 
 @declared
-class BNeuralForestRegressor(RegressorTask, Forest, ForestRegressorParameters):
+class BNeuralForestRegressor(RegressorInParts, RegressorTask, Forest, ForestRegressorParameters):
     """Average the predictions of several neural trees.
 
     The trees are drawn and trained independently of each other.
@@ -433,6 +469,8 @@ class BNeuralForestRegressor(RegressorTask, Forest, ForestRegressorParameters):
         How columns become inputs of trees; `encoder_.input_names` lists them.
     feature_names_in_ : array of shape (n_features,)
         Names of the features, if X had names that are all strings.
+    target_names_ : tuple of str
+        Name of the target, a Series or a column of a data frame; empty if it had none.
     n_outputs_ : int
         Number of columns of y.
     calibration_ : Calibration or None

@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 
 from bneuralt._sklearn import check_y, with_names
 from bneuralt._typing import Array
-from bneuralt.arrays import TABLE_DTYPES, checked_table
+from bneuralt.arrays import TABLE_DTYPES, accepted_table, checked_table
+from bneuralt.tables import frames
 from bneuralt.tables.columns import Frame
 from bneuralt.tables.encoder import TableEncoder
-from bneuralt.tables.frames import is_data_frame
 from bneuralt.tables.reader import Cells, TableReader
 from bneuralt.tables.sparse_rows import dense, is_finite_sparse
 
@@ -24,8 +24,10 @@ __all__ = [
     "finite_inputs",
     "is_ready",
     "names_of",
+    "names_of_target",
     "read_table",
     "read_target",
+    "refuse_masked",
     "refuse_not_finite",
     "training_inputs",
 ]
@@ -35,6 +37,30 @@ def names_of(estimator: Any) -> tuple[str, ...] | None:
     """Return the names of the columns, None if they have none."""
     names = getattr(estimator, "feature_names_in_", None)
     return None if names is None else tuple(str(name) for name in names)
+
+
+def names_of_target(y: Any, target: Array) -> tuple[str, ...]:
+    """Return the name of a Series, or those of the columns of a data frame; empty if it has none.
+
+    Parameters
+    ----------
+    y : array-like
+        The target as the user has it.
+    target : array of shape (n_rows,) or (n_rows, n_columns)
+        The same as an array.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> y = pd.Series([1, 2], name="price")
+    >>> names_of_target(y, y.to_numpy()), names_of_target([1, 2], np.array([1, 2]))
+    (('price',), ())
+    """
+    is_frame = frames.is_data_frame(y)
+    names: list[Any] = frames.names_of(y) if is_frame else [getattr(y, "name", None)]
+    n_columns = target.shape[1] if target.ndim == 2 else 1
+    is_complete = len(names) == n_columns and all(isinstance(n, str) and n for n in names)
+    return tuple(names) if is_complete else ()
 
 
 def is_ready(X: Any, estimator: Any) -> bool:
@@ -61,7 +87,7 @@ def read_table(estimator: Any, X: Any, reset: bool) -> Cells:
     """
     finds_columns = not reset and getattr(estimator, "finds_columns_", False)
     names = names_of(estimator) if finds_columns else None
-    table = TableReader(names, type(estimator).__name__).read(X)
+    table = TableReader(names, type(estimator).__name__).read(accepted_table(X))
     source = table.source
     if isinstance(source, Frame):  # a type that scikit-learn cannot check
         if source.names is not None:
@@ -70,33 +96,73 @@ def read_table(estimator: Any, X: Any, reset: bool) -> Cells:
                 estimator.feature_names_in_ = np.array(source.names, dtype=object)
             return table.cells
         source = np.broadcast_to(0.0, source.shape)
-    elif is_data_frame(source):
+    elif frames.is_data_frame(source):
         source = with_names(source, table.names)
     validate_data(estimator, source, reset=reset, skip_check_array=True)
     return table.cells
 
 
-def read_target(estimator: Any, y: Any, table: Cells) -> Array:
+def read_target(estimator: Any, y: Any, table: Cells, name: str = "y") -> Array:
     """Return the target of each row of a table, as an array."""
     if y is None:  # scikit-learn raises its usual error
         validate_data(estimator, np.broadcast_to(0.0, table.shape), y, reset=False)
+    refuse_masked(y, name)
     numeric = is_regressor(estimator)
     try:
         target = check_y(y, _has_several_columns(y), y_numeric=numeric, estimator=estimator)
         if numeric and target.dtype.kind in "US":
             target = target.astype(np.float64)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
+        _refuse_missing(y, name)
         if numeric and "could not convert string" in str(error):
-            name = type(estimator).__name__
+            kind = type(estimator).__name__
             raise ValueError(
-                f"y has text ({error}), and {name} predicts numbers: to predict classes, use "
-                f"{name.replace('Regressor', 'Classifier')}"
+                f"{name} has text ({error}), and {kind} predicts numbers: to predict classes, use "
+                f"{kind.replace('Regressor', 'Classifier')}"
             ) from None
         raise
     if issparse(target):
         target = target.toarray()
+    if target.dtype.kind == "O" or (target.dtype.kind == "f" and not np.isfinite(target).all()):
+        _refuse_missing(target, name)  # scikit-learn accepts None
     check_consistent_length(table, target)
     return target
+
+
+def refuse_masked(values: Any, name: str) -> None:
+    """Raise an error if the targets or weights of some rows are masked."""
+    if np.ma.is_masked(values):
+        rows = np.flatnonzero(np.ma.getmaskarray(values).reshape(len(values), -1).any(axis=1))
+        raise ValueError(
+            f"{name} is masked, first in row {rows[0]} (number of such rows: {rows.size}): leave "
+            "these rows out"
+        )
+
+
+def _refuse_missing(y: Any, name: str) -> None:
+    """Raise an error if the target of a row is missing or infinite."""
+    cells = np.asarray(y, dtype=object)
+    if cells.ndim == 0:  # a sparse matrix, or no target at all
+        return
+    cells = cells.reshape(len(cells), -1)
+    for what, is_refused in (("NaN", _is_missing), ("infinity", _is_infinite)):
+        rows = [i for i, row in enumerate(cells) if any(map(is_refused, row))]
+        if rows:
+            raise ValueError(
+                f"Input {name} contains {what}, first in row {rows[0]} (number of such rows: "
+                f"{len(rows)}): correct these rows, or leave them out"
+            )
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or (not isinstance(value, np.ndarray) and bool(value != value))
+    except TypeError:  # pandas.NA
+        return True
+
+
+def _is_infinite(value: Any) -> bool:
+    return isinstance(value, (float, np.floating)) and bool(np.isinf(value))
 
 
 def _has_several_columns(y: Any) -> bool:

@@ -54,6 +54,7 @@ def save_model(model: Any, path: str | PathLike[str], extra: dict[str, Any] | No
             "n_columns": int(getattr(model, "n_outputs_", 1)),
             "multilabel": bool(getattr(model, "multilabel_", False)),
         },
+        "target_names": list(model.target_names_) or None,
         "calibration": _calibration_to_dict(getattr(model, "calibration_", None)),
         "trees": [
             _member_to_dict(member, tree)

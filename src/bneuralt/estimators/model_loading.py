@@ -30,7 +30,7 @@ _MODEL_KEYS = (
     *("trees", "extra"),
 )
 #: Keys that files may lack.
-_OPTIONAL = {"ranges": None, "history": None, "importances": None}
+_OPTIONAL = {"target_names": None, "ranges": None, "history": None, "importances": None}
 _CURVES = ("train_loss", "train_score", "val_loss", "val_score", "learning_rate")
 _MEMBER_NUMBERS = {"random_state": 2**32 - 1, "n_iter": 2**63 - 1, "best_epoch": 2**63 - 1}
 _MEMBER_KEYS = (*_MEMBER_NUMBERS, "tree")
@@ -128,6 +128,13 @@ def _set_targets(model: Any, data: dict[str, Any]) -> None:
     else:
         model.n_outputs_ = n_columns
     _checked_setting(model._n_outputs)
+    names = data["target_names"]
+    n_names = len(model.classes_) if getattr(model, "multilabel_", False) else n_columns
+    if names is not None:
+        _check_type(data, "target_names", list)
+        if len(names) != n_names or not all(isinstance(name, str) and name for name in names):
+            raise ModelFileError(f'"target_names" must be a list of {n_names} texts')
+    model.target_names_ = tuple(names or ())
 
 
 def _check_settings(model: Any, data: dict[str, Any]) -> None:

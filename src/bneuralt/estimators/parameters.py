@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from functools import wraps
 from numbers import Integral, Real
 from types import MappingProxyType
@@ -347,19 +348,31 @@ def declared(cls: T, parameters: Mapping[str, Parameter] = PARAMETERS) -> T:
 
 
 def _with_hints(cls: type) -> Callable[..., None]:
-    """Return the constructor of a class, whose error messages name nested parameters."""
+    """Return the constructor of a class, whose error messages name the class and a parameter."""
     init: Callable[..., None] = cls.__init__  # type: ignore[misc]
     names = {field.name for field in fields(cls)}
+    nested = {
+        name: (owner, value)
+        for owner, value in OBJECTS.items()
+        if owner in names
+        for name in value.names
+    }
 
     @wraps(init)
     def __init__(self: Any, **values: Any) -> None:
-        for name in values.keys() - names:
-            for owner, value in OBJECTS.items():
-                if owner in names and name in value.names:
-                    raise TypeError(
-                        f"{cls.__name__} has no parameter {name!r}, it is a setting of {owner}: "
-                        f"{owner}={type(value).__name__}({name}={values[name]!r})"
-                    )
+        for name in values:
+            if name in names:
+                continue
+            message = f"{cls.__name__}.__init__() got an unexpected keyword argument {name!r}"
+            similar = get_close_matches(name, [*sorted(names), *nested], 1)
+            if name in nested:
+                owner, value = nested[name]
+                example = f"{owner}={type(value).__name__}({name}={values[name]!r})"
+                message += f": it is a field of {owner}, {example}"
+            elif similar:
+                message += f": did you mean {similar[0]!r}?"
+            raise TypeError(message)
         init(self, **values)
 
+    __init__.__qualname__ = f"{cls.__name__}.__init__"  # not that of a base class
     return __init__

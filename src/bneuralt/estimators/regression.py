@@ -10,6 +10,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from bneuralt._typing import Array, FloatArray
+from bneuralt.estimators.inputs import refuse_masked
 from bneuralt.estimators.intervals import (
     Calibration,
     calibrated_interval,
@@ -21,13 +22,18 @@ from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling, learn_scaling
 from bneuralt.estimators.splits import hold_out_for_calibration
 from bneuralt.expressions import OUTPUTS, Expression, evaluate, is_elementwise, slope
+from bneuralt.expressions.operations import EXP_LIMIT
 from bneuralt.tables.moments import ColumnMoments
 from bneuralt.training.losses import REGRESSION_LOSSES, Loss, Pinball, check_targets, get_loss
+from bneuralt.tree.forward import OutputOverflow
 from bneuralt.values import is_auto
 
 __all__ = ["RegressorTask"]
 
 MOST_QUANTILES = 64
+
+#: The value that `exp` has where its argument is limited: larger numbers are not predicted.
+LARGEST_VALUE = float(np.exp(EXP_LIMIT))
 
 #: Targets are processed in blocks of this many rows.
 BLOCK_ROWS = 2**20
@@ -73,6 +79,10 @@ class RegressorTask(RegressorMixin):
 
     def _n_classes(self) -> int:
         return 1
+
+    def _effective_share(self, rows: Rows) -> float:
+        """Return the share of the rows that the capacity of a tree depends on."""
+        return 1.0
 
     def _output_signs(self) -> tuple[int, ...]:
         """Return the direction of the prediction with each output."""
@@ -169,11 +179,17 @@ class RegressorTask(RegressorMixin):
     # -- predictions ---------------------------------------------------------------------
 
     def _values_of(self, outputs: FloatArray) -> FloatArray:
-        """Return predictions as a table, one column for each output."""
+        """Return predictions as a table, one column for each output.
+
+        An `OutputOverflow` is raised if a prediction reaches the limit of `exp`.
+        """
         link = self._link()
         if link is OUTPUTS:
             return outputs
         values: FloatArray = evaluate(link, {"outputs": outputs})
+        is_too_large = (values >= LARGEST_VALUE).any(axis=1)
+        if is_elementwise(link) and is_too_large.any():  # sorted outputs may be of any size
+            raise OutputOverflow(int(is_too_large.argmax()), values.dtype)
         return values
 
     def _values(self, X: Array) -> FloatArray:
@@ -210,6 +226,8 @@ class RegressorTask(RegressorMixin):
             1 is the best score, 0 that of the best constant. For several columns of y, the mean
             over them; for several quantiles, of the sum of their losses.
         """
+        refuse_masked(y, "y")
+        refuse_masked(sample_weight, "sample_weight")
         values = self._values(self._read_features(X))
         check_consistent_length(values, y, sample_weight)
         target = np.asarray(y, dtype=np.float64)

@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bneuralt._sklearn import fit_context
 from bneuralt._typing import Array, IntArray
 from bneuralt.estimators.base import NeuralTreeEstimator
 from bneuralt.estimators.callbacks import Report, Step, describe_epoch
@@ -37,6 +36,7 @@ from bneuralt.estimators.parameters import (
     TreeParameters,
     declared,
 )
+from bneuralt.estimators.parts import ClassifierInParts, RegressorInParts, TrainedInParts
 from bneuralt.estimators.regression import RegressorTask
 from bneuralt.estimators.retraining import smaller_models
 from bneuralt.estimators.rows import Rows
@@ -55,7 +55,7 @@ __all__ = ["PAPER_SETTINGS", "BNeuralTClassifier", "BNeuralTRegressor"]
 LEAVES_PER_OUTPUT = 10
 
 
-class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
+class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreeParameters):
     """Base class of estimators of one tree."""
 
     tree_: NeuralTree
@@ -314,7 +314,8 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
     def _weight_decay(self, rows: Rows, capacity: Capacity = SINGLE_TREE) -> float:
         decay = setting_of(self, "weight_decay")
         if is_auto(decay):
-            return self._decay_factor * capacity.weight_decay(rows.n_examples)
+            n_effective = self._effective_share(rows) * rows.n_examples
+            return self._decay_factor * capacity.weight_decay(n_effective)
         return float(decay)
 
     def _n_weights(self, rows: Rows, capacity: Capacity = SINGLE_TREE) -> int | None:
@@ -325,10 +326,11 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
         limits = growth.leaf_probability, growth.max_size
         if limits != (None, None) or isinstance(growth.min_size, int):
             return None
-        if self.encoder_.is_plain:
-            return capacity.n_weights(rows.n_examples, self._n_outputs())
-        per_leaf = self.encoder_.weights_per_leaf
-        n_weights = capacity.n_weights(rows.n_examples, self._n_outputs(), per_leaf)
+        is_plain, share = self.encoder_.is_plain, self._effective_share(rows)
+        per_leaf = 1.0 if is_plain else self.encoder_.weights_per_leaf
+        n_weights = capacity.n_weights(rows.n_examples, self._n_outputs(), per_leaf, share)
+        if is_plain:
+            return n_weights
         inputs_per_feature = self.encoder_.n_inputs / np.unique(self.encoder_.groups).size
         return max(n_weights, round(LEAVES_PER_OUTPUT * inputs_per_feature * self._n_outputs()))
 
@@ -388,23 +390,21 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
             )
         return self._trained_tree
 
-    def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
-        """Train for one epoch with the scaling of the first call, at a constant rate."""
-        if getattr(self, "conformal", None) is not None:
-            raise ValueError(
-                f"conformal={self.conformal!r} holds out rows of the whole table, and partial_fit "
-                "gets a part of it: use fit, or conformal=None"
-            )
-        is_first = not self.__sklearn_is_fitted__()
-        rows = self._read_rows(X, y, sample_weight, is_first, classes, in_parts=True)
-        seed, n_before, history, state = self._draw_seed(), 0, {}, None
-        if is_first:
+    def _fit_part(self, rows: Rows) -> None:
+        before = self._progress()
+        fit = self._plan_part(rows)
+        self._train(fit, None)
+        self._add_progress(fit, *before)
+
+    def _plan_part(self, rows: Rows) -> TreeFit:
+        """Plan one epoch at a constant rate, with the scaling of the first call."""
+        seed, n_before, state = self._draw_seed(), 0, None
+        if self.__sklearn_is_fitted__():
+            tree, state, n_before = self._last_tree(), self._optimizer_state, self.n_iter_
+        else:
             # Columns that are constant in the first rows may vary in later ones.
             self._learn_scaling(rows, constant=1.0)
             tree = self._draw_tree(rows, np.random.default_rng(seed))
-        else:
-            tree, state = self._last_tree(), self._optimizer_state
-            n_before, history = self.n_iter_, self.history_
         settings = self._settings(rows).set_params(
             max_epochs=1,
             schedule="constant",
@@ -412,17 +412,22 @@ class SingleTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
             patience=None,
             leaf_moves=0,
         )
-        fit = self._new_fit([tree], rows.one_epoch(), None, settings, seed + n_before, state)
-        self._train(fit, None)
+        return self._new_fit([tree], rows.one_epoch(), None, settings, seed + n_before, state)
+
+    def _progress(self) -> tuple[int, dict[str, Array]]:
+        """Return the number of epochs so far, and their history."""
+        return getattr(self, "n_iter_", 0), getattr(self, "history_", {})
+
+    def _add_progress(self, fit: TreeFit, n_before: int, history: dict[str, Array]) -> None:
+        """Add the epochs before the last one, and keep the state of the optimizer."""
         self._optimizer_state = fit.result.optimizer_state
         self.n_iter_ += n_before
         for name, figures in self.history_.items():
             self.history_[name] = np.concatenate([history.get(name, []), figures])
-        return self
 
 
 @declared
-class BNeuralTClassifier(ClassifierTask, SingleTree, ClassifierParameters):
+class BNeuralTClassifier(ClassifierInParts, ClassifierTask, SingleTree, ClassifierParameters):
     """Classify with one neural tree.
 
     The tree is drawn at random, with one subtree for each class, and all its weights are trained
@@ -447,6 +452,8 @@ class BNeuralTClassifier(ClassifierTask, SingleTree, ClassifierParameters):
         How columns become inputs of trees; `encoder_.input_names` lists them.
     feature_names_in_ : array of shape (n_features,)
         Names of the features, if X had names that are all strings.
+    target_names_ : tuple of str
+        Name of the target, a Series or a column of a data frame; empty if it had none.
     n_iter_ : int
         Number of epochs run.
     history_ : dict of arrays
@@ -471,47 +478,9 @@ class BNeuralTClassifier(ClassifierTask, SingleTree, ClassifierParameters):
     array([0, 0])
     """
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Train for one epoch on some rows, and keep the state of the optimizer.
-
-        The scaling of the features is learnt in the first call. The learning rate is constant, and
-        sample weights are not normalized.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,)
-        classes : array-like of shape (n_classes,), optional
-            All labels that can occur; required in the first call.
-        sample_weight : array-like of shape (n_rows,), optional
-
-        Returns
-        -------
-        self
-        """
-        is_first = not self.__sklearn_is_fitted__()
-        if is_first and classes is None:
-            raise ValueError("classes must be given in the first call of partial_fit")
-        if (
-            not is_first
-            and classes is not None
-            and not np.array_equal(np.unique(classes), self.classes_)
-        ):
-            raise ValueError(
-                f"classes={np.unique(classes).tolist()!r} are not those of the first call, "
-                f"{self.classes_.tolist()!r}"
-            )
-        if self.class_weight == "balanced":
-            raise ValueError(
-                "class_weight='balanced' needs all rows at once, and partial_fit gets a part of "
-                "them: pass the weights as a dict, or sample_weight"
-            )
-        return self._partial_fit(X, y, sample_weight, classes)
-
 
 @declared
-class BNeuralTRegressor(RegressorTask, SingleTree, RegressorParameters):
+class BNeuralTRegressor(RegressorInParts, RegressorTask, SingleTree, RegressorParameters):
     """Predict numbers with one neural tree.
 
     The tree is drawn at random, and all its weights are trained by backpropagation. Features and
@@ -537,6 +506,8 @@ class BNeuralTRegressor(RegressorTask, SingleTree, RegressorParameters):
         How columns become inputs of trees; `encoder_.input_names` lists them.
     feature_names_in_ : array of shape (n_features,)
         Names of the features, if X had names that are all strings.
+    target_names_ : tuple of str
+        Name of the target, a Series or a column of a data frame; empty if it had none.
     n_iter_ : int
         Number of epochs run.
     history_ : dict of arrays
@@ -558,22 +529,3 @@ class BNeuralTRegressor(RegressorTask, SingleTree, RegressorParameters):
     >>> reg.score(X, y) > 0.5
     True
     """
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train for one epoch on some rows, and keep the state of the optimizer.
-
-        The scaling of features and target is learnt in the first call. The learning rate is
-        constant, and sample weights are not normalized.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,) or (n_rows, n_outputs)
-        sample_weight : array-like of shape (n_rows,), optional
-
-        Returns
-        -------
-        self
-        """
-        return self._partial_fit(X, y, sample_weight)

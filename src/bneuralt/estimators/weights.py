@@ -9,6 +9,7 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from bneuralt._sklearn import check_sample_weight
 from bneuralt._typing import Array, FloatArray
+from bneuralt.estimators.inputs import refuse_masked
 from bneuralt.estimators.rows import Rows
 
 __all__ = ["class_weights", "read_weights"]
@@ -16,6 +17,7 @@ __all__ = ["class_weights", "read_weights"]
 
 def read_weights(sample_weight: Any, X: Any) -> FloatArray:
     """Return the weight of each row of X, 1 if there are none."""
+    refuse_masked(sample_weight, "sample_weight")
     weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not weight.any():
         raise ValueError("sample_weight is zero for all rows: some weight must be positive.")

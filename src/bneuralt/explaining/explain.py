@@ -104,7 +104,7 @@ def _baselines(model: Model, baseline: Any, inputs: Array) -> FloatArray:
 
 
 def _output_names(model: Model, n_outputs: int) -> list[str]:
-    if model.classes is None and n_outputs == 1:
+    if model.classes is None and n_outputs == 1 and not model.target_names:
         return []
     return list(model.output_names[-n_outputs:])  # of two classes, the second
 

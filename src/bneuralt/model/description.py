@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bneuralt._typing import Array, FloatArray, IntArray
-from bneuralt.arrays import as_table
+from bneuralt.arrays import accepted_table, as_table
 from bneuralt.expressions import OUTPUTS, Expression, evaluate
 from bneuralt.expressions.operations import CELLS
 from bneuralt.tables.columns import Frame
@@ -104,6 +104,8 @@ class Model:
         The labels, as Python objects.
     quantiles : tuple of float or None
         The quantiles that are predicted.
+    target_names : tuple of str
+        Names of the columns of the target; empty if it had no names.
     spread : array of shape (n_inputs,) or None
         Standard deviation of each input in training, None if it is unknown.
     constraints : tuple of int
@@ -121,6 +123,7 @@ class Model:
     averages: str = "outputs"
     classes: tuple[Any, ...] | None = None
     quantiles: tuple[float, ...] | None = None
+    target_names: tuple[str, ...] = ()
     spread: FloatArray | None = None
     constraints: tuple[int, ...] = ()
     history: tuple[Mapping[str, Array], ...] = ()
@@ -182,12 +185,16 @@ class Model:
     def output_names(self) -> tuple[str, ...]:
         """Names of the outputs: classes, quantiles, or targets."""
         k = self.n_outputs
+        if self.task == "labels" and self.target_names:
+            return self.target_names
         if self.classes is not None:
             return tuple(str(label) for label in self.classes)
         if self.quantiles is not None:
             return tuple(f"q{quantile:g}" for quantile in self.quantiles)
         if self.task == "classes":
             return tuple(f"class {i}" for i in range(k))
+        if self.target_names:
+            return self.target_names
         return ("y",) if k == 1 else tuple(f"y{i}" for i in range(k))
 
     @cached_property
@@ -255,7 +262,7 @@ class Model:
         Frame, or array of numbers
         """
         reader = TableReader(self.encoder.names, self.kind, name)
-        table: Array | Frame = dense(reader.read(X).cells)
+        table: Array | Frame = dense(reader.read(accepted_table(X, name)).cells)
         if table.shape[1] != len(self.columns):
             raise ValueError(
                 f"{name} has {table.shape[1]} columns, the model has {len(self.columns)} features"
