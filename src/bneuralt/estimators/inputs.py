@@ -57,7 +57,7 @@ def names_of_target(y: Any, target: Array) -> tuple[str, ...]:
     (('price',), ())
     """
     is_frame = frames.is_data_frame(y)
-    names: list[Any] = frames.names_of(y) if is_frame else [getattr(y, "name", None)]
+    names: list[Any] = frames.frame_names(y) if is_frame else [getattr(y, "name", None)]
     n_columns = target.shape[1] if target.ndim == 2 else 1
     is_complete = len(names) == n_columns and all(isinstance(n, str) and n for n in names)
     return tuple(names) if is_complete else ()
