@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from bneuralt import NeuralTree, reference
 from bneuralt.tree.activations import NAMES, LeakyReLU, activation_code
+from bneuralt.tree.forward import OutputOverflow, mean_forward
 from tests.helpers.strategies import neural_trees
 
 DTYPES = (np.float64, np.float32)
@@ -330,3 +331,14 @@ def test_random_trees_with_mixtures_of_activations():
     for wrong in ([], {}, {"tanh": -1.0}, {"tanh": 0.0}, {"tanh": np.nan}, ["tanh", "relU"]):
         with pytest.raises(ValueError, match="activation="):
             NeuralTree.random(4, activation=wrong)
+
+
+@pytest.mark.parametrize("softmax", [False, True])
+@pytest.mark.parametrize("row", [0, 5, 100, 1500])
+def test_an_overflow_names_its_row(row, softmax):
+    tree = NeuralTree(1, 2, [-1, -1], [0, 0], [0, 1], [0, 0], np.float32([0, 0, 1e30, 1]))
+    X = np.zeros((2000, 1), np.float32)
+    X[row:] = 1e30
+    with pytest.raises(OutputOverflow, match=f"row {row} of X") as caught:
+        mean_forward([tree, tree], X, softmax=softmax)
+    assert caught.value.row == row
