@@ -44,7 +44,7 @@ def random_tree(seed, n_outputs=3, max_depth=3, **options):
 
 
 def tree_of_size(seed, most, n_outputs):
-    """Return a random tree of at most so many nodes."""
+    """Return a random tree of at most `most` nodes."""
     for depth in (4, 3, 2, 1):
         tree = random_tree(seed, n_outputs, depth)
         if tree.size <= most:

@@ -24,7 +24,7 @@ Y = X[:, 0] * X[:, 1]
 
 
 def dominates(one, other):
-    """Return whether one is nowhere worse and somewhere better."""
+    """Return whether one Pareto-dominates the other."""
     return np.all(one <= other) and np.any(one < other)
 
 

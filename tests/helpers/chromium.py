@@ -72,7 +72,7 @@ class Browser:
         self.devtools("Input.dispatchMouseEvent", type=kind, x=x, y=y, **button, **more)
 
     def touch(self, kind: str, *points: tuple[float, float]) -> None:
-        """Send one touch event, touchStart, touchMove or touchEnd, of so many fingers."""
+        """Send one touch event, touchStart, touchMove or touchEnd, one finger per point."""
         fingers = [{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(points)]
         self.devtools("Input.dispatchTouchEvent", type=kind, touchPoints=fingers)
 

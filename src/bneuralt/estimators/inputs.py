@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 
 from bneuralt._sklearn import check_y, with_names
 from bneuralt._typing import Array
-from bneuralt.arrays import TABLE_DTYPES, accepted_table, checked_table
+from bneuralt.arrays import TABLE_DTYPES, checked_table
 from bneuralt.tables import frames
 from bneuralt.tables.columns import Frame
 from bneuralt.tables.encoder import TableEncoder
@@ -87,7 +87,7 @@ def read_table(estimator: Any, X: Any, reset: bool) -> Cells:
     """
     finds_columns = not reset and getattr(estimator, "finds_columns_", False)
     names = names_of(estimator) if finds_columns else None
-    table = TableReader(names, type(estimator).__name__).read(accepted_table(X))
+    table = TableReader(names, type(estimator).__name__).read(X)
     source = table.source
     if isinstance(source, Frame):  # a type that scikit-learn cannot check
         if source.names is not None:

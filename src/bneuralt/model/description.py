@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bneuralt._typing import Array, FloatArray, IntArray
-from bneuralt.arrays import accepted_table, as_table
+from bneuralt.arrays import as_table
 from bneuralt.expressions import OUTPUTS, Expression, evaluate
 from bneuralt.expressions.operations import CELLS
 from bneuralt.tables.columns import Frame
@@ -262,7 +262,7 @@ class Model:
         Frame, or array of numbers
         """
         reader = TableReader(self.encoder.names, self.kind, name)
-        table: Array | Frame = dense(reader.read(accepted_table(X, name)).cells)
+        table: Array | Frame = dense(reader.read(X).cells)
         if table.shape[1] != len(self.columns):
             raise ValueError(
                 f"{name} has {table.shape[1]} columns, the model has {len(self.columns)} features"

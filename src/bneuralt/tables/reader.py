@@ -10,7 +10,7 @@ from typing import Any
 from scipy.sparse import issparse
 
 from bneuralt._typing import Array
-from bneuralt.arrays import TABLE_DTYPES
+from bneuralt.arrays import TABLE_DTYPES, accepted_table
 from bneuralt.tables import frames
 from bneuralt.tables.columns import Frame, as_frame
 
@@ -77,7 +77,7 @@ class TableReader:
         ValueError, TypeError
             It is not a table, has no rows, or lacks a column.
         """
-        X = self._selected(frames.known_frame(X))
+        X = self._selected(frames.known_frame(accepted_table(X, self.table_name)))
         frame = as_frame(X)
         if frame is None:
             is_frame = frames.is_data_frame(X)
