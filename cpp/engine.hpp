@@ -55,14 +55,26 @@ struct Tree {
     return n_weights(t) + (t.phi_is_trained ? t.n_phi : 0);
 }
 
-// Rows as the user passed them. Kernels read (x - offset) * factor where these are set.
+// Inputs that are limited lines of columns: min(max((x - offset) * factor, low), high). The inputs of
+// column c are first[c], ..., first[c + 1] - 1.
+struct Lines {
+    int n_columns = 0, n_inputs = 0;
+    const int32_t* first = nullptr;  // [n_columns + 1]
+    const double *offset = nullptr, *factor = nullptr, *low = nullptr, *high = nullptr;
+};
+
+// Rows as the user passed them. Each column is an input, or `lines` says which inputs it becomes.
+// Kernels read (input - offset) * factor where these are set.
 struct Table {
     const void* data = nullptr;
     Dtype dtype = Dtype::float64;
     int64_t n_rows = 0;
     int n_columns = 0;
-    const double* offset = nullptr;
+    const double* offset = nullptr;  // [n_inputs()]
     const double* factor = nullptr;
+    const Lines* lines = nullptr;
+
+    int n_inputs() const { return lines ? lines->n_inputs : n_columns; }
 };
 
 // Targets: class indices, or n_targets values for each row.

@@ -47,6 +47,18 @@ bool deliver(const ForwardTask<T>& task, int tree, int64_t row, int count, T* ou
     return finite;
 }
 
+// Which inputs the leaves of some tree have; empty if all are loaded in any case.
+template <class T>
+Buffer<uint8_t> used_inputs(const ForwardTask<T>& task) {
+    if (!task.table.lines) return {};
+    Buffer<uint8_t> used(task.table.n_inputs());
+    for (int i = 0; i < task.n_trees; ++i) {
+        const Tree& t = *task.trees[i];
+        for (int l = 0; l < t.n_leaves; ++l) used[t.leaf_input[l]] = 1;
+    }
+    return used;
+}
+
 // Many rows, R at a time.
 template <class T, int R>
 ForwardProblem forward_blocks(const ForwardTask<T>& task, const Hooks& hooks) {
@@ -57,16 +69,19 @@ ForwardProblem forward_blocks(const ForwardTask<T>& task, const Hooks& hooks) {
         most_nodes = std::max(most_nodes, task.trees[i]->n_nodes);
         work += n_weights(*task.trees[i]);
     }
-    return each_block<T, R>(table, work, size_t(most_nodes) * R, task.n_threads, hooks,
-                            [&](const T* x, T* h, int64_t row, int count) {
-                                bool finite = true;
-                                for (int i = 0; i < task.n_trees; ++i) {
-                                    const Tree& t = *task.trees[i];
-                                    forward_block<T, R>(t, plain_weights(t, task.theta[i]), x, h);
-                                    finite &= deliver<T, R>(task, i, row, count, h);
-                                }
-                                return finite;
-                            });
+    const Buffer<uint8_t> used = used_inputs(task);
+    return each_block<T, R>(
+        table, work, size_t(most_nodes) * R, task.n_threads, hooks,
+        [&](const T* x, T* h, int64_t row, int count) {
+            bool finite = true;
+            for (int i = 0; i < task.n_trees; ++i) {
+                const Tree& t = *task.trees[i];
+                forward_block<T, R>(t, plain_weights(t, task.theta[i]), x, h);
+                finite &= deliver<T, R>(task, i, row, count, h);
+            }
+            return finite;
+        },
+        used.get());
 }
 
 template <class T>
@@ -81,7 +96,7 @@ ForwardProblem forward(const ForwardTask<T>& task, const Hooks& hooks) {
         const Tree& t = *task.trees[i];
         OneRow<T> one(t);
         load_row(task.table, 0, one.x());
-        if (!all_finite(one.x(), task.table.n_columns)) {
+        if (!all_finite(one.x(), task.table.n_inputs())) {
             problem.input = find_not_finite<T>(task.table, 0, 1);
             return problem;
         }

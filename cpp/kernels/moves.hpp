@@ -30,7 +30,7 @@ class LeafMover {
     LeafMover(const Tree& t, const Layout& layout, const SampleView<T>& sample,
               const LossRule<T>& rule, ThreadTeam& team, Pulse& pulse, const uint8_t* may_move_to)
         : t_(t), layout_(layout), sample_(sample), rule_(rule), team_(team), pulse_(pulse),
-          may_move_to_(may_move_to), n_columns_(sample.table().n_columns) {}
+          may_move_to_(may_move_to), n_inputs_(sample.table().n_inputs()) {}
 
     // The number of rows used to score candidate inputs, at most n. `share` is the number of leaves
     // that move relative to the first time: fewer leaves need fewer rows. Training uses
@@ -74,24 +74,24 @@ class LeafMover {
 
     // Memory, and mean and deviation of the columns: when leaves move for the first time.
     void prepare(const int32_t* positions, int64_t n) {
-        mean_ = Buffer<double>(n_columns_);
-        deviation_ = Buffer<double>(n_columns_);
-        inverse_ = Buffer<double>(n_columns_);
-        chance_ = Buffer<double>((n_columns_ + kGroup - 1) / kGroup * kGroup);
+        mean_ = Buffer<double>(n_inputs_);
+        deviation_ = Buffer<double>(n_inputs_);
+        inverse_ = Buffer<double>(n_inputs_);
+        chance_ = Buffer<double>((n_inputs_ + kGroup - 1) / kGroup * kGroup);
         worth_ = Buffer<double>(t_.n_leaves);
         slot_ = Buffer<int32_t>(t_.n_nodes);
         wanted_ = Buffer<uint8_t>(t_.n_nodes);
         which_ = Buffer<int32_t>(t_.n_leaves);
-        x_ = Buffer<T>(size_t(kBlocks) * n_columns_ * R);
+        x_ = Buffer<T>(size_t(kBlocks) * n_inputs_ * R);
         learn_columns(positions, n);
     }
 
     void learn_columns(const int32_t* positions, int64_t n) {
-        Buffer<double> square(n_columns_);
+        Buffer<double> square(n_inputs_);
         for (int64_t first = 0; first < n; first += R) {
             const int count = int(std::min<int64_t>(R, n - first));
             sample_.template load<R>(positions + first, count, x_.get());
-            for (int c = 0; c < n_columns_; ++c) {
+            for (int c = 0; c < n_inputs_; ++c) {
                 T* x = x_.get() + size_t(c) * R;
                 for (int r = count; r < R; ++r) x[r] = 0;
                 double sum[8] = {}, squares[8] = {};  // so that no addition waits for another
@@ -104,7 +104,7 @@ class LeafMover {
                 square[c] += sum_of_eight(squares);
             }
         }
-        for (int c = 0; c < n_columns_; ++c) {
+        for (int c = 0; c < n_inputs_; ++c) {
             mean_[c] /= double(n);
             square[c] /= double(n);
             const double variance = square[c] - mean_[c] * mean_[c];
@@ -121,7 +121,7 @@ class LeafMover {
         const int room = t_.n_nodes * (t_.keeps_sums ? 2 : 1) + t_.n_outputs;
         const int n_tiles = (n_nodes + kTileNodes - 1) / kTileNodes;
         const int64_t most_blocks = std::min<int64_t>(kBlocks, (n + R - 1) / R);
-        const size_t n_products = size_t(n_nodes) * n_columns_;
+        const size_t n_products = size_t(n_nodes) * n_inputs_;
         std::memset(at_least(products_, n_products), 0, n_products * sizeof(T));
         std::memset(at_least(delta_sum_, n_nodes), 0, n_nodes * sizeof(double));
         T* scratch = at_least(scratch_, size_t(room) * R * team_.size());
@@ -134,7 +134,7 @@ class LeafMover {
                 T* slopes = scratch + size_t(thread) * room * R;
                 T* h = slopes + size_t(t_.n_outputs) * R;
                 T* sums = t_.keeps_sums ? h + size_t(t_.n_nodes) * R : nullptr;
-                T* x = x_.get() + size_t(b) * n_columns_ * R;
+                T* x = x_.get() + size_t(b) * n_inputs_ * R;
                 const int32_t* block_rows = positions + first + b * R;
                 const int count = int(std::min<int64_t>(R, left - b * R));
                 sample_.template load<R>(block_rows, count, x);
@@ -150,7 +150,7 @@ class LeafMover {
             team_.each(n_tiles, [&](int tile, int) {
                 FlushDenormals flush;
                 const int node = tile * kTileNodes;
-                for (int c = 0; c < n_columns_; c += 4)
+                for (int c = 0; c < n_inputs_; c += 4)
                     add_tile(deltas, n_nodes, node, c, n_blocks);
                 for (int i = node; i < std::min(n_nodes, node + kTileNodes); ++i)
                     delta_sum_[i] += sum_of_deltas(deltas, n_nodes, i, n_blocks);
@@ -185,11 +185,11 @@ class LeafMover {
         for (int i = 0; i < kTileNodes; ++i)  // beyond the end: the last one again, not written
             delta[i] = deltas + size_t(std::min(node + i, n_nodes - 1)) * R;
         for (int k = 0; k < 4; ++k)
-            x[k] = x_.get() + size_t(std::min(column + k, n_columns_ - 1)) * R;
+            x[k] = x_.get() + size_t(std::min(column + k, n_inputs_ - 1)) * R;
         Vec<T> sum[kTileNodes][4] = {};
         for (int b = 0; b < n_blocks; ++b)
             for (int v = 0; v < R; v += W) {
-                const size_t d = size_t(b) * n_nodes * R + v, c = size_t(b) * n_columns_ * R + v;
+                const size_t d = size_t(b) * n_nodes * R + v, c = size_t(b) * n_inputs_ * R + v;
                 const Vec<T> column_values[4] = {load(x[0] + c), load(x[1] + c), load(x[2] + c),
                                                  load(x[3] + c)};
                 for (int i = 0; i < kTileNodes; ++i) {
@@ -200,8 +200,8 @@ class LeafMover {
         for (int i = 0; i < std::min(kTileNodes, n_nodes - node); ++i) {
             T total[4];
             sum_each_of_four<T>(sum[i], total);
-            T* to = products_.get() + size_t(node + i) * n_columns_ + column;
-            for (int k = 0; k < std::min(4, n_columns_ - column); ++k) to[k] += total[k];
+            T* to = products_.get() + size_t(node + i) * n_inputs_ + column;
+            for (int k = 0; k < std::min(4, n_inputs_ - column); ++k) to[k] += total[k];
         }
     }
 
@@ -209,9 +209,9 @@ class LeafMover {
     void draw(int n_moving, uint64_t seed, F&& moved) {
         for (int i = 0; i < n_moving; ++i) {
             const int leaf = which_[i], node = t_.leaf_parent[leaf], slot = slot_[node];
-            const T* product = products_.get() + size_t(slot) * n_columns_;
+            const T* product = products_.get() + size_t(slot) * n_inputs_;
             const double delta_sum = delta_sum_[slot];
-            for (int c = 0; c < n_columns_; ++c) {
+            for (int c = 0; c < n_inputs_; ++c) {
                 const double slope = (double(product[c]) - mean_[c] * delta_sum) * inverse_[c];
                 const double square = slope * slope;
                 chance_[c] = square * square;
@@ -227,11 +227,11 @@ class LeafMover {
     // groups, so that few additions wait for each other.
     int drawn_column(double share) const {
         double total = 0;
-        for (int first = 0; first < n_columns_; first += kGroup) total += chance_of_group(first);
+        for (int first = 0; first < n_inputs_; first += kGroup) total += chance_of_group(first);
         if (!(total > 0) || !std::isfinite(total)) return -1;
         double left = share * total;
         int first = 0;
-        for (; first + kGroup < n_columns_; first += kGroup) {
+        for (; first + kGroup < n_inputs_; first += kGroup) {
             const double group = chance_of_group(first);
             if (left < group) break;
             left -= group;
@@ -259,7 +259,7 @@ class LeafMover {
     ThreadTeam& team_;
     Pulse& pulse_;
     const uint8_t* may_move_to_;
-    int n_columns_;
+    int n_inputs_;
     Buffer<double> mean_, deviation_, inverse_, worth_, chance_, delta_sum_;
     Buffer<int32_t> slot_, which_;
     Buffer<uint8_t> wanted_;

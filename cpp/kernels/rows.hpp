@@ -1,4 +1,4 @@
-// Conversion of rows of the user's table to the input of a kernel: R rows, column by column.
+// Conversion of rows of the user's table to the inputs of a tree: R rows, input by input.
 #pragma once
 
 #include <type_traits>
@@ -36,13 +36,49 @@ struct Scale {
     }
 };
 
+// The scaled value of an input that is a limited line. NaN stays NaN.
+struct ScaledLine {
+    double offset, factor, low, high, shift = 0, scale = 1;
+
+    ScaledLine(const Table& table, int input) {
+        const Lines& lines = *table.lines;
+        offset = lines.offset[input], factor = lines.factor[input];
+        low = lines.low[input], high = lines.high[input];
+        if (table.offset) shift = table.offset[input], scale = table.factor[input];
+    }
+    BNT_INLINE double operator()(double value) const {
+        double line = (value - offset) * factor;
+        line = line < low ? low : line;
+        line = line > high ? high : line;
+        return (line - shift) * scale;
+    }
+};
+
+// The inputs of one column of R rows, to x[input * R + lane]. `used`, if there is one, says which
+// inputs are needed. The first is always computed: an infinite number must not be hidden by limits,
+// and makes it NaN.
 template <class T, int R, class S>
-BNT_INLINE void load_column(const Table& table, int column, const S* value, T* x) {
+BNT_INLINE void load_column(const Table& table, int column, const S* value, T* x,
+                            const uint8_t* used) {
+    if (table.lines) {
+        const int first = table.lines->first[column], end = table.lines->first[column + 1];
+        for (int i = first; i < end; ++i) {
+            const ScaledLine line(table, i);
+            T* to = x + size_t(i) * R;
+            if (i == first)
+                for (int r = 0; r < R; ++r)
+                    to[r] = T(line(double(value[r])) + double(value[r]) * 0.0);
+            else if (!used || used[i])
+                for (int r = 0; r < R; ++r) to[r] = T(line(double(value[r])));
+        }
+        return;
+    }
+    T* to = x + size_t(column) * R;
     if (table.offset) {
         const Scale<T, S> scale(table, column);
-        for (int r = 0; r < R; ++r) x[r] = scale(value[r]);
+        for (int r = 0; r < R; ++r) to[r] = scale(value[r]);
     } else {
-        for (int r = 0; r < R; ++r) x[r] = T(value[r]);
+        for (int r = 0; r < R; ++r) to[r] = T(value[r]);
     }
 }
 
@@ -86,14 +122,14 @@ BNT_INLINE void transpose(const S* const* rows, int column, U* out, int stride) 
 
 // All columns of R rows by transposing tiles; entries become U on the way, and T at the end.
 template <class T, class U, int R, class S>
-void load_tiles(const Table& table, const S* const* source, T* x) {
+void load_tiles(const Table& table, const S* const* source, T* x, const uint8_t* used) {
     constexpr int N = 16 / sizeof(U), most = BNT_VECTOR_BYTES / 16;
     constexpr int G = R / N < most ? R / N : most;
     const int n = table.n_columns;
     for (int next = 0; next < n; next += N) {
         const int c = next + N <= n ? next : n - N;  // the last tile may overlap the one before
         if constexpr (std::is_same_v<T, U>) {
-            if (!table.offset) {
+            if (!table.offset && !table.lines) {
                 for (int r = 0; r < R; r += N * G)
                     transpose<S, U, N, G>(source + r, c, x + size_t(c) * R + r, R);
                 continue;
@@ -102,13 +138,15 @@ void load_tiles(const Table& table, const S* const* source, T* x) {
         U columns[N * R];
         for (int r = 0; r < R; r += N * G) transpose<S, U, N, G>(source + r, c, columns + r, R);
         for (int k = 0; k < N; ++k)
-            load_column<T, R>(table, c + k, columns + k * R, x + size_t(c + k) * R);
+            load_column<T, R>(table, c + k, columns + k * R, x, used);
     }
 }
 
-// x[column * R + lane]; lanes from count on repeat the first row, so that they hold valid numbers.
+// x[input * R + lane]; lanes from count on repeat the first row, so that they hold valid numbers.
+// `used`: the inputs that are needed, null for all; see `load_column`.
 template <class T, int R>
-void load_block(const Table& table, const int32_t* rows, int64_t first_row, int count, T* x) {
+void load_block(const Table& table, const int32_t* rows, int64_t first_row, int count, T* x,
+                const uint8_t* used = nullptr) {
     with_dtype(table.dtype, [&](auto sample) {
         using S = decltype(sample);
         const S* source[R];
@@ -121,12 +159,12 @@ void load_block(const Table& table, const int32_t* rows, int64_t first_row, int 
             for (int c = 0; c < table.n_columns; ++c) {
                 S value[R];
                 for (int r = 0; r < R; ++r) value[r] = source[r][c];
-                load_column<T, R>(table, c, value, x + size_t(c) * R);
+                load_column<T, R>(table, c, value, x, used);
             }
-        } else if (sizeof(S) > sizeof(T) && !table.offset) {
-            load_tiles<T, T, R>(table, source, x);
+        } else if (sizeof(S) > sizeof(T) && !table.offset && !table.lines) {
+            load_tiles<T, T, R>(table, source, x, used);
         } else {
-            load_tiles<T, S, R>(table, source, x);
+            load_tiles<T, S, R>(table, source, x, used);
         }
     });
 }
@@ -137,7 +175,9 @@ void load_row(const Table& table, int64_t row, T* x) {
         using S = decltype(sample);
         const S* source = static_cast<const S*>(table.data) + row * table.n_columns;
         const int n = table.n_columns;
-        if (table.offset) {
+        if (table.lines) {
+            for (int c = 0; c < n; ++c) load_column<T, 1>(table, c, source + c, x, nullptr);
+        } else if (table.offset) {
             for (int c = 0; c < n; ++c) x[c] = Scale<T, S>(table, c)(source[c]);
         } else {
             for (int c = 0; c < n; ++c) x[c] = T(source[c]);

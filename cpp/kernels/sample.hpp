@@ -45,25 +45,25 @@ class SampleView {
     const TargetView<T>& targets() const { return view_; }
     int64_t row(int64_t position) const { return rows_ ? rows_[position] : position; }
 
-    // Copies a small table: its rows in their order, scaled and as T. A training that reads
+    // Copies a small table: its rows in their order, as scaled inputs of type T. A training that reads
     // them many times scales them once, and keeps them in the cache.
     void keep_copy() {
         constexpr int R = 32;
-        const size_t n_columns = table_.n_columns, bytes = size() * n_columns * sizeof(T);
+        const size_t n_inputs = table_.n_inputs(), bytes = size() * n_inputs * sizeof(T);
         if (bytes > kLargestCopy) return;
-        Buffer<T> copy(size() * n_columns), block(R * n_columns);
+        Buffer<T> copy(size() * n_inputs), block(R * n_inputs);
         for (int64_t first = 0; first < size(); first += R) {
             const int count = int(std::min<int64_t>(R, size() - first));
             int32_t positions[R];
             for (int r = 0; r < count; ++r) positions[r] = int32_t(first + r);
             load<R>(positions, count, block.get());
             for (int r = 0; r < count; ++r)
-                for (size_t c = 0; c < n_columns; ++c)
-                    copy[(first + r) * n_columns + c] = block[c * R + r];
+                for (size_t i = 0; i < n_inputs; ++i)
+                    copy[(first + r) * n_inputs + i] = block[i * R + r];
         }
         copy_ = std::move(copy);
         const Dtype dtype = sizeof(T) == 4 ? Dtype::float32 : Dtype::float64;
-        table_ = {copy_.get(), dtype, size(), table_.n_columns, nullptr, nullptr};
+        table_ = {copy_.get(), dtype, size(), int(n_inputs)};
         rows_ = nullptr;
     }
 

@@ -17,15 +17,15 @@ namespace bnt::BNT_ISA {
 template <class T, int R>
 Score score_sample(const Tree& t, Weights<const T> w, const SampleView<T>& sample,
                    const LossRule<T>& rule, ThreadTeam& team, Pulse& pulse) {
-    const int n_columns = sample.table().n_columns;
+    const int n_inputs = sample.table().n_inputs();
     const int n_blocks = int((sample.size() + R - 1) / R);
     Buffer<Score> scores(n_blocks);
-    Buffer<T> x(size_t(team.size()) * n_columns * R), h(size_t(team.size()) * t.n_nodes * R);
+    Buffer<T> x(size_t(team.size()) * n_inputs * R), h(size_t(team.size()) * t.n_nodes * R);
     team.each(n_blocks, [&](int block, int thread) {
         // one thread checks for a stop, and then skips the remaining blocks
         if (thread == 0 && pulse.interrupted()) return;
         FlushDenormals flush;
-        T* own_x = x.get() + size_t(thread) * n_columns * R;
+        T* own_x = x.get() + size_t(thread) * n_inputs * R;
         T* own_h = h.get() + size_t(thread) * t.n_nodes * R;
         int32_t positions[R];
         const int64_t first = int64_t(block) * R;
@@ -57,7 +57,7 @@ class UpdateScorer {
           counts_(settings.monitor == Monitor::error && sample.targets().labels &&
                   !sample.targets().weights),
           n_rows_(sample.size()), order_(n_rows_), cost_(n_rows_), memory_(n_rows_),
-          x_((n_rows_ + R - 1) / R * R * sample.table().n_columns), h_(size_t(t.n_nodes) * R) {
+          x_((n_rows_ + R - 1) / R * R * sample.table().n_inputs()), h_(size_t(t.n_nodes) * R) {
         const T* weights = sample.targets().weights;
         for (int64_t i = 0; i < n_rows_; ++i) order_[i] = int32_t(i);
         for (int64_t i = 0; i < n_rows_; ++i) total_weight_ += weights ? double(weights[i]) : 1.0;
@@ -93,7 +93,7 @@ class UpdateScorer {
     }
 
     int count(int64_t first) const { return int(std::min<int64_t>(R, n_rows_ - first)); }
-    T* block(int64_t first) { return x_.get() + first * sample_.table().n_columns; }
+    T* block(int64_t first) { return x_.get() + first * sample_.table().n_inputs(); }
 
     double score_block(Weights<const T> w, int64_t first) {
         forward_block<T, R>(t_, w, block(first), h_.get());

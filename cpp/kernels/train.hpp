@@ -26,8 +26,8 @@ class BatchGradient {
     BatchGradient(const Tree& t, const Layout& layout, const SampleView<T>& sample,
                   const LossRule<T>& rule, ThreadTeam& team, int64_t batch_size, Pulse* pulse)
         : t_(t), layout_(layout), sample_(sample), rule_(rule), team_(team), pulse_(pulse),
-          n_chunks_(chunks(batch_size)), n_columns_(sample.table().n_columns),
-          room_(size_t(n_columns_ + t.n_nodes * (t.keeps_sums ? 2 : 1) + t.n_outputs) * R),
+          n_chunks_(chunks(batch_size)), n_inputs_(sample.table().n_inputs()),
+          room_(size_t(n_inputs_ + t.n_nodes * (t.keeps_sums ? 2 : 1) + t.n_outputs) * R),
           memory_(size_t(team.size()) * room_), gradients_(size_t(n_chunks_) * layout.size),
           scores_(n_chunks_) {}
 
@@ -67,7 +67,7 @@ class BatchGradient {
         const Weights<const T> w = layout_.of(t_, theta);
         const int64_t n_blocks = blocks(n), used = chunks(n);
         T* x = memory_.get() + size_t(thread) * room_;
-        T* slopes = x + size_t(n_columns_) * R;
+        T* slopes = x + size_t(n_inputs_) * R;
         T* h = slopes + size_t(t_.n_outputs) * R;
         T* sums = t_.keeps_sums ? h + size_t(t_.n_nodes) * R : nullptr;
         const Weights<T> g = layout_.of(gradient);
@@ -94,7 +94,7 @@ class BatchGradient {
     const LossRule<T>& rule_;
     ThreadTeam& team_;
     Pulse* pulse_;
-    int n_chunks_, n_columns_;
+    int n_chunks_, n_inputs_;
     size_t room_;
     Buffer<T> memory_, gradients_;
     Buffer<Score> scores_;

@@ -62,12 +62,31 @@ nb::object first_not_finite(nb::handle rows) {
 }  // namespace
 
 void bind_data(nb::module_& m) {
+    nb::class_<InputLines>(
+        m, "InputLines",
+        "Inputs that are limited lines of columns: min(max((x - offset) * factor, low), high). "
+        "Column c has the inputs from first[c] up to first[c + 1].")
+        .def(
+            "__init__",
+            [](InputLines* self, nb::handle first, nb::handle offset, nb::handle factor,
+               nb::handle low,
+               nb::handle high) { new (self) InputLines(first, offset, factor, low, high); },
+            "first"_a, "offset"_a, "factor"_a, "low"_a, "high"_a,
+            nb::sig("def __init__(self, first: numpy.typing.NDArray[numpy.int32], "
+                    "offset: numpy.typing.NDArray[numpy.float64], "
+                    "factor: numpy.typing.NDArray[numpy.float64], "
+                    "low: numpy.typing.NDArray[numpy.float64], "
+                    "high: numpy.typing.NDArray[numpy.float64]) -> None"));
     nb::class_<Data>(m, "Data", "A table with its targets: int32 class labels, or float64 values.")
         .def(
-            "__init__", [](Data* self, nb::handle X, nb::handle y) { new (self) Data(X, y); },
-            "X"_a, "y"_a,
+            "__init__",
+            [](Data* self, nb::handle X, nb::handle y, nb::handle lines) {
+                new (self) Data(X, y, lines);
+            },
+            "X"_a, "y"_a, "lines"_a = nb::none(),
             nb::sig("def __init__(self, X: numpy.typing.NDArray[typing.Any], "
-                    "y: numpy.typing.NDArray[typing.Any]) -> None"));
+                    "y: numpy.typing.NDArray[typing.Any], lines: InputLines | None = None) -> "
+                    "None"));
     m.def(
         "uniform",
         [](nb::handle seed, nb::handle i) {

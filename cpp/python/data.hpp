@@ -7,14 +7,17 @@
 #include <optional>
 
 #include "../dispatch.hpp"
-#include "arrays.hpp"
+#include "lines.hpp"
+#include "problems.hpp"
 
 namespace bnt {
 
 // A table with targets: class labels, or one or more values for each row.
 class Data {
   public:
-    Data(nb::handle X, nb::handle y) : X_(as_rows(X, "X")), table_(as_table(X_, "X")) {
+    Data(nb::handle X, nb::handle y, nb::handle lines)
+        : X_(as_rows(X, "X")), lines_(nb::borrow(lines)),
+          table_(with_lines(as_table(X_, "X"), lines)) {
         if (table_.n_rows == 0) fail("X has no rows");
         In<int32_t> labels;
         if (nb::try_cast<In<int32_t>>(y, labels, false)) {
@@ -41,9 +44,7 @@ class Data {
 
     // Whether a tree can be trained on these rows with this loss.
     void check_fits(const Tree& t, const LossSettings& loss) const {
-        if (table_.n_columns != t.n_inputs)
-            fail("X has " + std::to_string(table_.n_columns) + " features, but the tree has " +
-                 std::to_string(t.n_inputs) + " inputs");
+        if (table_.n_inputs() != t.n_inputs) fail_features(table_, t);
         const Entry& entry = registry().losses[loss.code];
         const std::string name = "loss '" + std::string(entry.name) + "'";
         if (entry.needs_linear_outputs && t.output_activation != 0)
@@ -76,6 +77,7 @@ class Data {
     }
 
     AnyArray X_;
+    nb::object lines_;  // keeps alive what the table points to
     Table table_;
     std::vector<int32_t> labels_;
     In<double> values_;

@@ -4,6 +4,7 @@
 
 #include "../dispatch.hpp"
 #include "bindings.hpp"
+#include "lines.hpp"
 #include "problems.hpp"
 #include "signals.hpp"
 #include "weighted_tree.hpp"
@@ -41,9 +42,10 @@ void without_gil(bool releases, F&& f) {
     f();
 }
 
-nb::tuple forward(nb::list trees, nb::handle X, nb::handle threads, bool softmax, bool mean) {
+nb::tuple forward(nb::list trees, nb::handle X, nb::handle threads, bool softmax, bool mean,
+                  nb::handle lines) {
     const AnyArray rows = as_rows(X, "X");
-    const Table table = as_table(rows, "X");
+    const Table table = with_lines(as_table(rows, "X"), lines);
     const int n_threads = as_threads(threads);
     const size_t n_trees = trees.size(), n = size_t(table.n_rows);
     if (n_trees == 0) fail("there are no trees");
@@ -58,7 +60,7 @@ nb::tuple forward(nb::list trees, nb::handle X, nb::handle threads, bool softmax
         alive.push_back(nb::borrow(entry));
         const Tree& tree = weighted->tree();
         if (!first) first = &tree;
-        if (tree.n_inputs != table.n_columns) fail_features(table, tree);
+        if (tree.n_inputs != table.n_inputs()) fail_features(table, tree);
         if (tree.n_outputs != first->n_outputs) fail("the trees differ in their number of outputs");
         if (weighted->is_single()) single.add(*weighted);
         else full.add(*weighted);
@@ -139,12 +141,13 @@ void bind_forward(nb::module_& m) {
                   "softmax: bool) -> numpy.typing.NDArray[typing.Any] | tuple[str, int, int]"));
     m.def(
         "forward", &forward, "trees"_a, "X"_a, "n_threads"_a, "softmax"_a, "mean"_a,
+        "lines"_a = nb::none(),
         "Return the outputs of trees for all rows and (what, row, column) of a number that is not "
         "finite, or None.\n\n"
         "Outputs are of shape (n_trees, n_rows, n_outputs) and of the dtype of the trees; with "
         "`mean`, float64 of shape (n_rows, n_outputs).",
         nb::sig("def forward(trees: list[WeightedTree], X: object, n_threads: int, "
-                "softmax: bool, mean: bool) -> "
+                "softmax: bool, mean: bool, lines: InputLines | None = None) -> "
                 "tuple[numpy.typing.NDArray[typing.Any], tuple[str, int, int] | None]"));
 }
 

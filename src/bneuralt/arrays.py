@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from bneuralt import _core
 from bneuralt._typing import Array
+from bneuralt.lines import InputLines
 
 __all__ = [
     "TABLE_DTYPES",
@@ -59,9 +60,17 @@ def new_table(shape: tuple[int, int], dtype: DTypeLike) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class CheckedTable:
-    """A table of finite numbers that the core can read."""
+    """A table of finite numbers that the core can read.
+
+    Attributes
+    ----------
+    X : array of shape (n_rows, n_columns)
+    lines : InputLines or None
+        The inputs of trees that the columns become; None: each column is an input.
+    """
 
     X: Array
+    lines: InputLines | None = None
 
     def __len__(self) -> int:
         return len(self.X)

@@ -8,6 +8,7 @@ into predictions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from typing import Any, ClassVar, Self
@@ -23,6 +24,7 @@ from bneuralt._typing import Array, FloatArray
 from bneuralt.arrays import NotFiniteError
 from bneuralt.estimators.callbacks import TrainingData, reporting, show_unused
 from bneuralt.estimators.canonical import canonical_rows
+from bneuralt.estimators.capacity import number_of_ramps
 from bneuralt.estimators.drawing_methods import DrawingMethods
 from bneuralt.estimators.explaining_methods import ExplainingMethods
 from bneuralt.estimators.export_methods import ExportMethods
@@ -43,6 +45,7 @@ from bneuralt.estimators.weights import class_weights, read_weights
 from bneuralt.explaining.importances import MOST_ROWS, mean_contributions
 from bneuralt.expressions import direction
 from bneuralt.model import Model
+from bneuralt.tables.bends import STRAIGHT, Bending
 from bneuralt.tables.encoder import (
     TableEncoder,
     are_numbers,
@@ -152,7 +155,7 @@ class NeuralTreeEstimator(
         # The first rows are a random sample, since rows are sorted by a hash.
         sample = rows if len(rows) <= MOST_ROWS else rows.take(np.arange(MOST_ROWS))
         try:
-            self._importances = mean_contributions(self.model_, sample.X, sample.weight)
+            self._importances = mean_contributions(self.model_, sample.inputs, sample.weight)
         except OutputOverflow:  # the weights have diverged
             self._importances = None
 
@@ -192,20 +195,38 @@ class NeuralTreeEstimator(
         names, categories = names_of(self), self.categorical_features
         if reset and are_numbers(table, categories, names):  # needs the statistics of the rows only
             rows = canonical_rows(training_inputs(self, table, None), target, weight)
-            self.encoder_ = plain_encoder([rows.moments], names)
+            encoder = plain_encoder([rows.moments], names)
+            self.encoder_ = encoder.bent(rows.X, rows.weight, self._bending(rows.X))
         else:
             if reset:
                 self.encoder_ = learn_encoder(
-                    table, weight, categories, names, None if in_parts else target
+                    table,
+                    weight,
+                    categories,
+                    names,
+                    None if in_parts else target,
+                    self._bending(table),
                 )
             inputs = training_inputs(self, table, self.encoder_)
             rows = canonical_rows(inputs, target, weight)
+        rows = replace(rows, lines=self.encoder_.lines)
         if reset and self.monotonic_cst is not None:
             self._feature_signs()  # raises an error if the constraints do not fit the columns
         class_weight = getattr(self, "class_weight", None)
         if class_weight is None:
             return rows
         return rows.weighed(class_weights(class_weight, self.classes_, rows))
+
+    def _bending(self, table: Any) -> Bending:
+        """Return the rule by which columns of numbers get limits and ramps."""
+        n_ramps = getattr(self, "ramps", None)
+        if n_ramps is None:  # estimators without this parameter
+            return STRAIGHT
+        is_robust = self.scale == "robust" and table.dtype != np.uint8
+        is_robust = is_robust and not callable(self._growth.feature_sampling)  # as of images
+        if isinstance(n_ramps, str):  # "auto"
+            n_ramps = number_of_ramps(table.shape[0]) if is_robust else 0
+        return Bending(n_ramps, is_robust)
 
     def _feature_signs(self) -> Array | None:
         """Return the constraint of each feature, -1, 0 or 1; None if there are none."""
@@ -286,7 +307,7 @@ class NeuralTreeEstimator(
         y = read_target(self, y_val, table, "y_val")
         weight = np.ones(len(y))
         inputs = dense(training_inputs(self, table, self.encoder_))
-        return Rows(inputs, self._encode(y, weight, "y_val"), weight)
+        return Rows(inputs, self._encode(y, weight, "y_val"), weight, lines=self.encoder_.lines)
 
     def _checked_table(self, X: Any) -> Any:
         """Return a table after scikit-learn has checked its columns."""
@@ -315,11 +336,11 @@ class NeuralTreeEstimator(
             parts = (encoded(self.encoder_, block) for block in blocks(X))
             return np.concatenate([self._mean_outputs(trees, part, softmax) for part in parts])
         try:
-            return mean_forward(trees, X, self._n_threads(), softmax)
+            return mean_forward(trees, X, self._n_threads(), softmax, self.encoder_.lines)
         except NotFiniteError as error:
             if not np.isnan(X[error.row, error.column]):
                 raise refuse_not_finite(self, self.encoder_, X, error.row, error.column) from None
-        return self._mean_outputs(trees, self.encoder_.encode(X), softmax)
+        return self._mean_outputs(trees, self.encoder_.numbers(X), softmax)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

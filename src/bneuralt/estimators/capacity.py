@@ -18,6 +18,7 @@ __all__ = [
     "effective_share",
     "learning_rate",
     "n_epochs",
+    "number_of_ramps",
 ]
 
 #: Each output of a tree has at least this many weights.
@@ -32,6 +33,9 @@ FEWEST_EPOCHS = {"classifier": 50, "regressor": 100}
 #: number of epochs doubled.
 MANY_ROWS, MANY_CLASSES = 10_000, 4
 LEARNING_RATE = 0.02
+
+#: Ramps of a column of numbers.
+N_RAMPS = 4
 
 #: Effective rows for each row that is not of the most frequent class.
 ROWS_PER_RARE_ROW = 5
@@ -165,6 +169,17 @@ def effective_share(counts: Array) -> float:
     total = counts.sum()
     share = float(ROWS_PER_RARE_ROW * (total - counts.max()) / total)
     return share if 0.0 < share < 1.0 else 1.0
+
+
+def number_of_ramps(n_rows: int) -> int:
+    """Return the number of ramps of a column of numbers.
+
+    Examples
+    --------
+    >>> [number_of_ramps(n) for n in (100, 1_000)]
+    [4, 4]
+    """
+    return N_RAMPS
 
 
 def n_epochs(n_rows: int, fewest: int, n_classes: int = 1) -> int:

@@ -104,7 +104,8 @@ class EvolvedParameters(EvolutionParameters):
     weight_decay: float | str = "auto"
     batch_size: int | str | None = "auto"
     max_epochs: int | str = "auto"
-    scale: str | None = "standard"
+    scale: str | None = "robust"
+    ramps: int | str = "auto"
     growth: Growth | None = None
     training: TrainingSettings | None = None
 

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bneuralt._typing import Array, FloatArray, IntArray
-from bneuralt.arrays import CheckedTable
 from bneuralt.estimators.capacity import batch_size
 from bneuralt.estimators.classification import ClassifierTask
 from bneuralt.estimators.evolution import Entry, EvolutionEstimator
@@ -69,7 +68,7 @@ class EvolvedTree(NestedParameters, EvolutionEstimator):
             raise ValueError(
                 f"n_generations={self.n_generations} is too small: it must be 1 or more"
             )
-        self._input_scaling = learn_scaling(self.scale, rows.moments)
+        self._input_scaling = learn_scaling(self.scale, rows.input_moments)
         self._target_scaling = self._learn_target_scaling(rows, 0.0)
         rng = np.random.default_rng(self._draw_seed())
         data = self._training_rows(rows, validation, rng)
@@ -90,7 +89,7 @@ class EvolvedTree(NestedParameters, EvolutionEstimator):
         if isinstance(most, str):  # "auto"
             most = max(FEWEST_WEIGHTS, WEIGHTS_PER_OUTPUT * n_outputs)
         space = Space(
-            rows.table.shape[1],
+            rows.n_inputs,
             n_outputs,
             max_depth=growth.max_depth,
             min_children=growth.min_children,
@@ -116,15 +115,23 @@ class EvolvedTree(NestedParameters, EvolutionEstimator):
             )
         return space
 
+    def _varies(self, rows: Rows) -> Array:
+        """Return for each input whether it varies in the training rows."""
+        if self._input_scaling is None:
+            return np.ones(rows.n_inputs, dtype=bool)
+        varies: Array = self._input_scaling.factor != 0.0
+        return varies
+
     def _feature_chances(self, rows: Rows) -> FloatArray | None:
         """Return the probability of each input; the inputs of a feature share its probability."""
-        varies = np.ones(rows.table.shape[1])
-        if self._input_scaling is not None:
-            varies = (self._input_scaling.factor != 0.0).astype(np.float64)
+        varies = self._varies(rows).astype(np.float64)
         if not varies.any():
             return None
-        groups = self.encoder_.groups
-        return varies / np.maximum(1.0, np.bincount(groups, varies))[groups]
+        groups = self.encoder_.drawn_groups
+        if groups is None:
+            return varies
+        varies *= groups >= 0
+        return varies / np.maximum(1.0, np.bincount(np.maximum(groups, 0), varies))[groups]
 
     def _settings(self, rows: Rows) -> TrainingSettings:
         n = rows.n_examples
@@ -146,7 +153,7 @@ class EvolvedTree(NestedParameters, EvolutionEstimator):
         everything = _as_fold(rows)
         folds, table = [everything], None
         if validation is not None:
-            table = (validation.table, validation.target, validation.weight)
+            table = (validation.checked_table, validation.target, validation.weight)
         else:
             separate = self._scoring_rows(rows)
             self._fold_of_row = _divide(separate, self.n_folds, rng)
@@ -160,16 +167,16 @@ class EvolvedTree(NestedParameters, EvolutionEstimator):
                     )
                     for i in range(n_folds)
                 ]
-        chances = self._feature_chances(rows)
+        varies = self._varies(rows)
         return TrainingRows(
-            CheckedTable(rows.table),
+            rows.checked_table,
             rows.target,
             everything,
             folds,
             self._input_scaling,
             self._target_scaling,
             table,
-            None if chances is None else chances > 0,
+            varies if varies.any() else None,
             self._n_threads(),
         )
 
@@ -188,7 +195,8 @@ class EvolvedTree(NestedParameters, EvolutionEstimator):
         trained = data.train(
             [trees[-1] for trees in copies], [data.everything] * len(copies), final, seed=0
         )
-        X = rows.X if self._input_scaling is None else self._input_scaling.apply(rows.X)
+        X = rows.inputs
+        X = X if self._input_scaling is None else self._input_scaling.apply(X)
         X = np.ascontiguousarray(X, dtype=np.float32)
         entries = []
         for trees, result in zip(copies, trained, strict=True):

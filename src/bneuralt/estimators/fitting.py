@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from bneuralt._typing import Array, FloatArray
-from bneuralt.arrays import CheckedTable
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling
 from bneuralt.training import (
@@ -210,7 +209,7 @@ class FitBatch:
         """
         held_out = None
         if validation is not None:
-            held_out = CheckedTable(validation.table), validation.target, validation.sample_weight
+            held_out = validation.checked_table, validation.target, validation.sample_weight
 
         def job_done(job: int, result: TrainingResult) -> bool:
             i, k = self._owner[job]
@@ -221,7 +220,7 @@ class FitBatch:
         try:
             results = train_many(
                 self.jobs(),
-                CheckedTable(rows.table),
+                rows.checked_table,
                 rows.target,
                 validation=held_out,
                 n_threads=n_threads,

@@ -363,8 +363,10 @@ def _train_member(
     """Train one member of a forest in a worker."""
     table, target, weight, index, copies, *held_out = (aligned(array) for array in arrays)
     assert table is not None and target is not None and weight is not None
-    validation = None if held_out[0] is None else Rows(*held_out)  # type: ignore[arg-type]
-    rows = Rows(table, target, weight, index, times, copies)
+    validation = None
+    if held_out[0] is not None:
+        validation = Rows(*held_out, lines=forest.encoder_.lines)  # type: ignore[arg-type]
+    rows = Rows(table, target, weight, index, times, copies, forest.encoder_.lines)
     forest._train_here([member], rows, validation)
     return member
 

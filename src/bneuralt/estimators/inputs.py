@@ -173,20 +173,20 @@ def _has_several_columns(y: Any) -> bool:
 
 
 def encoded(encoder: TableEncoder, cells: Cells) -> Array:
-    """Return the inputs of trees; missing values of plain tables remain, kernels detect them."""
+    """Return numbers for `encoder.lines`; gaps of plain tables remain, kernels detect them."""
     table: Any = dense(cells)
     is_ready = encoder.is_plain and not isinstance(table, Frame)
-    return table if is_ready else encoder.encode(table)
+    return table if is_ready else encoder.numbers(table)
 
 
 def training_inputs(estimator: Any, cells: Cells, encoder: TableEncoder | None) -> Any:
-    """Return the inputs of trees without missing values; raise an error if one is not finite.
+    """Return numbers without missing values; raise an error if one is not finite.
 
     A sparse matrix of plain numbers stays sparse. Without an encoder, the cells are the inputs.
     """
     if (encoder is None or encoder.is_plain) and is_finite_sparse(cells):
         return cells
-    table = dense(cells) if encoder is None else encoder.encode(dense(cells))
+    table = dense(cells) if encoder is None else encoder.numbers(dense(cells))
     return checked_table(table, refuse=partial(refuse_not_finite, estimator, encoder)).X
 
 
@@ -195,7 +195,7 @@ def finite_inputs(estimator: Any, inputs: Any) -> Array:
     encoder = estimator.encoder_
     inputs = encoded(encoder, inputs) if issparse(inputs) else inputs
     if encoder.is_plain:
-        inputs = encoder.encode(inputs)
+        inputs = encoder.numbers(inputs)
     return checked_table(inputs, refuse=partial(refuse_not_finite, estimator, encoder)).X
 
 
@@ -205,7 +205,7 @@ def refuse_not_finite(
     """Return the error for a table whose first non-finite value is at this row and column."""
     value = X[row, column]
     names = getattr(estimator, "feature_names_in_", None)
-    column = column if encoder is None else int(encoder.groups[column])
+    column = column if encoder is None else encoder.column_of_number(column)
     place = f"column {column}" if names is None else f"column {names[column]!r}"
     if np.isfinite(value):
         return ValueError(

@@ -26,11 +26,13 @@ from bneuralt.estimators.capacity import (
     MANY_CLASSES,
     MANY_ROWS,
     MOST_EXAMPLES,
+    N_RAMPS,
 )
 from bneuralt.estimators.declaring import Parameter, described, real_interval, whole
 from bneuralt.estimators.growing import Growth
 from bneuralt.estimators.kinds import register_kind
 from bneuralt.estimators.nested import OBJECTS
+from bneuralt.tables.bends import LIMIT
 from bneuralt.training import TrainingSettings
 from bneuralt.training.losses import CLASSIFICATION_LOSSES, LOSSES, REGRESSION_LOSSES, Loss
 from bneuralt.training.settings import SETTINGS, type_text
@@ -74,7 +76,8 @@ class TreeParameters:
     validation_fraction: float = 0.15
     growth: Growth | None = None
     training: TrainingSettings | None = None
-    scale: str | None = "standard"
+    scale: str | None = "robust"
+    ramps: int | str = "auto"
     categorical_features: Any = "from_dtype"
     warm_start: bool = False
     dtype: str = "float32"
@@ -262,10 +265,20 @@ PARAMETERS: dict[str, Parameter] = {
         "split is stratified by the class or the range of the target.",
     ),
     "scale": Parameter(
-        [StrOptions({"standard", "minmax"}), None],
-        "{'standard', 'minmax'} or None",
-        "Scaling of features: to mean 0 and variance 1, to [0, 1], or none. It is learnt on the "
-        "training rows and folded into the weights, so that `tree_` works on raw features.",
+        [StrOptions({"robust", "standard", "minmax"}), None],
+        "{'robust', 'standard', 'minmax'} or None",
+        "Scaling of features: to mean 0 and variance 1 ('standard'), to [0, 1] ('minmax'), or none. "
+        "'robust' is 'standard' after numbers have been limited to the median plus and minus "
+        f"{LIMIT:g} times the distance of the quartiles, so that a single wrong number does no harm. "
+        "Scaling is learnt on the training rows and folded into the weights.",
+    ),
+    "ramps": Parameter(
+        [whole(0), StrOptions({"auto"})],
+        "int or 'auto'",
+        "Number of ramps of each column of numbers: inputs that rise from 0 to 1 between two "
+        "neighbouring quantiles of the column, and are constant elsewhere. Leaves can move to "
+        f"them. 0: none. 'auto': {N_RAMPS} with scale='robust', unless X is of type uint8 or "
+        "`feature_sampling` is a function; otherwise 0.",
     ),
     "categorical_features": Parameter(
         ["array-like", StrOptions({"from_dtype"}), None],

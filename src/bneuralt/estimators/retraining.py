@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from bneuralt.arrays import CheckedTable
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling
 from bneuralt.shrinking import prune
@@ -41,13 +40,13 @@ def smaller_models(model: Any, rows: Rows, sizes: Sequence[int], **options: Any)
     work._learn_scaling(rows, constant=1.0)
     inputs = work._input_scaling
     tree = _unfold(model.tree_, inputs, work._output_scaling())
-    X = np.asarray(rows.X, dtype=np.float64)
+    X = np.asarray(rows.inputs, dtype=np.float64)
     X = X if inputs is None else inputs.apply(X)
     loss = work._loss()
     input_signs = work._input_signs()
     once = rows.one_epoch().with_mean_weight_one()
     settings = work._settings(rows).set_params(leaf_moves=0, select=None, patience=None)
-    table = CheckedTable(rows.table)
+    table = rows.checked_table
 
     def refit(smaller: NeuralTree, is_last: bool) -> NeuralTree:
         epochs, rate = (LAST_EPOCHS, LAST_RATE) if is_last else (REFIT_EPOCHS, REFIT_RATE)

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from bneuralt._typing import Array, FloatArray, IntArray
-from bneuralt.arrays import is_large
-from bneuralt.tables.moments import ColumnMoments
+from bneuralt.arrays import CheckedTable, is_large
+from bneuralt.lines import InputLines
+from bneuralt.tables.moments import ColumnMoments, JoinedMoments
 
 __all__ = ["MOST_COPIES", "MOST_ROWS_TO_COPY", "Rows"]
 
@@ -26,6 +27,9 @@ MOST_COPIES = 2**24
 
 #: Up to this many rows, an epoch repeats rows of larger weight.
 MOST_ROWS_TO_COPY = 4096
+
+#: Statistics of inputs that are lines of columns need no more rows than this.
+ENOUGH_ROWS = 20_000
 
 #: Block size of large tables in bytes; a window of 64 blocks is shuffled at a time.
 BLOCK_BYTES = 2**20
@@ -49,6 +53,8 @@ class Rows:
         Number of repetitions of the rows in an epoch: the mean number of equal rows.
     copies : int array or None
         Number of equal rows of the user that were merged into each row; None if it is 1 for all.
+    lines : InputLines or None
+        The inputs of trees that the columns of the table become; None: each column is an input.
     """
 
     table: Array
@@ -57,6 +63,7 @@ class Rows:
     index: IntArray | None = None
     times: int = 1
     copies: IntArray | None = None
+    lines: InputLines | None = None
 
     def __len__(self) -> int:
         return self.weight.size
@@ -68,11 +75,26 @@ class Rows:
 
     @property
     def X(self) -> Array:
-        """Features of each row."""
+        """Numbers of each row, of which the inputs of trees are `lines`."""
         return self.table if self.index is None else self.table.take(self.index, axis=0)
 
+    @property
+    def inputs(self) -> Array:
+        """Inputs of trees for each row."""
+        return self.X if self.lines is None else self.lines.apply(self.X)
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of inputs of trees."""
+        return int(self.table.shape[1] if self.lines is None else self.lines.first[-1])
+
+    @property
+    def checked_table(self) -> CheckedTable:
+        """The table with its lines, for the core."""
+        return CheckedTable(self.table, self.lines)
+
     def X_blocks(self) -> Iterator[Array]:
-        """Yield the features of all rows in blocks, which limits the memory of the copies."""
+        """Yield the numbers of all rows in blocks, which limits the memory of the copies."""
         if self.index is None:
             yield self.table
             return
@@ -91,6 +113,21 @@ class Rows:
     def moments(self) -> ColumnMoments:
         """Statistics of the columns over these rows."""
         return ColumnMoments(self.table, self.weight, self.index)
+
+    @cached_property
+    def input_moments(self) -> ColumnMoments | JoinedMoments:
+        """Statistics of the inputs of trees.
+
+        Those of ramps and limited columns are of at most `ENOUGH_ROWS` rows.
+        """
+        if self.lines is None:
+            return self.moments
+        # Rows are sorted by a hash, so that the first ones are a random sample.
+        rows = self if len(self) <= ENOUGH_ROWS else self.take(np.arange(ENOUGH_ROWS))
+        of_sample = ColumnMoments(rows.inputs, rows.weight)
+        if rows is self:
+            return of_sample
+        return JoinedMoments(self.moments, of_sample, self.lines.unchanged_columns)
 
     @cached_property
     def scalings(self) -> dict[Any, Any]:

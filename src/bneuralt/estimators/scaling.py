@@ -49,8 +49,9 @@ def learn_scaling(
 
     Parameters
     ----------
-    kind : {"standard", "minmax"} or None
-        To mean 0 and variance 1, to [0, 1], or no scaling.
+    kind : {"robust", "standard", "minmax"} or None
+        To mean 0 and variance 1, to [0, 1], or no scaling. (What is robust are the limits of the
+        columns, which the encoder has.)
     moments : ColumnMoments
         Statistics of the columns.
     constant : float
@@ -58,7 +59,7 @@ def learn_scaling(
     name : str, optional
         Name of the values in error messages; by default the position of the column of X.
     categories : iterable of range
-        Columns that encode one category each of the same feature. With "standard" they share one
+        Columns that encode one category each of the same feature. Unless "minmax", they share one
         factor, which makes the sum of their variances 1. Separate factors would decay the weights
         of rare categories less.
 
@@ -78,7 +79,7 @@ def learn_scaling(
             "the values, for instance by their logarithm"
         )
     offset, deviation = moments.low, moments.unit
-    if kind == "standard":
+    if kind != "minmax":
         offset = offset + moments.mean * moments.unit
         deviation = np.sqrt(moments.variance) * moments.unit
         for columns in map(list, categories):

@@ -290,7 +290,7 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         if isinstance(min_size, float) and not (growth.max_size is None and n_weights is None):
             min_size = None  # a share of the mean size has no meaning where the size is limited
         return NeuralTree.random(
-            rows.table.shape[1],
+            rows.n_inputs,
             self._n_outputs(),
             MAX_DEPTH if growth.max_depth is None else growth.max_depth,
             growth.max_children,
@@ -306,7 +306,7 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
             output_activation=growth.output_activation,
             train_activations=growth.train_activations,
             feature_sampling=self._leaf_probabilities(rows),
-            groups=None if self.encoder_.is_plain else self.encoder_.groups,
+            groups=self.encoder_.drawn_groups,
             dtype=self.dtype,
             random_state=rng,
         )
@@ -331,14 +331,14 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         n_weights = capacity.n_weights(rows.n_examples, self._n_outputs(), per_leaf, share)
         if is_plain:
             return n_weights
-        inputs_per_feature = self.encoder_.n_inputs / np.unique(self.encoder_.groups).size
+        inputs_per_feature = self.encoder_.drawn_per_feature
         return max(n_weights, round(LEAVES_PER_OUTPUT * inputs_per_feature * self._n_outputs()))
 
     def _learn_scaling(self, rows: Rows, constant: float = 0.0) -> None:
         key = self.scale, self._output_activation, constant
         if key not in rows.scalings:
             inputs = learn_scaling(
-                self.scale, rows.moments, constant, categories=self.encoder_.one_hot_inputs
+                self.scale, rows.input_moments, constant, categories=self.encoder_.one_hot_inputs
             )
             rows.scalings[key] = inputs, self._learn_target_scaling(rows, constant)
         self._input_scaling, self._target_scaling = rows.scalings[key]
@@ -349,12 +349,12 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         sampling = self._growth.feature_sampling
         if isinstance(sampling, FeatureSampler):
             X = rows.X
-            if not is_plain:  # use the first input of each feature
-                X = X[:, np.searchsorted(groups, np.arange(groups[-1] + 1))]
+            if not is_plain:  # use the first number of each feature
+                X = X[:, self.encoder_.first_numbers[:-1]]
             return sampling.learn(X, rows.weight)
         if callable(sampling) or (self._input_scaling is None and is_plain):
             return sampling
-        varies = np.ones(rows.table.shape[1], dtype=bool)
+        varies = np.ones(rows.n_inputs, dtype=bool)
         if self._input_scaling is not None:
             varies = self._input_scaling.factor != 0.0
         chances = np.ones(self.n_features_in_) if sampling is None else sampling

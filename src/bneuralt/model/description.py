@@ -151,7 +151,7 @@ class Model:
         ranges = encoder.ranges or (None,) * len(encoder.features)
         columns = []
         for i, (feature, limits) in enumerate(zip(encoder.features, ranges, strict=True)):
-            inputs = range(start, start := start + feature.n_columns)
+            inputs = range(start, start := start + feature.n_inputs)
             expressions = tuple(self.inputs[k].expression for k in inputs)
             columns.append(ModelColumn(encoder.name(i), feature, inputs, expressions, limits))
         return tuple(columns)

@@ -18,6 +18,8 @@ from scipy.sparse import issparse
 
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import is_large, new_table
+from bneuralt.lines import IDENTITY, InputLines
+from bneuralt.tables.bends import STRAIGHT, Bending
 from bneuralt.tables.columns import Column, Frame
 from bneuralt.tables.features import (
     KINDS,
@@ -69,9 +71,15 @@ class TableEncoder:
         return np.array([feature.passes_numbers for feature in self.features], dtype=bool)
 
     @cached_property
-    def _first_inputs(self) -> IntArray:
-        """The position of the first input of each column."""
-        return np.searchsorted(self.groups, np.arange(len(self.features)))
+    def first_numbers(self) -> IntArray:
+        """The position of the first number of each column, and the number of all of them."""
+        return np.cumsum([0, *(len(feature.lines) for feature in self.features)])
+
+    @cached_property
+    def lines(self) -> InputLines | None:
+        """The inputs as lines of the result of `numbers`; None if they are the same."""
+        lines = [of_number for feature in self.features for of_number in feature.lines]
+        return None if all(each == (IDENTITY,) for each in lines) else InputLines.of(lines)
 
     @cached_property
     def inputs(self) -> tuple[Input, ...]:
@@ -87,9 +95,17 @@ class TableEncoder:
     @cached_property
     def groups(self) -> IntArray:
         """The position of the column from which each input comes."""
-        if self.is_plain:
+        if self.is_plain and self.lines is None:
             return np.arange(len(self.features))
-        return np.repeat(np.arange(len(self.features)), [f.n_columns for f in self.features])
+        return np.repeat(np.arange(len(self.features)), [f.n_inputs for f in self.features])
+
+    @cached_property
+    def drawn_groups(self) -> IntArray | None:
+        """`groups` with -1 for inputs that random trees do not have; None for one per column."""
+        if self.is_plain and self.lines is None:
+            return None
+        is_drawn = np.array([entry.is_drawn for entry in self.inputs], dtype=bool)
+        return np.where(is_drawn, self.groups, -1)
 
     @property
     def n_inputs(self) -> int:
@@ -111,6 +127,17 @@ class TableEncoder:
         """Mean number of weights of a leaf, which has one for each category of a feature."""
         more = sum(len(inputs) - 1 for inputs in self.one_hot_inputs if inputs)
         return 1.0 + more / max(1, np.unique(self.groups).size)
+
+    @property
+    def drawn_per_feature(self) -> float:
+        """Mean number of inputs that a leaf of a feature has in random trees."""
+        groups = self.groups if self.drawn_groups is None else self.drawn_groups
+        groups = groups[groups >= 0]
+        return groups.size / max(1, np.unique(groups).size)
+
+    def column_of_number(self, i: int) -> int:
+        """Return the position of the column from which a number comes; see `numbers`."""
+        return int(np.searchsorted(self.first_numbers, i, side="right")) - 1
 
     @property
     def input_names(self) -> list[str]:
@@ -135,7 +162,19 @@ class TableEncoder:
         return f"x{i}" if self.names is None else self.names[i]
 
     def encode(self, X: Array | Frame) -> Array:
-        """Return the inputs for each row.
+        """Return the inputs of trees for each row; see `numbers`.
+
+        Examples
+        --------
+        >>> encoder = TableEncoder((NumberFeature(2.0, limits=(0.0, 4.0)),))
+        >>> encoder.encode(np.array([[1.0], [9.0], [np.nan]])).tolist()
+        [[1.0], [4.0], [2.0]]
+        """
+        numbers = self.numbers(X)
+        return numbers if self.lines is None else self.lines.apply(numbers)
+
+    def numbers(self, X: Array | Frame) -> Array:
+        """Return the numbers for each row of which the inputs are `lines`.
 
         Parameters
         ----------
@@ -144,7 +183,7 @@ class TableEncoder:
 
         Returns
         -------
-        array of shape (n_rows, n_inputs)
+        array of shape (n_rows, n_numbers)
             X itself where nothing has to be done.
 
         Raises
@@ -160,7 +199,7 @@ class TableEncoder:
         if not isinstance(X, Frame) and self.is_plain and not _may_have_gaps(X):
             return X
         dtype = np.float32 if X.dtype == np.float32 else np.float64
-        encoded = new_table((len(X), self.n_inputs), dtype)
+        encoded = new_table((len(X), int(self.first_numbers[-1])), dtype)
         unexpected = UnexpectedValues(self.place)
         n_rows = max(1, len(X))
         if is_large(encoded.nbytes):  # then only a part of it is in memory
@@ -174,24 +213,42 @@ class TableEncoder:
     def _encode_block(
         self, X: Array | Frame, rows: slice, encoded: Array, unexpected: UnexpectedValues
     ) -> None:
-        """Write the inputs of some rows, and count what training could not prepare for."""
+        """Write the numbers of some rows, and count what training could not prepare for."""
         part = X.take(rows) if isinstance(X, Frame) else X[rows]
         is_written = np.zeros(len(self.features), dtype=bool)
         if isinstance(part, Frame) and part.number_block is not None:
             positions, values = part.number_block
             passes = self._passes_numbers[positions] & np.isfinite(values).all(axis=0)
             is_written[positions[passes]] = True
-            encoded[:, self._first_inputs[positions[passes]]] = values[:, passes]
+            encoded[:, self.first_numbers[positions[passes]]] = values[:, passes]
         for i in np.flatnonzero(~is_written).tolist():
-            feature, first = self.features[i], self._first_inputs[i]
+            feature, (first, end) = self.features[i], self.first_numbers[i : i + 2]
             column = part.columns[i] if isinstance(part, Frame) else _number_column(part, i)
-            out = encoded[:, first : first + feature.n_columns]
+            out = encoded[:, first:end]
             try:
                 if column.kind == "number":
                     _refuse_infinite(column.values, rows.start)
                 feature.encode(column, out, partial(unexpected.count, i))
             except ColumnError as error:
                 raise ValueError(f"{self.place(i)} {error}") from None
+
+    def bent(self, X: Any, weight: FloatArray, bending: Bending) -> TableEncoder:
+        """Return the encoder of the same columns of numbers with limits and ramps.
+
+        Parameters
+        ----------
+        X : array of numbers or sparse matrix
+            The training rows.
+        weight : array of shape (n_rows,)
+        bending : Bending
+        """
+        if bending == STRAIGHT:
+            return self
+        features = (
+            feature.bent(_number_column(X, i), weight, bending)
+            for i, feature in enumerate(self.features)
+        )
+        return replace(self, features=tuple(features))
 
     def place(self, i: int) -> str:
         """Return what messages call a column."""
@@ -332,6 +389,7 @@ def learn_encoder(
     categorical_features: Any = "from_dtype",
     names: Sequence[str] | None = None,
     target: Array | None = None,
+    bending: Bending = STRAIGHT,
 ) -> TableEncoder:
     """Decide how the columns of a table become the inputs of trees.
 
@@ -350,6 +408,8 @@ def learn_encoder(
         Class numbers (if integers) or values to learn. Numbers and dates that are missing without a
         relation to it are treated as the mean; without a target, every column with gaps gets an
         input that says where they are.
+    bending : Bending, optional
+        Limits and ramps of numbers; by default there are none.
 
     Examples
     --------
@@ -364,7 +424,7 @@ def learn_encoder(
     weight = np.ones(X.shape[0]) if weight is None else weight
     X = X.tocsc() if issparse(X) else X
     if are_numbers(X, categorical_features, names):
-        return plain_encoder(_moments(X, weight), names)
+        return plain_encoder(_moments(X, weight), names).bent(X, weight, bending)
     listed = categorical_mask(categorical_features, X.shape[1], names)
     features: list[Any] = [None] * X.shape[1]
     ranges: list[Range | None] = [None] * X.shape[1]
@@ -373,7 +433,8 @@ def learn_encoder(
     if isinstance(X, Frame) and X.number_block is not None and KINDS[0] is NumberFeature:
         positions, values = X.number_block
         has_gaps = ~np.isfinite(values).all(axis=0) | listed[positions]
-        numbers = plain_encoder(_moments(values[:, ~has_gaps], weight))
+        block = values[:, ~has_gaps]
+        numbers = plain_encoder(_moments(block, weight)).bent(block, weight, bending)
         for j, feature, limits in zip(
             positions[~has_gaps].tolist(), numbers.features, numbers.ranges or (), strict=True
         ):
@@ -383,7 +444,7 @@ def learn_encoder(
         is_category = column.is_category and isinstance(categorical_features, str)
         if (is_category := is_category or bool(listed[j])) != column.is_category:
             column = replace(column, is_category=is_category)
-        feature = learn_feature(column, weight, target)
+        feature = learn_feature(column, weight, target).bent(column, weight, bending)
         if feature.is_one_hot and column.texts and categorical_features is None:
             raise ValueError(
                 f"{_place(j, names)} has text, such as {column.texts[0]!r:.50}, and "

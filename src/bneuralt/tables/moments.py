@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bneuralt._typing import Array, FloatArray, IntArray
 
-__all__ = ["ColumnMoments", "rounded_mean"]
+__all__ = ["ColumnMoments", "JoinedMoments", "rounded_mean"]
 
 #: A table is read in blocks of this many numbers, so that there never is a float64 copy of it.
 BLOCK_NUMBERS = 100_000
@@ -132,6 +132,26 @@ class ColumnMoments:
             means = low + unit * self._sums[0] / self._weight.sum()
         columns = zip(means.tolist(), low.tolist(), span.tolist(), strict=True)
         return np.array([_rounded(*column) for column in columns])
+
+
+class JoinedMoments:
+    """Statistics of columns of which some are those of one table, and the others of another.
+
+    Parameters
+    ----------
+    one, other : ColumnMoments
+    positions : int array of shape (n_columns,)
+        For each column its position in `one`, or -1 for the same column of `other`.
+    """
+
+    def __init__(self, one: ColumnMoments, other: ColumnMoments, positions: IntArray) -> None:
+        self._one, self._other, self._positions = one, other, positions
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        one, other = getattr(self._one, name), getattr(self._other, name)
+        return np.where(self._positions >= 0, one[self._positions], other)
 
 
 def _rounded(mean: float, low: float, span: float) -> float:

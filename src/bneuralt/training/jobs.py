@@ -103,9 +103,12 @@ class CheckedData:
         reading: TargetReading,
         suffix: str = "",
     ) -> None:
-        table = checked_table(X, f"X{suffix}").X
+        checked = checked_table(X, f"X{suffix}")
+        table, lines = checked.X, checked.lines
         self.n_rows = len(table)
-        self.core = _core.Data(table, _as_targets(y, f"y{suffix}", reading))
+        self.core = _core.Data(
+            table, _as_targets(y, f"y{suffix}", reading), None if lines is None else lines.core
+        )
         self.weight = None
         if weight is not None:
             name = "w_val" if suffix else "sample_weight"

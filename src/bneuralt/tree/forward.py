@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from bneuralt import _core
 from bneuralt._typing import FloatArray
 from bneuralt.arrays import NotFiniteError, as_table
+from bneuralt.lines import InputLines
 
 if TYPE_CHECKING:
     from bneuralt.tree.neural_tree import NeuralTree
@@ -49,7 +50,11 @@ def forward_many(
 
 
 def mean_forward(
-    trees: Sequence[NeuralTree], X: ArrayLike, n_threads: int = 1, softmax: bool = False
+    trees: Sequence[NeuralTree],
+    X: ArrayLike,
+    n_threads: int = 1,
+    softmax: bool = False,
+    lines: InputLines | None = None,
 ) -> FloatArray:
     """Compute the mean of the outputs, or of the class probabilities, of many trees.
 
@@ -61,6 +66,8 @@ def mean_forward(
     n_threads : int
     softmax : bool
         Whether to take the mean of probabilities, the softmax of each tree's outputs.
+    lines : InputLines, optional
+        The inputs that the columns of X become; by default each column is an input.
 
     Returns
     -------
@@ -75,7 +82,7 @@ def mean_forward(
     >>> mean_forward(trees, np.ones((2, 4)), softmax=True).sum(axis=1)
     array([1., 1.])
     """
-    return _evaluate(trees, X, n_threads, softmax, mean=True)
+    return _evaluate(trees, X, n_threads, softmax, mean=True, lines=lines)
 
 
 class OutputOverflow(ValueError):
@@ -90,14 +97,20 @@ class OutputOverflow(ValueError):
 
 
 def _evaluate(
-    trees: Sequence[Any], X: ArrayLike, n_threads: int, softmax: bool, mean: bool = False
+    trees: Sequence[Any],
+    X: ArrayLike,
+    n_threads: int,
+    softmax: bool,
+    mean: bool = False,
+    lines: InputLines | None = None,
 ) -> FloatArray:
+    of_core = None if lines is None else lines.core
     compiled = [getattr(tree, "core", tree) for tree in trees]
     try:
-        result, problem = _core.forward(compiled, X, n_threads, softmax, mean)
+        result, problem = _core.forward(compiled, X, n_threads, softmax, mean, of_core)
     except TypeError:  # not an array that the core can read without a copy
         X = as_table(X)
-        result, problem = _core.forward(compiled, X, n_threads, softmax, mean)
+        result, problem = _core.forward(compiled, X, n_threads, softmax, mean, of_core)
     if problem is not None:
         if problem[0] == "input":
             raise not_finite(X, problem)
@@ -105,7 +118,7 @@ def _evaluate(
             # The core names the first row of a block.
             first = problem[1]
             outputs, _ = _core.forward(
-                compiled, np.asarray(X)[first : first + 512], 1, False, False
+                compiled, np.asarray(X)[first : first + 512], 1, False, False, of_core
             )
             overflows = ~np.isfinite(outputs).all(axis=(0, 2))
             raise OutputOverflow(first + int(overflows.argmax()), trees[0].dtype)

@@ -383,20 +383,22 @@ class FeatureGroups:
     Parameters
     ----------
     groups : array of shape (n_inputs,)
-        The feature of each input, in ascending order.
+        The feature of each input, in ascending order; -1 for inputs that no leaf is drawn with.
     n_inputs : int
     """
 
     def __init__(self, groups: ArrayLike, n_inputs: int) -> None:
         self.feature = np.asarray(groups)
         valid = self.feature.shape == (n_inputs,) and self.feature.dtype.kind in "iu"
-        if not valid or self.feature[0] < 0 or np.any(np.diff(self.feature) < 0):
+        self.drawn = np.flatnonzero(self.feature >= 0) if valid else np.empty(0, dtype=np.intp)
+        ascending = self.feature[self.drawn] if valid else self.drawn
+        if ascending.size == 0 or np.any(np.diff(ascending) < 0):
             raise ValueError(
                 f"groups must be the number of the feature of each of the {n_inputs} inputs, in "
-                f"ascending order, not {groups!r:.100}"
+                f"ascending order, or -1, not {groups!r:.100}"
             )
-        self.n_features = int(self.feature[-1]) + 1
-        self.size = np.bincount(self.feature)
+        self.n_features = int(ascending[-1]) + 1
+        self.size = np.bincount(ascending)
         self.first = np.cumsum(self.size) - self.size
 
     def _usable(self, leaf_feature: IntArray) -> IntArray:
@@ -416,7 +418,7 @@ class FeatureGroups:
         leaf_feature = self._usable(leaf_feature)
         size = self.size[leaf_feature]
         within = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
-        leaf_input = np.repeat(self.first[leaf_feature], size) + within
+        leaf_input = self.drawn[np.repeat(self.first[leaf_feature], size) + within]
         return np.repeat(leaf_parent, size), leaf_input, np.repeat(1.0 / np.sqrt(size), size)
 
 

@@ -105,7 +105,7 @@ class CategoryFeature(Feature):
         return self.rare is None or len(self.rare) > 0
 
     @property
-    def n_columns(self) -> int:
+    def n_inputs(self) -> int:
         """Number of inputs: two entries need only one, and a single one is constant."""
         n_entries = len(self.shares)
         return n_entries if n_entries > 2 else max(0, n_entries - 1)
@@ -132,7 +132,7 @@ class CategoryFeature(Feature):
                 self.shares[i],
                 (0.0, 1.0),
             )
-            for i in range(n_entries - self.n_columns, n_entries)
+            for i in range(n_entries - self.n_inputs, n_entries)
         ]
 
     def _table(self, entry: int) -> Lookup:
@@ -185,7 +185,7 @@ class CategoryFeature(Feature):
         rows = np.zeros((n_entries + 1, n_entries))
         np.fill_diagonal(rows, 1.0)
         rows[n_entries] = self.shares
-        table = rows[:, n_entries - self.n_columns :].astype(out.dtype)
+        table = rows[:, n_entries - self.n_inputs :].astype(out.dtype)
         out[:] = table[np.array(position, dtype=np.intp)[cell.values]]
 
     def notes(self, column: Column, weight: FloatArray) -> list[tuple[str, str]]:

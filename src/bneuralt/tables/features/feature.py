@@ -12,6 +12,8 @@ import numpy as np
 
 from bneuralt._typing import Array, FloatArray
 from bneuralt.expressions import Expression, evaluate, is_missing, select
+from bneuralt.lines import IDENTITY, Line
+from bneuralt.tables.bends import Bending
 from bneuralt.tables.columns import Column, stands_for_missing
 from bneuralt.tables.gaps import gaps_are_informative
 from bneuralt.tables.number_texts import Notation
@@ -38,7 +40,7 @@ __all__ = [
 MISSING = "(missing)"
 
 #: Entries of descriptions that are stored only if they are not empty.
-OPTIONAL = frozenset({"ignores_gaps", "notation", "gap_words"})
+OPTIONAL = frozenset({"ignores_gaps", "notation", "gap_words", "limits", "ramps"})
 
 #: Smallest and largest value: numbers, or dates as text such as 2024-05-31T14:30:00.
 Range = tuple[float, float] | tuple[str, str]
@@ -62,6 +64,8 @@ class Input(NamedTuple):
         Its mean over the training rows, in which no value is missing; None if it is not known.
     range : tuple of two float, or None
         Its smallest and largest value in training, None if they are not known.
+    is_drawn : bool
+        Whether leaves of random trees get it. Leaves can move to the others.
     """
 
     entry: str
@@ -69,6 +73,7 @@ class Input(NamedTuple):
     expression: Expression
     mean: float | None
     range: tuple[float, float] | None
+    is_drawn: bool = True
 
 
 class ColumnError(ValueError):
@@ -82,6 +87,11 @@ class Feature:
     `bneuralt.tables.features.KINDS`. It says which columns are of this kind (`learn`), how later
     columns are read (`read`) and what the inputs of trees are (`inputs`). All else follows from
     these, and may be overridden for speed.
+
+    A column becomes inputs in two steps: `write` turns a cell into numbers, and each input is a
+    limited line of one of the numbers (`lines`). The core takes the second step, row by row, so that
+    a column with many inputs needs no more memory than its numbers. By default the numbers are the
+    inputs.
 
     Attributes
     ----------
@@ -117,6 +127,10 @@ class Feature:
         """
         raise NotImplementedError
 
+    def bent(self, column: Column, weight: FloatArray, bending: Bending) -> Self:
+        """Return the description with limits and ramps; itself if there is nothing to bend."""
+        return self
+
     def read(self, column: Column) -> Column:
         """Return a later column in the form that the expressions of the inputs read.
 
@@ -147,7 +161,7 @@ class Feature:
 
     @property
     def passes_numbers(self) -> bool:
-        """Whether the only input of a number without gaps is the number itself."""
+        """Whether the column of numbers is, without gaps, the only column of numbers for `lines`."""
         return False
 
     @property
@@ -179,9 +193,14 @@ class Feature:
         return tuple(entry.expression for entry in self.inputs(""))
 
     @property
-    def n_columns(self) -> int:
+    def n_inputs(self) -> int:
         """Number of inputs."""
         return len(self.expressions)
+
+    @property
+    def lines(self) -> tuple[tuple[Line, ...], ...]:
+        """The lines of each number, which are the inputs in their order."""
+        return ((IDENTITY,),) * self.n_inputs
 
     @property
     def input_means(self) -> list[float | None]:
@@ -194,7 +213,7 @@ class Feature:
         return [entry.entry for entry in self.inputs("")]
 
     def encode(self, column: Column, out: Array, report: Report) -> None:
-        """Write the inputs of each row to `out`, and report what training could not prepare for."""
+        """Write the numbers of each row to `out`, and report what training could not prepare for."""
         cell, n_words, example = self.parse(column)
         if n_words:
             report("word", n_words, example)
@@ -208,7 +227,7 @@ class Feature:
         self.write(cell, out)
 
     def write(self, cell: Column, out: Array) -> None:
-        """Write the inputs of what `read` returned to `out`."""
+        """Write the numbers of what `read` returned to `out`; see `lines`."""
         for i, expression in enumerate(self.expressions):
             out[:, i] = evaluate(expression, {}, cell)
 
@@ -246,7 +265,7 @@ class Feature:
 def _plain(value: Any) -> Any:
     if isinstance(value, Notation):
         return value.to_plain()
-    return list(value) if isinstance(value, tuple) else value
+    return [_plain(part) for part in value] if isinstance(value, tuple) else value
 
 
 # -- parts of several kinds ---------------------------------------------------------------

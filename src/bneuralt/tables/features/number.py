@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from bneuralt._typing import Array, FloatArray
-from bneuralt.expressions import NUMBER, if_missing
+from bneuralt.expressions import NUMBER, Expression, if_missing, maximum, minimum
+from bneuralt.lines import IDENTITY, Line
+from bneuralt.tables.bends import Bending, Ramp
 from bneuralt.tables.columns import Column
 from bneuralt.tables.features.feature import (
     ColumnError,
@@ -33,7 +35,9 @@ __all__ = ["NumberFeature", "number_range"]
 
 @dataclass(frozen=True)
 class NumberFeature(Feature):
-    """A column of numbers; if gaps say something, a second input says what is missing.
+    """A column of numbers, limited to a range, with ramps between some of its values.
+
+    If gaps say something about the target, another input says where they are.
 
     Attributes
     ----------
@@ -46,6 +50,10 @@ class NumberFeature(Feature):
     notation : Notation or None
         How the texts of the column are numbers; None if the column had numbers, or texts as
         Python writes numbers.
+    limits : tuple of two float, or None
+        Numbers beyond them count as the nearer one; None: there are no limits.
+    ramps : tuple of Ramp
+        Inputs that rise from 0 to 1 between two numbers.
     """
 
     kind: ClassVar[str] = "number"
@@ -53,6 +61,8 @@ class NumberFeature(Feature):
     has_gaps: bool = False
     ignores_gaps: bool = False
     notation: Notation | None = None
+    limits: tuple[float, float] | None = None
+    ramps: tuple[Ramp, ...] = ()
 
     @classmethod
     def learn(cls, column: Column, weight: FloatArray, target: Array | None = None) -> Self | None:
@@ -71,6 +81,18 @@ class NumberFeature(Feature):
         if notation == PLAIN:  # then texts are read as numbers in any case
             notation = None
         return cls(mean, *learn_gaps(column.is_missing, weight, target), notation)
+
+    def bent(self, column: Column, weight: FloatArray, bending: Bending) -> Self:
+        """Return the description with limits and ramps, and the mean of the limited numbers."""
+        values = self.read(column).values
+        present = ~np.isnan(values) & (weight > 0)
+        values, used = values[present], weight[present]
+        limits, ramps = bending.learn(values, used)
+        if limits is None:
+            return replace(self, ramps=ramps)
+        return replace(
+            self, mean=rounded_mean(values.clip(*limits), used), limits=limits, ramps=ramps
+        )
 
     def read(self, column: Column) -> Column:
         """Return the column as numbers."""
@@ -106,11 +128,25 @@ class NumberFeature(Feature):
     def inputs(self, name: str, limits: Any = None) -> list[Input]:
         """Return the inputs of a column with this name and range."""
         value = NUMBER if self.mean is None else if_missing(NUMBER, self.mean)
+        number = Input("", name, value, self.mean, limits)
+        if self.limits is not None:
+            low, high = self.limits
+            limited = None if limits is None else tuple(np.clip(limits, low, high).tolist())
+            number = number._replace(
+                expression=minimum(maximum(value, low), high), range=limited
+            )
         gaps = [gap_input(name, NUMBER)] if self.has_gaps else []
-        return [Input("", name, value, self.mean, limits), *gaps]
+        return [number, *(_ramp_input(name, value, ramp) for ramp in self.ramps), *gaps]
+
+    @property
+    def lines(self) -> tuple[tuple[Line, ...], ...]:
+        """The number itself, limited, and its ramps; then the indicator of gaps."""
+        number = IDENTITY if self.limits is None else Line(0.0, 1.0, *self.limits)
+        ramps = (Line.ramp(ramp.start, ramp.end) for ramp in self.ramps)
+        return ((number, *ramps), *[(IDENTITY,)] * self.has_gaps)
 
     def write(self, cell: Column, out: Array) -> None:
-        """Write the inputs to `out`: the values of the expressions, with fewer steps."""
+        """Write the number and the indicator of gaps to `out`."""
         gaps = np.isnan(cell.values)
         out[:, 0] = cell.values
         if gaps.any():
@@ -124,18 +160,18 @@ class NumberFeature(Feature):
         return "number" if self.notation is None else "text"
 
     @property
-    def n_columns(self) -> int:
+    def n_inputs(self) -> int:
         """Number of inputs."""
-        return 1 + self.has_gaps
+        return 1 + len(self.ramps) + self.has_gaps
 
     @property
     def input_means(self) -> list[float | None]:
         """The mean of each input over the training rows; no value is missing in them."""
-        return [self.mean, 0.0] if self.has_gaps else [self.mean]
+        return [self.mean, *(ramp.mean for ramp in self.ramps), *[0.0] * self.has_gaps]
 
     @property
     def passes_numbers(self) -> bool:
-        """Whether the only input of a number without gaps is the number itself."""
+        """Whether the column of numbers is, without gaps, the only column of numbers for `lines`."""
         return not self.has_gaps
 
     def learn_range(self, column: Column, weight: FloatArray) -> Range | None:
@@ -159,28 +195,64 @@ class NumberFeature(Feature):
     def to_plain(self) -> Any:
         """Return the description as JSON has it: the mean alone if there were no gaps."""
         plain = super().to_plain()
-        if self.notation is not None:
-            return plain
-        del plain["has_gaps"]  # follows from the other entries
-        return plain if self.has_gaps or self.ignores_gaps else self.mean
+        is_straight = self.limits is None and not self.ramps
+        if self.notation is None and is_straight and not (self.has_gaps or self.ignores_gaps):
+            return self.mean
+        return plain
 
     @classmethod
     def from_plain(cls, data: Any) -> Self:
         """Read what `to_plain` returned."""
         if isinstance(data, dict):
-            if "notation" not in data:
-                data = {**data, "has_gaps": not data.get("ignores_gaps", False)}
             return super().from_plain(data)
         return cls(None if data is None else checked_number(data, "mean"))
 
     @classmethod
     def checked(cls, entries: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments of the class for the entries of a file."""
-        notation = entries.pop("notation", None)
+        checks = {
+            "mean": checked_number,
+            "notation": lambda value, _: Notation.from_plain(value),
+            "limits": _checked_limits,
+            "ramps": _checked_ramps,
+        }
         return {
-            key: checked_number(value, key) if key == "mean" else checked_bool(value, key)
-            for key, value in entries.items()
-        } | ({} if notation is None else {"notation": Notation.from_plain(notation)})
+            key: checks.get(key, checked_bool)(value, key) for key, value in entries.items()
+        }
+
+
+def _checked_limits(value: Any, key: str) -> tuple[float, float]:
+    """Return the limits of a file."""
+    numbers = _checked_numbers(value, key, 2)
+    if not numbers[0] < numbers[1]:
+        raise ValueError(f'"{key}" is {value!r:.50}: the first number must be below the second')
+    return numbers[0], numbers[1]
+
+
+def _checked_ramps(value: Any, key: str) -> tuple[Ramp, ...]:
+    """Return the ramps of a file."""
+    if not isinstance(value, list):
+        raise ValueError(f'"{key}" is {value!r:.50}, which is not a list')
+    ramps = tuple(Ramp(*_checked_numbers(entry, key, 3)) for entry in value)
+    for ramp in ramps:
+        if not ramp.is_valid:
+            raise ValueError(f'"{key}" has {list(ramp)!r:.50}, which is not a rise')
+    return ramps
+
+
+def _checked_numbers(value: Any, key: str, n: int) -> tuple[float, ...]:
+    if not isinstance(value, list) or len(value) != n:
+        raise ValueError(f'"{key}" has {value!r:.50} instead of {n} numbers')
+    return tuple(checked_number(number, key) for number in value)
+
+
+def _ramp_input(name: str, value: Expression, ramp: Ramp) -> Input:
+    """Return the input of a ramp of a column."""
+    start, end = ramp.start, ramp.end
+    entry = f"{start:.6g} to {end:.6g}"
+    rise = (value - start) * (1.0 / (end - start))
+    limited = minimum(maximum(rise, 0.0), 1.0)
+    return Input(entry, f"{name} from {entry}", limited, ramp.mean, (0.0, 1.0), is_drawn=False)
 
 
 def _learn_notation(column: Column, weight: FloatArray) -> Notation | None:

@@ -1,0 +1,102 @@
+"""Inputs of trees that are limited lines of numbers: clipped columns and ramps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from bneuralt import _core
+from bneuralt._typing import Array, FloatArray, IntArray
+
+__all__ = ["IDENTITY", "InputLines", "Line"]
+
+
+class Line(NamedTuple):
+    """The function `min(max((x - offset) * factor, low), high)` of a number."""
+
+    offset: float = 0.0
+    factor: float = 1.0
+    low: float = -inf
+    high: float = inf
+
+    def __call__(self, x: Any) -> Any:
+        """Return the value at a number, or at an array of them; NaN stays NaN."""
+        with np.errstate(over="ignore"):
+            return np.minimum(np.maximum((x - self.offset) * self.factor, self.low), self.high)
+
+    @classmethod
+    def ramp(cls, start: float, end: float) -> Self:
+        """Return the line that rises from 0 at `start` to 1 at `end`, and is constant elsewhere.
+
+        Examples
+        --------
+        >>> Line.ramp(60.0, 65.0)(np.array([50.0, 61.0, 70.0])).tolist()
+        [0.0, 0.2, 1.0]
+        """
+        return cls(start, 1.0 / (end - start), 0.0, 1.0)
+
+
+#: The number itself.
+IDENTITY = Line()
+
+
+@dataclass(frozen=True, eq=False)
+class InputLines:
+    """Which inputs each column of a table of numbers becomes.
+
+    Attributes
+    ----------
+    first : int32 array of shape (n_columns + 1,)
+        Column c has the inputs from `first[c]` up to `first[c + 1]`.
+    lines : float64 array of shape (4, n_inputs)
+        `offset`, `factor`, `low` and `high` of the line of each input.
+
+    Examples
+    --------
+    >>> lines = InputLines.of([[IDENTITY, Line.ramp(0.0, 2.0)], [IDENTITY]])
+    >>> lines.apply(np.array([[1.0, 5.0], [3.0, 6.0]]))
+    array([[1. , 0.5, 5. ],
+           [3. , 1. , 6. ]])
+    """
+
+    first: IntArray
+    lines: FloatArray
+
+    @classmethod
+    def of(cls, columns: Sequence[Sequence[Line]]) -> Self:
+        """Return the inputs of columns with these lines."""
+        first = np.cumsum([0, *(len(lines) for lines in columns)]).astype(np.int32)
+        flat = [line for lines in columns for line in lines]
+        return cls(first, np.array(flat, dtype=np.float64).reshape(-1, 4).T.copy())
+
+    @cached_property
+    def core(self) -> _core.InputLines:
+        """The lines as an object of the core, which applies them to the rows that it reads."""
+        return _core.InputLines(self.first, *self.lines)
+
+    @property
+    def column_of_input(self) -> IntArray:
+        """Position of the column of each input."""
+        return np.repeat(np.arange(self.first.size - 1), np.diff(self.first))
+
+    @property
+    def unchanged_columns(self) -> IntArray:
+        """For each input the column that it is the same as; -1 where it is another function."""
+        is_same = (self.lines == np.array(IDENTITY)[:, np.newaxis]).all(axis=0)
+        return np.where(is_same, self.column_of_input, -1)
+
+    def apply(self, X: Array) -> Array:
+        """Return the inputs for each row of a table of numbers."""
+        dtype = X.dtype if X.dtype == np.float32 else np.dtype(np.float64)
+        inputs = np.empty((len(X), self.lines.shape[1]), dtype=dtype)
+        for i, column in enumerate(self.column_of_input.tolist()):
+            inputs[:, i] = Line(*self.lines[:, i])(X[:, column].astype(np.float64))
+        return inputs
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"first": self.first, "lines": self.lines}

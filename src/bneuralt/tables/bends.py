@@ -1,0 +1,147 @@
+"""Limits and ramps of columns of numbers, learnt from their quantiles.
+
+One number far outside of the others must not decide how a column is scaled, so numbers are limited
+to a range around the quartiles. Between neighbouring quantiles there are ramps, by which an effect
+can begin, end or change within the column.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+
+from bneuralt._typing import Array, FloatArray
+
+__all__ = ["STRAIGHT", "Bending", "Bends", "Ramp"]
+
+#: Numbers are limited to the median plus and minus this many times the distance of the quartiles.
+LIMIT = 3.0
+
+
+class Ramp(NamedTuple):
+    """A rise from 0 to 1 between two numbers, and its mean over the training rows."""
+
+    start: float
+    end: float
+    mean: float
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether it rises, and its slope is a finite number."""
+        width = self.end - self.start
+        return 1e-300 < width < inf and inf > 1.0 / width > 0.0
+
+
+class Bends(NamedTuple):
+    """Limits and ramps of a column.
+
+    Attributes
+    ----------
+    limits : tuple of two float, or None
+        None: no limits, as for a column of at most two different numbers.
+    ramps : tuple of Ramp
+        In ascending order.
+    """
+
+    limits: tuple[float, float] | None = None
+    ramps: tuple[Ramp, ...] = ()
+
+
+class Bending(NamedTuple):
+    """Rule by which columns of numbers get limits and ramps.
+
+    Attributes
+    ----------
+    n_ramps : int
+        Number of ramps, between quantiles of equal distance. Fewer if quantiles coincide.
+    is_limited : bool
+        Whether numbers far from the quartiles are limited.
+    """
+
+    n_ramps: int = 0
+    is_limited: bool = False
+
+    def learn(self, values: Array, weight: FloatArray) -> Bends:
+        """Learn limits and ramps from the numbers of a column.
+
+        Parameters
+        ----------
+        values : array of finite numbers
+        weight : array of the same shape
+            A number of weight 2 is equivalent to two equal numbers.
+
+        Examples
+        --------
+        >>> ages = np.array([20.0, 30.0, 40.0, 50.0, 999.0])
+        >>> bends = Bending(2, is_limited=True).learn(ages, np.ones(5))
+        >>> bends.limits
+        (-20.0, 100.0)
+        >>> [(ramp.start, ramp.end) for ramp in bends.ramps]
+        [(20.0, 40.0), (40.0, 999.0)]
+        """
+        if not (self.n_ramps or self.is_limited):
+            return Bends()
+        column = _Distribution(values, weight)
+        if column.n_different <= 2:
+            return Bends()
+        return Bends(
+            _limits(column) if self.is_limited else None,
+            _ramps(column, self.n_ramps) if self.n_ramps else (),
+        )
+
+
+#: Columns stay as they are.
+STRAIGHT = Bending()
+
+
+class _Distribution:
+    """Sorted numbers with the weight up to each of them."""
+
+    def __init__(self, values: Array, weight: FloatArray) -> None:
+        values = values.astype(np.float64)
+        if weight.size and np.ptp(weight) == 0.0:
+            self.values = np.sort(values)
+            self.share = np.arange(1, values.size + 1) / max(1, values.size)
+        else:
+            order = np.argsort(values, kind="stable")
+            self.values = values[order]
+            total = np.cumsum(weight[order])
+            self.share = total / total[-1]
+        is_last = np.append(self.values[1:] != self.values[:-1], True)[: values.size]
+        self.n_different = int(np.count_nonzero(is_last))
+        self.different = self.values[is_last]
+        self.share_up_to = self.share[is_last]
+
+    def quantiles(self, shares: Array) -> FloatArray:
+        """Return the lowest number that is not below each share of the weight."""
+        # Sums of weights are rounded: the quantile must not depend on their order.
+        at = np.searchsorted(self.share_up_to, np.asarray(shares) - 1e-9)
+        return self.different[at.clip(max=self.n_different - 1)]
+
+
+def _limits(column: _Distribution) -> tuple[float, float] | None:
+    low, middle, high = column.quantiles(np.array([0.25, 0.5, 0.75])).tolist()
+    with np.errstate(over="ignore"):
+        spread = float(np.float64(high) - low)
+        if spread == 0.0:  # more than half of the numbers are the same: those of the others
+            away = np.abs(column.different[column.different != middle] - middle)
+            spread = float(np.median(away))
+        limits = float(np.float64(middle) - LIMIT * spread), float(middle + LIMIT * spread)
+    return limits if np.isfinite(limits).all() and limits[0] < limits[1] else None
+
+
+def _ramps(column: _Distribution, n_ramps: int) -> tuple[Ramp, ...]:
+    knots = column.different
+    if knots.size > n_ramps + 1:
+        inner = column.quantiles(np.arange(1, n_ramps) / n_ramps)
+        knots = np.unique(np.concatenate([knots[:1], inner, knots[-1:]]))
+    share = np.diff(column.share_up_to, prepend=0.0)
+    ramps = []
+    for start, end in zip(knots[:-1].tolist(), knots[1:].tolist(), strict=True):
+        if Ramp(start, end, 0.0).is_valid:
+            with np.errstate(over="ignore"):
+                rise = (column.different - start) / (end - start)
+            ramps.append(Ramp(start, end, float(share @ rise.clip(0.0, 1.0))))
+    return tuple(ramps) if len(ramps) > 1 else ()  # a single one is the number itself
