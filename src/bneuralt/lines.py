@@ -17,12 +17,12 @@ __all__ = ["IDENTITY", "InputLines", "Line"]
 
 
 class Line(NamedTuple):
-    """The function `min(max((x - offset) * factor, low), high)` of a number."""
+    """The function `min(max((x - offset) * factor, low), high)` of a number, or many of them."""
 
-    offset: float = 0.0
-    factor: float = 1.0
-    low: float = -inf
-    high: float = inf
+    offset: Any = 0.0
+    factor: Any = 1.0
+    low: Any = -inf
+    high: Any = inf
 
     def __call__(self, x: Any) -> Any:
         """Return the value at a number, or at an array of them; NaN stays NaN."""
@@ -80,6 +80,11 @@ class InputLines:
         return _core.InputLines(self.first, *self.lines)
 
     @property
+    def n_inputs(self) -> int:
+        """Number of inputs."""
+        return int(self.first[-1])
+
+    @cached_property
     def column_of_input(self) -> IntArray:
         """Position of the column of each input."""
         return np.repeat(np.arange(self.first.size - 1), np.diff(self.first))
@@ -93,9 +98,8 @@ class InputLines:
     def apply(self, X: Array) -> Array:
         """Return the inputs for each row of a table of numbers."""
         dtype = X.dtype if X.dtype == np.float32 else np.dtype(np.float64)
-        inputs = np.empty((len(X), self.lines.shape[1]), dtype=dtype)
-        for i, column in enumerate(self.column_of_input.tolist()):
-            inputs[:, i] = Line(*self.lines[:, i])(X[:, column].astype(np.float64))
+        numbers = X.take(self.column_of_input, axis=1).astype(np.float64, copy=False)
+        inputs: Array = Line(*self.lines)(numbers).astype(dtype, copy=False)
         return inputs
 
     def __getstate__(self) -> dict[str, Any]:

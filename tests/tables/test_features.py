@@ -54,7 +54,7 @@ def test_columns_are_encoded_as_their_expressions_say(kind):
     for feature, column in described(kind.kind):
         assert type(feature) is kind
         entries = feature.inputs("x")
-        assert len(entries) == feature.n_columns
+        assert len(entries) == feature.n_inputs
         out = np.empty((len(column), len(entries)))
         feature.encode(column, out, lambda *surprise: None)
         cell = feature.read(column)

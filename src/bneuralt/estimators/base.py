@@ -195,8 +195,10 @@ class NeuralTreeEstimator(
         names, categories = names_of(self), self.categorical_features
         if reset and are_numbers(table, categories, names):  # needs the statistics of the rows only
             rows = canonical_rows(training_inputs(self, table, None), target, weight)
-            encoder = plain_encoder([rows.moments], names)
-            self.encoder_ = encoder.bent(rows.X, rows.weight, self._bending(rows.X))
+            self.encoder_ = plain_encoder([rows.moments], names)
+            rows = self._weighed(rows)
+            sample = rows.sample(table.shape[1])
+            self.encoder_ = self.encoder_.bent(sample.X, sample.weight, self._bending(table))
         else:
             if reset:
                 self.encoder_ = learn_encoder(
@@ -208,10 +210,14 @@ class NeuralTreeEstimator(
                     self._bending(table),
                 )
             inputs = training_inputs(self, table, self.encoder_)
-            rows = canonical_rows(inputs, target, weight)
+            rows = self._weighed(canonical_rows(inputs, target, weight))
         rows = replace(rows, lines=self.encoder_.lines)
         if reset and self.monotonic_cst is not None:
             self._feature_signs()  # raises an error if the constraints do not fit the columns
+        return rows
+
+    def _weighed(self, rows: Rows) -> Rows:
+        """Return rows with the weights of their classes."""
         class_weight = getattr(self, "class_weight", None)
         if class_weight is None:
             return rows

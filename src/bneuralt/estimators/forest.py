@@ -22,7 +22,6 @@ from bneuralt.estimators.base import NeuralTreeEstimator
 from bneuralt.estimators.callbacks import ForestState, Report, Step, describe_forest
 from bneuralt.estimators.capacity import IN_FOREST
 from bneuralt.estimators.classification import ClassifierTask
-from bneuralt.estimators.decay import decay_factor, needs_trial
 from bneuralt.estimators.fitting import FitBatch, TreeFit
 from bneuralt.estimators.nested import NestedParameters
 from bneuralt.estimators.parameters import (
@@ -36,6 +35,7 @@ from bneuralt.estimators.regression import RegressorTask
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor, SingleTree
 from bneuralt.estimators.spreading import active_backend, aligned, over_workers
+from bneuralt.estimators.trials import USUAL, Choice, choose
 from bneuralt.shrinking import WEIGHTS, SizeUnit
 from bneuralt.tree import NeuralTree
 
@@ -98,8 +98,7 @@ class Forest(TrainedInParts, NestedParameters, NeuralTreeEstimator, ForestParame
                 "there already, and warm_start=True only adds trees"
             )
         seed = self._draw_seed()
-        factor = self._find_decay_factor(rows, seed)
-        new = self._new_members(seed, len(old), factor)
+        new = self._new_members(seed, len(old), choose(self, rows, seed))
         if self.max_weights is not None:
             WEIGHTS.check(self.max_weights, self._n_outputs())
         try:
@@ -112,24 +111,26 @@ class Forest(TrainedInParts, NestedParameters, NeuralTreeEstimator, ForestParame
         if self._draws_rows(rows.n_separate):
             self._score_out_of_bag(rows.separate)
 
-    def _find_decay_factor(self, rows: Rows, seed: int) -> float:
-        """Return the factor on the automatic weight decay."""
-        return 1.0
+    def _trial_tree(self, seed: int, rows: Rows, share: float, ramp_share: float) -> SingleTree:
+        """Return an unfitted member with a share of its weights."""
+        member: SingleTree = self._new_member(seed, Choice(ramp_share=ramp_share))
+        self._prepare(member, rows)
+        return member._with_share_of_weights(rows, share)
 
     def _new_members(
-        self, seed: int, n_before: int = 0, decay_factor: float = 1.0
+        self, seed: int, n_before: int = 0, choice: Choice = USUAL
     ) -> list[SingleTree]:
         """Return unfitted trees, as many as are missing."""
         children = np.random.SeedSequence(seed).spawn(self.n_estimators)[n_before:]
         seeds = [int(child.generate_state(1)[0]) for child in children]
-        return [self._new_member(child, decay_factor) for child in seeds]
+        return [self._new_member(child, choice) for child in seeds]
 
-    def _new_member(self, seed: int | None, decay_factor: float = 1.0) -> Any:
+    def _new_member(self, seed: int | None, choice: Choice = USUAL) -> Any:
         """Return an unfitted tree with the parameters and the features of the forest."""
         parameters = {field.name: getattr(self, field.name) for field in fields(self._tree_type)}
         parameters |= {"random_state": seed, "warm_start": False, "n_jobs": None, "verbose": 0}
         member = self._tree_type(**parameters)
-        member._decay_factor = decay_factor
+        member._choice = choice
         self._pass_on(member)
         return member
 
@@ -432,9 +433,6 @@ class BNeuralForestClassifier(
     """
 
     _tree_type = BNeuralTClassifier
-
-    def _find_decay_factor(self, rows: Rows, seed: int) -> float:
-        return decay_factor(self, rows, seed) if needs_trial(self, rows) else 1.0
 
     def _scores(self, X: Array) -> FloatArray:
         return self._scores_of_shares(self._mean_probabilities(self._trees, X))

@@ -28,8 +28,9 @@ MOST_COPIES = 2**24
 #: Up to this many rows, an epoch repeats rows of larger weight.
 MOST_ROWS_TO_COPY = 4096
 
-#: Statistics of inputs that are lines of columns need no more rows than this.
-ENOUGH_ROWS = 20_000
+#: Quantiles, and statistics of inputs that are lines of columns, are those of at most this many
+#: rows, or of a number of rows with this many numbers, but not fewer than the third number.
+ENOUGH_ROWS, ENOUGH_NUMBERS, FEWEST_ROWS = 20_000, 2**19, 1_000
 
 #: Block size of large tables in bytes; a window of 64 blocks is shuffled at a time.
 BLOCK_BYTES = 2**20
@@ -86,7 +87,7 @@ class Rows:
     @property
     def n_inputs(self) -> int:
         """Number of inputs of trees."""
-        return int(self.table.shape[1] if self.lines is None else self.lines.first[-1])
+        return self.table.shape[1] if self.lines is None else self.lines.n_inputs
 
     @property
     def checked_table(self) -> CheckedTable:
@@ -118,13 +119,12 @@ class Rows:
     def input_moments(self) -> ColumnMoments | JoinedMoments:
         """Statistics of the inputs of trees.
 
-        Those of ramps and limited columns are of at most `ENOUGH_ROWS` rows.
+        Those of ramps and limited columns are of a `sample`.
         """
         if self.lines is None:
             return self.moments
-        # Rows are sorted by a hash, so that the first ones are a random sample.
-        rows = self if len(self) <= ENOUGH_ROWS else self.take(np.arange(ENOUGH_ROWS))
-        of_sample = ColumnMoments(rows.inputs, rows.weight)
+        rows = self.sample(self.n_inputs)
+        of_sample = ColumnMoments(rows.table, rows.weight, rows.index, self.lines)
         if rows is self:
             return of_sample
         return JoinedMoments(self.moments, of_sample, self.lines.unchanged_columns)
@@ -133,6 +133,15 @@ class Rows:
     def scalings(self) -> dict[Any, Any]:
         """Cache of scalings by their settings, shared by trees that are trained on these rows."""
         return {}
+
+    def sample(self, width: int) -> Rows:
+        """Return these rows, or some of them if they are many, for statistics of so many columns.
+
+        Rows are sorted by a hash of their content, and those of large tables are taken at equal
+        distances.
+        """
+        n = max(FEWEST_ROWS, min(ENOUGH_ROWS, ENOUGH_NUMBERS // max(1, width)))
+        return self if len(self) <= n else self.take(np.arange(n) * len(self) // n)
 
     @property
     def sample_weight(self) -> FloatArray | None:

@@ -17,6 +17,7 @@ from bneuralt._typing import Array, IntArray
 from bneuralt.estimators.base import NeuralTreeEstimator
 from bneuralt.estimators.callbacks import Report, Step, describe_epoch
 from bneuralt.estimators.capacity import (
+    FEWEST_PER_OUTPUT,
     SINGLE_TREE,
     Capacity,
     batch_size,
@@ -42,6 +43,7 @@ from bneuralt.estimators.retraining import smaller_models
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import fold, learn_scaling
 from bneuralt.estimators.splits import FEWEST_ROWS_TO_SPLIT, hold_out
+from bneuralt.estimators.trials import USUAL, Choice, choose
 from bneuralt.shrinking import WEIGHTS, SizeUnit
 from bneuralt.training import EpochState, OptimizerState, TrainingSettings
 from bneuralt.tree import NeuralTree
@@ -66,7 +68,7 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
     _trained_tree: NeuralTree  # as it came out of training: for scaled features
     _optimizer_state: OptimizerState | None
     _node_signs: Array | None = None  # of the trained tree, where effects are constrained
-    _decay_factor: float = 1.0  # of trees of a forest, see `decay`
+    _choice: Choice = USUAL
     _fewest_epochs: ClassVar[int]
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -93,6 +95,8 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
     def _fit_rows(self, rows: Rows, validation: Rows | None, report: Report | None) -> None:
         if self.max_weights is not None:
             WEIGHTS.check(self.max_weights, self._n_outputs())
+        if not self._is_warm_start():
+            self._choice = choose(self, rows, self._draw_seed())
         fit = self._plan(rows, validation)
         self._train(fit, report)
         if refit := self._plan_refit(fit):
@@ -100,6 +104,19 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
             self._train(refit, report)
             self.history_, self.moved_leaves_, self.best_epoch_ = search
         self._remove_weights(rows)
+
+    def _trial_tree(self, seed: int, rows: Rows, share: float, ramp_share: float) -> SingleTree:
+        """Return an unfitted tree with a share of its weights."""
+        tree = type(self)(**{**self.get_params(deep=False), "random_state": seed, "warm_start": False})
+        self._pass_on(tree)
+        tree._choice = Choice(ramp_share=ramp_share)
+        return tree._with_share_of_weights(rows, share)
+
+    def _with_share_of_weights(self, rows: Rows, share: float) -> SingleTree:
+        n_weights = self._n_weights(rows)
+        if n_weights is not None:
+            self.n_weights = max(int(share * n_weights), FEWEST_PER_OUTPUT * self._n_outputs())
+        return self
 
     def _remove_weights(self, rows: Rows) -> None:
         """Remove weights until the tree has at most `max_weights`."""
@@ -289,7 +306,7 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         min_size = growth.min_size
         if isinstance(min_size, float) and not (growth.max_size is None and n_weights is None):
             min_size = None  # a share of the mean size has no meaning where the size is limited
-        return NeuralTree.random(
+        tree = NeuralTree.random(
             rows.n_inputs,
             self._n_outputs(),
             MAX_DEPTH if growth.max_depth is None else growth.max_depth,
@@ -310,12 +327,18 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
             dtype=self.dtype,
             random_state=rng,
         )
+        share = self._choice.ramp_share
+        if share == 0.0:
+            return tree
+        return tree.with_leaf_inputs(
+            self.encoder_.on_ramps(tree.leaf_input, share, rng), tree.parameters
+        )
 
     def _weight_decay(self, rows: Rows, capacity: Capacity = SINGLE_TREE) -> float:
         decay = setting_of(self, "weight_decay")
         if is_auto(decay):
             n_effective = self._effective_share(rows) * rows.n_examples
-            return self._decay_factor * capacity.weight_decay(n_effective)
+            return self._choice.decay_factor * capacity.weight_decay(n_effective)
         return float(decay)
 
     def _n_weights(self, rows: Rows, capacity: Capacity = SINGLE_TREE) -> int | None:

@@ -12,6 +12,7 @@ from bneuralt.estimators.rows import Rows
 __all__ = [
     "FEWEST_ROWS_TO_SPLIT",
     "TinyDataWarning",
+    "divided",
     "fold_of_each",
     "hold_out",
     "hold_out_for_calibration",
@@ -49,7 +50,7 @@ def hold_out(rows: Rows, fraction: float, rng: np.random.Generator) -> tuple[Row
     is_held_out[order[places]] = True
     if rows.y.dtype.kind == "i":
         _keep_every_class(separate.y, is_held_out)
-    return _divided(separate, is_held_out)
+    return divided(separate, is_held_out)
 
 
 def hold_out_for_calibration(rows: Rows, share: float | int, seed: int) -> tuple[Rows, Rows]:
@@ -63,10 +64,10 @@ def hold_out_for_calibration(rows: Rows, share: float | int, seed: int) -> tuple
         )
     is_held_out = np.zeros(n_rows, dtype=bool)
     is_held_out[np.random.default_rng([2, seed]).permutation(n_rows)[:n_held]] = True
-    return _divided(rows.separate, is_held_out)
+    return divided(rows.separate, is_held_out)
 
 
-def _divided(separate: Rows, is_held_out: Array) -> tuple[Rows, Rows]:
+def divided(separate: Rows, is_held_out: Array) -> tuple[Rows, Rows]:
     """Return the training rows and the held-out rows, with equal rows merged in each."""
     training = separate.take(np.flatnonzero(~is_held_out))
     return training.merged(), separate.take(np.flatnonzero(is_held_out)).merged()

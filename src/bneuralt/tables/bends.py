@@ -7,7 +7,7 @@ can begin, end or change within the column.
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, isfinite
 from typing import NamedTuple
 
 import numpy as np
@@ -114,6 +114,16 @@ class _Distribution:
         self.different = self.values[is_last]
         self.share_up_to = self.share[is_last]
 
+    def mean_rises(self, knots: FloatArray) -> FloatArray:
+        """Return the mean of the ramp between each two neighbours of some of the numbers."""
+        at = np.searchsorted(self.different, knots)
+        share, away = self.share_up_to, self.different - self.different[0]
+        total = np.cumsum(np.diff(share, prepend=0.0) * away)
+        between, up_to = np.diff(share[at]), share[at][1:]
+        rise = np.diff(total[at]) - away[at][:-1] * between
+        means: FloatArray = rise / np.diff(knots) + 1.0 - up_to
+        return means
+
     def quantiles(self, shares: Array) -> FloatArray:
         """Return the lowest number that is not below each share of the weight."""
         # Sums of weights are rounded: the quantile must not depend on their order.
@@ -137,11 +147,9 @@ def _ramps(column: _Distribution, n_ramps: int) -> tuple[Ramp, ...]:
     if knots.size > n_ramps + 1:
         inner = column.quantiles(np.arange(1, n_ramps) / n_ramps)
         knots = np.unique(np.concatenate([knots[:1], inner, knots[-1:]]))
-    share = np.diff(column.share_up_to, prepend=0.0)
-    ramps = []
-    for start, end in zip(knots[:-1].tolist(), knots[1:].tolist(), strict=True):
-        if Ramp(start, end, 0.0).is_valid:
-            with np.errstate(over="ignore"):
-                rise = (column.different - start) / (end - start)
-            ramps.append(Ramp(start, end, float(share @ rise.clip(0.0, 1.0))))
+    with np.errstate(all="ignore"):
+        means = column.mean_rises(knots).tolist()
+    ends = zip(knots[:-1].tolist(), knots[1:].tolist(), means, strict=True)
+    ramps = [Ramp(*ramp) for ramp in ends]
+    ramps = [ramp for ramp in ramps if ramp.is_valid and isfinite(ramp.mean)]
     return tuple(ramps) if len(ramps) > 1 else ()  # a single one is the number itself

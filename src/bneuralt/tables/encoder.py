@@ -37,6 +37,8 @@ from bneuralt.tables.value_warnings import LearningNotes, MissingValuesWarning, 
 
 __all__ = ["TableEncoder", "are_numbers", "categorical_mask", "learn_encoder", "plain_encoder"]
 
+_SIDES: tuple[Any, Any] = ("left", "right")
+
 #: Large tables are encoded in blocks of this many bytes.
 BLOCK_BYTES = 2**26
 
@@ -104,8 +106,8 @@ class TableEncoder:
         """`groups` with -1 for inputs that random trees do not have; None for one per column."""
         if self.is_plain and self.lines is None:
             return None
-        is_drawn = np.array([entry.is_drawn for entry in self.inputs], dtype=bool)
-        return np.where(is_drawn, self.groups, -1)
+        is_drawn = [is_drawn for feature in self.features for is_drawn in feature.drawn]
+        return np.where(np.array(is_drawn, dtype=bool), self.groups, -1)
 
     @property
     def n_inputs(self) -> int:
@@ -127,6 +129,23 @@ class TableEncoder:
         """Mean number of weights of a leaf, which has one for each category of a feature."""
         more = sum(len(inputs) - 1 for inputs in self.one_hot_inputs if inputs)
         return 1.0 + more / max(1, np.unique(self.groups).size)
+
+    @property
+    def has_ramps(self) -> bool:
+        """Whether a column has ramps, which leaves of random trees do not have."""
+        return self.drawn_groups is not None and bool((self.drawn_groups < 0).any())
+
+    def on_ramps(self, inputs: IntArray, share: float, rng: np.random.Generator) -> IntArray:
+        """Return inputs of which a share of those with ramps are replaced by one of their ramps."""
+        assert self.drawn_groups is not None
+        ramps = np.flatnonzero(self.drawn_groups < 0)
+        column = self.groups[ramps]
+        first, end = (np.searchsorted(column, self.groups[inputs], side) for side in _SIDES)
+        # A gap or another input of the column has no ramp directly behind it.
+        is_number = np.append(self.drawn_groups[1:] < 0, False)[inputs]
+        moves = is_number & (self.drawn_groups[inputs] >= 0) & (rng.random(inputs.size) < share)
+        drawn = ramps[np.where(moves, first + rng.integers(0, np.maximum(1, end - first)), 0)]
+        return np.where(moves, drawn, inputs)
 
     @property
     def drawn_per_feature(self) -> float:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bneuralt._typing import Array, FloatArray, IntArray
+from bneuralt.lines import InputLines
 
 __all__ = ["ColumnMoments", "JoinedMoments", "rounded_mean"]
 
@@ -36,6 +37,8 @@ class ColumnMoments:
         How much each row counts; rows of weight 0 are ignored.
     rows : array of positions, optional
         The statistics are those of these rows of X only, to which `weight` belongs.
+    lines : InputLines, optional
+        The statistics are those of the inputs that the columns become.
 
     Examples
     --------
@@ -44,19 +47,26 @@ class ColumnMoments:
     (array([0.1]), array([0.3]), array([0.2]))
     """
 
-    def __init__(self, X: Array, weight: FloatArray, rows: IntArray | None = None) -> None:
+    def __init__(
+        self,
+        X: Array,
+        weight: FloatArray,
+        rows: IntArray | None = None,
+        lines: InputLines | None = None,
+    ) -> None:
         if not weight.all():
             used = np.flatnonzero(weight)
             rows, weight = (used if rows is None else rows[used]), weight[used]
-        self._X, self._weight, self._rows = X, weight, rows
+        self._X, self._weight, self._rows, self._lines = X, weight, rows, lines
 
     def _blocks(self) -> Iterator[tuple[Array, FloatArray]]:
         """Yield blocks of rows, with their weights."""
-        X, rows = self._X, self._rows
-        n_rows = max(1, BLOCK_NUMBERS // X.shape[1])
+        X, rows, lines = self._X, self._rows, self._lines
+        n_rows = max(1, BLOCK_NUMBERS // (X.shape[1] if lines is None else lines.n_inputs))
         for start in range(0, self._weight.size, n_rows):
             block = slice(start, start + n_rows)
-            yield X[block] if rows is None else X.take(rows[block], axis=0), self._weight[block]
+            part = X[block] if rows is None else X.take(rows[block], axis=0)
+            yield part if lines is None else lines.apply(part), self._weight[block]
 
     @cached_property
     def _extent(self) -> _Extent:

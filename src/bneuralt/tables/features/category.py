@@ -111,6 +111,11 @@ class CategoryFeature(Feature):
         return n_entries if n_entries > 2 else max(0, n_entries - 1)
 
     @property
+    def drawn(self) -> list[bool]:
+        """Whether leaves of random trees get each input: all of them."""
+        return [True] * self.n_inputs
+
+    @property
     def entries(self) -> list[str]:
         """The categories, then `RARE` and `MISSING` if there are such values."""
         return [*self.categories, *[RARE] * self.has_other, *[MISSING] * self.has_gaps]

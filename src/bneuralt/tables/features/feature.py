@@ -198,6 +198,11 @@ class Feature:
         return len(self.expressions)
 
     @property
+    def drawn(self) -> list[bool]:
+        """Whether leaves of random trees get each input; see `Input`."""
+        return [entry.is_drawn for entry in self.inputs("")]
+
+    @property
     def lines(self) -> tuple[tuple[Line, ...], ...]:
         """The lines of each number, which are the inputs in their order."""
         return ((IDENTITY,),) * self.n_inputs

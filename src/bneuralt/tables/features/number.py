@@ -84,9 +84,11 @@ class NumberFeature(Feature):
 
     def bent(self, column: Column, weight: FloatArray, bending: Bending) -> Self:
         """Return the description with limits and ramps, and the mean of the limited numbers."""
-        values = self.read(column).values
-        present = ~np.isnan(values) & (weight > 0)
-        values, used = values[present], weight[present]
+        rows = np.flatnonzero(weight > 0)
+        values, used = self.read(column.take(rows)).values, weight[rows]
+        is_gap = np.isnan(values)
+        if is_gap.any():
+            values, used = values[~is_gap], used[~is_gap]
         limits, ramps = bending.learn(values, used)
         if limits is None:
             return replace(self, ramps=ramps)
@@ -137,6 +139,11 @@ class NumberFeature(Feature):
             )
         gaps = [gap_input(name, NUMBER)] if self.has_gaps else []
         return [number, *(_ramp_input(name, value, ramp) for ramp in self.ramps), *gaps]
+
+    @property
+    def drawn(self) -> list[bool]:
+        """Whether leaves of random trees get each input."""
+        return [True, *[False] * len(self.ramps), *[True] * self.has_gaps]
 
     @property
     def lines(self) -> tuple[tuple[Line, ...], ...]:
