@@ -13,11 +13,11 @@ from sklearn.metrics import d2_pinball_score, f1_score, r2_score, roc_auc_score
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 
 from bneuralt._typing import Array, IntArray
+from bneuralt.estimators.outliers import OutlyingTargetWarning
 from bneuralt.tables.columns import Frame
 from bneuralt.tables.value_warnings import (
+    COLUMN_WARNINGS,
     MissingValuesWarning,
-    RareValuesWarning,
-    TextValuesWarning,
     UnseenValuesWarning,
 )
 from bneuralt.training import TrainingDiverged
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 #: Warnings that the fit before the cross-validation has issued.
-_OF_THE_FIRST_FIT = (TrainingDiverged, RareValuesWarning, TextValuesWarning)
+_OF_THE_FIRST_FIT = (TrainingDiverged, OutlyingTargetWarning, *COLUMN_WARNINGS)
 
 
 def scores(

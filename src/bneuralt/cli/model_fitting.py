@@ -25,7 +25,8 @@ from bneuralt.estimators import (
 )
 from bneuralt.tables.columns import Frame
 from bneuralt.tables.table_layout import TableLayout
-from bneuralt.tables.value_warnings import RareValuesWarning, TextValuesWarning
+from bneuralt.estimators.outliers import OutlyingTargetWarning
+from bneuralt.tables.value_warnings import COLUMN_WARNINGS
 
 __all__ = ["FittedModel", "fit_and_score", "make_model"]
 
@@ -219,11 +220,16 @@ def _check_single_prediction(model: Any) -> None:
         )
 
 
-#: Warnings on columns, which the report has as notes.
-_COLUMN_WARNINGS = (RareValuesWarning, TextValuesWarning)
+#: Warnings on the table, which the report has as notes.
+_TABLE_WARNINGS = (*COLUMN_WARNINGS, OutlyingTargetWarning)
 
 #: Words of warnings in Python, and what the program says instead.
-_ADVICE = {"name the column in categorical_features": "use --categorical COLUMN", "' of X ": "' "}
+_ADVICE = {
+    "name the column in categorical_features": "use --categorical COLUMN",
+    "set sentinels=None": "use --set sentinels=none",
+    "use loss='huber'": "use --set loss=huber",
+    "' of X ": "' ",
+}
 
 #: A class with this share of the rows dominates; one with fewer rows than this cannot be judged.
 _DOMINANT_SHARE = 0.8
@@ -260,9 +266,9 @@ def _timed_fit(model: Any, X: Frame, y: Array, error_code: int) -> tuple[float, 
             # The table has been checked, so the cause is a setting, or numbers that are too large.
             raise CommandError(f"training failed: {error}", error_code) from error
     seconds = time.perf_counter() - started
-    notes = [str(w.message) for w in caught if issubclass(w.category, _COLUMN_WARNINGS)]
+    notes = [str(w.message) for w in caught if issubclass(w.category, _TABLE_WARNINGS)]
     for w in caught:
-        if not issubclass(w.category, _COLUMN_WARNINGS):
+        if not issubclass(w.category, _TABLE_WARNINGS):
             warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
     for in_python, in_program in _ADVICE.items():
         notes = [note.replace(in_python, in_program) for note in notes]

@@ -193,8 +193,12 @@ class NeuralTreeEstimator(
             self._learn_target(y if weight.all() else y[weight > 0], classes)
         target = self._encode(y, weight)
         names, categories = names_of(self), self.categorical_features
+        rows = None
         if reset and are_numbers(table, categories, names):  # needs the statistics of the rows only
             rows = canonical_rows(training_inputs(self, table, None), target, weight)
+            if self._finds_sentinels(table) and rows.has_sentinels:
+                rows = None
+        if rows is not None:
             self.encoder_ = plain_encoder([rows.moments], names)
             rows = self._weighed(rows)
             sample = rows.sample(table.shape[1])
@@ -208,6 +212,7 @@ class NeuralTreeEstimator(
                     names,
                     None if in_parts else target,
                     self._bending(table),
+                    self._finds_sentinels(table),
                 )
             inputs = training_inputs(self, table, self.encoder_)
             rows = self._weighed(canonical_rows(inputs, target, weight))
@@ -233,6 +238,10 @@ class NeuralTreeEstimator(
         if isinstance(n_ramps, str):  # "auto"
             n_ramps = number_of_ramps(table.shape[0]) if is_robust else 0
         return Bending(n_ramps, is_robust)
+
+    def _finds_sentinels(self, table: Any) -> bool:
+        """Return whether numbers far outside of the others can stand for missing values."""
+        return getattr(self, "sentinels", None) == "auto" and self._bending(table).is_limited
 
     def _feature_signs(self) -> Array | None:
         """Return the constraint of each feature, -1, 0 or 1; None if there are none."""

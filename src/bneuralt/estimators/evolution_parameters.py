@@ -106,6 +106,7 @@ class EvolvedParameters(EvolutionParameters):
     max_epochs: int | str = "auto"
     scale: str | None = "robust"
     ramps: int | str = "auto"
+    sentinels: str | None = "auto"
     growth: Growth | None = None
     training: TrainingSettings | None = None
 

@@ -78,6 +78,7 @@ class TreeParameters:
     training: TrainingSettings | None = None
     scale: str | None = "robust"
     ramps: int | str = "auto"
+    sentinels: str | None = "auto"
     categorical_features: Any = "from_dtype"
     warm_start: bool = False
     dtype: str = "float32"
@@ -279,6 +280,13 @@ PARAMETERS: dict[str, Parameter] = {
         "neighbouring quantiles of the column, and are constant elsewhere. Leaves can move to "
         f"them. 0: none. 'auto': {N_RAMPS} with scale='robust', unless X is of type uint8 or "
         "`feature_sampling` is a function; otherwise 0.",
+    ),
+    "sentinels": Parameter(
+        [StrOptions({"auto"}), None],
+        "'auto' or None",
+        "Numbers that stand for missing values, such as -999. 'auto': with scale='robust', those "
+        "that repeat and lie far outside of all others of their column are treated as missing, and "
+        "a `SentinelWarning` names them. None: no number stands for that.",
     ),
     "categorical_features": Parameter(
         ["array-like", StrOptions({"from_dtype"}), None],

@@ -18,6 +18,7 @@ from bneuralt.estimators.intervals import (
     weighted_quantile,
 )
 from bneuralt.estimators.nested import setting_of
+from bneuralt.estimators.outliers import warn_of_outliers
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling, learn_scaling
 from bneuralt.estimators.splits import hold_out_for_calibration
@@ -62,6 +63,8 @@ class RegressorTask(RegressorMixin):
                 f"loss='quantile' takes a single target, y has {self.n_outputs_} columns: use "
                 "sklearn.multioutput.MultiOutputRegressor, or another loss"
             )
+        if self._loss().name == "squared_error":
+            warn_of_outliers(np.asarray(y, dtype=np.float64))
 
     def _encode(self, y: Array, weight: Array, name: str = "y") -> Array:
         n_columns = y.shape[1] if y.ndim == 2 else 1

@@ -19,6 +19,7 @@ from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import CheckedTable, is_large
 from bneuralt.lines import InputLines
 from bneuralt.tables.moments import ColumnMoments, JoinedMoments
+from bneuralt.tables.sentinels import find_sentinels
 
 __all__ = ["MOST_COPIES", "MOST_ROWS_TO_COPY", "Rows"]
 
@@ -142,6 +143,13 @@ class Rows:
         """
         n = max(FEWEST_ROWS, min(ENOUGH_ROWS, ENOUGH_NUMBERS // max(1, width)))
         return self if len(self) <= n else self.take(np.arange(n) * len(self) // n)
+
+    @property
+    def has_sentinels(self) -> bool:
+        """Whether a column has numbers that stand for missing values; not for large tables."""
+        if is_large(self.table.nbytes):
+            return False
+        return any(find_sentinels(column, self.weight) for column in self.X.T)
 
     @property
     def sample_weight(self) -> FloatArray | None:

@@ -328,7 +328,7 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
             random_state=rng,
         )
         share = self._choice.ramp_share
-        if share == 0.0:
+        if share == 0.0 or not self.encoder_.has_ramps:
             return tree
         return tree.with_leaf_inputs(
             self.encoder_.on_ramps(tree.leaf_input, share, rng), tree.parameters

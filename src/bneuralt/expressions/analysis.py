@@ -99,7 +99,7 @@ def direction(expression: Expression, by: str | None = None) -> Direction:
     expression : Expression
     by : str, optional
         Name of the variable. By default the number in the cell of a column; the direction is that
-        among cells where no value is missing.
+        among cells where no value is missing, and none is a number that stands for that.
 
     Examples
     --------
@@ -119,6 +119,8 @@ def direction(expression: Expression, by: str | None = None) -> Direction:
         return direction(parts[0], by)
     if operation == "select" and parts[0].operation == "is_missing":
         return direction(parts[2], by)
+    if operation == "select" and _is_other_number(parts[0]):
+        return direction(parts[1], by)
     if operation in ("add", "minimum", "maximum"):
         return direction(parts[0], by).joined(direction(parts[1], by))
     if operation == "subtract":
@@ -130,6 +132,17 @@ def direction(expression: Expression, by: str | None = None) -> Direction:
         if operation == "multiply" and not _depends(a, by):
             return _scaled(direction(b, by), a)
     return _UNPROVEN
+
+
+def _is_other_number(condition: Expression) -> bool:
+    """Return whether a condition is that a number differs from a constant; see `differs`."""
+    if condition.operation != "greater":
+        return False
+    distance, zero = condition.arguments
+    if distance.operation != "absolute" or not (zero.is_constant and zero.value == 0.0):
+        return False
+    (difference,) = distance.arguments
+    return difference.operation in ("add", "subtract") and difference.arguments[1].is_constant
 
 
 def _depends(expression: Expression, by: str | None) -> bool:

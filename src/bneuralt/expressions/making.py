@@ -203,6 +203,11 @@ def greater(a: Operand, b: Operand) -> Expression:
     return Expression("greater", (_expression(a), _expression(b)))
 
 
+def differs(a: Operand, value: float) -> Expression:
+    """Return the condition that a number is another one than `value`; false if it is missing."""
+    return greater(absolute(_expression(a) - value), 0.0)
+
+
 def is_missing(a: Expression) -> Expression:
     """Return whether a number is missing, as a condition for `select`."""
     return Expression("is_missing", (a,))

@@ -33,6 +33,7 @@ from bneuralt.tables.features import (
 )
 from bneuralt.tables.features.number import number_range
 from bneuralt.tables.moments import ColumnMoments
+from bneuralt.tables.sentinels import find_sentinels
 from bneuralt.tables.value_warnings import LearningNotes, MissingValuesWarning, UnexpectedValues
 
 __all__ = ["TableEncoder", "are_numbers", "categorical_mask", "learn_encoder", "plain_encoder"]
@@ -409,6 +410,7 @@ def learn_encoder(
     names: Sequence[str] | None = None,
     target: Array | None = None,
     bending: Bending = STRAIGHT,
+    finds_sentinels: bool = False,
 ) -> TableEncoder:
     """Decide how the columns of a table become the inputs of trees.
 
@@ -429,6 +431,9 @@ def learn_encoder(
         input that says where they are.
     bending : Bending, optional
         Limits and ramps of numbers; by default there are none.
+    finds_sentinels : bool
+        Whether numbers that repeat far outside of the others of their column are treated as
+        missing, with a warning.
 
     Examples
     --------
@@ -442,7 +447,7 @@ def learn_encoder(
     """
     weight = np.ones(X.shape[0]) if weight is None else weight
     X = X.tocsc() if issparse(X) else X
-    if are_numbers(X, categorical_features, names):
+    if are_numbers(X, categorical_features, names) and not finds_sentinels:
         return plain_encoder(_moments(X, weight), names).bent(X, weight, bending)
     listed = categorical_mask(categorical_features, X.shape[1], names)
     features: list[Any] = [None] * X.shape[1]
@@ -452,6 +457,8 @@ def learn_encoder(
     if isinstance(X, Frame) and X.number_block is not None and KINDS[0] is NumberFeature:
         positions, values = X.number_block
         has_gaps = ~np.isfinite(values).all(axis=0) | listed[positions]
+        if finds_sentinels:
+            has_gaps |= [bool(find_sentinels(column, weight)) for column in values.T]
         block = values[:, ~has_gaps]
         numbers = plain_encoder(_moments(block, weight)).bent(block, weight, bending)
         for j, feature, limits in zip(
@@ -463,7 +470,16 @@ def learn_encoder(
         is_category = column.is_category and isinstance(categorical_features, str)
         if (is_category := is_category or bool(listed[j])) != column.is_category:
             column = replace(column, is_category=is_category)
+        sentinels = _sentinels(column, weight) if finds_sentinels else ()
+        if sentinels:
+            n_rows = np.count_nonzero(np.isin(column.values, sentinels) & (weight > 0))
+            numbers = ", ".join(f"{number:.15g}" for number in sentinels)
+            notes.add("sentinels", f"{_place(j, names)} ({numbers} in {n_rows:,} rows)")
+            gaps = np.where(np.isin(column.values, sentinels), np.nan, column.values)
+            column = replace(column, values=gaps)
         feature = learn_feature(column, weight, target).bent(column, weight, bending)
+        if sentinels:
+            feature = replace(feature, sentinels=sentinels)
         if feature.is_one_hot and column.texts and categorical_features is None:
             raise ValueError(
                 f"{_place(j, names)} has text, such as {column.texts[0]!r:.50}, and "
@@ -486,6 +502,13 @@ def learn_encoder(
             stacklevel=5,
         )
     return encoder
+
+
+def _sentinels(column: Column, weight: FloatArray) -> tuple[float, ...]:
+    if column.kind != "number" or column.is_category:
+        return ()
+    used = ~column.is_missing & (weight > 0)
+    return find_sentinels(column.values[used], weight[used])
 
 
 def are_numbers(X: Any, categorical_features: Any, names: Sequence[str] | None = None) -> bool:

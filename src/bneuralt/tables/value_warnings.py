@@ -6,10 +6,12 @@ import warnings
 from collections.abc import Callable
 
 __all__ = [
+    "COLUMN_WARNINGS",
     "LEARNING_NOTES",
     "LearningNotes",
     "MissingValuesWarning",
     "RareValuesWarning",
+    "SentinelWarning",
     "TextValuesWarning",
     "UnexpectedValues",
     "UnseenValuesWarning",
@@ -35,6 +37,10 @@ class MissingValuesWarning(UserWarning):
     """Values are missing in a column that had none missing in training, or only such."""
 
 
+class SentinelWarning(UserWarning):
+    """A number that repeats far outside of the others of its column is treated as missing."""
+
+
 #: For each kind of note on training rows: the warning, and what precedes and follows the columns.
 LEARNING_NOTES: dict[str, tuple[type[Warning], str, str]] = {
     "identifiers": (
@@ -52,12 +58,21 @@ LEARNING_NOTES: dict[str, tuple[type[Warning], str, str]] = {
         "texts are read as numbers",
         "To use them as categories, name the column in categorical_features.",
     ),
+    "sentinels": (
+        SentinelWarning,
+        "numbers far outside of all others are treated as missing values",
+        "If they are values, set sentinels=None.",
+    ),
     "gaps": (
         TextValuesWarning,
         "texts are read as missing values",
         "If they are values, correct them.",
     ),
 }
+
+
+#: The warnings on the columns of a training table.
+COLUMN_WARNINGS = tuple(dict.fromkeys(warning for warning, *_ in LEARNING_NOTES.values()))
 
 
 class LearningNotes:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from bneuralt._typing import Array, FloatArray
-from bneuralt.expressions import Expression, evaluate, is_missing, select
+from bneuralt.expressions import Expression, Operand, differs, evaluate, is_missing, select
 from bneuralt.lines import IDENTITY, Line
 from bneuralt.tables.bends import Bending
 from bneuralt.tables.columns import Column, stands_for_missing
@@ -40,7 +40,7 @@ __all__ = [
 MISSING = "(missing)"
 
 #: Entries of descriptions that are stored only if they are not empty.
-OPTIONAL = frozenset({"ignores_gaps", "notation", "gap_words", "limits", "ramps"})
+OPTIONAL = frozenset({"ignores_gaps", "notation", "gap_words", "limits", "ramps", "sentinels"})
 
 #: Smallest and largest value: numbers, or dates as text such as 2024-05-31T14:30:00.
 Range = tuple[float, float] | tuple[str, str]
@@ -307,9 +307,12 @@ def gap_notes(words: tuple[str, ...], column: Column, weight: FloatArray) -> lis
     return [("gaps", f"({', '.join(f'{word!r:.40}' for word in present)})")] if present else []
 
 
-def gap_input(name: str, value: Expression) -> Input:
-    """Return the input that says whether a value is missing."""
-    indicator = select(is_missing(value), 1.0, 0.0)
+def gap_input(name: str, value: Expression, sentinels: tuple[float, ...] = ()) -> Input:
+    """Return the input that says whether a value is missing, or a number that stands for that."""
+    present: Operand = 0.0
+    for sentinel in sentinels:
+        present = select(differs(value, sentinel), present, 1.0)
+    indicator = select(is_missing(value), 1.0, present)
     return Input(MISSING, f"{name} is missing", indicator, 0.0, (0.0, 1.0))
 
 

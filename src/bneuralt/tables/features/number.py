@@ -9,7 +9,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bneuralt._typing import Array, FloatArray
-from bneuralt.expressions import NUMBER, Expression, if_missing, maximum, minimum
+from bneuralt.expressions import (
+    NUMBER,
+    Expression,
+    differs,
+    if_missing,
+    maximum,
+    minimum,
+    select,
+)
 from bneuralt.lines import IDENTITY, Line
 from bneuralt.tables.bends import Bending, Ramp
 from bneuralt.tables.columns import Column
@@ -54,6 +62,8 @@ class NumberFeature(Feature):
         Numbers beyond them count as the nearer one; None: there are no limits.
     ramps : tuple of Ramp
         Inputs that rise from 0 to 1 between two numbers.
+    sentinels : tuple of float
+        Numbers that stand for missing values.
     """
 
     kind: ClassVar[str] = "number"
@@ -63,6 +73,7 @@ class NumberFeature(Feature):
     notation: Notation | None = None
     limits: tuple[float, float] | None = None
     ramps: tuple[Ramp, ...] = ()
+    sentinels: tuple[float, ...] = ()
 
     @classmethod
     def learn(cls, column: Column, weight: FloatArray, target: Array | None = None) -> Self | None:
@@ -109,6 +120,9 @@ class NumberFeature(Feature):
             numbers, is_read = (self.notation or PLAIN).read(column.texts)
             n_words, example = unread_words(column, is_read, "numbers")
             column = Column("number", np.append(numbers, np.nan)[column.values])
+        if self.sentinels:
+            values = np.where(np.isin(column.values, self.sentinels), np.nan, column.values)
+            column = Column("number", values)
         if self.mean is None and (n_gaps := np.count_nonzero(column.is_missing)):
             raise ColumnError(f"has {n_gaps} missing values, and its mean in training is not known")
         return column, n_words, example
@@ -129,7 +143,9 @@ class NumberFeature(Feature):
 
     def inputs(self, name: str, limits: Any = None) -> list[Input]:
         """Return the inputs of a column with this name and range."""
-        value = NUMBER if self.mean is None else if_missing(NUMBER, self.mean)
+        value: Expression = NUMBER if self.mean is None else if_missing(NUMBER, self.mean)
+        for sentinel in self.sentinels:
+            value = select(differs(NUMBER, sentinel), value, self.mean or 0.0)
         number = Input("", name, value, self.mean, limits)
         if self.limits is not None:
             low, high = self.limits
@@ -137,7 +153,7 @@ class NumberFeature(Feature):
             number = number._replace(
                 expression=minimum(maximum(value, low), high), range=limited
             )
-        gaps = [gap_input(name, NUMBER)] if self.has_gaps else []
+        gaps = [gap_input(name, NUMBER, self.sentinels)] if self.has_gaps else []
         return [number, *(_ramp_input(name, value, ramp) for ramp in self.ramps), *gaps]
 
     @property
@@ -179,7 +195,7 @@ class NumberFeature(Feature):
     @property
     def passes_numbers(self) -> bool:
         """Whether the column of numbers is, without gaps, the only column of numbers for `lines`."""
-        return not self.has_gaps
+        return not (self.has_gaps or self.sentinels)
 
     def learn_range(self, column: Column, weight: FloatArray) -> Range | None:
         """Return the smallest and largest value of the training rows; None if there are none.
@@ -202,7 +218,7 @@ class NumberFeature(Feature):
     def to_plain(self) -> Any:
         """Return the description as JSON has it: the mean alone if there were no gaps."""
         plain = super().to_plain()
-        is_straight = self.limits is None and not self.ramps
+        is_straight = self.limits is None and not (self.ramps or self.sentinels)
         if self.notation is None and is_straight and not (self.has_gaps or self.ignores_gaps):
             return self.mean
         return plain
@@ -222,6 +238,7 @@ class NumberFeature(Feature):
             "notation": lambda value, _: Notation.from_plain(value),
             "limits": _checked_limits,
             "ramps": _checked_ramps,
+            "sentinels": lambda value, key: _checked_numbers(value, key, None),
         }
         return {
             key: checks.get(key, checked_bool)(value, key) for key, value in entries.items()
@@ -247,9 +264,9 @@ def _checked_ramps(value: Any, key: str) -> tuple[Ramp, ...]:
     return ramps
 
 
-def _checked_numbers(value: Any, key: str, n: int) -> tuple[float, ...]:
-    if not isinstance(value, list) or len(value) != n:
-        raise ValueError(f'"{key}" has {value!r:.50} instead of {n} numbers')
+def _checked_numbers(value: Any, key: str, n: int | None) -> tuple[float, ...]:
+    if not isinstance(value, list) or n not in (None, len(value)):
+        raise ValueError(f'"{key}" has {value!r:.50} instead of {n or ""} numbers')
     return tuple(checked_number(number, key) for number in value)
 
 

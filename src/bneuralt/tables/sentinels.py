@@ -1,0 +1,78 @@
+"""Numbers that stand for missing values, such as -999 or 999999.
+
+A sentinel repeats, and lies far outside of all other numbers of its column.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bneuralt._typing import Array, FloatArray
+
+__all__ = ["find_sentinels"]
+
+#: A sentinel is in this share of the rows or more, and in this number of them.
+SMALLEST_SHARE, FEWEST_ROWS = 0.002, 3
+#: Its distance from the nearest other number, in units of the span of the others: of any number,
+#: and of those that are written with nines only.
+FAR, FAR_FOR_NINES = 5.0, 1.0
+#: A column has at most this many of them, and at least this many other numbers that differ.
+MOST_SENTINELS, FEWEST_OTHERS = 3, 3
+
+
+def find_sentinels(values: Array, weight: FloatArray) -> tuple[float, ...]:
+    """Return the numbers of a column that stand for missing values, in ascending order.
+
+    Parameters
+    ----------
+    values : array of finite numbers
+    weight : array of the same shape
+        How many equal rows each number stands for.
+
+    Examples
+    --------
+    >>> ages = np.array([20.0, 35.0, 50.0, 65.0, 999.0, 999.0, 999.0])
+    >>> find_sentinels(ages, np.ones(7))
+    (999.0,)
+    >>> find_sentinels(ages[:-1], np.ones(6))
+    ()
+    """
+    if values.size == 0 or not _has_far_ends(values):
+        return ()
+    numbers, index = np.unique(values.astype(np.float64), return_inverse=True)
+    counts = np.bincount(index, weight)
+    least = max(FEWEST_ROWS, SMALLEST_SHARE * counts.sum())
+    found: list[float] = []
+    low, high = 0, numbers.size - 1
+    while len(found) < MOST_SENTINELS and high - low >= FEWEST_OTHERS:
+        ends = [i for i in (low, high) if _is_sentinel(numbers, counts, i, low, high, least)]
+        if not ends:
+            break
+        found.append(float(numbers[ends[0]]))
+        low, high = (low + 1, high) if ends[0] == low else (low, high - 1)
+    return tuple(sorted(found))
+
+
+def _has_far_ends(values: Array) -> bool:
+    """Return whether the lowest or the highest number is far from the quartiles."""
+    n = values.size
+    places = [0, n // 4, n // 2, 3 * n // 4, n - 1]
+    low, first, middle, third, high = np.partition(values, places)[places].astype(float).tolist()
+    with np.errstate(over="ignore"):
+        spread = max(np.float64(third) - first, 0.0)
+        return bool(max(np.float64(high) - middle, np.float64(middle) - low) > 2.0 * spread)
+
+
+def _is_sentinel(
+    numbers: FloatArray, counts: FloatArray, i: int, low: int, high: int, least: float
+) -> bool:
+    """Return whether number i, the lowest or the highest one, is far from numbers low to high."""
+    if counts[i] < least or numbers[i] == 0.0:
+        return False
+    first, last = (low + 1, high) if i == low else (low, high - 1)
+    with np.errstate(over="ignore"):
+        span = numbers[last] - numbers[first]
+        distance = numbers[first] - numbers[i] if i == low else numbers[i] - numbers[last]
+    digits = set(f"{abs(numbers[i]):.15g}")
+    far = FAR_FOR_NINES if digits == {"9"} else FAR
+    return bool(np.isfinite(distance) and distance > far * span)
