@@ -222,9 +222,9 @@ PARAMETERS: dict[str, Parameter] = {
     ),
     "weight_decay": setting_parameter(
         "weight_decay",
-        "it falls with the number of rows (see the settings page). On up to 1,000 rows with "
-        "categories, a forest of classifiers decides by cross-validation whether to use four "
-        "times as much.",
+        "it falls with the number of rows (see the settings page). On up to 10,000 rows, a "
+        "cross-validation of small trees decides whether to use that, a quarter of it, or four times "
+        "as much.",
     ),
     "batch_size": setting_parameter(
         "batch_size",

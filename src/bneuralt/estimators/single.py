@@ -461,8 +461,8 @@ class BNeuralTClassifier(ClassifierInParts, ClassifierTask, SingleTree, Classifi
     Attributes
     ----------
     tree_ : NeuralTree
-        The trained tree; it works on unscaled inputs. `tree_.forward(X)` gives the scores of the
-        classes without any checks or conversions by scikit-learn.
+        The trained tree; it works on unscaled inputs. `tree_.forward(encoder_.encode(X))` gives the
+        scores of the classes.
     classes_ : array of shape (n_classes,)
         The labels; 0, 1, ... if y had several columns.
     multilabel_ : bool
@@ -514,9 +514,9 @@ class BNeuralTRegressor(RegressorInParts, RegressorTask, SingleTree, RegressorPa
     Attributes
     ----------
     tree_ : NeuralTree
-        The trained tree, from raw features to the target in its own units. `tree_.forward(X)`
-        predicts without any checks or conversions by scikit-learn; with ``loss="poisson"`` its
-        outputs are logarithms, with ``loss="quantile"`` they are not sorted.
+        The trained tree, from unscaled inputs to the target in its own units.
+        `tree_.forward(encoder_.encode(X))` predicts; with ``loss="poisson"`` its outputs are
+        logarithms, with ``loss="quantile"`` they are not sorted.
     n_outputs_ : int
         Number of columns of y.
     calibration_ : Calibration or None
