@@ -24,6 +24,9 @@ __all__ = [
 #: Each output of a tree has at least this many weights.
 FEWEST_PER_OUTPUT = 5
 
+#: A tree has at most this many weights for each different row.
+MOST_PER_ROW = 5
+
 #: Small tables are trained for more epochs than large ones: limits of epochs times rows.
 FEWEST_EXAMPLES = 30_000
 MOST_EXAMPLES = 1_200_000
@@ -34,8 +37,8 @@ FEWEST_EPOCHS = {"classifier": 50, "regressor": 100}
 MANY_ROWS, MANY_CLASSES = 10_000, 4
 LEARNING_RATE = 0.02
 
-#: Ramps of a column of numbers.
-N_RAMPS = 4
+#: Ramps of a column of numbers: (rows, number from there on).
+N_RAMPS = ((0, 8), (2_000, 16))
 
 #: Effective rows for each row that is not of the most frequent class.
 ROWS_PER_RARE_ROW = 5
@@ -176,10 +179,10 @@ def number_of_ramps(n_rows: int) -> int:
 
     Examples
     --------
-    >>> [number_of_ramps(n) for n in (100, 1_000)]
-    [4, 4]
+    >>> [number_of_ramps(n) for n in (100, 10_000)]
+    [8, 16]
     """
-    return N_RAMPS
+    return next(number for rows, number in reversed(N_RAMPS) if n_rows >= rows)
 
 
 def n_epochs(n_rows: int, fewest: int, n_classes: int = 1) -> int:

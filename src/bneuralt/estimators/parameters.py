@@ -278,8 +278,10 @@ PARAMETERS: dict[str, Parameter] = {
         "int or 'auto'",
         "Number of ramps of each column of numbers: inputs that rise from 0 to 1 between two "
         "neighbouring quantiles of the column, and are constant elsewhere. Leaves can move to "
-        f"them. 0: none. 'auto': {N_RAMPS} with scale='robust', unless X is of type uint8 or "
-        "`feature_sampling` is a function; otherwise 0.",
+        "them. 0: none. 'auto': "
+        + ", ".join(f"{number} from {rows:,} rows on" for rows, number in N_RAMPS)
+        + ", with scale='robust', unless X is of type uint8 or `feature_sampling` is a function; "
+        "otherwise 0.",
     ),
     "sentinels": Parameter(
         [StrOptions({"auto"}), None],

@@ -18,6 +18,7 @@ from bneuralt.estimators.base import NeuralTreeEstimator
 from bneuralt.estimators.callbacks import Report, Step, describe_epoch
 from bneuralt.estimators.capacity import (
     FEWEST_PER_OUTPUT,
+    MOST_PER_ROW,
     SINGLE_TREE,
     Capacity,
     batch_size,
@@ -352,10 +353,11 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         is_plain, share = self.encoder_.is_plain, self._effective_share(rows)
         per_leaf = 1.0 if is_plain else self.encoder_.weights_per_leaf
         n_weights = capacity.n_weights(rows.n_examples, self._n_outputs(), per_leaf, share)
-        if is_plain:
-            return n_weights
-        inputs_per_feature = self.encoder_.drawn_per_feature
-        return max(n_weights, round(LEAVES_PER_OUTPUT * inputs_per_feature * self._n_outputs()))
+        if not is_plain:
+            leaves = LEAVES_PER_OUTPUT * self._n_outputs()
+            n_weights = max(n_weights, round(leaves * self.encoder_.drawn_per_feature))
+        most = max(MOST_PER_ROW * len(rows), FEWEST_PER_OUTPUT * self._n_outputs())
+        return min(n_weights, most)
 
     def _learn_scaling(self, rows: Rows, constant: float = 0.0) -> None:
         key = self.scale, self._output_activation, constant

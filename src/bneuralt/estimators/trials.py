@@ -1,15 +1,17 @@
 """Choice of the weight decay, and of ramps in first trees, by cross-validation of small trees.
 
-How much decay is best depends on the noise of the target, and whether trees should have ramps from
-the beginning on how often its effects change their direction. The numbers of rows and columns show
-neither. So some small trees are trained for a short time with each choice, and another one than the
-usual is used if it lowers the loss on held-out rows by more than one standard error. The
-experiments behind the numbers are in `docs/quality.md`.
+How much decay is best depends on the noise of the target, which the numbers of rows and columns do
+not show. So some small trees are trained for a short time with less and with more decay, and another
+decay than the usual one is used if it lowers the loss on held-out rows by more than one standard
+error. If such trees learn little, the reason may be effects that change their direction many times:
+then trees that begin with ramps are compared with others. The experiments behind the numbers are in
+`docs/quality.md`.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -43,17 +45,42 @@ class Choice(NamedTuple):
 
 USUAL = Choice()
 
-#: Alternatives to the usual choice.
+#: Alternatives to the usual decay.
 DECAYS = (Choice(decay_factor=0.25), Choice(decay_factor=4.0))
-RAMPS = (Choice(ramp_share=0.8),)
-#: The second kind is tried from this number of rows on.
-ROWS_FOR_RAMPS = 500
+#: Trees that begin with ramps.
+RAMPS = Choice(ramp_share=0.8)
 
-N_FOLDS = 5
-#: Shares of the usual number of weights and of epochs.
-WEIGHTS, EPOCHS = 0.3, 0.25
+
+class Effort(NamedTuple):
+    """Size of a cross-validation.
+
+    Attributes
+    ----------
+    n_folds : int
+        Number of folds, of which each of the first `n_used` is held out once.
+    n_used : int
+    weights, epochs : float
+        Shares of the usual numbers of weights and epochs.
+    most_rows : int
+        Of more rows than this, some are drawn.
+    """
+
+    n_folds: int
+    n_used: int
+    weights: float
+    epochs: float
+    most_rows: int
+
+
 #: With more rows than this, there is no trial.
 MOST_ROWS = 10_000
+#: To choose the decay: small trees show how noisy a target is.
+QUICK = Effort(n_folds=5, n_used=5, weights=0.3, epochs=0.25, most_rows=2_000)
+#: Whether ramps help, where nothing else does: small trees would not show it.
+FULL = Effort(n_folds=5, n_used=2, weights=1.0, epochs=1.0, most_rows=MOST_ROWS)
+#: Ramps are tried from this number of rows on, if trees lower the loss of a constant by less than
+#: the second number, and used if they lower the loss by this share in each fold.
+ROWS_FOR_RAMPS, LITTLE, GAIN = 1_000, 0.25, 0.05
 
 
 def choose(estimator: Any, rows: Rows, seed: int) -> Choice:
@@ -67,56 +94,79 @@ def choose(estimator: Any, rows: Rows, seed: int) -> Choice:
         Training rows.
     seed : int
     """
-    choices = [USUAL, *_alternatives(estimator, rows)]
-    if len(choices) == 1:
+    if not _may_try(estimator, rows):
         return USUAL
-    losses = _losses(estimator, rows, seed, choices)
+    rng = np.random.default_rng([2, seed])
+    separate = rows.separate
+    losses = _losses(estimator, separate, rng, [USUAL, *DECAYS], QUICK)
     best = int(np.argmin(losses.mean(axis=0)))
     gain = losses[:, 0] - losses[:, best]
-    if not np.isfinite(gain).all():  # a training diverged
-        return USUAL
-    error = gain.std(ddof=1) / np.sqrt(N_FOLDS)
-    return choices[best] if gain.mean() > error else USUAL
+    choice = USUAL
+    if np.isfinite(gain).all() and gain.mean() > gain.std(ddof=1) / np.sqrt(len(gain)):
+        choice = (USUAL, *DECAYS)[best]
+    if _learns_little(estimator, separate, losses[:, best].mean()):
+        usual, with_ramps = _losses(estimator, separate, rng, [USUAL, RAMPS], FULL).T
+        if np.all(with_ramps < (1.0 - GAIN) * usual):
+            choice = RAMPS
+    return choice
 
 
-def _alternatives(estimator: Any, rows: Rows) -> list[Choice]:
-    if (
-        rows.n_separate < FEWEST_ROWS_TO_SPLIT
-        or rows.n_examples > MOST_ROWS
-        or estimator.early_stopping
-        or estimator._training.select not in ("auto", None)
-    ):
-        return []
-    alternatives: list[Choice] = []
-    if is_auto(setting_of(estimator, "weight_decay")):
-        alternatives += DECAYS
-    if estimator.ramps == "auto" and estimator.encoder_.has_ramps and len(rows) >= ROWS_FOR_RAMPS:
-        alternatives += RAMPS
-    return alternatives
+def _may_try(estimator: Any, rows: Rows) -> bool:
+    return (
+        is_auto(setting_of(estimator, "weight_decay"))
+        and not estimator.early_stopping
+        and estimator._training.select in ("auto", None)
+        and rows.n_separate >= FEWEST_ROWS_TO_SPLIT
+        and rows.n_examples <= MOST_ROWS
+    )
 
 
-def _losses(estimator: Any, rows: Rows, seed: int, choices: list[Choice]) -> FloatArray:
-    """Return the loss on held-out rows, of shape (n_folds, n_choices)."""
-    separate = rows.separate
-    rng = np.random.default_rng([2, seed])
-    folds = fold_of_each(separate.y, N_FOLDS, rng)
+def _learns_little(estimator: Any, rows: Rows, loss: float) -> bool:
+    """Return whether ramps could help: there are some, and other trees learn little."""
+    if estimator.ramps != "auto" or not estimator.encoder_.has_ramps or len(rows) < ROWS_FOR_RAMPS:
+        return False
+    of_constant = {"cross_entropy": _entropy(rows), "squared_error": 0.5}  # of a scaled target
+    usual = of_constant.get(estimator._loss().name)
+    return usual is not None and not loss < (1.0 - LITTLE) * usual * rows.y[:1].size
+
+
+def _entropy(rows: Rows) -> float:
+    """Return the loss of the frequencies of classes as probabilities."""
+    if rows.y.dtype.kind != "i":
+        return 0.0
+    shares = np.bincount(rows.y, rows.weight) / rows.weight.sum()
+    shares = shares[shares > 0]
+    return float(-shares @ np.log(shares))
+
+
+def _losses(
+    estimator: Any,
+    separate: Rows,
+    rng: np.random.Generator,
+    choices: Sequence[Choice],
+    effort: Effort,
+) -> FloatArray:
+    """Return the loss on held-out rows, of shape (n_used, n_choices)."""
+    if len(separate) > effort.most_rows:
+        separate = separate.take(np.sort(rng.permutation(len(separate))[: effort.most_rows]))
+    folds = fold_of_each(separate.y, effort.n_folds, rng)
     fits: list[TreeFit] = []
-    for k, tree_seed in enumerate(rng.integers(2**31, size=N_FOLDS).tolist()):
+    for k, seed in enumerate(rng.integers(2**31, size=effort.n_used).tolist()):
         training, held_out = divided(separate, folds == k)
-        for share in dict.fromkeys(choice.ramp_share for choice in choices):
-            tree = estimator._trial_tree(tree_seed, training, WEIGHTS, share)
-            fit = tree._plan(training, held_out)
-            usual = fit.settings
-            for choice in choices:
-                if choice.ramp_share == share:
-                    settings = usual.set_params(
-                        max_epochs=max(1, round(EPOCHS * usual.max_epochs)),
-                        weight_decay=choice.decay_factor * usual.weight_decay,
-                    )
-                    fits.append(replace(fit, settings=settings))
+        before = None
+        for choice in choices:
+            if choice.ramp_share != before:  # trees with another decay are the same at first
+                before = choice.ramp_share
+                tree = estimator._trial_tree(seed, training, effort.weights, before)
+                fit = tree._plan(training, held_out)
+            settings = fit.settings.set_params(
+                max_epochs=max(1, round(effort.epochs * fit.settings.max_epochs)),
+                weight_decay=choice.decay_factor * fit.settings.weight_decay,
+            )
+            fits.append(replace(fit, settings=settings))
     batch = FitBatch(fits, len(fits))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TrainingDiverged)  # the final fit warns
-        batch.train(rows, None, estimator._n_threads())
+        batch.train(separate, None, estimator._n_threads())
     losses = [np.append(np.inf, fit.result.history["val_loss"])[-1] for fit in fits]
-    return np.array(losses).reshape(N_FOLDS, len(choices))
+    return np.array(losses).reshape(effort.n_used, len(choices))
