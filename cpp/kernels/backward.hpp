@@ -20,49 +20,51 @@ BNT_INLINE Vec<T> delta_of(Vec<T> z, Vec<T> value, Phi<T> phi, T weight, Vec<T> 
 // On entry h holds the node values, sums the weighted sums of the nodes that keep theirs, and
 // slopes [n_outputs][R] the derivatives of the loss by the outputs. Each node's value is read for
 // the last time when its delta is known, so the delta takes its place. The gradient is written to
-// g, or added (`add`).
+// g, or added.
 //
 // Sums over the R rows are the costly part: they are taken four at a time (sum_each_of_four),
 // leaves in their own order, following the nodes whose deltas are known.
-template <class T, int R>
+template <class T, int R, bool Add>
 class BackwardBlock {
     static constexpr int W = Simd<T>::lanes, V = R / W;
 
-    static BNT_INLINE void put(T& where, T value, bool add) { where = add ? where + value : value; }
+    static BNT_INLINE void put(T& where, T value) { where = Add ? where + value : value; }
 
     // All four at once where there are four: one by one, they are compiled as a call of memcpy.
-    static BNT_INLINE void put_sums(T* where, const Vec<T> (&parts)[4], int n, bool add) {
+    static BNT_INLINE void put_sums(T* where, const Vec<T> (&parts)[4], int n) {
         T sum[4];
         sum_each_of_four<T>(parts, sum);
-        if (n < 4)
-            for (int i = 0; i < n; ++i) put(where[i], sum[i], add);
-        else if (add)
-            for (int i = 0; i < 4; ++i) where[i] += sum[i];
+        if (n == 4)
+            for (int i = 0; i < 4; ++i) put(where[i], sum[i]);
         else
-            for (int i = 0; i < 4; ++i) where[i] = sum[i];
+            for (int i = 0; i < 3; ++i)
+                if (i < n) put(where[i], sum[i]);
     }
 
   public:
     static BNT_NOINLINE void run(const Tree& t, Weights<const T> w, const T* x, const T* slopes,
-                                 T* h, const T* sums, Weights<T> g, bool add) {
-        int leaf = 0;
-        for (int j = 0, n; j < t.n_nodes; j += n) {
-            const bool is_output = j < t.n_outputs;
-            const int left = (is_output ? t.n_outputs : t.n_nodes) - j;
-            n = left < 4 ? left : 4;
+                                 T* h, const T* sums, Weights<T> g) {
+        for (int j = 0; j < t.n_outputs; j += 4) {
+            const int n = t.n_outputs - j < 4 ? t.n_outputs - j : 4;
             Vec<T> by_edge[4] = {}, by_bias[4] = {};
-            for (int i = 0; i < n; ++i) {
-                const int at = j + i;
-                const T* above = is_output ? slopes + size_t(at) * R : h + size_t(t.parent[at]) * R;
-                node(t, w, above, is_output ? T(1) : w.edge[at], h, sums, at, by_edge[i],
-                     by_bias[i], g, add);
-            }
-            if (!is_output) put_sums(g.edge + j, by_edge, n, add);
-            put_sums(g.bias + j, by_bias, n, add);
-            for (; leaf + 4 <= t.leaf_start[j + n]; leaf += 4)
-                four_leaves(t, x, h, g, leaf, 4, add);
+            for (int i = 0; i < n; ++i)
+                node(t, w, slopes + size_t(j + i) * R, T(1), h, sums, j + i, by_edge[i], by_bias[i],
+                     g);
+            put_sums(g.bias + j, by_bias, n);
         }
-        if (leaf < t.n_leaves) four_leaves(t, x, h, g, leaf, t.n_leaves - leaf, add);
+        int leaf = leaves(t, x, h, g, 0, t.leaf_start[t.n_outputs]);
+        for (int j = t.n_outputs; j < t.n_nodes; j += 4) {
+            const int n = t.n_nodes - j < 4 ? t.n_nodes - j : 4;
+            Vec<T> by_edge[4] = {}, by_bias[4] = {};
+            for (int i = 0; i < n; ++i)
+                node(t, w, h + size_t(t.parent[j + i]) * R, w.edge[j + i], h, sums, j + i,
+                     by_edge[i], by_bias[i], g);
+            put_sums(g.edge + j, by_edge, n);
+            put_sums(g.bias + j, by_bias, n);
+            leaf = leaves(t, x, h, g, leaf, t.leaf_start[j + n]);
+        }
+        for (; leaf < t.n_leaves; leaf += 4)
+            four_leaves(t, x, h, g, leaf, t.n_leaves - leaf < 4 ? t.n_leaves - leaf : 4);
     }
 
   private:
@@ -70,7 +72,7 @@ class BackwardBlock {
     // delta of its parent, or the slope of the loss by an output.
     static BNT_INLINE void node(const Tree& t, Weights<const T> w, const T* above, T weight, T* h,
                                 const T* sums, int j, Vec<T>& by_edge, Vec<T>& by_bias,
-                                Weights<T> g, bool add) {
+                                Weights<T> g) {
         T* node = h + size_t(j) * R;
         const T* sum = sums + size_t(j) * R;
         Activations::with(t.activation[j], [&](auto tag) {
@@ -97,13 +99,18 @@ class BackwardBlock {
                     T total[4];
                     sum_each_of_four<T>(both, total);
                     for (size_t p = 0; p < A::parameters.size(); ++p)
-                        put(g.phi[t.phi_start[j] + p], total[p], add);
+                        put(g.phi[t.phi_start[j] + p], total[p]);
                 }
         });
     }
 
+    static int leaves(const Tree& t, const T* x, const T* h, Weights<T> g, int leaf, int n_ready) {
+        for (; leaf + 4 <= n_ready; leaf += 4) four_leaves(t, x, h, g, leaf, 4);
+        return leaf;
+    }
+
     static BNT_INLINE void four_leaves(const Tree& t, const T* x, const T* h, Weights<T> g,
-                                       int leaf, int n, bool add) {
+                                       int leaf, int n) {
         Vec<T> product[4] = {};
         for (int i = 0; i < 4; ++i) {
             const int l = i < n ? leaf + i : leaf;
@@ -111,15 +118,15 @@ class BackwardBlock {
             const T* column = x + size_t(t.leaf_input[l]) * R;
             for (int v = 0; v < V; ++v) product[i] += load(delta + v * W) * load(column + v * W);
         }
-        put_sums(g.leaf + leaf, product, n, add);
+        put_sums(g.leaf + leaf, product, n);
     }
 };
 
 // Replaces the values of the selected nodes by their deltas, without the gradient. The parent of a
 // selected node has to be selected too.
 template <class T, int R>
-BNT_NOINLINE void deltas_block(const Tree& t, Weights<const T> w, const T* slopes, T* h,
-                               const T* sums, const uint8_t* selected) {
+BNT_NOINLINE void deltas_block(const Tree& t, Weights<const T> w, const T* slopes, T* h, const T* sums,
+                  const uint8_t* selected) {
     constexpr int W = Simd<T>::lanes, V = R / W;
     for (int j = 0; j < t.n_nodes; ++j) {
         if (!selected[j]) continue;

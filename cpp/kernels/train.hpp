@@ -93,7 +93,8 @@ class BatchGradient final : public Gradient<T> {
             const OutputBlock<T, R> out{t_.n_outputs, sample_.targets(), block_rows, count};
             score.add(rule_.template score<R>(out, h));
             rule_.template slopes<R>(out, h, T(1) / T(n), slopes);
-            BackwardBlock<T, R>::run(t_, w, x, slopes, h, sums, g, b > first);
+            if (b == first) BackwardBlock<T, R, false>::run(t_, w, x, slopes, h, sums, g);
+            else BackwardBlock<T, R, true>::run(t_, w, x, slopes, h, sums, g);
             if (thread == 0 && b + 1 < end && pulse_ && pulse_->interrupted()) break;
         }
         scores_[chunk] = score;
