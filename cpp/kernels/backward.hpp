@@ -125,8 +125,8 @@ class BackwardBlock {
 // Replaces the values of the selected nodes by their deltas, without the gradient. The parent of a
 // selected node has to be selected too.
 template <class T, int R>
-BNT_NOINLINE void deltas_block(const Tree& t, Weights<const T> w, const T* slopes, T* h, const T* sums,
-                  const uint8_t* selected) {
+BNT_NOINLINE void deltas_block(const Tree& t, Weights<const T> w, const T* slopes, T* h,
+                               const T* sums, const uint8_t* selected) {
     constexpr int W = Simd<T>::lanes, V = R / W;
     for (int j = 0; j < t.n_nodes; ++j) {
         if (!selected[j]) continue;
