@@ -42,8 +42,8 @@ class BackwardBlock {
     }
 
   public:
-    static void run(const Tree& t, Weights<const T> w, const T* x, const T* slopes, T* h,
-                    const T* sums, Weights<T> g) {
+    static BNT_NOINLINE void run(const Tree& t, Weights<const T> w, const T* x, const T* slopes,
+                                 T* h, const T* sums, Weights<T> g) {
         for (int j = 0; j < t.n_outputs; j += 4) {
             const int n = t.n_outputs - j < 4 ? t.n_outputs - j : 4;
             Vec<T> by_edge[4] = {}, by_bias[4] = {};
@@ -125,8 +125,8 @@ class BackwardBlock {
 // Replaces the values of the selected nodes by their deltas, without the gradient. The parent of a
 // selected node has to be selected too.
 template <class T, int R>
-void deltas_block(const Tree& t, Weights<const T> w, const T* slopes, T* h, const T* sums,
-                  const uint8_t* selected) {
+BNT_NOINLINE void deltas_block(const Tree& t, Weights<const T> w, const T* slopes, T* h,
+                               const T* sums, const uint8_t* selected) {
     constexpr int W = Simd<T>::lanes, V = R / W;
     for (int j = 0; j < t.n_nodes; ++j) {
         if (!selected[j]) continue;

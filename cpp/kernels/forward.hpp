@@ -32,12 +32,18 @@ BNT_INLINE bool same_activation(const Tree& t, int j) {
     return same;
 }
 
-// The values of nodes j .. j + N - 1, none of which is a child of another, of activation A.
-template <class A, class T, int R, int N>
-BNT_INLINE void forward_nodes(const Tree& t, Weights<const T> w, const T* x, T* h, T* sums, int j) {
-    constexpr int W = Simd<T>::lanes, V = R / W;
-    Vec<T> z[N][V];
+// The weighted sums of nodes j .. j + N - 1, none of which is a child of another.
+template <class T, int R, int N>
+BNT_INLINE void weighted_sums(const Tree& t, Weights<const T> w, const T* x, const T* h, int j,
+                              Vec<T> (&z)[N][R / Simd<T>::lanes]) {
     for (int i = 0; i < N; ++i) weighted_sum<T, R>(t, w, x, h, j + i, z[i]);
+}
+
+// The values of these nodes, of activation A.
+template <class A, class T, int R, int N>
+BNT_INLINE void activate(const Tree& t, Weights<const T> w, T* h, T* sums, int j,
+                         const Vec<T> (&z)[N][R / Simd<T>::lanes]) {
+    constexpr int W = Simd<T>::lanes, V = R / W;
     for (int i = 0; i < N; ++i) {
         const Phi<T> phi = node_phi<A>(t, w.phi, j + i);
         T* value = h + size_t(j + i) * R;
@@ -48,6 +54,26 @@ BNT_INLINE void forward_nodes(const Tree& t, Weights<const T> w, const T* x, T* 
     }
 }
 
+// Both, for nodes of one activation. The sums are compiled once, before the choice of the
+// activation; but eight vectors do not stay in registers meanwhile.
+template <class T, int R, int N>
+BNT_INLINE void forward_nodes(const Tree& t, Weights<const T> w, const T* x, T* h, T* sums, int j) {
+    constexpr int V = R / Simd<T>::lanes;
+    if constexpr (V >= 8) {
+        Activations::with(t.activation[j], [&](auto tag) {
+            Vec<T> z[N][V];
+            weighted_sums<T, R, N>(t, w, x, h, j, z);
+            activate<typename decltype(tag)::type, T, R, N>(t, w, h, sums, j, z);
+        });
+    } else {
+        Vec<T> z[N][V];
+        weighted_sums<T, R, N>(t, w, x, h, j, z);
+        Activations::with(t.activation[j], [&](auto tag) {
+            activate<typename decltype(tag)::type, T, R, N>(t, w, h, sums, j, z);
+        });
+    }
+}
+
 // x [n_inputs][R] -> h [n_nodes][R]. Children stand after their parents, so going backwards
 // every child is known before it is needed. Where sums is given, the weighted sums of nodes
 // whose backward pass needs them go there.
@@ -55,17 +81,15 @@ BNT_INLINE void forward_nodes(const Tree& t, Weights<const T> w, const T* x, T* 
 // An activation is a chain of operations that wait for each other: nodes are taken several at a
 // time, so that there is always another chain to work on.
 template <class T, int R>
-void forward_block(const Tree& t, Weights<const T> w, const T* x, T* h, T* sums = nullptr) {
+BNT_NOINLINE void forward_block(const Tree& t, Weights<const T> w, const T* x, T* h,
+                                T* sums = nullptr) {
     constexpr int V = R / Simd<T>::lanes, N = V < 4 ? 4 / V : 1;
     for (int j = t.n_nodes; j > 0;) {
         const int first = j - N;
         const bool alike = first >= 0 && t.child_start[first] >= j && same_activation<N>(t, first);
         j = alike ? first : j - 1;
-        Activations::with(t.activation[j], [&](auto tag) {
-            using A = typename decltype(tag)::type;
-            if (alike) forward_nodes<A, T, R, N>(t, w, x, h, sums, j);
-            else forward_nodes<A, T, R, 1>(t, w, x, h, sums, j);
-        });
+        if (alike) forward_nodes<T, R, N>(t, w, x, h, sums, j);
+        else forward_nodes<T, R, 1>(t, w, x, h, sums, j);
     }
 }
 

@@ -52,8 +52,17 @@ struct OutputBlock {
     T weight(int lane) const { return targets.weights ? targets.weights[positions[lane]] : T(1); }
     int label(int lane) const { return targets.labels[positions[lane]]; }
 
-    // The target of output k in every lane; 0 in unused ones.
-    void targets_of(int k, T (&target)[R]) const {
+    // The target of output k in every lane; 0 in unused ones. One copy for all losses, unless the
+    // call would take longer than the work.
+    BNT_INLINE void targets_of(int k, T (&target)[R]) const {
+        if constexpr (R == 1) read_targets(k, target);
+        else gather_targets(k, target);
+    }
+
+  private:
+    BNT_NOINLINE void gather_targets(int k, T (&target)[R]) const { read_targets(k, target); }
+
+    BNT_INLINE void read_targets(int k, T (&target)[R]) const {
         for (int r = count; r < R; ++r) target[r] = 0;
         if (targets.labels)
             for (int r = 0; r < count; ++r) target[r] = indicator<T, R>(label(r) == k);
@@ -109,7 +118,7 @@ BNT_INLINE bool is_wrong(T top, int best, int label) {
 
 // error: 1 where the first largest output is not the label.
 template <class T, int R>
-void count_wrong(const OutputBlock<T, R>& block, const T* out, double (&error)[R]) {
+BNT_NOINLINE void count_wrong(const OutputBlock<T, R>& block, const T* out, double (&error)[R]) {
     T top[R];
     int best[R];
     largest<T, R>(out, block.n_outputs, top, best);
@@ -384,8 +393,8 @@ class LossRule {
     int n_outputs() const { return n_outputs_; }
 
     template <int R>
-    void costs(const OutputBlock<T, R>& block, const T* out, double (&loss)[R],
-               double (&error)[R]) const {
+    BNT_NOINLINE void costs(const OutputBlock<T, R>& block, const T* out, double (&loss)[R],
+                            double (&error)[R]) const {
         with([&](const auto& rule) { rule.template costs<R>(block, out, loss, error); });
     }
 
@@ -405,7 +414,8 @@ class LossRule {
 
     // d(scale * weight * loss)/d(output), 0 in unused lanes; slopes has n_outputs * R numbers.
     template <int R>
-    void slopes(const OutputBlock<T, R>& block, const T* out, T scale, T* slopes) const {
+    BNT_NOINLINE void slopes(const OutputBlock<T, R>& block, const T* out, T scale,
+                             T* slopes) const {
         T factor[R];
         for (int r = 0; r < R; ++r) factor[r] = r < block.count ? scale * block.weight(r) : T(0);
         with([&](const auto& rule) { rule.template slopes<R>(block, out, factor, slopes); });
@@ -413,7 +423,7 @@ class LossRule {
 
   private:
     template <class F>
-    void with(F&& f) const {
+    BNT_INLINE void with(F&& f) const {
         Losses::with(settings_.code, [&](auto tag) {
             f(typename decltype(tag)::type::template For<T>(settings_, n_outputs_));
         });

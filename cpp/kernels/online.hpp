@@ -53,12 +53,12 @@ class OneRow {
     // slopes: the derivatives of the loss by the outputs, with room for a vector behind them.
     // g.bias is where the deltas live.
     void backward(Weights<const T> w, const T* slopes, Weights<T> g) {
-        level_backward(0, slopes, [](int) { return broadcast<T>(1); }, g);
+        level_backward(0, slopes, nullptr, g);
         for (int level = 1; level < t_.n_levels; ++level) {
             const int first = t_.level_start[level], last = t_.level_start[level + 1];
             T* above = above_ - first;
             for (int c = first; c < last; ++c) above[c] = g.bias[t_.parent[c]];
-            level_backward(level, above, [&](int c) { return load(w.edge + c); }, g);
+            level_backward(level, above, w.edge, g);
         }
         store(g.bias + t_.n_nodes, Vec<T>{});  // clears what the last vectors wrote beyond the end
         store(g.edge + t_.n_nodes, Vec<T>{});
@@ -78,21 +78,20 @@ class OneRow {
         return levels * (has_extra(t) ? 4 : 1) + t.n_nodes + t.n_inputs + 2 * size_t(W);
     }
 
-    // The deltas of a level, and the gradients that follow from them.
-    template <class Edge>
-    BNT_INLINE void level_backward(int level, const T* above, Edge edge, Weights<T> g) {
+    // The deltas of a level, and the gradients that follow from them. Outputs have no edge.
+    BNT_NOINLINE void level_backward(int level, const T* above, const T* edges, Weights<T> g) {
         const T* h = values(level);
         for_nodes(level, [&](auto tag, int c, int n, auto put) {
             using A = typename decltype(tag)::type;
             const Vec<T> delta = load(above + c), value = load(h + c);
             const Vec<T> z = A::keeps_sum ? load(sums_ + level * W + c) : Vec<T>{};
             const Phi<T> phi = phi_of<A>(level, c);
-            [[maybe_unused]] const Vec<T> by_value = edge(c) * delta;
-            if (level > 0) put(g.edge + c, delta * value);
+            const Vec<T> edge = edges ? load(edges + c) : broadcast<T>(1);
+            if (edges) put(g.edge + c, delta * value);
             // in this order, as in PermutedRow: where the slope is 0, the product cannot overflow
-            put(g.bias + c, (A::template slope<T>(z, value, phi) * edge(c)) * delta);
+            put(g.bias + c, (A::template slope<T>(z, value, phi) * edge) * delta);
             if constexpr (A::parameters.size() > 0)
-                if (t_.phi_is_trained) put_phi<A>(c, n, z, value, phi, by_value, g);
+                if (t_.phi_is_trained) put_phi<A>(c, n, z, value, phi, edge * delta, g);
         });
     }
 

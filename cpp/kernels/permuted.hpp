@@ -20,6 +20,8 @@ class PermutedRow {
 
     // Trees whose activations have parameters or keep their sums are left to OneRow.
     static bool fits(const Tree& t) { return !t.n_phi && !t.keeps_sums; }
+    template <class A>
+    static constexpr bool may_occur = A::parameters.size() == 0 && !A::keeps_sum;
 
     explicit PermutedRow(const Tree& t)
         : t_(t), place_(places(t)), n_places_(place_.back() + 1),
@@ -143,12 +145,19 @@ class PermutedRow {
         Vec<T> result{};
         const int code = level == 0 ? t_.output_activation : t_.hidden_activation;
         if (code != kMixed) {
-            Activations::with(code, [&](auto tag) { result = f(tag); });
+            with(code, [&](auto tag) { result = f(tag); });
         } else {
             for (int i = 0; i < n && i < W; ++i)
-                Activations::with(t_.activation[j + i], [&](auto tag) { result[i] = f(tag)[i]; });
+                with(t_.activation[j + i], [&](auto tag) { result[i] = f(tag)[i]; });
         }
         return result;
+    }
+
+    template <class F>
+    static BNT_INLINE void with(int code, F&& f) {
+        Activations::with(code, [&](auto tag) {
+            if constexpr (may_occur<typename decltype(tag)::type>) f(tag);
+        });
     }
 
     // Numbers that were written one by one just now, as a vector: a load of the whole would wait

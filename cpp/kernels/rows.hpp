@@ -145,8 +145,8 @@ void load_tiles(const Table& table, const S* const* source, T* x, const uint8_t*
 // x[input * R + lane]; lanes from count on repeat the first row, so that they hold valid numbers.
 // `used`: the inputs that are needed, null for all; see `load_column`.
 template <class T, int R>
-void load_block(const Table& table, const int32_t* rows, int64_t first_row, int count, T* x,
-                const uint8_t* used = nullptr) {
+BNT_NOINLINE void load_block(const Table& table, const int32_t* rows, int64_t first_row, int count,
+                             T* x, const uint8_t* used = nullptr) {
     with_dtype(table.dtype, [&](auto sample) {
         using S = decltype(sample);
         const S* source[R];
@@ -170,7 +170,7 @@ void load_block(const Table& table, const int32_t* rows, int64_t first_row, int 
 }
 
 template <class T>
-void load_row(const Table& table, int64_t row, T* x) {
+BNT_NOINLINE void load_row(const Table& table, int64_t row, T* x) {
     with_dtype(table.dtype, [&](auto sample) {
         using S = decltype(sample);
         const S* source = static_cast<const S*>(table.data) + row * table.n_columns;

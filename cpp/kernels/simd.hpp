@@ -21,6 +21,8 @@
 #endif
 
 #define BNT_INLINE inline __attribute__((always_inline))
+// For what is called once for a block of rows or less: one copy instead of one per caller.
+#define BNT_NOINLINE __attribute__((noinline))
 
 namespace bnt::BNT_ISA {
 

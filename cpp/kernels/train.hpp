@@ -15,11 +15,24 @@
 
 namespace bnt::BNT_ISA {
 
+// The gradient of the mean loss of some rows. The training loop calls it through this interface, so
+// that the loop is compiled once and not once for each way to compute a gradient.
+template <class T>
+struct Gradient {
+    // Writes the gradient for the rows at these positions; returns their score.
+    virtual Score compute(const T* theta, const int32_t* positions, int64_t n, T* gradient) = 0;
+    // Call after leaves have got other inputs.
+    virtual void leaves_moved() = 0;
+
+  protected:
+    ~Gradient() = default;
+};
+
 // The gradient of a batch of any size. The batch is cut into blocks of R rows, the blocks into
 // at most kMaxChunks chunks; each chunk has its own gradient, and they are added in their order.
 // Neither the cuts nor the order depend on the number of threads.
 template <class T, int R>
-class BatchGradient {
+class BatchGradient final : public Gradient<T> {
     static constexpr int kMaxChunks = 16;
 
   public:
@@ -31,13 +44,12 @@ class BatchGradient {
           memory_(size_t(team.size()) * room_), gradients_(size_t(n_chunks_) * layout.size),
           scores_(n_chunks_) {}
 
-    void leaves_moved() {}
+    void leaves_moved() override {}
 
     // How many pieces of a batch can be worked on at once.
     static int chunks(int64_t n) { return std::min(blocks(n), kMaxChunks); }
 
-    // Gradient of the mean weighted loss of the rows at these positions; returns their score.
-    Score compute(const T* theta, const int32_t* positions, int64_t n, T* gradient) {
+    Score compute(const T* theta, const int32_t* positions, int64_t n, T* gradient) override {
         const int used = chunks(n);
         if (used == 1) {
             run_chunk(theta, positions, n, 0, 0, gradient);
@@ -103,17 +115,16 @@ class BatchGradient {
 // The gradient of one row, by the kernels that run along the levels of the tree: OneRow, or
 // PermutedRow where it fits.
 template <class T, class Row = OneRow<T>>
-class RowGradient {
+class RowGradient final : public Gradient<T> {
   public:
     RowGradient(const Tree& t, const Layout& layout, const SampleView<T>& sample,
                 const LossRule<T>& rule)
         : t_(t), layout_(layout), sample_(sample), rule_(rule), one_(std::in_place, t),
           slopes_(t.n_outputs + Simd<T>::lanes) {}
 
-    // Call after leaves have got other inputs.
-    void leaves_moved() { one_.emplace(t_); }
+    void leaves_moved() override { one_.emplace(t_); }
 
-    Score compute(const T* theta, const int32_t* positions, int64_t, T* gradient) {
+    Score compute(const T* theta, const int32_t* positions, int64_t, T* gradient) override {
         const Weights<const T> w = layout_.of(t_, theta);
         load_row(sample_.table(), sample_.row(positions[0]), one_->x());
         one_->forward(w);
@@ -203,8 +214,7 @@ class Trainer {
         epochs(gradient);
     }
 
-    template <class Gradient>
-    void epochs(Gradient& gradient) {
+    void epochs(Gradient<T>& gradient) {
         std::optional<UpdateScorer<T>> scorer;
         if (settings_.select == Select::update) scorer.emplace(t_, validation_, rule_, settings_);
         const int64_t per_epoch =
@@ -224,8 +234,7 @@ class Trainer {
         finish(Status::completed);
     }
 
-    template <class Gradient>
-    Score one_epoch(Gradient& gradient, UpdateScorer<T>* scorer) {
+    Score one_epoch(Gradient<T>& gradient, UpdateScorer<T>* scorer) {
         epoch_order(task_.seed, uint64_t(epoch_), sample_.size(), settings_.block_rows,
                     order_.get(), hooks_);
         Score score;
@@ -251,8 +260,7 @@ class Trainer {
         return score;
     }
 
-    template <class Gradient>
-    Score update(Gradient& gradient, const int32_t* rows, int64_t n) {
+    Score update(Gradient<T>& gradient, const int32_t* rows, int64_t n) {
         const T* at = theta_.get();
         if (optimizer_.looks_ahead()) {
             optimizer_.look_ahead(theta_.get(), ahead_.get());
@@ -277,8 +285,7 @@ class Trainer {
         return std::max<int64_t>(1, total_updates_ / n * m + total_updates_ % n * m / n);
     }
 
-    template <class Gradient>
-    void move_leaves(Gradient& gradient) {
+    void move_leaves(Gradient<T>& gradient) {
         while (updates_ == next_move_) next_move_ = time_of_move(++n_moves_ + 1);
         const double share = 0.5 * (1 + std::cos(3.14159265358979323846 * double(n_moves_ - 1) /
                                                  double(settings_.leaf_moves)));
