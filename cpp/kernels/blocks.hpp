@@ -42,8 +42,8 @@ class Lowest {
 };
 
 // Calls f(x, memory, row, count) for each block: x [n_inputs][R] has its rows (with `used`, those
-// inputs of them), memory has `room` numbers for the use of f, and f returns whether all that it computed is finite. `work` is the
-// number of multiply-adds for one row.
+// inputs of them), memory has `room` numbers for the use of f, and f returns whether all that it
+// computed is finite. `work` is the number of multiply-adds for one row.
 template <class T, int R, class F>
 ForwardProblem each_block(const Table& table, int64_t work, size_t room, int n_threads,
                           const Hooks& hooks, F&& f, const uint8_t* used = nullptr) {

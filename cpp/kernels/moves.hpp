@@ -35,10 +35,10 @@ class LeafMover {
     // The number of rows used to score candidate inputs, at most n. `share` is the number of leaves
     // that move relative to the first time: fewer leaves need fewer rows. Training uses
     // `rows_between` rows between two moves; a quarter of them keeps the cost of moving small.
-    static int64_t rows_needed(int64_t n, int n_inputs, double rows_between, double share) {
-        const int64_t enough = std::clamp<int64_t>(32 * int64_t(n_inputs), 1024, 16384);
+    static int64_t rows_needed(int64_t n, int n_columns, double rows_between, double share) {
+        const int64_t enough = std::clamp<int64_t>(32 * int64_t(n_columns), 1024, 16384);
         const auto between = int64_t(std::min(rows_between, double(1 << 20)));  // more is enough
-        const int64_t affordable = std::max<int64_t>(512, between * std::max(100, n_inputs) / 400);
+        const int64_t affordable = std::max<int64_t>(512, between * std::max(100, n_columns) / 400);
         const double rows = share * double(std::min(n, std::min(enough, affordable)));
         return std::min(n, std::max<int64_t>(256, std::llround(rows)));
     }
@@ -150,8 +150,7 @@ class LeafMover {
             team_.each(n_tiles, [&](int tile, int) {
                 FlushDenormals flush;
                 const int node = tile * kTileNodes;
-                for (int c = 0; c < n_inputs_; c += 4)
-                    add_tile(deltas, n_nodes, node, c, n_blocks);
+                for (int c = 0; c < n_inputs_; c += 4) add_tile(deltas, n_nodes, node, c, n_blocks);
                 for (int i = node; i < std::min(n_nodes, node + kTileNodes); ++i)
                     delta_sum_[i] += sum_of_deltas(deltas, n_nodes, i, n_blocks);
             });

@@ -120,6 +120,14 @@ BNT_INLINE void transpose(const S* const* rows, int column, U* out, int stride) 
     for (int k = 0; k < N; ++k) std::memcpy(out + k * stride, &a[k], sizeof a[k]);
 }
 
+// Whether one of N flags is set.
+template <int N>
+BNT_INLINE bool any_of(const uint8_t* flags) {
+    uint8_t any = 0;
+    for (int i = 0; i < N; ++i) any |= flags[i];
+    return any;
+}
+
 // All columns of R rows by transposing tiles; entries become U on the way, and T at the end.
 template <class T, class U, int R, class S>
 void load_tiles(const Table& table, const S* const* source, T* x, const uint8_t* used) {
@@ -128,6 +136,7 @@ void load_tiles(const Table& table, const S* const* source, T* x, const uint8_t*
     const int n = table.n_columns;
     for (int next = 0; next < n; next += N) {
         const int c = next + N <= n ? next : n - N;  // the last tile may overlap the one before
+        if (used && !table.lines && !any_of<N>(used + c)) continue;
         if constexpr (std::is_same_v<T, U>) {
             if (!table.offset && !table.lines) {
                 for (int r = 0; r < R; r += N * G)
@@ -137,8 +146,7 @@ void load_tiles(const Table& table, const S* const* source, T* x, const uint8_t*
         }
         U columns[N * R];
         for (int r = 0; r < R; r += N * G) transpose<S, U, N, G>(source + r, c, columns + r, R);
-        for (int k = 0; k < N; ++k)
-            load_column<T, R>(table, c + k, columns + k * R, x, used);
+        for (int k = 0; k < N; ++k) load_column<T, R>(table, c + k, columns + k * R, x, used);
     }
 }
 

@@ -41,12 +41,13 @@ class SampleView {
     }
 
     int64_t size() const { return sample_.n; }
+    int n_columns() const { return sample_.table.n_columns; }  // as the user has them
     const Table& table() const { return table_; }
     const TargetView<T>& targets() const { return view_; }
     int64_t row(int64_t position) const { return rows_ ? rows_[position] : position; }
 
-    // Copies a small table: its rows in their order, as scaled inputs of type T. A training that reads
-    // them many times scales them once, and keeps them in the cache.
+    // Copies a small table: its rows in their order, as scaled inputs of type T. A training that
+    // reads them many times scales them once, and keeps them in the cache.
     void keep_copy() {
         constexpr int R = 32;
         const size_t n_inputs = table_.n_inputs(), bytes = size() * n_inputs * sizeof(T);
@@ -67,13 +68,14 @@ class SampleView {
         rows_ = nullptr;
     }
 
-    // Loads the R rows at these positions; lanes from count on repeat the first one.
+    // Loads the R rows at these positions; lanes from count on repeat the first one. `used`: the
+    // inputs that are needed, null for all.
     template <int R>
-    void load(const int32_t* positions, int count, T* x) const {
-        if (!rows_) return load_block<T, R>(table_, positions, 0, count, x);
+    void load(const int32_t* positions, int count, T* x, const uint8_t* used = nullptr) const {
+        if (!rows_) return load_block<T, R>(table_, positions, 0, count, x, used);
         int32_t rows[R];
         for (int r = 0; r < count; ++r) rows[r] = rows_[positions[r]];
-        load_block<T, R>(table_, rows, 0, count, x);
+        load_block<T, R>(table_, rows, 0, count, x, used);
     }
 
   private:

@@ -42,9 +42,11 @@ class BatchGradient final : public Gradient<T> {
           n_chunks_(chunks(batch_size)), n_inputs_(sample.table().n_inputs()),
           room_(size_t(n_inputs_ + t.n_nodes * (t.keeps_sums ? 2 : 1) + t.n_outputs) * R),
           memory_(size_t(team.size()) * room_), gradients_(size_t(n_chunks_) * layout.size),
-          scores_(n_chunks_) {}
+          scores_(n_chunks_), used_(n_inputs_) {
+        learn_used();
+    }
 
-    void leaves_moved() override {}
+    void leaves_moved() override { learn_used(); }
 
     // How many pieces of a batch can be worked on at once.
     static int chunks(int64_t n) { return std::min(blocks(n), kMaxChunks); }
@@ -73,6 +75,11 @@ class BatchGradient final : public Gradient<T> {
   private:
     static int blocks(int64_t n) { return int((n + R - 1) / R); }
 
+    void learn_used() {
+        std::memset(used_.get(), 0, n_inputs_);
+        for (int l = 0; l < t_.n_leaves; ++l) used_[t_.leaf_input[l]] = 1;
+    }
+
     void run_chunk(const T* theta, const int32_t* positions, int64_t n, int chunk, int thread,
                    T* gradient) {
         FlushDenormals flush;
@@ -88,7 +95,7 @@ class BatchGradient final : public Gradient<T> {
         for (int64_t b = first; b < end; ++b) {
             const int32_t* block_rows = positions + b * R;
             const int count = int(std::min<int64_t>(R, n - b * R));
-            sample_.template load<R>(block_rows, count, x);
+            sample_.template load<R>(block_rows, count, x, used_.get());
             forward_block<T, R>(t_, w, x, h, sums);
             const OutputBlock<T, R> out{t_.n_outputs, sample_.targets(), block_rows, count};
             score.add(rule_.template score<R>(out, h));
@@ -110,6 +117,7 @@ class BatchGradient final : public Gradient<T> {
     size_t room_;
     Buffer<T> memory_, gradients_;
     Buffer<Score> scores_;
+    Buffer<uint8_t> used_;  // which inputs leaves have
 };
 
 // The gradient of one row, by the kernels that run along the levels of the tree: OneRow, or
@@ -295,8 +303,8 @@ class Trainer {
             double(total_updates_) * double(batch_size_) / (2.0 * settings_.leaf_moves);
         const uint64_t seed = task_.seed + uint64_t(n_moves_) * 0x9e3779b97f4a7c15ull;
         mover_.run(theta_.get(), order_.get(),
-                   mover_.rows_needed(sample_.size(), t_.n_inputs, rows_between, share), n, seed,
-                   [&](int leaf, int input) {
+                   mover_.rows_needed(sample_.size(), sample_.n_columns(), rows_between, share), n,
+                   seed, [&](int leaf, int input) {
                        if (hooks_.leaf_moved)
                            hooks_.leaf_moved(hooks_.context,
                                              {epoch_, leaf, leaf_input_[leaf], input});

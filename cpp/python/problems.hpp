@@ -16,9 +16,8 @@ inline nb::object described(const ForwardProblem& problem) {
 }
 
 [[noreturn]] inline void fail_features(const Table& table, const Tree& tree) {
-    fail("X has " + std::to_string(table.n_inputs()) +
-         (table.lines ? " inputs" : " features") + ", but the tree has " +
-         std::to_string(tree.n_inputs) + " inputs");
+    fail("X has " + std::to_string(table.n_inputs()) + (table.lines ? " inputs" : " features") +
+         ", but the tree has " + std::to_string(tree.n_inputs) + " inputs");
 }
 
 }  // namespace bnt
