@@ -99,6 +99,7 @@ MODELS ?= 200
 ROWS   ?= 1000
 export-c: $(TEST_ENV)
 	$(BIN)/python -m tests.tools.compare_c $(MODELS) $(ROWS)
+	$(BIN)/python -m tests.tools.compare_learning $(MODELS)
 
 SECONDS ?= 600
 soak: $(TEST_ENV)
