@@ -201,7 +201,7 @@ class Costs(NamedTuple):
     """What a model that learns costs on a device, in bytes; time is that of an update."""
 
     flash: int  # without the weights
-    weights: int
+    weights: int  # those that learn, and the others
     ram: int  # with the weights
     stack: int
     time: float  # cycles (AVR) or instructions (ARM)
@@ -236,7 +236,7 @@ def measure_learning(model, rows, targets, order, rule, device="atmega328p", rat
     text, data, bss = (after - before for before, after in zip(*sizes.values(), strict=True))
     unit = 1024 if is_avr else INSTRUCTIONS_PER_TICK
     time = int(ticks, 16) * unit / min(N_TIMED, len(order))
-    initial = 4 * learnt.size
+    initial = 4 * model.n_parameters_  # those that do not learn are constants
     flash = text + data - initial
     return Costs(flash, initial, data + bss, int(stack, 16), time, learnt, refused)
 
@@ -252,13 +252,13 @@ def _data(rows, targets, order, target_type):
     )
 
 
-def _build(folder, device):
+def _build(folder, device, options=()):
     """Compile the program; return the sizes of its code, initialized and other variables."""
     if device != "cortex-m4":
-        command = ["avr-gcc", f"-mmcu={device}", *AVR_FLAGS, "p.c", "-o", "p.elf", "-lm"]
+        command = ["avr-gcc", f"-mmcu={device}", *AVR_FLAGS, *options, "p.c", "-o", "p.elf", "-lm"]
     else:
         flags = [flag for flag in ARM_FLAGS if flag != "-fno-builtin"]
-        command = ["arm-none-eabi-gcc", *flags, "p.c", "-T", "link.ld", "-o", "p.elf"]
+        command = ["arm-none-eabi-gcc", *flags, *options, "p.c", "-T", "link.ld", "-o", "p.elf"]
         command += ["-lc", "-lgcc"]
     subprocess.run(command, cwd=folder, check=True)
     size = "avr-size" if device != "cortex-m4" else "arm-none-eabi-size"
@@ -273,6 +273,117 @@ def _run(folder, device):
     else:
         command = ["qemu-system-arm", "-M", "mps2-an386", "-nographic", "-icount", "shift=0"]
         command += ["-semihosting-config", "enable=on,target=native", "-kernel", "p.elf"]
-    run = subprocess.run(command, cwd=folder, capture_output=True, timeout=250, check=False)
+    run = subprocess.run(command, cwd=folder, capture_output=True, timeout=120, check=False)
     text = (run.stdout + run.stderr).decode(errors="replace")
     return [number for line in re.findall(r"#([\da-f ]+)", text) for number in line.split()]
+
+
+NEIGHBOURS = """\
+#if LEARNS
+#define EML_LOG_ENABLE 0
+#include <eml_neighbors.h>
+static int16_t data[N_ITEMS * 4], labels[N_ITEMS];
+static EmlNeighborsDistanceItem distances[N_ITEMS];
+static EmlNeighborsModel model = {4, 0, N_ITEMS, data, labels, 3};
+#endif
+static void hex(uint32_t v)
+{
+    int8_t digits = 8;
+    while (digits--)
+        put("0123456789abcdef"[(v >> (4 * digits)) & 15]);
+    put(' ');
+}
+int main(void)
+{
+    volatile int16_t row[4] = {1, 2, 3, 4};
+    uint32_t start, ticks = 0;
+    int16_t i, j, label = 0;
+    begin();
+#if LEARNS
+    for (i = 0; i < N_ITEMS; i++) {
+        row[i % 4] = (int16_t)((row[i % 4] * 31 + i) % 100); /* larger ones take for ever */
+        eml_neighbors_add_item(&model, (const int16_t *)row, 4, i % 3);
+    }
+#endif
+    for (j = 0; j < N_TIMED; j++) {
+        row[j % 4] = (int16_t)(row[j % 4] + j);
+        start = now();
+#if LEARNS
+        eml_neighbors_predict(&model, (const int16_t *)row, 4, distances, N_ITEMS, &label);
+#endif
+        ticks += elapsed(start);
+    }
+    put('#');
+    hex(ticks);
+    hex((uint32_t)label);
+    put('\\n');
+    finish();
+    return 0;
+}
+"""
+
+
+def measure_neighbours(device, n_items=75):
+    """Return flash, RAM and time of a prediction of emlearn's nearest neighbours, which learn."""
+    import emlearn
+
+    is_avr, sizes = device != "cortex-m4", {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "link.ld").write_text(ARM_LINKER)
+        for learns in (0, 1):
+            defined = {"LEARNS": learns, "N_ITEMS": n_items, "N_TIMED": N_TIMED}
+            lines = [f"#define {key} {value}" for key, value in defined.items()]
+            lines += ["#include <stdint.h>"]
+            head = (AVR if is_avr else ARM).replace("$INCLUDE", "\n".join(lines))
+            (folder / "p.c").write_text(head + NEIGHBOURS)
+            sizes[learns] = _build(folder, device, [f"-I{emlearn.includedir}"])
+        ticks, _ = _run(folder, device)
+    text, data, bss = (after - before for before, after in zip(*sizes.values(), strict=True))
+    unit = 1024 if is_avr else INSTRUCTIONS_PER_TICK
+    return text + data, data + bss, int(ticks, 16) * unit / N_TIMED
+
+
+def main():
+    """Print the table, for trees of 300 weights."""
+    from sklearn.datasets import load_diabetes, load_iris
+
+    from bneuralt import BNeuralTClassifier, BNeuralTRegressor
+
+    order = np.arange(N_TIMED)
+    print("| data | learns | device | flash | weights | RAM | stack | cycles or instructions |")
+    print("| --- | --- | --- |" + " ---: |" * 5)
+    for name, estimator, load in (
+        ("iris", BNeuralTClassifier, load_iris),
+        ("diabetes", BNeuralTRegressor, load_diabetes),
+    ):
+        X, y = load(return_X_y=True)
+        model = estimator(n_weights=300, max_epochs=5, random_state=0).fit(X, y)
+        rows = slice(None, None, len(X) // N_TIMED)
+        for device in ("atmega328p", "atmega1284p", "cortex-m4"):
+            for rule, learns in (
+                ("sgd", "all"),
+                ("rmsprop", "all"),
+                ("sgd", "outputs"),
+                ("sgd", "biases"),
+            ):
+                if (device == "atmega328p") != (rule == "sgd") and device != "cortex-m4":
+                    continue  # the state of RMSprop does not fit into 2 kB
+                data = X[rows][:N_TIMED], y[rows][:N_TIMED]
+                costs = measure_learning(model, *data, order, rule, device, learns=learns)
+                assert costs.n_refused == 0
+                print(
+                    f"| {name} | {rule}, {learns} | {device} | {costs.flash:,} | "
+                    f"{costs.learnt.size} | {costs.ram:,} | {costs.stack} | {costs.time:,.0f} |",
+                    flush=True,
+                )
+    try:
+        for device in ("atmega1284p", "cortex-m4"):
+            flash, ram, time = measure_neighbours(device)
+            print(f"emlearn, 3 neighbours of 75 on {device}: {flash:,}, {ram:,}, {time:,.0f}")
+    except ImportError:
+        print("emlearn is not installed")
+
+
+if __name__ == "__main__":
+    main()
