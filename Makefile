@@ -71,19 +71,20 @@ demo: $(VENV)/.core
 	$(BIN)/bneuralt demo
 
 # Includes the tests of the optional dependencies, so these are installed too.
-TEST_ENV := $(VENV)/.paper $(addprefix $(VENV)/.with-,test dask onnx)
+EXTRAS   := test dask onnx river
+TEST_ENV := $(VENV)/.paper $(addprefix $(VENV)/.with-,$(EXTRAS))
 test: $(TEST_ENV)
 	$(BIN)/python -m pytest -n $(JOBS)
 
 # The same in an environment of its own, with the lower bounds of the dependencies in pyproject.toml.
-# pip finds releases of the other packages that go with them.
+# pip finds releases of the other packages that go with them, except of river.
 OLDEST := build/oldest
 BOUNDS  = import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
           print(*(bound.replace(">=", "==") for bound in project["dependencies"]), sep="\n")
 test-oldest:
 	mkdir -p $(OLDEST)
 	$(PYTHON) -c '$(BOUNDS)' > $(OLDEST)/constraints.txt
-	$(MAKE) test VENV=$(OLDEST) PIP_OPTIONS='--constraint $(OLDEST)/constraints.txt'
+	$(MAKE) test VENV=$(OLDEST) EXTRAS="test dask onnx" PIP_OPTIONS='--constraint $(OLDEST)/constraints.txt'
 
 # Every case is made from its number, which a complaint names: `python -m tests.tools.fuzz_core 1 NUMBER`
 # repeats it.
@@ -99,6 +100,7 @@ MODELS ?= 200
 ROWS   ?= 1000
 export-c: $(TEST_ENV)
 	$(BIN)/python -m tests.tools.compare_c $(MODELS) $(ROWS)
+	$(BIN)/python -m tests.tools.compare_learning $(MODELS)
 
 SECONDS ?= 600
 soak: $(TEST_ENV)

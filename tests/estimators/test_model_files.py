@@ -191,14 +191,74 @@ def test_settings_that_json_cannot_hold_are_left_out(tmp_path):
     np.testing.assert_array_equal(loaded.predict(IRIS[0]), clf.predict(IRIS[0]))
 
 
-def test_a_loaded_tree_cannot_be_trained_further_and_says_so(tmp_path):
-    flat(BNeuralTClassifier, **SMALL).fit(*IRIS).save(tmp_path / "model.json")
+@pytest.mark.parametrize(
+    ("model", "data"),
+    [
+        (flat(BNeuralTClassifier, **SMALL), IRIS),
+        (flat(BNeuralTRegressor, **SMALL), DIABETES),
+        (flat(BNeuralTRegressor, loss="poisson", scale="minmax", **SMALL), DIABETES),
+        (flat(BNeuralTRegressor, train_activations=True, scale=None, **SMALL), DIABETES),
+    ],
+)
+def test_a_loaded_tree_is_trained_further_as_the_saved_one(model, data, tmp_path):
+    model = clone(model).fit(*data)
+    model.save(tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json")
+    model.to_c(tmp_path / "a.h", name="m", learning="sgd")
+    loaded.to_c(tmp_path / "b.h", name="m", learning="sgd")
+    assert (tmp_path / "a.h").read_text() == (tmp_path / "b.h").read_text()
+    np.testing.assert_array_equal(
+        loaded.partial_fit(*data).predict(data[0]), model.partial_fit(*data).predict(data[0])
+    )
+
+
+def test_a_file_without_training_cannot_be_trained_further_and_says_so(tmp_path):
+    path = tmp_path / "model.json"
+    flat(BNeuralTClassifier, **SMALL).fit(*IRIS).save(path)
+    content = json.loads(path.read_text())
+    del content["training"]
+    path.write_text(json.dumps(content))
+    loaded = load_model(path)
     with pytest.raises(ValueError, match="was loaded from a file"):
         loaded.partial_fit(*IRIS)
     with pytest.raises(ValueError, match="was loaded from a file"):
         loaded.set_params(warm_start=True).fit(*IRIS)
+    with pytest.raises(ValueError, match="cannot learn in C, since the scaling of its training"):
+        loaded.to_c(tmp_path / "m.h", learning="sgd")
     loaded.set_params(warm_start=False).fit(*IRIS)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"parameters": [1.0]}, '"parameters" of "training" must be a list of'),
+        ({"parameters": "many"}, '"parameters" of "training" must be a list of'),
+        ({"inputs": {"offset": [0.0] * 10}}, "factor"),
+        ({"inputs": {"offset": [0.0] * 10, "factor": [None] * 10}}, '"factor" of "training"'),
+        ({"inputs": [1.0]}, '"inputs" of "training" must be an object'),
+        ({"target": None}, '"target" of "training" does not go with the loss'),
+        ({"more": 1}, "more"),
+    ],
+)
+def test_damaged_training_is_refused(change, message, tmp_path):
+    path = tmp_path / "model.json"
+    flat(BNeuralTRegressor, **SMALL).fit(*DIABETES).save(path)
+    content = json.loads(path.read_text())
+    content["training"] |= change
+    path.write_text(json.dumps(content))
+    with pytest.raises(ModelFileError, match=message):
+        load_model(path)
+
+
+def test_training_of_forests_is_refused(tmp_path):
+    path = tmp_path / "model.json"
+    flat(BNeuralForestRegressor, n_estimators=2, **SMALL).fit(*DIABETES).save(path)
+    content = json.loads(path.read_text())
+    assert content["training"] is None
+    content["training"] = {"parameters": [], "inputs": None, "target": None}
+    path.write_text(json.dumps(content))
+    with pytest.raises(ModelFileError, match='"training" is for single trees'):
+        load_model(path)
 
 
 def test_a_loaded_forest_can_get_more_trees(tmp_path):

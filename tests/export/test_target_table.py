@@ -20,7 +20,7 @@ def test_options_are_parameters_of_the_function(target):
         if option.sets is not None:
             assert parameters[option.name].default is not option.sets
         if option.choices and option.name in parameters:
-            assert parameters[option.name].default in option.choices
+            assert parameters[option.name].default in (*option.choices, None)
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=lambda target: target.name)

@@ -358,8 +358,9 @@ ADDITIONS = {
                 before("    maximum,\n", "    log,\n"),
                 before(
                     '    "absolute_error": Traits',
-                    '    "extra_softplus": Traits(\n        ("numbers",), '
-                    "link=log(1.0 + exp(OUTPUTS)), scaling=None\n    ),\n",
+                    '    "extra_softplus": Traits(\n        ("numbers",),\n        '
+                    "(log(1.0 + exp(OUTPUTS)) - TARGETS) * sigmoid(OUTPUTS),\n        "
+                    "link=log(1.0 + exp(OUTPUTS)),\n        scaling=None,\n    ),\n",
                 ),
             ),
             "src/bneuralt/reference/losses.py": both(

@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 from bneuralt import BNeuralTClassifier, NeuralTree, TrainingSettings, train
+from bneuralt.expressions import evaluate
+from bneuralt.reference.losses import LOSS_GRADIENT
 from bneuralt.training import TrainingJob, gradient, train_many
-from bneuralt.training.losses import CrossEntropy, Huber, Pinball
+from bneuralt.training.losses import LOSSES, CrossEntropy, Huber, Pinball
+from tests.helpers.strategies import draw_parameter
 
 
 def fit(X, y, loss, n_outputs, max_epochs=60, output="linear", **options):
@@ -180,3 +183,25 @@ def test_counts_must_not_be_negative():
     tree = NeuralTree.random(1, output_activation="linear", random_state=0)
     with pytest.raises(ValueError, match=r"y has the value -2: loss='poisson' needs targets"):
         gradient(tree, np.ones((2, 1)), [1.0, -2.0], loss="poisson")
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_the_slope_of_each_loss_is_its_gradient(name):
+    rng = np.random.default_rng(0)
+    entry = LOSSES[name].entry
+    for _ in range(20):
+        values = [
+            tuple(rng.uniform(0.1, 0.9, 3)) if parameter.is_list else draw_parameter(rng, parameter)
+            for parameter in entry.parameters
+        ]
+        loss, outputs = LOSSES[name](*values), rng.normal(size=3)
+        targets = np.eye(3)[0] if entry.compares == "labels" else rng.uniform(0.0, 1.0, 3)
+        if entry.compares == "shared":
+            targets[:] = targets[0]
+        lists = {
+            p.name: np.array(v) for p, v in zip(entry.parameters, values, strict=True) if p.is_list
+        }
+        variables = {"outputs": outputs, "targets": targets, **lists}
+        slope = np.broadcast_to(evaluate(loss.slope(3), variables), 3)
+        expected = LOSS_GRADIENT[name](outputs.tolist(), targets.tolist(), *loss.numbers)
+        np.testing.assert_allclose(slope, expected, atol=1e-12)

@@ -10,6 +10,8 @@ from bneuralt import (
     reference,
     train_many,
 )
+from bneuralt.reference.signs import weight_signs as weight_signs_of_nodes
+from bneuralt.reference.tree_nodes import build
 from bneuralt.training import epoch_order
 from bneuralt.training.optimizers import OPTIMIZERS
 from bneuralt.tree.activations import NAMES, get_activation
@@ -20,6 +22,7 @@ from bneuralt.tree.monotonic import (
     leaf_effects,
     node_signs,
     reflected,
+    weight_signs,
 )
 from tests.helpers.monotonic import X, rises, y
 
@@ -135,3 +138,13 @@ def test_effects_below_activations_that_may_fall_are_unknown():
     tree = NeuralTree.random(2, 1, 2, activation="gaussian", random_state=0)
     below = tree.leaf_parent > 0
     assert (leaf_effects(tree)[below] == UNKNOWN).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_signs_of_all_weights_are_those_of_the_twin(seed):
+    tree = NeuralTree.random(
+        4, 2, 4, 4, 0.4, activation="unipolar", train_activations=True, random_state=seed
+    )
+    signs = Signs(node_signs(tree, [-1, 1]), random_signs(seed))
+    expected = weight_signs_of_nodes(build(tree), tree.n_parameters, signs)
+    assert np.array_equal(weight_signs(tree, signs), expected)

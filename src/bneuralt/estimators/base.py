@@ -44,7 +44,7 @@ from bneuralt.estimators.shrinking_methods import ShrinkingMethods
 from bneuralt.estimators.weights import class_weights, read_weights
 from bneuralt.explaining.importances import MOST_ROWS, mean_contributions
 from bneuralt.expressions import direction
-from bneuralt.model import Model
+from bneuralt.model import Learning, Model
 from bneuralt.tables.bends import STRAIGHT, Bending
 from bneuralt.tables.encoder import (
     TableEncoder,
@@ -304,8 +304,13 @@ class NeuralTreeEstimator(
             spread=spread,
             constraints=() if constraints is None else tuple(constraints.tolist()),
             history=tuple(getattr(member, "history_", {}) for member in members),
+            learning=self._learning(),
             **self._outputs_described(),
         )
+
+    def _learning(self) -> Learning | None:
+        """Return what further updates of the weights need; None if there can be none."""
+        return None
 
     def _unused_features(self) -> list[str]:
         """Return the names of the features that no leaf of any tree uses."""

@@ -26,6 +26,9 @@ class ExportMethods(BaseEstimator):
         libm: bool = True,
         main: bool = False,
         contributions: bool = False,
+        learning: Any = None,
+        learns: str = "all",
+        weight_decay: float = 0.0,
         X: Any = None,
         y: Any = None,
     ) -> list[Path]:
@@ -56,6 +59,15 @@ class ExportMethods(BaseEstimator):
             Whether to add a function ``NAME_contributions``, which attributes the prediction of a
             row to its features as `explain` does. For regressors and single trees that classify,
             with ``double`` and ``float``.
+        learning : {"sgd", "rmsprop"} or optimizer, optional
+            Whether to add a function ``NAME_update(x, y, rate)``, which trains the weights on a row
+            as `partial_fit` with ``batch_size=1`` does, by gradient descent or RMSprop. For single
+            trees, with ``double`` and ``float``.
+        learns : {"all", "outputs", "biases"}
+            The weights that learn: all of them, those of the output nodes, or all biases. The
+            others are constants, which need no RAM.
+        weight_decay : float
+            Weight decay of these updates.
         X, y : array-like, optional
             Rows on which the accuracy of integer code is measured. Without them, it is compared
             with the model on random rows.
@@ -82,6 +94,7 @@ class ExportMethods(BaseEstimator):
 
         options: dict[str, Any] = {"style": style, "libm": libm, "main": main}
         options |= {"contributions": contributions, "X": X, "y": y}
+        options |= {"learning": learning, "learns": learns, "weight_decay": weight_decay}
         files = c_files(self.model_, path, name, dtype, **options)
         write_together(files)
         return list(files)

@@ -61,6 +61,7 @@ def save_model(model: Any, path: str | PathLike[str], extra: dict[str, Any] | No
             for member in getattr(model, "estimators_", [model])
             for tree in member._trees
         ],
+        "training": _training_to_dict(model),
         "history": _history_to_dict(vars(model).get("history_")),  # not that of forests
         "importances": None if model._importances is None else model._importances.tolist(),
         "extra": extra or {},
@@ -78,6 +79,28 @@ def _member_to_dict(member: Any, tree: NeuralTree) -> dict[str, Any]:
         "best_epoch": None if member.best_epoch_ is None else int(member.best_epoch_),
         "tree": tree.to_dict(),
     }
+
+
+def _training_to_dict(model: Any) -> dict[str, Any] | None:
+    """Return what further training of a single tree needs; None if it is not known."""
+    trained = getattr(model, "_trained_tree", None)
+    if trained is None or not _have_equal_shapes(trained, model.tree_):
+        return None
+    return {
+        "parameters": trained.parameters.tolist(),
+        "inputs": _scaling_to_dict(model._input_scaling),
+        "target": _scaling_to_dict(model._target_scaling),
+    }
+
+
+def _have_equal_shapes(a: NeuralTree, b: NeuralTree) -> bool:
+    """Return whether trees differ in their weights only: a scaled target may have added nodes."""
+    names = ("parent", "activation", "leaf_parent", "leaf_input")
+    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in names)
+
+
+def _scaling_to_dict(scaling: Any) -> dict[str, Any] | None:
+    return None if scaling is None else {k: v.tolist() for k, v in scaling._asdict().items()}
 
 
 def _ranges(encoder: Any) -> list[Any] | None:

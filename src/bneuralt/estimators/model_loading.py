@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from bneuralt._typing import Array
+from bneuralt._typing import Array, FloatArray
 from bneuralt.estimators.intervals import Calibration
 from bneuralt.estimators.kinds import find_class, registered_kinds
 from bneuralt.estimators.model_file import MODEL_FORMAT, MODEL_VERSION
 from bneuralt.estimators.nested import OBJECTS
+from bneuralt.estimators.scaling import Scaling
 from bneuralt.files import ModelFileError, check_format, check_keys, parse_json
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.training.losses import get_loss
@@ -30,7 +31,7 @@ _MODEL_KEYS = (
     *("trees", "extra"),
 )
 #: Keys that files may lack.
-_OPTIONAL = {"target_names": None, "ranges": None, "history": None, "importances": None}
+_OPTIONAL = dict.fromkeys(("target_names", "ranges", "training", "history", "importances"))
 _CURVES = ("train_loss", "train_score", "val_loss", "val_score", "learning_rate")
 _MEMBER_NUMBERS = {"random_state": 2**32 - 1, "n_iter": 2**63 - 1, "best_epoch": 2**63 - 1}
 _MEMBER_KEYS = (*_MEMBER_NUMBERS, "tree")
@@ -110,6 +111,8 @@ def model_from_dict(data: Any) -> Any:
     history = None if data["history"] is None else _history_from_dict(data)
     if history is not None and not is_forest:  # those make it of what their trees have
         model.history_ = history
+    if data["training"] is not None:
+        _set_training(model, data)
     if data["importances"] is not None:
         model._importances = _importances_from_list(data)
     model.extra_ = data["extra"]
@@ -150,6 +153,54 @@ def _checked_setting(read: Callable[[], Any]) -> Any:
         return read()
     except (TypeError, ValueError) as error:
         raise ModelFileError(f'"settings" cannot be read: {error!s:.500}') from None
+
+
+def _set_training(model: Any, data: dict[str, Any]) -> None:
+    """Set what further training needs."""
+    _check_type(data, "training", dict)
+    training = data["training"]
+    check_keys(training, ("parameters", "inputs", "target"), '"training"')
+    if not hasattr(model, "_fit_part") or hasattr(model, "_new_member"):
+        raise ModelFileError(f'"training" is for single trees, not for {data["kind"]}')
+    tree, scales_target = model.tree_, not hasattr(model, "classes_")
+    weights = _finite_numbers(training["parameters"], tree.n_parameters, '"parameters"')
+    scaling = model._loss().traits.scaling if scales_target else None
+    inputs = _scaling_from_dict(training["inputs"], tree.n_inputs, '"inputs"')
+    n_targets = model.n_outputs_ if scales_target else 0
+    target = _scaling_from_dict(training["target"], n_targets, '"target"')
+    is_valid = (target is None) == (scaling is None)
+    if target is not None and scaling == "mean":  # outputs are logarithms
+        is_valid = is_valid and bool((target.factor > 0).all())
+    if not is_valid:
+        raise ModelFileError('"target" of "training" does not go with the loss')
+    try:
+        with np.errstate(over="ignore"):  # then they are not finite
+            model._trained_tree = tree.with_parameters(weights.astype(model.dtype))
+    except ValueError as error:
+        raise ModelFileError(f'"parameters" of "training" are not valid: {error}') from None
+    model._input_scaling, model._target_scaling = inputs, target
+    model._optimizer_state = None
+
+
+def _scaling_from_dict(data: Any, size: int, what: str) -> Scaling | None:
+    if data is None:
+        return None
+    if not isinstance(data, dict):
+        raise ModelFileError(f'{what} of "training" must be an object')
+    check_keys(data, Scaling._fields, what)
+    return Scaling(*(_finite_numbers(data[key], size, f'"{key}"') for key in Scaling._fields))
+
+
+def _finite_numbers(values: Any, size: int, what: str) -> FloatArray:
+    is_list = isinstance(values, list) and len(values) == size
+    if is_list and all(type(x) in (int, float) for x in values):
+        try:
+            numbers = np.array(values, dtype=np.float64)
+        except OverflowError:  # for example 10**400
+            numbers = np.array([np.nan])
+        if np.isfinite(numbers).all():
+            return numbers
+    raise ModelFileError(f'{what} of "training" must be a list of {size} finite numbers')
 
 
 def _history_from_dict(data: dict[str, Any]) -> dict[str, Array]:

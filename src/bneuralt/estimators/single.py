@@ -45,10 +45,11 @@ from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import fold, learn_scaling
 from bneuralt.estimators.splits import FEWEST_ROWS_TO_SPLIT, hold_out
 from bneuralt.estimators.trials import USUAL, Choice, choose
+from bneuralt.model import Learning
 from bneuralt.shrinking import WEIGHTS, SizeUnit
 from bneuralt.training import EpochState, OptimizerState, TrainingSettings
 from bneuralt.tree import NeuralTree
-from bneuralt.tree.monotonic import Signs, constrained, node_signs
+from bneuralt.tree.monotonic import Signs, constrained, node_signs, weight_signs
 from bneuralt.tree.sampling import FeatureSampler, chances_of_varying
 from bneuralt.values import is_auto
 
@@ -414,6 +415,20 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
                 "file or made by from_torch: fit it with warm_start=False"
             )
         return self._trained_tree
+
+    def _learning(self) -> Learning | None:
+        if not hasattr(self, "_trained_tree"):
+            return None
+        (tree,), signs = self._constrained([self._trained_tree])
+        required = None if signs is None else weight_signs(tree, signs[0])
+        return Learning(
+            tree,
+            self._loss(),
+            self._input_scaling,
+            self._target_scaling,
+            self._output_scaling(),
+            required,
+        )
 
     def _fit_part(self, rows: Rows) -> None:
         before = self._progress()

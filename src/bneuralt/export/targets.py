@@ -134,6 +134,18 @@ _ALL = (
                 sets=True,
             ),
             Option(
+                "learning",
+                "add a function that goes on learning, by gradient descent or RMSprop (one tree, "
+                "double and float only)",
+                choices=("sgd", "rmsprop"),
+            ),
+            Option(
+                "learns",
+                "the weights that learn: all of them, those of the outputs, or the biases "
+                "(default: all)",
+                choices=("all", "outputs", "biases"),
+            ),
+            Option(
                 "data",
                 "a table with the target, to measure the loss of accuracy of int16 and int8",
                 metavar="DATA.csv",

@@ -19,6 +19,7 @@ from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import as_table
 from bneuralt.expressions import OUTPUTS, Expression, evaluate
 from bneuralt.expressions.operations import CELLS
+from bneuralt.model.learning import Learning
 from bneuralt.tables.columns import Frame
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.features import Feature, Input, NumberFeature, Range
@@ -113,6 +114,8 @@ class Model:
         no constraints.
     history : tuple of dict
         Learning curves of each tree, by name; may be empty.
+    learning : Learning or None
+        The state of training of a single tree; None for forests, and if it is unknown.
     """
 
     kind: str
@@ -127,6 +130,7 @@ class Model:
     spread: FloatArray | None = None
     constraints: tuple[int, ...] = ()
     history: tuple[Mapping[str, Array], ...] = ()
+    learning: Learning | None = None
 
     @classmethod
     def of_tree(cls, tree: NeuralTree) -> Model:

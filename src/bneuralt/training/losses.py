@@ -20,13 +20,18 @@ from bneuralt.expressions import (
     Expression,
     evaluate,
     exp,
+    greater,
     is_elementwise,
     largest,
     maximum,
+    minimum,
     ordered,
+    select,
     sigmoid,
     slope,
+    substitute,
     total,
+    variable,
 )
 from bneuralt.registry import Registered, classes_of, find
 
@@ -37,6 +42,7 @@ __all__ = [
     "NAMES",
     "REGRESSION_LOSSES",
     "SOFTMAX",
+    "TARGETS",
     "TASKS",
     "TRAITS",
     "AbsoluteError",
@@ -75,17 +81,23 @@ def shares(smallest: float) -> Expression:
     return positive / total(positive)
 
 
+#: The target of each output; of classes 1 for the class of the row and 0 for the others.
+TARGETS = variable("targets")
+
 #: The second derivatives of a loss by outputs are ``diag(diagonal) - common common'``.
 Curvature = tuple[FloatArray, FloatArray | None]
 
 
 class Traits(NamedTuple):
-    """Properties of a loss that the core does not need: its link, tasks and curvature.
+    """Properties of a loss that the core does not need, or as expressions that exports need.
 
     Attributes
     ----------
     tasks : tuple of str
         The entries of `TASKS` that it can be used for.
+    slope : Expression
+        The derivative by each output: a vector expression of `OUTPUTS`, `TARGETS`, the parameters
+        of the loss and ``n_outputs``.
     link : Expression, or callable from the loss to one
         Function of the linear outputs in the task "numbers".
     per_label : str or None
@@ -99,6 +111,7 @@ class Traits(NamedTuple):
     """
 
     tasks: tuple[str, ...]
+    slope: Expression
     link: Expression | Callable[[Any], Expression] = OUTPUTS
     per_label: str | None = None
     scaling: str | None = "standard"
@@ -126,16 +139,35 @@ def _sorted_quantiles(loss: Any) -> Expression:
     return ordered(OUTPUTS, places.tolist())
 
 
+_ABOVE, _BELOW = greater(OUTPUTS, TARGETS), greater(TARGETS, OUTPUTS)
+_DIFFERENCE = OUTPUTS - TARGETS
+_SMOOTHING, _DELTA, _QUANTILES = map(variable, ("label_smoothing", "delta", "quantiles"))
+
+
+def _smoothed(n_classes: Expression | float) -> Expression:
+    """Return targets of which a share is distributed evenly over the classes."""
+    return (1.0 - _SMOOTHING) * TARGETS + _SMOOTHING / n_classes
+
+
 TRAITS: dict[str, Traits] = {
-    "squared_error": Traits(TASKS, per_label="squared_error"),
+    "squared_error": Traits(TASKS, _DIFFERENCE, per_label="squared_error"),
     "cross_entropy": Traits(
-        ("classes",), per_label="binary_cross_entropy", curvature=_softmax_curvature
+        ("classes",),
+        SOFTMAX - _smoothed(variable("n_outputs")),
+        per_label="binary_cross_entropy",
+        curvature=_softmax_curvature,
     ),
-    "binary_cross_entropy": Traits(("labels",), curvature=_sigmoid_curvature),
-    "absolute_error": Traits(("numbers",)),
-    "huber": Traits(("numbers",)),
-    "pinball": Traits(("numbers",), link=_sorted_quantiles),
-    "poisson": Traits(("numbers",), link=exp(OUTPUTS), scaling="mean"),
+    "binary_cross_entropy": Traits(
+        ("labels",), sigmoid(OUTPUTS) - _smoothed(2.0), curvature=_sigmoid_curvature
+    ),
+    "absolute_error": Traits(("numbers",), select(_ABOVE, 1.0, select(_BELOW, -1.0, 0.0))),
+    "huber": Traits(("numbers",), minimum(maximum(_DIFFERENCE, -_DELTA), _DELTA)),
+    "pinball": Traits(
+        ("numbers",),
+        select(_ABOVE, 1.0 - _QUANTILES, select(_BELOW, -_QUANTILES, 0.0)),
+        link=_sorted_quantiles,
+    ),
+    "poisson": Traits(("numbers",), exp(OUTPUTS) - TARGETS, link=exp(OUTPUTS), scaling="mean"),
 }
 
 
@@ -179,6 +211,29 @@ class Loss(Registered):
             return LINKS[task]
         link = self.traits.link
         return link if isinstance(link, Expression) else link(self)
+
+    def slope(self, n_outputs: int) -> Expression:
+        """Return the derivative of the loss by each output.
+
+        It is a vector expression of `OUTPUTS`, `TARGETS` and parameters that are sequences; single
+        parameters have their values.
+
+        Parameters
+        ----------
+        n_outputs : int
+            Number of outputs of the tree.
+
+        Examples
+        --------
+        >>> Poisson().slope(1) == exp(OUTPUTS) - TARGETS
+        True
+        """
+        values = {
+            parameter.name: value
+            for parameter, value in zip(self.entry.parameters, self.values, strict=True)
+            if not parameter.is_list
+        }
+        return substitute(self.traits.slope, {"n_outputs": float(n_outputs), **values})
 
     def curvature(self, outputs: FloatArray) -> Curvature:
         """Return the second derivatives of the loss by the outputs of each row.

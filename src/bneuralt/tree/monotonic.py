@@ -28,6 +28,7 @@ __all__ = [
     "leaf_effects",
     "node_signs",
     "reflected",
+    "weight_signs",
 ]
 
 #: The effect of a leaf below an activation that may decrease.
@@ -115,12 +116,35 @@ def reflected(tree: NeuralTree, signs: Signs) -> NeuralTree:
     >>> reflected(tree, signs).leaf_weight
     array([-2., -1.])
     """
-    sign = _products(tree, signs.node)[tree.leaf_parent] * signs.input[tree.leaf_input]
+    sign = _leaf_signs(tree, signs)
     leaf = np.where(sign == 0, tree.leaf_weight, sign * np.abs(tree.leaf_weight))
     parameters = tree.parameters.copy()
     start = tree.bias.size + tree.edge.size
     parameters[start : start + leaf.size] = leaf
     return tree.with_parameters(parameters)
+
+
+def weight_signs(tree: NeuralTree, signs: Signs) -> Array:
+    """Return the sign that each weight must have: 1, -1, or 0 for any.
+
+    Examples
+    --------
+    >>> tree = NeuralTree(2, 1, [-1], [0], [0, 0], [0, 1], [0.5, 2.0, -1.0])
+    >>> signs = Signs(node_signs(tree), np.array([-1, 0], dtype=np.int8))
+    >>> weight_signs(tree, signs)
+    array([ 0, -1,  0], dtype=int8)
+    """
+    required = np.zeros(tree.n_parameters, dtype=np.int8)
+    n, k = tree.parent.size, tree.n_outputs
+    required[n : 2 * n - k] = signs.node[k:]
+    required[2 * n - k : 2 * n - k + tree.n_leaves] = _leaf_signs(tree, signs)
+    return required
+
+
+def _leaf_signs(tree: NeuralTree, signs: Signs) -> Array:
+    """Return the sign that the weight of each leaf must have."""
+    required: Array = _products(tree, signs.node)[tree.leaf_parent] * signs.input[tree.leaf_input]
+    return required
 
 
 def constrained(

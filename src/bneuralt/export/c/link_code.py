@@ -12,17 +12,22 @@ from bneuralt.expressions.operations import VECTORS
 __all__ = ["link_function"]
 
 
-def link_function(link: Expression, n_outputs: int, name: str, math: CMath) -> str:
+def link_function(
+    link: Expression, n_outputs: int, name: str, math: CMath, arguments: str = ""
+) -> str:
     """Return a C function that turns outputs into predictions, in place.
 
     Parameters
     ----------
     link : Expression
-        A vector expression of `OUTPUTS`.
+        A vector expression of `OUTPUTS`. Other variables have the C code of their entry k as their
+        names.
     n_outputs : int
     name : str
         Of the function.
     math : CMath
+    arguments : str
+        Declarations of further arguments of the function.
 
     Examples
     --------
@@ -42,7 +47,8 @@ def link_function(link: Expression, n_outputs: int, name: str, math: CMath) -> s
     writer = _LinkWriter(link, n_outputs, math)
     writer.loop(f"y[k] = {writer.text(link)};")
     body = "\n".join(f"    {line}" for line in ["int k;", *writer.lines])
-    return f"static inline void {name}({math.type} *y)\n{{\n{body}\n}}\n"
+    declared = ", ".join([f"{math.type} *y", arguments] if arguments else [f"{math.type} *y"])
+    return f"static inline void {name}({declared})\n{{\n{body}\n}}\n"
 
 
 class _LinkWriter:
