@@ -41,6 +41,7 @@ from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.shrinking_methods import ShrinkingMethods
 from bneuralt.estimators.weights import class_weights, read_weights
 from bneuralt.explaining.importances import MOST_ROWS, mean_contributions
+from bneuralt.explaining.reference_rows import reference_rows
 from bneuralt.expressions import direction
 from bneuralt.model import Model
 from bneuralt.tables.encoder import (
@@ -75,6 +76,7 @@ class NeuralTreeEstimator(
     encoder_: TableEncoder
     target_names_: tuple[str, ...] = ()
     _importances: FloatArray | None = None
+    _reference: FloatArray | None = None  # rows that stand for the training rows
     _holds_many_trees: ClassVar[bool] = False
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -154,7 +156,9 @@ class NeuralTreeEstimator(
         try:
             self._importances = mean_contributions(self.model_, sample.X, sample.weight)
         except OutputOverflow:  # the weights have diverged
-            self._importances = None
+            self._importances = self._reference = None
+            return
+        self._reference = reference_rows(self.model_, sample.X, sample.weight, self._importances)
 
     def _is_warm_start(self) -> bool:
         return self.warm_start and self.__sklearn_is_fitted__()
@@ -268,6 +272,7 @@ class NeuralTreeEstimator(
             spread=spread,
             constraints=() if constraints is None else tuple(constraints.tolist()),
             history=tuple(getattr(member, "history_", {}) for member in members),
+            reference=self._reference,
             **self._outputs_described(),
         )
 

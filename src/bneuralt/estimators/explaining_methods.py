@@ -7,14 +7,14 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from bneuralt import explaining
-from bneuralt.explaining import Explanation, FeatureUse, MonotonicProof
+from bneuralt.explaining import Effect, Explanation, FeatureUse, MonotonicProof, Surface
 from bneuralt.shrinking import SaturatedNode, saturated_nodes
 
 __all__ = ["ExplainingMethods"]
 
 
 class ExplainingMethods(BaseEstimator):
-    """Adds `explain`, `feature_use`, `saturated_nodes` and `check_monotonic` to an estimator."""
+    """Adds methods such as `explain`, `effect` and `check_monotonic` to an estimator."""
 
     def explain(
         self,
@@ -75,6 +75,62 @@ class ExplainingMethods(BaseEstimator):
             method=method,
             n_steps=n_steps,
         )
+
+    def effect(
+        self,
+        column: Any,
+        X: Any = None,
+        *,
+        at: Any = None,
+        output: str | None = None,
+    ) -> Effect | Surface:
+        """Return the mean prediction as a function of one column, or of two.
+
+        This is the partial dependence: in all rows, the column gets the same value, and the
+        predictions are averaged. The curve is not computed on a fixed grid: it has the bends of
+        all inputs of the column, and so many points between them that straight lines from point to
+        point are exact to 0.1 % of the range of the curve (in the middle between two points; an
+        interval is halved at most 8 times). A category has one point for each value, a date
+        one for each day, and a missing value its own point, where some were missing in training.
+
+        Parameters
+        ----------
+        column : int or str, or a pair of them
+            Name or position of the column. Two columns give a surface.
+        X : array-like of shape (n_rows, n_features), optional
+            The rows that predictions are averaged over; the curve ends at their smallest and
+            largest value. By default up to 16 reference rows, which are stored in the model and
+            in its file: means of groups of at least 5 training rows that are similar. The curve
+            then ends where the training rows end.
+        at : array-like, optional
+            Values of the column at which to compute the curve, instead.
+        output : {"probability", "score"}, optional
+            For classifiers, the quantity to average: probabilities (the default), or the scores of
+            `decision_function`. With two classes, that of the second class.
+
+        Returns
+        -------
+        Effect
+            For a pair of columns, `Surface`.
+
+        Examples
+        --------
+        >>> from bneuralt import BNeuralTRegressor
+        >>> from sklearn.datasets import load_diabetes
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> reg = BNeuralTRegressor(random_state=0).fit(X, y)
+        >>> curve = reg.effect("bmi", X)
+        >>> bool(curve.y[-1, 0] > curve.y[0, 0])
+        True
+        >>> reg.effect("bmi", at=[0.0, 0.05]).y.shape  # over the reference rows
+        (2, 1)
+        """
+        table = None if X is None else self._checked_table(X)
+        if isinstance(column, (tuple, list)):
+            if at is not None:
+                raise ValueError("at is for one column: omit it, or ask for one column")
+            return explaining.surface(self.model_, column, table, output=output)
+        return explaining.effect(self.model_, column, table, at=at, output=output)
 
     def feature_use(self) -> FeatureUse:
         """Return which features the trees use.

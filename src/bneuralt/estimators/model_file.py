@@ -63,6 +63,7 @@ def save_model(model: Any, path: str | PathLike[str], extra: dict[str, Any] | No
         ],
         "history": _history_to_dict(vars(model).get("history_")),  # not that of forests
         "importances": None if model._importances is None else model._importances.tolist(),
+        "reference": None if model._reference is None else model._reference.tolist(),
         "extra": extra or {},
     }
     write_atomically(path, format_json(content) + "\n")

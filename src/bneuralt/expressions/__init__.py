@@ -7,6 +7,7 @@ outputs of a tree together; operations on cells (`number`, `lookup`, `date_part`
 """
 
 from bneuralt.expressions.analysis import Affine, Direction, affine, direction, interval
+from bneuralt.expressions.bends import knots
 from bneuralt.expressions.derivatives import derivative
 from bneuralt.expressions.making import (
     NUMBER,
@@ -58,6 +59,7 @@ __all__ = [
     "interval",
     "is_elementwise",
     "is_missing",
+    "knots",
     "largest",
     "log",
     "lookup",

@@ -113,6 +113,8 @@ class Model:
         no constraints.
     history : tuple of dict
         Learning curves of each tree, by name; may be empty.
+    reference : array of shape (n_rows, n_inputs) or None
+        Inputs of a few rows that stand for the training rows; None if there are none.
     """
 
     kind: str
@@ -127,6 +129,7 @@ class Model:
     spread: FloatArray | None = None
     constraints: tuple[int, ...] = ()
     history: tuple[Mapping[str, Array], ...] = ()
+    reference: FloatArray | None = None
 
     @classmethod
     def of_tree(cls, tree: NeuralTree) -> Model:
