@@ -53,6 +53,7 @@ from bneuralt.tables.encoder import (
 from bneuralt.tables.sparse_rows import blocks, dense
 from bneuralt.tree import NeuralTree, mean_forward
 from bneuralt.tree.forward import OutputOverflow
+from bneuralt.tree.interactions import InteractionSets
 
 __all__ = ["NeuralTreeEstimator"]
 
@@ -206,6 +207,8 @@ class NeuralTreeEstimator(
             rows = canonical_rows(inputs, target, weight)
         if reset and self.monotonic_cst is not None:
             self._feature_signs()  # raises an error if the constraints do not fit the columns
+        if reset and self.interaction_cst is not None:
+            self._interactions()  # the same
         class_weight = getattr(self, "class_weight", None)
         if class_weight is None:
             return rows
@@ -233,6 +236,23 @@ class NeuralTreeEstimator(
                 )
         return signs
 
+    def _interactions(self) -> InteractionSets | None:
+        """Return the sets of features that may interact; None if there are no constraints."""
+        if self.interaction_cst is None:
+            return None
+        if self._output_activation != "linear":
+            raise ValueError(
+                f"interaction_cst={self.interaction_cst!r:.100} needs linear outputs, in which "
+                f"subtrees are added, and output_activation is {self._output_activation!r}: use "
+                "'linear'"
+            )
+        if callable(self._growth.feature_sampling):
+            raise ValueError(
+                f"interaction_cst={self.interaction_cst!r:.100} cannot be combined with a callable "
+                "feature_sampling, which chooses features by itself: use probabilities, or None"
+            )
+        return InteractionSets.of(self.interaction_cst, self.n_features_in_)
+
     def _input_directions(self) -> list[int | None]:
         """Return the direction of each input with its column: -1, 0, 1, or None if unproven."""
         return [direction(entry.expression).sign for entry in self.encoder_.inputs]
@@ -256,7 +276,7 @@ class NeuralTreeEstimator(
     def model_(self) -> Model:
         """The description of the fitted model that drawings, explanations and exports use."""
         check_is_fitted(self)
-        constraints = self._feature_signs()
+        constraints, interactions = self._feature_signs(), self._interactions()
         members = getattr(self, "estimators_", [self])
         scaling = getattr(members[0], "_input_scaling", None)
         spread = None
@@ -271,6 +291,7 @@ class NeuralTreeEstimator(
             target_names=self.target_names_,
             spread=spread,
             constraints=() if constraints is None else tuple(constraints.tolist()),
+            interaction_sets=None if interactions is None else interactions.sets,
             history=tuple(getattr(member, "history_", {}) for member in members),
             reference=self._reference,
             **self._outputs_described(),

@@ -7,7 +7,14 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from bneuralt import explaining
-from bneuralt.explaining import Effect, Explanation, FeatureUse, MonotonicProof, Surface
+from bneuralt.explaining import (
+    Effect,
+    Explanation,
+    FeatureUse,
+    InteractionProof,
+    MonotonicProof,
+    Surface,
+)
 from bneuralt.shrinking import SaturatedNode, saturated_nodes
 
 __all__ = ["ExplainingMethods"]
@@ -24,6 +31,7 @@ class ExplainingMethods(BaseEstimator):
         output: str | None = None,
         method: str = "rescale",
         n_steps: int = 32,
+        interactions: bool = False,
     ) -> Explanation:
         """Return how much each feature contributes to the predictions for some rows.
 
@@ -44,10 +52,17 @@ class ExplainingMethods(BaseEstimator):
         output : {"score", "probability"}, optional
             For classifiers, whether to explain the scores of `decision_function` or the
             probabilities. By default scores for a single tree, and probabilities for a forest,
-            which averages them. With two classes, that of the second class.
+            which averages them (scores, if `interaction_cst` is set). With two classes, that of
+            the second class.
         method : {"rescale", "integrated_gradients"}
         n_steps : int
             Number of points of the integration.
+        interactions : bool
+            Whether to divide contributions among pairs of features as well. The interaction of
+            two features is the part of the contribution of one of them that is gone if the other
+            one is at its baseline, averaged over the two. It is exactly 0 for features that
+            cannot interact (`check_interactions`), and takes one more pass through a tree for
+            each feature that it uses.
 
         Returns
         -------
@@ -74,6 +89,7 @@ class ExplainingMethods(BaseEstimator):
             output=output,
             method=method,
             n_steps=n_steps,
+            interactions=interactions,
         )
 
     def effect(
@@ -199,3 +215,33 @@ class ExplainingMethods(BaseEstimator):
         True
         """
         return explaining.check_monotonic(self.model_)
+
+    def check_interactions(self) -> InteractionProof:
+        """Prove from the structure which features can interact at all.
+
+        Outputs are sums, so what is below different children of a linear output is added. Two
+        features can interact only where leaves of both are below one node that is not linear, in
+        different terms of its sum. The method does not depend on `interaction_cst`.
+
+        The proof is about the outputs of the trees: the predictions of regressors, or the scores
+        of classifiers, whose probabilities are a function of the scores of all classes. In a forest
+        of classifiers without `interaction_cst`, which averages probabilities, all features that
+        the trees use can interact.
+
+        Returns
+        -------
+        InteractionProof
+            `can_interact` is a matrix of all pairs; `holds` is true if `interaction_cst` is met;
+            its text lists the pairs and the nodes at which they meet.
+
+        Examples
+        --------
+        >>> from bneuralt import BNeuralTRegressor
+        >>> from sklearn.datasets import load_diabetes
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> reg = BNeuralTRegressor(interaction_cst="no_interactions", random_state=0).fit(X, y)
+        >>> print(reg.check_interactions())
+        no columns interact: predictions are a sum of functions of one column each
+        interaction_cst holds
+        """
+        return explaining.check_interactions(self.model_)

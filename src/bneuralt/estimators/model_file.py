@@ -128,7 +128,9 @@ def _to_plain(value: Any) -> Any:
         return [[_to_plain(label), _to_plain(weight)] for label, weight in value.items()]
     if isinstance(value, np.ndarray):
         return value.tolist()
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (set, frozenset)):
+        return [_to_plain(entry) for entry in sorted(value)]
+    if isinstance(value, (list, tuple, range)):
         return [_to_plain(entry) for entry in value]
     if isinstance(value, np.generic):
         return value.item()

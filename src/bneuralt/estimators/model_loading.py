@@ -145,6 +145,7 @@ def _check_settings(model: Any, data: dict[str, Any]) -> None:
         raise ModelFileError('"settings" lacks the key "loss", which predictions depend on')
     _checked_setting(model._loss)
     _checked_setting(model._feature_signs)
+    _checked_setting(model._interactions)
 
 
 def _checked_setting(read: Callable[[], Any]) -> Any:

@@ -11,6 +11,7 @@ from bneuralt.explaining.global_views import (
     importance_stability,
 )
 from bneuralt.explaining.importances import mean_contributions
+from bneuralt.explaining.interaction_proofs import InteractionProof, check_interactions
 from bneuralt.explaining.proofs import MonotonicProof, check_monotonic
 
 __all__ = [
@@ -18,9 +19,11 @@ __all__ = [
     "EffectDisplay",
     "Explanation",
     "FeatureUse",
+    "InteractionProof",
     "MonotonicProof",
     "Stability",
     "Surface",
+    "check_interactions",
     "check_monotonic",
     "effect",
     "explain",

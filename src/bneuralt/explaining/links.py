@@ -58,8 +58,8 @@ def links(model: Model, output: str | None) -> tuple[Expression, Expression]:
         The quantity to explain; None for numbers.
     """
     link = without_order(model.link)
-    if output == "score" and len(model.trees) == 1:
-        return _scores(link, model.task), OUTPUTS
+    if output == "score" and (len(model.trees) == 1 or model.averages == "outputs"):
+        return OUTPUTS, _scores(link, model.task)
     of_tree, of_mean = (link, OUTPUTS) if model.averages == "predictions" else (OUTPUTS, link)
     if output == "score":
         of_mean = substitute(SCORES[model.task], {"outputs": of_mean})

@@ -111,6 +111,8 @@ class Model:
     constraints : tuple of int
         The required direction of the effect of each column: -1, 0 (any) or 1; empty if there are
         no constraints.
+    interaction_sets : tuple of tuple of int, or None
+        The sets of columns that may interact; None if there are no constraints.
     history : tuple of dict
         Learning curves of each tree, by name; may be empty.
     reference : array of shape (n_rows, n_inputs) or None
@@ -128,6 +130,7 @@ class Model:
     target_names: tuple[str, ...] = ()
     spread: FloatArray | None = None
     constraints: tuple[int, ...] = ()
+    interaction_sets: tuple[tuple[int, ...], ...] | None = None
     history: tuple[Mapping[str, Array], ...] = ()
     reference: FloatArray | None = None
 
