@@ -34,6 +34,7 @@ from bneuralt.expressions.making import (
     tanh,
     total,
     variable,
+    without_order,
 )
 from bneuralt.expressions.numerics import evaluate, is_elementwise, slope, vector_jacobian
 from bneuralt.expressions.operations import OPERATIONS, Lookup
@@ -76,4 +77,5 @@ __all__ = [
     "total",
     "variable",
     "vector_jacobian",
+    "without_order",
 ]
