@@ -148,8 +148,8 @@ def _interactions(
         here = list(model.columns[j].inputs)
         changed[:, here] = trees.baseline[here]
         others = [trees.part(t, changed) if j in uses[t] else part for t, part in enumerate(parts)]
-        gone = (values - trees.whole(others).values).transpose(1, 0, 2) / 2
-        gone[~is_partner] = 0.0
+        gone = (values - trees.whole(others).values).transpose(1, 0, 2).copy()
+        gone *= is_partner[:, np.newaxis, np.newaxis] / 2
         pairs[j] += gone
         pairs[:, j] += gone
         alone -= gone
