@@ -143,7 +143,8 @@ struct TrainingTask {
     const Sample* validation;  // n = 0: none
     const Settings* settings;
     int32_t* leaf_input;  // [n_leaves], as theta
-    const uint8_t* may_move_to;  // [n_inputs], or null: any input
+    const uint8_t* may_move_to;  // [n_inputs] or [n_nodes][n_inputs], or null: any input
+    bool moves_by_node;  // whether may_move_to has a row for each node
     uint64_t seed;
     int n_threads;
     Signs signs = {};

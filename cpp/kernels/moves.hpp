@@ -28,9 +28,11 @@ class LeafMover {
 
   public:
     LeafMover(const Tree& t, const Layout& layout, const SampleView<T>& sample,
-              const LossRule<T>& rule, ThreadTeam& team, Pulse& pulse, const uint8_t* may_move_to)
+              const LossRule<T>& rule, ThreadTeam& team, Pulse& pulse, const uint8_t* may_move_to,
+              bool moves_by_node)
         : t_(t), layout_(layout), sample_(sample), rule_(rule), team_(team), pulse_(pulse),
-          may_move_to_(may_move_to), n_inputs_(sample.table().n_inputs()) {}
+          may_move_to_(may_move_to), moves_by_node_(moves_by_node),
+          n_inputs_(sample.table().n_inputs()) {}
 
     // The number of rows used to score candidate inputs, at most n. `share` is the number of leaves
     // that move relative to the first time: fewer leaves need fewer rows. Training uses
@@ -109,8 +111,7 @@ class LeafMover {
             square[c] /= double(n);
             const double variance = square[c] - mean_[c] * mean_[c];
             deviation_[c] = variance > 1e-6 * square[c] ? std::sqrt(variance) : 0.0;
-            const bool may = deviation_[c] > 0 && (!may_move_to_ || may_move_to_[c]);
-            inverse_[c] = may ? 1 / deviation_[c] : 0.0;
+            inverse_[c] = deviation_[c] > 0 ? 1 / deviation_[c] : 0.0;
         }
     }
 
@@ -215,6 +216,11 @@ class LeafMover {
                 const double square = slope * slope;
                 chance_[c] = square * square;
             }
+            if (const uint8_t* may = may_move_to_) {
+                if (moves_by_node_) may += size_t(node) * n_inputs_;
+                for (int c = 0; c < n_inputs_; ++c)
+                    if (!may[c]) chance_[c] = 0;
+            }
             for (int l = t_.leaf_start[node]; l < t_.leaf_start[node + 1]; ++l)
                 chance_[t_.leaf_input[l]] = 0;  // it is there already
             const int chosen = drawn_column(uniform(seed, uint64_t(i)));
@@ -258,6 +264,7 @@ class LeafMover {
     ThreadTeam& team_;
     Pulse& pulse_;
     const uint8_t* may_move_to_;
+    bool moves_by_node_;
     int n_inputs_;
     Buffer<double> mean_, deviation_, inverse_, worth_, chance_, delta_sum_;
     Buffer<int32_t> slot_, which_;

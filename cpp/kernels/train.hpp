@@ -179,7 +179,7 @@ class Trainer {
           signs_(t_, layout_, task.signs), theta_(layout_.size), plain_(layout_.size),
           ahead_(layout_.size), gradient_(layout_.size), best_(layout_.size),
           order_(sample_.size()),
-          mover_(t_, layout_, sample_, rule_, team_, pulse_, task.may_move_to) {
+          mover_(t_, layout_, sample_, rule_, team_, pulse_, task.may_move_to, task.moves_by_node) {
         t_.leaf_input = leaf_input_.get();
         copy_inputs(leaf_input_.get(), task.leaf_input);
         if (batch_size_ > 1) sample_.keep_copy();

@@ -116,8 +116,14 @@ class Job {
             target_factor_ = as_array<double>(scaling->second, "the factors of the targets",
                                               target_offset_.size());
         }
-        may_move_to_ =
-            as_optional_array<uint8_t>(fields.optional("may_move_to"), "may_move_to", n_inputs);
+        if (const nb::object allowed = fields.optional("may_move_to"); !allowed.is_none()) {
+            may_move_to_ = as_array<uint8_t>(allowed, "may_move_to");
+            moves_by_node_ = may_move_to_.size() != n_inputs;
+            if (moves_by_node_ && may_move_to_.size() != n_inputs * size_t(tree().n_nodes))
+                fail("may_move_to has " + std::to_string(may_move_to_.size()) +
+                     " entries, it must have one for each of the " + std::to_string(n_inputs) +
+                     " inputs, or for each node and input");
+        }
         if (const auto signs = fields.pair("signs")) {
             node_sign_ =
                 as_array<int8_t>(signs->first, "the signs of the nodes", size_t(tree().n_nodes));
@@ -191,6 +197,7 @@ class Job {
                                            rows.settings,
                                            result.leaf_input.data(),
                                            may_move_to_.is_valid() ? may_move_to_.data() : nullptr,
+                                           moves_by_node_,
                                            seed_,
                                            n_threads,
                                            signs_};
@@ -257,6 +264,7 @@ class Job {
     std::optional<Vector> state_;  // none: zeros
     In<double> input_offset_, input_factor_, target_offset_, target_factor_;
     In<uint8_t> may_move_to_;
+    bool moves_by_node_ = false;
     In<int8_t> node_sign_, input_sign_;
     Signs signs_;
 };

@@ -51,8 +51,9 @@ double trained_loss(const RandomTree& made, const Sample& sample, int optimizer,
     std::vector<int32_t> leaf_input(tree.leaf_input, tree.leaf_input + tree.n_leaves);
     int64_t step = 0;
     const Sample none;
-    const TrainingTask<T> task{&tree,     theta.data(),      state.data(), &step, &sample,  &none,
-                               &settings, leaf_input.data(), nullptr,      7,     n_threads};
+    const TrainingTask<T> task{&tree, theta.data(), state.data(),      &step,   &sample,
+                               &none, &settings,    leaf_input.data(), nullptr, false,
+                               7,     n_threads};
     const Outcome outcome = engine().kernels<T>().train(task, {});
     CHECK(outcome.status == Status::completed && outcome.n_epochs == 60);
     if (result) *result = theta;

@@ -31,6 +31,7 @@ _WHERE = {
     "register_skl2onnx": "estimators",
     "TableTransformer": "estimators",
     "importance_stability": "explaining",
+    "EffectDisplay": "explaining",
     "plot_tree": "drawing",
     "TreeDisplay": "drawing",
     "plot_history": "drawing",

@@ -13,6 +13,7 @@ from bneuralt import (
     BNeuralTRegressor,
     NeuralTree,
 )
+from bneuralt.drawing.formula import digits_that_matter
 from bneuralt.drawing.formula import to_formula as formula_of
 from bneuralt.drawing.notation import LatexNotation, SympyNotation, TextNotation
 from bneuralt.expressions import Expression, constant, evaluate, square, variable
@@ -172,7 +173,7 @@ def test_names_of_the_table_and_indicators():
     X.loc[:30, "net income"] = np.nan
     y = X["net income"].fillna(2) + (X["colour"] == "r")  # gaps tell something of the target
     reg = BNeuralTRegressor(n_weights=40, random_state=0).fit(X, y)
-    text = reg.to_formula()
+    text = reg.to_formula(digits=None)
     assert text.startswith("y = ")
     assert {"[net income]", "[net income is missing]", "[colour=r]"} <= set(
         re.findall(r"\[.*?\]", text)
@@ -209,6 +210,30 @@ def test_rounded_weights_and_special_characters():
     assert r"1.23 \cdot x_{0} - 1 \cdot 10^{-12} \cdot x_{1}" in to_formula(tree, "latex", digits=3)
     latex = to_formula(tree, "latex", feature_names=["a_b%", "\\evil{}"])
     assert r"\text{a\_b\%}" in latex and r"\text{\textbackslash{}evil\{\}}" in latex
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_digits_that_matter(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(200, 3)) * [1.0, 100.0, 1e-3] + [0.0, 1000.0, 0.0]
+    y = X[:, 0] + np.tanh(X[:, 1] / 100)
+    model = BNeuralTRegressor(n_weights=20, random_state=seed).fit(X, y)
+    digits = digits_that_matter(model.model_.trees[0], model.model_.input_ranges)
+    assert digits <= 6
+    text = model.to_formula(simplified=False)
+    assert text == model.to_formula(digits=digits, simplified=False)
+    assert len(text) < len(model.to_formula(digits=None, simplified=False))
+    for row in X[:20]:
+        values = {f"x{i}": value for i, value in enumerate(row)}
+        (output,) = computed(text.splitlines(), values)
+        assert output == pytest.approx(model.predict([row])[0], abs=0.02 * y.std())
+
+
+def test_wrong_digits_are_refused():
+    tree = NeuralTree(1, 1, [-1], [0], [0], [0], [1.0, 2.0])
+    for digits in ("all", 0):
+        with pytest.raises(ValueError, match=f"digits={digits!r} must be"):
+            to_formula(tree, digits=digits)
 
 
 def test_only_formulas_that_can_be_read():

@@ -61,7 +61,7 @@ RANGES = {
 OPTIONAL = ("min_size", "max_size", "n_weights", "feature_sampling", "clip_norm", "batch_size",
             "select", "scale", "class_weight", "random_state", "n_jobs", "patience", "block_rows",
             "max_samples", "max_features", "categorical_features", "leaf_probability", "max_depth",
-            "monotonic_cst", "max_weights", "growth", "training")  # fmt: skip
+            "monotonic_cst", "interaction_cst", "max_weights", "growth", "training")  # fmt: skip
 NAMES = {name.rpartition("__")[2] for name in BNeuralForestClassifier().get_params()}
 
 
@@ -107,8 +107,8 @@ def test_an_unfit_value_is_refused():
 
 
 def test_there_are_few_parameters():
-    assert all(len(kind().get_params(deep=False)) <= 21 for kind in TREES)
-    assert all(len(kind().get_params(deep=False)) <= 25 for kind in FORESTS)
+    assert all(len(kind().get_params(deep=False)) <= 24 for kind in TREES)
+    assert all(len(kind().get_params(deep=False)) <= 28 for kind in FORESTS)
     assert all(len(kind().get_params(deep=False)) <= 24 for kind in EVOLVED)
 
 

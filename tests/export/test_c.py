@@ -133,7 +133,7 @@ def test_columns_of_which_only_gaps_matter(tmp_path):
     assert np.allclose(np.array(shares, dtype=float), clf.predict_proba(frame), atol=1e-6)
 
 
-@pytest.mark.parametrize("task", ["classes", "numbers", "forest"])
+@pytest.mark.parametrize("task", ["classes", "labels", "scores", "numbers", "forest"])
 def test_contributions_are_those_of_explain(tmp_path, task):
     rng = np.random.default_rng(0)
     n = 90
@@ -151,6 +151,11 @@ def test_contributions_are_those_of_explain(tmp_path, task):
         model = BNeuralTClassifier(
             **options, growth=Growth(activation=["tanh", "gaussian", "leaky_relu"])
         )
+    elif task == "labels":
+        y, model = rng.integers(0, 2, (n, 2)), BNeuralTClassifier(**options)
+    elif task == "scores":
+        y = np.arange(n) % 3
+        model = BNeuralForestClassifier(**options, n_estimators=3, interaction_cst="pairwise")
     elif task == "numbers":
         y, model = (
             rng.normal(size=(n, 2)),
@@ -187,7 +192,7 @@ def test_contributions_only_of_sums(tmp_path, iris):
         iris[0].to_c(tmp_path / "m.h", dtype="int8", contributions=True)
     forest = BNeuralForestClassifier(n_estimators=2, max_epochs=1, random_state=0)
     forest.fit(iris[1], iris[0].predict(iris[1]))
-    with pytest.raises(ValueError, match="scores of single trees"):
+    with pytest.raises(ValueError, match="scores of single trees or of forests"):
         forest.to_c(tmp_path / "m.h", contributions=True)
     assert list(tmp_path.iterdir()) == []
 

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from bneuralt import BNeuralTClassifier, BNeuralTRegressor
 from tests.helpers.fitted_models import random_model
-from tests.helpers.runners import available, compare, json_rows
+from tests.helpers.runners import available, compare, compare_contributions, json_rows
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +27,11 @@ def chromium():
 @pytest.mark.parametrize("seed", range(32))
 def test_node_equals_the_model(node, seed):
     compare(node, random_model(seed, 100))
+
+
+@pytest.mark.parametrize("seed", range(32))
+def test_contributions_are_those_of_explain(node, seed):
+    compare_contributions(node.contributions, random_model(seed, 40))
 
 
 @pytest.mark.parametrize("seed", range(0, 32, 5))

@@ -9,18 +9,20 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import bneuralt
-from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, BNeuralTRegressor
+from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, BNeuralTRegressor, NeuralTree
 from bneuralt.export.onnx import to_onnx
 from bneuralt.export.onnx.graph import Graph, Result
 from bneuralt.export.onnx.operation_nodes import EXACT_OPERATORS, OPERATORS, translate
 from bneuralt.expressions import NUMBER, OUTPUTS, evaluate, tanh, variable
 from bneuralt.model import Model
 from bneuralt.tables.encoder import TableEncoder
+from bneuralt.tables.features import NumberFeature
 from bneuralt.training.losses import LINKS
 from bneuralt.tree.activations import NAMES
 from tests.helpers.comparison import assert_same
 from tests.helpers.expression_samples import CELL_EXPRESSIONS, NUMBERS, VECTORS, number_values
-from tests.helpers.fitted_models import random_model, random_target
+from tests.helpers.fitted_models import random_model, random_table, random_target
+from tests.helpers.runners import columns_first, compare_contributions
 from tests.helpers.sample_models import (
     ALL_LINKS,
     TASKS,
@@ -94,9 +96,42 @@ def check(seed, n_rows=100):
     assert np.array_equal(results[0][drawn.safe], labels[drawn.safe])
 
 
+def check_contributions(seed, n_rows=100):
+    """Compare the contributions of one model with those of its ONNX model."""
+
+    def contributions(model, rows):
+        proto = to_onnx(model, contributions=True)
+        (values,) = session_of(proto).run(["contributions"], fed(proto, rows))
+        return columns_first(values)
+
+    return compare_contributions(contributions, random_model(seed, n_rows), 1e-5, 1e37)
+
+
 @pytest.mark.parametrize("seed", range(32))
 def test_onnx_equals_the_model(seed):
     check(seed)
+
+
+@pytest.mark.parametrize("seed", range(32))
+def test_contributions_are_those_of_explain(seed):
+    check_contributions(seed)
+
+
+def test_contributions_in_float32():
+    drawn = random_model(4)  # a tree of numbers
+    proto = drawn.model.to_onnx("float", contributions=True)
+    rows = random_table(np.random.default_rng(0), drawn.table, 50)
+    values = session_of(proto).run(None, fed(proto, rows))[-1]
+    expected = drawn.model.explain(rows).values
+    np.testing.assert_allclose(values, expected, atol=1e-2 * np.abs(expected).max())
+
+
+def test_a_model_too_large_for_contributions_is_refused():
+    tree = NeuralTree.random(2000, 10, n_weights=8000, output_activation="linear", random_state=0)
+    encoder = TableEncoder((NumberFeature(0.0),) * 2000)
+    model = replace(Model.of_tree(tree), encoder=encoder, link=LINKS["classes"])
+    with pytest.raises(ValueError, match="too many for ONNX: use fewer or smaller trees"):
+        to_onnx(model, contributions=True)
 
 
 def test_large_trees_and_forests_stay_compact():

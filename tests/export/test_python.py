@@ -5,13 +5,14 @@ import datetime as dt
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
-from bneuralt import BNeuralTClassifier, NeuralTree
+from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, NeuralTree
 from bneuralt.export.python import to_python
 from bneuralt.model import Model
 from tests.helpers.fitted_models import random_model
-from tests.helpers.runners import Python, compare
+from tests.helpers.runners import Python, compare, compare_contributions
 
 run = Python().results
 
@@ -19,6 +20,23 @@ run = Python().results
 @pytest.mark.parametrize("seed", range(32))
 def test_python_equals_the_model(seed):
     compare(Python(), random_model(seed, 100))
+
+
+def test_contributions_are_those_of_explain():
+    attributed = [
+        compare_contributions(Python().contributions, random_model(seed, 100)) for seed in range(32)
+    ]
+    assert sum(attributed) >= 16
+
+
+def test_contributions_of_means_of_probabilities_are_refused():
+    X, y = load_iris(return_X_y=True)
+    forest = BNeuralForestClassifier(n_estimators=2, max_epochs=1, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="contributions are for means of numbers and for the"):
+        forest.to_python(contributions=True)
+    tree = NeuralTree.random(2, 1, random_state=0, output_activation="linear")
+    with pytest.raises(ValueError, match="contributions need the means of the training rows"):
+        to_python(Model.of_tree(tree), contributions=True)
 
 
 def test_the_source_is_one_function_without_imports():

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, BNeuralTRegressor, NeuralTree
@@ -11,7 +12,7 @@ from bneuralt.tree.activations import NAMES
 from tests.helpers.comparison import assert_same
 from tests.helpers.databases import DATABASES, TABLE
 from tests.helpers.fitted_models import random_model
-from tests.helpers.runners import available, compare
+from tests.helpers.runners import available, compare, compare_contributions
 
 
 @pytest.fixture(scope="module", params=list(DATABASES))
@@ -28,6 +29,28 @@ def database(runner):
 @pytest.mark.parametrize("seed", range(0, 32, 2))
 def test_sql_equals_the_model(runner, seed):
     compare(runner, random_model(seed, 40))
+
+
+@pytest.mark.parametrize("seed", range(1, 32, 2))
+def test_contributions_are_those_of_explain(runner, seed):
+    compare_contributions(runner.contributions, random_model(seed, 40))
+
+
+def test_contributions_to_one_class():
+    X, y = load_iris(return_X_y=True)
+    two = BNeuralTClassifier(max_epochs=2, random_state=0).fit(X[:100], y[:100])
+    second, first = two.to_sql(of=1, contributions=True), two.to_sql(of=0, contributions=True)
+    assert second == two.to_sql(contributions=True) != first
+    three = BNeuralTClassifier(max_epochs=2, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match=r"to one score: choose a class by of= \(0, 1, 2\)"):
+        three.to_sql(contributions=True)
+
+
+def test_expressions_have_a_line_for_each_result():
+    X, y = load_iris(return_X_y=True)
+    text = BNeuralTRegressor(n_weights=30, max_epochs=2, random_state=0).fit(X, y).to_sql()
+    assert max(map(len, text.splitlines())) <= 100
+    assert text.splitlines()[:2] == ["(", "  WITH"] and text[-2:] == "\n)"
 
 
 def test_hostile_names_do_no_harm(database):

@@ -140,6 +140,8 @@ def random_model(seed, n_rows=200, tables=TABLES):
         options["n_estimators"] = int(rng.integers(2, 5))
     if is_class and rng.integers(3) == 0:
         options |= {"loss": "squared_error", "output_activation": "sigmoid"}
+    if seed % 5 == 3 and "output_activation" not in options:
+        options["interaction_cst"] = "pairwise"  # then forests average outputs
     if task == "poisson":
         options["loss"] = "poisson"
     if task == "quantiles":

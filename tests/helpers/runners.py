@@ -11,6 +11,7 @@ import json
 import shutil
 import subprocess
 import tempfile
+import warnings
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -18,6 +19,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bneuralt.explaining import explain
+from bneuralt.export.contributions import explained_link
 from bneuralt.export.javascript import to_javascript
 from bneuralt.export.python import to_python
 from bneuralt.export.sql import to_sql
@@ -26,7 +29,10 @@ from tests.helpers.databases import DATABASES
 
 
 class Runner:
-    """Base class of runners."""
+    """Base class of runners.
+
+    `contributions(model, rows)` returns an array of rows x columns, or rows x columns x outputs.
+    """
 
     def why_not(self):
         return None
@@ -47,6 +53,11 @@ class Python(Runner):
         namespace = {}
         exec(compile(source, "exported", "exec"), namespace)
         return [namespace["predict"](row) for row in rows]
+
+    def contributions(self, model, rows):
+        source = to_python(model, contributions=True)
+        results = self.results(source, rows.astype(object).to_numpy().tolist())
+        return columns_first(np.array([result[-1] for result in results], dtype=float))
 
     def predict(self, model, rows, outputs=slice(None)):
         results = self.results(to_python(model), rows.astype(object).to_numpy().tolist())
@@ -88,6 +99,10 @@ class Node(Runner):
         if done.returncode:
             raise RuntimeError(done.stderr)
         return json.loads(done.stdout)
+
+    def contributions(self, model, rows):
+        results = self.results(to_javascript(model, contributions=True), json_rows(rows))
+        return columns_first(np.array([each["contributions"] for each in results], dtype=float))
 
     def predict(self, model, rows, outputs=slice(None)):
         results = self.results(to_javascript(model), json_rows(rows))
@@ -138,6 +153,17 @@ class Sql(Runner):
     def __exit__(self, *error):
         self.database.__exit__(*error)
 
+    def contributions(self, model, rows):
+        names = list(model.output_names if model.classes is None else model.classes)
+        if len(names) == 1 or (model.task == "classes" and len(names) == 2):
+            names = [None]
+        self.database.fill(rows)
+        parts = [
+            self.database.evaluate(to_sql(model, self.name, of, contributions=True)) for of in names
+        ]
+        values = np.array(parts, dtype=float)
+        return values[0] if len(names) == 1 else values.transpose(1, 2, 0)
+
     def predict(self, model, rows, outputs=slice(None)):
         names = list(model.output_names if model.classes is None else model.classes)
         names = names[outputs] if len(names) > 1 else [None]
@@ -174,6 +200,34 @@ def json_rows(rows):
         return value.isoformat(" ") if isinstance(value, pd.Timestamp) else value
 
     return [[plain(value) for value in row] for row in rows.astype(object).to_numpy().tolist()]
+
+
+def columns_first(values):
+    """Contributions with outputs last, from those with outputs before columns."""
+    return values if values.ndim == 2 else values.transpose(0, 2, 1)
+
+
+def compare_contributions(contributions, drawn, tolerance=1e-9, largest=1e300):
+    """Compare contributions that are computed elsewhere with those of `explain`.
+
+    Differences are relative to all contributions to the prediction, and numbers are compared up to
+    the largest one that an export has. Returns whether the model has
+    contributions in exports.
+    """
+    model = drawn.described
+    try:
+        explained_link(model)
+    except ValueError as error:
+        assert "contributions are for" in str(error)
+        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = explain(model, drawn.rows).values
+    values = contributions(model, drawn.rows)
+    expected, values = (np.clip(each, -largest, largest) for each in (expected, values))
+    size = np.maximum(1.0, np.abs(expected).sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(values / size, expected / size, rtol=0, atol=tolerance)
+    return True
 
 
 def compare(runner, drawn):

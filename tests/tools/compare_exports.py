@@ -7,7 +7,7 @@ import importlib
 import sys
 
 from tests.helpers.fitted_models import random_model
-from tests.helpers.runners import RUNNERS
+from tests.helpers.runners import RUNNERS, compare_contributions
 from tests.helpers.runners import compare as compare_with_model
 
 N_ROWS = 1000
@@ -34,31 +34,42 @@ def compare(target: str, seeds: range, n_rows: int) -> int:
         if reason := runner.why_not():
             print(f"{target}: skipped, {reason}")
             return 0
+
+        def check(seed):
+            drawn = random_model(seed, n_rows)
+            compare_with_model(runner, drawn)
+            return compare_contributions(runner.contributions, drawn)
+
         with runner:
-            return count(
-                target,
-                lambda seed: compare_with_model(runner, random_model(seed, n_rows)),
-                seeds,
-            )
+            return count(target, check, seeds)
     try:
-        check = importlib.import_module(f"tests.export.test_{target}").check
+        module = importlib.import_module(f"tests.export.test_{target}")
     except BaseException as error:
         if type(error).__name__ != "Skipped":
             raise
         print(f"{target}: skipped, {error}")
         return 0
-    return count(target, lambda seed: check(seed, n_rows), seeds)
+
+    def check_module(seed):
+        module.check(seed, n_rows)
+        return hasattr(module, "check_contributions") and module.check_contributions(seed, n_rows)
+
+    return count(target, check_module, seeds)
 
 
 def count(target: str, check, seeds: range) -> int:
-    failed = []
+    failed, n_attributed = [], 0
     for seed in seeds:
         try:
-            check(seed)
+            n_attributed += check(seed)
         except Exception as error:
             failed.append(seed)
             print(f"{target}, model {seed}: {type(error).__name__}: {str(error)[:400]}", flush=True)
-    print(f"{target}: {len(seeds) - len(failed)} of {len(seeds)} models are right", flush=True)
+    print(
+        f"{target}: {len(seeds) - len(failed)} of {len(seeds)} models are right, {n_attributed} of "
+        "them with contributions",
+        flush=True,
+    )
     return len(failed)
 
 

@@ -297,9 +297,15 @@ class Valid:
             "input_scaling": (np.zeros(self.m), np.ones(self.m)) if scaled else None,
             "target_scaling": (np.zeros(n_targets), np.ones(n_targets)) if n_targets else None,
             "optimizer_state": None if rng.random() < 0.9 else (np.zeros(rng.integers(60)), 0),
-            "may_move_to": rng.integers(0, 2, self.m).astype(np.uint8) if rng.integers(2) else None,
+            "may_move_to": self.moves(tree) if rng.integers(2) else None,
             "signs": self.signs(tree) if rng.integers(2) else None,
         }
+
+    def moves(self, tree: dict[str, Any]) -> np.ndarray:
+        """Where leaves may move to: the leaves of all nodes, or of each."""
+        n_nodes = tree["structure"].leaf_start.size - 1
+        shape = (n_nodes, self.m) if self.rng.integers(2) else (self.m,)
+        return self.rng.integers(0, 2, shape).astype(np.uint8)
 
     def signs(self, tree: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         """Signs of the nodes and of the inputs of a tree."""

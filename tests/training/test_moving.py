@@ -66,6 +66,26 @@ def test_moves_of_raw_weighted_rows_and_forbidden_inputs():
     assert not set(result.moves[:, 3].tolist()) & {3, 4}
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_moves_to_the_inputs_that_each_node_allows(seed):
+    X, y = table(60, 6)
+    tree = NeuralTree.random(6, 2, 3, output_activation="linear", random_state=seed)
+    allowed = np.random.default_rng(seed).random((tree.parent.size, 6)) < 0.5
+    common = {
+        "optimizer": "adam", "learning_rate": 0.02, "batch_size": 8, "leaf_moves": 3,
+        "moving_share": 1.0,
+    }  # fmt: skip
+    settings = TrainingSettings(max_epochs=6, schedule="constant", **common)
+    (result,) = train_many([TrainingJob(tree, settings, 4, may_move_to=allowed)], X, y)
+    expected = reference.train(
+        tree, X, y, order=[epoch_order(4, epoch, 60) for epoch in range(6)], seed=4,
+        loss="cross_entropy", may_move_to=allowed, **common,
+    )  # fmt: skip
+    np.testing.assert_array_equal(result.tree.leaf_input, expected.leaf_input)
+    for _, leaf, _, to in result.moves.tolist():
+        assert allowed[tree.leaf_parent[leaf], to]
+
+
 def test_few_leaves_are_judged_by_fewer_rows():
     assert_as_reference(
         *table(400, 3), NeuralTree.random(3, 2, 2, output_activation="linear", random_state=1),

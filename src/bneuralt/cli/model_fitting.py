@@ -23,9 +23,9 @@ from bneuralt.estimators import (
     BNeuralTClassifier,
     BNeuralTRegressor,
 )
+from bneuralt.estimators.outliers import OutlyingTargetWarning
 from bneuralt.tables.columns import Frame
 from bneuralt.tables.table_layout import TableLayout
-from bneuralt.estimators.outliers import OutlyingTargetWarning
 from bneuralt.tables.value_warnings import COLUMN_WARNINGS
 
 __all__ = ["FittedModel", "fit_and_score", "make_model"]

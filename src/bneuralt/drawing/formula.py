@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
+import numpy as np
+
+from bneuralt._typing import FloatArray
 from bneuralt.drawing.notation import PRODUCT, LatexNotation, Spelled, SympyNotation, TextNotation
 from bneuralt.drawing.view import NodeActivation, TreeView
 from bneuralt.expressions import variable
 from bneuralt.model import Model
+from bneuralt.tree import NeuralTree
 from bneuralt.tree.activations import ACTIVATIONS, EXPRESSIONS
 
 __all__ = ["MOST_LEVELS", "MOST_WEIGHTS", "to_formula"]
 
 #: Formulas of larger trees are unreadable and slow to make and to parse.
 MOST_WEIGHTS, MOST_LEVELS = 1000, 60
+#: Largest change of outputs by rounding, as a share of their standard deviation, and the number of
+#: rows on which it is measured; more digits than this are never rounded.
+TOLERANCE, N_ROWS, MOST_DIGITS = 0.01, 256, 12
 
 
 _Z = variable("z")
@@ -24,7 +31,7 @@ def to_formula(
     model: Model,
     format: str = "text",
     *,
-    digits: int | None = None,
+    digits: int | str | None = "auto",
     tree: int | None = None,
     simplified: bool = True,
     feature_names: Sequence[str] | None = None,
@@ -68,8 +75,50 @@ def to_formula(
             f"the tree has {size:,} weights on {n_levels} levels; formulas are written for at most "
             f"{MOST_WEIGHTS:,} weights on {MOST_LEVELS} levels: fit a smaller one (n_weights=100)"
         )
+    if isinstance(digits, str):
+        if digits != "auto":
+            raise ValueError(f"digits={digits!r} must be 'auto', None or a number, at least 1")
+        digits = None if format == "sympy" else digits_that_matter(view.tree, model.input_ranges)
     writer = _WRITERS[format](digits)
     return writer.finished(view, _outputs(view, writer))
+
+
+def digits_that_matter(tree: NeuralTree, ranges: FloatArray | None) -> int | None:
+    """Return the smallest number of digits of weights that hardly changes the outputs.
+
+    Rounded outputs differ by at most `TOLERANCE` of the standard deviation of the outputs, on rows
+    that are drawn from the ranges of the inputs.
+
+    Parameters
+    ----------
+    tree : NeuralTree
+    ranges : array of shape (n_inputs, 2) or None
+        Smallest and largest value of each input in training.
+
+    Returns
+    -------
+    int or None
+        None if ranges are not known, or all digits are needed.
+
+    Examples
+    --------
+    >>> tree = NeuralTree(1, 1, [-1], [0], [0], [0], [1/3, 2/3])
+    >>> digits_that_matter(tree, np.array([[-1.0, 1.0]]))
+    2
+    """
+    if ranges is None:
+        return None
+    low, high = ranges.T
+    rows = np.random.default_rng(0).uniform(low, high, size=(N_ROWS, len(ranges)))
+    exact = tree.astype(np.float64)
+    outputs = exact.forward(rows)
+    limit = TOLERANCE * outputs.std(axis=0)
+    for digits in range(1, MOST_DIGITS):
+        rounded = [float(f"{weight:.{digits}g}") for weight in exact.parameters.tolist()]
+        difference = exact.with_parameters(rounded).forward(rows) - outputs
+        if (np.abs(difference).max(axis=0) <= limit).all():
+            return digits
+    return None
 
 
 class _Writer(Protocol):

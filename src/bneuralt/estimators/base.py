@@ -43,6 +43,7 @@ from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.shrinking_methods import ShrinkingMethods
 from bneuralt.estimators.weights import class_weights, read_weights
 from bneuralt.explaining.importances import MOST_ROWS, mean_contributions
+from bneuralt.explaining.reference_rows import reference_rows
 from bneuralt.expressions import direction
 from bneuralt.model import Learning, Model
 from bneuralt.tables.bends import STRAIGHT, Bending
@@ -55,6 +56,7 @@ from bneuralt.tables.encoder import (
 from bneuralt.tables.sparse_rows import blocks, dense
 from bneuralt.tree import NeuralTree, mean_forward
 from bneuralt.tree.forward import OutputOverflow
+from bneuralt.tree.interactions import InteractionSets
 
 __all__ = ["NeuralTreeEstimator"]
 
@@ -78,6 +80,7 @@ class NeuralTreeEstimator(
     encoder_: TableEncoder
     target_names_: tuple[str, ...] = ()
     _importances: FloatArray | None = None
+    _reference: FloatArray | None = None  # rows that stand for the training rows
     _holds_many_trees: ClassVar[bool] = False
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -157,7 +160,11 @@ class NeuralTreeEstimator(
         try:
             self._importances = mean_contributions(self.model_, sample.inputs, sample.weight)
         except OutputOverflow:  # the weights have diverged
-            self._importances = None
+            self._importances = self._reference = None
+            return
+        self._reference = reference_rows(
+            self.model_, sample.inputs, sample.weight, self._importances
+        )
 
     def _is_warm_start(self) -> bool:
         return self.warm_start and self.__sklearn_is_fitted__()
@@ -219,6 +226,8 @@ class NeuralTreeEstimator(
         rows = replace(rows, lines=self.encoder_.lines)
         if reset and self.monotonic_cst is not None:
             self._feature_signs()  # raises an error if the constraints do not fit the columns
+        if reset and self.interaction_cst is not None:
+            self._interactions()  # the same
         return rows
 
     def _weighed(self, rows: Rows) -> Rows:
@@ -265,6 +274,23 @@ class NeuralTreeEstimator(
                 )
         return signs
 
+    def _interactions(self) -> InteractionSets | None:
+        """Return the sets of features that may interact; None if there are no constraints."""
+        if self.interaction_cst is None:
+            return None
+        if self._output_activation != "linear":
+            raise ValueError(
+                f"interaction_cst={self.interaction_cst!r:.100} needs linear outputs, in which "
+                f"subtrees are added, and output_activation is {self._output_activation!r}: use "
+                "'linear'"
+            )
+        if callable(self._growth.feature_sampling):
+            raise ValueError(
+                f"interaction_cst={self.interaction_cst!r:.100} cannot be combined with a callable "
+                "feature_sampling, which chooses features by itself: use probabilities, or None"
+            )
+        return InteractionSets.of(self.interaction_cst, self.n_features_in_)
+
     def _input_directions(self) -> list[int | None]:
         """Return the direction of each input with its column: -1, 0, 1, or None if unproven."""
         return [direction(entry.expression).sign for entry in self.encoder_.inputs]
@@ -288,7 +314,7 @@ class NeuralTreeEstimator(
     def model_(self) -> Model:
         """The description of the fitted model that drawings, explanations and exports use."""
         check_is_fitted(self)
-        constraints = self._feature_signs()
+        constraints, interactions = self._feature_signs(), self._interactions()
         members = getattr(self, "estimators_", [self])
         scaling = getattr(members[0], "_input_scaling", None)
         spread = None
@@ -303,8 +329,10 @@ class NeuralTreeEstimator(
             target_names=self.target_names_,
             spread=spread,
             constraints=() if constraints is None else tuple(constraints.tolist()),
+            interaction_sets=None if interactions is None else interactions.sets,
             history=tuple(getattr(member, "history_", {}) for member in members),
             learning=self._learning(),
+            reference=self._reference,
             **self._outputs_described(),
         )
 

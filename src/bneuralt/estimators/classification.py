@@ -200,13 +200,23 @@ class ClassifierTask(ClassifierMixin):
         return {
             "task": "labels" if self.multilabel_ else "classes",
             "link": self._link(self._trees),
-            "averages": "predictions",
+            "averages": "outputs" if self._averages_outputs() else "predictions",
             "classes": tuple(self.classes_.tolist()),
         }
 
+    def _averages_outputs(self) -> bool:
+        """Return whether probabilities are those of mean outputs, in which effects are added."""
+        return self._holds_many_trees and self.interaction_cst is not None
+
     def _mean_probabilities(self, trees: Sequence[NeuralTree], X: Array) -> FloatArray:
-        """Return the mean over trees of the probability of each class."""
+        """Return the mean over trees of the probability of each class.
+
+        With constraints on interactions, it is the probability of the mean outputs.
+        """
         link = self._link(trees)
+        if self._averages_outputs():
+            probabilities: FloatArray = evaluate(link, {"outputs": self._mean_outputs(trees, X)})
+            return probabilities
         if link is SOFTMAX:  # computed in the core
             return self._mean_outputs(trees, X, softmax=True)
         X = finite_inputs(self, X)  # once for all trees

@@ -77,6 +77,7 @@ class EvolutionEstimator(NeuralTreeEstimator):
 
     # parameters of the other estimators
     monotonic_cst: ClassVar[None] = None
+    interaction_cst: ClassVar[None] = None
     warm_start: ClassVar[bool] = False
     quantiles: ClassVar[tuple[float, ...]] = (0.5,)
     conformal: ClassVar[None] = None

@@ -7,14 +7,21 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from bneuralt import explaining
-from bneuralt.explaining import Explanation, FeatureUse, MonotonicProof
+from bneuralt.explaining import (
+    Effect,
+    Explanation,
+    FeatureUse,
+    InteractionProof,
+    MonotonicProof,
+    Surface,
+)
 from bneuralt.shrinking import SaturatedNode, saturated_nodes
 
 __all__ = ["ExplainingMethods"]
 
 
 class ExplainingMethods(BaseEstimator):
-    """Adds `explain`, `feature_use`, `saturated_nodes` and `check_monotonic` to an estimator."""
+    """Adds methods such as `explain`, `effect` and `check_monotonic` to an estimator."""
 
     def explain(
         self,
@@ -24,6 +31,7 @@ class ExplainingMethods(BaseEstimator):
         output: str | None = None,
         method: str = "rescale",
         n_steps: int = 32,
+        interactions: bool = False,
     ) -> Explanation:
         """Return how much each feature contributes to the predictions for some rows.
 
@@ -44,10 +52,17 @@ class ExplainingMethods(BaseEstimator):
         output : {"score", "probability"}, optional
             For classifiers, whether to explain the scores of `decision_function` or the
             probabilities. By default scores for a single tree, and probabilities for a forest,
-            which averages them. With two classes, that of the second class.
+            which averages them (scores, if `interaction_cst` is set). With two classes, that of
+            the second class.
         method : {"rescale", "integrated_gradients"}
         n_steps : int
             Number of points of the integration.
+        interactions : bool
+            Whether to divide contributions among pairs of features as well. The interaction of
+            two features is the part of the contribution of one of them that is gone if the other
+            one is at its baseline, averaged over the two. It is exactly 0 for features that
+            cannot interact (`check_interactions`), and takes one more pass through a tree for
+            each feature that it uses.
 
         Returns
         -------
@@ -74,7 +89,64 @@ class ExplainingMethods(BaseEstimator):
             output=output,
             method=method,
             n_steps=n_steps,
+            interactions=interactions,
         )
+
+    def effect(
+        self,
+        column: Any,
+        X: Any = None,
+        *,
+        at: Any = None,
+        output: str | None = None,
+    ) -> Effect | Surface:
+        """Return the mean prediction as a function of one column, or of two.
+
+        This is the partial dependence: in all rows, the column gets the same value, and the
+        predictions are averaged. The curve is not computed on a fixed grid: it has the bends of
+        all inputs of the column, and so many points between them that straight lines from point to
+        point are exact to 0.1 % of the range of the curve (in the middle between two points; an
+        interval is halved at most 8 times). A category has one point for each value, a date
+        one for each day, and a missing value its own point, where some were missing in training.
+
+        Parameters
+        ----------
+        column : int or str, or a pair of them
+            Name or position of the column. Two columns give a surface.
+        X : array-like of shape (n_rows, n_features), optional
+            The rows that predictions are averaged over; the curve ends at their smallest and
+            largest value. By default up to 16 reference rows, which are stored in the model and
+            in its file: means of groups of at least 5 training rows that are similar. The curve
+            then ends where the training rows end.
+        at : array-like, optional
+            Values of the column at which to compute the curve, instead.
+        output : {"probability", "score"}, optional
+            For classifiers, the quantity to average: probabilities (the default), or the scores of
+            `decision_function`. With two classes, that of the second class.
+
+        Returns
+        -------
+        Effect
+            For a pair of columns, `Surface`.
+
+        Examples
+        --------
+        >>> from bneuralt import BNeuralTRegressor
+        >>> from sklearn.datasets import load_diabetes
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> reg = BNeuralTRegressor(random_state=0).fit(X, y)
+        >>> curve = reg.effect("bmi", X)
+        >>> bool(curve.y[-1, 0] > curve.y[0, 0])
+        True
+        >>> reg.effect("bmi", at=[0.0, 0.05]).y.shape  # over the reference rows
+        (2, 1)
+        """
+        table = None if X is None else self._checked_table(X)
+        if isinstance(column, (tuple, list)):
+            if at is not None:
+                raise ValueError("at is for one column: omit it, or ask for one column")
+            return explaining.surface(self.model_, column, table, output=output)
+        return explaining.effect(self.model_, column, table, at=at, output=output)
 
     def feature_use(self) -> FeatureUse:
         """Return which features the trees use.
@@ -143,3 +215,33 @@ class ExplainingMethods(BaseEstimator):
         True
         """
         return explaining.check_monotonic(self.model_)
+
+    def check_interactions(self) -> InteractionProof:
+        """Prove from the structure which features can interact at all.
+
+        Outputs are sums, so what is below different children of a linear output is added. Two
+        features can interact only where leaves of both are below one node that is not linear, in
+        different terms of its sum. The method does not depend on `interaction_cst`.
+
+        The proof is about the outputs of the trees: the predictions of regressors, or the scores
+        of classifiers, whose probabilities are a function of the scores of all classes. In a forest
+        of classifiers without `interaction_cst`, which averages probabilities, all features that
+        the trees use can interact.
+
+        Returns
+        -------
+        InteractionProof
+            `can_interact` is a matrix of all pairs; `holds` is true if `interaction_cst` is met;
+            its text lists the pairs and the nodes at which they meet.
+
+        Examples
+        --------
+        >>> from bneuralt import BNeuralTRegressor
+        >>> from sklearn.datasets import load_diabetes
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> reg = BNeuralTRegressor(interaction_cst="no_interactions", random_state=0).fit(X, y)
+        >>> print(reg.check_interactions())
+        no columns interact: predictions are a sum of functions of one column each
+        interaction_cst holds
+        """
+        return explaining.check_interactions(self.model_)

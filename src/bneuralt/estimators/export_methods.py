@@ -57,8 +57,9 @@ class ExportMethods(BaseEstimator):
             Whether to write a program ``NAME_main.c`` that predicts the rows of a CSV file.
         contributions : bool
             Whether to add a function ``NAME_contributions``, which attributes the prediction of a
-            row to its features as `explain` does. For regressors and single trees that classify,
-            with ``double`` and ``float``.
+            row to its features as `explain` does. For regressors (not with `loss="poisson"`),
+            single trees that classify and forests with `interaction_cst`, with ``double`` and
+            ``float``.
         learning : {"sgd", "rmsprop"} or optimizer, optional
             Whether to add a function ``NAME_update(x, y, rate)``, which trains the weights on a row
             as `partial_fit` with ``batch_size=1`` does, by gradient descent or RMSprop. For single
@@ -132,7 +133,7 @@ class ExportMethods(BaseEstimator):
 
         return quantized(self, dtype, X)
 
-    def to_python(self, name: str = "predict") -> str:
+    def to_python(self, name: str = "predict", contributions: bool = False) -> str:
         """Write the model as one Python function without imports.
 
         The function runs in any Python 3, without this library and without NumPy.
@@ -141,6 +142,10 @@ class ExportMethods(BaseEstimator):
         ----------
         name : str
             Name of the function.
+        contributions : bool
+            Whether the function also returns the contributions of `explain`: of the columns to the
+            prediction or, for classes and labels, to the scores. Not for forests that average
+            probabilities.
 
         Returns
         -------
@@ -152,6 +157,9 @@ class ExportMethods(BaseEstimator):
             - for classes: the label, and a tuple of the probabilities of all classes;
             - for several labels: a tuple of 0 or 1 for each, and a tuple of their probabilities;
             - for numbers: the number, or a tuple of them.
+
+            Contributions are one more element: a list with a number for each column or, for several
+            labels, numbers or more than two classes, such a list for each of them.
 
         Raises
         ------
@@ -172,15 +180,17 @@ class ExportMethods(BaseEstimator):
         """
         from bneuralt.export.python import to_python
 
-        return to_python(self.model_, name)
+        return to_python(self.model_, name, contributions)
 
-    def to_javascript(self, name: str = "predict") -> str:
+    def to_javascript(self, name: str = "predict", contributions: bool = False) -> str:
         """Write the model as one JavaScript function without dependencies.
 
         Parameters
         ----------
         name : str
             Name of the function.
+        contributions : bool
+            Whether the function also returns the contributions of the columns; see `to_python`.
 
         Returns
         -------
@@ -198,6 +208,10 @@ class ExportMethods(BaseEstimator):
             - for several labels: ``{labels, probabilities}``, two arrays, with 0 or 1 for each
               label in the first one;
             - for numbers: the number, or an array of them.
+
+            With contributions, the result is an object, ``{prediction, contributions}`` for
+            numbers. Contributions are an array with a number for each column or, for several
+            labels, numbers or more than two classes, an array of such arrays.
 
             Probabilities are in the order of ``predict.classes``. Labels that are whole numbers
             too large for JavaScript are texts.
@@ -218,9 +232,9 @@ class ExportMethods(BaseEstimator):
         """
         from bneuralt.export.javascript import to_javascript
 
-        return to_javascript(self.model_, name)
+        return to_javascript(self.model_, name, contributions)
 
-    def to_sql(self, dialect: str = "sqlite", of: Any = None) -> str:
+    def to_sql(self, dialect: str = "sqlite", of: Any = None, contributions: bool = False) -> str:
         """Write the model as one SQL expression.
 
         Parameters
@@ -231,6 +245,11 @@ class ExportMethods(BaseEstimator):
             Value of the expression. By default the predicted class or number. A label of the
             model: the probability of that class. For several numbers: the name of one of them
             (``y0``, ``y1``; ``q0.05`` for a quantile).
+        contributions : bool
+            Write the contributions of `explain` instead: an expression for each column, with the
+            name ``contribution of COLUMN``, separated by commas. For classes and labels they are
+            contributions to the score of `of` (with two classes: against the other one, by default
+            that of the second). Not for forests that average probabilities.
 
         Returns
         -------
@@ -260,9 +279,9 @@ class ExportMethods(BaseEstimator):
         """
         from bneuralt.export.sql import to_sql
 
-        return to_sql(self.model_, dialect, of)
+        return to_sql(self.model_, dialect, of, contributions)
 
-    def to_onnx(self, dtype: str = "double") -> Any:
+    def to_onnx(self, dtype: str = "double", contributions: bool = False) -> Any:
         """Convert the model to ONNX.
 
         Parameters
@@ -271,6 +290,10 @@ class ExportMethods(BaseEstimator):
             Precision of the trees. Inputs and outputs are always float32. Trees use unscaled
             features, so float loses digits where a column has a large mean and a small spread; use
             it for hardware without double precision.
+        contributions : bool
+            Whether the contributions of `explain` are one more output, ``contributions``, of shape
+            (n_rows, n_columns) or, for several labels, numbers or more than two classes, (n_rows,
+            n_outputs, n_columns). Not for forests that average probabilities.
 
         Returns
         -------
@@ -310,7 +333,7 @@ class ExportMethods(BaseEstimator):
         """
         from bneuralt.export.onnx import to_onnx
 
-        return to_onnx(self.model_, dtype)
+        return to_onnx(self.model_, dtype, contributions)
 
     def to_torch(self, dtype: Any = None) -> Any:
         """Convert the model to a PyTorch module with trainable weights.

@@ -46,8 +46,8 @@ class TreeFit:
     input_scaling, target_scaling : Scaling or None
     optimizer_state : OptimizerState, optional
         State of the optimizer to continue from.
-    may_move_to : bool array, optional
-        The inputs that leaves may move to.
+    may_move_to : list of bool arrays, optional
+        The inputs that the leaves of each start may move to; see `TrainingJob`.
     signs : list of Signs, optional
         Signs that the weights of each start must keep.
     whole : Rows, optional
@@ -62,7 +62,7 @@ class TreeFit:
     input_scaling: Scaling | None
     target_scaling: Scaling | None
     optimizer_state: OptimizerState | None = None
-    may_move_to: Any = None
+    may_move_to: list[Array] | None = None
     signs: list[Signs] | None = None
     whole: Rows | None = None
     results: list[Any] = field(default_factory=list)  # None until a start has been trained
@@ -83,7 +83,7 @@ class TreeFit:
                 input_scaling=self.input_scaling,
                 target_scaling=self.target_scaling,
                 optimizer_state=self.optimizer_state,
-                may_move_to=self.may_move_to,
+                may_move_to=None if self.may_move_to is None else self.may_move_to[i],
                 signs=None if self.signs is None else self.signs[i],
             )
             for i, start in enumerate(self.starts)

@@ -36,6 +36,7 @@ from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor, SingleTree
 from bneuralt.estimators.spreading import active_backend, aligned, over_workers
 from bneuralt.estimators.trials import USUAL, Choice, choose
+from bneuralt.expressions import evaluate
 from bneuralt.shrinking import WEIGHTS, SizeUnit
 from bneuralt.tree import NeuralTree
 
@@ -435,12 +436,18 @@ class BNeuralForestClassifier(
     _tree_type = BNeuralTClassifier
 
     def _scores(self, X: Array) -> FloatArray:
+        if self._averages_outputs():
+            return self._mean_outputs(self._trees, X)
         return self._scores_of_shares(self._mean_probabilities(self._trees, X))
 
     def _vote(self, tree: NeuralTree, X: Array) -> FloatArray:
+        if self._averages_outputs():
+            return self._mean_outputs([tree], X)
         return self._mean_probabilities([tree], X)
 
     def _use_out_of_bag(self, votes: FloatArray, rows: Rows) -> None:
+        if self._averages_outputs():
+            votes = evaluate(self._link(self._trees), {"outputs": votes})
         self.oob_score_ = self._accuracy(votes, rows)
 
 

@@ -64,6 +64,7 @@ def save_model(model: Any, path: str | PathLike[str], extra: dict[str, Any] | No
         "training": _training_to_dict(model),
         "history": _history_to_dict(vars(model).get("history_")),  # not that of forests
         "importances": None if model._importances is None else model._importances.tolist(),
+        "reference": None if model._reference is None else model._reference.tolist(),
         "extra": extra or {},
     }
     write_atomically(path, format_json(content) + "\n")
@@ -150,7 +151,9 @@ def _to_plain(value: Any) -> Any:
         return [[_to_plain(label), _to_plain(weight)] for label, weight in value.items()]
     if isinstance(value, np.ndarray):
         return value.tolist()
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (set, frozenset)):
+        return [_to_plain(entry) for entry in sorted(value)]
+    if isinstance(value, (list, tuple, range)):
         return [_to_plain(entry) for entry in value]
     if isinstance(value, np.generic):
         return value.item()

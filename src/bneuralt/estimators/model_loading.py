@@ -31,7 +31,9 @@ _MODEL_KEYS = (
     *("trees", "extra"),
 )
 #: Keys that files may lack.
-_OPTIONAL = dict.fromkeys(("target_names", "ranges", "training", "history", "importances"))
+_OPTIONAL = dict.fromkeys(
+    ("target_names", "ranges", "training", "history", "importances", "reference")
+)
 _CURVES = ("train_loss", "train_score", "val_loss", "val_score", "learning_rate")
 _MEMBER_NUMBERS = {"random_state": 2**32 - 1, "n_iter": 2**63 - 1, "best_epoch": 2**63 - 1}
 _MEMBER_KEYS = (*_MEMBER_NUMBERS, "tree")
@@ -115,6 +117,8 @@ def model_from_dict(data: Any) -> Any:
         _set_training(model, data)
     if data["importances"] is not None:
         model._importances = _importances_from_list(data)
+    if data["reference"] is not None:
+        model._reference = _reference_from_list(data["reference"], model.encoder_.n_inputs)
     model.extra_ = data["extra"]
     return model
 
@@ -146,6 +150,7 @@ def _check_settings(model: Any, data: dict[str, Any]) -> None:
         raise ModelFileError('"settings" lacks the key "loss", which predictions depend on')
     _checked_setting(model._loss)
     _checked_setting(model._feature_signs)
+    _checked_setting(model._interactions)
 
 
 def _checked_setting(read: Callable[[], Any]) -> Any:
@@ -225,6 +230,16 @@ def _importances_from_list(data: dict[str, Any]) -> Array:
     if not is_list or any(type(x) not in (int, float) or not 0 <= x <= 1.001 for x in shares):
         raise ModelFileError(f'"importances" must be {n_features} numbers between 0 and 1')
     return np.array(shares, dtype=np.float64)
+
+
+def _reference_from_list(data: Any, n_inputs: int) -> Array:
+    try:
+        rows = np.array(data, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        rows = np.array(np.nan)
+    if rows.ndim != 2 or rows.shape[1] != n_inputs or not np.isfinite(rows).all() or not len(rows):
+        raise ModelFileError(f'"reference" must be a list of rows of {n_inputs} finite numbers')
+    return rows
 
 
 def _calibration_from_dict(data: dict[str, Any], n_outputs: int) -> Calibration:

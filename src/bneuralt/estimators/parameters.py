@@ -6,7 +6,7 @@ meaning and the allowed values of every parameter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import wraps
@@ -68,6 +68,7 @@ class TreeParameters:
     max_weights: int | None = None
     loss: str | Loss = "auto"
     monotonic_cst: ArrayLike | Mapping[str, int] | None = None
+    interaction_cst: str | Sequence[Any] | None = None
     learning_rate: float | str = "auto"
     weight_decay: float | str = "auto"
     batch_size: int | str | None = "auto"
@@ -216,6 +217,16 @@ PARAMETERS: dict[str, Parameter] = {
         "probability of the second one): 1 for increasing, -1 for decreasing, 0 for no constraint. "
         "One number for each feature, or a dict from names to numbers. The signs of the weights "
         "guarantee it; `check_monotonic` returns the proof.",
+    ),
+    "interaction_cst": Parameter(
+        [StrOptions({"no_interactions", "pairwise"}), list, tuple, None],
+        "{'no_interactions', 'pairwise'}, sequence of sets of int, or None",
+        "Features that may interact, as in scikit-learn's histogram gradient boosting: sets (or "
+        "tuples, or lists) of positions of columns. Columns that no set has are one more set. "
+        "'no_interactions': each column alone; 'pairwise': all pairs. The structure guarantees it "
+        "for the outputs of the trees, before the link: below an output, no node has features "
+        "without a common set; `check_interactions` returns the proof. Outputs must be linear, and "
+        "a forest averages outputs instead of probabilities.",
     ),
     "learning_rate": setting_parameter(
         "learning_rate", f"{LEARNING_RATE}, and half of it for {LARGE_TASK}."

@@ -20,6 +20,7 @@ class TrainedInParts(BaseEstimator):
 
     _read_rows: Callable[..., Rows]
     _importances: FloatArray | None
+    _reference: FloatArray | None
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
         """Train for one epoch on some rows."""
@@ -31,7 +32,7 @@ class TrainedInParts(BaseEstimator):
         is_first = not self.__sklearn_is_fitted__()
         rows = self._read_rows(X, y, sample_weight, is_first, classes, in_parts=True)
         self._fit_part(rows)
-        self._importances = None
+        self._importances = self._reference = None
         for name in ("calibration_", "compaction_", "oob_score_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         return self

@@ -109,7 +109,9 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
 
     def _trial_tree(self, seed: int, rows: Rows, share: float, ramp_share: float) -> SingleTree:
         """Return an unfitted tree with a share of its weights."""
-        tree = type(self)(**{**self.get_params(deep=False), "random_state": seed, "warm_start": False})
+        tree = type(self)(
+            **{**self.get_params(deep=False), "random_state": seed, "warm_start": False}
+        )
         self._pass_on(tree)
         tree._choice = Choice(ramp_share=ramp_share)
         return tree._with_share_of_weights(rows, share)
@@ -206,7 +208,7 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
             self._input_scaling,
             self._target_scaling,
             optimizer_state,
-            self._may_move_to(rows),
+            self._may_move_to(rows, starts),
             signs,
             whole,
         )
@@ -326,6 +328,7 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
             train_activations=growth.train_activations,
             feature_sampling=self._leaf_probabilities(rows),
             groups=self.encoder_.drawn_groups,
+            interactions=self._interactions(),
             dtype=self.dtype,
             random_state=rng,
         )
@@ -392,13 +395,23 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         is_custom = callable(sampling) and not isinstance(sampling, FeatureSampler)
         return not self._is_warm_start() and not is_custom
 
-    def _may_move_to(self, rows: Rows) -> Array | None:
-        """Return which inputs leaves may move to: those that could have been drawn."""
-        sampling = self._growth.feature_sampling
-        if sampling is None or callable(sampling) or not self._leaves_may_move():
+    def _may_move_to(self, rows: Rows, starts: Sequence[NeuralTree]) -> list[Array] | None:
+        """Return which inputs the leaves of each tree may move to: those that could be drawn."""
+        sampling, interactions = self._growth.feature_sampling, self._interactions()
+        is_free = sampling is None or callable(sampling)
+        if not self._leaves_may_move() or (is_free and interactions is None):
             return None
-        allowed: Array = np.asarray(self._leaf_probabilities(rows)) > 0
-        return allowed[self.encoder_.groups]
+        groups = self.encoder_.groups
+        allowed: Array = np.ones(groups.size, dtype=bool)
+        if not is_free:
+            allowed = (np.asarray(self._leaf_probabilities(rows)) > 0)[groups]
+        if interactions is None:
+            return [allowed] * len(starts)
+        return [
+            interactions.allowed(tree.parent, tree.leaf_parent, groups[tree.leaf_input])[:, groups]
+            & allowed
+            for tree in starts
+        ]
 
     def _attributes_at(self, state: Any) -> dict[str, Any] | None:
         """Return the fitted attributes as of `state`."""

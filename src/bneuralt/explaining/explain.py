@@ -10,7 +10,10 @@ from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import checked_table
 from bneuralt.explaining.attribution import attribute, mean_of
 from bneuralt.explaining.explanation import Explanation
+from bneuralt.explaining.interaction_proofs import check_interactions
+from bneuralt.explaining.links import links
 from bneuralt.explaining.raw_cells import raw_cells
+from bneuralt.expressions import OUTPUTS as OUTPUT_VALUES
 from bneuralt.model import Model
 from bneuralt.tables.columns import Frame, as_frame
 from bneuralt.tables.frames import is_data_frame
@@ -20,6 +23,8 @@ from bneuralt.tree.walk import outputs_above
 __all__ = ["explain"]
 
 OUTPUTS = ("score", "probability")
+#: Largest number of interactions that are computed in one call.
+MOST_INTERACTIONS = 2**27
 
 
 def explain(
@@ -30,6 +35,7 @@ def explain(
     output: str | None = None,
     method: str = "rescale",
     n_steps: int = 32,
+    interactions: bool = False,
 ) -> Explanation:
     """Return the contribution of each feature to predictions; see `ExplainingMethods.explain`.
 
@@ -48,13 +54,18 @@ def explain(
     output = _checked_output(model, output)
     table = model.read(X)
     inputs = checked_table(model.encoder.encode(table)).X
-    whole = mean_of(
-        [
-            attribute(model, inputs, start, output, method=method, n_steps=n_steps)
-            for start in _baselines(model, baseline, inputs)
-        ]
-    )
+    can_interact = _can_interact(model, output, len(inputs)) if interactions else None
+    each = [
+        attribute(model, inputs, start, output, can_interact, method=method, n_steps=n_steps)
+        for start in _baselines(model, baseline, inputs)
+    ]
+    whole = mean_of([one for one, _ in each])
+    pairs: Any = each[0][1] if len(each) == 1 else None
+    if interactions and len(each) > 1:
+        pairs = np.mean([some for _, some in each], axis=0)  # type: ignore[arg-type]
     is_single = whole.start.size == 1
+    if interactions and is_single:
+        pairs = pairs[..., 0]
     return Explanation(
         values=whole.values[:, :, 0] if is_single else whole.values,
         baseline=float(whole.start[0]) if is_single else whole.start,
@@ -64,7 +75,23 @@ def explain(
         output_names=_output_names(model, whole.start.size),
         n_paths=_n_paths(model, whole.start.size),
         explains=output or "prediction",
+        interactions=pairs,
     )
+
+
+def _can_interact(model: Model, output: str | None, n_rows: int) -> Array:
+    """Return which pairs of columns may have an interaction in the quantity that is explained."""
+    n = len(model.columns)
+    if n_rows * n * n * model.n_outputs > MOST_INTERACTIONS:
+        raise ValueError(
+            f"the interactions of {n_rows:,} rows, {n:,} columns and {model.n_outputs} outputs do "
+            f"not fit into memory: pass at most "
+            f"{max(1, MOST_INTERACTIONS // (n * n * model.n_outputs)):,} rows"
+        )
+    if links(model, output) == (OUTPUT_VALUES, OUTPUT_VALUES):
+        return check_interactions(model).can_interact
+    used = np.isin(np.arange(n), model.column_of_input[model.used_inputs])  # the link mixes them
+    return (used[:, np.newaxis] & used) | np.eye(n, dtype=bool)
 
 
 def _checked_output(model: Model, output: str | None) -> str | None:
@@ -73,7 +100,8 @@ def _checked_output(model: Model, output: str | None) -> str | None:
             raise ValueError(f"output={output!r} is for classifiers: omit it")
         return None
     if output is None:
-        return "probability" if len(model.trees) > 1 else "score"
+        averages = len(model.trees) > 1 and model.averages == "predictions"
+        return "probability" if averages else "score"
     if output not in OUTPUTS:
         raise ValueError(f"output={output!r} must be one of {', '.join(map(repr, OUTPUTS))}")
     return output

@@ -39,6 +39,10 @@ class Explanation:
         Number of leaves of each feature, in all trees.
     explains : {"prediction", "score", "probability"}
         Quantity that is explained.
+    interactions : array of shape (n_rows, n_features, n_features[, n_outputs]), or None
+        What pairs of features contribute together, and on the diagonal what each contributes
+        alone: symmetric, and its sum over the second of the two features is `values`. None unless
+        asked for.
     """
 
     values: FloatArray
@@ -49,6 +53,7 @@ class Explanation:
     output_names: list[str]
     n_paths: IntArray
     explains: str
+    interactions: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -114,6 +119,51 @@ class Explanation:
             target = ""  # mentioned once
         return "; ".join(parts)
 
+    def pair_importances(self) -> FloatArray:
+        """Return the mean absolute interaction of each pair of features, summed over the outputs.
+
+        Both halves of the symmetric matrix are counted; the diagonal is 0.
+
+        Returns
+        -------
+        array of shape (n_features, n_features)
+        """
+        if self.interactions is None:
+            raise ValueError(
+                "there are no interactions: use explain(X, interactions=True) to compute them"
+            )
+        mean = 2 * np.abs(self.interactions).mean(axis=0)
+        matrix: FloatArray = mean if mean.ndim == 2 else mean.sum(axis=2)
+        return np.where(np.eye(len(matrix), dtype=bool), 0.0, matrix)
+
+    def strongest_pairs(self, n: int = 3) -> list[tuple[str, str]]:
+        """Return the names of the pairs of features with the largest interactions.
+
+        Parameters
+        ----------
+        n : int
+            Largest number of pairs; those without any interaction are left out.
+
+        Examples
+        --------
+        >>> from bneuralt import BNeuralTRegressor, EffectDisplay
+        >>> from sklearn.datasets import load_diabetes
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> reg = BNeuralTRegressor(interaction_cst=[{2, 8}], random_state=0).fit(X, y)
+        >>> pairs = reg.explain(X, interactions=True).strongest_pairs()
+        >>> display = EffectDisplay.from_estimator(reg, X, pairs)  # a map for each
+        >>> len(display.axes_)
+        3
+        """
+        upper = np.triu(self.pair_importances())
+        order = np.argsort(-upper, axis=None, kind="stable")[:n]
+        rows, columns = np.unravel_index(order, upper.shape)
+        return [
+            (self.feature_names[i], self.feature_names[j])
+            for i, j in zip(rows.tolist(), columns.tolist(), strict=True)
+            if upper[i, j] > 0
+        ]
+
     def to_frame(self) -> Any:
         """Return the contributions as a pandas data frame with a row for each explained row.
 
@@ -160,11 +210,12 @@ class Explanation:
 
         Parameters
         ----------
-        kind : {"bar", "waterfall", "beeswarm"}
+        kind : {"bar", "waterfall", "beeswarm", "interactions"}
             Bars: mean absolute contribution of each feature or, with `row`, the contributions to
             its prediction. Waterfall: from the baseline to the prediction for `row` (by default
             the first). Beeswarm: the contributions to all predictions, coloured by the values of
-            the features.
+            the features. Interactions: a heat map of the mean absolute interactions or, with
+            `row`, of those of its prediction; on the diagonal what features contribute alone.
         row : int, optional
         output : int or str, optional
             Position or name of the output; by default the one with the largest prediction. Bars

@@ -7,8 +7,6 @@ straight line between the two (Aumann and Shapley), so that the parts add up to 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 
@@ -24,11 +22,12 @@ from bneuralt.expressions import (
     substitute,
     total,
     vector_jacobian,
+    without_order,
 )
 from bneuralt.model import Model
 from bneuralt.training.losses import LINKS
 
-__all__ = ["links", "mean_slopes", "secants", "without_order"]
+__all__ = ["links", "mean_slopes", "secants"]
 
 #: Points of the integration; its error is distributed afterwards, so that sums are exact.
 N_POINTS = 24
@@ -58,8 +57,8 @@ def links(model: Model, output: str | None) -> tuple[Expression, Expression]:
         The quantity to explain; None for numbers.
     """
     link = without_order(model.link)
-    if output == "score" and len(model.trees) == 1:
-        return _scores(link, model.task), OUTPUTS
+    if output == "score" and (len(model.trees) == 1 or model.averages == "outputs"):
+        return OUTPUTS, _scores(link, model.task)
     of_tree, of_mean = (link, OUTPUTS) if model.averages == "predictions" else (OUTPUTS, link)
     if output == "score":
         of_mean = substitute(SCORES[model.task], {"outputs": of_mean})
@@ -73,19 +72,6 @@ def _scores(link: Expression, task: str) -> Expression:
     if link.operation == "divide" and link.arguments[1] == total(link.arguments[0]):
         return log(link.arguments[0])
     return substitute(SCORES[task], {"outputs": link})
-
-
-def without_order(link: Expression) -> Expression:
-    """Return a link without sorting of the outputs; each quantile is explained separately.
-
-    Examples
-    --------
-    >>> from bneuralt.expressions import exp, ordered
-    >>> without_order(exp(ordered(OUTPUTS, [1, 0]))) == exp(OUTPUTS)
-    True
-    """
-    parts = tuple(without_order(part) for part in link.arguments)
-    return parts[0] if link.operation == "ordered" else replace(link, arguments=parts)
 
 
 def secants(link: Expression, start: FloatArray, end: FloatArray) -> FloatArray:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bneuralt._typing import Array, FloatArray
+from bneuralt.explaining.effect_plots import signed_colors
 from bneuralt.explaining.raw_cells import format_cell
 from bneuralt.plotting import PALETTES, current_axes
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_explanation"]
 
-KINDS = ("bar", "waterfall", "beeswarm")
+KINDS = ("bar", "waterfall", "beeswarm", "interactions")
 #: Colours of positive and negative contributions, and of sums.
 UP, DOWN, TOTAL = (PALETTES["light"][role] for role in ("positive", "negative", "faint"))
 #: Colours of low and high values of a feature, which are none of a sign.
@@ -43,6 +44,8 @@ def plot_explanation(
         ax = current_axes("Explanation.plot")
     if kind == "waterfall":
         _waterfall(explanation, row or 0, output, max_features, ax)
+    elif kind == "interactions":
+        return _heat_map(explanation, row, output, max_features, ax)
     elif kind == "beeswarm":
         _beeswarm(explanation, output, max_features, ax)
     else:
@@ -159,6 +162,27 @@ def _beeswarm(explanation: Explanation, output: int | str | None, most: int, ax:
     legend = ax.figure.colorbar(points, ax=ax, ticks=[0, 1], aspect=40)
     legend.ax.set_yticklabels(["low", "high"])
     legend.set_label("value of the feature")
+
+
+def _heat_map(
+    explanation: Explanation, row: int | None, output: int | str | None, most: int, ax: Axes
+) -> Axes:
+    strength = explanation.pair_importances()  # raises an error if there are no interactions
+    assert explanation.interactions is not None
+    names, n = explanation.feature_names, len(explanation.feature_names)
+    k = explanation.of_output(output, row)
+    pairs = explanation.interactions.reshape(len(explanation), n, n, -1)[..., k]
+    values = np.abs(pairs).mean(axis=0) if row is None else pairs[row]
+    order = np.argsort(-(strength.sum(axis=0) + np.abs(values).sum(axis=0)), kind="stable")[:most]
+    shown = values[np.ix_(order, order)]
+    limit = float(np.abs(shown).max()) or 1.0
+    drawn = ax.imshow(shown, cmap=signed_colors(), vmin=-limit, vmax=limit)
+    labels = [names[j] for j in order.tolist()]
+    ax.set_xticks(np.arange(order.size), labels, rotation=45, ha="right")
+    ax.set_yticks(np.arange(order.size), labels)
+    what = f"contribution to the {_what(explanation, k)}"
+    ax.figure.colorbar(drawn, ax=ax).set_label(what if row is not None else f"mean |{what}|")
+    return ax
 
 
 def _spread(values: FloatArray) -> FloatArray:

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bneuralt._typing import IntArray
-from bneuralt.explaining.links import without_order
-from bneuralt.expressions import direction
+from bneuralt.expressions import direction, without_order
 from bneuralt.model import Model
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.monotonic import UNKNOWN, leaf_effects

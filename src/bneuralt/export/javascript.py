@@ -149,12 +149,13 @@ class _JavaScript(StatementTranslator):
         return [f'if (Number.isNaN({name})) throw new TypeError("{message}");']
 
 
-def to_javascript(model: Model, name: str = "predict") -> str:
+def to_javascript(model: Model, name: str = "predict", contributions: bool = False) -> str:
     """Write a model as one JavaScript function; see `ExportMethods.to_javascript`."""
     if not re.fullmatch(r"[A-Za-z_$][A-Za-z0-9_$]*", name) or name in _RESERVED.split():
         raise ValueError(f"name={name!r} is not a name that a JavaScript function can have")
     model = model.simplified()
-    body = _JavaScript().body(model, list(_row(model)), list(_result(model)))
+    after = list(_result(model, contributions))
+    body = _JavaScript().body(model, list(_row(model)), after, contributions)
     lines = [*_comment(model), f"function {name}(row) {{", *body, "}"]
     if model.task != "numbers":
         lines.append(f"{name}.classes = {_labels(model)};")
@@ -184,16 +185,18 @@ def _row(model: Model) -> Iterator[str]:
     yield f"  if (row.length !== {n}) throw new TypeError(`${{row.length}} values, not {n}`);"
 
 
-def _result(model: Model) -> Iterator[str]:
+def _result(model: Model, contributions: bool) -> Iterator[str]:
+    more = ", contributions" if contributions else ""
     if model.task == "classes":
         by = "outputs" if model.decides_by_outputs else "predictions"
         yield f"  const label = {_labels(model)}[{by}.indexOf(Math.max(...{by}))];"
-        yield "  return { label, probabilities: predictions };"
+        yield f"  return {{ label, probabilities: predictions{more} }};"
     elif model.task == "labels":
         yield "  const labels = predictions.map((p) => (p > 0.5 ? 1 : 0));"
-        yield "  return { labels, probabilities: predictions };"
+        yield f"  return {{ labels, probabilities: predictions{more} }};"
     else:
-        yield f"  return {'predictions[0]' if model.n_outputs == 1 else 'predictions'};"
+        values = "predictions[0]" if model.n_outputs == 1 else "predictions"
+        yield f"  return {f'{{ prediction: {values}{more} }}' if contributions else values};"
 
 
 def _labels(model: Model) -> str:

@@ -166,7 +166,7 @@ class _Python(StatementTranslator):
         return [f"if {name} != {name}:", f'    raise ValueError("{message}")']
 
 
-def to_python(model: Model, name: str = "predict") -> str:
+def to_python(model: Model, name: str = "predict", contributions: bool = False) -> str:
     """Write a model as one Python function without imports; see `ExportMethods.to_python`."""
     if not name.isidentifier() or keyword.iskeyword(name):
         raise ValueError(f"name={name!r} is not a name that a Python function can have")
@@ -174,7 +174,8 @@ def to_python(model: Model, name: str = "predict") -> str:
         raise ValueError(f"name={name!r} is a function of Python itself: choose another one")
     model = model.simplified()
     lines = [f"# Written by bneuralt {__version__}.", f"def {name}(row):", *_docstring(model)]
-    return "\n".join([*lines, *_Python().body(model, [], list(_result(model))), ""])
+    after = list(_result(model, contributions))
+    return "\n".join([*lines, *_Python().body(model, [], after, contributions), ""])
 
 
 def _docstring(model: Model) -> Iterator[str]:
@@ -185,15 +186,17 @@ def _docstring(model: Model) -> Iterator[str]:
     yield '    """'
 
 
-def _result(model: Model) -> Iterator[str]:
+def _result(model: Model, contributions: bool) -> Iterator[str]:
+    more = ", contributions" if contributions else ""
     if model.task == "classes":
         by = "outputs" if model.decides_by_outputs else "predictions"
         labels = tuple(map(_label, model.classes or range(model.n_outputs)))
-        yield f"    return {labels!r}[{by}.index(max({by}))], tuple(predictions)"
+        yield f"    return {labels!r}[{by}.index(max({by}))], tuple(predictions){more}"
     elif model.task == "labels":
-        yield "    return tuple(int(p > 0.5) for p in predictions), tuple(predictions)"
+        yield f"    return tuple(int(p > 0.5) for p in predictions), tuple(predictions){more}"
     else:
-        yield f"    return {'predictions[0]' if model.n_outputs == 1 else 'tuple(predictions)'}"
+        values = "predictions[0]" if model.n_outputs == 1 else "tuple(predictions)"
+        yield f"    return {values}{more}"
 
 
 def _label(label: Any) -> Any:

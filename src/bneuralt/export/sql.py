@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bneuralt.export.contributions import contribution_codes, is_difference
 from bneuralt.export.nodes import nodes_of
 from bneuralt.export.spellings import missing_spellings
 from bneuralt.export.translation import (
@@ -42,6 +43,8 @@ __all__ = ["DIALECTS", "Dialect", "to_sql"]
 #: Code that is nested deeper becomes a column of a layer. The parser of SQLite has a stack of 100
 #: symbols, and needs 3 to 8 of them for each level.
 MOST_NESTED = 8
+#: Width of the lines.
+WIDTH = 96
 
 
 @dataclass(frozen=True)
@@ -173,11 +176,15 @@ DIALECTS = {
 }
 
 
-def to_sql(model: Model, dialect: str = "sqlite", of: Any = None) -> str:
-    """Write a model as one SQL expression; see `ExportMethods.to_sql`."""
+def to_sql(
+    model: Model, dialect: str = "sqlite", of: Any = None, contributions: bool = False
+) -> str:
+    """Write a model as one SQL expression, or as several; see `ExportMethods.to_sql`."""
     if dialect not in DIALECTS:
         raise ValueError(f"dialect={dialect!r} is unknown: use one of {', '.join(DIALECTS)}")
-    text = _Query(model.simplified(), DIALECTS[dialect]).expression(_position(model, of))
+    position = _position(model, of)
+    query = _Query(model.simplified(), DIALECTS[dialect])
+    text = query.contributions(position) if contributions else query.expression(position)
     limit = DIALECTS[dialect].most_characters
     if limit and len(text) > limit:
         raise ValueError(
@@ -252,6 +259,25 @@ def nesting(code: str) -> int:
     return deepest
 
 
+def wrapped(code: str, indent: str) -> list[str]:
+    r"""Return code in lines of at most `WIDTH` characters, as far as texts and names allow it.
+
+    Examples
+    --------
+    >>> wrapped("a + 'b  c',\nd", "  ")
+    ["  a + 'b  c',", '  d']
+    """
+    lines: list[str] = []
+    for token in re.findall(r"\n|(?:'[^']*'|`[^`]*`|\"[^\"]*\"|[^\s'`\"])+", code):
+        if token == "\n" or not lines:
+            lines.append(indent)
+        if token != "\n":
+            if len(lines[-1]) + len(token) >= WIDTH and lines[-1].strip():
+                lines.append(f"{indent}  ")
+            lines[-1] += token if not lines[-1].strip() else f" {token}"
+    return lines
+
+
 # -- the expression -----------------------------------------------------------------------
 
 
@@ -292,6 +318,28 @@ class _Query(Translator):
             return self._nested(predictions[position])
         return self._nested(self._first_largest(self._columns("p", predictions)))
 
+    def contributions(self, position: int | None) -> str:
+        """Return the contribution of each column to an output, with a name for each."""
+        self._inputs()
+        nodes: list[dict[int, tuple[Code, Code]]] = [{} for _ in self.model.trees]
+        trees = [self._tree(t, tree, nodes[t]) for t, tree in enumerate(self.model.trees)]
+        means = self.means(trees) if len(trees) == 1 else self._columns("m", self.means(trees))
+        rows = contribution_codes(
+            self, self.model, nodes, means, lambda i: Code(f"{self.prefix}i{i}"), self.define
+        )
+        if is_difference(self.model):  # of a class, by default the second, against the other
+            if position == 0:
+                rows = [[self.expand("negate", code) for code in rows[0]]]
+            position = 0
+        if position is None:
+            listed = ", ".join(map(repr, (self.model.classes or ())[:5]))
+            raise ValueError(f"contributions are to one score: choose a class by of= ({listed})")
+        columns = []
+        for column, code in zip(self.model.columns, rows[position], strict=True):
+            name = identifier(f"contribution of {column.name}", self.dialect.quote)
+            columns.append(f"{self._nested(code) if self._names(code) else code} AS {name}")
+        return ",\n".join(columns)
+
     def define(self, name: str, code: Code) -> Code:
         """Make a value a column of the first layer in which its operands are available."""
         layer = 1 + max((self.layer_of[used] for used in self._names(code)), default=-1)
@@ -328,11 +376,17 @@ class _Query(Translator):
             kept = sorted(needed - layer.keys())
             self._check_columns(len(columns) + len(kept))
             needed = set(kept).union(*(self._names(layer[name]) for name in needed & layer.keys()))
-            source = f" FROM {self.prefix}layer{depth - 1}" if depth else ""
-            listed = ", ".join([*kept, *columns]) or "0"
-            query = f"SELECT {listed}{source}{self.dialect.fence}"
-            tables.insert(0, f"{self.prefix}layer{depth} AS ({query})")
-        return f"(WITH {', '.join(tables)} SELECT {result} FROM {self.prefix}layer{last})"
+            columns = [", ".join(kept), *columns] if kept else columns or ["0"]
+            lines = ["SELECT", *wrapped(",\n".join(columns), "  ")]
+            if depth:
+                lines.append(f"FROM {self.prefix}layer{depth - 1}")
+            if self.dialect.fence:
+                lines.append(self.dialect.fence.strip())
+            query = "\n".join(f"    {line}" for line in lines)
+            tables.insert(0, f"  {self.prefix}layer{depth} AS (\n{query}\n  )")
+        layers = ",\n".join(tables)
+        shown = "\n".join(wrapped(result, "    "))
+        return f"(\n  WITH\n{layers}\n  SELECT\n{shown}\n  FROM {self.prefix}layer{last}\n)"
 
     def _check_columns(self, n_columns: int) -> None:
         limit = self.dialect.most_columns
@@ -356,17 +410,22 @@ class _Query(Translator):
         if not used:
             self.define("i", self.number(0.0))
 
-    def _tree(self, t: int, tree: NeuralTree) -> list[Code]:
-        """Return the outputs of a tree."""
+    def _tree(
+        self, t: int, tree: NeuralTree, nodes: dict[int, tuple[Code, Code]] | None = None
+    ) -> list[Code]:
+        """Return the outputs of a tree; with `nodes`, enter sum and value of each node there."""
         codes: dict[int, Code] = {}
         for node in nodes_of(tree):
             j, expression = node.position, node.activation
             terms = [(weight, Code(f"{self.prefix}i{i}")) for weight, i in node.leaves]
             terms += [(weight, codes.pop(child)) for weight, child in node.children]
             z = self.weighted_sum(node.bias, terms)
-            if occurrences(expression, "z") > 1:
+            if nodes is not None or occurrences(expression, "z") > 1:
                 z = self.define(f"z{t}_{j}", z)
             codes[j] = self.bounded(self.scalar(expression, {"z": z}))
+            if nodes is not None:
+                codes[j] = self.define(f"h{t}_{j}", codes[j])
+                nodes[j] = z, codes[j]
         return [self.define(f"o{t}_{j}", codes[j]) for j in range(tree.n_outputs)]
 
     def _predictions(self, trees: Sequence[Sequence[Code]]) -> list[Code]:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
+from bneuralt.export.contributions import contribution_codes
 from bneuralt.export.nodes import nodes_of
 from bneuralt.export.spellings import missing_spellings
 from bneuralt.export.translation import (
@@ -71,16 +72,25 @@ class StatementTranslator(Translator):
         """Return a vector."""
         return f"[{', '.join(values)}]"
 
-    def body(self, model: Model, before: Sequence[str], after: Sequence[str]) -> list[str]:
+    def body(
+        self,
+        model: Model,
+        before: Sequence[str],
+        after: Sequence[str],
+        contributions: bool = False,
+    ) -> list[str]:
         """Return the body of a function of `row`.
 
         Between the lines `before` and `after`, there are `predictions` and, of a single tree whose
-        outputs decide on the class, `outputs`: both are vectors.
+        outputs decide on the class, `outputs`: both are vectors. With `contributions`, a vector of
+        them has those of all columns, or a vector for each output where there are several.
         """
         lines = list(self._inputs(model))
         for tree, prefix in zip(model.trees, _prefixes(model), strict=True):
-            lines += ["", *self._tree(tree, prefix)]
+            lines += ["", *self._tree(tree, prefix, contributions)]
         lines += ["", *self._result(model)]
+        if contributions:
+            lines += ["", *self._contributions(model)]
         link = [] if model.link == OUTPUTS else ["", *self._link(model)]
         lines = [*before, *(f"{self.indent}{line}" if line else "" for line in lines), *after]
         helpers = needed_helpers("\n".join([*lines, *link]), self.helpers)
@@ -129,17 +139,41 @@ class StatementTranslator(Translator):
                         )
                         yield from self.requirement(f"i{i}", message)
 
-    def _tree(self, tree: NeuralTree, prefix: str) -> Iterator[str]:
+    def _tree(self, tree: NeuralTree, prefix: str, names_sums: bool = False) -> Iterator[str]:
         for node in nodes_of(tree):
             j, expression = node.position, node.activation
             terms = [(weight, Code(f"i{i}")) for weight, i in node.leaves]
             terms += [(weight, Code(f"n{prefix}{child}")) for weight, child in node.children]
             z = self.weighted_sum(node.bias, terms)
-            if occurrences(expression, "z") > 1:
+            if names_sums or occurrences(expression, "z") > 1:
                 yield self.assignment(f"z{prefix}{j}", z)
                 z = Code(f"z{prefix}{j}")
             name = f"{'o' if j < tree.n_outputs else 'n'}{prefix}{j}"
             yield self.assignment(name, self.scalar(expression, {"z": z}))
+
+    def _contributions(self, model: Model) -> Iterator[str]:
+        lines: list[str] = []
+
+        def define(name: str, code: Code) -> Code:
+            lines.append(self.assignment(name, code))
+            return Code(name)
+
+        k = model.n_outputs
+        nodes = [
+            {
+                j: (Code(f"z{prefix}{j}"), Code(f"{'o' if j < k else 'n'}{prefix}{j}"))
+                for j in range(tree.parent.size)
+            }
+            for tree, prefix in zip(model.trees, _prefixes(model), strict=True)
+        ]
+        outputs = [[Code(f"o{prefix}{j}") for j in range(k)] for prefix in _prefixes(model)]
+        means = [define(f"m{j}", code) for j, code in enumerate(self.means(outputs))]
+        rows = contribution_codes(self, model, nodes, means, lambda i: Code(f"i{i}"), define)
+        yield from lines
+        vectors = [Code(self.vector_of(row)) for row in rows]
+        yield self.assignment(
+            "contributions", vectors[0] if len(vectors) == 1 else self.vector_of(vectors)
+        )
 
     def _result(self, model: Model) -> Iterator[str]:
         k = model.n_outputs

@@ -105,6 +105,9 @@ class Target:
 
 
 _FUNCTION_NAME = Option("name", "name of the function (default: predict)", metavar="NAME")
+_CONTRIBUTIONS = Option(
+    "contributions", "return the contributions of the columns to the prediction as well", sets=True
+)
 
 _ALL = (
     Target(
@@ -165,6 +168,7 @@ _ALL = (
                 "(default: double)",
                 choices=("double", "float"),
             ),
+            _CONTRIBUTIONS,
         ),
     ),
     Target(
@@ -184,6 +188,12 @@ _ALL = (
                 "(default: the predicted class or number)",
                 metavar="OUTPUT",
             ),
+            Option(
+                "contributions",
+                "write the contributions of the columns to the prediction instead, as expressions "
+                "with names",
+                sets=True,
+            ),
         ),
         header=f"/* Written by bneuralt {__version__}. */\n",
     ),
@@ -192,14 +202,14 @@ _ALL = (
         "python:to_python",
         "one Python function without imports",
         ".py",
-        (_FUNCTION_NAME,),
+        (_FUNCTION_NAME, _CONTRIBUTIONS),
     ),
     Target(
         "javascript",
         "javascript:to_javascript",
         "one JavaScript function without dependencies",
         ".js",
-        (_FUNCTION_NAME,),
+        (_FUNCTION_NAME, _CONTRIBUTIONS),
     ),
 )
 

@@ -270,6 +270,18 @@ class Translator:
         signed = (f"- {term[1:]}" if term[0] == "-" else f"+ {term}" for term in others)
         return Code(" ".join([first, *signed]), "sum")
 
+    def product(self, a: Code, b: Code) -> Code:
+        """Return the product of two values."""
+        return self._operate_product(a, b)
+
+    def quotient(self, a: Code, b: Code) -> Code:
+        """Return the quotient of two values."""
+        return self.expand("divide", a, b)
+
+    def difference(self, a: Code, b: Code) -> Code:
+        """Return the difference of two values."""
+        return self.expand("subtract", a, b)
+
     def means(self, vectors: Sequence[Sequence[Code]]) -> list[Code]:
         """Return the mean of each component over some vectors."""
         if len(vectors) == 1:

@@ -7,6 +7,7 @@ outputs of a tree together; operations on cells (`number`, `lookup`, `date_part`
 """
 
 from bneuralt.expressions.analysis import Affine, Direction, affine, direction, interval
+from bneuralt.expressions.bends import knots
 from bneuralt.expressions.derivatives import derivative
 from bneuralt.expressions.making import (
     NUMBER,
@@ -35,6 +36,7 @@ from bneuralt.expressions.making import (
     tanh,
     total,
     variable,
+    without_order,
 )
 from bneuralt.expressions.numerics import evaluate, is_elementwise, slope, vector_jacobian
 from bneuralt.expressions.operations import OPERATIONS, Lookup
@@ -62,6 +64,7 @@ __all__ = [
     "interval",
     "is_elementwise",
     "is_missing",
+    "knots",
     "largest",
     "log",
     "lookup",
@@ -78,4 +81,5 @@ __all__ = [
     "total",
     "variable",
     "vector_jacobian",
+    "without_order",
 ]

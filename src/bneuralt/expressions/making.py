@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,7 @@ __all__ = [
     "tanh",
     "total",
     "variable",
+    "without_order",
 ]
 
 
@@ -276,3 +277,15 @@ def substitute(expression: Expression, values: Mapping[str, Operand]) -> Express
     if expression.operation in CONDITIONS:
         return Expression(expression.operation, parts, expression.value)
     return _operate(expression.operation, *parts, value=expression.value)
+
+
+def without_order(link: Expression) -> Expression:
+    """Return a link without sorting of the outputs; each quantile is explained separately.
+
+    Examples
+    --------
+    >>> without_order(exp(ordered(OUTPUTS, [1, 0]))) == exp(OUTPUTS)
+    True
+    """
+    parts = tuple(without_order(part) for part in link.arguments)
+    return parts[0] if link.operation == "ordered" else replace(link, arguments=parts)

@@ -112,10 +112,14 @@ class Model:
     constraints : tuple of int
         The required direction of the effect of each column: -1, 0 (any) or 1; empty if there are
         no constraints.
+    interaction_sets : tuple of tuple of int, or None
+        The sets of columns that may interact; None if there are no constraints.
     history : tuple of dict
         Learning curves of each tree, by name; may be empty.
     learning : Learning or None
         The state of training of a single tree; None for forests, and if it is unknown.
+    reference : array of shape (n_rows, n_inputs) or None
+        Inputs of a few rows that stand for the training rows; None if there are none.
     """
 
     kind: str
@@ -129,8 +133,10 @@ class Model:
     target_names: tuple[str, ...] = ()
     spread: FloatArray | None = None
     constraints: tuple[int, ...] = ()
+    interaction_sets: tuple[tuple[int, ...], ...] | None = None
     history: tuple[Mapping[str, Array], ...] = ()
     learning: Learning | None = None
+    reference: FloatArray | None = None
 
     @classmethod
     def of_tree(cls, tree: NeuralTree) -> Model:

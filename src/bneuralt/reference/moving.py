@@ -45,7 +45,8 @@ class LeafMover:
         self.X, self.y, self.loss = np.asarray(X, dtype=np.float64), np.asarray(y), loss
         self.weight = np.ones(len(self.X)) if sample_weight is None else np.asarray(sample_weight)
         allowed = np.ones(tree.n_inputs) if may_move_to is None else may_move_to
-        self.allowed = np.asarray(allowed, dtype=bool)
+        shape = (tree.parent.size, tree.n_inputs)  # a row for each node
+        self.allowed = np.broadcast_to(np.asarray(allowed, dtype=bool), shape)
         self.deviation: FloatArray | None = None  # computed at the first move
 
     def move(
@@ -87,7 +88,8 @@ class LeafMover:
         leaf_input, places = tree.leaf_input.copy(), []
         for i, leaf in enumerate(moving.tolist()):
             node = tree.leaf_parent[leaf]
-            chance = np.where(self.allowed & (self.deviation > 0), slopes[node] ** 4, 0.0)
+            may = self.allowed[node] & (self.deviation > 0)
+            chance = np.where(may, slopes[node] ** 4, 0.0)
             chance[leaf_input[tree.leaf_parent == node]] = 0.0  # the node has it already
             if chance.sum() > 0:
                 below = np.cumsum(chance)

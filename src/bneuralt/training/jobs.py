@@ -50,8 +50,8 @@ class TrainingJob:
         The outputs learn `(y - offset) * factor`.
     optimizer_state : OptimizerState, optional
         Continue where an earlier training ended.
-    may_move_to : bool array of shape (n_inputs,), optional
-        The inputs that leaves can move to; all by default.
+    may_move_to : bool array of shape (n_inputs,) or (n_nodes, n_inputs), optional
+        The inputs that leaves, or the leaves of each node, can move to; all by default.
     signs : Signs, optional
         Signs that weights must have (`bneuralt.tree.monotonic`): a weight that an update takes to
         the other side of 0 becomes 0.
@@ -207,7 +207,7 @@ def core_job(
         input_scaling=scaling and _pair(scaling, job.tree.n_inputs, "input_scaling"),
         target_scaling=target_scaling and _pair(target_scaling, None, "target_scaling"),
         optimizer_state=state and (state.values, state.step),
-        may_move_to=None if allowed is None else np.asarray(allowed, dtype=np.uint8),
+        may_move_to=None if allowed is None else np.ascontiguousarray(allowed, dtype=np.uint8),
         signs=job.signs,
     )
 

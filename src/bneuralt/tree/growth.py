@@ -15,8 +15,11 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from bneuralt._typing import FloatArray, IntArray
 from bneuralt.tree.activations import Activation, get_activation, get_activation_mixture
+from bneuralt.tree.block_growth import grow_blocks
 from bneuralt.tree.checks import checked_count
+from bneuralt.tree.interactions import InteractionSets
 from bneuralt.tree.layout import TreeArrays
+from bneuralt.tree.walk import breadth_first
 
 __all__ = ["GrowthRule", "LeafSampler", "draw_tree_arrays"]
 
@@ -156,6 +159,7 @@ def draw_tree_arrays(
     train_activations: bool,
     feature_sampling: ArrayLike | LeafSampler | None,
     groups: ArrayLike | None,
+    interactions: InteractionSets | None,
     dtype: DTypeLike,
     random_state: int | np.random.Generator | None,
 ) -> TreeArrays:
@@ -172,7 +176,11 @@ def draw_tree_arrays(
     if n_weights is not None:
         if (min_size, max_size) != (None, None):
             raise ValueError("n_weights cannot be combined with min_size or max_size")
-        if features is None:
+        if interactions is not None:
+            parent, leaf_parent, leaf_input = _grow_constrained(
+                growth, rng, n_weights, feature_sampling, n_features, features, interactions
+            )
+        elif features is None:
             parent, leaf_parent = _grow_to(growth, rng, n_weights, deepen)
             leaf_input = sampler(rng, leaf_parent, parent, n_features)
         else:
@@ -181,7 +189,13 @@ def draw_tree_arrays(
             )
     else:
         parent, leaf_parent = _draw_between(growth, rng, min_size, max_size)
-        leaf_input = sampler(rng, leaf_parent, parent, n_features)
+        if interactions is None:
+            leaf_input = sampler(rng, leaf_parent, parent, n_features)
+        else:  # the structure says how many weights there are
+            n_drawn = 2 * parent.size - n_outputs + leaf_parent.size
+            parent, leaf_parent, leaf_input = _grow_constrained(
+                growth, rng, n_drawn, feature_sampling, n_features, features, interactions
+            )
     share: FloatArray = np.ones(leaf_parent.size)
     n_children = np.bincount(np.concatenate([parent[n_outputs:], leaf_parent]))
     if features is not None:
@@ -306,7 +320,8 @@ def _grow_to(
     if deepen and total + 1 + low <= n_weights and total < ENOUGH_WEIGHTS * n_weights:
         return _grow_to(replace(growth, max_depth=growth.max_depth + 1), rng, n_weights, True)
     leaf_parent = [node for growing in leaves for node in growing] + too_deep
-    return _breadth_first(parent, leaf_parent, k)
+    numbered, place = breadth_first(parent, k)
+    return numbered, np.sort(place[leaf_parent])
 
 
 def _grow_groups_to(
@@ -339,20 +354,24 @@ def _grow_groups_to(
     return best
 
 
-def _breadth_first(
-    parent: list[int], leaf_parent: list[int], n_outputs: int
-) -> tuple[IntArray, IntArray]:
-    """Assign numbers so that the nodes of a level, and the children of a node, are neighbours."""
-    children: list[list[int]] = [[] for _ in parent]
-    for node in range(n_outputs, len(parent)):
-        children[parent[node]].append(node)
-    order = list(range(n_outputs))
-    for node in order:  # grows during the loop
-        order.extend(children[node])
-    place = np.empty(len(parent), dtype=np.int64)
-    place[order] = np.arange(len(parent))
-    above = np.array(parent)[order]
-    return np.where(above < 0, -1, place[above]), np.sort(place[leaf_parent])
+def _grow_constrained(
+    growth: GrowthRule,
+    rng: np.random.Generator,
+    n_weights: int,
+    feature_sampling: Any,
+    n_features: int,
+    features: FeatureGroups | None,
+    interactions: InteractionSets,
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Grow a structure whose subtrees below the outputs have features of one set each."""
+    if callable(feature_sampling):
+        raise ValueError(
+            "feature_sampling chooses features by itself, which cannot be combined with "
+            "interactions: use probabilities, or None"
+        )
+    chances = np.ones(n_features) if feature_sampling is None else np.asarray(feature_sampling)
+    size = np.ones(n_features, dtype=np.int64) if features is None else features.size
+    return grow_blocks(growth, rng, n_weights, interactions, np.where(size > 0, chances, 0.0), size)
 
 
 def _leaf_sampler(feature_sampling: Any, n_inputs: int) -> LeafSampler:

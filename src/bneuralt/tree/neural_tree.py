@@ -31,6 +31,7 @@ from bneuralt.tree.checks import (
 )
 from bneuralt.tree.forward import OutputOverflow, forward_many, mean_forward, not_finite
 from bneuralt.tree.growth import LeafSampler, draw_tree_arrays
+from bneuralt.tree.interactions import InteractionSets
 from bneuralt.tree.layout import TreeArrays
 from bneuralt.tree.shape import TreeShape
 
@@ -160,6 +161,7 @@ class NeuralTree(TreeShape):
         train_activations: bool = False,
         feature_sampling: ArrayLike | LeafSampler | None = None,
         groups: ArrayLike | None = None,
+        interactions: InteractionSets | None = None,
         dtype: DTypeLike = np.float64,
         random_state: int | np.random.Generator | None = None,
     ) -> NeuralTree:
@@ -217,6 +219,10 @@ class NeuralTree(TreeShape):
             The feature to which each input belongs, in ascending order, if features are groups
             of inputs, such as the indicators of categories. Leaves are then drawn for features,
             to which `feature_sampling` refers, and a leaf is an edge to each input of the group.
+        interactions : InteractionSets, optional
+            The features of each subtree below an output are those of one of these sets
+            (`bneuralt.tree.interactions`). The number of subtrees is not limited by
+            `max_children`.
         dtype : {float64, float32}
             dtype of the weights.
         random_state : int, numpy Generator, or None
@@ -251,6 +257,7 @@ class NeuralTree(TreeShape):
                 train_activations=train_activations,
                 feature_sampling=feature_sampling,
                 groups=groups,
+                interactions=interactions,
                 dtype=dtype,
                 random_state=random_state,
             )

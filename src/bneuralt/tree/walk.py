@@ -12,10 +12,69 @@ import numpy as np
 from bneuralt._typing import Array, IntArray
 
 __all__ = [
+    "breadth_first",
     "node_levels",
     "outputs_above",
     "sum_up",
+    "tops_above",
 ]
+
+
+def breadth_first(parent: list[int], n_outputs: int) -> tuple[IntArray, IntArray]:
+    """Return new numbers of nodes: those of a level, and children of a node, are neighbours.
+
+    Parameters
+    ----------
+    parent : list of int
+        Parent of each node, -1 for the outputs, which come first; a parent comes before its
+        children.
+    n_outputs : int
+
+    Returns
+    -------
+    parent : int array of shape (n_nodes,)
+        In the order of the new numbers, as new numbers.
+    place : int array of shape (n_nodes,)
+        The new number of each node.
+
+    Examples
+    --------
+    >>> parent, place = breadth_first([-1, 0, 1, 0], 1)
+    >>> parent.tolist(), place.tolist()
+    ([-1, 0, 0, 1], [0, 1, 3, 2])
+    """
+    children: list[list[int]] = [[] for _ in parent]
+    for node in range(n_outputs, len(parent)):
+        children[parent[node]].append(node)
+    order = list(range(n_outputs))
+    for node in order:  # grows during the loop
+        order.extend(children[node])
+    place = np.empty(len(parent), dtype=np.int64)
+    place[order] = np.arange(len(parent))
+    above = np.array(parent)[order]
+    return np.where(above < 0, -1, place[above]), place
+
+
+def tops_above(parent: IntArray) -> IntArray:
+    """Return the child of an output to whose subtree each node belongs, -1 for the outputs.
+
+    Parameters
+    ----------
+    parent : int array of shape (n_nodes,)
+        Parent of each node, -1 for the outputs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tops_above(np.array([-1, -1, 0, 1, 2]))
+    array([-1, -1,  2,  3,  2])
+    """
+    n_outputs = int(np.searchsorted(parent, 0))
+    is_top = (parent >= 0) & (parent < n_outputs)
+    above = np.where((parent < 0) | is_top, np.arange(parent.size), parent)
+    while (above[above] != above).any():
+        above = above[above]
+    return np.where(parent < 0, -1, above)
 
 
 def node_levels(parent: IntArray) -> IntArray:

@@ -11,11 +11,11 @@ from bneuralt.export.c.literals import array
 from bneuralt.export.c.model_code import PublicFunction
 from bneuralt.export.c.real_code import FUNCTIONS, RealCode, RealNode
 from bneuralt.export.cell_reads import cell_reads
+from bneuralt.export.contributions import checked_baseline, explained_link
 from bneuralt.expressions import OUTPUTS
-from bneuralt.model import Model
 from bneuralt.tree.walk import outputs_above
 
-__all__ = ["can_attribute", "contributions_code"]
+__all__ = ["contributions_code"]
 
 CODE = """\
 static inline $real ${NAME}_activation(int kind, $real slope, $real z)
@@ -77,24 +77,15 @@ CONTRIBUTIONS = """\
 $calls"""
 
 
-def can_attribute(model: Model) -> bool:
-    """Return whether predictions are means of outputs, or classes decided by outputs."""
-    return (model.task == "numbers" and model.link == OUTPUTS) or model.decides_by_outputs
-
-
 def contributions_code(code: RealCode) -> tuple[str, PublicFunction]:
     """Return tables and functions, and the function that attributes predictions to features."""
-    model, number, baseline = code.model, code.math.number, code.model.mean_inputs
-    if not can_attribute(model):
+    model, number = code.model, code.math.number
+    if explained_link(model) != OUTPUTS:
         raise ValueError(
-            "contributions are for means of numbers and for the scores of single trees; the "
-            f"predictions of this {model.kind} are neither"
+            f"contributions in C are to sums of trees, and the predictions of this {model.kind} "
+            "are a function of them: use another target, or explain"
         )
-    if baseline is None:
-        raise ValueError(
-            "contributions need the means of the training rows, which this model does not have: "
-            "fit the model again"
-        )
+    baseline = checked_baseline(model)
     numbers = {kind: i for i, kind in enumerate(FUNCTIONS)}
     curves: dict[tuple[str, tuple[float, ...]], int] = {}  # with their constants
     tables, calls = [], []
@@ -144,7 +135,8 @@ def contributions_code(code: RealCode) -> tuple[str, PublicFunction]:
         "tables": "\n".join(tables),
         "calls": "".join(calls),
     }
-    what = "score of each class" if model.task == "classes" else "prediction"
+    scores = {"classes": "score of each class", "labels": "score of each label"}
+    what = scores.get(model.task, "prediction")
     size = "N_FEATURES" if model.n_outputs == 1 else "N_OUTPUTS][N_FEATURES"
     function = PublicFunction(
         code.fill("void ${NAME}_contributions(const $real *x, $real *out)"),

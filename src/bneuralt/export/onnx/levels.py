@@ -23,13 +23,13 @@ from bneuralt.export.onnx.operation_nodes import EXACT_OPERATORS, OPERATORS, for
 from bneuralt.expressions import Expression, interval
 from bneuralt.tree import NeuralTree
 
-__all__ = ["add_trees"]
+__all__ = ["Level", "TreeValues", "add_trees"]
 
 #: Time to gather a weight, in multiplications of a matrix product.
 COST_OF_GATHERING = 8
 
 
-class _Level(NamedTuple):
+class Level(NamedTuple):
     """The nodes of all trees at one depth, and the terms that they sum.
 
     Attributes
@@ -56,8 +56,35 @@ class _Level(NamedTuple):
         return sizes
 
 
-def add_trees(graph: Graph, trees: Sequence[NeuralTree], inputs: str, positions: IntArray) -> str:
-    """Add the outputs of all trees, of shape (n_rows, n_trees * n_outputs).
+class TreeValues(NamedTuple):
+    """The results of all nodes.
+
+    Attributes
+    ----------
+    outputs : str
+        Of shape (n_rows, n_trees * n_outputs).
+    inputs : str
+        The inputs, limited.
+    levels : list of Level
+        The outputs first.
+    order : list of int
+        Where the outputs are in the first level.
+    sums, values : list of str
+        The sums and the values of the nodes of each level.
+    """
+
+    outputs: str
+    inputs: str
+    levels: list[Level]
+    order: list[int]
+    sums: list[str]
+    values: list[str]
+
+
+def add_trees(
+    graph: Graph, trees: Sequence[NeuralTree], inputs: str, positions: IntArray
+) -> TreeValues:
+    """Add the outputs of all trees.
 
     Parameters
     ----------
@@ -74,6 +101,8 @@ def add_trees(graph: Graph, trees: Sequence[NeuralTree], inputs: str, positions:
     bound = min(limit, float(np.finfo(np.float32).max))  # cells are float32
     inputs = source = graph.limited(inputs, bound)
     values, n_source = "", positions.size
+    all_sums: list[str] = []
+    all_values: list[str] = []
     for depth in reversed(range(len(levels))):
         level = levels[depth]
         if values:
@@ -85,13 +114,15 @@ def add_trees(graph: Graph, trees: Sequence[NeuralTree], inputs: str, positions:
         if not largest_value <= limit:
             values, largest_value = graph.limited(values, limit), limit
         bound = max(bound, largest_value)
+        all_sums.insert(0, total)
+        all_values.insert(0, values)
         n_source = positions.size + len(level.formulas)
-    if order == list(range(len(order))):
-        return values
-    return graph("Gather", values, order, axis=1)
+    if order != list(range(len(order))):
+        values = graph("Gather", values, order, axis=1)
+    return TreeValues(values, inputs, levels, order, all_sums, all_values)
 
 
-def _limit(graph: Graph, levels: list[_Level], n_outputs: int) -> float:
+def _limit(graph: Graph, levels: list[Level], n_outputs: int) -> float:
     """Return the largest magnitude of inputs and values for which sums are finite.
 
     These are the sums of nodes, and those over the outputs of all trees.
@@ -112,7 +143,7 @@ def _bound(formula: Expression, largest: float) -> float:
 # -- levels -------------------------------------------------------------------------------
 
 
-def _levels(trees: Sequence[NeuralTree], positions: IntArray) -> tuple[list[_Level], list[int]]:
+def _levels(trees: Sequence[NeuralTree], positions: IntArray) -> tuple[list[Level], list[int]]:
     """Return all levels, the outputs first, and where the outputs are in the first one."""
     formulas = [tree.node_expressions for tree in trees]
     places = [np.zeros(tree.parent.size, dtype=np.int64) for tree in trees]
@@ -132,7 +163,7 @@ def _levels(trees: Sequence[NeuralTree], positions: IntArray) -> tuple[list[_Lev
             for tree, place in zip(trees, places, strict=True)
         ]
         levels.append(
-            _Level(
+            Level(
                 [formulas[t][j] for t, j in of_level],
                 np.array([trees[t].bias[j] for t, j in of_level], dtype=np.float64),
                 *(np.concatenate(parts) for parts in zip(*terms, strict=True)),
@@ -163,7 +194,7 @@ def _terms(
 # -- operators ----------------------------------------------------------------------------
 
 
-def _sums(graph: Graph, source: str, n_source: int, level: _Level) -> str:
+def _sums(graph: Graph, source: str, n_source: int, level: Level) -> str:
     n_nodes = level.biases.size
     counts = np.bincount(level.nodes, minlength=n_nodes)
     most = max(1, int(counts.max()))

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from bneuralt._typing import IntArray
+from bneuralt.export.contributions import is_difference
 from bneuralt.export.onnx.cell_readers import CellReader, cell_types
+from bneuralt.export.onnx.contribution_nodes import add_contributions
 from bneuralt.export.onnx.graph import Graph, Result
 from bneuralt.export.onnx.levels import add_trees
 from bneuralt.export.onnx.operation_nodes import form, translate
@@ -19,7 +21,7 @@ from bneuralt.training.losses import SOFTMAX
 __all__ = ["add_model", "class_labels", "to_onnx"]
 
 
-def to_onnx(model: Model, dtype: str = "double") -> Any:
+def to_onnx(model: Model, dtype: str = "double", contributions: bool = False) -> Any:
     """Convert a model to ONNX; see the method `to_onnx` of estimators."""
     try:
         importlib.import_module("onnx")
@@ -31,7 +33,7 @@ def to_onnx(model: Model, dtype: str = "double") -> Any:
     graph = Graph(types[dtype])
     inputs, columns = _table(model)
     outputs = []
-    for output, result in add_model(graph, model, columns):
+    for output, result in add_model(graph, model, columns, contributions):
         graph.name(result, output.name)
         outputs.append(output)
     return graph.to_proto(inputs, outputs)
@@ -49,7 +51,9 @@ def _table(model: Model) -> tuple[list[Result], str | list[str]]:
     return [Result(name, cell, ["n_rows", 1]) for name, cell in pairs if cell is not None], names
 
 
-def add_model(graph: Graph, model: Model, columns: str | list[str]) -> list[tuple[Result, str]]:
+def add_model(
+    graph: Graph, model: Model, columns: str | list[str], contributions: bool = False
+) -> list[tuple[Result, str]]:
     """Add the computation of a model, from columns to predictions.
 
     Parameters
@@ -58,6 +62,8 @@ def add_model(graph: Graph, model: Model, columns: str | list[str]) -> list[tupl
     model : Model
     columns : str or list of str
         Name of the table, of shape (n_rows, n_columns), or of each column.
+    contributions : bool
+        Whether the contributions of the columns are an output.
 
     Returns
     -------
@@ -66,8 +72,15 @@ def add_model(graph: Graph, model: Model, columns: str | list[str]) -> list[tupl
     """
     model = model.simplified()
     inputs, positions = _inputs(graph, model, CellReader(graph, model, columns))
-    outputs = add_trees(graph, model.trees, inputs, positions)
-    return _results(graph, model, outputs)
+    trees = add_trees(graph, model.trees, inputs, positions)
+    results = _results(graph, model, trees.outputs)
+    if contributions:
+        values = graph.cast(add_contributions(graph, model, trees, positions), np.float32)
+        is_single = model.n_outputs == 1 or is_difference(model)
+        outputs: list[int | str] = [] if is_single else [model.n_outputs]
+        shape = ["n_rows", *outputs, len(model.columns)]
+        results.append((Result("contributions", np.float32, shape), values))
+    return results
 
 
 def _inputs(graph: Graph, model: Model, read: CellReader) -> tuple[str, IntArray]:

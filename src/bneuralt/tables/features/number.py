@@ -150,9 +150,7 @@ class NumberFeature(Feature):
         if self.limits is not None:
             low, high = self.limits
             limited = None if limits is None else tuple(np.clip(limits, low, high).tolist())
-            number = number._replace(
-                expression=minimum(maximum(value, low), high), range=limited
-            )
+            number = number._replace(expression=minimum(maximum(value, low), high), range=limited)
         gaps = [gap_input(name, NUMBER, self.sentinels)] if self.has_gaps else []
         return [number, *(_ramp_input(name, value, ramp) for ramp in self.ramps), *gaps]
 
@@ -240,9 +238,7 @@ class NumberFeature(Feature):
             "ramps": _checked_ramps,
             "sentinels": lambda value, key: _checked_numbers(value, key, None),
         }
-        return {
-            key: checks.get(key, checked_bool)(value, key) for key, value in entries.items()
-        }
+        return {key: checks.get(key, checked_bool)(value, key) for key, value in entries.items()}
 
 
 def _checked_limits(value: Any, key: str) -> tuple[float, float]:

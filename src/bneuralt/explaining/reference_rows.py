@@ -1,0 +1,73 @@
+"""Rows that stand for the training rows where these are not at hand: means of similar rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bneuralt._typing import Array, FloatArray
+from bneuralt.model import Model
+
+__all__ = ["reference_rows"]
+
+#: Largest number of reference rows, and of numbers in them together.
+MOST_REFERENCES, MOST_NUMBERS = 16, 4096
+#: Smallest number of training rows of which a reference row is the mean.
+FEWEST_ROWS = 5
+#: Numbers are rounded to this share of the deviation of their input.
+ROUNDING = 1e-3
+
+
+def reference_rows(
+    model: Model, inputs: Array, weight: FloatArray, importances: FloatArray
+) -> FloatArray:
+    """Return means of groups of similar training rows, as inputs of the trees.
+
+    Rows are divided at the median of the input that varies most, in standard deviations times the
+    importance of its column; then each half in the same way, and so on. None of the results is a
+    training row: each is the mean of at least `FEWEST_ROWS` rows, or of all rows.
+
+    Parameters
+    ----------
+    model : Model
+    inputs : array of shape (n_rows, n_inputs)
+        Different training rows.
+    weight : array of shape (n_rows,)
+    importances : array of shape (n_columns,)
+
+    Returns
+    -------
+    array of shape (n_references, n_inputs)
+        At most `MOST_REFERENCES` rows of together `MOST_NUMBERS` numbers, or a single row.
+
+    Examples
+    --------
+    >>> from bneuralt import NeuralTree
+    >>> tree = NeuralTree(1, 1, [-1], [0], [0], [0], [0.0, 1.0])
+    >>> X = np.arange(12.0)[:, np.newaxis]
+    >>> reference_rows(Model.of_tree(tree), X, np.ones(12), np.ones(1))[:, 0]
+    array([2.5, 8.5])
+    """
+    rows = np.asarray(inputs, dtype=np.float64)
+    deviation = rows.std(axis=0)
+    place = rows * np.divide(
+        importances[model.column_of_input],
+        deviation,
+        out=np.zeros(rows.shape[1]),
+        where=deviation > 0,
+    )
+    groups = [np.arange(len(rows))]
+    most = min(MOST_REFERENCES, MOST_NUMBERS // rows.shape[1])
+    while 2 * len(groups) <= most and min(map(len, groups)) >= 2 * FEWEST_ROWS:
+        groups = [half for group in groups for half in _halves(group, place)]
+    means = np.array([np.average(rows[group], axis=0, weights=weight[group]) for group in groups])
+    unit = np.where(deviation > 0, ROUNDING * deviation, 1.0)
+    digits = np.ceil(-np.log10(unit)).astype(int)
+    columns = zip(means.T, digits.tolist(), strict=True)
+    return np.stack([np.round(column, n) for column, n in columns], axis=1)
+
+
+def _halves(group: Array, place: FloatArray) -> tuple[Array, Array]:
+    """Divide rows at the median of the column that varies most."""
+    values = place[group]
+    order = np.argsort(values[:, values.var(axis=0).argmax()], kind="stable")
+    return group[order[: len(group) // 2]], group[order[len(group) // 2 :]]
