@@ -1,7 +1,7 @@
 """Random fitted models of all kinds, and rows to compare their exports on.
 
-`random_model(seed)` draws the task, the activations, columns with categories, dates and gaps, and
-tree or forest. Training is short: what matters here is that the exports compute the same.
+`random_model(seed)` draws the task, the activations, columns with categories, dates and gaps, limits
+and ramps of numbers, and tree or forest. Training is short: what matters here is that the exports compute the same.
 """
 
 from __future__ import annotations
@@ -135,6 +135,8 @@ def random_model(seed, n_rows=200, tables=TABLES):
         "dtype": ["float32", "float64"][rng.integers(2)],
         "categorical_features": ["code", "flag"] if table == "codes" else "from_dtype",
         "random_state": seed,
+        "scale": str(np.random.default_rng([seed, 1]).choice(["robust", "robust", "standard"])),
+        "ramps": int(np.random.default_rng([seed, 2]).choice([0, 2, 4])),
     }
     if is_forest:
         options["n_estimators"] = int(rng.integers(2, 5))

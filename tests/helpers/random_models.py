@@ -1,7 +1,8 @@
 """Models of all tasks with random trees over random tables, without any training.
 
 `random_model(seed)` returns the same model for the same seed. Tables have numbers of any magnitude,
-categories, dates and gaps; trees have all activations; outputs are classes, labels or numbers.
+categories, dates and gaps; in two of three models, numbers have limits or ramps; trees have all
+activations; outputs are classes, labels or numbers.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from bneuralt import (
     BNeuralTRegressor,
     NeuralTree,
 )
+from bneuralt.tables.bends import STRAIGHT, Bending
 from bneuralt.tables.columns import Column, Frame
 from bneuralt.tables.encoder import learn_encoder
 from bneuralt.tree.activations import NAMES
@@ -64,10 +66,18 @@ def random_model(seed, tasks=TASKS, plain=False):
     table = Frame([column.training(rng, 80) for column in columns], names)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        encoder = learn_encoder(table, names=names)
+        encoder = learn_encoder(table, names=names, bending=_random_bending(seed))
         inputs = encoder.encode(table)
     model = _model(rng, str(rng.choice(tasks)), encoder, inputs)
     return model, table, [column.later for column in columns]
+
+
+def _random_bending(seed):
+    """A rule for limits and ramps, or none."""
+    rng = np.random.default_rng([seed, 2])
+    if rng.integers(3) == 0:
+        return STRAIGHT
+    return Bending(int(rng.choice([0, 2, 4, 7])), bool(rng.integers(2)))
 
 
 def rows_to_predict(seed, table, later, n_rows, inside=False):

@@ -11,6 +11,7 @@ import numpy as np
 from bneuralt import NeuralTree
 from bneuralt.expressions import OUTPUTS, Expression, evaluate, maximum, minimum
 from bneuralt.model import Model
+from bneuralt.tables.bends import Bending
 from bneuralt.tables.columns import Frame
 from bneuralt.tables.encoder import TableEncoder, learn_encoder
 from bneuralt.tables.features import KINDS, Feature, Input, NumberFeature
@@ -94,7 +95,9 @@ def model_with_all_columns(rng, n_rows):
         if name.endswith("full"):
             column.values[column.is_missing] = column.values[~column.is_missing][0]
     table = Frame(list(columns.values()), list(columns))
-    encoder = learn_encoder(table, names=list(columns))
+    encoder = learn_encoder(
+        table, names=list(columns), bending=Bending(3, is_limited=True)
+    )
     kinds_learnt = {feature.kind for feature in encoder.features}
     assert kinds_learnt == {cls.kind for cls in KINDS}, "a kind of column has no sample"
     inputs = encoder.encode(table)

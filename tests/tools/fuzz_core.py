@@ -145,9 +145,12 @@ def draw_thing(rng: np.random.Generator, like: Any = None) -> Any:
     if kind == 8:
         return (_core.Job, _core.Structure, int, len)[rng.integers(4)]
     if kind == 9:
-        cls = (_core.Job, _core.Structure, _core.WeightedTree, _core.Data, _core.Settings)
+        cls = (_core.Job, _core.Structure, _core.WeightedTree, _core.Data, _core.Settings,
+               _core.InputLines)  # fmt: skip
         return (
-            object.__new__(object) if rng.random() < 0.5 else _uninitialised(cls[rng.integers(5)])
+            object.__new__(object)
+            if rng.random() < 0.5
+            else _uninitialised(cls[rng.integers(len(cls))])
         )
     return draw_array(rng)
 
@@ -206,7 +209,7 @@ class Valid:
         dtype = weighted["parameters"].dtype
         return {
             "tree": _core.WeightedTree(**weighted),
-            "X": self.data()["X"],
+            "X": self.rows(),
             "baseline": self.rng.normal(size=self.m).astype(dtype),
             "cell": self.rng.integers(0, n_cells, n_leaves).astype(np.int32),
             "n_cells": n_cells,
@@ -216,12 +219,40 @@ class Valid:
         }
 
     def data(self) -> dict[str, Any]:
-        dtype = self.rng.choice(["f8", "f4", "u1"])
-        X = (self.rng.normal(size=(self.n, self.m)) * 3).astype(dtype)
+        table = self.table()
         if self.k > 1 and self.labels:
-            return {"X": X, "y": self.rng.integers(0, self.k, self.n).astype(np.int32)}
-        y = self.rng.uniform(0, 1, (self.n, self.k))
-        return {"X": X, "y": y}
+            return table | {"y": self.rng.integers(0, self.k, self.n).astype(np.int32)}
+        return table | {"y": self.rng.uniform(0, 1, (self.n, self.k))}
+
+    def table(self) -> dict[str, Any]:
+        """A table, and the lines of its columns that are the inputs; None: all columns are."""
+        has_lines = self.rng.random() < 0.3
+        lines = self.lines()
+        n_columns = lines["first"].size - 1 if has_lines else self.m
+        X = (self.rng.normal(size=(self.n, n_columns)) * 3).astype(
+            self.rng.choice(["f8", "f4", "u1"])
+        )
+        return {"X": X, "lines": _core.InputLines(**lines) if has_lines else None}
+
+    def rows(self) -> np.ndarray:
+        """A table whose columns are the inputs."""
+        X = self.rng.normal(size=(self.n, self.m)) * 3
+        return X.astype(self.rng.choice(["f8", "f4", "u1"]))
+
+    def lines(self) -> dict[str, Any]:
+        """Arguments of InputLines with as many inputs as trees have."""
+        rng, m = self.rng, self.m
+        n_columns = int(rng.integers(1, m + 1))
+        first = np.concatenate([[0], np.sort(rng.integers(0, m + 1, n_columns - 1)), [m]])
+        low, high = np.sort(rng.normal(size=(2, m)) * 3, axis=0)
+        is_open = rng.random(m) < 0.3
+        return {
+            "first": first.astype(np.int32),
+            "offset": rng.normal(size=m),
+            "factor": rng.normal(size=m),
+            "low": np.where(is_open, -np.inf, low),
+            "high": np.where(is_open, np.inf, high),
+        }
 
     def text(self) -> np.ndarray:
         """A CSV file, more or less."""
@@ -346,12 +377,11 @@ def draw_call(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
         arguments = valid.data()
         return _core.Data(**(valid.damaged(arguments) if rng.random() < 0.2 else arguments))
 
-    def rows() -> np.ndarray:
-        return valid.data()["X"]
+    rows = valid.rows
 
     name = str(
         rng.choice(
-            ["Structure", "WeightedTree", "Data", "Settings", "Job", "train", "train", "train",
+            ["Structure", "WeightedTree", "InputLines", "Data", "Settings", "Job", "train", "train", "train",
              "train", "gradient", "gradient", "forward", "forward", "forward_tree",
              "forward_tree", "shares", "jacobian", "epoch_order", "first_not_finite", "untouched",
              "use_engine", "scan_csv", "parse_numbers"]
@@ -363,6 +393,7 @@ def draw_call(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
     arguments: dict[str, Any] = {
         "Structure": valid.structure,
         "WeightedTree": valid.weighted,
+        "InputLines": valid.lines,
         "Data": valid.data,
         "Settings": lambda: {"settings": valid.damaged(valid.settings())},
         "Job": valid.job,
@@ -376,7 +407,7 @@ def draw_call(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
             "loss_parameters": loss_parameters, "n_threads": 1,
         },
         "forward": lambda: {
-            "trees": [tree() for _ in range(rng.integers(1, 4))], "X": rows(), "n_threads": 1,
+            "trees": [tree() for _ in range(rng.integers(1, 4))], **valid.table(), "n_threads": 1,
             "softmax": bool(rng.integers(2)), "mean": bool(rng.integers(2)),
         },
         "forward_tree": lambda: {

@@ -24,6 +24,7 @@ from bneuralt.reference.attributions import (
     jacobian,
     rescaled_contributions,
 )
+from bneuralt.reference.lines import inputs_of_rows, limited_line
 from bneuralt.reference.losses import LOSS, LOSS_GRADIENT, targets
 from bneuralt.reference.moving import LeafMover, Moved
 from bneuralt.reference.optimizers import RULE, Memory, viewpoint
@@ -63,9 +64,11 @@ __all__ = [
     "forward",
     "forward_pass",
     "gradient",
+    "inputs_of_rows",
     "integrated_gradients",
     "jacobian",
     "learning_rates",
+    "limited_line",
     "mean_gradient",
     "require_signs",
     "rescaled_contributions",
