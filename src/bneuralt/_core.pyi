@@ -104,7 +104,7 @@ def forward_tree(tree: WeightedTree, X: object, n_threads: int, softmax: bool) -
     Return the outputs of one tree for a table or a row, or (what, row, column) of an input that is not finite.
     """
 
-def forward(trees: list[WeightedTree], X: object, n_threads: int, softmax: bool, mean: bool) -> tuple[numpy.typing.NDArray[Any], tuple[str, int, int] | None]:
+def forward(trees: list[WeightedTree], X: object, n_threads: int, softmax: bool, mean: bool, lines: InputLines | None = None) -> tuple[numpy.typing.NDArray[Any], tuple[str, int, int] | None]:
     """
     Return the outputs of trees for all rows and (what, row, column) of a number that is not finite, or None.
 
@@ -170,10 +170,17 @@ class Settings:
 
     def __init__(self, values: dict[str, Any], score_all_rows: bool = False) -> None: ...
 
+class InputLines:
+    """
+    Inputs that are limited lines of columns: min(max((x - offset) * factor, low), high). Column c has the inputs from first[c] up to first[c + 1].
+    """
+
+    def __init__(self, first: numpy.typing.NDArray[numpy.int32], offset: numpy.typing.NDArray[numpy.float64], factor: numpy.typing.NDArray[numpy.float64], low: numpy.typing.NDArray[numpy.float64], high: numpy.typing.NDArray[numpy.float64]) -> None: ...
+
 class Data:
     """A table with its targets: int32 class labels, or float64 values."""
 
-    def __init__(self, X: numpy.typing.NDArray[Any], y: numpy.typing.NDArray[Any]) -> None: ...
+    def __init__(self, X: numpy.typing.NDArray[Any], y: numpy.typing.NDArray[Any], lines: InputLines | None = None) -> None: ...
 
 def uniform(seed: int, i: int) -> float:
     """Return the number in [0, 1) that decides the i-th move of a leaf."""

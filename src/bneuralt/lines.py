@@ -77,7 +77,7 @@ class InputLines:
     @cached_property
     def core(self) -> _core.InputLines:
         """The lines as an object of the core, which applies them to the rows that it reads."""
-        return _core.InputLines(self.first, *self.lines)
+        return _core.InputLines(self.first.astype(np.int32), *self.lines)
 
     @property
     def n_inputs(self) -> int:

@@ -32,8 +32,14 @@ __all__ = [
     "split_rows",
 ]
 
-#: Warnings that the fit before the cross-validation has issued.
-_OF_THE_FIRST_FIT = (TrainingDiverged, OutlyingTargetWarning, *COLUMN_WARNINGS)
+#: Warnings that the fit before the cross-validation has issued, or that are about a fold only.
+_NOT_OF_FOLDS: tuple[type[Warning], ...] = (
+    UnseenValuesWarning,
+    MissingValuesWarning,
+    TrainingDiverged,
+    OutlyingTargetWarning,
+    *COLUMN_WARNINGS,
+)
 
 
 def scores(
@@ -220,7 +226,7 @@ def cross_validate(
         if task == "classification" and len(np.unique(y[train])) < 2:
             return None
         with warnings.catch_warnings():  # about values that only some folds have
-            for category in (UnseenValuesWarning, MissingValuesWarning, *_OF_THE_FIRST_FIT):
+            for category in _NOT_OF_FOLDS:
                 warnings.simplefilter("ignore", category)
             fitted = clone(model).fit(X.take(train), y[train])
             fold_scores.append(model_scores(fitted, task, X.take(test), y[test]))

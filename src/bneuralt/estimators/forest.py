@@ -367,7 +367,7 @@ def _train_member(
     assert table is not None and target is not None and weight is not None
     validation = None
     if held_out[0] is not None:
-        validation = Rows(*held_out, lines=forest.encoder_.lines)  # type: ignore[arg-type]
+        validation = replace(Rows(*held_out), lines=forest.encoder_.lines)  # type: ignore[arg-type]
     rows = Rows(table, target, weight, index, times, copies, forest.encoder_.lines)
     forest._train_here([member], rows, validation)
     return member

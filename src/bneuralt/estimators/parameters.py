@@ -234,8 +234,8 @@ PARAMETERS: dict[str, Parameter] = {
     "weight_decay": setting_parameter(
         "weight_decay",
         "it falls with the number of rows (see the settings page). On up to 10,000 rows, a "
-        "cross-validation of small trees decides whether to use that, a quarter of it, or four times "
-        "as much.",
+        "cross-validation of small trees decides whether to use that, a quarter of it, or four "
+        "times as much.",
     ),
     "batch_size": setting_parameter(
         "batch_size",
@@ -279,10 +279,10 @@ PARAMETERS: dict[str, Parameter] = {
     "scale": Parameter(
         [StrOptions({"robust", "standard", "minmax"}), None],
         "{'robust', 'standard', 'minmax'} or None",
-        "Scaling of features: to mean 0 and variance 1 ('standard'), to [0, 1] ('minmax'), or none. "
-        "'robust' is 'standard' after numbers have been limited to the median plus and minus "
-        f"{LIMIT:g} times the distance of the quartiles, so that a single wrong number does no harm. "
-        "Scaling is learnt on the training rows and folded into the weights.",
+        "Scaling of features: to mean 0 and variance 1 ('standard'), to [0, 1] ('minmax'), or "
+        "none. 'robust' is 'standard' after numbers have been limited to the median plus and minus "
+        f"{LIMIT:g} times the distance of the quartiles, so that a single wrong number does no "
+        "harm. Scaling is learnt on the training rows and folded into the weights.",
     ),
     "ramps": Parameter(
         [whole(0), StrOptions({"auto"})],

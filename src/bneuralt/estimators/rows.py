@@ -117,7 +117,7 @@ class Rows:
         return ColumnMoments(self.table, self.weight, self.index)
 
     @cached_property
-    def input_moments(self) -> ColumnMoments | JoinedMoments:
+    def input_moments(self) -> ColumnMoments:
         """Statistics of the inputs of trees.
 
         Those of ramps and limited columns are of a `sample`.

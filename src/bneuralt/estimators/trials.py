@@ -1,11 +1,11 @@
 """Choice of the weight decay, and of ramps in first trees, by cross-validation of small trees.
 
 How much decay is best depends on the noise of the target, which the numbers of rows and columns do
-not show. So some small trees are trained for a short time with less and with more decay, and another
-decay than the usual one is used if it lowers the loss on held-out rows by more than one standard
-error. If such trees learn little, the reason may be effects that change their direction many times:
-then trees that begin with ramps are compared with others. The experiments behind the numbers are in
-`docs/quality.md`.
+not show. So some small trees are trained for a short time with less and with more decay, and
+another decay than the usual one is used if it lowers the loss on held-out rows by more than one
+standard error. If such trees learn little, the reason may be effects that change their direction
+many times: then trees that begin with ramps are compared with others. The experiments behind the
+numbers are in `docs/quality.md`.
 """
 
 from __future__ import annotations

@@ -128,7 +128,8 @@ class _Distribution:
         """Return the lowest number that is not below each share of the weight."""
         # Sums of weights are rounded: the quantile must not depend on their order.
         at = np.searchsorted(self.share_up_to, np.asarray(shares) - 1e-9)
-        return self.different[at.clip(max=self.n_different - 1)]
+        numbers: FloatArray = self.different[at.clip(max=self.n_different - 1)]
+        return numbers
 
 
 def _limits(column: _Distribution) -> tuple[float, float] | None:

@@ -473,13 +473,13 @@ def learn_encoder(
         sentinels = _sentinels(column, weight) if finds_sentinels else ()
         if sentinels:
             n_rows = np.count_nonzero(np.isin(column.values, sentinels) & (weight > 0))
-            numbers = ", ".join(f"{number:.15g}" for number in sentinels)
-            notes.add("sentinels", f"{_place(j, names)} ({numbers} in {n_rows:,} rows)")
+            listing = ", ".join(f"{number:.15g}" for number in sentinels)
+            notes.add("sentinels", f"{_place(j, names)} ({listing} in {n_rows:,} rows)")
             gaps = np.where(np.isin(column.values, sentinels), np.nan, column.values)
             column = replace(column, values=gaps)
         feature = learn_feature(column, weight, target).bent(column, weight, bending)
         if sentinels:
-            feature = replace(feature, sentinels=sentinels)
+            feature = feature.with_sentinels(sentinels)
         if feature.is_one_hot and column.texts and categorical_features is None:
             raise ValueError(
                 f"{_place(j, names)} has text, such as {column.texts[0]!r:.50}, and "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -144,7 +144,7 @@ class ColumnMoments:
         return np.array([_rounded(*column) for column in columns])
 
 
-class JoinedMoments:
+class JoinedMoments(ColumnMoments):
     """Statistics of columns of which some are those of one table, and the others of another.
 
     Parameters
@@ -157,10 +157,22 @@ class JoinedMoments:
     def __init__(self, one: ColumnMoments, other: ColumnMoments, positions: IntArray) -> None:
         self._one, self._other, self._positions = one, other, positions
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        one, other = getattr(self._one, name), getattr(self._other, name)
+    @cached_property
+    def _extent(self) -> _Extent:
+        pairs = zip(self._one._extent, self._other._extent, strict=True)
+        return _Extent(*(self._joined(*pair) for pair in pairs))
+
+    @property
+    def mean(self) -> FloatArray:
+        """Mean of `(X - low) / unit`."""
+        return self._joined(self._one.mean, self._other.mean)
+
+    @property
+    def variance(self) -> FloatArray:
+        """Variance of `(X - low) / unit`, which is never taken to be 0."""
+        return self._joined(self._one.variance, self._other.variance)
+
+    def _joined(self, one: Array, other: Array) -> Array:
         return np.where(self._positions >= 0, one[self._positions], other)
 
 

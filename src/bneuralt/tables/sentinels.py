@@ -40,7 +40,7 @@ def find_sentinels(values: Array, weight: FloatArray) -> tuple[float, ...]:
     if values.size == 0 or not _has_far_ends(values):
         return ()
     numbers, index = np.unique(values.astype(np.float64), return_inverse=True)
-    counts = np.bincount(index, weight)
+    counts: FloatArray = np.bincount(index, weight).astype(np.float64)
     least = max(FEWEST_ROWS, SMALLEST_SHARE * counts.sum())
     found: list[float] = []
     low, high = 0, numbers.size - 1

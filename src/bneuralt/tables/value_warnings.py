@@ -72,7 +72,9 @@ LEARNING_NOTES: dict[str, tuple[type[Warning], str, str]] = {
 
 
 #: The warnings on the columns of a training table.
-COLUMN_WARNINGS = tuple(dict.fromkeys(warning for warning, *_ in LEARNING_NOTES.values()))
+COLUMN_WARNINGS: tuple[type[Warning], ...] = tuple(
+    dict.fromkeys(note[0] for note in LEARNING_NOTES.values())
+)
 
 
 class LearningNotes:

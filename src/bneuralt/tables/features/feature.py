@@ -89,9 +89,9 @@ class Feature:
     these, and may be overridden for speed.
 
     A column becomes inputs in two steps: `write` turns a cell into numbers, and each input is a
-    limited line of one of the numbers (`lines`). The core takes the second step, row by row, so that
-    a column with many inputs needs no more memory than its numbers. By default the numbers are the
-    inputs.
+    limited line of one of the numbers (`lines`). The core takes the second step, row by row, so
+    that a column with many inputs needs no more memory than its numbers. By default the numbers are
+    the inputs.
 
     Attributes
     ----------
@@ -131,6 +131,10 @@ class Feature:
         """Return the description with limits and ramps; itself if there is nothing to bend."""
         return self
 
+    def with_sentinels(self, sentinels: tuple[float, ...]) -> Self:
+        """Return the description with numbers that stand for missing values; of numbers only."""
+        return self
+
     def read(self, column: Column) -> Column:
         """Return a later column in the form that the expressions of the inputs read.
 
@@ -161,7 +165,7 @@ class Feature:
 
     @property
     def passes_numbers(self) -> bool:
-        """Whether the column of numbers is, without gaps, the only column of numbers for `lines`."""
+        """Whether a column of numbers without gaps stays as it is before `lines`."""
         return False
 
     @property
@@ -218,7 +222,7 @@ class Feature:
         return [entry.entry for entry in self.inputs("")]
 
     def encode(self, column: Column, out: Array, report: Report) -> None:
-        """Write the numbers of each row to `out`, and report what training could not prepare for."""
+        """Write the numbers of each row to `out`, and report what training did not prepare for."""
         cell, n_words, example = self.parse(column)
         if n_words:
             report("word", n_words, example)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -107,6 +108,10 @@ class NumberFeature(Feature):
             self, mean=rounded_mean(values.clip(*limits), used), limits=limits, ramps=ramps
         )
 
+    def with_sentinels(self, sentinels: tuple[float, ...]) -> Self:
+        """Return the description with numbers that stand for missing values."""
+        return replace(self, sentinels=sentinels)
+
     def read(self, column: Column) -> Column:
         """Return the column as numbers."""
         return self.parse(column)[0]
@@ -192,7 +197,7 @@ class NumberFeature(Feature):
 
     @property
     def passes_numbers(self) -> bool:
-        """Whether the column of numbers is, without gaps, the only column of numbers for `lines`."""
+        """Whether a column of numbers without gaps stays as it is before `lines`."""
         return not (self.has_gaps or self.sentinels)
 
     def learn_range(self, column: Column, weight: FloatArray) -> Range | None:
@@ -231,14 +236,16 @@ class NumberFeature(Feature):
     @classmethod
     def checked(cls, entries: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments of the class for the entries of a file."""
-        checks = {
+        checks: dict[str, Callable[[Any, str], Any]] = {
             "mean": checked_number,
             "notation": lambda value, _: Notation.from_plain(value),
             "limits": _checked_limits,
             "ramps": _checked_ramps,
             "sentinels": lambda value, key: _checked_numbers(value, key, None),
         }
-        return {key: checks.get(key, checked_bool)(value, key) for key, value in entries.items()}
+        flags = dict.fromkeys(entries, checked_bool)
+        checked: dict[str, Callable[[Any, str], Any]] = {**flags, **checks}
+        return {key: checked[key](value, key) for key, value in entries.items()}
 
 
 def _checked_limits(value: Any, key: str) -> tuple[float, float]:
