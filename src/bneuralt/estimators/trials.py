@@ -61,6 +61,8 @@ class Effort(NamedTuple):
     n_used : int
     weights, epochs : float
         Shares of the usual numbers of weights and epochs.
+    n_trees : int
+        Number of trees whose mean is scored.
     most_rows : int
         Of more rows than this, some are drawn.
     """
@@ -69,15 +71,18 @@ class Effort(NamedTuple):
     n_used: int
     weights: float
     epochs: float
+    n_trees: int
     most_rows: int
 
 
 #: With more rows than this, there is no trial.
 MOST_ROWS = 10_000
-#: To choose the decay: small trees show how noisy a target is.
-QUICK = Effort(n_folds=5, n_used=5, weights=0.3, epochs=0.25, most_rows=2_000)
+#: To choose the decay of a tree, and of a forest: small trees show how noisy a target is. The mean
+#: of several trees needs less decay than one tree.
+OF_TREE = Effort(n_folds=5, n_used=5, weights=0.3, epochs=0.25, n_trees=1, most_rows=2_000)
+OF_FOREST = Effort(n_folds=4, n_used=4, weights=0.3, epochs=0.25, n_trees=3, most_rows=MOST_ROWS)
 #: Whether ramps help, where nothing else does: small trees would not show it.
-FULL = Effort(n_folds=5, n_used=2, weights=1.0, epochs=1.0, most_rows=MOST_ROWS)
+FULL = Effort(n_folds=5, n_used=2, weights=1.0, epochs=1.0, n_trees=1, most_rows=MOST_ROWS)
 #: Ramps are tried from this number of rows on, if trees lower the loss of a constant by less than
 #: the second number, and used if they lower the loss by this share in each fold.
 ROWS_FOR_RAMPS, LITTLE, GAIN = 1_000, 0.25, 0.05
@@ -98,7 +103,8 @@ def choose(estimator: Any, rows: Rows, seed: int) -> Choice:
         return USUAL
     rng = np.random.default_rng([2, seed])
     separate = rows.separate
-    losses = _losses(estimator, separate, rng, [USUAL, *DECAYS], QUICK)
+    effort = OF_FOREST if estimator._holds_many_trees else OF_TREE
+    losses = _losses(estimator, separate, rng, [USUAL, *DECAYS], effort)
     best = int(np.argmin(losses.mean(axis=0)))
     gain = losses[:, 0] - losses[:, best]
     choice = USUAL
@@ -150,23 +156,44 @@ def _losses(
     if len(separate) > effort.most_rows:
         separate = separate.take(np.sort(rng.permutation(len(separate))[: effort.most_rows]))
     folds = fold_of_each(separate.y, effort.n_folds, rng)
-    fits: list[TreeFit] = []
-    for k, seed in enumerate(rng.integers(2**31, size=effort.n_used).tolist()):
+    groups: list[tuple[Rows, list[tuple[Any, TreeFit]]]] = []  # of each fold and choice
+    for k in range(effort.n_used):
         training, held_out = divided(separate, folds == k)
-        before = None
+        seeds = rng.integers(2**31, size=effort.n_trees).tolist()
+        plans = {}
         for choice in choices:
-            if choice.ramp_share != before:  # trees with another decay are the same at first
-                before = choice.ramp_share
-                tree = estimator._trial_tree(seed, training, effort.weights, before)
-                fit = tree._plan(training, held_out)
-            settings = fit.settings.set_params(
-                max_epochs=max(1, round(effort.epochs * fit.settings.max_epochs)),
-                weight_decay=choice.decay_factor * fit.settings.weight_decay,
-            )
-            fits.append(replace(fit, settings=settings))
-    batch = FitBatch(fits, len(fits))
+            share = choice.ramp_share
+            if share not in plans:  # trees with another decay are the same at first
+                trees = [
+                    estimator._trial_tree(seed, training, effort.weights, share) for seed in seeds
+                ]
+                plans[share] = [(tree, tree._plan(training, held_out)) for tree in trees]
+            members = [(tree, _with(fit, choice, effort)) for tree, fit in plans[share]]
+            groups.append((held_out, members))
+    batch = FitBatch([fit for _, members in groups for _, fit in members], 0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TrainingDiverged)  # the final fit warns
         batch.train(separate, None, estimator._n_threads())
-    losses = [np.append(np.inf, fit.result.history["val_loss"])[-1] for fit in fits]
+    losses = [_loss(estimator, members, held_out) for held_out, members in groups]
     return np.array(losses).reshape(effort.n_used, len(choices))
+
+
+def _with(fit: TreeFit, choice: Choice, effort: Effort) -> TreeFit:
+    """Return the training with another decay, and with fewer epochs."""
+    usual = fit.settings
+    settings = usual.set_params(
+        max_epochs=max(1, round(effort.epochs * usual.max_epochs)),
+        weight_decay=choice.decay_factor * usual.weight_decay,
+    )
+    return replace(fit, settings=settings)
+
+
+def _loss(estimator: Any, members: list[tuple[Any, TreeFit]], held_out: Rows) -> float:
+    """Return the loss of the mean of trees, or the mean of their losses, on held-out rows."""
+    if len(members) > 1 and all(fit.result.status == "completed" for _, fit in members):
+        trees = [tree._fold(fit.result.tree) for tree, fit in members]
+        loss = estimator._loss_of_mean(trees, held_out)
+        if loss is not None:
+            return float(loss)
+    curves = [fit.result.history["val_loss"] for _, fit in members]
+    return float(np.mean([curve[-1] if curve.size else np.inf for curve in curves]))
