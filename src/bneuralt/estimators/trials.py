@@ -170,7 +170,8 @@ def _losses(
                 plans[share] = [(tree, tree._plan(training, held_out)) for tree in trees]
             members = [(tree, _with(fit, choice, effort)) for tree, fit in plans[share]]
             groups.append((held_out, members))
-    batch = FitBatch([fit for _, members in groups for _, fit in members], 0)
+    fits = [fit for _, members in groups for _, fit in members]
+    batch = FitBatch(fits, len(fits))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TrainingDiverged)  # the final fit warns
         batch.train(separate, None, estimator._n_threads())
