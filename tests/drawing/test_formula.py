@@ -190,7 +190,7 @@ def test_names_of_the_table_and_indicators():
 def test_scores_of_classes():
     X = np.random.default_rng(0).normal(size=(200, 3))
     y = np.where(X[:, 0] > X[:, 1], "up", "down")
-    clf = BNeuralTClassifier(n_weights=30, random_state=0).fit(X, y)
+    clf = BNeuralTClassifier(n_weights=30, random_state=0, scale="standard").fit(X, y)
     expressions = clf.to_formula("sympy")
     assert list(expressions) == ["down", "up"]
     values = {

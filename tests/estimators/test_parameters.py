@@ -107,8 +107,8 @@ def test_an_unfit_value_is_refused():
 
 
 def test_there_are_few_parameters():
-    assert all(len(kind().get_params(deep=False)) <= 21 for kind in TREES)
-    assert all(len(kind().get_params(deep=False)) <= 25 for kind in FORESTS)
+    assert all(len(kind().get_params(deep=False)) <= 24 for kind in TREES)
+    assert all(len(kind().get_params(deep=False)) <= 28 for kind in FORESTS)
     assert all(len(kind().get_params(deep=False)) <= 24 for kind in EVOLVED)
 
 
