@@ -209,7 +209,10 @@ def test_training_is_that_of_the_reference():
     lines, X = random_lines(rng, 3, with_identity=False), random_table(rng, 20, 3, np.float64)
     y = rng.normal(size=20)
     tree = random_tree(rng, lines)
-    common = {"learning_rate": 1e-3, "loss": "squared_error", "batch_size": 5}
+    common = {
+        "learning_rate": 1e-3, "loss": "squared_error", "batch_size": 5, "optimizer": "adam",
+        "schedule": "constant",
+    }  # fmt: skip
     result = train(
         tree, CheckedTable(X, lines), y, settings=TrainingSettings(max_epochs=3, **common), seed=1
     )

@@ -172,7 +172,7 @@ def test_names_of_the_table_and_indicators():
     X = pd.DataFrame({"net income": rng.normal(size=200), "colour": rng.choice(list("rgb"), 200)})
     X.loc[:30, "net income"] = np.nan
     y = X["net income"].fillna(2) + (X["colour"] == "r")  # gaps tell something of the target
-    reg = BNeuralTRegressor(n_weights=40, random_state=0).fit(X, y)
+    reg = BNeuralTRegressor(n_weights=40, random_state=0, scale="standard").fit(X, y)
     text = reg.to_formula(digits=None)
     assert text.startswith("y = ")
     assert {"[net income]", "[net income is missing]", "[colour=r]"} <= set(
@@ -188,10 +188,22 @@ def test_names_of_the_table_and_indicators():
     assert r"\text{net income}" in latex and r"[\text{colour=r}]" in latex
 
 
+def test_ramps_are_named_and_limits_are_part_of_the_formula():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"net income": rng.standard_cauchy(300), "age": rng.uniform(18, 90, 300)})
+    y = X["net income"].clip(-2, 2) + (X["age"] > 65)
+    reg = BNeuralTRegressor(n_weights=20, random_state=0).fit(X, y)
+    expression = reg.to_formula("sympy")["y"]
+    assert {symbol.name for symbol in expression.free_symbols} <= set(X.columns)
+    for row in X.to_dict("records"):
+        value = float(expression.subs({sympy.Symbol(name): row[name] for name in row}))
+        assert value == pytest.approx(reg.predict(pd.DataFrame([row]))[0], rel=1e-4, abs=1e-4)
+
+
 def test_scores_of_classes():
     X = np.random.default_rng(0).normal(size=(200, 3))
     y = np.where(X[:, 0] > X[:, 1], "up", "down")
-    clf = BNeuralTClassifier(n_weights=30, random_state=0).fit(X, y)
+    clf = BNeuralTClassifier(n_weights=30, random_state=0, scale="standard").fit(X, y)
     expressions = clf.to_formula("sympy")
     assert list(expressions) == ["down", "up"]
     values = {

@@ -157,7 +157,8 @@ def test_models_from_files_know_about_how_much_features_vary(iris, tmp_path):
     iris[2].save(tmp_path / "iris.json")
     fitted, loaded = TreeView.of(iris[2]), TreeView.of(load_model(tmp_path / "iris.json"))
     assert fitted.spread is not None and loaded.spread is not None
-    assert np.all(np.abs(np.log(loaded.spread / fitted.spread)) < np.log(1.5))
+    # That of a ramp may be anything up to a half: files have its ends, and not its deviation.
+    assert np.all(np.abs(np.log(loaded.spread / fitted.spread)) < np.log(2))
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

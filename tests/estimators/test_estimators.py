@@ -76,7 +76,8 @@ def test_attributes_after_a_fit(X):
     y = IRIS[1]
     clf = classifier().fit(X, y)
     assert clf.classes_.tolist() == [0, 1, 2]
-    assert clf.n_features_in_ == clf.tree_.n_inputs == 4
+    assert clf.n_features_in_ == 4
+    assert clf.tree_.n_inputs == clf.encoder_.n_inputs == (4 if X.dtype == np.uint8 else 20)
     assert clf.n_parameters_ == clf.tree_.n_parameters
     assert clf.n_iter_ == 20 and clf.best_epoch_ is None
     assert {name: len(values) for name, values in clf.history_.items()} == {
@@ -251,20 +252,27 @@ def test_settings_of_the_paper():
     assert y.min() <= reg.predict(X).min() and reg.predict(X).max() <= y.max()
 
 
-@pytest.mark.parametrize("scale", ["standard", "minmax", None])
-def test_scale(scale):
+@pytest.mark.parametrize("scale", ["robust", "standard", "minmax", None])
+@pytest.mark.parametrize("ramps", ["auto", 0, 3])
+def test_scale_and_ramps(scale, ramps):
     X, y = IRIS
-    clf = classifier(scale=scale, max_epochs=50).fit(X, y)
+    clf = classifier(scale=scale, ramps=ramps, max_epochs=50).fit(X, y)
     assert clf.score(X, y) > 0.9
-    np.testing.assert_array_equal(clf.tree_.forward(X), clf.decision_function(X))
+    n_ramps = (4 if scale == "robust" else 0) if ramps == "auto" else ramps
+    assert clf.tree_.n_inputs == 4 * (1 + n_ramps)
+    inputs = clf.encoder_.encode(X)
+    np.testing.assert_array_equal(clf.tree_.forward(inputs), clf.decision_function(X))
+    far = X * 1e30
+    if scale == "robust":  # numbers are limited, and so is the change of the outputs
+        np.testing.assert_array_equal(clf.decision_function(far), clf.decision_function(1e9 * X))
 
 
 def test_leaves_avoid_features_that_do_not_vary():
     X, y = IRIS
     clf = classifier().fit(np.insert(X, 2, 7.0, axis=1), y)
-    assert clf.tree_.input_counts[2] == 0
+    assert 2 not in clf.encoder_.groups[clf.tree_.leaf_input]
     chosen = classifier(feature_sampling=[0, 0, 1, 1]).fit(X, y)
-    assert chosen.tree_.input_counts[:2].sum() == 0
+    assert chosen.encoder_.groups[chosen.tree_.leaf_input].min() == 2
     called = classifier(feature_sampling=lambda rng, leaves, *_: np.zeros(leaves.size, int))
     assert called.fit(X, y).tree_.input_counts[1:].sum() == 0
 
@@ -336,7 +344,8 @@ def test_refit_uses_all_rows_for_the_best_number_of_epochs():
 def test_the_best_of_several_drawn_trees_is_kept(early_stopping):
     X, y = DIABETES
     kind = "val" if early_stopping else "train"
-    settings = {"early_stopping": early_stopping, "leaf_probability": 0.5, "min_size": None}
+    settings = {"early_stopping": early_stopping, "leaf_probability": 0.5, "min_size": None,
+                "weight_decay": 0.1}  # fmt: skip
     trained = [regressor(n_init=n, **settings).fit(X, y) for n in range(1, 7)]
     losses = [
         model.history_[f"{kind}_loss"][-1 if model.best_epoch_ is None else model.best_epoch_]
@@ -361,11 +370,11 @@ def test_stopping_in_the_middle_of_several_trees_keeps_the_best_so_far():
             raise KeyboardInterrupt
 
     X, y = DIABETES
-    first = regressor(n_init=1).fit(X, y)
-    stopped = regressor(n_init=4).fit(X, y, callback=stop_in_the_second_tree)
+    first = regressor(n_init=1, weight_decay=0.1).fit(X, y)
+    stopped = regressor(n_init=4, weight_decay=0.1).fit(X, y, callback=stop_in_the_second_tree)
     np.testing.assert_array_equal(stopped.predict(X), first.predict(X))
     n_epochs = 0
-    interrupted = regressor(n_init=4)
+    interrupted = regressor(n_init=4, weight_decay=0.1)
     with pytest.raises(KeyboardInterrupt):
         interrupted.fit(X, y, callback=interrupt_in_the_second_tree)
     np.testing.assert_array_equal(interrupted.predict(X), first.predict(X))
@@ -623,18 +632,28 @@ def test_features_and_targets_in_odd_units(unit):
 
 def test_features_far_from_zero():
     X, y = IRIS
-    clf = classifier().fit(X + 1e7, y)
+    straight = {"scale": "standard", "ramps": 0}
+    clf = classifier(**straight).fit(X + 1e7, y)
     assert clf.tree_.dtype == "float64"
     np.testing.assert_allclose(
-        clf.predict_proba(X + 1e7), classifier().fit(X, y).predict_proba(X), atol=0.2
+        clf.predict_proba(X + 1e7), classifier(**straight).fit(X, y).predict_proba(X), atol=0.2
     )
+    assert classifier().fit(X + 1e7, y).score(X + 1e7, y) > 0.93
 
 
 def test_values_too_large_to_predict_from():
-    clf = classifier().fit(*IRIS)
+    clf = classifier(scale="standard", ramps=0).fit(*IRIS)
     assert clf.tree_.dtype == "float32"
     with pytest.raises(ValueError, match="overflows in the float32"):
         clf.predict(IRIS[0] * 1e300)
+
+
+def test_values_that_are_limited_are_never_too_large():
+    clf = classifier().fit(*IRIS)
+    assert np.isfinite(clf.decision_function(IRIS[0] * 1e300)).all()
+    assert clf.predict(np.full((1, 4), 1e308)).tolist() == clf.predict(np.full((1, 4), 1e9)).tolist()
+    with pytest.raises(ValueError, match="infinity"):
+        clf.predict(np.full((1, 4), np.inf))
 
 
 def test_divergence_is_told():

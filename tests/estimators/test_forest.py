@@ -134,14 +134,19 @@ def test_out_of_bag_score_is_near_that_of_new_rows(make, data, drawn):
     assert not hasattr(make().fit(X, y), "oob_score_")
 
 
+def features_of_leaves(model):
+    """The columns of which the tree has an input."""
+    return np.unique(model.encoder_.groups[model.tree_.leaf_input])
+
+
 def test_max_features():
     X, y = DIABETES
     forest = regressor(max_features=3).fit(X, y)
-    used = [np.flatnonzero(member.tree_.input_counts) for member in forest.estimators_]
+    used = [features_of_leaves(member) for member in forest.estimators_]
     assert all(len(features) <= 3 for features in used)
     assert len(np.unique(np.concatenate(used))) > 3
     share = regressor(max_features=0.5, feature_sampling=[1] * 5 + [0] * 5).fit(X, y)
-    assert all((member.tree_.input_counts[5:] == 0).all() for member in share.estimators_)
+    assert all((features_of_leaves(member) < 5).all() for member in share.estimators_)
     with pytest.raises(ValueError, match="max_features cannot be combined with a callable"):
         regressor(max_features=3, feature_sampling=lambda *_: 0).fit(X, y)
 
@@ -227,7 +232,7 @@ def test_pickles(make, data):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(forest)).predict(X), forest.predict(X))
 
 
-# -- decay on small tables with categories ------------------------------------------------
+# -- decay that follows the noise ---------------------------------------------------------
 
 
 def categories(n_rows=240):
@@ -239,7 +244,7 @@ def decays(X, y, **parameters):
     return {round(member.weight_decay, 4) for member in forest.estimators_}
 
 
-def test_decay_of_small_tables_with_categories_follows_their_noise():
+def test_decay_follows_the_noise_of_categories_and_of_numbers():
     X = categories()
     rule = (X[:, 0] > X[:, 1]) ^ (X[:, 2] == 1)
     noise = np.random.default_rng(1).random(len(X)) < 0.5
@@ -247,15 +252,16 @@ def test_decay_of_small_tables_with_categories_follows_their_noise():
     assert decays(X, rule, **listed) == {0.15}
     assert decays(X, noise, **listed) == {0.6}
     assert decays(X, noise, weight_decay=0.1, **listed) == {0.1}
-    assert decays(X, noise) == {0.15}  # of numbers
+    assert decays(X, noise) == {0.6}  # of numbers
+    assert decays(X, noise, weight_decay=0.1) == {0.1}
 
 
-def test_decay_of_larger_tables_is_the_usual_one():
+def test_decay_of_larger_tables_follows_their_noise():
     X = categories(1200)
     noise = np.random.default_rng(1).random(len(X)) < 0.5
     X[:, 0] += np.arange(len(X)) / 5000  # so that no two rows are equal
-    strengths = decays(X, noise, categorical_features=[1, 2, 3], max_epochs=2)
-    assert strengths == {round(0.15 * (300 / 1200) ** 0.7, 4)}
+    strengths = decays(X, noise, categorical_features=[1, 2, 3], max_epochs=20)
+    assert strengths == {round(4 * 0.15 * (300 / 1200) ** 0.7, 4)}
 
 
 def test_trees_are_larger_where_a_leaf_has_a_weight_for_each_category():

@@ -85,6 +85,7 @@ def test_trees_of_all_versions_load(path):
     np.testing.assert_allclose(outputs, expected, rtol=rtol, atol=atol)
 
 
+NUMBER = {"kind": "number", "mean": 0.5, "has_gaps": False, "limits": [-1.0, 1.0]}
 CATEGORY = {
     "kind": "category",
     "categories": ["a", "b"],
@@ -318,7 +319,11 @@ def load_text(text, folder):
                 ({"kind": "word"}, "unknown kind 'word'"),
                 ({"kind": []}, "unknown kind"),
                 ({"kind": "number"}, "keys must be kind, mean"),
-                ({"kind": "number", "mean": None}, "not a finite number"),
+                ({**NUMBER, "mean": None}, "not a finite number"),
+                ({**NUMBER, "has_gaps": 0}, "not true or false"),
+                ({**NUMBER, "limits": [1, 0]}, "must be below the second"),
+                ({**NUMBER, "ramps": [[0, 1]]}, "instead of 3 numbers"),
+                ({**NUMBER, "ramps": [[1, 0, 0.5]]}, "not a rise"),
                 ({**CATEGORY, "shares": [0.5]}, "2 numbers are needed"),
                 ({**CATEGORY, "categories": ["a", 1]}, "list of texts"),
                 ({**CATEGORY, "categories": ["a", "NA"]}, "stands for a missing value"),

@@ -5,9 +5,16 @@ import pytest
 from sklearn.metrics import log_loss, roc_auc_score
 
 from bneuralt import BNeuralForestClassifier, BNeuralTClassifier
+from bneuralt.estimators import trials
 from bneuralt.estimators.capacity import IN_FOREST, SINGLE_TREE, effective_share
 
 N = 1500
+
+
+@pytest.fixture(autouse=True)
+def _no_trials(monkeypatch):
+    """Let no cross-validation change the decay."""
+    monkeypatch.setattr(trials, "MOST_ROWS", 0)
 
 
 def table(share, seed=0, n=N):

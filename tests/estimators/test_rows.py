@@ -238,7 +238,14 @@ def test_statistics_are_those_of_numpy(X, weight):
     np.testing.assert_array_equal(again.rounded_means, moments.rounded_means)
 
 
-def test_a_fit_goes_through_the_columns_once(monkeypatch):
+@pytest.mark.parametrize(
+    ("how", "n_times"),
+    [
+        ({"scale": "standard"}, 2),  # for extremes and for sums
+        ({"scale": "robust"}, 4),  # of columns, and of the inputs that they become
+    ],
+)
+def test_a_fit_goes_through_the_columns_once(how, n_times, monkeypatch):
     n_blocks = []
     blocks = ColumnMoments._blocks
 
@@ -248,5 +255,5 @@ def test_a_fit_goes_through_the_columns_once(monkeypatch):
 
     monkeypatch.setattr(ColumnMoments, "_blocks", counted)
     X = np.random.default_rng(0).normal(size=(100, 3))
-    BNeuralTClassifier(max_epochs=1).fit(X, X[:, 0] > 0)
-    assert len(n_blocks) == 2  # for extremes and for sums
+    BNeuralTClassifier(max_epochs=1, weight_decay=0.1, **how).fit(X, X[:, 0] > 0)
+    assert len(n_blocks) == n_times

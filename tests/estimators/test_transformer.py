@@ -32,7 +32,7 @@ def test_inputs_and_names_are_those_of_the_estimators():
     expected = ["price", "price is missing", "kind=a", "kind=b", "kind=c"]
     assert transformer.get_feature_names_out().tolist() == expected
     assert transformer.feature_names_in_.tolist() == ["price", "kind"]
-    clf = BNeuralTClassifier(max_epochs=1).fit(frame, frame["price"].isna())
+    clf = BNeuralTClassifier(max_epochs=1, scale="standard").fit(frame, frame["price"].isna())
     assert clf.encoder_ == transformer.encoder_
     assert transformer.transform(frame).shape == (90, 5)
 

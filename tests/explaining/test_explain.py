@@ -279,7 +279,8 @@ def test_quantiles_are_explained_before_they_are_sorted():
 def test_data_frames_are_found_by_names(iris, iris_model):
     X, _ = iris
     turned = X[X.columns[::-1]]
-    np.testing.assert_array_equal(iris_model.model_.encode(turned), X.to_numpy())
+    inputs = iris_model.encoder_.encode(X.to_numpy())
+    np.testing.assert_array_equal(iris_model.model_.encode(turned), inputs)
     baseline = iris_model.explain(X, baseline=turned.iloc[[3]])
     assert baseline.baseline == pytest.approx(iris_model.decision_function(X.iloc[[3]])[0])
     with pytest.raises(ValueError, match="baseline cannot be used: X has no column 'sepal length"):
@@ -303,8 +304,9 @@ def test_what_cannot_be_explained_is_refused(iris, iris_model):
     with pytest.raises(ValueError, match="feature names"):
         iris_model.explain(X.iloc[:, :3])
     with pytest.raises(ValueError, match="output='score' is for classifiers"):
-        explain(Model.of_tree(iris_model.tree_), X.to_numpy(), output="score")
-    with pytest.raises(ValueError, match="5 columns, the model has 4 features"):
+        inputs = iris_model.encoder_.encode(X.to_numpy())
+        explain(Model.of_tree(iris_model.tree_), inputs, output="score")
+    with pytest.raises(ValueError, match="5 columns, the model has 20 features"):
         explain(Model.of_tree(iris_model.tree_), np.zeros((2, 5)))
     explanation = iris_model.explain(X)
     with pytest.raises(ValueError, match="output='9' is not one of the outputs: '0', '1', '2'"):

@@ -61,7 +61,7 @@ def test_wide_nodes_and_many_inputs(tmp_path):
     """Nodes with more leaves, and tables with more columns, than a byte can count."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 300))
-    clf = BNeuralTClassifier(max_epochs=2, random_state=0).fit(X, X[:, 0] > 0)
+    clf = BNeuralTClassifier(max_epochs=2, random_state=0, scale="standard").fit(X, X[:, 0] > 0)
     leaves = [0] * 20 + [1] * 280 + [2] * 3 + [3] * 2
     parent = [-1, -1, 0, *[1] * 9]
     leaves += [i for i in range(4, 12) for _ in range(2)]

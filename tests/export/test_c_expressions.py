@@ -492,7 +492,7 @@ def test_inputs_of_several_parts_of_a_date(tmp_path):
 def test_program_reads_every_cell(tmp_path, dtype):
     """A table with a number, a text and a date, in a file."""
     columns = [AnyFeature(tuple(e.values()), (0.0, 200.0)) for e in INPUTS.values()]
-    model = numbers_model([tree_of(["tanh"], sum(f.n_columns for f in columns))], columns=columns)
+    model = numbers_model([tree_of(["tanh"], sum(f.n_inputs for f in columns))], columns=columns)
     frame = Frame([cells(kind) for kind in INPUTS])
     inputs = model.encode(frame)
     integers = integer_model(model, dtype, model.input_ranges) if dtype == "int16" else None

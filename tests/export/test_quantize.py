@@ -36,7 +36,8 @@ def test_bounds_hold_and_are_not_far_off(dtype):
 def test_errors_of_leaves_with_the_same_feature_can_cancel(dtype):
     """Two almost linear nodes, one of which is subtracted from the other."""
     X = np.random.default_rng(0).uniform(-1, 1, (200, 2))
-    model = BNeuralTRegressor(max_epochs=1, dtype="float64", random_state=0).fit(X, X[:, 0])
+    model = BNeuralTRegressor(max_epochs=1, dtype="float64", random_state=0, scale="standard")
+    model.fit(X, X[:, 0])
     bounds, activation = [], [NAMES.index(name) for name in ("linear", "tanh", "tanh")]
     for second in (0, 1):
         weights = [0.0, 0.0, 0.0, 1.0, -1.0, 0.3, 0.27]

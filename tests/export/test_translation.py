@@ -173,7 +173,7 @@ def test_operations_on_numbers(runner, name):
 class FormulaFeature:
     """A column whose input is an expression."""
 
-    kind, n_columns = "number", 1
+    kind, n_inputs = "number", 1
 
     def __init__(self, expression):
         self.expression = expression

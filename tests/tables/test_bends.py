@@ -267,5 +267,7 @@ def test_descriptions_are_stored_and_read(mean, limits, knots, has_gaps):
     ],
 )
 def test_damaged_descriptions_are_refused(entry, message):
+    bent = NumberFeature(0.0, limits=(-1.0, 1.0), ramps=(Ramp(0.0, 1.0, 0.5),))
+    (plain,) = TableEncoder((bent,)).to_plain()
     with pytest.raises(ValueError, match=message):
-        TableEncoder.from_plain([{"kind": "number", "mean": 0.0, **entry}])
+        TableEncoder.from_plain([plain | entry])

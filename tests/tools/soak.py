@@ -37,7 +37,7 @@ def _tasks() -> list[Callable[[], np.ndarray]]:
     small: dict[str, Any] = {"max_depth": 3, "max_epochs": 5, "random_state": 0}
     tree = NeuralTree.random(5, 2, output_activation="linear", random_state=0)
     shared = flat(BNeuralForestClassifier, n_estimators=3, **small).fit(X, labels)
-    single = shared.estimators_[0].tree_
+    single, inputs = shared.estimators_[0].tree_, shared.encoder_.encode(X)
 
     def fit(estimator: Any, y: np.ndarray, **more: Any) -> Callable[[], np.ndarray]:
         return lambda: flat(estimator, **small, **more).fit(X, y).predict(X)
@@ -60,9 +60,9 @@ def _tasks() -> list[Callable[[], np.ndarray]]:
         fit_with_callback,
         train_tree,
         lambda: shared.predict_proba(X),
-        lambda: single.forward(X, n_threads=2),
-        lambda: single.forward(X[7]),
-        lambda: NeuralTree.from_json(single.to_json()).forward(X),
+        lambda: single.forward(inputs, n_threads=2),
+        lambda: single.forward(inputs[7]),
+        lambda: NeuralTree.from_json(single.to_json()).forward(inputs),
     ]
 
 
