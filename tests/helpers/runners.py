@@ -20,9 +20,9 @@ import pandas as pd
 import pytest
 
 from bneuralt.explaining import explain
-from bneuralt.export.contributions import explained_link
 from bneuralt.export.javascript import to_javascript
 from bneuralt.export.python import to_python
+from bneuralt.export.shares_of_columns import explained_link
 from bneuralt.export.sql import to_sql
 from tests.helpers.comparison import assert_same
 from tests.helpers.databases import DATABASES

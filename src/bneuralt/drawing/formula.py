@@ -104,7 +104,7 @@ def digits_that_matter(tree: NeuralTree, ranges: FloatArray | None) -> int | Non
     --------
     >>> tree = NeuralTree(1, 1, [-1], [0], [0], [0], [1/3, 2/3])
     >>> digits_that_matter(tree, np.array([[-1.0, 1.0]]))
-    2
+    3
     """
     if ranges is None:
         return None

@@ -19,8 +19,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bneuralt.export.contributions import contribution_codes, is_difference
 from bneuralt.export.nodes import nodes_of
+from bneuralt.export.shares_of_columns import contribution_codes, is_difference
 from bneuralt.export.spellings import missing_spellings
 from bneuralt.export.translation import (
     ARITHMETIC,

@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from bneuralt.export.contributions import contribution_codes
 from bneuralt.export.nodes import nodes_of
+from bneuralt.export.shares_of_columns import contribution_codes
 from bneuralt.export.spellings import missing_spellings
 from bneuralt.export.translation import (
     Cell,

@@ -11,7 +11,7 @@ from bneuralt.export.c.literals import array
 from bneuralt.export.c.model_code import PublicFunction
 from bneuralt.export.c.real_code import FUNCTIONS, RealCode, RealNode
 from bneuralt.export.cell_reads import cell_reads
-from bneuralt.export.contributions import checked_baseline, explained_link
+from bneuralt.export.shares_of_columns import explained_link, mean_row
 from bneuralt.expressions import OUTPUTS
 from bneuralt.tree.walk import outputs_above
 
@@ -85,7 +85,7 @@ def contributions_code(code: RealCode) -> tuple[str, PublicFunction]:
             f"contributions in C are to sums of trees, and the predictions of this {model.kind} "
             "are a function of them: use another target, or explain"
         )
-    baseline = checked_baseline(model)
+    baseline = mean_row(model)
     numbers = {kind: i for i, kind in enumerate(FUNCTIONS)}
     curves: dict[tuple[str, tuple[float, ...]], int] = {}  # with their constants
     tables, calls = [], []

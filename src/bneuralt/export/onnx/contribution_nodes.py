@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from bneuralt._typing import FloatArray, IntArray
-from bneuralt.export.contributions import (
-    SMALL,
-    checked_baseline,
-    explained_link,
-    is_difference,
-    quotient,
-)
 from bneuralt.export.onnx.graph import Graph
 from bneuralt.export.onnx.levels import Level, TreeValues
 from bneuralt.export.onnx.operation_nodes import form, translate
+from bneuralt.export.shares_of_columns import (
+    SMALL,
+    explained_link,
+    is_difference,
+    mean_row,
+    quotient,
+)
 from bneuralt.expressions import OUTPUTS, Expression, evaluate, substitute, variable
 from bneuralt.model import Model
 
@@ -43,7 +43,7 @@ def add_contributions(graph: Graph, model: Model, trees: TreeValues, positions: 
     str
         Of shape (n_rows, n_columns) or (n_rows, n_outputs, n_columns).
     """
-    link, baseline = explained_link(model), checked_baseline(model)
+    link, baseline = explained_link(model), mean_row(model)
     n_inputs, k, n_trees = positions.size, model.n_outputs, len(model.trees)
     n_nodes = sum(level.biases.size for level in trees.levels)
     if n_nodes * k * n_inputs > MOST_WEIGHTS:

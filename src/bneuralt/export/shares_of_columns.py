@@ -34,10 +34,10 @@ from bneuralt.tree import NeuralTree
 from bneuralt.tree.walk import outputs_above
 
 __all__ = [
-    "checked_baseline",
     "contribution_codes",
     "explained_link",
     "is_difference",
+    "mean_row",
     "node_quotients",
     "quotient",
 ]
@@ -71,7 +71,7 @@ def explained_link(model: Model) -> Expression:
     )
 
 
-def checked_baseline(model: Model) -> FloatArray:
+def mean_row(model: Model) -> FloatArray:
     """Return the inputs of the mean training row, with which predictions are compared."""
     if model.mean_inputs is None:
         raise ValueError(
@@ -159,7 +159,7 @@ def contribution_codes(
     define : callable
         As in `Translator.vector`.
     """
-    link, baseline = explained_link(model), checked_baseline(model)
+    link, baseline = explained_link(model), mean_row(model)
     k, n_columns = model.n_outputs, len(model.columns)
     totals: list[list[list[Code]]] = [[[] for _ in range(n_columns)] for _ in range(k)]
     for t, tree in enumerate(model.trees):
