@@ -253,6 +253,8 @@ def test_what_cannot_learn_is_refused(iris, tmp_path):
         "learning=Adam": lambda: iris.to_c(path, learning=Adam()),
         "learns='all of them'": lambda: iris.to_c(path, learning="sgd", learns="all of them"),
         "weight_decay=-1": lambda: iris.to_c(path, learning="sgd", weight_decay=-1),
+        "learns='biases' is for code that learns": lambda: iris.to_c(path, learns="biases"),
+        "weight_decay=0.1 is for code that": lambda: iris.to_c(path, weight_decay=0.1),
         "this BNeuralForestClassifier has 2": lambda: forest.to_c(path, learning="sgd"),
     }.items():
         with pytest.raises(ValueError, match=message):

@@ -75,13 +75,13 @@ def c_files(
             raise ValueError(f"{what}={value!r} must be one of {', '.join(map(repr, allowed))}")
     name = c_name(path.stem) if name is None else check_name(name)
     remarks = []
+    _check_learning(learning, learns, weight_decay, dtype, style, contributions)
     if dtype in FORMATS and integers is None:
         rows = X if model.input_ranges is None else None
         integers = integer_model(model, dtype, input_ranges(model, rows))
         if X is not None:
             remarks.append(_loss_of_accuracy(model, integers, X, y))
     if learning is not None:
-        _check_learning(dtype, style, contributions)
         rule = learning_rule(learning, learns, weight_decay)
         model = learning_model(model)
     else:
@@ -142,7 +142,15 @@ def c_files(
     return files
 
 
-def _check_learning(dtype: str, style: str, contributions: bool) -> None:
+def _check_learning(
+    learning: Any, learns: str, weight_decay: float, dtype: str, style: str, contributions: bool
+) -> None:
+    """Raise an error if options do not go with learning, or are for learning only."""
+    if learning is None:
+        for what, value, default in (("learns", learns, "all"), ("weight_decay", weight_decay, 0)):
+            if value != default:
+                raise ValueError(f"{what}={value!r} is for code that learns: set learning")
+        return
     if dtype in FORMATS:
         raise ValueError(
             f"dtype={dtype!r} has whole numbers, which are too coarse for updates: use "

@@ -417,5 +417,5 @@ def indented(lines: Sequence[str], level: int) -> str:
 
 
 def _block(lines: Sequence[str]) -> list[str]:
-    """Return lines in braces; a single statement needs none."""
+    """Return lines in braces."""
     return ["{", *(f"    {line}" for line in lines), "}"]
