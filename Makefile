@@ -22,7 +22,7 @@ THREAD_TESTS := $(addprefix tests/core/test_,soak.py threads.py border.py engine
     sanitize sanitize-threads paper-quick clean test-core test-arm test-exports wheels test-wheels
 
 help:
-	@echo "make demo         compare small trees with scikit-learn models; no download needed"
+	@echo "make demo         compare trees with scikit-learn models and draw a small one, in a minute"
 	@echo "make test         run all tests (JOBS=2 processes)"
 	@echo "make test-oldest  run all tests with the oldest supported NumPy, SciPy and scikit-learn"
 	@echo "make fuzz         read damaged files and call the core with wrong arguments (FILES=, CALLS=)"
@@ -51,8 +51,11 @@ help:
 # Editable: changes to Python files need no reinstall. Changes to the core or to the version do,
 # and the version is read from __init__.py.
 $(VENV)/.core: pyproject.toml src/bneuralt/__init__.py $(SOURCES)
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) --editable .
+	@test -x $(BIN)/python || { echo "Creating a virtual environment in $(VENV): some seconds"; \
+	    $(PYTHON) -m venv $(VENV); }
+	@echo "Compiling the core and installing it with NumPy, SciPy and scikit-learn:"
+	@echo "about a minute on two cores, with nothing to see meanwhile"
+	@start=$$(date +%s); $(PIP) --editable . && echo "Installed in $$(($$(date +%s) - start)) s"
 	@touch $@
 
 # The reproduction of the paper; its kernel is compiled with headers of the core.
@@ -68,7 +71,10 @@ $(VENV)/.with-%: $(VENV)/.core
 	@touch $@
 
 demo: $(VENV)/.core
-	$(BIN)/bneuralt demo
+	@mkdir -p build
+	@echo "Comparing models and drawing a tree: less than 10 s"
+	@echo
+	@$(BIN)/bneuralt demo --out build/demo.html
 
 # Includes the tests of the optional dependencies, so these are installed too.
 EXTRAS   := test dask onnx river

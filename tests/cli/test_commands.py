@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -250,10 +251,32 @@ def test_demo():
     for result in results:
         scores = {row["model"]: row["score"] for row in result["models"]}
         assert len(scores) == 6 and scores["neural tree"] > (0.2 if not result["classes"] else 0.8)
-    shown = bneuralt("demo", "--splits", 1).stdout
+
+
+def test_demo_shows_scores_a_tree_and_a_page(tmp_path):
+    page = tmp_path / "iris.html"
+    done = bneuralt("demo", "--out", page)
+    assert done.returncode == 0, done.stderr
+    shown = done.stdout
+    table = shown.split("\n\n")[1].splitlines()
+    assert [line.split()[0] for line in table[2:7]] == [
+        "iris", "wine", "breast_cancer", "digits", "diabetes",
+    ]  # fmt: skip
+    assert all("*" in line for line in table[2:7])
     assert "The neural tree is best on " in shown and " of 5 data sets" in shown
     assert "It loses most on " in shown and " is ahead by 0." in shown
     assert "All models were fitted and used with one thread" in shown
+    n_weights = int(re.search(r"compacted from \d+ to (\d+) weights", shown)[1])
+    assert n_weights <= 40 and "virginica = " in shown
+    assert str(page) in shown and "petal length" in page.read_text("utf-8")
+    assert len(shown.split("Three things to try next\n")[1].splitlines()) == 3
+    assert "\033" not in shown
+    assert all(len(line) < 80 for line in shown.split("\nsetosa = ")[0].splitlines())
+
+
+def test_demo_refuses_a_folder_before_it_works(tmp_path):
+    done = bneuralt("demo", "--out", tmp_path)
+    assert done.returncode != 0 and "is a folder" in done.stderr and not done.stdout
 
 
 def test_predict_repeats_the_score_on_vehicle(shared, tmp_path):

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn import datasets
 from sklearn.model_selection import train_test_split
 
-from bneuralt import Growth
 from bneuralt._typing import Array
 from bneuralt.cli.contenders import Contender, contenders
 from bneuralt.drawing.terminal import draw_tree
@@ -18,15 +17,17 @@ from bneuralt.estimators import BNeuralTClassifier
 
 __all__ = [
     "Sample",
+    "SmallTree",
     "compare",
     "conclusion",
-    "result_table",
     "samples",
+    "score_table",
     "small_tree",
-    "summary_table",
+    "tree_text",
 ]
 
 PREDICTED_ROWS = 1000
+READABLE_WEIGHTS = 20
 
 
 class Sample(NamedTuple):
@@ -127,30 +128,25 @@ def _time_call(function: Callable[..., Any], *arguments: Any) -> float:
     return time.perf_counter() - started
 
 
-def result_table(result: dict[str, Any]) -> str:
-    """Return the results on one data set as a table."""
-    kind = f"{result['classes']} classes" if result["classes"] else "regression"
-    score = "accuracy" if result["classes"] else "r2"
-    title = f"{result['data']}: {result['rows']:,} rows, {result['features']} features, {kind}"
-    lines = [title, _header(score)]
-    lines += [
-        _model_row(entry, f"{entry['score']:.3f} ± {entry['score_sd']:.3f}")
-        for entry in result["models"]
-    ]
-    return "\n".join(lines) + "\n"
+def score_table(results: list[dict[str, Any]]) -> str:
+    """Return the scores of all models on all data sets as a table; the best of a row has a star."""
+    names = [entry["model"].partition(" ") for entry in results[0]["models"]]
+    rows = [["", *(name[0] for name in names)], ["", *(name[2] for name in names)]]
+    for result in results:
+        scores = [f"{entry['score']:.3f}" for entry in result["models"]]
+        marked = [score + ("*" if score == max(scores) else " ") for score in scores]
+        rows.append([result["data"] + ("" if result["classes"] else " (r2)"), *marked])
+    rows.append(["numbers stored", *_medians(results, "weights", 1)])
+    rows.append(["ms to fit", *_medians(results, "fit_seconds", 1e3)])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [[row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])] for row in rows]
+    return "\n".join("  ".join(cells).rstrip() for cells in lines) + "\n"
 
 
-def summary_table(results: list[dict[str, Any]]) -> str:
-    """Return the means over the classification data sets as a table."""
-    classified = [result for result in results if result["task"] == "classification"]
-    lines = [f"Mean of the {len(classified)} classification data sets", _header("accuracy")]
-    for i, entry in enumerate(classified[0]["models"]):
-        mean = {
-            key: float(np.mean([result["models"][i][key] for result in classified]))
-            for key in ("score", "weights", "fit_seconds", "predict_seconds")
-        }
-        lines.append(_model_row({**mean, "model": entry["model"]}, f"{mean['score']:.3f}        "))
-    return "\n".join(lines) + "\n"
+def _medians(results: list[dict[str, Any]], key: str, factor: float) -> list[str]:
+    """Return the median over the data sets for each model, as cells of the table."""
+    values = [[entry[key] for entry in result["models"]] for result in results]
+    return [f"{factor * median:,.0f} " for median in np.median(values, axis=0)]
 
 
 def conclusion(results: list[dict[str, Any]]) -> str:
@@ -168,46 +164,44 @@ def conclusion(results: list[dict[str, Any]]) -> str:
     ]
     gap, data, model = max(behind)
     text = (
-        f"The neural tree is best on {n_best} of {len(results)} data sets; the median of the other "
-        f"models has {np.median(sizes):.1f} times its numbers."
+        f"The neural tree is best on {n_best} of {len(results)} data sets.\n"
+        f"The median of the other models stores {np.median(sizes):.1f} times as many numbers.\n"
     )
     if gap > 0:
-        text += f"\nIt loses most on {data}, where {model} is ahead by {gap:.3f}."
-    return text + "\nAll models were fitted and used with one thread (BLAS included).\n"
+        text += f"It loses most on {data}, where {model} is ahead by {gap:.3f}.\n"
+    return text + "All models were fitted and used with one thread (BLAS included).\n"
 
 
-def _header(score: str) -> str:
-    return _row("", score, "weights", "fit", f"predict {PREDICTED_ROWS} rows")
+class SmallTree(NamedTuple):
+    """A tree that can be read: its model, the rows that it has not seen, and its size before."""
+
+    model: BNeuralTClassifier
+    X_test: Any
+    y_test: Array
+    n_weights_before: int
 
 
-def _model_row(entry: dict[str, Any], score: str) -> str:
-    return _row(
-        entry["model"],
-        score,
-        f"{entry['weights']:,.0f}",
-        f"{entry['fit_seconds'] * 1e3:,.1f} ms",
-        f"{entry['predict_seconds'] * 1e3:,.2f} ms",
+def small_tree(seed: int) -> SmallTree:
+    """Fit a tree to three quarters of iris, and compact it until it can be read."""
+    bunch = datasets.load_iris(as_frame=True)
+    X = bunch.data.rename(columns=lambda name: name.removesuffix(" (cm)"))
+    y = bunch.target_names[bunch.target]
+    X_train, X_test, y_train, y_test = train_test_split(
+        X, y, test_size=0.25, random_state=seed, stratify=y
     )
+    full = BNeuralTClassifier(random_state=seed).fit(X_train, y_train)
+    model = full.compact(X_train, y_train, max_weights=READABLE_WEIGHTS, cv=None)
+    return SmallTree(model, X_test, y_test, full.n_parameters_)
 
 
-def _row(name: str, score: str, weights: str, fit: str, predict: str) -> str:
-    return f"  {name:<20}{score:>14}{weights:>12}{fit:>13}{predict:>20}"
-
-
-def small_tree(seed: int) -> str:
-    """Return the drawing of a small tree fitted to three quarters of iris."""
-    sample = _load_sample("iris")
-    X_train, X_test, y_train, y_test = _split(sample, seed)
-    model = BNeuralTClassifier(random_state=seed, growth=Growth(max_depth=2)).fit(X_train, y_train)
-    drawing = draw_tree(
-        model,
-        feature_names=[name.removesuffix(" (cm)") for name in sample.feature_names],
-        output_names=sample.class_names,
-    )
-    n_correct = int(np.sum(model.predict(X_test) == y_test))
+def tree_text(tree: SmallTree) -> str:
+    """Return the drawing of a small tree, with a guide to reading it."""
+    n_correct = int(np.sum(tree.model.predict(tree.X_test) == tree.y_test))
     return (
-        f"A tree of {model.n_parameters_} weights for iris, which classifies {n_correct} of "
-        f"{len(y_test)} held-out flowers correctly.\n"
-        "Each line is a neuron; the lines indented below it are terms of its sum. The class with\n"
-        f"the largest output is predicted.\n\n{drawing}\n"
+        f"A tree for iris, compacted from {tree.n_weights_before} to "
+        f"{tree.model.n_parameters_} weights\n"
+        f"It predicts {n_correct} of {len(tree.y_test)} held-out flowers correctly.\n"
+        "A line is a neuron: a constant, and weights times measurements in cm; the lines\n"
+        "below it are more terms. The class with the largest value is predicted.\n\n"
+        f"{draw_tree(tree.model)}\n"
     )

@@ -1,32 +1,41 @@
-"""Compare small neural trees with scikit-learn's models, on data that comes with scikit-learn.
+"""Compare neural trees with scikit-learn's models, and show a small tree.
 
-All models use the same random splits: they are fitted on three quarters of the rows and scored on
-the others, with one thread each. At the end, a small tree is drawn.
+All models use the same random splits of data that comes with scikit-learn: they are fitted on three
+quarters of the rows and scored on the others, with one thread each.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shutil
+import sys
+import tempfile
 import warnings
+from pathlib import Path
 
-from bneuralt.cli.outputs import StatusLine
+from bneuralt.cli.outputs import StatusLine, check_output
 
 NEXT_STEPS = """\
-Next steps
-  bneuralt train YOUR.csv --target COLUMN --out model.json
-  bneuralt predict model.json NEW.csv
-  python -c "from bneuralt import BNeuralTClassifier; help(BNeuralTClassifier)"
+Three things to try next
+  your own table  {program} train YOUR.csv --target COLUMN --out model.json
+  a page of it    {program} draw model.json --out model.html
+  its options     {program} train --help
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     parser.add_argument(
-        "--splits", type=_positive, default=3, metavar="N", help="random splits (default 3)"
+        "--splits", type=_positive, default=1, metavar="N", help="random splits (default 1)"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the splits")
-    parser.add_argument("--json", action="store_true", help="print the results as JSON")
+    parser.add_argument(
+        "--out", metavar="FILE.html", help="where to write the page (default: a temporary folder)"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print the comparison as JSON, and nothing else"
+    )
 
 
 def run(args: argparse.Namespace) -> None:
@@ -35,23 +44,35 @@ def run(args: argparse.Namespace) -> None:
 
     from bneuralt.cli import comparison
 
-    results = []
+    if args.out:
+        check_output(args.out)
     with threadpool_limits(1), warnings.catch_warnings(), StatusLine() as status:
         # scikit-learn's MLP does not converge with its default settings on some of the data.
         warnings.filterwarnings("ignore", message="Stochastic Optimizer: Maximum iterations")
-        for sample in comparison.samples():
-            result = comparison.compare(sample, args.splits, args.seed, status)
-            results.append(result)
-            if not args.json:
-                status("")
-                print(comparison.result_table(result), flush=True)
+        results = [
+            comparison.compare(sample, args.splits, args.seed, status)
+            for sample in comparison.samples()
+        ]
     if args.json:
         print(json.dumps(results, indent=2))
-    else:
-        print(comparison.summary_table(results))
-        print(comparison.conclusion(results))
-        print(comparison.small_tree(args.seed))
-        print(NEXT_STEPS, end="")
+        return
+    splits = "one random split" if args.splits == 1 else f"mean of {args.splits} random splits"
+    print(f"Accuracy on held-out rows, {splits}")
+    print("(diabetes: r2, and ridge instead of logistic regression)\n")
+    print(comparison.score_table(results))
+    print(comparison.conclusion(results))
+    tree = comparison.small_tree(args.seed)
+    print(comparison.tree_text(tree))
+    page = Path(args.out or Path(tempfile.mkdtemp(prefix="bneuralt-demo-")) / "iris.html")
+    tree.model.to_html(page, examples=tree.X_test, title="Iris")
+    print(f"The same tree as a page, with a form for other flowers\n  {page}\n")
+    print(NEXT_STEPS.format(program=_program()), end="")
+
+
+def _program() -> str:
+    """Return how to call this program: by its path, unless the shell finds its name."""
+    is_script = Path(sys.argv[0]).stem == "bneuralt"
+    return sys.argv[0] if is_script and not shutil.which("bneuralt") else "bneuralt"
 
 
 def _positive(text: str) -> int:
