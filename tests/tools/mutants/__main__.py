@@ -1,0 +1,114 @@
+"""Change the sources at random places and list what no test notices: `python -m tests.tools.mutants`.
+
+Changes are drawn by `sample` (every file and every kind of change with the same chance), listed in
+`mutants.csv`, and made in copies of the project, never here. Results are written as they come, and
+a run that was stopped goes on. A change is tried with the tests that reach it, quick ones first.
+
+Options
+-------
+LANGUAGE     python or cpp
+--count N    draw so many changes if the list has none of the language (default: 400, 150)
+--seed N     of the draw (default: 25)
+--again      try those again that survived, with the present tests
+--seconds N  of tests for each change (default: 90 seconds of processor time)
+--numbers N  try these only, whatever became of them before
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+
+from tests.helpers.paths import ROOT
+from tests.tools.mutants.changes import Change
+from tests.tools.mutants.projects import CoreProject, PythonProject
+from tests.tools.mutants.sample import (
+    EQUIVALENT,
+    NOTICED,
+    SURVIVED,
+    Mutant,
+    draw,
+    find,
+    read_list,
+    update_list,
+)
+from tests.tools.mutants.switches import SwitchedCore
+
+FOLDER = ROOT / "build" / "mutants"
+COUNTS = {"python": 400, "cpp": 150}
+
+
+def draw_list(language: str, count: int, seed: int) -> list[Mutant]:
+    """Draw changes and write them to the list."""
+    core = SwitchedCore(FOLDER / "switches")
+    compiles = core.compile if language == "cpp" else lambda changes: [True] * len(changes)
+    mutants = [
+        Mutant(number, language, c.file, c.place, c.kind, c.description)
+        for number, c in enumerate(draw(language, count, seed, compiles), start=1)
+    ]
+    update_list(mutants)
+    return mutants
+
+
+def present_changes(mutants: list[Mutant]) -> dict[int, Change]:
+    """Return the changes of the mutants that the sources still have, by number."""
+    found = {mutant.number: find(mutant) for mutant in mutants}
+    for mutant in mutants:
+        if found[mutant.number] is None:
+            print(f"{mutant.file}:{mutant.place} has changed: {mutant.change}")
+    return {number: change for number, change in found.items() if change is not None}
+
+
+def report(mutants: list[Mutant]) -> None:
+    """Print the rates."""
+    for name in ("first", "verdict"):
+        counts = Counter(getattr(mutant, name) for mutant in mutants)
+        decided = counts[NOTICED] + counts[SURVIVED]
+        rate = counts[NOTICED] / max(1, decided)
+        print(f"{name}: {dict(counts)}, {rate:.1%} of {decided} noticed")
+
+
+def main() -> int:
+    """The program."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("language", choices=sorted(COUNTS))
+    parser.add_argument("--count", type=int)
+    parser.add_argument("--seed", type=int, default=25)
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--seconds", type=float, default=90.0)
+    parser.add_argument("--numbers", type=int, nargs="+", default=[])
+    options = parser.parse_args()
+    language = options.language
+    mutants = [mutant for mutant in read_list() if mutant.language == language]
+    if not mutants:
+        mutants = draw_list(language, options.count or COUNTS[language], options.seed)
+    repeated = {"", SURVIVED} if options.again else {""}
+    chosen = [
+        mutant
+        for mutant in mutants
+        if (mutant.number in options.numbers if options.numbers else mutant.verdict in repeated)
+    ]
+    if chosen:
+        changes = present_changes(mutants)
+        everything = list(changes.values())
+        project = PythonProject(FOLDER) if language == "python" else CoreProject(FOLDER, everything)
+        for mutant in chosen:
+            if mutant.number in changes:
+                started = time.monotonic()
+                noticed = project.is_noticed(changes[mutant.number], options.seconds)
+                if mutant.verdict != EQUIVALENT or noticed:
+                    mutant.verdict = NOTICED if noticed else SURVIVED
+                mutant.first = mutant.first or mutant.verdict
+                update_list([mutant])
+                took = time.monotonic() - started
+                print(f"{mutant.number} {mutant.file}:{mutant.place} {mutant.kind}: "
+                      f"{mutant.change}: {mutant.verdict} ({took:.0f} s)", flush=True)  # fmt: skip
+        project.close()
+    report(mutants)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
