@@ -32,7 +32,7 @@ MOST = 1.02
 
 
 class Error(NamedTuple):
-    """A number between two ends, plus a sum over unknowns between -1 and 1 with uncertain factors."""
+    """A number between two ends, plus a sum over unknowns between -1 and 1 times factors."""
 
     low: mpf
     high: mpf
@@ -118,8 +118,12 @@ def _tree_bound(integers, tree, nodes, forms):
     bounds = []
     for whole, node in zip(tree.nodes, nodes, strict=True):
         form = forms[node.activation]
-        terms = [(w, k, values[c]) for (w, c), k in zip(node.children, whole.children[::-1], strict=True)]
-        terms += [(w, k, inputs[i]) for (w, i), (j, k) in zip(node.leaves, whole.leaves, strict=True)]
+        terms = [
+            (w, k, values[c]) for (w, c), k in zip(node.children, whole.children[::-1], strict=True)
+        ]
+        terms += [
+            (w, k, inputs[i]) for (w, i), (j, k) in zip(node.leaves, whole.leaves, strict=True)
+        ]
         terms = [(mpf(form.gain) * mpf(w), k, value) for w, k, value in terms]
         bias = mpf(form.gain) * mpf(node.bias) + mpf(form.shift)
         if whole.kind in tree.tables:
@@ -297,7 +301,9 @@ def _all_table_errors(table, fine):
     values = np.interp(t, np.arange(-n, n + 1) * per_entry, entries)
     if not fine:
         # The part of the way from the entry nearer to 0 is rounded, half away from that entry.
-        near = np.interp(np.trunc(t / per_entry) * per_entry, np.arange(-n, n + 1) * per_entry, entries)
+        near = np.interp(
+            np.trunc(t / per_entry) * per_entry, np.arange(-n, n + 1) * per_entry, entries
+        )
         part = values - near
         values = near + np.sign(part) * np.floor(np.abs(part) + 0.5)
     unit = table.step / per_entry
@@ -351,7 +357,7 @@ def _softmax_steps(integers):
 
 
 def _share_steps(integers, tree, error):
-    offset, shift, *_ = integers.share
+    shift = integers.share.shift
     step = mpf(2) ** shift * abs(mpf(float(tree.unit[0])))
     error = error + step + step  # rounded down, and at least 1
     k = integers.model.n_outputs
@@ -395,7 +401,11 @@ def largest_error(integers, rng, n_rows=48, n_steps=30):
         others = _random_rows(units, rng, n_rows)
         which = rng.integers(0, rows.shape[1], n_rows)
         for row, i in enumerate(which):
-            same = units.group == units.group[i] if units.group[i] >= 0 else np.arange(rows.shape[1]) == i
+            same = (
+                units.group == units.group[i]
+                if units.group[i] >= 0
+                else np.arange(rows.shape[1]) == i
+            )
             changed[row, same] = others[row, same]
         new = integers.errors(changed)
         best = np.maximum(best, new.max(axis=0))
@@ -414,7 +424,9 @@ def _random_rows(units, rng, n):
     """Draw rows in the training range; half of the numbers are at borders of rounding."""
     k = len(units.middle)
     rows = rng.uniform(units.low, units.high, (n, k))
-    steps = np.where(units.unit > 0, np.round((rows - units.middle) / np.where(units.unit > 0, units.unit, 1)), 0)
+    steps = np.where(
+        units.unit > 0, np.round((rows - units.middle) / np.where(units.unit > 0, units.unit, 1)), 0
+    )
     borders = units.middle + units.unit * (steps + 0.5 - 1e-9)
     rows = np.where(rng.random((n, k)) < 0.5, borders, rows).clip(units.low, units.high)
     for group in set(units.group[units.group >= 0].tolist()):

@@ -1,4 +1,4 @@
-"""Change the sources at random places and list what no test notices: `python -m tests.tools.mutants`.
+"""Make random changes and list what no test notices: `python -m tests.tools.mutants LANGUAGE`.
 
 Changes are drawn by `sample` (every file and every kind of change with the same chance), listed in
 `mutants.csv`, and made in copies of the project, never here. Results are written as they come, and
@@ -22,7 +22,6 @@ import time
 from collections import Counter
 
 from tests.helpers.paths import ROOT
-from tests.tools.mutants.changes import Change
 from tests.tools.mutants.projects import CoreProject, PythonProject
 from tests.tools.mutants.sample import (
     EQUIVALENT,
@@ -52,13 +51,11 @@ def draw_list(language: str, count: int, seed: int) -> list[Mutant]:
     return mutants
 
 
-def present_changes(mutants: list[Mutant]) -> dict[int, Change]:
-    """Return the changes of the mutants that the sources still have, by number."""
-    found = {mutant.number: find(mutant) for mutant in mutants}
-    for mutant in mutants:
-        if found[mutant.number] is None:
-            print(f"{mutant.file}:{mutant.place} has changed: {mutant.change}")
-    return {number: change for number, change in found.items() if change is not None}
+def start(language: str, mutants: list[Mutant]) -> PythonProject | CoreProject:
+    """Return a project in which the changes can be tried."""
+    if language == "python":
+        return PythonProject(FOLDER)
+    return CoreProject(FOLDER, [change for change in map(find, mutants) if change is not None])
 
 
 def report(mutants: list[Mutant]) -> None:
@@ -91,20 +88,21 @@ def main() -> int:
         if (mutant.number in options.numbers if options.numbers else mutant.verdict in repeated)
     ]
     if chosen:
-        changes = present_changes(mutants)
-        everything = list(changes.values())
-        project = PythonProject(FOLDER) if language == "python" else CoreProject(FOLDER, everything)
+        project = start(language, mutants)
         for mutant in chosen:
-            if mutant.number in changes:
-                started = time.monotonic()
-                noticed = project.is_noticed(changes[mutant.number], options.seconds)
-                if mutant.verdict != EQUIVALENT or noticed:
-                    mutant.verdict = NOTICED if noticed else SURVIVED
-                mutant.first = mutant.first or mutant.verdict
-                update_list([mutant])
-                took = time.monotonic() - started
-                print(f"{mutant.number} {mutant.file}:{mutant.place} {mutant.kind}: "
-                      f"{mutant.change}: {mutant.verdict} ({took:.0f} s)", flush=True)  # fmt: skip
+            change = find(mutant)
+            if change is None:
+                print(f"{mutant.file}:{mutant.place} has changed: {mutant.change}", flush=True)
+                continue
+            started = time.monotonic()
+            noticed = project.is_noticed(change, options.seconds)
+            if noticed or mutant.verdict != EQUIVALENT:
+                mutant.verdict = NOTICED if noticed else SURVIVED
+            mutant.first = mutant.first or mutant.verdict
+            update_list([mutant])
+            place, took = f"{mutant.file}:{mutant.place}", time.monotonic() - started
+            print(f"{mutant.number} {place} {mutant.kind}: {mutant.change}", flush=True)
+            print(f"    {mutant.verdict} ({took:.0f} s)", flush=True)
         project.close()
     report(mutants)
     return 0

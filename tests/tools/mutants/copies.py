@@ -43,13 +43,14 @@ class Copy:
             shutil.copy(compiled or str(installed), source / package / Path(str(installed)).name)
         # The time and size of a changed file may equal those of the original; its hash does not.
         compileall.compile_dir(
-            self.root / "src", quiet=2, invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH
+            self.root / "src",
+            quiet=2,
+            invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH,
         )
         environment = {
             "BNEURALT_SHARED": str(ROOT.parent / "shared"),
             **os.environ,
             "SCIPY_ARRAY_API": "1",
-            "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONPATH": os.pathsep.join(map(str, sources)),
             "PATH": sysconfig.get_path("scripts") + os.pathsep + os.environ["PATH"],
         }

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from tests.tools.mutants.changes import Change
@@ -220,10 +221,13 @@ def _call(source: _Source, opening: int) -> Iterator[Change]:
         name = source.tokens[first]
     if name.kind != "word" or name.text in _KEYWORDS:
         return
-    while source.tokens[first - 1].text in ("::", ".", "->") and source.tokens[first - 2].kind == "word":
+    while (
+        source.tokens[first - 1].text in ("::", ".", "->")
+        and source.tokens[first - 2].kind == "word"
+    ):
         first -= 2
     before = source.tokens[first - 1]
-    if before.kind == "word" and before.text not in ("return", "else") or before.text in ">*&.->":
+    if (before.kind == "word" and before.text not in ("return", "else")) or before.text in ">*&.->":
         return
     closing = source.partner[opening]
     whole = source.code(first, closing)
@@ -233,7 +237,7 @@ def _call(source: _Source, opening: int) -> Iterator[Change]:
         yield source.change("extreme", first, closing, new)
     parts = _arguments(source, opening)
     start = source.tokens[first].start
-    for (a, b), (c, d) in zip(parts, parts[1:], strict=False):
+    for (a, b), (c, d) in pairwise(parts):
         left, right = source.code(a, b), source.code(c, d)
         if left != right:
             new = (
@@ -250,8 +254,12 @@ def _statement(source: _Source, first: int) -> Iterator[Change]:
     """Leave out a statement that begins with this token."""
     token, after = source.tokens[first], source.tokens[first + 1]
     is_jump = token.text in ("continue", "break", "throw")
-    is_call = token.kind == "word" and token.text not in _KEYWORDS and (
-        after.text in ("(", ".", "->", "[", "=", "::", "++", "--") or after.text in _ASSIGNMENTS
+    is_call = (
+        token.kind == "word"
+        and token.text not in _KEYWORDS
+        and (
+            after.text in ("(", ".", "->", "[", "=", "::", "++", "--") or after.text in _ASSIGNMENTS
+        )
     )
     if not (is_jump or is_call or token.text in ("++", "--")):
         return
@@ -304,8 +312,11 @@ def changes_of(file: str, text: str) -> list[Change]:
                     changes.append(source.change("condition", first, i - 1, value))
         if i > 0 and (
             source.tokens[i - 1].text in (";", "{", "}", "else")
-            or (source.tokens[i - 1].text == ")"
-                and source.tokens[source.partner.get(i - 1, i - 1) - 1].text in ("if", "for", "while"))
+            or (
+                source.tokens[i - 1].text == ")"
+                and source.tokens[source.partner.get(i - 1, i - 1) - 1].text
+                in ("if", "for", "while")
+            )
         ):
             changes += _statement(source, i)
     return changes

@@ -14,7 +14,7 @@ _PACKAGE = "src/bneuralt/"
 #: Folders of tests that reach the core.
 _CORE_TESTS = ("core", "training", "tree", "tables", "reference", "explaining", "evolve")
 #: Few tests notice most changes: they are run first, in a process of their own.
-_FIRST_SECONDS, _FIRST_TESTS = 4.0, 20
+_FIRST_SECONDS, _FIRST_TESTS = 3.0, 25
 
 
 class PythonProject:
@@ -38,7 +38,8 @@ class PythonProject:
         original = path.read_text()
         path.write_text(original[: change.start] + change.replacement + original[change.end :])
         try:
-            return _some_fails(self._copy, reaching, seconds, {})
+            ordered = in_order(reaching, module.partition("/")[0])
+            return _some_fails(self._copy, ordered, seconds, {})
         finally:
             path.write_text(original)
 
@@ -57,7 +58,9 @@ class CoreProject:
         self._numbers = {change: number for number, change in enumerate(changes)}
         self._copy = Copy(folder / "cpp", core.module)
         root = self._copy.root
-        files = [p for name in _CORE_TESTS for p in sorted((root / "tests" / name).glob("test_*.py"))]
+        files = [
+            p for name in _CORE_TESTS for p in sorted((root / "tests" / name).glob("test_*.py"))
+        ]
         names = [str(path.relative_to(root)) for path in files]
         self._tests = record_tests(self._copy, folder / f"reach-{core.name}", names)
 
@@ -65,19 +68,18 @@ class CoreProject:
         """Return whether a test fails, of those that ask for the change."""
         number = self._numbers[change]
         reaching = [test for test in self._tests if number in test.switches]
-        return _some_fails(self._copy, reaching, seconds, {VARIABLE: str(number)})
+        ordered = in_order(reaching, "core")
+        return _some_fails(self._copy, ordered, seconds, {VARIABLE: str(number)})
 
     def close(self) -> None:
         """End the process of the tests."""
         self._copy.close()
 
 
-def _some_fails(
-    copy: Copy, tests: list[Test], seconds: float, environment: dict[str, str]
-) -> bool:
+def _some_fails(copy: Copy, tests: list[Test], seconds: float, environment: dict[str, str]) -> bool:
     """Run tests until one fails, for so long; one that takes much longer than usual fails."""
-    for portion in _portions(in_order(tests), seconds):
-        limit = 20 + 5 * sum(test.seconds for test in portion)
+    for portion in _portions(tests, seconds):
+        limit = 8 + 4 * sum(test.seconds for test in portion)
         names = [test.name for test in portion]
         if copy.run(names, "-x", cpu_seconds=limit, environment=environment):
             return True

@@ -50,7 +50,9 @@ def _operators(node: ast.AST, pairs: dict[type, type]) -> Iterator[ast.AST]:
 
 @_kind("border")
 def _border(node: ast.AST) -> Iterator[ast.AST]:
-    yield from _operators(node, {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt})
+    yield from _operators(
+        node, {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
+    )
 
 
 @_kind("comparison")

@@ -44,12 +44,17 @@ def record_tests(copy: Copy, folder: Path, files: list[str] | None = None) -> li
     return tests
 
 
-def in_order(tests: list[Test]) -> list[Test]:
-    """Sort tests: different functions before further parameters of the same, then quick ones."""
-    ordered = []
+def in_order(tests: list[Test], package: str) -> list[Test]:
+    """Sort tests, those first that are likely to notice a change in little time.
+
+    These are the tests of the package, then quick ones; different functions come before further
+    parameters of the same.
+    """
+    entries = []
     seen: Counter[str] = Counter()
     for test in sorted(tests, key=lambda test: test.seconds):
         function = test.name.partition("[")[0]
-        ordered.append((seen[function], test.seconds, test))
+        is_other = not test.name.startswith(f"tests/{package}/")
+        entries.append((seen[function], is_other, test.seconds, test))
         seen[function] += 1
-    return [test for *_, test in sorted(ordered, key=lambda entry: entry[:2])]
+    return [entry[-1] for entry in sorted(entries, key=lambda entry: entry[:3])]

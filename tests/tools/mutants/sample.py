@@ -1,7 +1,7 @@
 """Draw changes at random, and keep the list of them with what became of each.
 
-A file is drawn, then a kind of change among those that the file offers, then one of its places: each
-file and each kind has the same chance, whatever its length and frequency.
+A file is drawn, then a kind of change among those that the file offers, then one of its places:
+each file and each kind has the same chance, whatever its length and frequency.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import fcntl
 import random
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields
 from functools import cache
@@ -19,6 +20,7 @@ from tests.tools.mutants import cpp_changes, python_changes
 from tests.tools.mutants.changes import Change
 
 LIST = Path(__file__).with_name("mutants.csv")
+_LOCK = Path(tempfile.gettempdir()) / "bneuralt-mutants.lock"
 NOTICED, SURVIVED, EQUIVALENT = "noticed", "survived", "equivalent"
 
 
@@ -108,7 +110,7 @@ def read_list() -> list[Mutant]:
 
 def update_list(mutants: list[Mutant]) -> None:
     """Add mutants to the list, or change their rows; other programs may do so too."""
-    with LIST.with_suffix(".lock").open("w") as lock:
+    with _LOCK.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         rows = {(row.language, row.number): row for row in read_list()}
         rows |= {(mutant.language, mutant.number): mutant for mutant in mutants}

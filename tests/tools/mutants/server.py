@@ -1,13 +1,14 @@
 """Run tests, each time in a fork of a process that has imported the large packages.
 
-Each line of the standard input is a task, a JSON object of the arguments of pytest, variables of the
-environment, and limits of time; the answer is the exit code. The folders in the arguments of the
-program come first on the path, whatever is installed. With `record`, a task writes for each test
+Each line of the standard input is a task, a JSON object of the arguments of pytest, variables of
+the environment, and limits of time; the answer is the exit code. The folders in the arguments of
+the program come first on the path, whatever is installed. With `record`, a task writes for each test
 whether it passed, its time, and what it executed.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -24,7 +25,7 @@ import numpy as np
 import pandas  # noqa: F401 - imported once for all forks, like those below
 import pytest
 import scipy.stats  # noqa: F401
-import sklearn.ensemble  # noqa: F401
+import sklearn.ensemble
 import sklearn.model_selection  # noqa: F401
 
 MEMORY = 8 * 2**30
@@ -125,10 +126,8 @@ def main() -> None:
             finally:
                 os._exit(code)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(child, signal.SIGKILL)  # what its tests have started and left
-        except ProcessLookupError:
-            pass
         print(code, flush=True)
 
 
