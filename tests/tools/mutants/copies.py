@@ -62,6 +62,7 @@ class Copy:
             text=True,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
 
     def run(

@@ -89,6 +89,7 @@ def _some_fails(copy: Copy, tests: list[Test], seconds: float, environment: dict
 def _portions(tests: list[Test], seconds: float) -> list[list[Test]]:
     """Divide tests into a few that are run first, and others up to a time."""
     times = list(accumulate(test.seconds for test in tests))
-    first = max(1, sum(time <= _FIRST_SECONDS for time in times[:_FIRST_TESTS]))
+    most = min(seconds, _FIRST_SECONDS)
+    first = max(1, sum(time <= most for time in times[:_FIRST_TESTS]))
     last = max(first, sum(time <= seconds for time in times))
     return [portion for portion in (tests[:first], tests[first:last]) if portion]

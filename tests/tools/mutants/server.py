@@ -2,14 +2,15 @@
 
 Each line of the standard input is a task, a JSON object of the arguments of pytest, variables of
 the environment, and limits of time; the answer is the exit code. The folders in the arguments of
-the program come first on the path, whatever is installed. With `record`, a task writes for each test
-whether it passed, its time, and what it executed.
+the program come first on the path, whatever is installed. With `record`, a task writes for each
+test whether it passed, its time, and what it executed.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import json
 import os
 import resource
@@ -116,6 +117,9 @@ def main() -> None:
     ]
     sys.path[:0] = sys.argv[1:]
     package = str(Path(sys.argv[1]) / "bneuralt")
+    with contextlib.redirect_stdout(sys.stderr):
+        pytest.main(["--version"])  # imports the plugins
+    gc.freeze()  # pytest collects garbage; in forks there is none of what was imported before
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
