@@ -12,6 +12,7 @@ LANGUAGE     python or cpp
 --again      try those again that survived, with the present tests
 --seconds N  of tests for each change (default: 90 seconds of processor time)
 --numbers N  try these only, whatever became of them before
+--without F  leave out these files of tests, such as those written for survivors of the sample
 """
 
 from __future__ import annotations
@@ -51,11 +52,14 @@ def draw_list(language: str, count: int, seed: int) -> list[Mutant]:
     return mutants
 
 
-def start(language: str, mutants: list[Mutant]) -> PythonProject | CoreProject:
+def start(
+    language: str, mutants: list[Mutant], without: tuple[str, ...]
+) -> PythonProject | CoreProject:
     """Return a project in which the changes can be tried."""
     if language == "python":
-        return PythonProject(FOLDER)
-    return CoreProject(FOLDER, [change for change in map(find, mutants) if change is not None])
+        return PythonProject(FOLDER, without)
+    changes = [change for change in map(find, mutants) if change is not None]
+    return CoreProject(FOLDER, changes, without)
 
 
 def report(mutants: list[Mutant]) -> None:
@@ -76,6 +80,7 @@ def main() -> int:
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--seconds", type=float, default=90.0)
     parser.add_argument("--numbers", type=int, nargs="+", default=[])
+    parser.add_argument("--without", nargs="+", default=[])
     options = parser.parse_args()
     language = options.language
     mutants = [mutant for mutant in read_list() if mutant.language == language]
@@ -88,7 +93,7 @@ def main() -> int:
         if (mutant.number in options.numbers if options.numbers else mutant.verdict in repeated)
     ]
     if chosen:
-        project = start(language, mutants)
+        project = start(language, mutants, tuple(options.without))
         for mutant in chosen:
             change = find(mutant)
             if change is None:

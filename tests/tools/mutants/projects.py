@@ -20,9 +20,9 @@ _FIRST_SECONDS, _FIRST_TESTS = 3.0, 25
 class PythonProject:
     """Tries changes of modules."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, without: tuple[str, ...] = ()) -> None:
         self._copy = Copy(folder / "python")
-        self._tests = record_tests(self._copy, folder / "reach-python")
+        self._tests = record_tests(self._copy, folder / "reach-python", without=without)
 
     def is_noticed(self, change: Change, seconds: float) -> bool:
         """Return whether a test fails, of those that execute the changed statement."""
@@ -51,7 +51,9 @@ class PythonProject:
 class CoreProject:
     """Tries changes of the compiled core."""
 
-    def __init__(self, folder: Path, changes: list[Change]) -> None:
+    def __init__(
+        self, folder: Path, changes: list[Change], without: tuple[str, ...] = ()
+    ) -> None:
         core = SwitchedCore(folder / "switches")
         if not core.is_compiled(changes) and not all(core.compile(changes)):
             raise SystemExit("the compiler refuses a change of the list")
@@ -62,7 +64,7 @@ class CoreProject:
             p for name in _CORE_TESTS for p in sorted((root / "tests" / name).glob("test_*.py"))
         ]
         names = [str(path.relative_to(root)) for path in files]
-        self._tests = record_tests(self._copy, folder / f"reach-{core.name}", names)
+        self._tests = record_tests(self._copy, folder / f"reach-{core.name}", names, without)
 
     def is_noticed(self, change: Change, seconds: float) -> bool:
         """Return whether a test fails, of those that ask for the change."""
