@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_multilabel_classification
 
-from bneuralt import BNeuralForestClassifier
+from bneuralt import BNeuralForestClassifier, BNeuralTRegressor
 
 
 @pytest.mark.parametrize("multilabel", [False, True])
@@ -31,3 +31,12 @@ def test_the_row_of_two_right_labels_of_three_is_two_thirds_right():
 
     shares = np.array([[0.9, 0.1, 0.6], [0.4, 0.5, 0.51]])
     assert forest._row_accuracies(shares, Rows()) == pytest.approx([2 / 3, 1 / 3])
+
+
+def test_early_stopping_has_a_patience_of_its_own():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 5)), rng.normal(size=200)  # nothing to learn
+    model = BNeuralTRegressor(
+        early_stopping=True, max_epochs=2000, learning_rate=0.05, random_state=0
+    )
+    assert model.fit(X, y).n_iter_ < 500
