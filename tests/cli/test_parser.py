@@ -39,3 +39,11 @@ def test_every_command_has_a_page_of_help(run_here, name):
     done = run_here(name, "--help")
     assert done.returncode == 0
     assert done.stdout.startswith(f"usage: bneuralt {name}")
+
+
+def test_defaults_and_limits_of_small_options():
+    parser = build_parser()
+    assert parser.parse_args(["data", "fetch"]).source == "packages"
+    assert parser.parse_args(["demo", "--splits", "1"]).splits == 1
+    with pytest.raises(SystemExit):
+        parser.parse_args(["demo", "--splits", "0"])

@@ -3,7 +3,7 @@
 import numpy as np
 
 from bneuralt.evolve.genome import FunctionNode, Genome, Leaf, genome_of
-from bneuralt.evolve.operators import Space, random_genome
+from bneuralt.evolve.operators import Space, change_all_leaves, change_leaf, random_genome
 
 
 def _first_node(space, seed=0):
@@ -51,3 +51,35 @@ def test_first_trees_that_are_too_large_are_drawn_again_with_fewer_levels():
     )  # fmt: skip
     depths = {random_genome(space, np.random.default_rng(seed)).depth for seed in range(40)}
     assert depths == {0, 1}  # 3 and 7 nodes; 15 are too many
+
+
+def _leaves(genome):
+    return [part for _, part in genome.places() if isinstance(part, Leaf)]
+
+
+def test_redrawing_all_leaves_keeps_the_function_nodes_and_no_weight_of_a_leaf():
+    space = Space(n_inputs=50, n_outputs=2, max_depth=4)
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        genome = random_genome(space, rng)
+        changed = change_all_leaves(genome, space, rng)
+        assert [n.activation for n in changed.nodes()] == [n.activation for n in genome.nodes()]
+        assert changed.size == genome.size
+        before, after = _leaves(genome), _leaves(changed)
+        assert not any(
+            np.array_equal(a.numbers, b.numbers) for a, b in zip(before, after, strict=True)
+        )
+        assert [leaf.feature for leaf in before] != [leaf.feature for leaf in after]
+
+
+def test_changing_a_leaf_changes_the_input_of_one_and_no_weight():
+    space = Space(n_inputs=50, n_outputs=2, max_depth=4)
+    rng = np.random.default_rng(0)
+    genome = random_genome(space, rng)
+    n_changed = 0
+    for _ in range(20):
+        changed = change_leaf(genome, space, rng)
+        pairs = list(zip(_leaves(genome), _leaves(changed), strict=True))
+        assert all(np.array_equal(a.numbers, b.numbers) for a, b in pairs)
+        n_changed += sum(a.feature != b.feature for a, b in pairs)
+    assert 15 <= n_changed <= 20

@@ -6,7 +6,7 @@ import pkgutil
 
 import bneuralt
 
-#: Classes whose objects collect something, or follow a computation; parameters belong to estimators.
+#: Modules whose objects collect something or follow a computation, and parameters of estimators.
 MUTABLE = {
     "bneuralt.drawing.display", "bneuralt.drawing.layered", "bneuralt.drawing.radial",
     "bneuralt.drawing.scene", "bneuralt.estimators.evolution_parameters",

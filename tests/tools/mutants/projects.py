@@ -51,9 +51,7 @@ class PythonProject:
 class CoreProject:
     """Tries changes of the compiled core."""
 
-    def __init__(
-        self, folder: Path, changes: list[Change], without: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, folder: Path, changes: list[Change], without: tuple[str, ...] = ()) -> None:
         core = SwitchedCore(folder / "switches")
         if not core.is_compiled(changes) and not all(core.compile(changes)):
             raise SystemExit("the compiler refuses a change of the list")
