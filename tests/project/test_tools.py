@@ -13,14 +13,13 @@ MUTANTS = sample.read_list()
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_sample_is_large_and_most_of_it_is_noticed(language):
+def test_sample_is_large_and_few_changes_of_it_are_called_equivalent(language):
     mutants = [mutant for mutant in MUTANTS if mutant.language == language]
     assert len(mutants) >= LANGUAGES[language]
     verdicts = [mutant.verdict for mutant in mutants]
-    assert set(verdicts) <= {sample.NOTICED, sample.SURVIVED, sample.EQUIVALENT}
-    n_equivalent = verdicts.count(sample.EQUIVALENT)
-    assert n_equivalent <= 0.08 * len(mutants)
-    assert verdicts.count(sample.NOTICED) >= 0.9 * (len(mutants) - n_equivalent)
+    assert set(verdicts) <= {"", sample.NOTICED, sample.SURVIVED, sample.EQUIVALENT}
+    assert verdicts.count(sample.EQUIVALENT) <= 0.08 * len(mutants)
+    assert all(mutant.first for mutant in mutants if mutant.verdict)
 
 
 def test_equivalent_changes_have_an_argument():
