@@ -28,7 +28,7 @@ help:
 	@echo "make fuzz         read damaged files and call the core with wrong arguments (FILES=, CALLS=)"
 	@echo "make export-c     compare generated C code with Python (MODELS=200, ROWS=1000)"
 	@echo "make soak         fit and predict in threads for a while (SECONDS=600)"
-	@echo "make mutants      change modules bit by bit, list what no test notices (MODULE=, TESTS=)"
+	@echo "make mutants      try changes drawn at random, list what no test notices (MUTANTS=--again)"
 	@echo "make coverage     run all tests and report which Python lines they execute"
 	@echo "make bench        measure the speed of the core and compare it with the hardware limit"
 	@echo "make tables       write the tables of the quality benchmark to build/tables"
@@ -44,7 +44,7 @@ help:
 	@echo "make test-exports compare exports with their models (MODELS=200)"
 	@echo "make wheels       build wheels with the Pythons of this machine (WHEEL_PYTHONS=)"
 	@echo "make test-wheels  run all tests with these wheels, without a compiler"
-	@echo "make mutants-core change the kernels bit by bit, list what no test notices (JOBS=, KERNELS=)"
+	@echo "make mutants-core the same for the compiled core"
 	@echo "make paper-quick  reproduce a small part of the paper's tables"
 	@echo "make clean        remove everything make has created, including the environment"
 
@@ -112,13 +112,13 @@ SECONDS ?= 600
 soak: $(TEST_ENV)
 	$(BIN)/python -m tests.tools.soak $(SECONDS)
 
-# Without MODULE, the table in tests/tools/mutants.py; without TESTS, the tests that it has for MODULE.
+# Tries the changes of the list that have no verdict yet; MUTANTS=--again those that survived, too.
+# Without a list, it is drawn.
 mutants: $(TEST_ENV)
-	$(BIN)/python -m tests.tools.mutants $(MODULE) $(TESTS) --jobs $(JOBS)
+	$(BIN)/python -m tests.tools.mutants python $(MUTANTS)
 
-KERNELS ?= losses optimizers backward scoring online train
 mutants-core: $(TEST_ENV)
-	$(BIN)/python -m tests.tools.mutants_core $(KERNELS) --jobs $(JOBS)
+	$(BIN)/python -m tests.tools.mutants cpp $(MUTANTS)
 
 coverage: $(TEST_ENV)
 	mkdir -p build/coverage

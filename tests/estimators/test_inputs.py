@@ -74,6 +74,13 @@ def test_masked_targets_and_weights_are_refused(kind, name):
         small(kind).fit(X, **values)
 
 
+def test_one_masked_target_of_several_is_enough():
+    y = np.ma.array(X[:, :2], mask=np.zeros((60, 2), dtype=bool))
+    y[4, 1] = y[5, 0] = y[8] = np.ma.masked
+    with pytest.raises(ValueError, match=r"^y is masked, first in row 4 .*rows: 3"):
+        small(bneuralt.BNeuralTRegressor).fit(X, y)
+
+
 def test_masked_targets_are_refused_by_scores():
     model = small(bneuralt.BNeuralTRegressor).fit(X, X[:, 0])
     with pytest.raises(ValueError, match=r"^y is masked, first in row 0"):

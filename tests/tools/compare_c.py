@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from bneuralt.expressions import OUTPUTS, evaluate, exp
+from tests.helpers import integer_bounds
 from tests.helpers.c_programs import COMPILERS, SANITIZE, as_float32, c_rows, run_models
 from tests.helpers.comparison import size_of_terms
 from tests.helpers.random_models import random_model, rows_to_predict
@@ -132,6 +133,18 @@ def ratios_of(integers, inputs):
     return ratios
 
 
+def bound_complaints(seed, dtype):
+    """What is wrong with the bounds of a model: their size, or an error that a search finds."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        integers = random_model(seed)[0].quantize(dtype).integer_model_
+    texts = integer_bounds.complaints(integers)
+    seen = integer_bounds.largest_error(integers, np.random.default_rng(seed))
+    if not (seen <= integers.bound).all():
+        texts.append(f"an error of {seen} exceeds the bound {integers.bound}")
+    return [f"seed {seed}, {dtype}: {text}" for text in texts]
+
+
 def main(n_models=200, n_rows=1000):
     """Compare all of them, with all compilers and under the sanitizers."""
     texts = []
@@ -153,6 +166,9 @@ def main(n_models=200, n_rows=1000):
             f"{np.median(ratios):.2f} times the largest error seen in the median"
         )
         texts += ["a bound is exceeded"] * bool((ratios < 1).any())
+        wrong = [text for seed in seeds for text in bound_complaints(seed, dtype)]
+        print(f"{dtype}: {len(wrong)} bounds are not those of another computation")
+        texts += wrong
     print("\n".join(texts) or f"{n_models} models, {n_rows} rows: all equal")
     return bool(texts)
 

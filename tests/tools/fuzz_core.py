@@ -6,6 +6,7 @@ a few exceptions with a sentence; it must not crash, hang or take a lot of memor
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterator
@@ -315,7 +316,7 @@ class Valid:
         scaled = bool(rng.integers(2))
         n_targets = int(rng.choice([0, 0, 1, self.k]))
         tree = self.weighted()
-        return {
+        job: dict[str, Any] = {
             "tree": _core.WeightedTree(**tree),
             "settings": _core.Settings(settings, bool(rng.integers(2))),
             "seed": int(rng.integers(2**63)),
@@ -327,10 +328,15 @@ class Valid:
             "validation_weight": rng.uniform(0, 2, rows[:3].size) if rng.integers(2) else None,
             "input_scaling": (np.zeros(self.m), np.ones(self.m)) if scaled else None,
             "target_scaling": (np.zeros(n_targets), np.ones(n_targets)) if n_targets else None,
-            "optimizer_state": None if rng.random() < 0.9 else (np.zeros(rng.integers(60)), 0),
+            "optimizer_state": None,
             "may_move_to": self.moves(tree) if rng.integers(2) else None,
             "signs": self.signs(tree) if rng.integers(2) else None,
         }
+        if rng.random() < 0.2:  # it goes on from a state of the right size
+            with contextlib.suppress(*ALLOWED):
+                state = _core.untouched(_core.Job(**job)).state
+                job["optimizer_state"] = (state, int(rng.integers(3)))
+        return job
 
     def moves(self, tree: dict[str, Any]) -> np.ndarray:
         """Where leaves may move to: the leaves of all nodes, or of each."""
@@ -381,10 +387,10 @@ def draw_call(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
 
     name = str(
         rng.choice(
-            ["Structure", "WeightedTree", "InputLines", "Data", "Settings", "Job", "train", "train", "train",
-             "train", "gradient", "gradient", "forward", "forward", "forward_tree",
+            ["Structure", "WeightedTree", "InputLines", "Data", "Settings", "Job", "train", "train",
+             "train", "train", "gradient", "gradient", "forward", "forward", "forward_tree",
              "forward_tree", "shares", "jacobian", "epoch_order", "first_not_finite", "untouched",
-             "use_engine", "scan_csv", "parse_numbers"]
+             "use_engine", "scan_csv", "parse_numbers", "uniform"]
         )
     )  # fmt: skip
     loss, loss_parameters = valid.loss()
@@ -395,7 +401,9 @@ def draw_call(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
         "WeightedTree": valid.weighted,
         "InputLines": valid.lines,
         "Data": valid.data,
-        "Settings": lambda: {"settings": valid.damaged(valid.settings())},
+        "Settings": lambda: {
+            "values": valid.damaged(valid.settings()), "score_all_rows": bool(rng.integers(2)),
+        },
         "Job": valid.job,
         "train": lambda: {
             "jobs": draw_jobs(valid), "n_expected": 2, "data": data(),
@@ -416,6 +424,7 @@ def draw_call(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
         "shares": valid.shares,
         "jacobian": lambda: {"tree": tree(), "X": rows(), "n_threads": 2},
         "epoch_order": lambda: {"seed": 3, "epoch": 2, "n_rows": 20},
+        "uniform": lambda: {"seed": 3, "i": 2},
         "first_not_finite": lambda: {"X": rows()},
         "untouched": lambda: {"job": _core.Job(**valid.job())},
         "scan_csv": lambda: {"data": valid.text(), "delimiter": ord(",")},

@@ -13,6 +13,7 @@ import re
 import sys
 import tempfile
 import warnings
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,12 @@ import numpy as np
 from tests.helpers.limits import main
 from tests.helpers.paths import MODELS
 
-FILES = sorted(MODELS.glob("**/*.json"))
+FILES = [path.read_bytes() for path in sorted(MODELS.glob("**/*.json"))]
+#: A cell of each kind of column.
+CELLS = {"number": 0.0, "category": "a", "date": np.datetime64("2020-02-29")}
+#: Settings of quick fits, for estimators that have them.
+QUICK = {"max_epochs": 2, "n_estimators": 2, "n_generations": 2, "population_size": 4,
+         "random_state": 0}  # fmt: skip
 VALUES: tuple[Any, ...] = (
     0, 1, -1, 2, 3, 255, 2**31 - 1, 2**31, 2**63, 2**64, -(2**63), 10**30, 0.5, -0.0, 1e308, -1e308,
     5e-324, True, False, None, "", "nan", "float64", "object", "<f8", "U1", "U100000000", 10**8,
@@ -38,8 +44,39 @@ def prepare() -> None:
     """Import what the cases need, before memory is limited."""
     global _folder
     _folder = tempfile.TemporaryDirectory()
-    for path in FILES:
-        assert read(path.read_bytes()) is None, path
+    FILES.extend(files_of_all_kinds())
+    for content in FILES:
+        assert read(content) is None, content[:200]
+
+
+def files_of_all_kinds() -> list[bytes]:
+    """Return a file of each kind of model, of a table with all kinds of columns."""
+    import pandas as pd
+
+    import bneuralt.estimators
+    from bneuralt.estimators.kinds import ENTRY_POINTS, find_class, registered_kinds
+
+    assert bneuralt.estimators
+    rng, n = np.random.default_rng(0), 60
+    columns = {
+        "number": rng.normal(size=n),
+        "gaps": np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n)),
+        "category": rng.choice(["a", "b", "c"], n),
+        "date": pd.date_range("2020-01-01", periods=n, freq="41h"),
+        "flag": rng.random(n) < 0.5,
+    }
+    table, numbers = pd.DataFrame(columns), rng.normal(size=n)
+    contents = []
+    for kind in sorted({*registered_kinds(), *(e.name for e in entry_points(group=ENTRY_POINTS))}):
+        estimator: Any = find_class(kind)
+        quick = {name: QUICK[name] for name in QUICK.keys() & estimator().get_params().keys()}
+        target = np.where(numbers > 0, "yes", "no") if "Classifier" in kind else numbers
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            path = Path(_folder.name) / "kind.json"
+            estimator(**quick).fit(table, target).save(path)
+        contents.append(path.read_bytes())
+    return contents
 
 
 # -- damage ----------------------------------------------------------------------------------
@@ -124,7 +161,7 @@ def damage_bytes(rng: np.random.Generator, content: bytes) -> bytes:
 def draw_file(seed: int) -> bytes:
     """A damaged copy of one of the files that are kept."""
     rng = np.random.default_rng(seed)
-    content = FILES[rng.integers(len(FILES))].read_bytes()
+    content = FILES[rng.integers(len(FILES))]
     kind = rng.random()
     if kind < 0.6:
         return damage_parsed(rng, content.decode()).encode()
@@ -174,7 +211,7 @@ def _use(model: Any) -> str | None:
             return f"the tree gives outputs of shape {shape}"
         assert NeuralTree.from_json(model.to_json()) == model
         return None
-    X = np.zeros((3, model.n_features_in_))
+    X = _rows(model)
     try:
         predicted = model.predict(X)
     except ValueError as error:
@@ -191,6 +228,19 @@ def _use(model: Any) -> str | None:
     if hasattr(model, "predict_proba"):
         model.predict_proba(X)
     return None if len(repr(model)) > 5 else "the model has no text"
+
+
+def _rows(model: Any) -> Any:
+    """Return rows that a model takes: an array, or a frame if it has columns of other kinds."""
+    import pandas as pd
+
+    cells = [CELLS[column.feature.kind] for column in model.model_.columns]
+    if all(cell == 0.0 for cell in cells):
+        return np.zeros((3, model.n_features_in_))
+    names = getattr(model, "feature_names_in_", range(len(cells)))
+    return pd.concat(
+        [pd.Series([cell] * 3, name=n) for n, cell in zip(names, cells, strict=True)], axis=1
+    )
 
 
 def run(seed: int) -> str | None:

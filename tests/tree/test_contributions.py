@@ -136,3 +136,14 @@ def test_wrong_arguments_are_named():
         tree.contributions(np.zeros((2, 4)))
     with pytest.raises(NotFiniteError):
         tree.contributions([[0.0, np.inf, 0.0]])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_that_mirror_the_baseline(name):
+    """The sums are opposite: slopes of even functions are equal there, and no secant."""
+    tree = NeuralTree(2, 1, [-1], [NAMES.index(name)], [0, 0], [0, 1], [0.0, 0.75, -0.5])
+    x = np.array([1.5, -2.0])
+    shares = tree.contributions(x[np.newaxis], -x)[0]
+    np.testing.assert_allclose(shares, reference.rescaled_contributions(tree, x, -x), rtol=1e-9)
+    difference = tree.forward(x[np.newaxis]) - tree.forward(-x[np.newaxis])
+    np.testing.assert_allclose(shares.sum(), difference[0, 0], rtol=1e-9, atol=1e-12)

@@ -35,7 +35,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output", choices=["score", "probability"], help="what to explain, for classes"
     )
     parser.add_argument("--label", metavar="CLASS", help="the class to explain")
-    parser.add_argument("--method", choices=["rescale", "integrated_gradients"], default="rescale")
+    parser.add_argument(
+        "--method",
+        choices=["rescale", "integrated_gradients"],
+        default="rescale",
+        help="how contributions are computed (default: rescale)",
+    )
     parser.add_argument(
         "--plot",
         choices=["bar", "waterfall", "beeswarm"],

@@ -1,0 +1,26 @@
+"""Columns of dates: cells of later tables."""
+
+import numpy as np
+import pytest
+
+from bneuralt.tables.columns import Column
+from bneuralt.tables.features import DateFeature
+
+
+@pytest.fixture
+def feature():
+    dates = np.arange("2020-01-01", "2020-03-01", dtype="datetime64[D]").astype("datetime64[s]")
+    return DateFeature.learn(Column("date", dates), np.ones(dates.size))
+
+
+def test_a_column_without_any_text_is_all_gaps(feature):
+    dates, n_unread, word = feature.parse(Column("text", np.full(3, -1, np.int32), ()))
+    assert dates.is_missing.all() and len(dates) == 3
+    assert (n_unread, word) == (0, "")
+
+
+def test_texts_are_read_as_dates_and_other_words_are_counted(feature):
+    column = Column("text", np.array([0, 1, 1, -1], np.int32), ("2020-02-29", "soon"))
+    dates, n_unread, word = feature.parse(column)
+    assert dates.is_missing.tolist() == [False, True, True, True]
+    assert (n_unread > 0, word) == (True, "soon")

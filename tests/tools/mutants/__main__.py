@@ -1,0 +1,117 @@
+"""Make random changes and list what no test notices: `python -m tests.tools.mutants LANGUAGE`.
+
+Changes are drawn by `sample` (every file and every kind of change with the same chance), listed in
+`mutants.csv`, and made in copies of the project, never here. Results are written as they come, and
+a run that was stopped goes on. A change is tried with the tests that reach it, quick ones first.
+
+Options
+-------
+LANGUAGE     python or cpp
+--count N    draw so many changes if the list has none of the language (default: 400, 150)
+--seed N     of the draw (default: 25)
+--again      try those again that survived, with the present tests
+--seconds N  of tests for each change (default: 90 seconds of processor time)
+--numbers N  try these only, whatever became of them before
+--without F  leave out these files of tests, such as those written for survivors of the sample
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+
+from tests.helpers.paths import ROOT
+from tests.tools.mutants.projects import CoreProject, PythonProject
+from tests.tools.mutants.sample import (
+    EQUIVALENT,
+    NOTICED,
+    SURVIVED,
+    Mutant,
+    draw,
+    find,
+    read_list,
+    update_list,
+)
+from tests.tools.mutants.switches import SwitchedCore
+
+FOLDER = ROOT / "build" / "mutants"
+COUNTS = {"python": 400, "cpp": 150}
+
+
+def draw_list(language: str, count: int, seed: int) -> list[Mutant]:
+    """Draw changes and write them to the list."""
+    core = SwitchedCore(FOLDER / "switches")
+    compiles = core.compile if language == "cpp" else lambda changes: [True] * len(changes)
+    mutants = [
+        Mutant(number, language, c.file, c.place, c.kind, c.description)
+        for number, c in enumerate(draw(language, count, seed, compiles), start=1)
+    ]
+    update_list(mutants)
+    return mutants
+
+
+def start(
+    language: str, mutants: list[Mutant], without: tuple[str, ...]
+) -> PythonProject | CoreProject:
+    """Return a project in which the changes can be tried."""
+    if language == "python":
+        return PythonProject(FOLDER, without)
+    changes = [change for change in map(find, mutants) if change is not None]
+    return CoreProject(FOLDER, changes, without)
+
+
+def report(mutants: list[Mutant]) -> None:
+    """Print the rates."""
+    for name in ("first", "verdict"):
+        counts = Counter(getattr(mutant, name) for mutant in mutants)
+        decided = counts[NOTICED] + counts[SURVIVED]
+        rate = counts[NOTICED] / max(1, decided)
+        print(f"{name}: {dict(counts)}, {rate:.1%} of {decided} noticed")
+
+
+def main() -> int:
+    """The program."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("language", choices=sorted(COUNTS))
+    parser.add_argument("--count", type=int)
+    parser.add_argument("--seed", type=int, default=25)
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--seconds", type=float, default=90.0)
+    parser.add_argument("--numbers", type=int, nargs="+", default=[])
+    parser.add_argument("--without", nargs="+", default=[])
+    options = parser.parse_args()
+    language = options.language
+    mutants = [mutant for mutant in read_list() if mutant.language == language]
+    if not mutants:
+        mutants = draw_list(language, options.count or COUNTS[language], options.seed)
+    repeated = {"", SURVIVED} if options.again else {""}
+    chosen = [
+        mutant
+        for mutant in mutants
+        if (mutant.number in options.numbers if options.numbers else mutant.verdict in repeated)
+    ]
+    if chosen:
+        project = start(language, mutants, tuple(options.without))
+        for mutant in chosen:
+            change = find(mutant)
+            if change is None:
+                print(f"{mutant.file}:{mutant.place} has changed: {mutant.change}", flush=True)
+                continue
+            started = time.monotonic()
+            noticed = project.is_noticed(change, options.seconds)
+            if noticed or mutant.verdict != EQUIVALENT:
+                mutant.verdict = NOTICED if noticed else SURVIVED
+            mutant.first = mutant.first or mutant.verdict
+            update_list([mutant])
+            place, took = f"{mutant.file}:{mutant.place}", time.monotonic() - started
+            print(f"{mutant.number} {place} {mutant.kind}: {mutant.change}", flush=True)
+            print(f"    {mutant.verdict} ({took:.0f} s)", flush=True)
+        project.close()
+    report(mutants)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

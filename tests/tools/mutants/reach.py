@@ -1,0 +1,69 @@
+"""Find out which tests execute what, and how long they take."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.tools.mutants.copies import Copy
+
+#: Tests of pages, metadata, tools and builds, and tests that run for as long as they are told.
+_LEFT_OUT = (
+    *(f"tests/project/test_{name}" for name in ("docs", "extension", "fuzzers", "layers", "names")),
+    *(f"tests/project/test_{name}" for name in ("project", "tools", "walks")),
+    "tests/core/test_soak.py",
+    "tests/core/test_large_counts.py",
+)
+
+
+class Test(NamedTuple):
+    """A test that passes without changes."""
+
+    name: str
+    seconds: float
+    lines: dict[str, list[int]]
+    switches: list[int]
+
+
+def record_tests(
+    copy: Copy, folder: Path, files: list[str] | None = None, without: tuple[str, ...] = ()
+) -> list[Test]:
+    """Run tests file by file, record what they execute, and return those that pass.
+
+    Results are kept in a folder, one file each, and not computed again.
+    """
+    folder = folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    everything = sorted(str(p.relative_to(copy.root)) for p in copy.root.glob("tests/**/test_*.py"))
+    tests = []
+    for file in everything if files is None else files:
+        if file.startswith(_LEFT_OUT + without):
+            continue
+        version = hashlib.sha256((copy.root / file).read_bytes()).hexdigest()[:8]
+        kept = folder / f"{file.replace('/', '-')}-{version}.json"
+        if not kept.exists():
+            copy.run([file], record=kept)
+            print(file, copy.log().splitlines()[-1], flush=True)
+        for name, test in json.loads(kept.read_text()).items() if kept.exists() else ():
+            if test["passed"]:
+                tests.append(Test(name, test["seconds"], test["lines"], test["switches"]))
+    return tests
+
+
+def in_order(tests: list[Test], package: str) -> list[Test]:
+    """Sort tests, those first that are likely to notice a change in little time.
+
+    These are the tests of the package, then quick ones; different functions come before further
+    parameters of the same.
+    """
+    entries = []
+    seen: Counter[str] = Counter()
+    for test in sorted(tests, key=lambda test: test.seconds):
+        function = test.name.partition("[")[0]
+        is_other = not test.name.startswith(f"tests/{package}/")
+        entries.append((seen[function], is_other, test.seconds, test))
+        seen[function] += 1
+    return [entry[-1] for entry in sorted(entries, key=lambda entry: entry[:3])]
