@@ -26,7 +26,7 @@ help:
 	@echo "make test         run all tests (JOBS=2 processes)"
 	@echo "make test-oldest  run all tests with the oldest supported NumPy, SciPy and scikit-learn"
 	@echo "make fuzz         read damaged files and call the core with wrong arguments (FILES=, CALLS=)"
-	@echo "make export-c     compare generated C code with Python (MODELS=200, ROWS=1000)"
+	@echo "make export-c     compare generated C code with Python (MODELS=200, ROWS=1000, LEARNERS=100)"
 	@echo "make soak         fit and predict in threads for a while (SECONDS=600)"
 	@echo "make mutants      try changes drawn at random, list what no test notices (MUTANTS=--again)"
 	@echo "make coverage     run all tests and report which Python lines they execute"
@@ -104,9 +104,10 @@ fuzz: $(TEST_ENV)
 # With gcc, clang and the sanitizers.
 MODELS ?= 200
 ROWS   ?= 1000
+LEARNERS ?= 100
 export-c: $(TEST_ENV)
 	$(BIN)/python -m tests.tools.compare_c $(MODELS) $(ROWS)
-	$(BIN)/python -m tests.tools.compare_learning $(MODELS)
+	$(BIN)/python -m tests.tools.compare_learning $(LEARNERS)
 
 SECONDS ?= 600
 soak: $(TEST_ENV)
