@@ -22,7 +22,7 @@ THREAD_TESTS := $(addprefix tests/core/test_,soak.py threads.py border.py engine
     sanitize sanitize-threads paper-quick clean test-core test-arm test-exports wheels test-wheels
 
 help:
-	@echo "make demo         compare trees with scikit-learn models and draw a small one, in a minute"
+	@echo "make demo         compare trees with scikit-learn models and draw a small one"
 	@echo "make test         run all tests (JOBS=2 processes)"
 	@echo "make test-oldest  run all tests with the oldest supported NumPy, SciPy and scikit-learn"
 	@echo "make fuzz         read damaged files and call the core with wrong arguments (FILES=, CALLS=)"
@@ -54,7 +54,7 @@ $(VENV)/.core: pyproject.toml src/bneuralt/__init__.py $(SOURCES)
 	@test -x $(BIN)/python || { echo "Creating a virtual environment in $(VENV): some seconds"; \
 	    $(PYTHON) -m venv $(VENV); }
 	@echo "Compiling the core and installing it with NumPy, SciPy and scikit-learn:"
-	@echo "about a minute on two cores, with nothing to see meanwhile"
+	@echo "a minute or more on two cores, with nothing to see meanwhile"
 	@start=$$(date +%s); $(PIP) --editable . && echo "Installed in $$(($$(date +%s) - start)) s"
 	@touch $@
 

@@ -14,6 +14,7 @@ from bneuralt._typing import Array
 from bneuralt.cli.contenders import Contender, contenders
 from bneuralt.drawing.terminal import draw_tree
 from bneuralt.estimators import BNeuralTClassifier
+from bneuralt.tables.columns import Column, Frame
 
 __all__ = [
     "Sample",
@@ -183,12 +184,15 @@ class SmallTree(NamedTuple):
 
 def small_tree(seed: int) -> SmallTree:
     """Fit a tree to three quarters of iris, and compact it until it can be read."""
-    bunch = datasets.load_iris(as_frame=True)
-    X = bunch.data.rename(columns=lambda name: name.removesuffix(" (cm)"))
-    y = bunch.target_names[bunch.target]
-    X_train, X_test, y_train, y_test = train_test_split(
-        X, y, test_size=0.25, random_state=seed, stratify=y
+    bunch = datasets.load_iris()
+    names = [name.removesuffix(" (cm)") for name in bunch.feature_names]
+    table = Frame([Column("number", column) for column in bunch.data.T], names)
+    labels = bunch.target_names[bunch.target]
+    train, test = train_test_split(
+        np.arange(len(labels)), test_size=0.25, random_state=seed, stratify=labels
     )
+    X_train, X_test = table.take(train), table.take(test)
+    y_train, y_test = labels[train], labels[test]
     full = BNeuralTClassifier(random_state=seed).fit(X_train, y_train)
     model = full.compact(X_train, y_train, max_weights=READABLE_WEIGHTS, cv=None)
     return SmallTree(model, X_test, y_test, full.n_parameters_)

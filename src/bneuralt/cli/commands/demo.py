@@ -18,8 +18,8 @@ from bneuralt.cli.outputs import StatusLine, check_output
 
 NEXT_STEPS = """\
 Three things to try next
-  your own table  {program} train YOUR.csv --target COLUMN --out model.json
-  a page of it    {program} draw model.json --out model.html
+  your own table  {program} train YOUR.csv --target COLUMN --out m.json
+  a page of it    {program} draw m.json --out m.html
   its options     {program} train --help
 """
 
