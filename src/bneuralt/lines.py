@@ -13,10 +13,10 @@ import numpy as np
 from bneuralt import _core
 from bneuralt._typing import Array, FloatArray, IntArray
 
-__all__ = ["IDENTITY", "InputLines", "Line"]
+__all__ = ["IDENTITY", "ClampedLine", "InputLines"]
 
 
-class Line(NamedTuple):
+class ClampedLine(NamedTuple):
     """The function `min(max((x - offset) * factor, low), high)` of a number, or many of them."""
 
     offset: Any = 0.0
@@ -35,14 +35,14 @@ class Line(NamedTuple):
 
         Examples
         --------
-        >>> Line.ramp(60.0, 65.0)(np.array([50.0, 61.0, 70.0])).tolist()
+        >>> ClampedLine.ramp(60.0, 65.0)(np.array([50.0, 61.0, 70.0])).tolist()
         [0.0, 0.2, 1.0]
         """
         return cls(start, 1.0 / (end - start), 0.0, 1.0)
 
 
 #: The number itself.
-IDENTITY = Line()
+IDENTITY = ClampedLine()
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class InputLines:
 
     Examples
     --------
-    >>> lines = InputLines.of([[IDENTITY, Line.ramp(0.0, 2.0)], [IDENTITY]])
+    >>> lines = InputLines.of([[IDENTITY, ClampedLine.ramp(0.0, 2.0)], [IDENTITY]])
     >>> lines.apply(np.array([[1.0, 5.0], [3.0, 6.0]]))
     array([[1. , 0.5, 5. ],
            [3. , 1. , 6. ]])
@@ -68,7 +68,7 @@ class InputLines:
     lines: FloatArray
 
     @classmethod
-    def of(cls, columns: Sequence[Sequence[Line]]) -> Self:
+    def of(cls, columns: Sequence[Sequence[ClampedLine]]) -> Self:
         """Return the inputs of columns with these lines."""
         first = np.cumsum([0, *(len(lines) for lines in columns)]).astype(np.int32)
         flat = [line for lines in columns for line in lines]
@@ -99,7 +99,7 @@ class InputLines:
         """Return the inputs for each row of a table of numbers."""
         dtype = X.dtype if X.dtype == np.float32 else np.dtype(np.float64)
         numbers = X.take(self.column_of_input, axis=1).astype(np.float64, copy=False)
-        inputs: Array = Line(*self.lines)(numbers).astype(dtype, copy=False)
+        inputs: Array = ClampedLine(*self.lines)(numbers).astype(dtype, copy=False)
         return inputs
 
     def __getstate__(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bneuralt import NeuralTree, TrainingSettings, _core, reference, train
 from bneuralt.arrays import CheckedTable, NotFiniteError
-from bneuralt.lines import IDENTITY, InputLines, Line
+from bneuralt.lines import IDENTITY, ClampedLine, InputLines
 from bneuralt.training import TrainingJob, train_many
 from bneuralt.tree.forward import mean_forward
 from tests.helpers.strategies import seeds
@@ -26,7 +26,7 @@ limits = st.tuples(st.floats(allow_nan=False), st.floats(allow_nan=False)).map(s
 
 @st.composite
 def line(draw):
-    return Line(draw(numbers), draw(numbers), *draw(limits))
+    return ClampedLine(draw(numbers), draw(numbers), *draw(limits))
 
 
 def random_lines(rng, n_columns, with_identity=True):
@@ -37,9 +37,9 @@ def random_lines(rng, n_columns, with_identity=True):
         if kind == 0 and with_identity:
             return IDENTITY
         if kind == 1:
-            return Line(0.0, 1.0, *np.sort(rng.uniform(0, 250, 2)))
+            return ClampedLine(0.0, 1.0, *np.sort(rng.uniform(0, 250, 2)))
         start, width = rng.uniform(0, 200), rng.uniform(1, 100)
-        return Line.ramp(start, start + width)
+        return ClampedLine.ramp(start, start + width)
 
     return InputLines.of([[one() for _ in range(rng.integers(1, 5))] for _ in range(n_columns)])
 
@@ -84,13 +84,15 @@ def test_inputs_are_of_the_type_of_the_table_or_float64(dtype):
 
 
 def test_a_ramp_is_constant_outside_of_its_ends():
-    ramp = Line.ramp(-2.0, 6.0)
+    ramp = ClampedLine.ramp(-2.0, 6.0)
     assert ramp(np.array([-1e308, -2.0, 0.0, 6.0, 1e308])).tolist() == [0.0, 0.0, 0.25, 1.0, 1.0]
     assert np.isnan(ramp(nan))
 
 
 def test_inputs_that_are_columns_are_found():
-    lines = InputLines.of([[IDENTITY, Line.ramp(0, 1)], [Line(0, 1, -1, 1)], [IDENTITY]])
+    lines = InputLines.of(
+        [[IDENTITY, ClampedLine.ramp(0, 1)], [ClampedLine(0, 1, -1, 1)], [IDENTITY]]
+    )
     assert lines.unchanged_columns.tolist() == [0, -1, -1, 2]
 
 
@@ -138,7 +140,7 @@ def test_forward_is_that_of_the_reference(dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_number_that_is_not_finite_is_named_though_it_is_limited(n_rows, value, is_used, dtype):
     rng = np.random.default_rng(n_rows)
-    limited = [Line(0.0, 1.0, 0.0, 50.0), Line.ramp(0.0, 50.0)]
+    limited = [ClampedLine(0.0, 1.0, 0.0, 50.0), ClampedLine.ramp(0.0, 50.0)]
     lines = InputLines.of([limited, limited, limited])
     used = [0, 1, 2, 3, 4, 5] if is_used else [0, 1, 4, 5]
     tree = NeuralTree(
@@ -153,7 +155,7 @@ def test_a_number_that_is_not_finite_is_named_though_it_is_limited(n_rows, value
 
 
 def test_a_number_too_large_for_float32_is_used_where_it_is_limited():
-    lines = InputLines.of([[Line(0.0, 1.0, -1.0, 1.0)]])
+    lines = InputLines.of([[ClampedLine(0.0, 1.0, -1.0, 1.0)]])
     tree = NeuralTree(1, 1, [-1], [0], [0], [0], np.array([0.5, 2.0], dtype=np.float32))
     X = np.array([[1e300], [-1e300], [0.25]])
     assert mean_forward([tree], X, lines=lines)[:, 0].tolist() == [2.5, -1.5, 1.0]
@@ -253,7 +255,7 @@ def test_lines_that_are_not_right_are_refused(name, value, message):
 
 
 def test_a_table_of_other_columns_is_refused():
-    lines = InputLines.of([[IDENTITY], [IDENTITY, Line.ramp(0, 1)]])
+    lines = InputLines.of([[IDENTITY], [IDENTITY, ClampedLine.ramp(0, 1)]])
     tree = random_tree(np.random.default_rng(0), lines)
     with pytest.raises(ValueError, match="X has 3 columns, lines has 2"):
         mean_forward([tree], np.ones((2, 3)), lines=lines)

@@ -189,6 +189,7 @@ def test_names_of_the_table_and_indicators():
 
 
 def test_ramps_are_named_and_limits_are_part_of_the_formula():
+    sympy = pytest.importorskip("sympy")
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"net income": rng.standard_cauchy(300), "age": rng.uniform(18, 90, 300)})
     y = X["net income"].clip(-2, 2) + (X["age"] > 65)

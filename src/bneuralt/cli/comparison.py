@@ -22,8 +22,8 @@ __all__ = [
     "compare",
     "conclusion",
     "samples",
-    "score_table",
     "small_tree",
+    "table_of_scores",
     "tree_text",
 ]
 
@@ -129,7 +129,7 @@ def _time_call(function: Callable[..., Any], *arguments: Any) -> float:
     return time.perf_counter() - started
 
 
-def score_table(results: list[dict[str, Any]]) -> str:
+def table_of_scores(results: list[dict[str, Any]]) -> str:
     """Return the scores of all models on all data sets as a table; the best of a row has a star."""
     names = [entry["model"].partition(" ") for entry in results[0]["models"]]
     rows = [["", *(name[0] for name in names)], ["", *(name[2] for name in names)]]

@@ -7,8 +7,8 @@ outputs of a tree together; operations on cells (`number`, `lookup`, `date_part`
 """
 
 from bneuralt.expressions.analysis import Affine, Direction, affine, direction, interval
+from bneuralt.expressions.bend_points import knots
 from bneuralt.expressions.derivatives import derivative
-from bneuralt.expressions.knots import knots
 from bneuralt.expressions.making import (
     NUMBER,
     OUTPUTS,

@@ -31,8 +31,8 @@ def inputs_of_rows(lines: InputLines, X: ArrayLike) -> FloatArray:
 
     Examples
     --------
-    >>> from bneuralt.lines import IDENTITY, Line
-    >>> lines = InputLines.of([[IDENTITY, Line.ramp(0.0, 2.0)], [IDENTITY]])
+    >>> from bneuralt.lines import IDENTITY, ClampedLine
+    >>> lines = InputLines.of([[IDENTITY, ClampedLine.ramp(0.0, 2.0)], [IDENTITY]])
     >>> inputs_of_rows(lines, [[1.0, 5.0]]).tolist()
     [[1.0, 0.5, 5.0]]
     """

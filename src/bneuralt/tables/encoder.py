@@ -289,7 +289,8 @@ class TableEncoder:
 
         Examples
         --------
-        >>> TableEncoder.from_plain([1.5, {"kind": "number", "mean": 2.0}]).input_names
+        >>> gaps = {"kind": "number", "mean": 2.0, "has_gaps": True}
+        >>> TableEncoder.from_plain([1.5, gaps]).input_names
         ['x0', 'x1', 'x1 is missing']
         """
         if not isinstance(data, list):

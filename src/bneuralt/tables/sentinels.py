@@ -54,13 +54,16 @@ def find_sentinels(values: Array, weight: FloatArray) -> tuple[float, ...]:
 
 
 def _has_far_ends(values: Array) -> bool:
-    """Return whether the lowest or the highest number is far from the quartiles."""
+    """Return whether the lowest or the highest number is far from the nearer quartile.
+
+    One of the quartiles may be a sentinel.
+    """
     n = values.size
     places = [0, n // 4, n // 2, 3 * n // 4, n - 1]
     low, first, middle, third, high = np.partition(values, places)[places].astype(float).tolist()
     with np.errstate(over="ignore"):
-        spread = max(np.float64(third) - first, 0.0)
-        return bool(max(np.float64(high) - middle, np.float64(middle) - low) > 2.0 * spread)
+        spread = min(np.float64(third) - middle, np.float64(middle) - first)
+        return bool(max(np.float64(high) - middle, np.float64(middle) - low) > 4.0 * spread)
 
 
 def _is_sentinel(

@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> None:
     splits = "one random split" if args.splits == 1 else f"mean of {args.splits} random splits"
     print(f"Accuracy on held-out rows, {splits}")
     print("(diabetes: r2, and ridge instead of logistic regression)\n")
-    print(comparison.score_table(results))
+    print(comparison.table_of_scores(results))
     print(comparison.conclusion(results))
     tree = comparison.small_tree(args.seed)
     print(comparison.tree_text(tree))

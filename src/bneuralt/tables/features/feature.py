@@ -12,7 +12,7 @@ import numpy as np
 
 from bneuralt._typing import Array, FloatArray
 from bneuralt.expressions import Expression, Operand, differs, evaluate, is_missing, select
-from bneuralt.lines import IDENTITY, Line
+from bneuralt.lines import IDENTITY, ClampedLine
 from bneuralt.tables.bends import Bending
 from bneuralt.tables.columns import Column, stands_for_missing
 from bneuralt.tables.gaps import gaps_are_informative
@@ -207,7 +207,7 @@ class Feature:
         return [entry.is_drawn for entry in self.inputs("")]
 
     @property
-    def lines(self) -> tuple[tuple[Line, ...], ...]:
+    def lines(self) -> tuple[tuple[ClampedLine, ...], ...]:
         """The lines of each number, which are the inputs in their order."""
         return ((IDENTITY,),) * self.n_inputs
 

@@ -19,7 +19,7 @@ from bneuralt.expressions import (
     minimum,
     select,
 )
-from bneuralt.lines import IDENTITY, Line
+from bneuralt.lines import IDENTITY, ClampedLine
 from bneuralt.tables.bends import Bending, Ramp
 from bneuralt.tables.columns import Column
 from bneuralt.tables.features.feature import (
@@ -165,10 +165,10 @@ class NumberFeature(Feature):
         return [True, *[False] * len(self.ramps), *[True] * self.has_gaps]
 
     @property
-    def lines(self) -> tuple[tuple[Line, ...], ...]:
+    def lines(self) -> tuple[tuple[ClampedLine, ...], ...]:
         """The number itself, limited, and its ramps; then the indicator of gaps."""
-        number = IDENTITY if self.limits is None else Line(0.0, 1.0, *self.limits)
-        ramps = (Line.ramp(ramp.start, ramp.end) for ramp in self.ramps)
+        number = IDENTITY if self.limits is None else ClampedLine(0.0, 1.0, *self.limits)
+        ramps = (ClampedLine.ramp(ramp.start, ramp.end) for ramp in self.ramps)
         return ((number, *ramps), *[(IDENTITY,)] * self.has_gaps)
 
     def write(self, cell: Column, out: Array) -> None:
