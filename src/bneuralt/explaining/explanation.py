@@ -214,8 +214,8 @@ class Explanation:
             Bars: mean absolute contribution of each feature or, with `row`, the contributions to
             its prediction. Waterfall: from the baseline to the prediction for `row` (by default
             the first). Beeswarm: the contributions to all predictions, coloured by the values of
-            the features. Interactions: a heat map of the mean absolute interactions or, with
-            `row`, of those of its prediction; on the diagonal what features contribute alone.
+            the features. Interactions: a heat map of the mean absolute interactions of pairs or,
+            with `row`, of those of its prediction.
         row : int, optional
         output : int or str, optional
             Position or name of the output; by default the one with the largest prediction. Bars

@@ -175,8 +175,10 @@ def _heat_map(
     values = np.abs(pairs).mean(axis=0) if row is None else pairs[row]
     order = np.argsort(-(strength.sum(axis=0) + np.abs(values).sum(axis=0)), kind="stable")[:most]
     shown = values[np.ix_(order, order)]
-    limit = float(np.abs(shown).max()) or 1.0
+    shown = np.where(np.eye(order.size, dtype=bool), np.nan, shown)  # larger than all pairs
+    limit = float(np.nanmax(np.abs(shown), initial=0.0)) or 1.0
     drawn = ax.imshow(shown, cmap=signed_colors(), vmin=-limit, vmax=limit)
+    ax.set_facecolor(PALETTES["light"]["node"])
     labels = [names[j] for j in order.tolist()]
     ax.set_xticks(np.arange(order.size), labels, rotation=45, ha="right")
     ax.set_yticks(np.arange(order.size), labels)
