@@ -182,3 +182,8 @@ def test_arrow_columns_of_all_kinds(n_bytes, monkeypatch):
     rows = np.array([3, 1, 150])
     taken = encoder.encode(read.take(rows))
     np.testing.assert_array_equal(taken, encoder.encode(as_frame(frame).take(rows)))
+
+
+def test_a_table_of_the_largest_size_is_still_copied():
+    assert not arrays.is_large(arrays.LARGEST_COPY)
+    assert arrays.is_large(arrays.LARGEST_COPY + 1)

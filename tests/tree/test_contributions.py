@@ -147,3 +147,14 @@ def test_rows_that_mirror_the_baseline(name):
     np.testing.assert_allclose(shares, reference.rescaled_contributions(tree, x, -x), rtol=1e-9)
     difference = tree.forward(x[np.newaxis]) - tree.forward(-x[np.newaxis])
     np.testing.assert_allclose(shares.sum(), difference[0, 0], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_close_to_the_baseline_on_the_other_side_of_a_bend(name):
+    tree = NeuralTree(1, 1, [-1], [NAMES.index(name)], [0], [0], [0.0, 1.0])
+    x, baseline = np.array([1e-6]), np.array([-3e-6])
+    shares = tree.contributions(x[np.newaxis], baseline)[0]
+    expected = reference.rescaled_contributions(tree, x, baseline)
+    np.testing.assert_allclose(shares, expected, rtol=1e-9)
+    difference = tree.forward(x[np.newaxis]) - tree.forward(baseline[np.newaxis])
+    np.testing.assert_allclose(shares.sum(), difference[0, 0], rtol=1e-4)
