@@ -59,7 +59,9 @@ def random_tree(rng, lines, n_outputs=1, dtype=np.float64):
 # -- the formula ------------------------------------------------------------------------------
 
 
-@given(lines=st.lists(st.lists(line(), min_size=1, max_size=3), min_size=1, max_size=3), data=st.data())
+@given(
+    lines=st.lists(st.lists(line(), min_size=1, max_size=3), min_size=1, max_size=3), data=st.data()
+)
 def test_inputs_are_those_of_the_formula(lines, data):
     cell = st.floats(allow_infinity=False)  # NaN stays NaN
     rows = data.draw(st.lists(st.lists(cell, min_size=len(lines), max_size=len(lines)), min_size=1))
@@ -125,7 +127,9 @@ def test_forward_is_that_of_the_reference(dtype):
     expected = np.array([reference.forward(tree.astype(np.float64), x) for x in inputs])
     outputs = mean_forward([tree], X, lines=lines)
     tolerance = 1e-12 if dtype == np.float64 else 2e-4
-    np.testing.assert_allclose(outputs, expected, rtol=tolerance, atol=tolerance * abs(expected).max())
+    np.testing.assert_allclose(
+        outputs, expected, rtol=tolerance, atol=tolerance * abs(expected).max()
+    )
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 17, 100, 3000])

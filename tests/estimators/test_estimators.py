@@ -651,7 +651,9 @@ def test_values_too_large_to_predict_from():
 def test_values_that_are_limited_are_never_too_large():
     clf = classifier().fit(*IRIS)
     assert np.isfinite(clf.decision_function(IRIS[0] * 1e300)).all()
-    assert clf.predict(np.full((1, 4), 1e308)).tolist() == clf.predict(np.full((1, 4), 1e9)).tolist()
+    assert (
+        clf.predict(np.full((1, 4), 1e308)).tolist() == clf.predict(np.full((1, 4), 1e9)).tolist()
+    )
     with pytest.raises(ValueError, match="infinity"):
         clf.predict(np.full((1, 4), np.inf))
 

@@ -37,7 +37,9 @@ def test_proofs_list_the_paths():
     model = BNeuralTRegressor(monotonic_cst=CONSTRAINTS, **FAST).fit(X, y)
     tree, proof = model.tree_, model.check_monotonic()
     for feature in proof.features:
-        assert len(feature.paths) == np.sum(model.encoder_.groups[tree.leaf_input] == feature.feature)
+        assert len(feature.paths) == np.sum(
+            model.encoder_.groups[tree.leaf_input] == feature.feature
+        )
         for path in feature.paths:
             assert path.nodes[0] == tree.leaf_parent[path.leaf] and path.nodes[-1] == 0
             assert len(path.weights) == len(path.nodes)

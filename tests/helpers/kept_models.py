@@ -17,7 +17,9 @@ def write_model(model, folder, rows):
         return
     model.save(folder / f"{name}.json", extra=model.extra_)
     is_classifier = hasattr(model, "classes_")
-    predicted = model._scores(model.encoder_.numbers(rows)) if is_classifier else model.predict(rows)
+    predicted = (
+        model._scores(model.encoder_.numbers(rows)) if is_classifier else model.predict(rows)
+    )
     record = {"rows": rows.tolist(), "predicted": np.asarray(predicted, float).tolist()}
     (folder / f"{name}.predictions").write_text(json.dumps(record) + "\n")
 

@@ -95,9 +95,7 @@ def model_with_all_columns(rng, n_rows):
         if name.endswith("full"):
             column.values[column.is_missing] = column.values[~column.is_missing][0]
     table = Frame(list(columns.values()), list(columns))
-    encoder = learn_encoder(
-        table, names=list(columns), bending=Bending(3, is_limited=True)
-    )
+    encoder = learn_encoder(table, names=list(columns), bending=Bending(3, is_limited=True))
     kinds_learnt = {feature.kind for feature in encoder.features}
     assert kinds_learnt == {cls.kind for cls in KINDS}, "a kind of column has no sample"
     inputs = encoder.encode(table)

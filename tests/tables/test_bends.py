@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -55,7 +56,7 @@ def test_bends_are_valid_for_any_column(values, rule):
     for ramp in ramps:
         assert ramp.is_valid and {ramp.start, ramp.end} <= set(values)
         assert -1e-9 <= ramp.mean <= 1 + 1e-9
-    for one, other in zip(ramps, ramps[1:], strict=False):
+    for one, other in pairwise(ramps):
         assert one.end <= other.start
 
 
@@ -223,9 +224,7 @@ def test_rows_of_weight_0_have_no_influence():
     rng = np.random.default_rng(1)
     X, weight = rng.normal(size=(40, 2)), np.arange(40) % 2.0
     wild = np.where(weight[:, np.newaxis] > 0, X, 1e6 * X)
-    one, other = (
-        learn_encoder(table, weight, names=None, bending=RULE) for table in (X, wild)
-    )
+    one, other = (learn_encoder(table, weight, names=None, bending=RULE) for table in (X, wild))
     assert one.features == other.features
 
 
@@ -247,7 +246,7 @@ def test_numbers_stay_as_they_are_and_inputs_are_their_lines(dtype):
     st.booleans(),
 )
 def test_descriptions_are_stored_and_read(mean, limits, knots, has_gaps):
-    ramps = tuple(Ramp(a, b, 0.5) for a, b in zip(knots, knots[1:], strict=False))
+    ramps = tuple(Ramp(a, b, 0.5) for a, b in pairwise(knots))
     assume(all(ramp.is_valid for ramp in ramps))
     feature = NumberFeature(mean, has_gaps=has_gaps, limits=limits, ramps=ramps)
     encoder = TableEncoder((feature,))
