@@ -1,7 +1,8 @@
 """Random fitted models of all kinds, and rows to compare their exports on.
 
 `random_model(seed)` draws the task, the activations, columns with categories, dates and gaps,
-limits and ramps of numbers, and tree or forest. Training is short: what matters here is that the exports
+limits and ramps of numbers, and tree or forest. Training is short: what matters here is that the
+exports
 compute the same.
 """
 
