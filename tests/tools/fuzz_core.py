@@ -377,7 +377,8 @@ def draw_call(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
         rng.choice(
             ["Structure", "WeightedTree", "InputLines", "Data", "Settings", "Job", "train",
              "train", "train", "train", "gradient", "gradient", "forward", "forward",
-             "forward_tree", "forward_tree", "shares", "jacobian", "epoch_order", "first_not_finite",
+             "forward_tree", "forward_tree", "shares",
+             "jacobian", "epoch_order", "first_not_finite",
              "untouched", "use_engine", "scan_csv", "parse_numbers"]
         )
     )  # fmt: skip
