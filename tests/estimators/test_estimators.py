@@ -90,8 +90,12 @@ def test_attributes_after_a_fit(X):
         "stayed": 4,
     }
     # tree_ works on raw features: its outputs are the scores.
-    np.testing.assert_array_equal(clf.tree_.forward(X), clf.decision_function(X))
-    np.testing.assert_array_equal(clf.predict(X), clf.tree_.forward(X).argmax(axis=1))
+    np.testing.assert_array_equal(
+        clf.tree_.forward(clf.encoder_.encode(X)), clf.decision_function(X)
+    )
+    np.testing.assert_array_equal(
+        clf.predict(X), clf.tree_.forward(clf.encoder_.encode(X)).argmax(axis=1)
+    )
 
 
 def test_probabilities_belong_together():

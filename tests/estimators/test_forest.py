@@ -260,7 +260,7 @@ def test_decay_of_larger_tables_follows_their_noise():
     X = categories(1200)
     noise = np.random.default_rng(1).random(len(X)) < 0.5
     X[:, 0] += np.arange(len(X)) / 5000  # so that no two rows are equal
-    strengths = decays(X, noise, categorical_features=[1, 2, 3], max_epochs=20)
+    strengths = decays(X, noise, categorical_features=[1, 2, 3], max_epochs=2)
     assert strengths == {round(4 * 0.15 * (300 / 1200) ** 0.7, 4)}
 
 

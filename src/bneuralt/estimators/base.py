@@ -8,7 +8,6 @@ into predictions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from os import PathLike
 from typing import Any, ClassVar, Self
@@ -128,6 +127,11 @@ class NeuralTreeEstimator(
         calibration = None
         if getattr(self, "conformal", None) is not None:
             rows, calibration = self._set_aside(rows)
+            if self.encoder_.is_plain and not self._is_warm_start():
+                self._bend(rows)  # without the rows that were set aside
+                rows, calibration = (
+                    part.with_lines(self.encoder_.lines) for part in (rows, calibration)
+                )
         with reporting(self, partial(self._step, rows), data, callback) as report:
             self._fit_rows(rows, validation, report)
         if self.verbose:
@@ -208,8 +212,7 @@ class NeuralTreeEstimator(
         if rows is not None:
             self.encoder_ = plain_encoder([rows.moments], names)
             rows = self._weighed(rows)
-            sample = rows.sample(table.shape[1])
-            self.encoder_ = self.encoder_.bent(sample.X, sample.weight, self._bending(table))
+            self._bend(rows)
         else:
             if reset:
                 self.encoder_ = learn_encoder(
@@ -223,12 +226,18 @@ class NeuralTreeEstimator(
                 )
             inputs = training_inputs(self, table, self.encoder_)
             rows = self._weighed(canonical_rows(inputs, target, weight))
-        rows = replace(rows, lines=self.encoder_.lines)
+        rows = rows.with_lines(self.encoder_.lines)
         if reset and self.monotonic_cst is not None:
             self._feature_signs()  # raises an error if the constraints do not fit the columns
         if reset and self.interaction_cst is not None:
             self._interactions()  # the same
         return rows
+
+    def _bend(self, rows: Rows) -> None:
+        """Learn limits and ramps of a table of numbers without gaps."""
+        sample = rows.sample(rows.table.shape[1])
+        bending = self._bending(rows.table, rows.n_separate)
+        self.encoder_ = self.encoder_.bent(sample.X, sample.weight, bending)
 
     def _weighed(self, rows: Rows) -> Rows:
         """Return rows with the weights of their classes."""
@@ -237,7 +246,7 @@ class NeuralTreeEstimator(
             return rows
         return rows.weighed(class_weights(class_weight, self.classes_, rows))
 
-    def _bending(self, table: Any) -> Bending:
+    def _bending(self, table: Any, n_rows: int | None = None) -> Bending:
         """Return the rule by which columns of numbers get limits and ramps."""
         n_ramps = getattr(self, "ramps", None)
         if n_ramps is None:  # estimators without this parameter
@@ -245,7 +254,7 @@ class NeuralTreeEstimator(
         is_robust = self.scale == "robust" and table.dtype != np.uint8
         is_robust = is_robust and not callable(self._growth.feature_sampling)  # as of images
         if isinstance(n_ramps, str):  # "auto"
-            n_ramps = number_of_ramps(table.shape[0]) if is_robust else 0
+            n_ramps = number_of_ramps(n_rows or table.shape[0]) if is_robust else 0
         return Bending(n_ramps, is_robust)
 
     def _finds_sentinels(self, table: Any) -> bool:

@@ -156,6 +156,15 @@ class Rows:
         """The weights, or None if all are 1."""
         return None if np.all(self.weight == 1.0) else self.weight
 
+    def with_lines(self, lines: InputLines | None) -> Rows:
+        """Return the rows with other inputs; the statistics of the columns stay."""
+        if lines is self.lines:
+            return self
+        rows = replace(self, lines=lines)
+        if "moments" in self.__dict__:
+            rows.__dict__["moments"] = self.moments
+        return rows
+
     def take(self, positions: IntArray) -> Rows:
         """Return the rows at the given positions."""
         index = positions if self.index is None else self.index[positions]

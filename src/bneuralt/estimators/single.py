@@ -117,6 +117,9 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         return tree._with_share_of_weights(rows, share)
 
     def _with_share_of_weights(self, rows: Rows, share: float) -> SingleTree:
+        """Return itself with a share of its weights and one start."""
+        if self._growth.n_init > 1:
+            self.set_params(growth__n_init=1)
         n_weights = self._n_weights(rows)
         if n_weights is not None:
             self.n_weights = max(int(share * n_weights), FEWEST_PER_OUTPUT * self._n_outputs())

@@ -106,10 +106,11 @@ def choose(estimator: Any, rows: Rows, seed: int) -> Choice:
     effort = OF_FOREST if estimator._holds_many_trees else OF_TREE
     losses = _losses(estimator, separate, rng, [USUAL, *DECAYS], effort)
     best = int(np.argmin(losses.mean(axis=0)))
-    gain = losses[:, 0] - losses[:, best]
     choice = USUAL
-    if np.isfinite(gain).all() and gain.mean() > gain.std(ddof=1) / np.sqrt(len(gain)):
-        choice = (USUAL, *DECAYS)[best]
+    if np.isfinite(losses[:, [0, best]]).all():  # otherwise a training diverged
+        gain = losses[:, 0] - losses[:, best]
+        if gain.mean() > gain.std(ddof=1) / np.sqrt(len(gain)):
+            choice = (USUAL, *DECAYS)[best]
     if _learns_little(estimator, separate, losses[:, best].mean()):
         usual, with_ramps = _losses(estimator, separate, rng, [USUAL, RAMPS], FULL).T
         if np.all(with_ramps < (1.0 - GAIN) * usual):

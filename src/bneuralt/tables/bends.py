@@ -81,7 +81,7 @@ class Bending(NamedTuple):
         >>> [(ramp.start, ramp.end) for ramp in bends.ramps]
         [(20.0, 40.0), (40.0, 999.0)]
         """
-        if not (self.n_ramps or self.is_limited):
+        if not (self.n_ramps or self.is_limited) or values.size == 0:
             return Bends()
         column = _Distribution(values, weight)
         if column.n_different <= 2:
@@ -116,12 +116,11 @@ class _Distribution:
 
     def mean_rises(self, knots: FloatArray) -> FloatArray:
         """Return the mean of the ramp between each two neighbours of some of the numbers."""
-        at = np.searchsorted(self.different, knots)
-        share, away = self.share_up_to, self.different - self.different[0]
-        total = np.cumsum(np.diff(share, prepend=0.0) * away)
-        between, up_to = np.diff(share[at]), share[at][1:]
-        rise = np.diff(total[at]) - away[at][:-1] * between
-        means: FloatArray = rise / np.diff(knots) + 1.0 - up_to
+        share, width = np.diff(self.share_up_to, prepend=0.0), np.diff(knots)
+        ramp = (np.searchsorted(knots, self.different) - 1).clip(0, width.size - 1)
+        rise = ((self.different - knots[ramp]) / width[ramp]).clip(0.0, 1.0)
+        above = 1.0 - self.share_up_to[np.searchsorted(self.different, knots[1:])]
+        means: FloatArray = np.bincount(ramp, share * rise, minlength=width.size) + above
         return means
 
     def quantiles(self, shares: Array) -> FloatArray:
