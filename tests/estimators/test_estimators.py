@@ -77,7 +77,7 @@ def test_attributes_after_a_fit(X):
     clf = classifier().fit(X, y)
     assert clf.classes_.tolist() == [0, 1, 2]
     assert clf.n_features_in_ == 4
-    assert clf.tree_.n_inputs == clf.encoder_.n_inputs == (4 if X.dtype == np.uint8 else 20)
+    assert clf.tree_.n_inputs == clf.encoder_.n_inputs == (4 if X.dtype == np.uint8 else 36)
     assert clf.n_parameters_ == clf.tree_.n_parameters
     assert clf.n_iter_ == 20 and clf.best_epoch_ is None
     assert {name: len(values) for name, values in clf.history_.items()} == {
@@ -262,7 +262,7 @@ def test_scale_and_ramps(scale, ramps):
     X, y = IRIS
     clf = classifier(scale=scale, ramps=ramps, max_epochs=50).fit(X, y)
     assert clf.score(X, y) > 0.9
-    n_ramps = (4 if scale == "robust" else 0) if ramps == "auto" else ramps
+    n_ramps = (8 if scale == "robust" else 0) if ramps == "auto" else ramps
     assert clf.tree_.n_inputs == 4 * (1 + n_ramps)
     inputs = clf.encoder_.encode(X)
     np.testing.assert_array_equal(clf.tree_.forward(inputs), clf.decision_function(X))

@@ -61,7 +61,8 @@ RANGES = {
 OPTIONAL = ("min_size", "max_size", "n_weights", "feature_sampling", "clip_norm", "batch_size",
             "select", "scale", "class_weight", "random_state", "n_jobs", "patience", "block_rows",
             "max_samples", "max_features", "categorical_features", "leaf_probability", "max_depth",
-            "monotonic_cst", "interaction_cst", "max_weights", "growth", "training")  # fmt: skip
+            "monotonic_cst", "interaction_cst", "max_weights", "growth", "training",
+            "sentinels")  # fmt: skip
 NAMES = {name.rpartition("__")[2] for name in BNeuralForestClassifier().get_params()}
 
 

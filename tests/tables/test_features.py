@@ -105,7 +105,7 @@ def test_a_kind_of_column_is_one_class(monkeypatch, tmp_path):
     model = flat(BNeuralTRegressor, **SMALL).fit(X, y)
     names = model.encoder_.input_names
     assert names[:2] == ["root of x0", "x1"]
-    assert all(name.startswith("x1 from ") for name in names[2:]) and len(names) == 6
+    assert all(name.startswith("x1 from ") for name in names[2:]) and len(names) == 10
     model.save(tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json")
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))

@@ -19,14 +19,15 @@ from bneuralt.tables.encoder import learn_encoder
 from bneuralt.training import epoch_order
 
 N_ROWS, N_COLUMNS = 20_000, 100
+# Without ramps: statistics of a thousand rows of all inputs would be larger than the table.
 ESTIMATORS = [
-    BNeuralTClassifier(n_weights=50, max_epochs=2, random_state=0),
-    BNeuralTRegressor(n_weights=50, max_epochs=2, random_state=0),
+    BNeuralTClassifier(n_weights=50, ramps=0, max_epochs=2, random_state=0),
+    BNeuralTRegressor(n_weights=50, ramps=0, max_epochs=2, random_state=0),
     BNeuralForestClassifier(
-        n_estimators=2, n_weights=50, max_epochs=2, bootstrap=True, random_state=0
+        n_estimators=2, n_weights=50, ramps=0, max_epochs=2, bootstrap=True, random_state=0
     ),
     BNeuralForestRegressor(
-        n_estimators=2, n_weights=50, max_epochs=2, conformal=0.2, random_state=0
+        n_estimators=2, n_weights=50, ramps=0, max_epochs=2, conformal=0.2, random_state=0
     ),
 ]
 
@@ -147,7 +148,7 @@ def test_arrow_files_are_read_in_blocks(files, tmp_path, every_table_is_large):
         w.write_table(table, max_chunksize=3_000)
     with pa.memory_map(str(tmp_path / "X.arrow")) as source:
         mapped = pa.ipc.open_file(source).read_all()
-        model = BNeuralTRegressor(n_weights=50, max_epochs=2, random_state=0)
+        model = BNeuralTRegressor(n_weights=50, ramps=0, max_epochs=2, random_state=0)
         tracemalloc.start()
         model.fit(mapped, y)
         _, peak = tracemalloc.get_traced_memory()

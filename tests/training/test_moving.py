@@ -188,7 +188,7 @@ def test_features_and_not_inputs_are_counted():
     frame = pd.DataFrame({"a": X[:, 0], "kind": np.where(X[:, 1] > 0, "x", "y"), "b": X[:, 2]})
     frame["kind"] = frame["kind"].where(X[:, 2] > -1, "z")
     model = BNeuralTClassifier(max_epochs=10, random_state=0).fit(frame, y)
-    assert model.tree_.n_inputs == 13  # two numbers with four ramps each, and three categories
+    assert model.tree_.n_inputs == 21  # two numbers with eight ramps each, and three categories
     assert model.moved_leaves_["tried"].shape == model.moved_leaves_["stayed"].shape == (3,)
 
 

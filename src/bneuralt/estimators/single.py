@@ -363,7 +363,7 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         if not is_plain:
             leaves = LEAVES_PER_OUTPUT * self._n_outputs()
             n_weights = max(n_weights, round(leaves * self.encoder_.drawn_per_feature))
-        most = max(MOST_PER_ROW * len(rows), FEWEST_PER_OUTPUT * self._n_outputs())
+        most = max(int(MOST_PER_ROW * per_leaf * len(rows)), FEWEST_PER_OUTPUT * self._n_outputs())
         return min(n_weights, most)
 
     def _learn_scaling(self, rows: Rows, constant: float = 0.0) -> None:

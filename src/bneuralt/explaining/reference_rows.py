@@ -48,7 +48,8 @@ def reference_rows(
     array([2.5, 8.5])
     """
     rows = np.asarray(inputs, dtype=np.float64)
-    deviation = rows.std(axis=0)
+    with np.errstate(over="ignore"):
+        deviation = rows.std(axis=0)
     place = rows * np.divide(
         importances[model.column_of_input],
         deviation,
@@ -61,7 +62,7 @@ def reference_rows(
         groups = [half for group in groups for half in _halves(group, place)]
     means = np.array([np.average(rows[group], axis=0, weights=weight[group]) for group in groups])
     unit = np.where(deviation > 0, ROUNDING * deviation, 1.0)
-    digits = np.ceil(-np.log10(unit)).astype(int)
+    digits = np.ceil(-np.log10(unit)).clip(-290, 290).astype(int)
     columns = zip(means.T, digits.tolist(), strict=True)
     return np.stack([np.round(column, n) for column, n in columns], axis=1)
 

@@ -459,7 +459,8 @@ def learn_encoder(
         positions, values = X.number_block
         has_gaps = ~np.isfinite(values).all(axis=0) | listed[positions]
         if finds_sentinels:
-            has_gaps |= [bool(find_sentinels(column, weight)) for column in values.T]
+            found = [bool(_sentinels(Column("number", column), weight)) for column in values.T]
+            has_gaps |= np.array(found, dtype=bool)
         block = values[:, ~has_gaps]
         numbers = plain_encoder(_moments(block, weight)).bent(block, weight, bending)
         for j, feature, limits in zip(
