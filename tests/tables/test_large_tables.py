@@ -148,7 +148,7 @@ def test_arrow_files_are_read_in_blocks(files, tmp_path, every_table_is_large):
         w.write_table(table, max_chunksize=3_000)
     with pa.memory_map(str(tmp_path / "X.arrow")) as source:
         mapped = pa.ipc.open_file(source).read_all()
-        model = BNeuralTRegressor(n_weights=50, ramps=0, max_epochs=2, random_state=0)
+        model = BNeuralTRegressor(n_weights=50, scale="standard", max_epochs=2, random_state=0)
         tracemalloc.start()
         model.fit(mapped, y)
         _, peak = tracemalloc.get_traced_memory()
@@ -156,7 +156,7 @@ def test_arrow_files_are_read_in_blocks(files, tmp_path, every_table_is_large):
         assert peak < 0.75 * X.nbytes
         assert model.feature_names_in_.tolist() == names
         predicted = model.predict(mapped)
-    same = BNeuralTRegressor(n_weights=50, max_epochs=2, random_state=0).fit(X, y)
+    same = BNeuralTRegressor(n_weights=50, scale="standard", max_epochs=2, random_state=0).fit(X, y)
     np.testing.assert_array_equal(predicted, same.predict(X))
 
 

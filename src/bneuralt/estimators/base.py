@@ -129,9 +129,9 @@ class NeuralTreeEstimator(
             rows, calibration = self._set_aside(rows)
             if self.encoder_.is_plain and not self._is_warm_start():
                 self._bend(rows)  # without the rows that were set aside
-                rows, calibration = (
-                    part.with_lines(self.encoder_.lines) for part in (rows, calibration)
-                )
+                lines = self.encoder_.lines
+                rows, calibration = rows.with_lines(lines), calibration.with_lines(lines)
+                validation = None if validation is None else validation.with_lines(lines)
         with reporting(self, partial(self._step, rows), data, callback) as report:
             self._fit_rows(rows, validation, report)
         if self.verbose:
