@@ -97,7 +97,8 @@ def test_every_node_term_and_edge_is_drawn_once(seed, n_outputs, layout):
 
 
 def test_labels_are_names_and_weights_of_the_table(iris):
-    X, y, clf = iris
+    X, y, _ = iris
+    clf = BNeuralTClassifier(n_weights=40, random_state=0, scale="standard", ramps=0).fit(X, y)
     view = TreeView.of(clf)
     for layout in LAYOUTS:
         texts = [text.text for text in tree_scene(view, layout=layout).texts]
