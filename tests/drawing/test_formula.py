@@ -188,18 +188,24 @@ def test_names_of_the_table_and_indicators():
     assert r"\text{net income}" in latex and r"[\text{colour=r}]" in latex
 
 
-def test_ramps_are_named_and_limits_are_part_of_the_formula():
+def test_symbols_of_formulas_are_inputs():
     sympy = pytest.importorskip("sympy")
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"net income": rng.standard_cauchy(300), "age": rng.uniform(18, 90, 300)})
     y = X["net income"].clip(-2, 2) + (X["age"] > 65)
-    reg = BNeuralTRegressor(n_weights=20, random_state=0).fit(X, y)
-    sympy = pytest.importorskip("sympy")
-    expression = reg.to_formula("sympy")["y"]
-    assert {symbol.name for symbol in expression.free_symbols} <= set(X.columns)
-    for row in X.to_dict("records"):
-        value = float(expression.subs({sympy.Symbol(name): row[name] for name in row}))
-        assert value == pytest.approx(reg.predict(pd.DataFrame([row]))[0], rel=1e-4, abs=1e-4)
+    reg = BNeuralTRegressor(n_weights=20, dtype="float64", random_state=0).fit(X, y)
+    (expression,) = reg.to_formula("sympy").values()
+    names = reg.encoder_.input_names
+    symbols = {symbol.name for symbol in expression.free_symbols}
+    assert symbols <= set(names)
+    ramps = symbols - set(X.columns)
+    assert ramps and all(" from " in name for name in ramps)
+    assert all(f"[{name}]" in reg.to_formula() for name in ramps)
+    # of rows within and outside of the limits
+    assert (X["net income"].abs() > 30).any()
+    values = sympy.lambdify([sympy.Symbol(name, real=True) for name in names], expression, "numpy")
+    computed_values = values(*reg.encoder_.encode(X.to_numpy()).T)
+    np.testing.assert_allclose(computed_values, reg.predict(X), rtol=1e-9, atol=1e-9)
 
 
 def test_scores_of_classes():
@@ -231,7 +237,7 @@ def test_digits_that_matter(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(200, 3)) * [1.0, 100.0, 1e-3] + [0.0, 1000.0, 0.0]
     y = X[:, 0] + np.tanh(X[:, 1] / 100)
-    model = BNeuralTRegressor(n_weights=20, random_state=seed).fit(X, y)
+    model = BNeuralTRegressor(n_weights=20, random_state=seed, scale="standard", ramps=0).fit(X, y)
     digits = digits_that_matter(model.model_.trees[0], model.model_.input_ranges)
     assert digits <= 6
     text = model.to_formula(simplified=False)

@@ -169,7 +169,7 @@ def test_contributions_add_up_to_the_change_of_the_output(browser, tmp_path):
         "return [...document.querySelectorAll('#reasons data')].map((d) => Number(d.value))"
     )
     average = model.model_.outputs(model.model_.mean_inputs[np.newaxis])
-    change = float(model.predict(X[7:8])[0] - average[0, 0])
+    change = float(model.predict(X[7:8])[0] - average.item())
     # Reasons below a five-hundredth of the largest, and those after the eighth, are not listed.
     assert sum(contributions) == pytest.approx(change, abs=0.02 * max(map(abs, contributions)))
 

@@ -138,3 +138,23 @@ def test_the_typical_row_has_the_most_frequent_category(browser, tmp_path):
     open_page(browser, BNeuralTRegressor(**SMALL).fit(X, np.arange(60.0)), tmp_path)
     values = "return [...document.querySelectorAll('#fields [id]')].map((field) => field.value)"
     assert browser.run(values) == ["=r", "=n", "29.5", "2024-01-30"]
+
+
+def test_numbers_outside_of_limits_and_on_ramps(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"income": rng.standard_cauchy(200), "age": rng.uniform(18, 90, 200)})
+    X.loc[:20, "age"] = np.nan
+    y = X["income"].clip(-2, 2) + (X["age"] > 65)
+    model = BNeuralTRegressor(**SMALL, n_weights=40).fit(X, y)
+    used = [model.model_.inputs[i] for i in model.model_.used_inputs]
+    assert any(not entry.is_drawn for entry in used)  # ramps
+    (low, high), (youngest, oldest) = (feature.limits for feature in model.encoder_.features)
+    assert X["income"].min() < low and high < X["income"].max()
+    incomes = [-1e6, low - 1, low, low / 2, 0.1, high, high + 1, 1e6]
+    ages = [youngest - 1, 30.0, np.nan, 55.5, 66.6, 70.0, oldest, oldest + 1]
+    rows = pd.DataFrame([(a, b) for a in incomes for b in ages], columns=X.columns)
+    open_page(browser, model, tmp_path)
+    numbers = np.array(predictions(browser, as_rows(rows)))[:, 0]
+    np.testing.assert_allclose(numbers, model.predict(rows), rtol=1e-9, atol=1e-9)
+    names = "return [...document.querySelectorAll('#fields label')].map((x) => x.textContent)"
+    assert browser.run(names) == ["income", "age"]  # one field per column, whatever its inputs

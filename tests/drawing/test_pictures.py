@@ -32,6 +32,9 @@ from bneuralt.drawing.view import TreeView, sums_and_values
 from bneuralt.expressions import OUTPUTS, exp, square
 from bneuralt.model import Model
 from bneuralt.plotting import PALETTES
+from bneuralt.tables.bends import Ramp
+from bneuralt.tables.encoder import TableEncoder
+from bneuralt.tables.features import NumberFeature
 
 LAYOUTS = ["layered", "radial"]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -97,7 +100,8 @@ def test_every_node_term_and_edge_is_drawn_once(seed, n_outputs, layout):
 
 
 def test_labels_are_names_and_weights_of_the_table(iris):
-    X, y, clf = iris
+    X, y, _ = iris
+    clf = BNeuralTClassifier(n_weights=40, random_state=0, scale="standard", ramps=0).fit(X, y)
     view = TreeView.of(clf)
     for layout in LAYOUTS:
         texts = [text.text for text in tree_scene(view, layout=layout).texts]
@@ -114,6 +118,29 @@ def test_labels_are_names_and_weights_of_the_table(iris):
     for edge in view.tree.edge:
         assert signed(edge) in texts
     assert {"linear", "tanh", "positive weight", "negative weight"} <= set(texts)
+
+
+def test_ramps_are_labelled_with_their_ends():
+    ramps = (Ramp(18.0, 60.0, 0.5), Ramp(60.0, 65.0, 0.2))
+    encoder = TableEncoder((NumberFeature(40.0, ramps=ramps),), ("age",))
+
+    def labels(leaves, weights):
+        nodes = [0] * len(leaves)
+        tree = NeuralTree(3, 1, [-1], [0], nodes, leaves, [0.5, *weights])
+        view = TreeView.of(replace(Model.of_tree(tree), encoder=encoder), simplified=False)
+        return [mark.text for mark in tree_scene(view).texts]
+
+    assert "age from 60 to 65" in labels([2], [1.0])
+    assert "age: 60 to 65 −3.00, value +2.00" in labels([0, 2], [2.0, -3.0])
+
+
+def test_numbers_are_not_cut_at_their_front():
+    text = "a name that is much too long from 1234.5 to 6789.5"
+    for width in range(20, 300):
+        start, cut, end = fitted(text, width, 10).partition("…")
+        assert text.startswith(start) and text.endswith(end)
+        first = end.split(" ")[0]
+        assert not cut or first in ("", *text.split(" ")) or not re.match(r"[\d.]", first)
 
 
 def test_a_feature_below_a_node_is_one_term():

@@ -130,10 +130,11 @@ def test_reference_rows_are_in_model_files(mixed, tmp_path):
 def test_reference_rows_stand_for_the_training_rows():
     X, y = load_diabetes(return_X_y=True)
     model = BNeuralTRegressor(dtype="float64", random_state=0).fit(X, y)
-    reference = model.model_.reference
-    assert reference.shape == (16, 10)
-    assert not {tuple(row) for row in reference} & {tuple(row) for row in X}
-    np.testing.assert_allclose(reference.mean(axis=0), X.mean(axis=0), atol=2e-3)
+    reference, inputs = model.model_.reference, model.encoder_.encode(X)
+    assert reference.shape == (16, inputs.shape[1])
+    assert not {tuple(row) for row in reference} & {tuple(row) for row in inputs}
+    difference = np.abs(reference.mean(axis=0) - inputs.mean(axis=0))
+    assert (difference <= 0.05 * inputs.std(axis=0)).all()
     whole, few = model.effect(2, X), model.effect(2)
     at = np.linspace(-0.08, 0.15, 20)
     change = [
@@ -146,7 +147,9 @@ def test_reference_rows_stand_for_the_training_rows():
 def test_few_rows_are_never_stored():
     X = np.arange(8.0)[:, np.newaxis]
     model = BNeuralTRegressor(max_epochs=1, random_state=0).fit(X, X[:, 0])
-    assert model.model_.reference.tolist() == [[3.5]]
+    (row,) = model.model_.reference
+    np.testing.assert_allclose(row, model.encoder_.encode(X).mean(axis=0), atol=1e-3)
+    assert row[0] == 3.5
 
 
 def test_rows_outside_of_the_training_range_are_marked(mixed):
@@ -169,7 +172,9 @@ def test_a_constant_column_has_one_point():
 
 def test_a_surface_is_a_mean_of_predictions(mixed):
     both = surface(mixed.model_, ("height", "colour"), MIXED)
-    assert both.y.shape == (25, 3, 1)
+    assert both.y.shape == (both.x[0].size, 3, 1)
+    bends = mixed.effect("height", MIXED).knots
+    assert bends.size > 2 and np.isin(bends, both.x[0]).all()
     changed = MIXED.assign(height=both.x[0][4], colour=both.x[1][1])
     assert both.y[4, 1, 0] == pytest.approx(mixed.predict(changed).mean(), abs=1e-9)
 

@@ -128,7 +128,8 @@ def test_constrained_forests_average_scores(n_classes, tmp_path):
     model = BNeuralForestClassifier(
         interaction_cst="pairwise", n_estimators=3, max_epochs=5, bootstrap=True, random_state=0
     ).fit(X, y)
-    scores = np.mean([member.tree_.forward(X) for member in model.estimators_], axis=0)
+    inputs = model.encoder_.encode(X)
+    scores = np.mean([member.tree_.forward(inputs) for member in model.estimators_], axis=0)
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))
     expected = powers / powers.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(model.predict_proba(X), expected, atol=1e-6)

@@ -271,3 +271,20 @@ def test_damaged_descriptions_are_refused(entry, message):
     (plain,) = TableEncoder((bent,)).to_plain()
     with pytest.raises(ValueError, match=message):
         TableEncoder.from_plain([plain | entry])
+
+
+@given(columns, st.sampled_from([2, 4, 9]))
+def test_names_of_ramps_are_different_and_nearly_exact(values, n_ramps):
+    ramps = learnt(values, rule=Bending(n_ramps)).ramps
+    entries = [entry.entry for entry in NumberFeature(0.0, ramps=ramps).inputs("x")[1:]]
+    assert len(set(entries)) == len(ramps)
+    for ramp, entry in zip(ramps, entries, strict=True):
+        start, end = map(float, entry.split(" to "))
+        width = ramp.end - ramp.start
+        assert abs(start - ramp.start) <= 0.01 * width and abs(end - ramp.end) <= 0.01 * width
+
+
+def test_names_of_ramps_are_short():
+    ramps = (Ramp(-0.657501, -0.112506, 0.5), Ramp(-0.112506, 37123.4, 0.1))
+    names = [entry.name for entry in NumberFeature(0.0, ramps=ramps).inputs("age")]
+    assert names == ["age", "age from -0.66 to -0.11", "age from -0.11 to 37000"]

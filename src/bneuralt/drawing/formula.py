@@ -37,7 +37,7 @@ def to_formula(
     feature_names: Sequence[str] | None = None,
     output_names: Sequence[object] | None = None,
 ) -> Any:
-    r"""Return the outputs of a tree as formulas of its features.
+    r"""Return the outputs of a tree as formulas of its inputs.
 
     `NeuralTreeEstimator.to_formula` describes the parameters.
 

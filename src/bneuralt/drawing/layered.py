@@ -30,7 +30,7 @@ MARGIN = 24.0
 ROW, NODE_ROW, OUTPUT_ROW = 19.0, 30.0, 40.0
 PILL, OUTPUT_PILL = 22.0, 28.0
 GAP = 84.0  # from a node to its children
-LONGEST_NAME, LONGEST_TABLE = 230.0, 360.0  # of a feature, and of one with several weights
+LONGEST_NAME, LONGEST_TABLE = 290.0, 450.0  # of a feature, and of one with several weights
 SIZE, SMALL = 11.0, 10.0
 #: A drawing of more rows than this has no labels and is as high as a page.
 MOST_LABELLED_ROWS = 400

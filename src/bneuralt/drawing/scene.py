@@ -151,6 +151,9 @@ def _char_width(char: str) -> float:
     return 0.7 if char.isupper() else 0.64
 
 
+_DIGITS = frozenset("0123456789.")
+
+
 def fitted(text: str, width: float, size: float, bold: bool = False) -> str:
     """Return a text that is at most so wide, shortened in the middle if necessary.
 
@@ -172,7 +175,10 @@ def fitted(text: str, width: float, size: float, bold: bool = False) -> str:
 
 
 def _shortened(text: str, n: int) -> str:
-    return text[: (n + 1) // 2].rstrip() + "…" + (text[-(n // 2) :].lstrip() if n > 1 else "")
+    end = len(text) - n // 2
+    while 0 < end < len(text) and text[end - 1] in _DIGITS and text[end] in _DIGITS:
+        end += 1  # the end of a number would be another number
+    return text[: (n + 1) // 2].rstrip() + "…" + text[end:].lstrip()
 
 
 def box_of(text: Text) -> FloatArray:

@@ -24,19 +24,22 @@ class DrawingMethods(BaseEstimator):
         feature_names: Sequence[str] | None = None,
         output_names: Sequence[object] | None = None,
     ) -> Any:
-        r"""Return the outputs of a tree as formulas of its features.
+        r"""Return the outputs of a tree as formulas of its inputs.
 
         The outputs are predicted numbers (with ``loss="poisson"``, their logarithms), or the
-        scores of the classes, whose softmax are the probabilities. Features that are not numbers
-        occur as indicators such as ``[colour=red]``, which is 1 for rows with this category and 0
-        for others.
+        scores of the classes, whose softmax are the probabilities. The symbols are the inputs,
+        the columns of ``encoder_.encode(X)``: the name of a column of numbers is its value within
+        the limits of the column (``scale="robust"``), the mean if it is missing; ``[age from 60 to
+        65]`` is a ramp, which is 0 up to 60, rises to 1 at 65 and stays 1; ``[colour=red]`` is 1
+        for rows with this category and 0 for others. With ``scale="standard", ramps=0``, a formula
+        of numbers is one of the columns themselves.
 
         Parameters
         ----------
         format : {"text", "latex", "sympy"}, default "text"
             Text that is close to Python, where names that are not identifiers are in brackets;
             the lines of an ``aligned`` environment of LaTeX; or a dict with a SymPy expression for
-            each output, whose symbols have the names of the features.
+            each output, whose symbols have the names of the inputs.
         digits : int, "auto" or None, default "auto"
             Number of significant digits of the weights; None writes them exactly. "auto": as many
             as matter, so that outputs change by at most 1 % of their standard deviation, measured

@@ -8,7 +8,7 @@ import { modelOf } from "./model.js";
 import { describe, showNode, showPrediction, showReasons, showTrees, titleOf } from "./panels.js";
 import { directions, encode, largest, predict } from "./prediction.js";
 import { readRows } from "./rows.js";
-import { LONGEST, edgeStyles, labelOf, strengths } from "./scene.js";
+import { edgeStyles, labelOf, strengths } from "./scene.js";
 import { Tree } from "./tree.js";
 import { View } from "./view.js";
 
@@ -51,9 +51,14 @@ function arrange(fit = false) {
   describeDrawing();
 }
 
+/** Return the number of characters of a name in the drawing. */
+function longestName() {
+  return view.width < 600 ? 32 : 40;
+}
+
 /** Return the room in pixels for the labels of the outermost leaves. */
 function labelWidth() {
-  const longest = model.inputs.reduce((most, name) => Math.max(most, Math.min(LONGEST, name.length)), 4);
+  const longest = model.inputs.reduce((most, name) => Math.max(most, Math.min(longestName(), name.length)), 4);
   const perCharacter = layout === "radial" || view.width < 600 ? 5.2 : 8;
   return Math.min(50 + perCharacter * longest, layout === "radial" ? view.width / 3 : view.width / 2);
 }
@@ -114,7 +119,7 @@ function compose(votes) {
     tree, places, collapsed, winner, faded: inExample, selected: state.selected, hovered: state.hovered,
     styles: edgeStyles(tree, strength, sign),
     hits: findLeaves(),
-    label: (i) => labelOf(model, tree, i, inExample ? run.value : null, sign[i]),
+    label: (i) => labelOf(model, tree, i, inExample ? run.value : null, sign[i], longestName()),
     outputLabel: (k) => [model.outputs[k], isShare ? percent(votes[k]) : number(run.value[k])],
     hidden: (i) => below(i),
   };

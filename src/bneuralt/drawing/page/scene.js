@@ -27,17 +27,26 @@ export function edgeStyles(tree, strength, sign) {
 }
 
 /** Return the text beside an item, as parts: [text, colour]; with an example, its values. */
-export function labelOf(model, tree, item, values, sign) {
+export function labelOf(model, tree, item, values, sign, longest) {
   const weight = tree.weight[item], colour = (values ? sign : weight) < 0 ? "negative" : "positive";
   if (tree.isLeaf(item)) {
-    const name = shorten(model.inputs[tree.inputOf(item)], LONGEST);
+    const name = shortName(model, tree.inputOf(item), longest);
     return values ? [[name, "text"], [`= ${number(values[item])}`, colour]] : [[signed(weight), colour], [name, "text"]];
   }
   return values ? [[number(values[item]), "text"], ["", "quiet"]] : [[signed(weight), colour], [activationOf(tree, item), "quiet"]];
 }
 
-/** Characters of a name in the drawing. */
-export const LONGEST = 26;
+/** Return the name of an input; the name of its column is cut before what follows it. */
+function shortName(model, input, longest) {
+  const name = model.inputs[input], column = model.columns[model.columnOf[input]].name;
+  if (name.length <= longest || !name.startsWith(column)) return shorten(name, longest);
+  const entry = name.slice(column.length);
+  const start = shorten(column, Math.max(SHORTEST, longest - entry.length));
+  return start + shorten(entry, Math.max(SHORTEST, longest - start.length));
+}
+
+/** Characters of each part of a name that are never cut. */
+const SHORTEST = 8;
 
 export function activationOf(tree, node) {
   const parameters = tree.parameters[node];
