@@ -184,7 +184,7 @@ def measure(model, X, dtype, target, style="tables"):
             literals, expected = rounded.encode(rows).tolist(), rounded.predict(rows)
             kind = f"{dtype}_t"
         table = ",\n".join("{" + ", ".join(map(str, row)) + "}" for row in literals)
-        text = f"static const {kind} rows[{N_ROWS}][{X.shape[1]}] = {{{table}}};\n"
+        text = f"static const {kind} rows[{N_ROWS}][{len(literals[0])}] = {{{table}}};\n"
         (folder / "rows.h").write_text(text)
         sizes = {}
         for what, include, predict in (
