@@ -358,7 +358,7 @@ def main():
         ("diabetes", BNeuralTRegressor, load_diabetes),
     ):
         X, y = load(return_X_y=True)
-        model = estimator(n_weights=300, max_epochs=5, random_state=0).fit(X, y)
+        model = estimator(n_weights=300, max_epochs=5, ramps=0, random_state=0).fit(X, y)
         rows = slice(None, None, len(X) // N_TIMED)
         for device in ("atmega328p", "atmega1284p", "cortex-m4"):
             for rule, learns in (

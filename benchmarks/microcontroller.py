@@ -184,7 +184,7 @@ def measure(model, X, dtype, target, style="tables"):
             literals, expected = rounded.encode(rows).tolist(), rounded.predict(rows)
             kind = f"{dtype}_t"
         table = ",\n".join("{" + ", ".join(map(str, row)) + "}" for row in literals)
-        text = f"static const {kind} rows[{N_ROWS}][{X.shape[1]}] = {{{table}}};\n"
+        text = f"static const {kind} rows[{N_ROWS}][{len(literals[0])}] = {{{table}}};\n"
         (folder / "rows.h").write_text(text)
         sizes = {}
         for what, include, predict in (
@@ -242,7 +242,8 @@ def main(data_home=None):
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for name in ("australian", "iris", "vehicle"):
         data = load_dataset(name, data_home=data_home)
-        model = BNeuralTClassifier(n_weights=370, random_state=0).fit(data.X, data.y)
+        model = BNeuralTClassifier(n_weights=370, ramps=0, random_state=0)
+        model.fit(data.X, data.y)
         for target in ("avr", "arm"):
             for dtype in DTYPES:
                 for style in ("tables", "code"):

@@ -235,9 +235,11 @@ def test_a_file_without_training_cannot_be_trained_further_and_says_so(tmp_path)
         ({"parameters": [1.0]}, '"parameters" of "training" must be a list of'),
         ({"parameters": "many"}, '"parameters" of "training" must be a list of'),
         ({"inputs": {"offset": [0.0] * 10}}, "factor"),
-        ({"inputs": {"offset": [0.0] * 10, "factor": [None] * 10}}, '"factor" of "training"'),
+        ({"inputs": {"offset": [0.0] * 80, "factor": [None] * 80}}, '"factor" of "training"'),
         ({"inputs": [1.0]}, '"inputs" of "training" must be an object'),
         ({"target": None}, '"target" of "training" does not go with the loss'),
+        ({"decay_factor": "large"}, '"decay_factor" of "training" must be'),
+        ({"decay_factor": -1.0}, '"decay_factor" of "training" is -1.0, which is negative'),
         ({"more": 1}, "more"),
     ],
 )

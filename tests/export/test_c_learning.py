@@ -3,7 +3,6 @@
 import ctypes
 import shutil
 import subprocess
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -21,9 +20,10 @@ from bneuralt.export.c.line_inputs import line_of
 from bneuralt.expressions import NUMBER, OUTPUTS, evaluate, if_missing, maximum, minimum
 from bneuralt.model import Learning, Model
 from bneuralt.reference import gradient
+from bneuralt.tables.bends import Ramp
 from bneuralt.tables.columns import Column
 from bneuralt.tables.encoder import TableEncoder
-from bneuralt.tables.features import Input, NumberFeature
+from bneuralt.tables.features import NumberFeature
 from bneuralt.training.losses import LOSSES, CrossEntropy
 from bneuralt.training.optimizers import Adam, RMSprop
 from bneuralt.tree.activations import ACTIVATIONS
@@ -113,7 +113,8 @@ def test_predictions_follow_the_weights(tmp_path):
     np.testing.assert_allclose(library.weights, weights, atol=1e-12)
     learning = learner.learning
     offset, factor = learning.inputs
-    outputs = learning.tree.astype(float).with_parameters(weights).forward((X - offset) * factor)
+    inputs = (learner.estimator.encoder_.encode(X) - offset) * factor
+    outputs = learning.tree.astype(float).with_parameters(weights).forward(inputs)
     values = outputs[:, 0] / learning.targets[1] + learning.targets[0]
     assert np.allclose([library.predict(row) for row in X], values, rtol=1e-9)
     assert np.abs(values - expected).max() > 1e-3
@@ -139,9 +140,12 @@ def test_weights_can_be_stored_and_restored(iris, tmp_path):
 
 
 @pytest.mark.parametrize("learning", ["sgd", "rmsprop"])
-def test_refused_updates_change_nothing(iris, learning, tmp_path):
-    X, _ = IRIS
-    library = Library(tmp_path, iris, learning)
+def test_refused_updates_change_nothing(learning, tmp_path):
+    """Numbers without limits can be too large."""
+    X, y = IRIS
+    options = {"n_weights": 50, "max_epochs": 5, "scale": "standard", "ramps": 0}
+    model = BNeuralTClassifier(**options, random_state=0).fit(X, y)
+    library = Library(tmp_path, model, learning)
     before = library.weights.copy()
     huge = X[0] * 1e300
     refused = [
@@ -159,6 +163,19 @@ def test_refused_updates_change_nothing(iris, learning, tmp_path):
         assert np.array_equal(library.weights, before)
     assert library.update(X[0] * np.nan, 0) == 1  # a missing value has a replacement
     assert not np.array_equal(library.weights, before)
+
+
+def test_numbers_beyond_the_limits_are_learnt_as_the_limits(iris, tmp_path):
+    X, _ = IRIS
+    assert all(feature.limits is not None for feature in iris.encoder_.features)
+    library = Library(tmp_path, iris)
+    start, learnt = library.weights.copy(), []
+    for row in (X[0] * 1e3, X[0] * 1e300, X[0] * np.inf):
+        library.weights[:] = start
+        assert library.update(row, 0) == 1
+        learnt.append(library.weights.copy())
+    assert not np.array_equal(learnt[0], start)
+    np.testing.assert_array_equal(learnt[1:], learnt[:1] * 2)
 
 
 def test_a_target_that_is_no_number_is_refused(tmp_path):
@@ -203,9 +220,10 @@ def test_a_part_of_the_weights_learns(learns, trains, tmp_path):
     moves = _moving(tree, learns)
     assert library.weights.size == np.count_nonzero(moves) < tree.n_parameters
     square = np.zeros(tree.n_parameters)
-    for row, label in zip(X, y, strict=True):
+    inputs = (model.encoder_.encode(X) - offset) * factor
+    for row, x, label in zip(X, inputs, y, strict=True):
         assert library.update(row, label, 0.01) == 1
-        g = gradient(tree, (row - offset) * factor, label, "cross_entropy") * moves
+        g = gradient(tree, x, label, "cross_entropy") * moves
         square = 0.8 * square + 0.2 * g**2
         tree = tree.with_parameters(tree.parameters - 0.01 * g / np.sqrt(square + 1e-8))
     np.testing.assert_allclose(library.weights, tree.parameters[moves], atol=1e-12)
@@ -281,27 +299,20 @@ def test_lines_are_their_expressions(factor):
         assert np.allclose(value, evaluate(expression, {}, Column("number", x)))
 
 
-@dataclass(frozen=True)
-class _TwoRamps(NumberFeature):
-    """A number with two inputs: lines between limits."""
-
-    n_columns = 2
-    passes_numbers = False
-
-    def inputs(self, name, limits=None):
-        """The two lines."""
-        value = if_missing(NUMBER, self.mean)
-        ramps = [minimum(maximum((value - a) * b, -1.0), 1.0) for a, b in ((0.0, 0.5), (1.0, -2.0))]
-        return [Input("", f"{name} {i}", ramp, 0.0, None) for i, ramp in enumerate(ramps)]
-
-
 @pytest.mark.parametrize("dtype", ["double", "float"])
 def test_inputs_are_taken_from_their_expressions(dtype, tmp_path):
     """Some inputs have limits, some have none; both are scaled."""
     rng = np.random.default_rng(0)
-    encoder = TableEncoder((_TwoRamps(0.25), NumberFeature(3.0), _TwoRamps(-0.5)))
-    tree = NeuralTree.random(5, 2, 3, 4, activation="tanh", n_weights=60, random_state=0)
-    inputs = rng.normal(size=5), rng.uniform(0.5, 2.0, 5)
+    ramps = Ramp(-1.0, 0.5, 0.25), Ramp(0.5, 1.0, 0.5)
+    columns = (
+        NumberFeature(0.25, limits=(-1.0, 2.0), ramps=ramps),
+        NumberFeature(3.0),
+        NumberFeature(-0.5, ramps=ramps[:1]),
+    )
+    encoder = TableEncoder(columns)
+    n = encoder.n_inputs
+    tree = NeuralTree.random(n, 2, 3, 4, activation="tanh", n_weights=60, random_state=0)
+    inputs = rng.normal(size=n), rng.uniform(0.5, 2.0, n)
     learning = Learning(tree, CrossEntropy(), inputs)
     model = Model("Ramps", encoder, (tree,), "classes", OUTPUTS, learning=learning)
     (folder := tmp_path / dtype).mkdir()
@@ -366,8 +377,9 @@ def test_devices_learn_what_the_engine_learns(device, rule):
 @needs_avr
 @pytest.mark.parametrize(("rule", "device"), [("sgd", "atmega328p"), ("rmsprop", "atmega1284p")])
 def test_a_tree_of_300_weights_learns_in_4_kilobytes(rule, device):
+    """Without ramps, each of which is an input, and a number in RAM."""
     X, y = IRIS
-    model = BNeuralTClassifier(n_weights=300, max_epochs=2, random_state=0).fit(X, y)
+    model = BNeuralTClassifier(n_weights=300, max_epochs=2, ramps=0, random_state=0).fit(X, y)
     assert model.n_parameters_ > 295
     costs = measure_learning(model, X[::30], y[::30], np.arange(5), rule, device)
     limit = 4096 if rule == "sgd" else 4352  # code, tables and mathematical functions

@@ -91,6 +91,7 @@ def _training_to_dict(model: Any) -> dict[str, Any] | None:
         "parameters": trained.parameters.tolist(),
         "inputs": _scaling_to_dict(model._input_scaling),
         "target": _scaling_to_dict(model._target_scaling),
+        "decay_factor": model._choice.decay_factor,
     }
 
 

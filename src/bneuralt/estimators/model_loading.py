@@ -15,6 +15,7 @@ from bneuralt.estimators.kinds import find_class, registered_kinds
 from bneuralt.estimators.model_file import MODEL_FORMAT, MODEL_VERSION
 from bneuralt.estimators.nested import OBJECTS
 from bneuralt.estimators.scaling import Scaling
+from bneuralt.estimators.trials import Choice
 from bneuralt.files import ModelFileError, check_format, check_keys, parse_json
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.training.losses import get_loss
@@ -163,8 +164,8 @@ def _checked_setting(read: Callable[[], Any]) -> Any:
 def _set_training(model: Any, data: dict[str, Any]) -> None:
     """Set what further training needs."""
     _check_type(data, "training", dict)
-    training = data["training"]
-    check_keys(training, ("parameters", "inputs", "target"), '"training"')
+    training = {"decay_factor": 1.0, **data["training"]}  # which files may lack
+    check_keys(training, ("parameters", "inputs", "target", "decay_factor"), '"training"')
     if not hasattr(model, "_fit_part") or hasattr(model, "_new_member"):
         raise ModelFileError(f'"training" is for single trees, not for {data["kind"]}')
     tree, scales_target = model.tree_, not hasattr(model, "classes_")
@@ -184,6 +185,10 @@ def _set_training(model: Any, data: dict[str, Any]) -> None:
     except ValueError as error:
         raise ModelFileError(f'"parameters" of "training" are not valid: {error}') from None
     model._input_scaling, model._target_scaling = inputs, target
+    (factor,) = _finite_numbers([training["decay_factor"]], 1, '"decay_factor"').tolist()
+    if factor < 0:
+        raise ModelFileError(f'"decay_factor" of "training" is {factor}, which is negative')
+    model._choice = Choice(decay_factor=factor)
     model._optimizer_state = None
 
 
