@@ -55,8 +55,8 @@ struct Tree {
     return n_weights(t) + (t.phi_is_trained ? t.n_phi : 0);
 }
 
-// Inputs that are limited lines of columns: min(max((x - offset) * factor, low), high). The inputs of
-// column c are first[c], ..., first[c + 1] - 1.
+// Inputs that are limited lines of columns: min(max((x - offset) * factor, low), high). The inputs
+// of column c are first[c], ..., first[c + 1] - 1.
 struct Lines {
     int n_columns = 0, n_inputs = 0;
     const int32_t* first = nullptr;  // [n_columns + 1]
