@@ -324,7 +324,7 @@ def test_long_names_are_shortened_and_kept_in_notes():
     tree = NeuralTree(1, 1, [-1], [0], [0], [0], [0.5, 2.0])
     scene = tree_scene(TreeView.of(tree, feature_names=[name]))
     (label,) = [text for text in scene.texts if text.note]
-    assert "…" in label.text and name in label.note and width_of(label.text, label.size) < 240
+    assert "…" in label.text and name in label.note and width_of(label.text, label.size) < 300
     assert fitted("short", 100, 10) == "short"
 
 

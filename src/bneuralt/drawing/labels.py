@@ -135,7 +135,8 @@ def term_label(view: TreeView, term: int, example: ExampleView | None = None) ->
         gaps = "".join(f" (missing: {signed(w)})" for e, w in entries[1:] if e.entry == MISSING)
         return TermLabel(signed(weight), sign_role(weight), name + gaps, note)
     by_size = sorted(entries, key=lambda entry: -abs(entry[1]))
-    listed = [f"{_short(e.entry or 'value')} {signed(weight)}" for e, weight in by_size[:MOST_ENTRIES]]
+    shown = by_size[:MOST_ENTRIES]
+    listed = [f"{_short(e.entry or 'value')} {signed(weight)}" for e, weight in shown]
     if len(entries) > MOST_ENTRIES:
         listed.append("…")
     return TermLabel("", "mixed", f"{column}: {', '.join(listed)}", note)

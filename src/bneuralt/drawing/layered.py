@@ -31,6 +31,7 @@ ROW, NODE_ROW, OUTPUT_ROW = 19.0, 30.0, 40.0
 PILL, OUTPUT_PILL = 22.0, 28.0
 GAP = 84.0  # from a node to its children
 LONGEST_NAME, LONGEST_TABLE = 290.0, 450.0  # of a feature, and of one with several weights
+LONGEST_OUTPUT = 230.0
 SIZE, SMALL = 11.0, 10.0
 #: A drawing of more rows than this has no labels and is as high as a page.
 MOST_LABELLED_ROWS = 400
@@ -144,7 +145,7 @@ class _Labelled:
         return unsigned(self.example.node_value[node])
 
     def _output_name(self, i: int) -> str:
-        return fitted(self.view.output_names[self.outline.index[i]], LONGEST_NAME, 13, bold=True)
+        return fitted(self.view.output_names[self.outline.index[i]], LONGEST_OUTPUT, 13, bold=True)
 
     def _pill_width(self, i: int) -> float:
         if self.outline.kind[i] == TERM:

@@ -30,8 +30,9 @@ class DrawingMethods(BaseEstimator):
         scores of the classes, whose softmax are the probabilities. The symbols are the inputs,
         the columns of ``encoder_.encode(X)``: the name of a column of numbers is its value within
         the limits of the column (``scale="robust"``), the mean if it is missing; ``[age from 60 to
-        65]`` is a ramp, which is 0 up to 60, rises to 1 at 65 and stays 1; ``[colour=red]`` is 1
-        for rows with this category and 0 for others. With ``scale="standard", ramps=0``, a formula
+        65]`` is a ramp, which is 0 up to 60, rises to 1 at 65 and stays 1 (the name rounds both
+        ends to a hundredth of the ramp); ``[colour=red]`` is 1 for rows with this category and 0
+        for others. With ``scale="standard", ramps=0``, a formula
         of numbers is one of the columns themselves.
 
         Parameters
