@@ -111,11 +111,12 @@ def _names(x: Array) -> list[str]:
 
 
 def _short_dates(axis: Any) -> None:
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+    from importlib import import_module
 
-    locator = AutoDateLocator(maxticks=6)  # type: ignore[no-untyped-call]
+    dates: Any = import_module("matplotlib.dates")  # which is not typed
+    locator = dates.AutoDateLocator(maxticks=6)
     axis.set_major_locator(locator)
-    axis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+    axis.set_major_formatter(dates.ConciseDateFormatter(locator))
 
 
 def _style(effect: Effect, k: int) -> dict[str, Any]:
