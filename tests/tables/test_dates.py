@@ -24,3 +24,11 @@ def test_texts_are_read_as_dates_and_other_words_are_counted(feature):
     dates, n_unread, word = feature.parse(column)
     assert dates.is_missing.tolist() == [False, True, True, True]
     assert (n_unread > 0, word) == (True, "soon")
+
+
+def test_ranges_of_files_may_have_one_digit_for_the_month_or_the_day(feature):
+    low, high = "2020-04-1T19:00:00", "2021-1-2"
+    assert feature.is_range(low, high)
+    ranges = {entry.entry: entry.range for entry in feature.inputs("day", (low, high))}
+    full = feature.inputs("day", ("2020-04-01T19:00:00", "2021-01-02T00:00:00"))
+    assert ranges == {entry.entry: entry.range for entry in full}

@@ -118,7 +118,9 @@ class DateFeature(Feature):
         """Return the inputs of a column with this name and range."""
         ranges = dict(PART_RANGES)
         if limits is not None:
-            ends = np.array(limits, dtype="datetime64[s]")
+            parsed = parse_dates(limits)  # of a file, months and days may have one digit
+            assert parsed is not None
+            ends = parsed[0]
             for part in ("year", "elapsed"):
                 low, high = DATE_PARTS[part](ends).tolist()
                 ranges[part] = float(low), float(high)
