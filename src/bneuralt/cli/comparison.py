@@ -193,7 +193,7 @@ def small_tree(seed: int) -> SmallTree:
     )
     X_train, X_test = table.take(train), table.take(test)
     y_train, y_test = labels[train], labels[test]
-    # Without ramps, whose names are too long for a terminal, a term is a weight times a measurement.
+    # Names of ramps are too long for a terminal: without them, a term is a weight times a column.
     full = BNeuralTClassifier(ramps=0, random_state=seed).fit(X_train, y_train)
     model = full.compact(X_train, y_train, max_weights=READABLE_WEIGHTS, cv=None)
     return SmallTree(model, X_test, y_test, full.n_parameters_)
