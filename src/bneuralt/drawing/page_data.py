@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from bneuralt._typing import FloatArray, IntArray
+from bneuralt.drawing.labels import counted
 from bneuralt.drawing.view import as_model, cells, input_spreads, named_inputs, output_names_of
 from bneuralt.expressions import Expression, Lookup, evaluate
 from bneuralt.model import Model, ModelColumn
@@ -61,6 +62,7 @@ def page_data(
     columns = [_column(model, j, names[j], used, expressions) for j in shown]
     rows = None if examples is None else {"rows": _example_rows(model, shown, examples)}
     return {
+        "facts": _facts(model, outputs),
         "task": "scores" if model.has_scores else model.task,
         "outputs": [f"label {name}" if model.task == "labels" else name for name in outputs],
         "inputs": [inputs[i].name for i in used.tolist()],
@@ -77,6 +79,18 @@ def page_data(
         "history": _history(model),
         "examples": rows,
     }
+
+
+def _facts(model: Model, outputs: Sequence[str]) -> str:
+    """Return the size of a model in a few words."""
+    parts = [counted(len(model.trees), "tree")] if len(model.trees) > 1 else []
+    parts += [counted(model.n_parameters, "weight"), counted(len(model.columns), "column")]
+    n = len(outputs)
+    if model.task == "classes" and not model.has_scores:
+        parts.append(f"{n} classes")
+    else:
+        parts.append(counted(n, "label" if model.task == "labels" else "output"))
+    return ", ".join(parts)
 
 
 # -- expressions --------------------------------------------------------------------------

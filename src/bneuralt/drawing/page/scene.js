@@ -31,9 +31,9 @@ export function labelOf(model, tree, item, values, sign, longest) {
   const weight = tree.weight[item], colour = (values ? sign : weight) < 0 ? "negative" : "positive";
   if (tree.isLeaf(item)) {
     const name = shortName(model, tree.inputOf(item), longest);
-    return values ? [[name, "text"], [`= ${number(values[item])}`, colour]] : [[signed(weight), colour], [name, "text"]];
+    return values ? [[name, "ink"], [`= ${number(values[item])}`, colour]] : [[signed(weight), colour], [name, "ink"]];
   }
-  return values ? [[number(values[item]), "text"], ["", "quiet"]] : [[signed(weight), colour], [activationOf(tree, item), "quiet"]];
+  return values ? [[number(values[item]), "ink"], ["", "faint"]] : [[signed(weight), colour], [activationOf(tree, item), "faint"]];
 }
 
 /** Return the name of an input; the name of its column is cut before what follows it. */
