@@ -11,6 +11,7 @@ import hashlib
 import html
 import json
 import re
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from os import PathLike
@@ -25,8 +26,10 @@ __all__ = ["Component", "notebook_html", "page_component", "to_html"]
 
 #: The scripts, each after those that it imports.
 _SCRIPTS = (
-    *("cells", "expressions", "model", "tree", "prediction", "format", "elements"),
-    *("layout", "scene", "view", "gestures", "form", "rows", "panels", "history", "mount"),
+    *("cells", "expressions", "model", "tree", "prediction", "format", "elements", "background"),
+    *("effects", "effect_charts", "interactions", "scores", "editing", "edit_panel"),
+    *("summary", "layout", "scene", "view", "gestures", "form", "rows", "panels", "history"),
+    "mount",
 )
 
 #: Models whose data is larger than this, in characters, are not shown in notebooks by themselves.
@@ -49,6 +52,7 @@ def to_html(
     small: bool = False,
     feature_names: Any = None,
     output_names: Any = None,
+    file: Mapping[str, Any] | None = None,
 ) -> str:
     """Return a page on which a model can be looked at and tried out, as one file.
 
@@ -66,6 +70,8 @@ def to_html(
         Whether to leave out what needs room, as in notebooks.
     feature_names, output_names : sequence, optional
         Names to use instead of those of the model.
+    file : dict, optional
+        The content of the model's file; with it, the model can be edited on the page.
 
     Returns
     -------
@@ -81,7 +87,7 @@ def to_html(
     True
     """
     model = as_model(model)
-    data = page_data(model, examples, feature_names, output_names)
+    data = page_data(model, examples, feature_names, output_names, file)
     page = _assemble(data, model.kind if title is None else title, small)
     if path is not None:
         write_atomically(path, page)

@@ -232,9 +232,13 @@ export class View {
     for (const i of places.items) {
       const [x, y] = this.toScreen(places.x[i], places.y[i]);
       if (!this.isVisible(x, y, radius + 2)) continue;
-      const isLeaf = tree.isLeaf(i), lit = hits && hits[i];
+      const isLeaf = tree.isLeaf(i), isFold = tree.isFold(i), lit = hits && hits[i];
       const room = Math.max(1, 0.42 * places.free[i] * this.scale);
       const size = Math.min(room, isLeaf ? leaf * (lit ? 1.6 : 1) : i < tree.nOutputs ? radius * 1.15 : radius);
+      if (isFold && size > 1.5) {
+        this.disc(x, y, size * 1.3, colours.node, colours.faint, 1.2);
+        continue;
+      }
       if (isLeaf || size < 3.2) {
         const colour = lit ? colours.hits : isLeaf ? (hits ? colours.line : colours.faint) : colours.ink;
         const key = colour + size.toFixed(1);
@@ -302,14 +306,17 @@ export class View {
     const showNode = (i) => unit >= 0.62 && (places.kind !== "radial" || places.free[i] * this.scale > 26);
     const showLeaves = this.showsLeafLabels(), unit = this.scale * places.magnified;
     const showOutputs = Math.abs(places.outputSpacing * this.scale) > 44;
+    const inLines = places.kind !== "radial" && places.spacing * this.scale > CLOSEST_LABELS;
     context.font = `${size}px ${this.font}`;
     for (const i of places.items) {
       const isOutput = i < tree.nOutputs;
-      if (isOutput && !showOutputs && i !== scene.winner && tree.nOutputs > 1) continue;
+      const isLine = inLines && isOutput && scene.collapsed[i]; // its name is beside it
+      if (isOutput && !showOutputs && !isLine && i !== scene.winner && tree.nOutputs > 1) continue;
       if (!isOutput && !(tree.isLeaf(i) ? showLeaves : showNode(i) || (scene.collapsed[i] && showLeaves))) continue;
       const [x, y] = this.toScreen(places.x[i], places.y[i]);
       if (!this.isVisible(x, y, 260)) continue;
       if (tree.isLeaf(i) || (scene.collapsed[i] && !isOutput)) this.leafLabel(i, x, y);
+      else if (isLine) this.outputLine(i, x, y, places.spacing * this.scale);
       else if (isOutput) this.outputLabel(i, x, y, size);
       else this.nodeLabel(i, x, y, size);
     }
@@ -367,6 +374,17 @@ export class View {
     this.haloText(shorten(name, this.width < 500 ? 14 : 28), x, y - below, i === scene.winner ? "decision" : "ink");
     if (value) this.haloText(value, x, y + below, "ink");
     context.font = `${size}px ${this.font}`;
+  }
+
+  /** Draw name and value of a collapsed output beside it. */
+  outputLine(i, x, y, room) {
+    const { context, scene } = this;
+    const font = context.font, size = Math.min(FONT, Math.max(9, 0.85 * room)), isWinner = i === scene.winner;
+    context.font = `${isWinner ? 600 : 400} ${size}px ${this.font}`;
+    context.textAlign = "left";
+    const [name, value] = scene.outputLabel(i);
+    this.haloText(`${shorten(name, this.width < 500 ? 24 : 40)}  ${value ?? ""}`, x + this.nodeRadius(i) + 6, y, isWinner ? "decision" : "ink");
+    context.font = font;
   }
 
   nodeLabel(i, x, y, size) {
