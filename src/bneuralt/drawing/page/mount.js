@@ -21,7 +21,7 @@ import { Tree } from "./tree.js";
 import { View } from "./view.js";
 
 const MOST_ROWS_IN_COLUMNS = 45, PAUSE = 140, FLOW = 900;
-const MOST_ROWS = 30, FEWEST_ROWS = 10, ROW_HEIGHT = 22, MANY_OUTPUTS = 12, ROWS_OF_ONE = 8; // of a summary
+const MOST_ROWS = 30, FEWEST_ROWS = 10, ROW_HEIGHT = 22, MANY_OUTPUTS = 12, ROWS_OF_ONE = 8, LINE = 14; // of a summary
 
 /**
  * Show a model on an element.
@@ -70,6 +70,8 @@ export function mount(root, data, { title = "", isSmall = false } = {}) {
     const { strength, idle } = strengthsOf(tree);
     const collapsed = new Uint8Array(tree.nNodes);
     if (tree.nOutputs > MANY_OUTPUTS) {
+      if (view.width < 600) canvas.parentElement.style.height = `${LINE * (tree.nOutputs + ROWS_OF_ONE)}px`;
+      view.resize();
       const decision = largest(predictionOf(model, tree, inputs));
       for (let k = 0; k < tree.nOutputs; k++) collapsed[k] = k === decision ? 0 : 1;
     }
@@ -516,7 +518,9 @@ export function mount(root, data, { title = "", isSmall = false } = {}) {
     on("undo", "click", () => edit(() => editor.undo()));
     on("download", "click", download);
     on("target", "change", refreshScores);
-    showColumnEdit(byId, editor, 0);
+    const first = Math.max(0, model.columns.findIndex(({ reads }) => reads === "number"));
+    byId("edit-column").value = String(first);
+    showColumnEdit(byId, editor, first);
     showLog(byId, editor);
     showScores(byId("scores"), null);
   }
