@@ -124,7 +124,8 @@ def edited(model: BNeuralTRegressor) -> BNeuralTRegressor:
     edit("cut", [("edge", 0, 0.0), ("bias", 0, 0.75)])
     edit("limit", [], 2, None, [-0.05, 0.05])
     content["encoder"][2]["bounds"] = [-0.05, 0.05]
-    rises = (leaf_effects(NeuralTree.from_dict(weights)) > 0) & (model.tree_.leaf_input == 2)
+    is_of_column = model.encoder_.groups[model.tree_.leaf_input] == 2
+    rises = (leaf_effects(NeuralTree.from_dict(weights)) > 0) & is_of_column
     edit("sign", [("leaf_weight", i, 0.0) for i in np.flatnonzero(rises).tolist()], 2, 0, -1)
     content["settings"]["monotonic_cst"] = [0, 0, -1, 0, 0, 0, 0, 0, 0, 0]
     return model_from_dict({**content, "training": None, "importances": None, "edits": edits})
