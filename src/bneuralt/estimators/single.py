@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from copy import copy
 from functools import partial
@@ -28,6 +29,7 @@ from bneuralt.estimators.capacity import (
 from bneuralt.estimators.classification import ClassifierTask
 from bneuralt.estimators.fitting import FitBatch, TreeFit
 from bneuralt.estimators.growing import LEAF_PROBABILITY, MAX_DEPTH
+from bneuralt.estimators.histories import GrowingArray
 from bneuralt.estimators.nested import NestedParameters, setting_of
 from bneuralt.estimators.parameters import (
     LEAF_MOVES,
@@ -70,6 +72,7 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
     _trained_tree: NeuralTree  # as it came out of training: for scaled features
     _optimizer_state: OptimizerState | None
     _node_signs: Array | None = None  # of the trained tree, where effects are constrained
+    _rate_and_decay: dict[str, float]  # automatic values
     _choice: Choice = USUAL
     _fewest_epochs: ClassVar[int]
 
@@ -290,13 +293,18 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
             return n_epochs(rows.n_examples, self._fewest_epochs, self._n_classes())
         return int(epochs)
 
-    def _settings(self, rows: Rows) -> TrainingSettings:
+    def _settings(self, rows: Rows, *, is_continued: bool = False) -> TrainingSettings:
+        """Return all settings; a training in parts keeps rate and decay of the first rows."""
+        if not is_continued:
+            self._rate_and_decay = {
+                "learning_rate": learning_rate(rows.n_examples, self._n_classes()),
+                "weight_decay": self._weight_decay(rows),
+            }
         stops = bool(self.early_stopping)
         settings = self._completed_training(
             self._loss(),
             {
-                "learning_rate": learning_rate(rows.n_examples, self._n_classes()),
-                "weight_decay": self._weight_decay(rows),
+                **self._rate_and_decay,
                 "leaf_moves": LEAF_MOVES,
                 "batch_size": batch_size(rows.n_examples),
                 "block_rows": rows.block_rows,
@@ -455,13 +463,14 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
     def _plan_part(self, rows: Rows) -> TreeFit:
         """Plan one epoch at a constant rate, with the scaling of the first call."""
         seed, n_before, state = self._draw_seed(), 0, None
-        if self.__sklearn_is_fitted__():
+        is_continued = self.__sklearn_is_fitted__()
+        if is_continued:
             tree, state, n_before = self._last_tree(), self._optimizer_state, self.n_iter_
         else:
             # Columns that are constant in the first rows may vary in later ones.
             self._learn_scaling(rows, constant=1.0)
             tree = self._draw_tree(rows, np.random.default_rng(seed))
-        settings = self._settings(rows).set_params(
+        settings = self._settings(rows, is_continued=is_continued).set_params(
             max_epochs=1,
             schedule="constant",
             select=None,
@@ -479,7 +488,8 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         self._optimizer_state = fit.result.optimizer_state
         self.n_iter_ += n_before
         for name, figures in self.history_.items():
-            self.history_[name] = np.concatenate([history.get(name, []), figures])
+            memory = self.__dict__.setdefault("_history_memory", defaultdict(GrowingArray))[name]
+            self.history_[name] = memory.append(history.get(name, np.empty(0)), figures)
 
 
 @declared
