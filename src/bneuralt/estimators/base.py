@@ -161,14 +161,13 @@ class NeuralTreeEstimator(
     def _learn_importances(self, rows: Rows) -> None:
         # The first rows are a random sample, since rows are sorted by a hash.
         sample = rows if len(rows) <= MOST_ROWS else rows.take(np.arange(MOST_ROWS))
+        model, inputs = self.model_, sample.inputs
         try:
-            self._importances = mean_contributions(self.model_, sample.inputs, sample.weight)
+            self._importances = mean_contributions(model, inputs, sample.weight)
         except OutputOverflow:  # the weights have diverged
             self._importances = self._reference = None
             return
-        self._reference = reference_rows(
-            self.model_, sample.inputs, sample.weight, self._importances
-        )
+        self._reference = reference_rows(model, inputs, sample.weight, self._importances)
 
     def _is_warm_start(self) -> bool:
         return self.warm_start and self.__sklearn_is_fitted__()

@@ -157,20 +157,15 @@ def _losses(
     if len(separate) > effort.most_rows:
         separate = separate.take(np.sort(rng.permutation(len(separate))[: effort.most_rows]))
     folds = fold_of_each(separate.y, effort.n_folds, rng)
+    parts = [divided(separate, folds == k) for k in range(effort.n_used)]
+    plans = _plans(estimator, parts[0], rng, choices, effort)
     groups: list[tuple[Rows, list[tuple[Any, TreeFit]]]] = []  # of each fold and choice
-    for k in range(effort.n_used):
-        training, held_out = divided(separate, folds == k)
-        seeds = rng.integers(2**31, size=effort.n_trees).tolist()
-        plans = {}
-        for choice in choices:
-            share = choice.ramp_share
-            if share not in plans:  # trees with another decay are the same at first
-                trees = [
-                    estimator._trial_tree(seed, training, effort.weights, share) for seed in seeds
-                ]
-                plans[share] = [(tree, tree._plan(training, held_out)) for tree in trees]
-            members = [(tree, _with(fit, choice, effort)) for tree, fit in plans[share]]
-            groups.append((held_out, members))
+    for training, held_out in parts:
+        once = training.one_epoch().with_mean_weight_one()
+        groups += [
+            (held_out, [(tree, replace(fit, rows=once, validation=held_out)) for tree, fit in plan])
+            for plan in plans
+        ]
     fits = [fit for _, members in groups for _, fit in members]
     batch = FitBatch(fits, len(fits))
     with warnings.catch_warnings():
@@ -178,6 +173,29 @@ def _losses(
         batch.train(separate, None, estimator._n_threads())
     losses = [_loss(estimator, members, held_out) for held_out, members in groups]
     return np.array(losses).reshape(effort.n_used, len(choices))
+
+
+def _plans(
+    estimator: Any,
+    parts: tuple[Rows, Rows],
+    rng: np.random.Generator,
+    choices: Sequence[Choice],
+    effort: Effort,
+) -> list[list[tuple[Any, TreeFit]]]:
+    """Return the trees of each choice, with their training.
+
+    Other folds have other rows, and the rest in common: trees, scaling and settings.
+    """
+    training, held_out = parts
+    seeds = rng.integers(2**31, size=effort.n_trees).tolist()
+    first: dict[float, list[tuple[Any, TreeFit]]] = {}  # by the share of ramps
+    for share in dict.fromkeys(choice.ramp_share for choice in choices):
+        trees = [estimator._trial_tree(seed, training, effort.weights, share) for seed in seeds]
+        first[share] = [(tree, tree._plan(training, held_out)) for tree in trees]
+    return [
+        [(tree, _with(fit, choice, effort)) for tree, fit in first[choice.ramp_share]]
+        for choice in choices
+    ]
 
 
 def _with(fit: TreeFit, choice: Choice, effort: Effort) -> TreeFit:

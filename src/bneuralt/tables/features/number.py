@@ -20,7 +20,7 @@ from bneuralt.expressions import (
     select,
 )
 from bneuralt.lines import IDENTITY, ClampedLine
-from bneuralt.tables.bends import Bending, Ramp
+from bneuralt.tables.bends import Bending, Bends, Ramp
 from bneuralt.tables.columns import Column
 from bneuralt.tables.features.feature import (
     ColumnError,
@@ -104,12 +104,14 @@ class NumberFeature(Feature):
         is_gap = np.isnan(values)
         if is_gap.any():
             values, used = values[~is_gap], used[~is_gap]
-        limits, ramps = bending.learn(values, used)
-        if limits is None:
-            return replace(self, ramps=ramps)
-        return replace(
-            self, mean=rounded_mean(values.clip(*limits), used), limits=limits, ramps=ramps
-        )
+        return self.with_bends(bending.learn(values, used), values, used)
+
+    def with_bends(self, bends: Bends, values: Array, weight: FloatArray) -> Self:
+        """Return the description with limits and ramps of numbers without gaps."""
+        mean = self.mean
+        if bends.limits is not None:
+            mean = rounded_mean(values.clip(*bends.limits), weight)
+        return replace(self, mean=mean, limits=bends.limits, ramps=bends.ramps)
 
     def with_sentinels(self, sentinels: tuple[float, ...]) -> Self:
         """Return the description with numbers that stand for missing values."""
