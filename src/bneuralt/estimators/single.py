@@ -169,7 +169,7 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         else:
             self._learn_scaling(training)
             starts = [self._draw_tree(training, structure) for _ in range(self._growth.n_init)]
-        return self._new_fit(
+        fit = self._new_fit(
             starts,
             training.one_epoch().with_mean_weight_one(),
             validation,
@@ -177,6 +177,9 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
             int(order.integers(2**63)),
             whole=rows,
         )
+        if not self._is_warm_start():
+            fit.output_factor = self._choice.output_factor
+        return fit
 
     def _plan_refit(self, fit: TreeFit) -> TreeFit | None:
         """Return the training on all rows that follows early stopping; None if there is none."""
@@ -267,10 +270,10 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         """Set the fitted attributes from the best result."""
         best = fit.best
         result = fit.results[best]
-        self._trained_tree = result.tree
+        self._trained_tree = fit.tree
         self._node_signs = None if fit.signs is None else fit.signs[best].node
         self._optimizer_state = None
-        self.tree_ = self._fold(result.tree)
+        self.tree_ = self._fold(fit.tree)
         self.n_iter_ = result.n_epochs
         self.best_epoch_ = result.best_epoch
         self.history_ = fit.history(result, self._error_unit)
