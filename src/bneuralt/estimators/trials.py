@@ -3,11 +3,10 @@
 How much decay is best depends on the noise of the target, and so does how far outputs are from
 their mean after training: the less there is to learn, the more of them is noise. The numbers of
 rows and columns do not show it. So some trees are trained for a short time on a part of the rows,
-and outputs are multiplied by the factor with the lowest loss on held-out rows. Regressors compare
-less and more decay too, and use another decay than the usual one if it lowers the loss by more
-than one standard error. If trees learn little, the reason may be effects that change their
-direction many times: then trees that begin with ramps are compared with others. The experiments
-behind the numbers are in `docs/quality.md`.
+and outputs are multiplied by the factor with the lowest loss on held-out rows. Other decays are
+compared too, and used if they lower the loss by more than one standard error. If trees learn
+little, the reason may be effects that change their direction many times: then trees that begin with
+ramps are compared with others. The experiments behind the numbers are in `docs/quality.md`.
 """
 
 from __future__ import annotations
@@ -54,11 +53,13 @@ class Choice(NamedTuple):
 
 USUAL = Choice()
 
-#: Alternatives to the usual decay, for regressors. The log-loss of classifiers, which more decay
-#: lowers too, falls further by the factor of outputs.
-DECAYS = (Choice(decay_factor=0.25), Choice(decay_factor=4.0))
-#: Another decay lowers the loss of a scaled target by more than this.
-LEAST_GAIN = 0.002
+#: Alternatives to the usual decay.
+LESS, MORE = Choice(decay_factor=0.25), Choice(decay_factor=4.0)
+#: Another decay lowers the loss by more than this (that of a constant is about 0.5).
+LEAST_GAIN = 0.005
+#: Classifiers try more decay from this number of rows on, unless they are less sure than they
+#: could be: outputs could be multiplied by more than this.
+ROWS_FOR_DECAY, SURE = 400, 1.1
 #: Trees that begin with ramps.
 RAMPS = Choice(ramp_share=0.8)
 
@@ -74,25 +75,24 @@ class Effort(NamedTuple):
     weights, epochs : float
         Shares of the usual numbers of weights and epochs.
     n_trees : int
-        Number of trees whose mean is scored.
+        Number of trees whose mean is scored. The mean of the trees of a forest needs less decay
+        than one tree, and is less sure.
     """
 
     n_folds: int
     n_used: int
     weights: float
     epochs: float
-    n_trees: int
+    n_trees: int = 1
 
 
 #: With more rows than this, there is no trial.
 MOST_ROWS = 10_000
-#: For a tree, a forest, and a forest of classifiers, which tries one decay only. The mean of
-#: several trees needs less decay than one tree, and its outputs are closer to their mean.
-OF_TREE = Effort(n_folds=4, n_used=4, weights=0.5, epochs=0.4, n_trees=1)
-OF_FOREST = Effort(n_folds=4, n_used=4, weights=0.5, epochs=0.4, n_trees=2)
-OF_CLASSIFIERS = Effort(n_folds=4, n_used=4, weights=1.0, epochs=0.5, n_trees=2)
+#: For regressors and for classifiers, which compare fewer decays.
+OF_REGRESSORS = Effort(n_folds=4, n_used=4, weights=0.5, epochs=0.4)
+OF_CLASSIFIERS = Effort(n_folds=4, n_used=4, weights=1.0, epochs=0.5)
 #: Whether ramps help, where nothing else does: small trees would not show it.
-FULL = Effort(n_folds=5, n_used=2, weights=1.0, epochs=1.0, n_trees=1)
+FULL = Effort(n_folds=5, n_used=2, weights=1.0, epochs=1.0)
 #: Ramps are tried from this number of rows on, if trees lower the loss of a constant by less than
 #: the second number, and used if they lower the loss by this share in each fold.
 ROWS_FOR_RAMPS, LITTLE, GAIN = 1_000, 0.25, 0.05
@@ -142,18 +142,25 @@ def choose(estimator: Any, rows: Rows, seed: int) -> Choice:
     """
     if not _may_try(estimator, rows):
         return USUAL
-    rng = np.random.default_rng([2, seed])
     separate = rows.separate
-    choices, effort = [USUAL, *DECAYS], OF_TREE
-    if estimator._holds_many_trees:
-        effort = OF_FOREST
+
+    def attempt(choices: list[Choice], effort: Effort) -> list[Tried]:
+        return _try(estimator, separate, np.random.default_rng([2, seed]), choices, effort)
+
+    choices = [USUAL, LESS, MORE]
+    n_trees = 2 if estimator._holds_many_trees else 1
     if estimator._loss().name == "cross_entropy":
-        choices, effort = [USUAL], OF_CLASSIFIERS if estimator._holds_many_trees else OF_TREE
-    tried = _try(estimator, separate, rng, choices, effort)
+        effort = OF_CLASSIFIERS._replace(n_trees=n_trees)
+        tried = attempt(choices[:1], effort)
+        if len(separate) >= ROWS_FOR_DECAY and tried[0].output_factor < SURE:
+            choices = [USUAL, MORE]
+            tried += attempt(choices[1:], effort)  # with the same trees and folds
+    else:
+        tried = attempt(choices, OF_REGRESSORS._replace(n_trees=n_trees))
     best = _best(tried)
     choice = choices[best]._replace(output_factor=tried[best].output_factor)
     if _learns_little(estimator, separate, tried[best].losses.mean()):
-        usual, with_ramps = _try(estimator, separate, rng, [USUAL, RAMPS], FULL)
+        usual, with_ramps = attempt([USUAL, RAMPS], FULL)
         if np.all(with_ramps.losses < (1.0 - GAIN) * usual.losses):
             choice = RAMPS._replace(output_factor=with_ramps.output_factor)
     return choice
