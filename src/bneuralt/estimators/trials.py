@@ -57,9 +57,9 @@ USUAL = Choice()
 LESS, MORE = Choice(decay_factor=0.25), Choice(decay_factor=4.0)
 #: Another decay lowers the loss by more than this (that of a constant is about 0.5).
 LEAST_GAIN = 0.005
-#: Classifiers try more decay from this number of rows on, unless they are less sure than they
-#: could be: outputs could be multiplied by more than this.
-ROWS_FOR_DECAY, SURE = 400, 1.1
+#: Classifiers try more decay from this number of rows on, if outputs are best multiplied by less
+#: than the second number: for a tree, and for a forest.
+DECAY_OF_TREE, DECAY_OF_FOREST = (1_000, 0.95), (400, 1.1)
 #: Trees that begin with ramps.
 RAMPS = Choice(ramp_share=0.8)
 
@@ -88,9 +88,9 @@ class Effort(NamedTuple):
 
 #: With more rows than this, there is no trial.
 MOST_ROWS = 10_000
-#: For regressors and for classifiers, which compare fewer decays.
-OF_REGRESSORS = Effort(n_folds=4, n_used=4, weights=0.5, epochs=0.4)
-OF_CLASSIFIERS = Effort(n_folds=4, n_used=4, weights=1.0, epochs=0.5)
+#: For trees and for forests of regressors; for forests of classifiers, which compare fewer decays.
+SHORT = Effort(n_folds=4, n_used=4, weights=0.5, epochs=0.4)
+LONG = Effort(n_folds=4, n_used=4, weights=1.0, epochs=0.5)
 #: Whether ramps help, where nothing else does: small trees would not show it.
 FULL = Effort(n_folds=5, n_used=2, weights=1.0, epochs=1.0)
 #: Ramps are tried from this number of rows on, if trees lower the loss of a constant by less than
@@ -144,19 +144,23 @@ def choose(estimator: Any, rows: Rows, seed: int) -> Choice:
         return USUAL
     separate = rows.separate
 
-    def attempt(choices: list[Choice], effort: Effort) -> list[Tried]:
-        return _try(estimator, separate, np.random.default_rng([2, seed]), choices, effort)
+    is_forest = estimator._holds_many_trees
 
-    choices = [USUAL, LESS, MORE]
-    n_trees = 2 if estimator._holds_many_trees else 1
+    def attempt(choices: list[Choice], effort: Effort) -> list[Tried]:
+        rng = np.random.default_rng([2, seed])  # the same folds and trees in each call
+        return _try(estimator, separate, rng, choices, effort)
+
+    short, long = (effort._replace(n_trees=2 if is_forest else 1) for effort in (SHORT, LONG))
     if estimator._loss().name == "cross_entropy":
-        effort = OF_CLASSIFIERS._replace(n_trees=n_trees)
-        tried = attempt(choices[:1], effort)
-        if len(separate) >= ROWS_FOR_DECAY and tried[0].output_factor < SURE:
+        choices = [USUAL]
+        tried = attempt(choices, long if is_forest else short)
+        fewest_rows, most = DECAY_OF_FOREST if is_forest else DECAY_OF_TREE
+        if len(separate) >= fewest_rows and tried[0].output_factor < most:
             choices = [USUAL, MORE]
-            tried += attempt(choices[1:], effort)  # with the same trees and folds
+            tried = tried + attempt([MORE], long) if is_forest else attempt(choices, long)
     else:
-        tried = attempt(choices, OF_REGRESSORS._replace(n_trees=n_trees))
+        choices = [USUAL, LESS, MORE]
+        tried = attempt(choices, short)
     best = _best(tried)
     choice = choices[best]._replace(output_factor=tried[best].output_factor)
     if _learns_little(estimator, separate, tried[best].losses.mean()):
