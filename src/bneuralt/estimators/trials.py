@@ -143,7 +143,6 @@ def choose(estimator: Any, rows: Rows, seed: int) -> Choice:
     if not _may_try(estimator, rows):
         return USUAL
     separate = rows.separate
-
     is_forest = estimator._holds_many_trees
 
     def attempt(choices: list[Choice], effort: Effort) -> list[Tried]:
