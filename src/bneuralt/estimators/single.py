@@ -297,8 +297,11 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         return int(epochs)
 
     def _settings(self, rows: Rows, *, is_continued: bool = False) -> TrainingSettings:
-        """Return all settings; a training in parts keeps rate and decay of the first rows."""
-        if not is_continued:
+        """Return all settings; a training in parts keeps rate and decay of the first rows.
+
+        Of a model that was loaded, these are the first rows after that.
+        """
+        if not (is_continued and hasattr(self, "_rate_and_decay")):
             self._rate_and_decay = {
                 "learning_rate": learning_rate(rows.n_examples, self._n_classes()),
                 "weight_decay": self._weight_decay(rows),
