@@ -170,6 +170,11 @@ class NeuralTreeEstimator(
             self.model_, sample.inputs, sample.weight, self._importances
         )
 
+    @property
+    def _is_readable(self) -> bool:
+        """Whether numbers of the model have few digits."""
+        return False
+
     def _is_warm_start(self) -> bool:
         return self.warm_start and self.__sklearn_is_fitted__()
 
@@ -255,7 +260,7 @@ class NeuralTreeEstimator(
         is_robust = is_robust and not callable(self._growth.feature_sampling)  # as of images
         if isinstance(n_ramps, str):  # "auto"
             n_ramps = number_of_ramps(n_rows or table.shape[0]) if is_robust else 0
-        return Bending(n_ramps, is_robust)
+        return Bending(n_ramps, is_robust, is_rounded=self._is_readable)
 
     def _finds_sentinels(self, table: Any) -> bool:
         """Return whether numbers far outside of the others can stand for missing values."""
