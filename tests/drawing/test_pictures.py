@@ -149,7 +149,7 @@ def test_a_feature_below_a_node_is_one_term():
         view = TreeView.of(tree, simplified=simplified, feature_names=["a", "b"])
         assert [term_label(view, i)[:3] for i in range(view.n_terms)] == [
             ("+2.25", "positive", "a"),
-            ("−1.00", "negative", "b"),
+            ("−1", "negative", "b"),
         ]
 
 

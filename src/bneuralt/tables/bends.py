@@ -154,7 +154,8 @@ class _Distribution:
     def mean_rise(self, start: float, end: float) -> float:
         """Return the mean of a ramp between any two numbers."""
         share = np.diff(self.share_up_to, prepend=0.0)
-        return float(share @ ((self.different - start) / (end - start)).clip(0.0, 1.0))
+        with np.errstate(all="ignore"):
+            return float(share @ ((self.different - start) / (end - start)).clip(0.0, 1.0))
 
     def quantiles(self, shares: Array) -> FloatArray:
         """Return the lowest number that is not below each share of the weight."""
@@ -194,8 +195,11 @@ def _rounded(bends: Bends, column: _Distribution) -> Bends:
     if limits is not None:
         tolerance = ROUNDING * (limits[1] - limits[0])
         limits = _short(limits[0], tolerance), _short(limits[1], tolerance)
+        if not np.isfinite(limits).all():
+            limits = bends.limits
     ramps = [
         Ramp(ends[ramp.start], ends[ramp.end], column.mean_rise(ends[ramp.start], ends[ramp.end]))
         for ramp in bends.ramps
     ]
-    return Bends(limits, tuple(ramps))
+    is_valid = all(ramp.is_valid and isfinite(ramp.mean) for ramp in ramps)
+    return Bends(limits, tuple(ramps) if is_valid else bends.ramps)
