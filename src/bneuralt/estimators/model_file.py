@@ -65,6 +65,7 @@ def save_model(model: Any, path: str | PathLike[str], extra: dict[str, Any] | No
         "history": _history_to_dict(vars(model).get("history_")),  # not that of forests
         "importances": None if model._importances is None else model._importances.tolist(),
         "reference": None if model._reference is None else model._reference.tolist(),
+        "training_rows": None if model._fingerprints is None else model._fingerprints.to_dict(),
         "extra": extra or {},
     }
     write_atomically(path, format_json(content) + "\n")

@@ -1,7 +1,7 @@
 """Trees to be read: as small as their scores allow, with weights of few digits.
 
 `n_weights="readable"` trains a tree of medium size and removes weights from it. Cross-validation
-finds the smallest size whose score is within one standard error, and within .005, of that of the
+finds the smallest size whose score is within one standard error, and within .01, of that of the
 tree which `n_weights="auto"` would give. In the end, weights are rounded in the form that is
 drawn, so that drawings and formulas show the numbers that predictions use.
 """
@@ -37,15 +37,16 @@ READABLE = "readable"
 #: Largest number of weights with up to two outputs, and for each more.
 MOST_WEIGHTS, PER_OUTPUT = 60, 20
 #: Smallest number of weights for each output.
-FEWEST_PER_OUTPUT = 10
-#: Weights are removed from a tree of this many times the largest size.
-FIRST = 3
+FEWEST_PER_OUTPUT = 8
+#: Weights are removed from a tree of this many times the largest size, and at most of the second
+#: number, unless the largest size is above it.
+FIRST, MOST_FIRST = 3, 600
 #: Share of the weights that is removed between two trainings.
 STEP = 0.2
 #: Ratio of each size that is tried to the previous one.
 RATIO = 0.7
 #: Largest loss of score that is accepted, where one standard error is more than that.
-MOST_LOSS = 0.005
+MOST_LOSS = 0.01
 #: Folds of the cross-validation, and the largest number of rows of which all folds are held out;
 #: of more rows, only one is.
 FOLDS, MOST_ROWS = 5, 4_000
@@ -87,7 +88,8 @@ def first_size(n_weights: int | None, n_outputs: int) -> int | None:
     >>> first_size(300, 1), first_size(100, 1)
     (180, 100)
     """
-    return None if n_weights is None else min(n_weights, FIRST * largest_size(n_outputs))
+    most = largest_size(n_outputs)
+    return None if n_weights is None else min(n_weights, FIRST * most, max(MOST_FIRST, most))
 
 
 def make_readable(model: Any, rows: Rows) -> None:
@@ -182,7 +184,7 @@ def _smallest_good(score: FloatArray, standard_error: float) -> int:
 
     Examples
     --------
-    >>> _smallest_good(np.array([0.9, 0.88, 0.9, 0.896, 0.8, 0.9]), 0.02)
+    >>> _smallest_good(np.array([0.9, 0.88, 0.9, 0.895, 0.8, 0.9]), 0.02)
     3
     >>> _smallest_good(np.array([0.9, 0.8, 0.7]), 0.02)
     1
