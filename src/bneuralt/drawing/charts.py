@@ -10,7 +10,7 @@ import numpy as np
 from bneuralt._typing import Array, FloatArray
 from bneuralt.drawing.scene import Dots, Line, Scene, Text, fitted, text_width
 
-__all__ = ["Series", "chart", "name_chart", "ticks"]
+__all__ = ["Series", "chart", "name_chart", "padded", "ticks"]
 
 #: Roles of the colours of lines, in their order.
 ROLES = ("positive", "negative", "decision", "mixed", "faint", "output")
@@ -68,7 +68,7 @@ def ticks(low: float, high: float, most: int = 5) -> FloatArray:
     unit = 10.0 ** np.floor(np.log10(span / most))
     step = next((unit * m for m in (1, 2, 2.5, 5, 10) if span / (unit * m) <= most), 10 * unit)
     numbers: FloatArray = np.arange(np.ceil(low / step - 1e-9), high / step + 1e-9) * step
-    return numbers
+    return numbers + 0.0  # not -0.0
 
 
 def chart(
@@ -100,7 +100,7 @@ def chart(
     """
     x_range = x_range or _extent([each.x for each in series])
     parts = [part for each in series for part in (each.y, each.low, each.high) if part is not None]
-    y_range = y_range or _padded(_extent(parts))
+    y_range = y_range or padded(parts)
     scene = _framed(series, y_label, y_range)
     right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
     for x in ticks(*x_range).tolist():
@@ -119,7 +119,14 @@ def chart(
     return scene
 
 
-def name_chart(names: Sequence[str], series: Sequence[Series], x_label: str, y_label: str) -> Scene:
+def name_chart(
+    names: Sequence[str],
+    series: Sequence[Series],
+    x_label: str,
+    y_label: str,
+    *,
+    y_range: tuple[float, float] | None = None,
+) -> Scene:
     """Return a chart of points over names; the x of each series are positions of names.
 
     Examples
@@ -128,7 +135,7 @@ def name_chart(names: Sequence[str], series: Sequence[Series], x_label: str, y_l
     >>> [text.text for text in name_chart(["a", "b"], [points], "group", "risk").texts][-4:-2]
     ['a', 'b']
     """
-    y_range = _padded(_extent([each.y for each in series]))
+    y_range = y_range or padded([each.y for each in series])
     scene = _framed(series, y_label, y_range)
     right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
     room = (right - LEFT) / max(1, len(names))
@@ -217,7 +224,14 @@ def _extent(parts: Sequence[Array]) -> tuple[float, float]:
     return (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 1.0)
 
 
-def _padded(limits: tuple[float, float]) -> tuple[float, float]:
-    low, high = limits
+def padded(parts: Sequence[Array]) -> tuple[float, float]:
+    """Return the range of all numbers of some arrays, with a margin on both sides.
+
+    Examples
+    --------
+    >>> padded([np.array([0.0, 50.0]), np.array([100.0])])
+    (-6.0, 106.0)
+    """
+    low, high = _extent(parts)
     margin = 0.06 * (high - low) or 0.05 * max(abs(low), 1e-9)
     return low - margin, high + margin

@@ -39,7 +39,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figures:
-    """Pictures beside each other, each with a caption."""
+    """Pictures beside each other, each with a caption, which may be empty."""
 
     scenes: Sequence[tuple[Scene, str]]
 
@@ -106,8 +106,7 @@ def _block(block: Block) -> str:
         return f'<pre tabindex="0"><code>{escape(block.text)}</code></pre>'
     if isinstance(block, Figures):
         figures = (
-            f"<figure>{_svg(scene)}<figcaption>{_text(caption)}</figcaption></figure>"
-            for scene, caption in block.scenes
+            f"<figure>{_svg(scene)}{_caption(caption)}</figure>" for scene, caption in block.scenes
         )
         return f'<div class="figures">{"".join(figures)}</div>'
     return f"<p>{_text(block)}</p>"
@@ -127,6 +126,10 @@ def _table(table: Table) -> str:
         f'<table class="{kind}"><caption>{_text(table.caption)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
+
+
+def _caption(text: str) -> str:
+    return f"<figcaption>{_text(text)}</figcaption>" if text else ""
 
 
 def _svg(scene: Scene) -> str:

@@ -16,7 +16,7 @@ import sklearn
 
 from bneuralt import __version__
 from bneuralt._typing import Array
-from bneuralt.drawing.charts import ROLES, Series, chart, name_chart
+from bneuralt.drawing.charts import ROLES, Series, chart, name_chart, padded
 from bneuralt.drawing.display import tree_scene
 from bneuralt.drawing.labels import counted
 from bneuralt.drawing.report import Block, Code, Figures, Notice, Section, Table, report_html
@@ -120,8 +120,8 @@ class _Card:
             of = "None of them" if n_checked == n else f"None of the {n_checked:,} checked rows"
             return [Notice(text + f"{of} is equal to a training row.", "good")]
         text += (
-            f"{n_seen:,} of {n_checked:,} checked rows are equal to training rows, so that the "
-            "scores below are not those of rows that the model has not seen."
+            f"{n_seen:,} of {n_checked:,} checked rows are equal to training rows: the scores "
+            "below are not those of unseen rows only."
         )
         if known.n_different <= 0.5 * known.n_rows:
             text += (
@@ -173,9 +173,7 @@ class _Card:
             blocks.append(
                 f"Always predicting the most frequent class would be right in {share:.1%}."
             )
-        blocks.append(
-            "Intervals: Wilson's for the accuracy, the bootstrap over rows for the others."
-        )
+            blocks.append("The interval of the accuracy is Wilson's; the others are bootstrapped.")
         return blocks
 
     def _calibration(self) -> list[Block]:
@@ -299,11 +297,9 @@ class _Card:
 
     def _effects(self) -> list[Block]:
         sample, columns = self._sample(EFFECT_ROWS), self._strongest()
-        figures = []
-        for j in columns[:MOST_EFFECTS]:
-            curve = effect(self.model, j, sample)
-            assert isinstance(curve, Effect)
-            figures.append((_effect_scene(curve), curve.name))
+        curves = [effect(self.model, j, sample) for j in columns[:MOST_EFFECTS]]
+        limits = padded([curve.y[:, :MOST_OUTPUTS] for curve in curves]) if curves else None
+        figures = [(_effect_scene(curve, limits), "") for curve in curves]
         text = "Mean prediction if only this column changes, over the rows of this card."
         if len(columns) > MOST_EFFECTS:
             text += f" The {MOST_EFFECTS} strongest of {len(columns)} columns."
@@ -318,11 +314,11 @@ class _Card:
         n_pairs = len(proof.meetings)
         if proof.is_additive:
             return ["No columns interact: the structure of the trees proves it."]
-        of = n * (n - 1) // 2
-        blocks: list[Block] = [
-            f"{n_pairs:,} of {of:,} pairs of columns can interact; the structure of the trees "
-            "excludes all others."
-        ]
+        n_all = n * (n - 1) // 2
+        text = f"{n_pairs:,} of {n_all:,} pairs of columns can interact"
+        if n_pairs < n_all:
+            text += "; the structure of the trees excludes the others"
+        blocks: list[Block] = [f"{text}."]
         if n > PAIR_COLUMNS:
             return blocks
         found = explain(self.model, self._sample(PAIR_ROWS), interactions=True)
@@ -407,7 +403,7 @@ def _positions(y: Array, classes: Sequence[Any]) -> Array:
     return np.array(found, dtype=np.int64)
 
 
-def _effect_scene(curve: Effect) -> Scene:
+def _effect_scene(curve: Effect, y_range: tuple[float, float] | None) -> Scene:
     outputs = range(min(curve.y.shape[1], MOST_OUTPUTS))
     named = curve.output_names if len(curve.output_names) > 1 else []
     what = curve.explains
@@ -421,7 +417,7 @@ def _effect_scene(curve: Effect) -> Scene:
     if curve.kind == "number" and len(curve.x) > 1:
         rows = None if curve.rows is None else np.asarray(curve.rows, dtype=np.float64)
         lines = [series(curve.x.astype(np.float64), k) for k in outputs]
-        return chart(lines, curve.name, what, rows=rows)
+        return chart(lines, curve.name, what, rows=rows, y_range=y_range)
     step = max(1, len(curve.x) // 30)
     shown = replace(curve, x=curve.x[::step], y=curve.y[::step])
     x = np.arange(len(shown.x))
@@ -430,7 +426,8 @@ def _effect_scene(curve: Effect) -> Scene:
         Series(x, shown.y[:, k], named[k] if named else "", ROLES[k % len(ROLES)], is_line)
         for k in outputs
     ]
-    return name_chart([cell_text(value) for value in shown.x.tolist()], points, curve.name, what)
+    names = [cell_text(value) for value in shown.x.tolist()]
+    return name_chart(names, points, curve.name, what, y_range=y_range)
 
 
 def _integer_bound(model: Model, dtype: str) -> str:

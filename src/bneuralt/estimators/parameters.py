@@ -179,7 +179,7 @@ PARAMETERS: dict[str, Parameter] = {
         "limit. 'auto': it grows with the number of rows and classes (see the settings page), "
         "unless `growth` has a `leaf_probability`, a `max_size` or a whole number for `min_size`. "
         "None: the size follows from these. 'readable' (not for forests): the smallest tree whose "
-        "score in cross-validation is within one standard error (and 0.01) of that with "
+        "score in cross-validation is within one standard error (and 0.015) of that with "
         "'auto', with at most 60 weights and 20 more for each output beyond two, all rounded to "
         "the two or three digits that matter; a `ReadableTreeWarning` says if this costs more.",
     ),
