@@ -41,6 +41,7 @@ from bneuralt.estimators.parameters import (
     declared,
 )
 from bneuralt.estimators.parts import ClassifierInParts, RegressorInParts, TrainedInParts
+from bneuralt.estimators.readable import READABLE, first_size, make_readable
 from bneuralt.estimators.regression import RegressorTask
 from bneuralt.estimators.retraining import smaller_models
 from bneuralt.estimators.rows import Rows
@@ -108,14 +109,34 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
             search = self.history_, self.moved_leaves_, self.best_epoch_
             self._train(refit, report)
             self.history_, self.moved_leaves_, self.best_epoch_ = search
-        self._remove_weights(rows)
+        if self._is_readable:
+            make_readable(self, rows)
+        else:
+            self._remove_weights(rows)
+
+    @property
+    def _is_readable(self) -> bool:
+        return isinstance(self.n_weights, str) and self.n_weights == READABLE
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        if self._is_readable and self.warm_start:
+            raise ValueError(
+                "n_weights='readable' cannot be combined with warm_start=True: training would "
+                "change the rounded weights; use another n_weights"
+            )
+
+    def _new_tree(self, seed: int, **parameters: Any) -> SingleTree:
+        """Return an unfitted tree of the same features, with other parameters."""
+        usual = {**self.get_params(deep=False), "random_state": seed, "warm_start": False}
+        tree = type(self)(**(usual | parameters))
+        self._pass_on(tree)
+        tree._choice = self._choice
+        return tree
 
     def _trial_tree(self, seed: int, rows: Rows, share: float, ramp_share: float) -> SingleTree:
         """Return an unfitted tree with a share of its weights."""
-        tree = type(self)(
-            **{**self.get_params(deep=False), "random_state": seed, "warm_start": False}
-        )
-        self._pass_on(tree)
+        tree = self._new_tree(seed, **({"n_weights": "auto"} if self._is_readable else {}))
         tree._choice = Choice(ramp_share=ramp_share)
         return tree._with_share_of_weights(rows, share)
 
@@ -378,7 +399,8 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
             leaves = LEAVES_PER_OUTPUT * self._n_outputs()
             n_weights = max(n_weights, round(leaves * self.encoder_.drawn_per_feature))
         most = max(int(MOST_PER_ROW * per_leaf * len(rows)), FEWEST_PER_OUTPUT * self._n_outputs())
-        return min(n_weights, most)
+        n_weights = min(n_weights, most)
+        return first_size(n_weights, self._n_outputs()) if self._is_readable else n_weights
 
     def _learn_scaling(self, rows: Rows, constant: float = 0.0) -> None:
         key = self.scale, self._output_activation, constant
@@ -461,6 +483,11 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         )
 
     def _fit_part(self, rows: Rows) -> None:
+        if self._is_readable:
+            raise ValueError(
+                "n_weights='readable' chooses and rounds weights with all rows, and partial_fit "
+                "gets a part of them: use fit, or another n_weights"
+            )
         before = self._progress()
         fit = self._plan_part(rows)
         self._train(fit, None)
