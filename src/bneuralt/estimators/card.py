@@ -378,6 +378,10 @@ class _Card:
             f"Python {platform.python_version()} (when this card was made).",
             Code(code),
         ]
+        if edits := getattr(estimator, "edits_", None):
+            rows = [(edit["time"][:16].replace("T", " "), edit["text"]) for edit in edits]
+            text = "The model was edited by hand after training: fit does not reproduce it."
+            blocks += [Notice(text), Table(("time", "edit"), rows, "Edits", are_numbers=False)]
         if isinstance(digest := extra.get("data_sha256"), str):
             blocks.append(f"SHA-256 of the training table: {digest}.")
         known = estimator._fingerprints
