@@ -48,6 +48,7 @@ class Forest(TrainedInParts, NestedParameters, NeuralTreeEstimator, ForestParame
 
     _tree_type: ClassVar[type[SingleTree]]
     _holds_many_trees: ClassVar[bool] = True
+    _reads_blocks: ClassVar[bool] = True
     estimators_: list[SingleTree]
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -173,7 +174,7 @@ class Forest(TrainedInParts, NestedParameters, NeuralTreeEstimator, ForestParame
         if validation is not None:
             held_out = [validation.table, validation.target, validation.weight]
         arrays = [rows.table, rows.target, rows.weight, rows.index, rows.copies, *held_out]
-        train = partial(_train_member, forest, rows.times)
+        train = partial(_train_member, forest, rows.times, rows.on_disk)
         results = over_workers(backend, self.n_jobs, train, members, arrays)
         with closing(results):
             for i, trained in results:
@@ -360,7 +361,7 @@ class Forest(TrainedInParts, NestedParameters, NeuralTreeEstimator, ForestParame
 
 
 def _train_member(
-    forest: Forest, times: int, member: SingleTree, *arrays: Array | None
+    forest: Forest, times: int, on_disk: bool, member: SingleTree, *arrays: Array | None
 ) -> SingleTree:
     """Train one member of a forest in a worker."""
     table, target, weight, index, copies, *held_out = (aligned(array) for array in arrays)
@@ -368,7 +369,7 @@ def _train_member(
     validation = None
     if held_out[0] is not None:
         validation = replace(Rows(*held_out), lines=forest.encoder_.lines)  # type: ignore[arg-type]
-    rows = Rows(table, target, weight, index, times, copies, forest.encoder_.lines)
+    rows = Rows(table, target, weight, index, times, copies, forest.encoder_.lines, on_disk)
     forest._train_here([member], rows, validation)
     return member
 

@@ -71,6 +71,7 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
     _optimizer_state: OptimizerState | None
     _node_signs: Array | None = None  # of the trained tree, where effects are constrained
     _choice: Choice = USUAL
+    _reads_blocks: ClassVar[bool] = True
     _fewest_epochs: ClassVar[int]
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -128,6 +129,7 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
     def _remove_weights(self, rows: Rows) -> None:
         """Remove weights until the tree has at most `max_weights`."""
         if self.max_weights is not None and self.max_weights < self.tree_.n_parameters:
+            rows = rows.sample(rows.n_inputs) if rows.on_disk else rows
             (smaller,) = self._smaller_models(rows, [self.max_weights], WEIGHTS)
             self.__dict__.update(smaller.__dict__)
 
@@ -380,6 +382,7 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         groups, is_plain = self.encoder_.groups, self.encoder_.is_plain
         sampling = self._growth.feature_sampling
         if isinstance(sampling, FeatureSampler):
+            rows = rows.sample(rows.n_inputs) if rows.on_disk else rows
             X = rows.X
             if not is_plain:  # use the first number of each feature
                 X = X[:, self.encoder_.first_numbers[:-1]]
