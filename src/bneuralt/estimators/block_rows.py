@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 #: Share of `max_memory` that mapped files may take, and that the sample of rows may take.
-MAPPED_SHARE, SAMPLE_SHARE = 0.25, 0.1
+MAPPED_SHARE, SAMPLE_SHARE = 0.2, 0.1
 
 #: Numbers are stored as float32 if that changes them by at most this share of their range.
 FLOAT32_ERROR = 1e-4

@@ -11,8 +11,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from bneuralt._typing import Array, FloatArray
-from bneuralt.estimators.capacity import effective_share
 from bneuralt.estimators.block_rows import scored
+from bneuralt.estimators.capacity import effective_share
 from bneuralt.estimators.inputs import finite_inputs
 from bneuralt.estimators.nested import setting_of
 from bneuralt.estimators.rows import Rows

@@ -43,6 +43,10 @@ from bneuralt.tree import NeuralTree
 __all__ = ["BNeuralForestClassifier", "BNeuralForestRegressor"]
 
 
+#: Number of rows of a table on disk that are scored by the trees that were trained without them.
+MOST_OUT_OF_BAG = 100_000
+
+
 class Forest(TrainedInParts, NestedParameters, NeuralTreeEstimator, ForestParameters):
     """Base class of forests."""
 
@@ -345,11 +349,15 @@ class Forest(TrainedInParts, NestedParameters, NeuralTreeEstimator, ForestParame
 
     def _score_out_of_bag(self, rows: Rows) -> None:
         """Score the predictions of each row by the trees that were trained without it."""
+        n_rows, chosen = len(rows), slice(None)
+        if rows.on_disk:  # some of them, at equal distances
+            chosen = slice(None, None, -(-n_rows // MOST_OUT_OF_BAG))
+            rows = rows.take(np.arange(n_rows)[chosen])
         total, n_votes = np.zeros((len(rows), self._n_outputs())), np.zeros(len(rows))
         for member in self.estimators_:
-            times = self._draw_rows(len(rows), member.random_state)
+            times = self._draw_rows(n_rows, member.random_state)
             assert times is not None
-            unseen = np.flatnonzero(times == 0)
+            unseen = np.flatnonzero(times[chosen] == 0)
             if unseen.size:
                 votes = [self._vote(member.tree_, X) for X in rows.take(unseen).X_blocks()]
                 total[unseen] += np.concatenate(votes)

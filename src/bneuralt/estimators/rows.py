@@ -18,6 +18,7 @@ import numpy as np
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import CheckedTable, is_large
 from bneuralt.lines import InputLines
+from bneuralt.tables.mapped import take_rows
 from bneuralt.tables.moments import ColumnMoments, JoinedMoments
 from bneuralt.tables.sentinels import find_sentinels
 
@@ -149,8 +150,15 @@ class Rows:
         return self.spread(n)
 
     def spread(self, n: int) -> Rows:
-        """Return at most n of these rows, at equal distances."""
-        return self if len(self) <= n else self.take(np.arange(n) * len(self) // n)
+        """Return at most n of these rows, at equal distances; rows of a file as a table."""
+        if len(self) <= n:
+            return self
+        rows = self.take(np.arange(n) * len(self) // n)
+        if not self.on_disk:
+            return rows
+        assert rows.index is not None
+        table = take_rows(self.table, rows.index)
+        return replace(rows, table=table, target=rows.y, index=None, on_disk=False)
 
     @property
     def has_sentinels(self) -> bool:

@@ -239,7 +239,7 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         stopped, unit = False, 1.0
         if report is not None:
             rows = fit.rows if fit.validation is None else fit.validation
-            unit = self._error_unit(fit.scaled_target(rows), rows.weight)
+            unit = fit.error_unit(rows, self._error_unit)
 
         def report_epoch(state: EpochState) -> bool:
             nonlocal stopped

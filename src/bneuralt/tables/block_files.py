@@ -8,7 +8,7 @@ import importlib
 import lzma
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,7 +28,11 @@ __all__ = ["ArrowFile", "kind_of_type", "naming", "open_files", "slices"]
 CSV_BYTES = 2**22
 
 #: How compressed files begin, and what opens them.
-COMPRESSED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+COMPRESSED: dict[bytes, Callable[[str, str], Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+}
 
 #: What readers of damaged files raise; the errors of Arrow are subclasses.
 DAMAGED = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError)
@@ -238,7 +242,8 @@ class CsvFile(ArrowFile):
         return replace(file, types=file._learn_types())
 
     def _stream(self) -> Any:
-        return COMPRESSED.get(self.compression, open)(self.path, "rb")
+        opened: Callable[[str, str], Any] = COMPRESSED.get(self.compression, open)
+        return opened(self.path, "rb")
 
     def _reader(self, types: dict[str, Any], columns: Sequence[str] | None = None) -> Any:
         csv = pyarrow(".csv")

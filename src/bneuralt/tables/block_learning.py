@@ -2,9 +2,9 @@
 
 The summaries of two parts of a table can be merged. The sample consists of the rows with the lowest
 hashes of their positions, so it depends neither on the division into blocks nor on the order in
-which these are read. Quantiles of a column are those of the sample: the share of the rows below such
-a quantile differs from the intended one by more than `sqrt(log(2 / p) / (2 n))` with a probability
-of at most p (Dvoretzky, Kiefer and Wolfowitz), which is .0062 for 100,000 rows and p = .001.
+which these are read. Quantiles of a column are those of the sample of n rows: the share of all rows
+below such a quantile differs from the intended one by more than `sqrt(log(2 / p) / (2 n))` with a
+probability of at most p (Dvoretzky, Kiefer and Wolfowitz): by .0062 for 100,000 rows and p = .001.
 Smallest and largest values, texts and gaps that no row of the sample has are added to it, with the
 weight that they have in the table.
 """

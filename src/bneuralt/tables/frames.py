@@ -126,9 +126,7 @@ def concatenated(parts: Sequence[Any]) -> Any:
     if len(parts) == 1:
         return parts[0]
     if is_arrow(parts[0]):
-        return importlib.import_module("pyarrow").concat_tables(
-            parts, promote_options="permissive"
-        )
+        return importlib.import_module("pyarrow").concat_tables(parts, promote_options="permissive")
     package = importlib.import_module("pandas" if _is_pandas(parts[0]) else "polars")
     return package.concat(list(parts))
 
@@ -137,8 +135,10 @@ def n_bytes(X: Any) -> int:
     """Return how much memory a data frame takes; texts of pandas are counted as 50 bytes."""
     if _is_pandas(X):
         n_texts = sum(column.dtype.kind == "O" for _, column in X.items())
-        return int(X.memory_usage(index=False).sum()) + 50 * n_texts * len(X)
-    return int(X.estimated_size() if _is_polars(X) else X.nbytes)
+        size = X.memory_usage(index=False).sum() + 50 * n_texts * len(X)
+    else:
+        size = X.estimated_size() if _is_polars(X) else X.nbytes
+    return int(size)
 
 
 def plain_table(X: Any) -> Any:

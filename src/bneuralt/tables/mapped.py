@@ -12,12 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from bneuralt._typing import Array
+from bneuralt._typing import Array, IntArray
 
-__all__ = ["TableFile"]
+__all__ = ["TableFile", "take_rows"]
 
 #: Seconds between two looks at the memory that mapped tables take.
 PERIOD = 0.02
+
+#: Number of rows that are taken from anywhere in a table before pages are given back.
+ROWS_AT_ONCE = 64
 
 
 class TableFile:
@@ -93,6 +96,23 @@ class TableFile:
         )
 
 
+def take_rows(table: Array, positions: IntArray) -> Array:
+    """Return a copy of some rows of a mapped table, without more of it in memory than before.
+
+    Each row that is read maps its neighbours too, as the system sees fit.
+    """
+    mapped: Any = table
+    while isinstance(mapped, (np.ndarray, memoryview)):
+        mapped = mapped.base if isinstance(mapped, np.ndarray) else mapped.obj
+    taken = np.empty((len(positions), *table.shape[1:]), dtype=table.dtype)
+    for start in range(0, len(positions), ROWS_AT_ONCE):
+        part = slice(start, start + ROWS_AT_ONCE)
+        table.take(positions[part], axis=0, out=taken[part])
+        if isinstance(mapped, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            mapped.madvise(mmap.MADV_DONTNEED)
+    return taken
+
+
 def _limit(mapped: mmap.mmap, max_resident: int) -> None:
     """Start a thread that limits the resident memory of a mapping for as long as it exists."""
     if hasattr(mmap, "MADV_DONTNEED") and len(mapped) > max_resident:
@@ -120,4 +140,3 @@ def _mapped_bytes() -> int | None:
             return int(file.read().split()[2]) * mmap.PAGESIZE
     except (OSError, ValueError, IndexError):
         return None
-

@@ -13,7 +13,8 @@ def mixed(z: Array) -> Array:
     """Scramble 64-bit words (the last step of the SplitMix64 generator)."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+    scrambled: Array = z ^ (z >> np.uint64(31))
+    return scrambled
 
 
 def row_hashes(seed: int, first: int, n_rows: int) -> Array:
