@@ -13,7 +13,7 @@ from bneuralt.tables import frames
 from bneuralt.tables.block_files import naming, open_files, slices
 from bneuralt.tables.csv_files import near_file
 
-__all__ = ["Piece", "Source", "open_source"]
+__all__ = ["Piece", "Source", "matching_files", "open_source"]
 
 #: Endings of the names of files that are read from a folder.
 ENDINGS = (".parquet", ".pq", ".feather", ".arrow", ".ipc", ".csv", ".tsv", ".txt")
@@ -58,7 +58,7 @@ def open_source(source: Any) -> Source:
     if isinstance(source, (str, os.PathLike)):
         source = [source]
     if isinstance(source, (list, tuple)) and all(isinstance(s, (str, os.PathLike)) for s in source):
-        return _of_files([path for each in source for path in _matching(os.fspath(each))])
+        return _of_files([path for each in source for path in matching_files(os.fspath(each))])
     if hasattr(source, "get_fragments") and hasattr(source, "schema"):
         return _of_dataset(source)
     if frames.is_data_frame(frames.known_frame(source)):
@@ -90,7 +90,7 @@ def _of_files(paths: Sequence[str]) -> Source:
     return Source(list(files[0].types), pieces)
 
 
-def _matching(pattern: str) -> list[str]:
+def matching_files(pattern: str) -> list[str]:
     """Return the files that a name, a folder or a pattern stands for, sorted."""
     if os.path.isfile(pattern):
         return [pattern]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import re
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -76,6 +76,33 @@ class Block(NamedTuple):
         return np.asarray(column)
 
 
+@dataclass(frozen=True)
+class Division:
+    """A division of the rows of a table at random, and one of its parts.
+
+    Attributes
+    ----------
+    seed : int
+    fraction : float
+        Share of the rows that are held out.
+    depth : int
+        Number of the divisions before, which are independent of this one.
+    is_held_out : bool
+        Whether the part is the one that is held out.
+    """
+
+    seed: int
+    fraction: float
+    depth: int
+    is_held_out: bool = True
+
+    def has_row(self, start: int, n_rows: int) -> Array:
+        """Return which of some neighbouring rows belong to the part."""
+        hashes = row_hashes(self.seed + 2**40 * self.depth, start, n_rows)
+        is_held_out: Array = hashes < np.uint64(int(self.fraction * 2**64))
+        return is_held_out if self.is_held_out else ~is_held_out
+
+
 @dataclass(frozen=True, eq=False)
 class BlockTable:
     """A table that is read in blocks; `open_table` makes it.
@@ -95,7 +122,7 @@ class BlockTable:
     names: tuple[str, ...]
     target: tuple[str, ...]
     max_memory: int
-    _part: Callable[[int, int], Array] | None = None  # which rows belong to a part of a table
+    _divisions: tuple[Division, ...] = ()  # of which this table is a part
 
     @cached_property
     def _row_bytes(self) -> float:
@@ -112,11 +139,11 @@ class BlockTable:
         start = 0
         for frame, place, first_row in self.source.pieces(columns, n_rows):
             n = len(frame)
-            if self._part is not None:
-                rows = np.flatnonzero(self._part(start, n))
-                if rows.size:
-                    yield Block(frames.take_rows(frame, rows), place, first_row, start)
-            elif n:
+            if self._divisions and n:
+                has_row = [division.has_row(start, n) for division in self._divisions]
+                rows = np.flatnonzero(np.all(has_row, axis=0))
+                frame = frames.take_rows(frame, rows)
+            if len(frame):
                 yield Block(frame, place, first_row, start)
             start += n
 
@@ -182,17 +209,24 @@ class BlockTable:
         """
         if not 0.0 < fraction < 1.0:
             raise ValueError(f"fraction={fraction!r} must be between 0 and 1")
-        if self._part is not None:
-            raise ValueError("the table is a part of another one: split the whole table")
-        limit = np.uint64(int(fraction * 2**64))
+        divisions = (*self._divisions, Division(seed, fraction, len(self._divisions)))
+        left = (*self._divisions, replace(divisions[-1], is_held_out=False))
+        return replace(self, _divisions=left), replace(self, _divisions=divisions)
 
-        def is_held_out(start: int, n_rows: int) -> Array:
-            return row_hashes(seed, start, n_rows) < limit
+    def sample(self, n_rows: int, seed: int = 0) -> Any:
+        """Return about as many rows, drawn at random, as a data frame; all rows if there are fewer.
 
-        def is_left(start: int, n_rows: int) -> Array:
-            return ~is_held_out(start, n_rows)
+        The table is read twice.
+        """
+        n_all = self.count_rows()
+        if n_rows >= n_all:
+            return self.head(n_all)
+        return self.split(n_rows / n_all, seed)[1].head(2 * n_rows)
 
-        return replace(self, _part=is_left), replace(self, _part=is_held_out)
+    def count_rows(self) -> int:
+        """Return the number of rows."""
+        counted = replace(self, names=self.names[:1], target=())
+        return sum(len(block.frame) for block in counted.blocks())
 
     def head(self, n_rows: int = 5) -> Any:
         """Return the first rows as a data frame."""

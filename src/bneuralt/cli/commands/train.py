@@ -4,6 +4,10 @@ Some rows are held out. The model is trained on the others and scored on the hel
 model is written. `bneuralt predict MODEL DATA` shows the same score. Text becomes categories, dates
 become parts of the calendar and the time elapsed, and what missing values mean is learnt. Columns
 that identify rows are left out.
+
+A folder, or a pattern such as 'sales/*.parquet', is read in blocks and may be larger than the
+memory: Parquet, Feather or CSV. Then there is no cross-validation, at most 200,000 rows are held
+out, and columns that identify rows are left out only if --drop names them.
 """
 
 from __future__ import annotations
@@ -11,12 +15,23 @@ from __future__ import annotations
 import argparse
 import json
 
-from bneuralt.cli.table_options import add_table_arguments, delimiter_of, read_file
+from bneuralt.cli.table_options import (
+    add_memory_argument,
+    add_table_arguments,
+    delimiter_of,
+    is_in_blocks,
+    read_file,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("data", metavar="DATA.csv", help="the table; - reads the standard input")
+    parser.add_argument(
+        "data",
+        metavar="DATA.csv",
+        help="the table; - reads the standard input; a folder, or a pattern such as "
+        "'sales/*.parquet', is read in blocks",
+    )
     parser.add_argument(
         "--target",
         required=True,
@@ -94,11 +109,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=int, default=None, metavar="N", help="number of threads")
     parser.add_argument("--verbose", action="store_true", help="show the progress of training")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    add_memory_argument(parser)
     add_table_arguments(parser, missing=("learn", "drop", "error"))
 
 
 def run(args: argparse.Namespace) -> None:
     """Train a model, write it, and print the report."""
+    if is_in_blocks(args.data, args.max_memory):
+        from bneuralt.cli.block_training import train_from_blocks
+
+        train_from_blocks(args)
+        return
     from dataclasses import replace
 
     import numpy as np
