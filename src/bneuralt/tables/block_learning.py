@@ -60,7 +60,7 @@ class ColumnSummary:
     high: Any = None
     texts: dict[str, float] | None = field(default_factory=dict)
 
-    def add(self, column: Column, weight: FloatArray, place: str, first_row: int) -> Column:
+    def add(self, column: Column, weight: FloatArray, place: str, positions: IntArray) -> Column:
         """Take note of some rows, and return them as a column of the kind of the earlier ones."""
         is_missing = column.is_missing
         self.gap_weight += float(weight[is_missing].sum())
@@ -79,7 +79,7 @@ class ColumnSummary:
         values = column.values[~is_missing]
         self._add_ends(values.min(), values.max())
         if column.kind == "number" and np.isinf([self.low, self.high]).any():
-            row = first_row + int(np.argmax(np.isinf(column.values)))
+            row = positions[np.argmax(np.isinf(column.values))]
             raise TableError(
                 f"{place}: column {self.name!r} has infinity in row {row + 1}; numbers must be "
                 "finite: correct it, or make it a missing value."
@@ -188,14 +188,19 @@ class Summary:
             A column is of another kind than before, or has infinite numbers.
         """
         hashes = row_hashes(0, start, len(frame))
-        rows = np.flatnonzero((hashes <= self._limit) & (weight > 0))
-        self.total += int(np.count_nonzero(weight))
+        positions = np.arange(first_row, first_row + len(frame))
+        if not weight.all():
+            used = np.flatnonzero(weight)
+            frame, hashes, positions = frame.take(used), hashes[used], positions[used]
+            target, weight = target[used], weight[used]
+        rows = np.flatnonzero(hashes <= self._limit)
+        self.total += len(weight)
         columns = []
         for j, summary in enumerate(self.columns):
             column = frame.columns[j]
             if self._is_category[j] and column.kind == "number":
                 column = replace(column.as_text(), is_category=True)
-            column = summary.add(column, weight, place, first_row)
+            column = summary.add(column, weight, place, positions)
             columns.append(_trimmed(column.take(rows)))
         if rows.size:
             self._parts.append((hashes[rows], columns, target[rows], weight[rows]))
