@@ -12,6 +12,7 @@ from numbers import Integral
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from bneuralt import (
@@ -115,6 +116,14 @@ def test_the_model_follows_the_seed_and_not_the_blocks(kind):
     assert trees(made(kind, random_state=1).fit(table_for(kind))) != trees(models[0])
 
 
+def test_the_same_trees_over_the_processes_of_joblib():
+    table = table_for(BNeuralForestRegressor)
+    expected = made(BNeuralForestRegressor, max_samples=0.7).fit(table)
+    with parallel_config("loky", n_jobs=2):
+        model = made(BNeuralForestRegressor, max_samples=0.7, n_jobs=2).fit(table)
+    assert trees(model) == trees(expected)
+
+
 def test_the_order_of_the_files_is_the_order_of_the_rows(tmp_path):
     pattern = write_parts(SALES, tmp_path)
     model = made(BNeuralTRegressor).fit(table_for(BNeuralTRegressor, pattern))
@@ -179,8 +188,10 @@ def test_every_parameter_works_from_blocks_as_from_memory(kind, name, value, cap
     parameters = {name: value}
     if name == "monotonic_cst" and kind in (BNeuralTClassifier, BNeuralForestClassifier):
         pytest.skip("it needs two classes")
-    outcomes = []
-    for X, y in ((SALES[COLUMNS], SALES[target_of(kind)]), (table_for(kind), None)):
+    outcomes, few = [], SALES[:2500]
+    table = table_for(kind, (few[:1000], few[1000:]))
+    assert table.whole() is None
+    for X, y in ((few[COLUMNS], few[target_of(kind)]), (table, None)):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")

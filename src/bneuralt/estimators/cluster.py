@@ -344,6 +344,10 @@ def _rows_of_parts(forest: Forest, *parts: Part) -> Rows:
     return forest._weighed(rows).with_lines(forest.encoder_.lines)
 
 
+def _same(value: Any) -> Any:
+    return value
+
+
 def _train_on(forest: Forest, member: SingleTree, rows: Rows) -> SingleTree:
     """Train a tree on rows of the worker."""
     forest._train_here([member], rows, None)
@@ -438,7 +442,7 @@ class _Cluster:
         """Train all trees; workers get trees in proportion to the rows that they hold."""
         n_rows = {w: sum(self.lengths[i] for i in held) for w, held in self.held.items()}
         n_trees = dict.fromkeys(n_rows, 0)
-        sent = self._client.scatter(forest, broadcast=True, hash=False)
+        sent = self._client.submit(_same, forest)  # which can be repeated, unlike `scatter`
         tasks = []
         for member in members:
             worker = min(n_trees, key=lambda w: (n_trees[w] + 1) / n_rows[w])
