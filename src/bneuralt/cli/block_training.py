@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -51,8 +52,16 @@ NOT_FOR_BLOCKS = {
 }
 
 
-def train_from_blocks(args: argparse.Namespace) -> None:
-    """Train a model, write it, and print the report; `args` are those of `bneuralt train`."""
+def train_from_blocks(args: argparse.Namespace, settings: Sequence[str]) -> None:
+    """Train a model, write it, and print the report.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The arguments of `bneuralt train`.
+    settings : sequence of str
+        Settings of the estimator, each of the form ``NAME=VALUE``.
+    """
     for option, default in NOT_FOR_BLOCKS.items():
         if getattr(args, option) != default:
             raise CommandError(
@@ -74,7 +83,7 @@ def train_from_blocks(args: argparse.Namespace) -> None:
         task, n_rows, labels = _target(table, args.task)
         model = make_model(
             task,
-            args.settings,
+            settings,
             forest=args.forest,
             seed=args.seed,
             n_jobs=args.jobs,
@@ -86,7 +95,7 @@ def train_from_blocks(args: argparse.Namespace) -> None:
         share = min(args.test_fraction, MOST_HELD_OUT / n_rows)
         train, test = table.split(share, args.seed) if share else (table, None)
         status(f"training on {count(round((1 - share) * n_rows), 'row')}")
-        seconds, notes = timed_fit(model, train, None, USAGE if args.settings else BAD_DATA)
+        seconds, notes = timed_fit(model, train, None, USAGE if settings else BAD_DATA)
         status("scoring")
         sample = _block(train.sample(BASELINE_ROWS, args.seed))
         held_out, rows = None, sample

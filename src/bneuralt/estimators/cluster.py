@@ -120,8 +120,8 @@ class ClusterForest(Forest):
                     f"rows are in several places: use {name}={off!r}"
                 )
         self._validate_params()
-        for name in ("calibration_", "compaction_", "oob_score_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
+        for name in ("calibration_", "compaction_", "edits_", "oob_score_", "_fingerprints"):
+            self.__dict__.pop(name, None)  # of an earlier fit
         cluster = _Cluster(self.client_, X, y, sample_weight)
         rows = self._learn_columns(cluster)
         seed = self._draw_seed()

@@ -20,7 +20,7 @@ from bneuralt.arrays import CheckedTable, is_large
 from bneuralt.lines import InputLines
 from bneuralt.tables.mapped import take_rows
 from bneuralt.tables.moments import ColumnMoments, JoinedMoments
-from bneuralt.tables.sentinels import find_sentinels
+from bneuralt.tables.sentinels import find_sentinels, have_repeated_ends
 
 __all__ = ["MOST_COPIES", "MOST_ROWS_TO_COPY", "Rows"]
 
@@ -149,6 +149,11 @@ class Rows:
         n = max(FEWEST_ROWS, min(ENOUGH_ROWS, ENOUGH_NUMBERS // max(1, width)))
         return self.spread(n)
 
+    @property
+    def in_memory(self) -> Rows:
+        """These rows, or a `sample` of them if their table is on disk."""
+        return self.sample(self.n_inputs) if self.on_disk else self
+
     def spread(self, n: int) -> Rows:
         """Return at most n of these rows, at equal distances; rows of a file as a table."""
         if len(self) <= n:
@@ -165,7 +170,9 @@ class Rows:
         """Whether a column has numbers that stand for missing values; not for large tables."""
         if self.on_disk or is_large(self.table.nbytes):
             return False
-        return any(find_sentinels(column, self.weight) for column in self.X.T)
+        X = self.X
+        columns = np.flatnonzero(have_repeated_ends(X, self.weight)).tolist()
+        return any(find_sentinels(X[:, i], self.weight) for i in columns)
 
     @property
     def sample_weight(self) -> FloatArray | None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 
+from bneuralt.cli.errors import USAGE, CommandError
 from bneuralt.cli.table_options import (
     add_memory_argument,
     add_table_arguments,
@@ -49,6 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--forest",
         action="store_true",
         help="train a forest, the mean of several trees: larger, often slightly better",
+    )
+    parser.add_argument(
+        "--readable",
+        action="store_true",
+        help="train a small tree to be read, of rounded weights: --set n_weights=readable",
     )
     parser.add_argument(
         "--set",
@@ -115,10 +121,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Train a model, write it, and print the report."""
+    settings = [*args.settings, *(["n_weights=readable"] if args.readable else [])]
+    if args.readable and args.forest:
+        raise CommandError("--readable is for a single tree: omit it, or --forest.", USAGE)
+    if args.readable and any(text.startswith("n_weights=") for text in args.settings):
+        raise CommandError("--readable sets n_weights: omit it, or --set n_weights=….", USAGE)
     if is_in_blocks(args.data, args.max_memory):
         from bneuralt.cli.block_training import train_from_blocks
 
-        train_from_blocks(args)
+        train_from_blocks(args, settings)
         return
     from dataclasses import replace
 
@@ -158,7 +169,7 @@ def run(args: argparse.Namespace) -> None:
     X, y = layout.frame(table).take(rows), np.array(y[rows].tolist())
     model = make_model(
         layout.task,
-        args.settings,
+        settings,
         forest=args.forest,
         seed=args.seed,
         n_jobs=args.jobs,
@@ -174,7 +185,7 @@ def run(args: argparse.Namespace) -> None:
             test_fraction=args.test_fraction,
             folds=args.cv,
             seed=args.seed,
-            has_settings=bool(args.settings),
+            has_settings=bool(settings),
             status=status,
         )
     report = fitted.report
