@@ -165,9 +165,10 @@ stub: $(VENV)/.paper $(VENV)/.with-test
 	$(BIN)/python -m nanobind.stubgen -q -m bneuralt._core -o src/bneuralt/_core.pyi
 	$(BIN)/python -m nanobind.stubgen -q -m bneuralt_paper._mlp -o paper/src/bneuralt_paper/_mlp.pyi
 
-# The pictures of docs/gallery.md and README.md, to be committed.
+# The pictures of docs/gallery.md, docs/tutorial.md and README.md, to be committed.
 gallery: $(VENV)/.with-test $(VENV)/.with-plot
 	$(BIN)/python docs/gallery/make.py
+	$(BIN)/python docs/tutorial/make.py
 
 docs: $(VENV)/.paper $(VENV)/.with-docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html

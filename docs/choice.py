@@ -68,7 +68,9 @@ def box(x, y, kind, texts, kinds):
 
 def arrow(x0, y0, x1, y1, label):
     head = f"{x1},{y1} " + (
-        f"{x1 - 8},{y1 - 5} {x1 - 8},{y1 + 5}" if y0 == y1 else f"{x1 - 5},{y1 - 8} {x1 + 5},{y1 - 8}"
+        f"{x1 - 8},{y1 - 5} {x1 - 8},{y1 + 5}"
+        if y0 == y1
+        else f"{x1 - 5},{y1 - 8} {x1 + 5},{y1 - 8}"
     )
     middle = ((x0 + x1) / 2, y0 - 10) if y0 == y1 else (x0 + 18, (y0 + y1) / 2)
     return [
