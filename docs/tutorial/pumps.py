@@ -1,8 +1,8 @@
 """Make the table of the tutorial: ``python docs/tutorial/pumps.py`` writes pumps.csv beside it.
 
-The table is invented: pumps of a waterworks, what their sensors said in one week, and whether they failed
-in the next one. It has the faults of real files: gaps, words in columns of numbers, -999 for a sensor
-that does not answer, dates as text, an index, and a column that says nothing.
+The table is invented: pumps of a waterworks, what their sensors said in one week, and whether they
+failed in the next one. It has the faults of real files: gaps, words in columns of numbers, -999 for
+a sensor that does not answer, dates as text, an index, and a column that says nothing.
 """
 
 import csv

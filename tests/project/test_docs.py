@@ -1,6 +1,5 @@
 """What the documentation shows is what the library does."""
 
-import ast
 import doctest
 import importlib
 import math
@@ -69,7 +68,7 @@ def test_examples_of_docstrings(name, tmp_path, monkeypatch):
 
 
 def runnable(text):
-    """Return a page without its last parts of sections that need a package that is not installed."""
+    """Return a page, each section up to the first code that needs a package that is absent."""
     kept = []
     for section in re.split(r"(?m)^(?=#+ )", text):
         for block in re.split(r"(?m)^(?=```pycon|```python)", section):
