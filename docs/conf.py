@@ -34,6 +34,7 @@ numpydoc_show_class_members = False
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["custom.css"]
+html_search_scorer = "_static/scorer.js"
 html_title = f"bneuralt {version}"
 
 # Copied code has neither prompts nor results.
