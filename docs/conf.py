@@ -1,6 +1,7 @@
 """Configuration of Sphinx; `make docs` builds the documentation with warnings as errors."""
 
 import re
+from pathlib import Path
 
 import bneuralt
 from bneuralt.estimators.declaring import GROUP_OF
@@ -34,7 +35,7 @@ numpydoc_show_class_members = False
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["custom.css"]
-html_search_scorer = "_static/scorer.js"
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 html_title = f"bneuralt {version}"
 
 # Copied code has neither prompts nor results.
