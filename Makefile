@@ -19,7 +19,7 @@ THREAD_TESTS := $(addprefix tests/core/test_,soak.py threads.py border.py engine
     -k "(soak or threads or many or border) and not flag_ends and not no_call and not ctrl_c and not processors"
 
 .PHONY: help demo test test-oldest fuzz export-c soak mutants mutants-core coverage bench bench-against tables quality lint format stub docs gallery \
-    sanitize sanitize-threads paper-quick clean test-core test-arm test-exports wheels test-wheels
+    sanitize sanitize-threads paper-quick clean test-core test-arm test-windows test-exports wheels test-wheels
 
 help:
 	@echo "make demo         compare trees with scikit-learn models and draw a small one"
@@ -42,6 +42,7 @@ help:
 	@echo "make sanitize-threads  train and predict in threads under ThreadSanitizer"
 	@echo "make test-core    test the core in a program without Python, with and without threads"
 	@echo "make test-arm     the same on an emulated ARM processor (needs qemu-user)"
+	@echo "make test-windows the same for Windows (needs wine)"
 	@echo "make test-exports compare exports with their models (MODELS=200)"
 	@echo "make wheels       build wheels with the Pythons of this machine (WHEEL_PYTHONS=)"
 	@echo "make test-wheels  run all tests with these wheels, without a compiler"
@@ -220,6 +221,12 @@ ARM_CXX = CXX="$(abspath $(BIN)/python) -m ziglang c++ -target aarch64-linux-mus
 test-arm: $(VENV)/.with-test $(VENV)/.with-cross
 	$(call TEST_CORE,.,core-tests-arm,$(ARM),$(ARM_CXX))
 	$(call TEST_CORE,paper,paper-core-tests-arm,$(ARM),$(ARM_CXX))
+
+# For Windows, run by Debian's wine. It says whether the kernels compile and compute there.
+WINDOWS = -DCMAKE_SYSTEM_NAME=Windows -DCMAKE_SYSTEM_PROCESSOR=AMD64 -DCMAKE_CROSSCOMPILING_EMULATOR=wine
+WINDOWS_CXX = CXX="$(abspath $(BIN)/python) -m ziglang c++ -target x86_64-windows-gnu"
+test-windows: $(VENV)/.with-test $(VENV)/.with-cross
+	$(call TEST_CORE,.,core-tests-windows,$(WINDOWS),$(WINDOWS_CXX))
 
 # Wheels for the Pythons of this machine: one of 3.11, one of 3.12 or newer for all of these, and
 # free-threaded ones.

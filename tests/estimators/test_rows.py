@@ -231,6 +231,7 @@ def test_statistics_are_those_of_numpy(X, weight):
     np.testing.assert_array_equal(moments.high, used.max(axis=0))
     mean = np.average(X, axis=0, weights=weight)
     tolerance = 1e-6 * (moments.high - moments.low) + 1e-15 * np.abs(mean)
+    tolerance += 1e-300
     assert (np.abs(moments.rounded_means - mean) <= tolerance).all()
     assert (np.abs(moments.low + moments.unit * moments.mean - mean) <= tolerance).all()
     some = np.flatnonzero(weight)
@@ -249,9 +250,9 @@ def test_a_fit_goes_through_the_columns_once(how, n_times, monkeypatch):
     n_blocks = []
     blocks = ColumnMoments._blocks
 
-    def counted(self):
+    def counted(self, *lines):
         n_blocks.append(1)
-        return blocks(self)
+        return blocks(self, *lines)
 
     monkeypatch.setattr(ColumnMoments, "_blocks", counted)
     X = np.random.default_rng(0).normal(size=(100, 3))

@@ -24,6 +24,7 @@ from bneuralt.estimators import (
     BNeuralTRegressor,
 )
 from bneuralt.estimators.outliers import OutlyingTargetWarning
+from bneuralt.estimators.readable import ReadableTreeWarning
 from bneuralt.tables.columns import Frame
 from bneuralt.tables.table_layout import TableLayout
 from bneuralt.tables.value_warnings import COLUMN_WARNINGS
@@ -221,13 +222,15 @@ def _check_single_prediction(model: Any) -> None:
 
 
 #: Warnings on the table, which the report has as notes.
-_TABLE_WARNINGS = (*COLUMN_WARNINGS, OutlyingTargetWarning)
+_TABLE_WARNINGS = (*COLUMN_WARNINGS, OutlyingTargetWarning, ReadableTreeWarning)
 
 #: Words of warnings in Python, and what the program says instead.
 _ADVICE = {
     "name the column in categorical_features": "use --categorical COLUMN",
     "set sentinels=None": "use --set sentinels=none",
     "use loss='huber'": "use --set loss=huber",
+    "n_weights='readable': ": "",
+    "use n_weights='auto' if": "omit --readable if",
     "' of X ": "' ",
 }
 

@@ -27,6 +27,7 @@ from bneuralt.estimators.capacity import number_of_ramps
 from bneuralt.estimators.drawing_methods import DrawingMethods
 from bneuralt.estimators.explaining_methods import ExplainingMethods
 from bneuralt.estimators.export_methods import ExportMethods
+from bneuralt.estimators.fingerprints import Fingerprints
 from bneuralt.estimators.inputs import (
     encoded,
     is_ready,
@@ -80,6 +81,7 @@ class NeuralTreeEstimator(
     target_names_: tuple[str, ...] = ()
     _importances: FloatArray | None = None
     _reference: FloatArray | None = None  # rows that stand for the training rows
+    _fingerprints: Fingerprints | None = None  # of the training rows
     _holds_many_trees: ClassVar[bool] = False
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -118,11 +120,12 @@ class NeuralTreeEstimator(
         self
         """
         rows = self._read_rows(X, y, sample_weight, reset=not self._is_warm_start())
+        fingerprints = Fingerprints.of(rows, self._fingerprints if self._is_warm_start() else None)
         validation = None
         if X_val is not None or y_val is not None:
             validation = self._read_validation_rows(X_val, y_val)
         data = TrainingData(X, y, sample_weight)
-        for name in ("calibration_", "compaction_"):  # of an earlier fit
+        for name in ("calibration_", "compaction_", "edits_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         calibration = None
         if getattr(self, "conformal", None) is not None:
@@ -139,6 +142,7 @@ class NeuralTreeEstimator(
         if calibration is not None:
             self._calibrate(calibration)
         self._learn_importances(rows)
+        self._fingerprints = fingerprints
         return self
 
     @property
@@ -161,14 +165,18 @@ class NeuralTreeEstimator(
     def _learn_importances(self, rows: Rows) -> None:
         # The first rows are a random sample, since rows are sorted by a hash.
         sample = rows if len(rows) <= MOST_ROWS else rows.take(np.arange(MOST_ROWS))
+        model, inputs = self.model_, sample.inputs
         try:
-            self._importances = mean_contributions(self.model_, sample.inputs, sample.weight)
+            self._importances = mean_contributions(model, inputs, sample.weight)
         except OutputOverflow:  # the weights have diverged
             self._importances = self._reference = None
             return
-        self._reference = reference_rows(
-            self.model_, sample.inputs, sample.weight, self._importances
-        )
+        self._reference = reference_rows(model, inputs, sample.weight, self._importances)
+
+    @property
+    def _is_readable(self) -> bool:
+        """Whether numbers of the model have few digits."""
+        return False
 
     def _is_warm_start(self) -> bool:
         return self.warm_start and self.__sklearn_is_fitted__()
@@ -255,7 +263,7 @@ class NeuralTreeEstimator(
         is_robust = is_robust and not callable(self._growth.feature_sampling)  # as of images
         if isinstance(n_ramps, str):  # "auto"
             n_ramps = number_of_ramps(n_rows or table.shape[0]) if is_robust else 0
-        return Bending(n_ramps, is_robust)
+        return Bending(n_ramps, is_robust, is_rounded=self._is_readable)
 
     def _finds_sentinels(self, table: Any) -> bool:
         """Return whether numbers far outside of the others can stand for missing values."""

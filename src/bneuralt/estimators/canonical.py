@@ -19,7 +19,7 @@ from bneuralt.arrays import is_large
 from bneuralt.estimators.rows import MOST_COPIES, MOST_ROWS_TO_COPY, Rows
 from bneuralt.tables.sparse_rows import blocks, dense, dense_bytes, smallest_dtype
 
-__all__ = ["canonical_rows"]
+__all__ = ["canonical_rows", "hash_rows"]
 
 
 def canonical_rows(X: Any, y: Array, weight: Array) -> Rows:
@@ -46,7 +46,7 @@ def canonical_rows(X: Any, y: Array, weight: Array) -> Rows:
     if not weight.all():
         used = np.flatnonzero(weight)
         X, y, weight = _take(X, used), y[used], weight[used]
-    identity = _hash_sparse_rows(X, y) if issparse(X) else _hash_rows(X, y)
+    identity = _hash_sparse_rows(X, y) if issparse(X) else hash_rows(X, y)
     order = np.argsort(identity, kind="stable")
     is_copy = identity[order[1:]] == identity[order[:-1]]
     if is_copy.any():
@@ -87,11 +87,11 @@ def _hash_sparse_rows(X: Any, y: Array) -> Array:
     """Return the hash of each row, as of the array that the matrix would be."""
     dtype, n_rows = smallest_dtype(X.data), 4096
     parts = zip(blocks(X, n_rows), range(0, X.shape[0], n_rows), strict=True)
-    hashes = [_hash_rows(dense(part, dtype), y[at : at + n_rows]) for part, at in parts]
+    hashes = [hash_rows(dense(part, dtype), y[at : at + n_rows]) for part, at in parts]
     return np.concatenate(hashes)
 
 
-def _hash_rows(X: Array, y: Array) -> Array:
+def hash_rows(X: Array, y: Array) -> Array:
     """Return a 64-bit hash of each row and its target."""
     content = X.view(np.uint8).reshape(len(X), -1)
     n_words, n_rest = divmod(content.shape[1], 8)

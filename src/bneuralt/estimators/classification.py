@@ -257,13 +257,6 @@ class ClassifierTask(ClassifierMixin):
         """Return the weighted share of correct labels for these probabilities."""
         return float(np.average(self._row_accuracies(shares, rows), weights=rows.weight))
 
-    def _loss_of_mean(self, trees: Sequence[NeuralTree], rows: Rows) -> float | None:
-        """Return the log-loss of the mean of trees; None for several labels."""
-        if self.multilabel_:
-            return None
-        shares = self._mean_probabilities(trees, rows.X)[np.arange(len(rows)), rows.y]
-        return float(-np.average(np.log(np.maximum(shares, 1e-15)), weights=rows.weight))
-
     def _row_scores(self, rows: Rows, all_rows: Rows) -> FloatArray:
         """Return numbers whose mean over rows is the accuracy."""
         return self._row_accuracies(self._mean_probabilities(self._trees, rows.X), rows)

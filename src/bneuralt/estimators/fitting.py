@@ -52,6 +52,8 @@ class TreeFit:
         Signs that the weights of each start must keep.
     whole : Rows, optional
         All rows of the tree, of which some may have been held out for validation.
+    output_factor : float
+        Factor of the outputs of the trained tree.
     """
 
     starts: list[NeuralTree]
@@ -65,6 +67,7 @@ class TreeFit:
     may_move_to: list[Array] | None = None
     signs: list[Signs] | None = None
     whole: Rows | None = None
+    output_factor: float = 1.0
     results: list[Any] = field(default_factory=list)  # None until a start has been trained
 
     @property
@@ -112,6 +115,14 @@ class TreeFit:
         """The result to keep."""
         result: TrainingResult = self.results[self.best]
         return result
+
+    @property
+    def tree(self) -> NeuralTree:
+        """The tree to keep, with the factor in its outputs."""
+        tree = self.result.tree
+        if self.output_factor == 1.0:
+            return tree
+        return tree.with_output_scaling(0.0, self.output_factor)
 
     def _final_loss(self, result: TrainingResult | None) -> float:
         """Return the loss of the weights that were kept; infinite if they diverged."""

@@ -31,6 +31,7 @@ from bneuralt.estimators.parameters import (
     declared,
 )
 from bneuralt.estimators.parts import ClassifierInParts, RegressorInParts, TrainedInParts
+from bneuralt.estimators.readable import READABLE
 from bneuralt.estimators.regression import RegressorTask
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor, SingleTree
@@ -49,6 +50,14 @@ class Forest(TrainedInParts, NestedParameters, NeuralTreeEstimator, ForestParame
     _tree_type: ClassVar[type[SingleTree]]
     _holds_many_trees: ClassVar[bool] = True
     estimators_: list[SingleTree]
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        if isinstance(self.n_weights, str) and self.n_weights == READABLE:
+            raise ValueError(
+                f"n_weights='readable' is for a single tree, and {type(self).__name__} has "
+                f"several: use {self._tree_type.__name__}, or another n_weights"
+            )
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimators_")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,6 @@ from bneuralt.expressions import OUTPUTS, Expression, evaluate, is_elementwise, 
 from bneuralt.expressions.operations import EXP_LIMIT
 from bneuralt.tables.moments import ColumnMoments
 from bneuralt.training.losses import REGRESSION_LOSSES, Loss, Pinball, check_targets, get_loss
-from bneuralt.tree import NeuralTree
 from bneuralt.tree.forward import OutputOverflow
 from bneuralt.values import is_auto
 
@@ -247,15 +245,6 @@ class RegressorTask(RegressorMixin):
             return float(r2_score(target, values, sample_weight=weight))
         cost = pinball(target, values, quantiles).mean(axis=1)
         return float(1.0 - np.average(cost, weights=weight) / self._error_unit(target, weight))
-
-    def _loss_of_mean(self, trees: Sequence[NeuralTree], rows: Rows) -> float | None:
-        """Return the loss of the mean of trees for standardised targets; None for other losses."""
-        if self._loss().name != "squared_error":
-            return None
-        target = rows.y.reshape(len(rows), -1)
-        error = np.square(self._mean_outputs(trees, rows.X) - target)
-        variance = np.maximum(target.var(axis=0), np.finfo(np.float64).tiny)
-        return float(np.average((error / variance).sum(axis=1), weights=rows.weight)) / 2
 
     def _row_scores(self, rows: Rows, all_rows: Rows) -> FloatArray:
         """Return numbers whose mean over rows is r2, or the explained share of the pinball loss.

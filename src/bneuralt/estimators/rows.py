@@ -19,7 +19,7 @@ from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import CheckedTable, is_large
 from bneuralt.lines import InputLines
 from bneuralt.tables.moments import ColumnMoments, JoinedMoments
-from bneuralt.tables.sentinels import find_sentinels
+from bneuralt.tables.sentinels import find_sentinels, have_repeated_ends
 
 __all__ = ["MOST_COPIES", "MOST_ROWS_TO_COPY", "Rows"]
 
@@ -149,7 +149,9 @@ class Rows:
         """Whether a column has numbers that stand for missing values; not for large tables."""
         if is_large(self.table.nbytes):
             return False
-        return any(find_sentinels(column, self.weight) for column in self.X.T)
+        X = self.X
+        columns = np.flatnonzero(have_repeated_ends(X, self.weight)).tolist()
+        return any(find_sentinels(X[:, i], self.weight) for i in columns)
 
     @property
     def sample_weight(self) -> FloatArray | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 
+from bneuralt.cli.errors import USAGE, CommandError
 from bneuralt.cli.table_options import add_table_arguments, delimiter_of, read_file
 
 
@@ -34,6 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--forest",
         action="store_true",
         help="train a forest, the mean of several trees: larger, often slightly better",
+    )
+    parser.add_argument(
+        "--readable",
+        action="store_true",
+        help="train a small tree to be read, of rounded weights: --set n_weights=readable",
     )
     parser.add_argument(
         "--set",
@@ -107,6 +113,11 @@ def run(args: argparse.Namespace) -> None:
     from bneuralt.tables.layout_learning import learn_layout
 
     check_output(args.out, inputs=(args.data,))
+    settings = [*args.settings, *(["n_weights=readable"] if args.readable else [])]
+    if args.readable and args.forest:
+        raise CommandError("--readable is for a single tree: omit it, or --forest.", USAGE)
+    if args.readable and any(text.startswith("n_weights=") for text in args.settings):
+        raise CommandError("--readable sets n_weights: omit it, or --set n_weights=….", USAGE)
     names = [] if args.target.lstrip("-").isdigit() else [args.target]
     table = read_file(args.data, args, expect=names)
     layout = learn_layout(
@@ -137,7 +148,7 @@ def run(args: argparse.Namespace) -> None:
     X, y = layout.frame(table).take(rows), np.array(y[rows].tolist())
     model = make_model(
         layout.task,
-        args.settings,
+        settings,
         forest=args.forest,
         seed=args.seed,
         n_jobs=args.jobs,
@@ -153,7 +164,7 @@ def run(args: argparse.Namespace) -> None:
             test_fraction=args.test_fraction,
             folds=args.cv,
             seed=args.seed,
-            has_settings=bool(args.settings),
+            has_settings=bool(settings),
             status=status,
         )
     report = fitted.report
