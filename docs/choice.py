@@ -26,8 +26,8 @@ STEPS = [
     (
         "Must it fit on one page?",
         "yes",
-        "BNeuralT…, max_weights=40",
-        "weights are removed after training",
+        "BNeuralT…, n_weights='readable'",
+        "few weights, rounded numbers",
     ),
 ]
 LAST = ("BNeuralT…", "one tree: some hundred weights")

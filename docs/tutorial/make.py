@@ -1,4 +1,4 @@
-"""Run the code of the tutorial and keep its pictures: ``python docs/tutorial/make.py``."""
+"""Run the code of the tutorial and keep its pictures and pages: ``python docs/tutorial/make.py``."""
 
 import doctest
 import os
@@ -23,7 +23,7 @@ def main():
         shutil.copy(FOLDER / "pumps.csv", folder)
         os.chdir(folder)
         doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(code)
-        for name in re.findall(r"\]\(tutorial/(\w+\.svg)\)", text):
+        for name in re.findall(r"[(<]tutorial/(\w+\.(?:svg|html))[)>]", text):
             shutil.copy(name, FOLDER)
             print(f"{name}: {(FOLDER / name).stat().st_size:,} bytes")
 

@@ -92,8 +92,8 @@ def test_examples_of_pages(page, tmp_path, monkeypatch):
     text = re.sub(r"(?m)^```.*$", "", runnable(text))
     test = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
     assert_examples_hold(test, RoughNumbers())
-    for picture in re.findall(r"\]\(tutorial/(\w+\.svg)\)", text):
-        assert (tmp_path / picture).stat().st_size > 1000  # made by the code of the page
+    for name in re.findall(r"[(<]tutorial/(\w+\.(?:svg|html))[)>]", text):
+        assert (tmp_path / name).stat().st_size > 1000  # made by the code of the page
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
