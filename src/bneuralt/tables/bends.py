@@ -99,27 +99,6 @@ class Bending(NamedTuple):
         )
         return _rounded(bends, column) if self.is_rounded else bends
 
-
-def rounded_ends(ramps: tuple[Ramp, ...]) -> dict[float, float]:
-    """Return the ends of ramps with as few digits as keep all ramps apart.
-
-    Examples
-    --------
-    >>> rounded_ends((Ramp(686.52, 809.74, 0.5), Ramp(809.74, 0.81e5, 0.2)))
-    {686.52: 687.0, 809.74: 810.0, 81000.0: 81000.0}
-    """
-    width: dict[float, float] = {}
-    for ramp in ramps:
-        for x in ramp[:2]:
-            width[x] = min(width.get(x, inf), ramp.end - ramp.start)
-    return {x: _short(x, ROUNDING * least) for x, least in width.items()}
-
-
-def _short(x: float, tolerance: float) -> float:
-    """Return a number with few digits that differs by at most the tolerance."""
-    candidates = (float(f"{x:.{digits}g}") for digits in range(1, 16))
-    return next((rounded for rounded in candidates if abs(rounded - x) <= tolerance), x)
-
     def learn_columns(self, columns: FloatArray) -> list[Bends]:
         """Learn limits and ramps of several columns whose numbers all count the same.
 
@@ -140,6 +119,8 @@ def _short(x: float, tolerance: float) -> float:
         bends = [Bends()] * n_columns
         if n_rows == 0 or self == STRAIGHT:
             return bends
+        if self.is_rounded:
+            return [self.learn(column, np.ones(n_rows)) for column in columns]
         columns = np.sort(columns, axis=1)
         n_different = 1 + np.count_nonzero(columns[:, 1:] != columns[:, :-1], axis=1)
         shares = np.arange(1, self.n_ramps) / max(1, self.n_ramps)
@@ -159,6 +140,27 @@ def _short(x: float, tolerance: float) -> float:
                 _valid_ramps(knots[i], means[i]) if self.n_ramps else (),
             )
         return bends
+
+
+def rounded_ends(ramps: tuple[Ramp, ...]) -> dict[float, float]:
+    """Return the ends of ramps with as few digits as keep all ramps apart.
+
+    Examples
+    --------
+    >>> rounded_ends((Ramp(686.52, 809.74, 0.5), Ramp(809.74, 0.81e5, 0.2)))
+    {686.52: 687.0, 809.74: 810.0, 81000.0: 81000.0}
+    """
+    width: dict[float, float] = {}
+    for ramp in ramps:
+        for x in ramp[:2]:
+            width[x] = min(width.get(x, inf), ramp.end - ramp.start)
+    return {x: _short(x, ROUNDING * least) for x, least in width.items()}
+
+
+def _short(x: float, tolerance: float) -> float:
+    """Return a number with few digits that differs by at most the tolerance."""
+    candidates = (float(f"{x:.{digits}g}") for digits in range(1, 16))
+    return next((rounded for rounded in candidates if abs(rounded - x) <= tolerance), x)
 
 
 #: Columns stay as they are.
