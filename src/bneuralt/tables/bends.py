@@ -119,15 +119,13 @@ class Bending(NamedTuple):
         bends = [Bends()] * n_columns
         if n_rows == 0 or self == STRAIGHT:
             return bends
-        if self.is_rounded:
-            return [self.learn(column, np.ones(n_rows)) for column in columns]
         columns = np.sort(columns, axis=1)
         n_different = 1 + np.count_nonzero(columns[:, 1:] != columns[:, :-1], axis=1)
         shares = np.arange(1, self.n_ramps) / max(1, self.n_ramps)
         at = np.array([0, *_places(shares, n_rows), n_rows - 1])
         knots, quartiles = columns[:, at], columns[:, _places(QUARTILES, n_rows)]
         is_usual = (n_different > max(2, self.n_ramps + 1)) & (quartiles[:, 0] < quartiles[:, 2])
-        is_usual &= (knots[:, 1:] > knots[:, :-1]).all(axis=1)
+        is_usual &= (knots[:, 1:] > knots[:, :-1]).all(axis=1) & (not self.is_rounded)
         for i in np.flatnonzero((n_different > 2) & ~is_usual).tolist():
             bends[i] = self.learn(columns[i], np.ones(n_rows))
         usual = np.flatnonzero(is_usual)
