@@ -9,11 +9,13 @@ from typing import NamedTuple
 class Change(NamedTuple):
     """A change of a file: a part of its text, and what comes instead of it.
 
-    `lines` are the lines that a test has to execute to notice the change, none of them where the
-    statement runs when the module is imported. `old` and `new` describe the change.
+    `scope` is the function or class around it, empty for the module itself. `lines` are the lines
+    that a test has to execute to notice the change, none of them where the statement runs when the
+    module is imported. `old` and `new` describe the change.
     """
 
     file: str
+    scope: str
     kind: str
     line: int
     column: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import accumulate
 from pathlib import Path
 
@@ -18,28 +19,31 @@ _FIRST_SECONDS, _FIRST_TESTS = 3.0, 25
 
 
 class PythonProject:
-    """Tries changes of modules."""
+    """Tries changes of modules with all tests, or with those of the folder of their package."""
 
-    def __init__(self, folder: Path, without: tuple[str, ...] = ()) -> None:
+    def __init__(self, folder: Path, without: tuple[str, ...] = (), is_near: bool = False) -> None:
         self._copy = Copy(folder / "python")
-        self._tests = record_tests(self._copy, folder / "reach-python", without=without)
+        self._is_near = is_near
+        self._record = cache(
+            lambda name: record_tests(self._copy, folder / "reach-python", (name,), without)
+        )
 
     def is_noticed(self, change: Change, seconds: float) -> bool:
         """Return whether a test fails, of those that execute the changed statement."""
         module = change.file.removeprefix(_PACKAGE)
+        package = module.partition("/")[0]
+        has_tests = (self._copy.root / "tests" / package).is_dir()
+        tests = self._record(package if self._is_near and has_tests else "")
         if change.lines is None:  # it runs when the module is imported
-            reaching = [test for test in self._tests if module in test.lines]
+            reaching = [test for test in tests if module in test.lines]
         else:
             lines = set(change.lines)
-            reaching = [
-                test for test in self._tests if not lines.isdisjoint(test.lines.get(module, ()))
-            ]
+            reaching = [t for t in tests if not lines.isdisjoint(t.lines.get(module, ()))]
         path = self._copy.root / change.file
         original = path.read_text()
         path.write_text(original[: change.start] + change.replacement + original[change.end :])
         try:
-            ordered = in_order(reaching, module.partition("/")[0])
-            return _some_fails(self._copy, ordered, seconds, {})
+            return _some_fails(self._copy, in_order(reaching, package), seconds, {})
         finally:
             path.write_text(original)
 
@@ -57,12 +61,8 @@ class CoreProject:
             raise SystemExit("the compiler refuses a change of the list")
         self._numbers = {change: number for number, change in enumerate(changes)}
         self._copy = Copy(folder / "cpp", core.module)
-        root = self._copy.root
-        files = [
-            p for name in _CORE_TESTS for p in sorted((root / "tests" / name).glob("test_*.py"))
-        ]
-        names = [str(path.relative_to(root)) for path in files]
-        self._tests = record_tests(self._copy, folder / f"reach-{core.name}", names, without)
+        reach = folder / f"reach-{core.name}"
+        self._tests = record_tests(self._copy, reach, _CORE_TESTS, without)
 
     def is_noticed(self, change: Change, seconds: float) -> bool:
         """Return whether a test fails, of those that ask for the change."""

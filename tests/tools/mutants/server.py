@@ -16,6 +16,7 @@ import os
 import resource
 import signal
 import sys
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ import sklearn.ensemble
 import sklearn.model_selection  # noqa: F401
 
 MEMORY = 8 * 2**30
+#: A test of many parameters is recorded, and run, with so many of them at most.
+MOST_PARAMETERS = 6
 
 
 class Record:
@@ -55,6 +58,13 @@ class Record:
             return np.zeros(0, np.uint8)
         flags = ctypes.c_uint8 * ctypes.c_int.in_dll(core, "bneuralt_n_switches").value
         return np.frombuffer(flags.in_dll(core, "bneuralt_asked"), np.uint8)
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        functions = defaultdict(list)
+        for item in items:
+            functions[item.nodeid.partition("[")[0]].append(item)
+        steps = {name: -(-len(same) // MOST_PARAMETERS) for name, same in functions.items()}
+        items[:] = [item for name, same in functions.items() for item in same[:: steps[name]]]
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self._switches()[:] = 0
