@@ -24,6 +24,7 @@ class PythonProject:
     def __init__(self, folder: Path, without: tuple[str, ...] = (), is_near: bool = False) -> None:
         self._copy = Copy(folder / "python")
         self._is_near = is_near
+        self._example_tests: dict[str, list[Test]] = {}
         self._record = cache(
             lambda name: record_tests(self._copy, folder / "reach-python", (name,), without)
         )
@@ -33,19 +34,31 @@ class PythonProject:
         module = change.file.removeprefix(_PACKAGE)
         package = module.partition("/")[0]
         has_tests = (self._copy.root / "tests" / package).is_dir()
-        tests = self._record(package if self._is_near and has_tests else "")
+        near = package if has_tests else "estimators"  # which use all modules
+        tests = self._record(near if self._is_near else "")
         if change.lines is None:  # it runs when the module is imported
             reaching = [test for test in tests if module in test.lines]
         else:
             lines = set(change.lines)
             reaching = [t for t in tests if not lines.isdisjoint(t.lines.get(module, ()))]
+        ordered = [*self._examples(change.file), *in_order(reaching, package)]
         path = self._copy.root / change.file
         original = path.read_text()
         path.write_text(original[: change.start] + change.replacement + original[change.end :])
         try:
-            return _some_fails(self._copy, in_order(reaching, package), seconds, {})
+            return _some_fails(self._copy, ordered, seconds, {})
         finally:
             path.write_text(original)
+
+    def _examples(self, file: str) -> list[Test]:
+        """Return the test of the examples in the docstrings of a module, if it passes."""
+        if file not in self._example_tests:
+            module = file.removeprefix("src/").removesuffix(".py").replace("/", ".")
+            module = module.removesuffix(".__init__")
+            name = f"tests/project/test_docs.py::test_examples_of_docstrings[{module}]"
+            passes = self._copy.run([name]) == 0
+            self._example_tests[file] = [Test(name, 1.0, {}, [])] * passes
+        return self._example_tests[file]
 
     def close(self) -> None:
         """End the process of the tests."""

@@ -30,8 +30,26 @@ import sklearn.ensemble
 import sklearn.model_selection  # noqa: F401
 
 MEMORY = 8 * 2**30
-#: A test of many parameters is recorded, and run, with so many of them at most.
-MOST_PARAMETERS = 6
+#: So many parameters and examples of a test are run at most, and a recorded test for so long.
+MOST_PARAMETERS, MOST_EXAMPLES, MOST_SECONDS = 4, 15, 4.0
+
+
+class Fewer:
+    """A plugin of pytest that takes a part of what takes long: most changes need no more."""
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        functions = defaultdict(list)
+        for item in items:
+            functions[item.nodeid.partition("[")[0]].append(item)
+            function = getattr(item, "function", None)
+            if hypothesis.is_hypothesis_test(function):
+                usual = function._hypothesis_internal_use_settings
+                few = hypothesis.settings(
+                    usual, max_examples=min(MOST_EXAMPLES, usual.max_examples)
+                )
+                function._hypothesis_internal_use_settings = few
+        steps = {name: -(-len(same) // MOST_PARAMETERS) for name, same in functions.items()}
+        items[:] = [item for name, same in functions.items() for item in same[:: steps[name]]]
 
 
 class Record:
@@ -59,23 +77,19 @@ class Record:
         flags = ctypes.c_uint8 * ctypes.c_int.in_dll(core, "bneuralt_n_switches").value
         return np.frombuffer(flags.in_dll(core, "bneuralt_asked"), np.uint8)
 
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        functions = defaultdict(list)
-        for item in items:
-            functions[item.nodeid.partition("[")[0]].append(item)
-        steps = {name: -(-len(same) // MOST_PARAMETERS) for name, same in functions.items()}
-        items[:] = [item for name, same in functions.items() for item in same[:: steps[name]]]
-
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self._switches()[:] = 0
         self.tests[nodeid] = {"passed": True, "started": _cpu_seconds(), "lines": {}}
         self._coverage.switch_context(nodeid)
+        signal.signal(signal.SIGVTALRM, _give_up)
+        signal.setitimer(signal.ITIMER_VIRTUAL, MOST_SECONDS)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         test = self.tests[report.nodeid]
         test["passed"] = test["passed"] and report.passed
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         self._coverage.switch_context("")
         test = self.tests[nodeid]
         test["seconds"] = _cpu_seconds() - test.pop("started")
@@ -91,6 +105,10 @@ class Record:
                 for test in filter(None, tests):
                     self.tests[test]["lines"].setdefault(name, []).append(line)
         Path(path).write_text(json.dumps(self.tests))
+
+
+def _give_up(*_: object) -> None:
+    raise TimeoutError("the test takes too long to be tried with each change")
 
 
 def _cpu_seconds() -> float:
@@ -116,7 +134,8 @@ def run(task: dict[str, Any], package: str) -> int:
         "mutants", phases=phases, database=None, deadline=None, print_blob=False
     )
     record = Record(package) if task["record"] else None
-    code = int(pytest.main(task["arguments"], [] if record is None else [record]))
+    plugins = [Fewer()] if record is None else [Fewer(), record]
+    code = int(pytest.main(task["arguments"], plugins))
     if record is not None:
         record.write(task["record"])
     return code
