@@ -19,7 +19,7 @@ _FIRST_SECONDS, _FIRST_TESTS = 3.0, 25
 
 
 class PythonProject:
-    """Tries changes of modules with all tests, or with those of the folder of their package."""
+    """Tries changes of modules with all tests, or with those of the package and the project."""
 
     def __init__(self, folder: Path, without: tuple[str, ...] = (), is_near: bool = False) -> None:
         self._copy = Copy(folder / "python")
@@ -35,7 +35,8 @@ class PythonProject:
         package = module.partition("/")[0]
         has_tests = (self._copy.root / "tests" / package).is_dir()
         near = package if has_tests else "estimators"  # which use all modules
-        tests = self._record(near if self._is_near else "")
+        folders = (near, "project") if self._is_near else ("",)
+        tests = [test for name in folders for test in self._record(name)]
         if change.lines is None:  # it runs when the module is imported
             reaching = [test for test in tests if module in test.lines]
         else:
