@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import NamedTuple
+from zlib import crc32
 
 
 class Change(NamedTuple):
@@ -33,8 +34,10 @@ class Change(NamedTuple):
 
     @property
     def description(self) -> str:
-        """The change on one line."""
-        return shortened(f"{self.old}  ->  {self.new}" if self.new else f"{self.old}  removed")
+        """The change on one line; where it is cut, a checksum tells it from others."""
+        text = f"{self.old}  ->  {self.new}" if self.new else f"{self.old}  removed"
+        short = shortened(text)
+        return f"{short} #{crc32(text.encode()):08x}" if " ... " in short else short
 
 
 def shortened(text: str, length: int = 160) -> str:
