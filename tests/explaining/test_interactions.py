@@ -215,7 +215,7 @@ def test_sets_are_those_of_scikit_learn():
         ({"interaction_cst": [{0, 9}]}, "column 9, which does not exist: positions are 0 to 3"),
         ({"interaction_cst": [{-1}]}, "column -1, which does not exist"),
         ({"interaction_cst": ["a"]}, "has 'a', which must be a set, tuple or list"),
-        ({"interaction_cst": [{"a"}]}, "has 'a', which must be the position of a column"),
+        ({"interaction_cst": [{"a"}]}, "has 'a', which must be the position of a column, 0 to 3"),
         ({"interaction_cst": [{0.5}]}, "has 0.5, which must be the position"),
         ({"interaction_cst": [set()]}, "has an empty set: a set needs at least one column"),
         ({"interaction_cst": "none"}, "'interaction_cst' parameter"),

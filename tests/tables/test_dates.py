@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bneuralt.tables.columns import Column
-from bneuralt.tables.features import DateFeature
+from bneuralt.tables.features import ColumnError, DateFeature
 
 
 @pytest.fixture
@@ -32,3 +32,11 @@ def test_ranges_of_files_may_have_one_digit_for_the_month_or_the_day(feature):
     ranges = {entry.entry: entry.range for entry in feature.inputs("day", (low, high))}
     full = feature.inputs("day", ("2020-04-01T19:00:00", "2021-01-02T00:00:00"))
     assert ranges == {entry.entry: entry.range for entry in full}
+
+
+def test_numbers_are_no_dates_but_an_empty_column_may_be_of_any_kind(feature):
+    dates, *unread = feature.parse(Column("number", np.full(3, np.nan)))
+    assert dates.kind == "date" and dates.is_missing.all() and unread == [0, ""]
+    for values in ([1.0, 2.0], [np.nan, 2.0]):
+        with pytest.raises(ColumnError, match="had dates in training and has numbers now"):
+            feature.parse(Column("number", np.array(values)))

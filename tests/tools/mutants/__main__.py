@@ -13,6 +13,7 @@ LANGUAGE     python or cpp
 --seconds N  of tests for each change (default: 90 seconds of processor time)
 --numbers N  try these only, whatever became of them before
 --near       with the tests of the changed package only (the others are not recorded either)
+--first F     run these tests first, such as tests that start programs, which are not recorded
 --without F  leave out these files of tests, such as those written for survivors of the sample
 """
 
@@ -53,12 +54,11 @@ def draw_list(language: str, count: int, seed: int) -> list[Mutant]:
     return mutants
 
 
-def start(
-    language: str, mutants: list[Mutant], without: tuple[str, ...], is_near: bool
-) -> PythonProject | CoreProject:
+def start(mutants: list[Mutant], options: argparse.Namespace) -> PythonProject | CoreProject:
     """Return a project in which the changes can be tried."""
-    if language == "python":
-        return PythonProject(FOLDER, without, is_near)
+    without = tuple(options.without)
+    if options.language == "python":
+        return PythonProject(FOLDER, without, options.near, tuple(options.first))
     changes = [change for change in map(find, mutants) if change is not None]
     return CoreProject(FOLDER, changes, without)
 
@@ -82,6 +82,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=90.0)
     parser.add_argument("--numbers", type=int, nargs="+", default=[])
     parser.add_argument("--near", action="store_true")
+    parser.add_argument("--first", nargs="+", default=[])
     parser.add_argument("--without", nargs="+", default=[])
     options = parser.parse_args()
     language = options.language
@@ -96,7 +97,7 @@ def main() -> int:
     ]
     if chosen:
         changes = [find(mutant) for mutant in chosen]  # of the present sources, which are copied
-        project = start(language, mutants, tuple(options.without), options.near)
+        project = start(mutants, options)
         for mutant, change in zip(chosen, changes, strict=True):
             if change is None:
                 print(f"{mutant.file}:{mutant.place} has changed: {mutant.change}", flush=True)

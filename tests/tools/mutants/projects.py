@@ -12,6 +12,8 @@ from tests.tools.mutants.reach import Test, in_order, record_tests
 from tests.tools.mutants.switches import VARIABLE, SwitchedCore
 
 _PACKAGE = "src/bneuralt/"
+#: Tests of all modules, which may have been imported before.
+_OF_ALL = "tests/project/"
 #: Folders of tests that reach the core.
 _CORE_TESTS = ("core", "training", "tree", "tables", "reference", "explaining", "evolve")
 #: Few tests notice most changes: they are run first, in a process of their own.
@@ -21,8 +23,15 @@ _FIRST_SECONDS, _FIRST_TESTS = 3.0, 25
 class PythonProject:
     """Tries changes of modules with all tests, or with those of the package and the project."""
 
-    def __init__(self, folder: Path, without: tuple[str, ...] = (), is_near: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        without: tuple[str, ...] = (),
+        is_near: bool = False,
+        first: tuple[str, ...] = (),
+    ) -> None:
         self._copy = Copy(folder / "python")
+        self._first = [Test(name, 10.0, {}, []) for name in first]
         self._is_near = is_near
         self._example_tests: dict[str, list[Test]] = {}
         self._record = cache(
@@ -38,11 +47,11 @@ class PythonProject:
         folders = (near, "project") if self._is_near else ("",)
         tests = [test for name in folders for test in self._record(name)]
         if change.lines is None:  # it runs when the module is imported
-            reaching = [test for test in tests if module in test.lines]
+            reaching = [t for t in tests if module in t.lines or t.name.startswith(_OF_ALL)]
         else:
             lines = set(change.lines)
             reaching = [t for t in tests if not lines.isdisjoint(t.lines.get(module, ()))]
-        ordered = [*self._examples(change.file), *in_order(reaching, package)]
+        ordered = [*self._first, *self._examples(change.file), *in_order(reaching, package)]
         path = self._copy.root / change.file
         original = path.read_text()
         path.write_text(original[: change.start] + change.replacement + original[change.end :])
@@ -82,6 +91,7 @@ class CoreProject:
         """Return whether a test fails, of those that ask for the change."""
         number = self._numbers[change]
         reaching = [test for test in self._tests if number in test.switches]
+        reaching = reaching or self._tests  # the switch may be asked when the module is imported
         ordered = in_order(reaching, "core")
         return _some_fails(self._copy, ordered, seconds, {VARIABLE: str(number)})
 
