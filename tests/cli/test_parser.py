@@ -66,3 +66,10 @@ def test_limits_of_numbers(option, accepted, refused, message, capsys):
         with pytest.raises(SystemExit):
             parser.parse_args([*COMMAND, f"{option}={value}"])
         assert f"{value} {message}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["train", "export"])
+def test_files_to_write_must_be_named(name, capsys):
+    with pytest.raises(SystemExit):
+        build_parser().parse_args([name, "x"])
+    assert "--out" in capsys.readouterr().err
