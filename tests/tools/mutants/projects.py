@@ -12,7 +12,7 @@ from tests.tools.mutants.reach import Test, in_order, record_tests
 from tests.tools.mutants.switches import VARIABLE, SwitchedCore
 
 _PACKAGE = "src/bneuralt/"
-#: Tests of all modules, which may have been imported before.
+#: Tests that look at all modules without executing them.
 _OF_ALL = "tests/project/"
 #: Folders of tests that reach the core.
 _CORE_TESTS = ("core", "training", "tree", "tables", "reference", "explaining", "evolve")
@@ -47,10 +47,11 @@ class PythonProject:
         folders = (near, "project") if self._is_near else ("",)
         tests = [test for name in folders for test in self._record(name)]
         if change.lines is None:  # it runs when the module is imported
-            reaching = [t for t in tests if module in t.lines or t.name.startswith(_OF_ALL)]
+            reaching = [test for test in tests if module in test.lines]
         else:
             lines = set(change.lines)
             reaching = [t for t in tests if not lines.isdisjoint(t.lines.get(module, ()))]
+        reaching += [test for test in tests if test.name.startswith(_OF_ALL)]
         ordered = [*self._first, *self._examples(change.file), *in_order(reaching, package)]
         path = self._copy.root / change.file
         original = path.read_text()
