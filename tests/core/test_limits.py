@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from bneuralt import NeuralTree, _core
-from bneuralt.training import train_many
+from bneuralt import NeuralTree, _core, reference
+from bneuralt.training import gradient, train_many
 from bneuralt.tree.contributions import jacobian
+from tests.core.test_border import job_of, tree_of
 
 TREE = NeuralTree.random(2, 3, output_activation="linear", random_state=0)
 X = np.random.default_rng(0).normal(size=(6, 2))
@@ -86,3 +87,44 @@ def test_tables_of_any_number_of_rows_have_jacobians_and_outputs(n_rows):
     np.testing.assert_array_equal(TREE.forward(rows), np.array(
         [TREE.forward(row[np.newaxis])[0] for row in rows]
     ).reshape(n_rows, 3))  # fmt: skip
+
+
+def trained(**fields):
+    """Train a tree of two leaves, and return the results and the error."""
+    data = _core.Data(X, X[:, 0].copy())
+    return _core.train([job_of(tree_of(1), **fields)], 1, data, None, 1, None, None)
+
+
+def test_rows_of_jobs_are_those_of_the_table():
+    for last in (0, 5):
+        (result,), error = trained(rows=np.array([0, last], dtype=np.int32))
+        assert error is None and result.n_epochs == 3
+    for wrong in (-1, 6):
+        results, error = trained(rows=np.array([0, wrong], dtype=np.int32))
+        assert not results and "must lie between 0 and 5" in str(error)
+    results, error = trained(rows=np.zeros(0, dtype=np.int32))
+    assert not results and "rows is empty" in str(error)
+
+
+def test_pairs_of_jobs_are_tuples_of_two():
+    nothing = np.zeros(0)
+    (result,), error = trained(optimizer_state=(nothing, 0))  # gradient descent has no state
+    assert error is None and result.step == 6 // 6 * 3
+    for wrong in ([nothing, 0], (nothing,), (nothing, 0, 0), 3):
+        with pytest.raises(TypeError, match="optimizer_state must be a tuple of two"):
+            job_of(tree_of(1), optimizer_state=wrong)
+    with pytest.raises((TypeError, ValueError), match="the step of optimizer_state"):
+        job_of(tree_of(1), optimizer_state=(nothing, -1))
+
+
+@pytest.mark.parametrize("activation", _core.activations(), ids=lambda a: a.name)
+def test_gradients_where_activations_bend_are_those_of_the_reference(activation):
+    tree = NeuralTree.random(
+        2, 1, n_weights=12, activation=activation.name, output_activation="linear", random_state=0
+    )
+    parameters = np.where(np.arange(tree.n_parameters) < tree.parent.size, 0.0, tree.parameters)
+    tree = tree.with_parameters(parameters)  # without biases: all sums are 0
+    rows, target = np.zeros((1, 2)), np.ones(1)
+    _, of_core = gradient(tree, rows, target, loss="squared_error")
+    expected = reference.gradient(tree, rows[0], target[0], "squared_error")
+    np.testing.assert_allclose(of_core, expected, rtol=1e-12, atol=1e-15)
