@@ -1,0 +1,30 @@
+"""What callbacks are told after each epoch."""
+
+import numpy as np
+import pytest
+
+from bneuralt import NeuralTree, TrainingJob, TrainingSettings, train_many
+from bneuralt.training.losses import Huber
+
+
+def test_seconds_pass_and_epochs_are_counted():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    states = []
+    tree = NeuralTree.random(2, 1, random_state=0)
+    job = TrainingJob(tree, TrainingSettings(max_epochs=4))
+    train_many([job, job], X, X[:, 0], callback=states.append)
+    assert [(state.job, state.epoch) for state in states] == [
+        (i, e) for i in (0, 1) for e in range(4)
+    ]
+    seconds = [state.seconds for state in states]
+    assert seconds[0] >= 0 and seconds == sorted(seconds) and seconds[-1] < 600
+
+
+def test_parameters_of_losses_are_given_once_and_by_their_names():
+    assert Huber(0.5) == Huber(delta=0.5) != Huber()
+    with pytest.raises(TypeError, match="has no parameter 'delta' left; it has: delta"):
+        Huber(0.5, delta=0.5)
+    with pytest.raises(TypeError, match="has no parameter 'width' left"):
+        Huber(width=0.5)
+    with pytest.raises(TypeError, match="takes 1 parameters, got 2"):
+        Huber(0.5, 0.5)
