@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bneuralt.expressions import evaluate, sigmoid, variable
-from bneuralt.training.losses import SOFTMAX
+from bneuralt.training.losses import SOFTMAX, shares
 
 
 @pytest.mark.parametrize("shift", [0.0, 1e3, -1e3, 1e300])
@@ -24,3 +24,8 @@ def test_sigmoids_of_large_numbers():
         sigmoid(variable("outputs")), {"outputs": np.array([[-800.0, -1.0, 0.0, 1.0, 800.0]])}
     )
     np.testing.assert_allclose(values, [[0.0, 1 / (1 + np.e), 0.5, np.e / (1 + np.e), 1.0]])
+
+
+def test_shares_are_at_least_the_smallest_before_they_are_divided():
+    values = evaluate(shares(0.1), {"outputs": np.array([[-1.0, 0.5, 0.5], [0.2, 0.2, 0.1]])})
+    np.testing.assert_allclose(values, [[0.1 / 1.1, 0.5 / 1.1, 0.5 / 1.1], [0.4, 0.4, 0.2]])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bneuralt import NeuralTree, TrainingJob, TrainingSettings, train_many
+from bneuralt import NeuralTree, TrainingJob, TrainingSettings, _core, train_many
 from bneuralt.training.losses import Huber
 
 
@@ -11,7 +11,7 @@ def test_seconds_pass_and_epochs_are_counted():
     X = np.random.default_rng(0).normal(size=(50, 2))
     states = []
     tree = NeuralTree.random(2, 1, random_state=0)
-    job = TrainingJob(tree, TrainingSettings(max_epochs=4))
+    job = TrainingJob(tree, TrainingSettings(loss="squared_error", max_epochs=4))
     train_many([job, job], X, X[:, 0], callback=states.append)
     assert [(state.job, state.epoch) for state in states] == [
         (i, e) for i in (0, 1) for e in range(4)
@@ -28,3 +28,14 @@ def test_parameters_of_losses_are_given_once_and_by_their_names():
         Huber(width=0.5)
     with pytest.raises(TypeError, match="takes 1 parameters, got 2"):
         Huber(0.5, 0.5)
+
+
+def test_the_documentation_of_settings_states_their_ranges():
+    text = " ".join(TrainingSettings.__doc__.split())
+    for setting in _core.settings():
+        assert f"{setting.name} : " in text
+        allowed = setting.allowed[:1].upper() + setting.allowed[1:]
+        assert (f" {allowed}. 'auto': " in text) or setting.kind not in ("number", "whole")
+        about = " ".join(setting.about.split())
+        is_number = setting.kind in ("number", "whole")
+        assert about + (f" {allowed}. 'auto': " if is_number else " ") in text
