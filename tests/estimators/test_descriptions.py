@@ -57,3 +57,14 @@ def test_regressors(model, target):
     predictions = model.model_.predictions(model.model_.outputs(model.model_.encode(X)))
     expected = model.predict(X).reshape(len(X), -1)
     np.testing.assert_allclose(predictions, expected, rtol=1e-5, atol=1e-7)
+
+
+def test_outputs_decide_where_probabilities_round_to_the_same():
+    tree = BNeuralTClassifier(**SETTINGS).fit(X, TARGETS["two classes"]).model_
+    forest = BNeuralForestClassifier(**FOREST).fit(X, TARGETS["two classes"]).model_
+    labels = BNeuralTClassifier(**SETTINGS).fit(X, TARGETS["labels"]).model_
+    assert tree.decides_by_outputs
+    assert not forest.decides_by_outputs and not labels.decides_by_outputs
+    close = np.array([[[0.0, 1e-20], [1e-20, 0.0]]])
+    np.testing.assert_array_equal(*tree.predictions(close[0]))
+    np.testing.assert_array_equal(tree.decisions(close), [1, 0])

@@ -85,6 +85,9 @@ def test_progress_is_reported_and_can_end_a_search():
         state.n_steps == memetic_search().n_steps and state.seconds_left >= 0 for state in told
     )
     assert told[-1].error <= told[0].error
+    error, n_weights = search.figures()
+    assert (told[-1].error, told[-1].n_weights) == (error, n_weights)
+    assert 0 <= told[0].seconds <= told[1].seconds
 
 
 # -- checkpoints --------------------------------------------------------------------------
