@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from bneuralt import NeuralTree, TrainingJob, TrainingSettings, _core, train_many
-from bneuralt.training.losses import Huber
+from bneuralt.training.losses import CrossEntropy, Huber, Pinball
+from bneuralt.training.optimizers import Momentum
+from bneuralt.tree.activations import Gaussian
 
 
 def test_seconds_pass_and_epochs_are_counted():
@@ -39,3 +41,22 @@ def test_the_documentation_of_settings_states_their_ranges():
         about = " ".join(setting.about.split())
         is_number = setting.kind in ("number", "whole")
         assert about + (f" {allowed}. 'auto': " if is_number else " ") in text
+
+
+@pytest.mark.parametrize(
+    ("make", "allowed", "refused"),
+    [
+        (lambda x: Pinball((x,)), (1e-9, 0.5, 1 - 1e-9), (0.0, 1.0, -0.1, 1.1)),
+        (Huber, (1e-9, 5.0), (0.0, -1.0)),
+        (CrossEntropy, (0.0, 0.99), (1.0, -0.1)),
+        (Momentum, (0.0, 0.99), (1.0, -0.1)),
+        (lambda x: Gaussian(0.0, x), (-1.0, 1e-9), (0.0,)),
+    ],
+    ids=["quantile", "huber", "smoothing", "momentum", "gaussian"],
+)
+def test_ends_of_the_ranges_of_parameters(make, allowed, refused):
+    for value in allowed:
+        assert make(value) == make(value)
+    for value in (*refused, np.nan, np.inf):
+        with pytest.raises(ValueError, match="is not"):
+            make(value)
