@@ -99,27 +99,6 @@ class Bending(NamedTuple):
         )
         return _rounded(bends, column) if self.is_rounded else bends
 
-
-def rounded_ends(ramps: tuple[Ramp, ...]) -> dict[float, float]:
-    """Return the ends of ramps with as few digits as keep all ramps apart.
-
-    Examples
-    --------
-    >>> rounded_ends((Ramp(686.52, 809.74, 0.5), Ramp(809.74, 0.81e5, 0.2)))
-    {686.52: 687.0, 809.74: 810.0, 81000.0: 81000.0}
-    """
-    width: dict[float, float] = {}
-    for ramp in ramps:
-        for x in ramp[:2]:
-            width[x] = min(width.get(x, inf), ramp.end - ramp.start)
-    return {x: _short(x, ROUNDING * least) for x, least in width.items()}
-
-
-def _short(x: float, tolerance: float) -> float:
-    """Return a number with few digits that differs by at most the tolerance."""
-    candidates = (float(f"{x:.{digits}g}") for digits in range(1, 16))
-    return next((rounded for rounded in candidates if abs(rounded - x) <= tolerance), x)
-
     def learn_columns(self, columns: FloatArray) -> list[Bends]:
         """Learn limits and ramps of several columns whose numbers all count the same.
 
@@ -146,7 +125,7 @@ def _short(x: float, tolerance: float) -> float:
         at = np.array([0, *_places(shares, n_rows), n_rows - 1])
         knots, quartiles = columns[:, at], columns[:, _places(QUARTILES, n_rows)]
         is_usual = (n_different > max(2, self.n_ramps + 1)) & (quartiles[:, 0] < quartiles[:, 2])
-        is_usual &= (knots[:, 1:] > knots[:, :-1]).all(axis=1)
+        is_usual &= (knots[:, 1:] > knots[:, :-1]).all(axis=1) & (not self.is_rounded)
         for i in np.flatnonzero((n_different > 2) & ~is_usual).tolist():
             bends[i] = self.learn(columns[i], np.ones(n_rows))
         usual = np.flatnonzero(is_usual)
@@ -159,6 +138,27 @@ def _short(x: float, tolerance: float) -> float:
                 _valid_ramps(knots[i], means[i]) if self.n_ramps else (),
             )
         return bends
+
+
+def rounded_ends(ramps: tuple[Ramp, ...]) -> dict[float, float]:
+    """Return the ends of ramps with as few digits as keep all ramps apart.
+
+    Examples
+    --------
+    >>> rounded_ends((Ramp(686.52, 809.74, 0.5), Ramp(809.74, 0.81e5, 0.2)))
+    {686.52: 687.0, 809.74: 810.0, 81000.0: 81000.0}
+    """
+    width: dict[float, float] = {}
+    for ramp in ramps:
+        for x in ramp[:2]:
+            width[x] = min(width.get(x, inf), ramp.end - ramp.start)
+    return {x: _short(x, ROUNDING * least) for x, least in width.items()}
+
+
+def _short(x: float, tolerance: float) -> float:
+    """Return a number with few digits that differs by at most the tolerance."""
+    candidates = (float(f"{x:.{digits}g}") for digits in range(1, 16))
+    return next((rounded for rounded in candidates if abs(rounded - x) <= tolerance), x)
 
 
 #: Columns stay as they are.
