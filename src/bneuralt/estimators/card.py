@@ -19,7 +19,15 @@ from bneuralt._typing import Array
 from bneuralt.drawing.charts import ROLES, Series, chart, name_chart, padded
 from bneuralt.drawing.display import tree_scene
 from bneuralt.drawing.labels import counted
-from bneuralt.drawing.report import Block, Code, Figures, Notice, Section, Table, report_html
+from bneuralt.drawing.printed_pages import (
+    Block,
+    Code,
+    Figures,
+    Notice,
+    Section,
+    Table,
+    printed_page,
+)
 from bneuralt.drawing.scene import Scene
 from bneuralt.drawing.view import TreeView, cells
 from bneuralt.estimators.card_groups import cell_text, groups_of
@@ -41,7 +49,7 @@ EFFECT_ROWS, PAIR_ROWS, PAIR_COLUMNS = 500, 100, 60
 def card_html(estimator: Any, X: Any, y: Any, group: Any = None, title: str | None = None) -> str:
     """Return the card of a fitted estimator; see `CardMethods.card`."""
     card = _Card(estimator, X, y, group)
-    return report_html(title or f"Card of a {card.model.kind}", card.summary, card.sections())
+    return printed_page(title or f"Card of a {card.model.kind}", card.summary, card.sections())
 
 
 class _Card:

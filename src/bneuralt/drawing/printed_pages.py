@@ -16,7 +16,7 @@ from bneuralt.drawing.scene import Scene
 from bneuralt.drawing.svg import scene_to_svg
 from bneuralt.drawing.view import printable
 
-__all__ = ["Code", "Figures", "Notice", "Section", "Table", "report_html"]
+__all__ = ["Code", "Figures", "Notice", "Section", "Table", "printed_page"]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Section:
     blocks: list[Block] = field(default_factory=list)
 
 
-def report_html(title: str, summary: str, sections: Sequence[Section]) -> str:
+def printed_page(title: str, summary: str, sections: Sequence[Section]) -> str:
     """Return a page.
 
     Parameters
@@ -73,11 +73,11 @@ def report_html(title: str, summary: str, sections: Sequence[Section]) -> str:
 
     Examples
     --------
-    >>> page = report_html("A card", "1 < 2", [Section("Data", ["No rows."])])
+    >>> page = printed_page("A card", "1 < 2", [Section("Data", ["No rows."])])
     >>> "<h2>Data</h2>" in page, "1 &lt; 2" in page
     (True, True)
     """
-    style = (files("bneuralt.drawing") / "page" / "report.css").read_text(encoding="utf-8")
+    style = (files("bneuralt.drawing") / "page" / "printed.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:"
     body = "\n".join(_section(section) for section in sections)
