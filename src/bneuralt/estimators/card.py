@@ -138,10 +138,18 @@ class _Card:
             )
         return [Notice(text)]
 
+    def _values(self, j: int) -> list[Any]:
+        """Return the values of a column as the model reads them, None for missing ones."""
+        feature = self.model.columns[j].feature
+        if isinstance(self.table, Frame) and feature.kind == "number":  # may be texts
+            numbers = feature.read(self.table.columns[j]).values
+            return [None if np.isnan(number) else float(number) for number in numbers]
+        return list(cells(self.table, j))
+
     def _data(self) -> list[Block]:
         lines = []
         for j, column in enumerate(self.model.columns):
-            values: list[Any] = list(cells(self.table, j))
+            values: list[Any] = self._values(j)
             present: list[Any] = [value for value in values if value is not None]
             limits = column.range
             known = f"{counted(len(column.categories), 'value')}" if column.categories else "–"

@@ -94,7 +94,8 @@ class DrawingMethods(BaseEstimator):
         """Return a page that shows the model and predicts examples, as one HTML file.
 
         The page needs no network. It shows the trees, a form for an example with its prediction
-        and explanation, and the learning curves.
+        and explanation, the effect of each column, the strongest interactions and the learning
+        curves. The model can be edited on it; the file that it offers then is read by `load_model`.
 
         Parameters
         ----------
@@ -121,8 +122,16 @@ class DrawingMethods(BaseEstimator):
         True
         """
         from bneuralt.drawing.pages import to_html
+        from bneuralt.estimators.model_file import model_to_dict
+        from bneuralt.files import format_json
 
-        return to_html(self.model_, path, examples=examples, title=title)
+        model = self.model_  # an estimator that is not fitted raises an error here
+        try:
+            file = model_to_dict(self, getattr(self, "extra_", None))
+            format_json({key: file[key] for key in ("settings", "classes", "extra")})
+        except (TypeError, ValueError):  # a model that cannot be saved cannot be edited either
+            file = None
+        return to_html(model, path, examples=examples, title=title, file=file)
 
     def card(
         self,

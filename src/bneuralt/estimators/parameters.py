@@ -237,8 +237,8 @@ PARAMETERS: dict[str, Parameter] = {
     "weight_decay": setting_parameter(
         "weight_decay",
         "it falls with the number of rows (see the settings page). On up to 10,000 rows, a "
-        "cross-validation of small trees decides whether to use that, a quarter of it, or four "
-        "times as much.",
+        "cross-validation of some trees decides whether to use that, a quarter of it, or four "
+        "times as much, and by which factor outputs are multiplied after training.",
     ),
     "batch_size": setting_parameter(
         "batch_size",

@@ -39,7 +39,7 @@ class TrainedInParts(BaseEstimator):
         self._fit_part(rows)
         self._fingerprints = fingerprints
         self._importances = self._reference = None
-        for name in ("calibration_", "compaction_", "oob_score_"):  # of an earlier fit
+        for name in ("calibration_", "compaction_", "edits_", "oob_score_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         return self
 
