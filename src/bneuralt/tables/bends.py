@@ -14,7 +14,10 @@ import numpy as np
 
 from bneuralt._typing import Array, FloatArray
 
-__all__ = ["STRAIGHT", "Bending", "Bends", "Ramp"]
+__all__ = ["STRAIGHT", "Bending", "Bends", "Ramp", "rounded_ends"]
+
+#: Ends of ramps are rounded by at most this share of the width of the ramp.
+ROUNDING = 0.01
 
 #: Numbers are limited to the median plus and minus this many times the distance of the quartiles.
 LIMIT = 3.0
@@ -59,10 +62,13 @@ class Bending(NamedTuple):
         Number of ramps, between quantiles of equal distance. Fewer if quantiles coincide.
     is_limited : bool
         Whether numbers far from the quartiles are limited.
+    is_rounded : bool
+        Whether limits and ends of ramps have few digits.
     """
 
     n_ramps: int = 0
     is_limited: bool = False
+    is_rounded: bool = False
 
     def learn(self, values: Array, weight: FloatArray) -> Bends:
         """Learn limits and ramps from the numbers of a column.
@@ -87,10 +93,11 @@ class Bending(NamedTuple):
         column = _Distribution(values, weight)
         if column.n_different <= 2:
             return Bends()
-        return Bends(
+        bends = Bends(
             _limits(column) if self.is_limited else None,
             _ramps(column, self.n_ramps) if self.n_ramps else (),
         )
+        return _rounded(bends, column) if self.is_rounded else bends
 
     def learn_columns(self, columns: FloatArray) -> list[Bends]:
         """Learn limits and ramps of several columns whose numbers all count the same.
@@ -118,7 +125,7 @@ class Bending(NamedTuple):
         at = np.array([0, *_places(shares, n_rows), n_rows - 1])
         knots, quartiles = columns[:, at], columns[:, _places(QUARTILES, n_rows)]
         is_usual = (n_different > max(2, self.n_ramps + 1)) & (quartiles[:, 0] < quartiles[:, 2])
-        is_usual &= (knots[:, 1:] > knots[:, :-1]).all(axis=1)
+        is_usual &= (knots[:, 1:] > knots[:, :-1]).all(axis=1) & (not self.is_rounded)
         for i in np.flatnonzero((n_different > 2) & ~is_usual).tolist():
             bends[i] = self.learn(columns[i], np.ones(n_rows))
         usual = np.flatnonzero(is_usual)
@@ -131,6 +138,27 @@ class Bending(NamedTuple):
                 _valid_ramps(knots[i], means[i]) if self.n_ramps else (),
             )
         return bends
+
+
+def rounded_ends(ramps: tuple[Ramp, ...]) -> dict[float, float]:
+    """Return the ends of ramps with as few digits as keep all ramps apart.
+
+    Examples
+    --------
+    >>> rounded_ends((Ramp(686.52, 809.74, 0.5), Ramp(809.74, 0.81e5, 0.2)))
+    {686.52: 687.0, 809.74: 810.0, 81000.0: 81000.0}
+    """
+    width: dict[float, float] = {}
+    for ramp in ramps:
+        for x in ramp[:2]:
+            width[x] = min(width.get(x, inf), ramp.end - ramp.start)
+    return {x: _short(x, ROUNDING * least) for x, least in width.items()}
+
+
+def _short(x: float, tolerance: float) -> float:
+    """Return a number with few digits that differs by at most the tolerance."""
+    candidates = (float(f"{x:.{digits}g}") for digits in range(1, 16))
+    return next((rounded for rounded in candidates if abs(rounded - x) <= tolerance), x)
 
 
 #: Columns stay as they are.
@@ -163,6 +191,12 @@ class _Distribution:
         above = 1.0 - self.share_up_to[np.searchsorted(self.different, knots[1:])]
         means: FloatArray = np.bincount(ramp, share * rise, minlength=width.size) + above
         return means
+
+    def mean_rise(self, start: float, end: float) -> float:
+        """Return the mean of a ramp between any two numbers."""
+        share = np.diff(self.share_up_to, prepend=0.0)
+        with np.errstate(all="ignore"):
+            return float(share @ ((self.different - start) / (end - start)).clip(0.0, 1.0))
 
     def quantiles(self, shares: Array) -> FloatArray:
         """Return the lowest number that is not below each share of the weight."""
@@ -219,3 +253,19 @@ def _valid_ramps(knots: FloatArray, means: FloatArray) -> tuple[Ramp, ...]:
     ramps = [Ramp(*ramp) for ramp in ends]
     ramps = [ramp for ramp in ramps if ramp.is_valid and isfinite(ramp.mean)]
     return tuple(ramps) if len(ramps) > 1 else ()  # a single one is the number itself
+
+
+def _rounded(bends: Bends, column: _Distribution) -> Bends:
+    """Return limits and ramps of few digits."""
+    limits, ends = bends.limits, rounded_ends(bends.ramps)
+    if limits is not None:
+        tolerance = ROUNDING * (limits[1] - limits[0])
+        limits = _short(limits[0], tolerance), _short(limits[1], tolerance)
+        if not np.isfinite(limits).all():
+            limits = bends.limits
+    ramps = [
+        Ramp(ends[ramp.start], ends[ramp.end], column.mean_rise(ends[ramp.start], ends[ramp.end]))
+        for ramp in bends.ramps
+    ]
+    is_valid = all(ramp.is_valid and isfinite(ramp.mean) for ramp in ramps)
+    return Bends(limits, tuple(ramps) if is_valid else bends.ramps)

@@ -503,6 +503,10 @@ def learn_encoder(
         feature = learn_feature(column, weight, target).bent(column, weight, bending)
         if sentinels:
             feature = feature.with_sentinels(sentinels)
+        elif finds_sentinels:
+            feature, listing = feature.without_sentinels(column, weight, target)
+            if listing:
+                notes.add("sentinels", f"{_place(j, names)} ({listing})")
         if feature.is_one_hot and column.texts and categorical_features is None:
             raise ValueError(
                 f"{_place(j, names)} has text, such as {column.texts[0]!r:.50}, and "
