@@ -29,7 +29,7 @@ myst_heading_anchors = 3
 
 autosummary_generate = True
 autodoc_typehints = "none"  # the numpydoc sections contain the types
-autodoc_mock_imports = ["river"]  # whose docstrings would be inherited
+autodoc_mock_imports = ["river", "dask", "distributed"]  # of which docstrings would be inherited
 numpydoc_show_class_members = False
 
 html_theme = "furo"

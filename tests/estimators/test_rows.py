@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from bneuralt import BNeuralTClassifier, NeuralTree
-from bneuralt.estimators.canonical import _folded, _hash_rows, _mixed, canonical_rows
+from bneuralt.estimators.canonical import _folded, _hash_rows, canonical_rows
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import fold, learn_scaling
 from bneuralt.estimators.splits import TinyDataWarning, hold_out
 from bneuralt.estimators.weights import class_weights
 from bneuralt.tables.moments import ColumnMoments
+from bneuralt.tables.row_hashes import mixed
 
 DTYPES = st.sampled_from([np.float64, np.float32, np.uint8])
 
@@ -77,7 +78,7 @@ def test_unequal_weights_of_copies_add_up_alike_in_any_order(table, data):
 
 def test_different_rows_of_one_hash_stay_apart():
     y = np.zeros(3, dtype=np.int32)
-    key = _mixed(np.arange(1, 3, dtype=np.uint64)) | np.uint64(1)
+    key = mixed(np.arange(1, 3, dtype=np.uint64)) | np.uint64(1)
     first = np.array([123456789, 987654321], dtype=np.uint64)
     # Times the keys, the two words add up to the same.
     second = np.concatenate([first[:1] + key[1:], first[1:] - key[:1]])

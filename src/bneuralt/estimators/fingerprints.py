@@ -46,7 +46,7 @@ class Fingerprints(NamedTuple):
     @classmethod
     def of(cls, rows: Rows, others: Fingerprints | None = None) -> Fingerprints | None:
         """Return the hashes of rows, and of those of an earlier training; None for large tables."""
-        if is_large(rows.table.nbytes):
+        if rows.on_disk or is_large(rows.table.nbytes):
             return None
         hashes = _hashes(rows)
         n_rows, n_different, is_complete = rows.n_separate, len(rows), True

@@ -28,6 +28,9 @@ from bneuralt.tree.monotonic import Signs
 
 __all__ = ["FitBatch", "TreeFit"]
 
+#: Number of targets of a table on disk from which the unit of its errors is computed.
+ENOUGH_TARGETS = 2**20
+
 
 @dataclass
 class TreeFit:
@@ -149,14 +152,24 @@ class TreeFit:
         figures, history = result.history, {}
         for kind, rows in {"train": self.rows, "val": self.validation}.items():
             if rows is not None:
-                unit = error_unit(self.scaled_target(rows), rows.weight)
+                unit = self.error_unit(rows, error_unit)
                 history[f"{kind}_loss"] = figures[f"{kind}_loss"]
                 history[f"{kind}_score"] = 1.0 - figures[f"{kind}_error"] / unit
         return {**history, "learning_rate": figures["learning_rate"]}
 
+    def error_unit(self, rows: Rows, of_targets: Callable[[Array, FloatArray], float]) -> float:
+        """Return the error of the best constant, on the scale of the outputs of the tree.
+
+        That of a large table on disk is computed from some of its rows, at equal distances.
+        """
+        step = -(-len(rows) // ENOUGH_TARGETS) if rows.on_disk else 1
+        return of_targets(self._scaled(rows.y[::step]), rows.weight[::step])
+
     def scaled_target(self, rows: Rows) -> FloatArray:
         """Return the target of rows on the scale of the outputs of the tree."""
-        target: FloatArray = rows.y
+        return self._scaled(rows.y)
+
+    def _scaled(self, target: FloatArray) -> FloatArray:
         return target if self.target_scaling is None else self.target_scaling.apply(target)
 
 

@@ -10,6 +10,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from bneuralt._typing import Array, FloatArray
+from bneuralt.estimators.block_rows import scored
 from bneuralt.estimators.inputs import refuse_masked
 from bneuralt.estimators.intervals import (
     Calibration,
@@ -214,7 +215,7 @@ class RegressorTask(RegressorMixin):
         values = self._values(self._read_features(X))
         return values[:, 0] if values.shape[1] == 1 else values
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return r2 or, with ``loss="quantile"``, the share of the pinball loss that is explained.
 
         Parameters
@@ -229,6 +230,7 @@ class RegressorTask(RegressorMixin):
             1 is the best score, 0 that of the best constant. For several columns of y, the mean
             over them; for several quantiles, of the sum of their losses.
         """
+        y, sample_weight = scored(X, y, sample_weight)
         refuse_masked(y, "y")
         refuse_masked(sample_weight, "sample_weight")
         values = self._values(self._read_features(X))

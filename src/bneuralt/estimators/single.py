@@ -75,6 +75,7 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
     _node_signs: Array | None = None  # of the trained tree, where effects are constrained
     _rate_and_decay: dict[str, float]  # automatic values
     _choice: Choice = USUAL
+    _reads_blocks: ClassVar[bool] = True
     _fewest_epochs: ClassVar[int]
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -110,7 +111,7 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
             self._train(refit, report)
             self.history_, self.moved_leaves_, self.best_epoch_ = search
         if self._is_readable:
-            make_readable(self, rows)
+            make_readable(self, rows.in_memory)
         else:
             self._remove_weights(rows)
 
@@ -152,7 +153,7 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
     def _remove_weights(self, rows: Rows) -> None:
         """Remove weights until the tree has at most `max_weights`."""
         if self.max_weights is not None and self.max_weights < self.tree_.n_parameters:
-            (smaller,) = self._smaller_models(rows, [self.max_weights], WEIGHTS)
+            (smaller,) = self._smaller_models(rows.in_memory, [self.max_weights], WEIGHTS)
             self.__dict__.update(smaller.__dict__)
 
     def _smaller_models(self, rows: Rows, sizes: Sequence[int], unit: SizeUnit) -> list[Self]:
@@ -264,7 +265,7 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         stopped, unit = False, 1.0
         if report is not None:
             rows = fit.rows if fit.validation is None else fit.validation
-            unit = self._error_unit(fit.scaled_target(rows), rows.weight)
+            unit = fit.error_unit(rows, self._error_unit)
 
         def report_epoch(state: EpochState) -> bool:
             nonlocal stopped
@@ -416,6 +417,7 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         groups, is_plain = self.encoder_.groups, self.encoder_.is_plain
         sampling = self._growth.feature_sampling
         if isinstance(sampling, FeatureSampler):
+            rows = rows.in_memory
             X = rows.X
             if not is_plain:  # use the first number of each feature
                 X = X[:, self.encoder_.first_numbers[:-1]]
