@@ -1,0 +1,306 @@
+// A fit with the settings that Python would choose: bneuralt.estimators.single, forest and trials.
+import {
+  batch_size, effective_share, FEWEST_PER_OUTPUT, IN_FOREST, KINDS, learning_rate, MOST_PER_ROW, n_epochs, ROWS, SCALING, SETTINGS,
+  SINGLE, SINGLE_TREE, SPLITS, TRIALS,
+} from "./recipe.js";
+import { round } from "./features.js";
+import { constrain, drawTree, linearTree } from "./grow.js";
+import { foldOfEach, mergedPart, mergedRows, nExamples, nSeparate, oneEpoch, separateRows } from "./rows.js";
+import { Random } from "./random.js";
+
+/** What a table and the wishes of the user are for a fit; `task` is classification or regression. */
+export class Fit {
+  /** options: {nWeights: number or null, isForest, signs: of each feature (-1, 0, 1), seed}. */
+  constructor(core, encoder, numbers, target, positions, options) {
+    Object.assign(this, { core, encoder, numbers, target, options });
+    this.isClassifier = Boolean(target.labels);
+    this.k = this.isClassifier ? target.nClasses : 1;
+    this.task = this.isClassifier ? "classification" : "regression";
+    this.recipe = KINDS[`${this.task} tree`];
+    this.rows = mergedRows(numbers, encoder.width, target, positions);
+    this.table = core.table(numbers, encoder.width, encoder, target);
+    this.random = new Random(options.seed);
+  }
+
+  close() {
+    this.core.release(this.table);
+  }
+
+  // -- settings ---------------------------------------------------------------------------
+
+  effectiveShare(rows) {
+    if (!this.isClassifier) return 1;
+    const counts = Array(this.k).fill(0);
+    rows.index.forEach((row, i) => (counts[this.target.labels[row]] += rows.copies ? rows.copies[i] : 1));
+    return effective_share(counts);
+  }
+
+  get nClasses() {
+    return this.isClassifier ? this.k : 1;
+  }
+
+  nWeights(rows, capacity) {
+    if (this.options.nWeights) return this.options.nWeights;
+    const { isPlain, weightsPerLeaf, drawnPerFeature } = this.encoder, least = FEWEST_PER_OUTPUT * this.k;
+    const perLeaf = isPlain ? 1 : weightsPerLeaf;
+    let n = capacity.n_weights(nExamples(rows), this.k, perLeaf, this.effectiveShare(rows));
+    if (!isPlain) n = Math.max(n, round(SINGLE.LEAVES_PER_OUTPUT * this.k * drawnPerFeature));
+    return Math.min(n, Math.max(Math.trunc(MOST_PER_ROW * perLeaf * rows.index.length), least));
+  }
+
+  /** Return the size of a tree and all settings of its training on some rows. */
+  plan(rows, choice = TRIALS.USUAL, isMember = this.options.isForest) {
+    const capacity = isMember ? IN_FOREST : SINGLE_TREE, n = nExamples(rows);
+    return {
+      n_weights: this.nWeights(rows, capacity),
+      learning_rate: learning_rate(n, this.nClasses),
+      weight_decay: choice.decay_factor * capacity.weight_decay(this.effectiveShare(rows) * n),
+      batch_size: batch_size(n),
+      max_epochs: n_epochs(n, this.recipe.fewest_epochs, this.nClasses),
+    };
+  }
+
+  settings(plan) {
+    return Float64Array.from(SETTINGS, (name, i) => plan[name] ?? Number(this.recipe.numbers[i]));
+  }
+
+  // -- scaling ----------------------------------------------------------------------------
+
+  /** Return the scaling of inputs to mean 0 and variance 1; categories of a column share a factor. */
+  inputScaling(rows) {
+    const { encoder, numbers } = this, n = encoder.nInputs, { width } = encoder;
+    const offset = new Float64Array(n), factor = new Float64Array(n), deviation = new Float64Array(n), varies = new Uint8Array(n);
+    const size = Math.max(ROWS.FEWEST_ROWS, Math.min(ROWS.ENOUGH_ROWS, Math.floor(ROWS.ENOUGH_NUMBERS / Math.max(1, n))));
+    const total = rows.index.length, all = Array.from(rows.index.keys());
+    const some = total <= size ? all : Array.from({ length: size }, (_, i) => Math.floor((i * total) / size));
+    for (let c = 0; c < width; c++) {
+      for (let i = encoder.lineStart[c]; i < encoder.lineStart[c + 1]; i++) {
+        const [start, slope, low, high] = [0, 1, 2, 3].map((m) => encoder.lines[m * n + i]);
+        const isSame = start === 0 && slope === 1 && low === -Infinity && high === Infinity;
+        const used = isSame ? all : some;
+        const values = Float64Array.from(used, (r) => Math.min(Math.max((numbers[rows.index[r] * width + c] - start) * slope, low), high));
+        const weight = Float64Array.from(used, (r) => rows.weight[r]);
+        ({ offset: offset[i], deviation: deviation[i], varies: varies[i] } = moments(values, weight));
+      }
+    }
+    for (const inputs of encoder.oneHot) {
+      const varying = inputs.filter((i) => varies[i]);
+      const shared = Math.hypot(...varying.map((i) => deviation[i]));
+      for (const i of inputs) if (varying.length) deviation[i] = shared;
+    }
+    for (let i = 0; i < n; i++) factor[i] = varies[i] ? 1 / deviation[i] : 0;
+    return { offset, factor };
+  }
+
+  targetScaling(rows) {
+    if (this.isClassifier) return null;
+    const { offset, deviation, varies } = moments(Float64Array.from(rows.index, (row) => this.target.values[row]), rows.weight);
+    return Float64Array.of(offset, varies ? 1 / deviation : 0);
+  }
+
+  // -- training ---------------------------------------------------------------------------
+
+  inputSigns() {
+    const wanted = this.options.signs;
+    if (!wanted?.some(Boolean)) return null;
+    return Int8Array.from(this.encoder.groups, (j, i) => wanted[j] * (this.encoder.signs[i] ?? 0));
+  }
+
+  /** Draw a tree for some rows. */
+  start(rows, scaling, nWeights, choice, random) {
+    const tree = drawTree(random, this.encoder, scaling.factor, this.k, nWeights, choice.ramp_share);
+    const inputSigns = this.inputSigns();
+    const signs = inputSigns && constrain(tree, inputSigns, this.isClassifier ? [-1, 1] : [1]);
+    return { tree, signs };
+  }
+
+  train(tree, signs, rows, validation, plan, scaling, target, seed, onEpoch) {
+    const { loss_parameters, optimizer_parameters } = this.recipe;
+    return this.core.train(tree, this.table, {
+      scaling,
+      target,
+      rows: oneEpoch(rows),
+      validation: validation && { index: validation.index, weight: validation.weight },
+      signs,
+      settings: this.settings(plan),
+      loss: Float64Array.from(loss_parameters),
+      optimizer: Float64Array.from(optimizer_parameters),
+      seed,
+    }, onEpoch);
+  }
+
+  /** Train the trees of the model; `report` gets what they are like on the way, and may end it. */
+  run(report = () => false) {
+    const choice = this.choose();
+    const plan = this.plan(this.rows, choice);
+    const scaling = this.inputScaling(this.rows), target = this.targetScaling(this.rows);
+    const nTrees = this.options.isForest ? KINDS[`${this.task} forest`].n_trees : 1;
+    const members = [];
+    let isStopped = false;
+    for (let t = 0; t < nTrees && !isStopped; t++) {
+      const { tree, signs } = this.start(this.rows, scaling, plan.n_weights, choice, this.random);
+      const context = { start: tree, t, nTrees, plan, scaling, target, choice };
+      isStopped ||= Boolean(report({ ...context, epoch: 0, loss: null, now: () => tree }));
+      const seed = this.random.bits();
+      const result = this.train(tree, signs, this.rows, null, plan, scaling, target, seed, (epoch, loss, now) => {
+        isStopped ||= Boolean(report({ ...context, epoch: epoch + 1, loss, now: () => ({ ...tree, ...now() }) }));
+        return isStopped;
+      });
+      members.push({ ...result, seed });
+    }
+    return { members, plan, scaling, target, choice };
+  }
+
+  /** Train a linear model on the same inputs. */
+  linear() {
+    const scaling = this.inputScaling(this.rows), target = this.targetScaling(this.rows);
+    const tree = linearTree(this.encoder, scaling.factor, this.k);
+    const plan = { ...this.plan(this.rows, TRIALS.USUAL, false), leaf_moves: 0, weight_decay: 0.01 };
+    const result = this.train(tree, null, this.rows, null, plan, scaling, target, 1);
+    return { members: [result], scaling, target };
+  }
+
+  // -- cross-validation of the decay --------------------------------------------------------
+
+  choose() {
+    const n = nSeparate(this.rows);
+    if (n < SPLITS.FEWEST_ROWS_TO_SPLIT || nExamples(this.rows) > TRIALS.MOST_ROWS) return TRIALS.USUAL;
+    const separate = separateRows(this.rows), choices = [TRIALS.USUAL, ...TRIALS.DECAYS];
+    const losses = this.losses(separate, choices, this.options.isForest ? TRIALS.OF_FOREST : TRIALS.OF_TREE);
+    const means = choices.map((_, c) => mean(losses.map((fold) => fold[c])));
+    const best = means.reduce((b, loss, c) => (loss < means[b] ? c : b), 0);
+    let choice = TRIALS.USUAL;
+    const gain = losses.map((fold) => fold[0] - fold[best]);
+    if (gain.every(Number.isFinite)) {
+      const average = mean(gain);
+      const deviation = Math.sqrt(gain.reduce((sum, g) => sum + (g - average) ** 2, 0) / (gain.length - 1));
+      if (average > deviation / Math.sqrt(gain.length)) choice = choices[best];
+    }
+    if (this.learnsLittle(separate, means[best])) {
+      const folds = this.losses(separate, [TRIALS.USUAL, TRIALS.RAMPS], TRIALS.FULL);
+      if (folds.every(([usual, withRamps]) => withRamps < (1 - TRIALS.GAIN) * usual)) choice = TRIALS.RAMPS;
+    }
+    return choice;
+  }
+
+  learnsLittle(separate, loss) {
+    if (!this.encoder.hasRamps || separate.index.length < TRIALS.ROWS_FOR_RAMPS) return false;
+    let usual = 0.5;
+    if (this.isClassifier) {
+      const shares = Array(this.k).fill(0);
+      for (const row of separate.index) shares[this.target.labels[row]] += 1 / separate.index.length;
+      usual = -shares.reduce((sum, p) => sum + (p > 0 ? p * Math.log(p) : 0), 0);
+    }
+    return !(loss < (1 - TRIALS.LITTLE) * usual);
+  }
+
+  /** Return the loss on held-out rows of each fold and choice. */
+  losses(separate, choices, effort) {
+    let rows = separate;
+    if (separate.index.length > effort.most_rows) {
+      const some = this.random.shuffled(separate.index.keys()).slice(0, effort.most_rows).sort((a, b) => a - b);
+      const take = (values) => values.constructor.from(some, (i) => values[i]);
+      rows = { ...separate, index: take(separate.index), weight: take(separate.weight) };
+    }
+    const folds = foldOfEach(rows, this.target, effort.n_folds, this.random);
+    const losses = [];
+    for (let fold = 0; fold < effort.n_used; fold++) {
+      const places = Array.from(folds.keys());
+      const training = mergedPart(rows, places.filter((i) => folds[i] !== fold));
+      const heldOut = mergedPart(rows, places.filter((i) => folds[i] === fold));
+      losses.push(this.lossesOfFold(training, heldOut, choices, effort));
+    }
+    return losses;
+  }
+
+  lossesOfFold(training, heldOut, choices, effort) {
+    const scaling = this.inputScaling(training), target = this.targetScaling(training);
+    const starts = new Map(), seeds = Array.from({ length: effort.n_trees }, () => this.random.bits());
+    return choices.map((choice) => {
+      const usual = this.plan(training);
+      const nWeights = Math.max(Math.trunc(effort.weights * usual.n_weights), FEWEST_PER_OUTPUT * this.k);
+      if (!starts.has(choice.ramp_share)) {
+        starts.set(choice.ramp_share, seeds.map((seed) => this.start(training, scaling, nWeights, choice, new Random(seed))));
+      }
+      const plan = {
+        ...usual,
+        max_epochs: Math.max(1, round(effort.epochs * usual.max_epochs)),
+        weight_decay: choice.decay_factor * usual.weight_decay,
+      };
+      const results = starts.get(choice.ramp_share).map(({ tree, signs }, t) =>
+        this.train(tree, signs, training, heldOut, plan, scaling, target, seeds[t]));
+      if (results.length > 1 && results.every(({ status }) => status === "completed")) {
+        return this.lossOfMean(results.map(({ tree }) => tree), scaling, target, heldOut);
+      }
+      return mean(results.map(({ history }) => history.val_loss.at(-1) ?? Infinity));
+    });
+  }
+
+  /** Return the loss of the mean of trees on some rows. */
+  lossOfMean(trees, scaling, target, rows) {
+    const { k, encoder } = this, { width } = encoder, n = rows.index.length, numbers = new Float64Array(n * width);
+    rows.index.forEach((row, i) => numbers.set(this.numbers.subarray(row * width, (row + 1) * width), i * width));
+    const table = this.core.table(numbers, width, encoder, {});
+    const out = this.core.forward(trees, table, trees.map(() => scaling), this.isClassifier);
+    this.core.release(table);
+    const total = rows.weight.reduce((a, b) => a + b, 0);
+    let loss = 0;
+    if (this.isClassifier) {
+      rows.index.forEach((row, i) => (loss -= rows.weight[i] * Math.log(Math.max(out[i * k + this.target.labels[row]], 1e-15))));
+      return loss / total;
+    }
+    const y = Array.from(rows.index, (row) => this.target.values[row]), average = mean(y);
+    const variance = Math.max(mean(y.map((v) => (v - average) ** 2)), Number.MIN_VALUE);
+    const unscale = (x) => (target[1] ? x / target[1] : 0) + target[0];
+    y.forEach((v, i) => (loss += (rows.weight[i] * (unscale(out[i]) - v) ** 2) / variance));
+    return loss / total / 2;
+  }
+}
+
+const mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;
+
+/** Return mean, deviation, and whether the values differ by more than rounding. */
+function moments(values, weight) {
+  let low = Infinity, high = -Infinity, total = 0, sum = 0, square = 0;
+  for (const x of values) {
+    if (x < low) low = x;
+    if (x > high) high = x;
+  }
+  const span = high - low, rounding = 4 * Number.EPSILON * Math.max(Math.abs(low), Math.abs(high));
+  const varies = span > Math.max(rounding, 1e-300), unit = varies && Number.isFinite(span) ? span : 1;
+  for (let i = 0; i < values.length; i++) {
+    const z = (values[i] - low) / unit;
+    total += weight[i];
+    sum += weight[i] * z;
+    square += weight[i] * z * z;
+  }
+  const average = sum / total, variance = Math.max(square / total - average * average, 1e-12);
+  return { offset: low + average * unit, deviation: Math.sqrt(variance) * unit, varies: varies ? 1 : 0 };
+}
+
+/** Fold the scaling of inputs and target into the weights; return biases, edges and leaves. */
+export function fold(tree, scaling, target) {
+  const { parent, k, leafParent, leafInput, theta } = tree, n = parent.length;
+  const bias = Float64Array.from(theta.subarray(0, n)), edge = Float64Array.from(theta.subarray(n, 2 * n - k));
+  const leaf = Float64Array.from(theta.subarray(2 * n - k));
+  leafInput.forEach((input, l) => {
+    leaf[l] *= scaling.factor[input];
+    bias[leafParent[l]] -= leaf[l] * scaling.offset[input];
+  });
+  if (target) {
+    const factor = target[1] ? 1 / target[1] : 0;
+    for (let i = 0; i < k; i++) bias[i] = factor * bias[i] + target[0];
+    edge.forEach((w, i) => parent[i + k] < k && (edge[i] = w * factor));
+    leaf.forEach((w, l) => leafParent[l] < k && (leaf[l] = w * factor));
+  }
+  const isSingle = fitsFloat32(scaling.offset, scaling.factor) && (!target || (fitsFloat32([target[0]], [target[1]]) && (target[1] || Math.fround(target[0]) === target[0])));
+  const kept = isSingle ? (values) => Array.from(values, Math.fround) : (values) => Array.from(values);
+  return { ...tree, dtype: isSingle ? "float32" : "float64", bias: kept(bias), edge: kept(edge), leafWeight: kept(leaf) };
+}
+
+function fitsFloat32(offset, factor) {
+  return Array.from(factor).every((f, i) => {
+    const size = Math.abs(f), isInRange = f === 0 || (size < SCALING.LARGEST_FACTOR && size > 1 / SCALING.LARGEST_FACTOR);
+    return isInRange && Math.abs(offset[i] * f) < SCALING.LARGEST_OFFSET;
+  });
+}
