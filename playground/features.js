@@ -232,7 +232,7 @@ class NumberFeature {
       if (!notation) return null;
       all = readTexts(column, notation);
     }
-    let values = Float64Array.from(rows, (row) => all[row]);
+    let values = taken(all, rows);
     let present = values.filter((x) => !Number.isNaN(x));
     const sentinels = column.kind === "number" ? findSentinels(present) : [];
     if (sentinels.length) {
@@ -293,7 +293,7 @@ class DateFeature {
     if (!parsed) return null;
     const day_first = (parseDates(column.texts.filter(isDate)) ?? parsed).dayFirst;
     const all = readDates(column, day_first);
-    const values = Float64Array.from(rows, (row) => all[row]);
+    const values = taken(all, rows);
     const present = values.filter((x) => !Number.isNaN(x));
     const parts = [], means = [];
     for (const [name, part] of Object.entries(DATE_PARTS)) {
@@ -392,6 +392,12 @@ const KINDS = [NumberFeature, DateFeature, CategoryFeature];
 
 // -- helpers ------------------------------------------------------------------------------
 
+function taken(values, rows) {
+  const part = new Float64Array(rows.length);
+  for (let i = 0; i < rows.length; i++) part[i] = values[rows[i]];
+  return part;
+}
+
 function ends(values) {
   let low = Infinity, high = -Infinity;
   for (const x of values) {
@@ -479,8 +485,11 @@ export class Encoder {
     const n = this.nInputs, nRows = numbers.length / this.width, out = new Float64Array(nRows * n);
     for (let c = 0; c < this.width; c++) {
       for (let i = this.lineStart[c]; i < this.lineStart[c + 1]; i++) {
-        const [offset, factor, low, high] = [0, 1, 2, 3].map((k) => this.lines[k * n + i]);
-        for (let r = 0; r < nRows; r++) out[r * n + i] = Math.min(Math.max((numbers[r * this.width + c] - offset) * factor, low), high);
+        const offset = this.lines[i], factor = this.lines[n + i], low = this.lines[2 * n + i], high = this.lines[3 * n + i];
+        for (let r = 0; r < nRows; r++) {
+          const x = (numbers[r * this.width + c] - offset) * factor;
+          out[r * n + i] = x < low ? low : x > high ? high : x;
+        }
       }
     }
     return out;

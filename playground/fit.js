@@ -71,16 +71,19 @@ export class Fit {
     const { encoder, numbers } = this, n = encoder.nInputs, { width } = encoder;
     const offset = new Float64Array(n), factor = new Float64Array(n), deviation = new Float64Array(n), varies = new Uint8Array(n);
     const size = Math.max(ROWS.FEWEST_ROWS, Math.min(ROWS.ENOUGH_ROWS, Math.floor(ROWS.ENOUGH_NUMBERS / Math.max(1, n))));
-    const total = rows.index.length, all = Array.from(rows.index.keys());
-    const some = total <= size ? all : Array.from({ length: size }, (_, i) => Math.floor((i * total) / size));
+    const total = rows.index.length, all = Int32Array.from({ length: total }, (_, i) => i);
+    const some = total <= size ? all : Int32Array.from({ length: size }, (_, i) => Math.floor((i * total) / size));
+    const column = new Float64Array(total), weight = new Float64Array(total);
     for (let c = 0; c < width; c++) {
       for (let i = encoder.lineStart[c]; i < encoder.lineStart[c + 1]; i++) {
-        const [start, slope, low, high] = [0, 1, 2, 3].map((m) => encoder.lines[m * n + i]);
-        const isSame = start === 0 && slope === 1 && low === -Infinity && high === Infinity;
-        const used = isSame ? all : some;
-        const values = Float64Array.from(used, (r) => Math.min(Math.max((numbers[rows.index[r] * width + c] - start) * slope, low), high));
-        const weight = Float64Array.from(used, (r) => rows.weight[r]);
-        ({ offset: offset[i], deviation: deviation[i], varies: varies[i] } = moments(values, weight));
+        const start = encoder.lines[i], slope = encoder.lines[n + i], low = encoder.lines[2 * n + i], high = encoder.lines[3 * n + i];
+        const used = start === 0 && slope === 1 && low === -Infinity && high === Infinity ? all : some;
+        for (let r = 0; r < used.length; r++) {
+          const x = (numbers[rows.index[used[r]] * width + c] - start) * slope;
+          column[r] = x < low ? low : x > high ? high : x;
+          weight[r] = rows.weight[used[r]];
+        }
+        ({ offset: offset[i], deviation: deviation[i], varies: varies[i] } = moments(column, weight, used.length));
       }
     }
     for (const inputs of encoder.oneHot) {
@@ -94,7 +97,7 @@ export class Fit {
 
   targetScaling(rows) {
     if (this.isClassifier) return null;
-    const { offset, deviation, varies } = moments(Float64Array.from(rows.index, (row) => this.target.values[row]), rows.weight);
+    const { offset, deviation, varies } = moments(Float64Array.from(rows.index, (row) => this.target.values[row]), rows.weight, rows.index.length);
     return Float64Array.of(offset, varies ? 1 / deviation : 0);
   }
 
@@ -260,15 +263,15 @@ export class Fit {
 const mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;
 
 /** Return mean, deviation, and whether the values differ by more than rounding. */
-function moments(values, weight) {
+function moments(values, weight, n) {
   let low = Infinity, high = -Infinity, total = 0, sum = 0, square = 0;
-  for (const x of values) {
-    if (x < low) low = x;
-    if (x > high) high = x;
+  for (let i = 0; i < n; i++) {
+    if (values[i] < low) low = values[i];
+    if (values[i] > high) high = values[i];
   }
   const span = high - low, rounding = 4 * Number.EPSILON * Math.max(Math.abs(low), Math.abs(high));
   const varies = span > Math.max(rounding, 1e-300), unit = varies && Number.isFinite(span) ? span : 1;
-  for (let i = 0; i < values.length; i++) {
+  for (let i = 0; i < n; i++) {
     const z = (values[i] - low) / unit;
     total += weight[i];
     sum += weight[i] * z;

@@ -1,7 +1,7 @@
 // Which columns are used and as what: what bneuralt.tables.layout_learning does.
 //
 // Where Python stops with an error about one column, the column is read as categories, with a note.
-import { ID_NAME, LAYOUT, WORDS } from "./recipe.js";
+import { ID_NAME, LATER_TABLES, LAYOUT, WORDS } from "./recipe.js";
 import { TableError } from "./csv.js";
 import { gapWords, hasThousands, labelOf, Notation, parseDates, standsForMissing, toNumber } from "./texts.js";
 
@@ -22,14 +22,14 @@ function distinctCells(column) {
 }
 
 const areDates = ({ texts, counts }) => {
-  const words = gapWords(texts, counts) ?? [];
+  const words = gapWords(texts, counts, LATER_TABLES.MOST_GAPS) ?? [];
   return parseDates(texts.filter((text) => !words.includes(text))) !== null;
 };
 
 function notationOf({ texts, counts }, decimal) {
   if (!texts.length || texts.every((cell) => toNumber(cell, decimal) !== null)) return null;
   if (hasThousands(texts) || texts.every((cell) => toNumber(cell, ",") !== null)) return null;
-  return Notation.learn(texts, counts, decimal);
+  return Notation.learn(texts, counts, decimal, LATER_TABLES.MOST_GAPS);
 }
 
 /** Return the decimal point: a comma if a column has numbers that only that explains. */

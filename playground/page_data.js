@@ -226,18 +226,23 @@ export function referenceRows(encoder, numbers, rows) {
   const block = new Float64Array(sample.length * width);
   sample.forEach((row, i) => block.set(numbers.subarray(row * width, (row + 1) * width), i * width));
   const inputs = encoder.inputs(block);
-  const column = (i, group) => group.map((r) => inputs[r * n + i]);
-  const mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;
-  const variance = (values) => {
-    const average = mean(values);
-    return mean(values.map((x) => (x - average) ** 2));
+  const mean = (i, group) => {
+    let sum = 0;
+    for (const r of group) sum += inputs[r * n + i];
+    return sum / group.length;
+  };
+  const variance = (i, group) => {
+    const average = mean(i, group);
+    let sum = 0;
+    for (const r of group) sum += (inputs[r * n + i] - average) ** 2;
+    return sum / group.length;
   };
   const everything = sample.map((_, r) => r);
-  const deviation = Array.from({ length: n }, (_, i) => Math.sqrt(variance(column(i, everything))));
+  const deviation = Array.from({ length: n }, (_, i) => Math.sqrt(variance(i, everything)));
   let groups = [everything];
   while (2 * groups.length <= Math.min(most, Math.floor(most_numbers / n)) && Math.min(...groups.map((g) => g.length)) >= 2 * fewest_rows) {
     groups = groups.flatMap((group) => {
-      const varied = deviation.map((d, i) => (d > 0 ? variance(column(i, group)) / d ** 2 : 0));
+      const varied = deviation.map((d, i) => (d > 0 ? variance(i, group) / d ** 2 : 0));
       const widest = varied.indexOf(Math.max(...varied));
       const order = [...group].sort((a, b) => inputs[a * n + widest] - inputs[b * n + widest]);
       return [order.slice(0, order.length >> 1), order.slice(order.length >> 1)];
@@ -245,7 +250,7 @@ export function referenceRows(encoder, numbers, rows) {
   }
   return groups.map((group) =>
     deviation.map((d, i) => {
-      const digits = Math.ceil(-Math.log10(d > 0 ? rounding * d : 1)), average = mean(column(i, group));
+      const digits = Math.ceil(-Math.log10(d > 0 ? rounding * d : 1)), average = mean(i, group);
       return digits >= 0 && digits < 15 ? Number(average.toFixed(digits)) : average;
     }));
 }

@@ -30,6 +30,7 @@ from bneuralt.tables import (
     layout_learning,
     number_texts,
     sentinels,
+    table_layout,
 )
 from bneuralt.tables.features import category, date, feature, number
 from bneuralt.training.losses import LINKS, LOSSES
@@ -75,6 +76,7 @@ _CONSTANTS: dict[str, tuple[Any, tuple[str, ...]]] = {
             "NEARLY_ALL",
         ),
     ),
+    "LATER_TABLES": (table_layout, ("MOST_GAPS",)),
     "ROWS": (rows, ("MOST_ROWS_TO_COPY", "ENOUGH_ROWS", "ENOUGH_NUMBERS", "FEWEST_ROWS")),
     "SPLITS": (splits, ("FEWEST_ROWS_TO_SPLIT",)),
     "SCALING": (scaling_module, ("LARGEST_OFFSET", "LARGEST_FACTOR")),

@@ -78,8 +78,10 @@ function describe(core, table, wishes, prepared, encoder, numbers, fit, result, 
   const { target, train, test, learnt, features } = prepared;
   const trees = foldedTrees(result), isClassifier = fit.isClassifier;
   const rows = test.length ? test : train;
-  const of = (folded) => scores(predictions(core, encoder, folded, numbers, isClassifier), fit.k, target, rows);
-  const held = { model: of(trees), linear: of(foldedTrees(linear)), constant: scores(constantPredictions(target, train, table.nRows), fit.k, target, rows) };
+  const predicted = predictions(core, encoder, trees, numbers, isClassifier);
+  const of = (values) => scores(values, fit.k, target, rows);
+  const ofLinear = predictions(core, encoder, foldedTrees(linear), numbers, isClassifier);
+  const held = { model: of(predicted), linear: of(ofLinear), constant: of(constantPredictions(target, train, table.nRows)) };
   const names = features.map(({ name }) => name), targetName = table.names[wishes.target];
   const file = modelFile(fit, result, trees, {
     classes: target.classes,
@@ -91,6 +93,7 @@ function describe(core, table, wishes, prepared, encoder, numbers, fit, result, 
   });
   return {
     file,
+    predicted,
     page: pageData(file, encoder, trees, result),
     scores: held,
     nTest: test.length,

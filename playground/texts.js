@@ -72,8 +72,8 @@ export class Notation {
   }
 
   /** Return how texts are numbers; null if they are not, or if they are codes such as 00501. */
-  static learn(texts, counts, decimal = ".") {
-    const words = gapWords(texts, counts);
+  static learn(texts, counts, decimal = ".", mostGaps = TEXTS.MOST_GAPS) {
+    const words = gapWords(texts, counts, mostGaps);
     if (words === null || words.length === texts.length) return null;
     const cells = texts.filter((text) => !words.includes(text));
     if (cells.every((cell) => CLOCK.test(cell))) return new Notation(".", "", "", true, words);
