@@ -10,9 +10,13 @@ import { Random } from "./random.js";
 
 /** What a table and the wishes of the user are for a fit; `task` is classification or regression. */
 export class Fit {
-  /** options: {nWeights: number or null, isForest, signs: of each feature (-1, 0, 1), seed}. */
-  constructor(core, encoder, numbers, target, positions, options) {
-    Object.assign(this, { core, encoder, numbers, target, options });
+  /**
+   * options: {nWeights: number or null, isForest, signs: of each feature (-1, 0, 1), seed}.
+   *
+   * `pause` is called before each training; it may end the fit by an exception.
+   */
+  constructor(core, encoder, numbers, target, positions, options, pause = async () => {}) {
+    Object.assign(this, { core, encoder, numbers, target, options, pause });
     this.isClassifier = Boolean(target.labels);
     this.k = this.isClassifier ? target.nClasses : 1;
     this.task = this.isClassifier ? "classification" : "regression";
@@ -117,7 +121,8 @@ export class Fit {
     return { tree, signs };
   }
 
-  train(tree, signs, rows, validation, plan, scaling, target, seed, onEpoch) {
+  async train(tree, signs, rows, validation, plan, scaling, target, seed, onEpoch) {
+    await this.pause();
     const { loss_parameters, optimizer_parameters } = this.recipe;
     return this.core.train(tree, this.table, {
       scaling,
@@ -133,8 +138,8 @@ export class Fit {
   }
 
   /** Train the trees of the model; `report` gets what they are like on the way, and may end it. */
-  run(report = () => false) {
-    const choice = this.choose();
+  async run(report = () => false) {
+    const choice = await this.choose();
     const plan = this.plan(this.rows, choice);
     const scaling = this.inputScaling(this.rows), target = this.targetScaling(this.rows);
     const nTrees = this.options.isForest ? KINDS[`${this.task} forest`].n_trees : 1;
@@ -145,7 +150,7 @@ export class Fit {
       const context = { start: tree, t, nTrees, plan, scaling, target, choice };
       isStopped ||= Boolean(report({ ...context, epoch: 0, loss: null, now: () => tree }));
       const seed = this.random.bits();
-      const result = this.train(tree, signs, this.rows, null, plan, scaling, target, seed, (epoch, loss, now) => {
+      const result = await this.train(tree, signs, this.rows, null, plan, scaling, target, seed, (epoch, loss, now) => {
         isStopped ||= Boolean(report({ ...context, epoch: epoch + 1, loss, now: () => ({ ...tree, ...now() }) }));
         return isStopped;
       });
@@ -155,21 +160,21 @@ export class Fit {
   }
 
   /** Train a linear model on the same inputs. */
-  linear() {
+  async linear() {
     const scaling = this.inputScaling(this.rows), target = this.targetScaling(this.rows);
     const tree = linearTree(this.encoder, scaling.factor, this.k);
     const plan = { ...this.plan(this.rows, TRIALS.USUAL, false), leaf_moves: 0, weight_decay: 0.01 };
-    const result = this.train(tree, null, this.rows, null, plan, scaling, target, 1);
+    const result = await this.train(tree, null, this.rows, null, plan, scaling, target, 1);
     return { members: [result], scaling, target };
   }
 
   // -- cross-validation of the decay --------------------------------------------------------
 
-  choose() {
+  async choose() {
     const n = nSeparate(this.rows);
     if (n < SPLITS.FEWEST_ROWS_TO_SPLIT || nExamples(this.rows) > TRIALS.MOST_ROWS) return TRIALS.USUAL;
     const separate = separateRows(this.rows), choices = [TRIALS.USUAL, ...TRIALS.DECAYS];
-    const losses = this.losses(separate, choices, this.options.isForest ? TRIALS.OF_FOREST : TRIALS.OF_TREE);
+    const losses = await this.losses(separate, choices, this.options.isForest ? TRIALS.OF_FOREST : TRIALS.OF_TREE);
     const means = choices.map((_, c) => mean(losses.map((fold) => fold[c])));
     const best = means.reduce((b, loss, c) => (loss < means[b] ? c : b), 0);
     let choice = TRIALS.USUAL;
@@ -180,7 +185,7 @@ export class Fit {
       if (average > deviation / Math.sqrt(gain.length)) choice = choices[best];
     }
     if (this.learnsLittle(separate, means[best])) {
-      const folds = this.losses(separate, [TRIALS.USUAL, TRIALS.RAMPS], TRIALS.FULL);
+      const folds = await this.losses(separate, [TRIALS.USUAL, TRIALS.RAMPS], TRIALS.FULL);
       if (folds.every(([usual, withRamps]) => withRamps < (1 - TRIALS.GAIN) * usual)) choice = TRIALS.RAMPS;
     }
     return choice;
@@ -198,7 +203,7 @@ export class Fit {
   }
 
   /** Return the loss on held-out rows of each fold and choice. */
-  losses(separate, choices, effort) {
+  async losses(separate, choices, effort) {
     let rows = separate;
     if (separate.index.length > effort.most_rows) {
       const some = this.random.shuffled(separate.index.keys()).slice(0, effort.most_rows).sort((a, b) => a - b);
@@ -211,32 +216,32 @@ export class Fit {
       const places = Array.from(folds.keys());
       const training = mergedPart(rows, places.filter((i) => folds[i] !== fold));
       const heldOut = mergedPart(rows, places.filter((i) => folds[i] === fold));
-      losses.push(this.lossesOfFold(training, heldOut, choices, effort));
+      losses.push(await this.lossesOfFold(training, heldOut, choices, effort));
     }
     return losses;
   }
 
-  lossesOfFold(training, heldOut, choices, effort) {
-    const scaling = this.inputScaling(training), target = this.targetScaling(training);
-    const starts = new Map(), seeds = Array.from({ length: effort.n_trees }, () => this.random.bits());
-    return choices.map((choice) => {
-      const usual = this.plan(training);
-      const nWeights = Math.max(Math.trunc(effort.weights * usual.n_weights), FEWEST_PER_OUTPUT * this.k);
-      if (!starts.has(choice.ramp_share)) {
-        starts.set(choice.ramp_share, seeds.map((seed) => this.start(training, scaling, nWeights, choice, new Random(seed))));
-      }
+  async lossesOfFold(training, heldOut, choices, effort) {
+    const scaling = this.inputScaling(training), target = this.targetScaling(training), usual = this.plan(training);
+    const nWeights = Math.max(Math.trunc(effort.weights * usual.n_weights), FEWEST_PER_OUTPUT * this.k);
+    const seeds = Array.from({ length: effort.n_trees }, () => this.random.bits()), losses = [];
+    for (const choice of choices) {
       const plan = {
         ...usual,
         max_epochs: Math.max(1, round(effort.epochs * usual.max_epochs)),
         weight_decay: choice.decay_factor * usual.weight_decay,
       };
-      const results = starts.get(choice.ramp_share).map(({ tree, signs }, t) =>
-        this.train(tree, signs, training, heldOut, plan, scaling, target, seeds[t]));
-      if (results.length > 1 && results.every(({ status }) => status === "completed")) {
-        return this.lossOfMean(results.map(({ tree }) => tree), scaling, target, heldOut);
+      const results = [];
+      for (const seed of seeds) {
+        // the same seed draws the same tree for each decay
+        const { tree, signs } = this.start(training, scaling, nWeights, choice, new Random(seed));
+        results.push(await this.train(tree, signs, training, heldOut, plan, scaling, target, seed));
       }
-      return mean(results.map(({ history }) => history.val_loss.at(-1) ?? Infinity));
-    });
+      const areComplete = results.length > 1 && results.every(({ status }) => status === "completed");
+      if (areComplete) losses.push(this.lossOfMean(results.map(({ tree }) => tree), scaling, target, heldOut));
+      else losses.push(mean(results.map(({ history }) => history.val_loss.at(-1) ?? Infinity)));
+    }
+    return losses;
   }
 
   /** Return the loss of the mean of trees on some rows. */

@@ -45,10 +45,16 @@ export function encode({ features, columns, target, train, nRows }) {
   return { encoder, numbers: encoder.numbers(columns, nRows) };
 }
 
-/** Train a model; `report` gets what it is like on the way, and may end it. */
-export function trainModel(core, table, wishes, report) {
+/**
+ * Train a model.
+ *
+ * `report` has functions: begin (what is trained), epoch (the tree on the way; may end the training)
+ * and pause (called before each training; may end all by an exception). `stopped` is what a training
+ * had reached when it was stopped: then it is only described.
+ */
+export async function trainModel(core, table, wishes, report, stopped = null) {
   const prepared = prepare(table, wishes);
-  const { target, features, train, test, learnt } = prepared;
+  const { target, features, train } = prepared;
   const { encoder, numbers } = encode(prepared);
   const options = {
     nWeights: wishes.nWeights ?? null,
@@ -64,11 +70,11 @@ export function trainModel(core, table, wishes, report) {
       throw new TableError(`The effect of “${name}” cannot be made to rise or fall: only that of numbers can.`);
     }
   });
-  const fit = new Fit(core, encoder, numbers, target, train, options);
+  const fit = new Fit(core, encoder, numbers, target, train, options, report.pause);
   try {
     report.begin?.({ encoder, k: fit.k, isClassifier: fit.isClassifier, names: features.map(({ name }) => name) });
-    const result = fit.run(report.epoch);
-    return describe(core, table, wishes, prepared, encoder, numbers, fit, result, report.linear ?? fit.linear());
+    const result = stopped ?? (await fit.run(report.epoch));
+    return describe(core, table, wishes, prepared, encoder, numbers, fit, result, await fit.linear());
   } finally {
     fit.close();
   }

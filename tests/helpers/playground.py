@@ -53,7 +53,7 @@ try {
   }
   if (wants.includes("model")) {
     const started = process.cpuUsage();
-    const { file, page, scores, nTest, plan, predicted } = session.trainModel(core, table, all, {});
+    const { file, page, scores, nTest, plan, predicted } = await session.trainModel(core, table, all, {});
     const used = process.cpuUsage(started);
     Object.assign(answer, { file, page, scores, nTest, plan, predicted: Array.from(predicted), seconds: (used.user + used.system) / 1e6 });
   }
