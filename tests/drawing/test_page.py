@@ -505,4 +505,4 @@ def test_the_canvas_has_its_ground_before_the_first_drawing(browser, dark, tmp_p
     finally:
         browser.devtools("Page.removeScriptToEvaluateOnNewDocument", **never)
         browser.dark(False)
-    assert pixel == ([0x14, 0x18, 0x1E] if dark else [255, 255, 255])
+    assert pixel == ([0x12, 0x17, 0x1C] if dark else [255, 255, 255])

@@ -122,7 +122,7 @@ class NeuralTreeEstimator(
         if X_val is not None or y_val is not None:
             validation = self._read_validation_rows(X_val, y_val)
         data = TrainingData(X, y, sample_weight)
-        for name in ("calibration_", "compaction_"):  # of an earlier fit
+        for name in ("calibration_", "compaction_", "edits_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         calibration = None
         if getattr(self, "conformal", None) is not None:

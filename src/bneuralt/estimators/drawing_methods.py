@@ -121,8 +121,11 @@ class DrawingMethods(BaseEstimator):
         True
         """
         from bneuralt.drawing.pages import to_html
+        from bneuralt.estimators.model_file import model_to_dict
 
-        return to_html(self.model_, path, examples=examples, title=title)
+        model = self.model_  # an estimator that is not fitted raises an error here
+        file = model_to_dict(self, getattr(self, "extra_", None))
+        return to_html(model, path, examples=examples, title=title, file=file)
 
     def _repr_html_inner(self) -> str:
         return str(super()._repr_html_inner()) + self._small_page()

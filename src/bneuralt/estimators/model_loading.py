@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bneuralt._typing import Array, FloatArray
+from bneuralt.estimators.edits import checked_edits
 from bneuralt.estimators.intervals import Calibration
 from bneuralt.estimators.kinds import find_class, registered_kinds
 from bneuralt.estimators.model_file import MODEL_FORMAT, MODEL_VERSION
@@ -33,7 +34,7 @@ _MODEL_KEYS = (
 )
 #: Keys that files may lack.
 _OPTIONAL = dict.fromkeys(
-    ("target_names", "ranges", "training", "history", "importances", "reference")
+    ("target_names", "ranges", "training", "history", "importances", "reference", "edits")
 )
 _CURVES = ("train_loss", "train_score", "val_loss", "val_score", "learning_rate")
 _MEMBER_NUMBERS = {"random_state": 2**32 - 1, "n_iter": 2**63 - 1, "best_epoch": 2**63 - 1}
@@ -50,7 +51,8 @@ def load_model(path: str | PathLike[str]) -> Any:
     Returns
     -------
     estimator
-        Its predictions are those of the saved one. Its `extra_` is the argument of `save`.
+        Its predictions are those of the saved one. Its `extra_` is the argument of `save`. A model
+        that was edited on its page has the log as `edits_`, a list of dicts.
 
     Raises
     ------
@@ -120,6 +122,8 @@ def model_from_dict(data: Any) -> Any:
         model._importances = _importances_from_list(data)
     if data["reference"] is not None:
         model._reference = _reference_from_list(data["reference"], model.encoder_.n_inputs)
+    if data["edits"] is not None:
+        model.edits_ = checked_edits(data["edits"], model)
     model.extra_ = data["extra"]
     return model
 

@@ -33,7 +33,7 @@ class TrainedInParts(BaseEstimator):
         rows = self._read_rows(X, y, sample_weight, is_first, classes, in_parts=True)
         self._fit_part(rows)
         self._importances = self._reference = None
-        for name in ("calibration_", "compaction_", "oob_score_"):  # of an earlier fit
+        for name in ("calibration_", "compaction_", "edits_", "oob_score_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         return self
 

@@ -40,7 +40,9 @@ __all__ = [
 MISSING = "(missing)"
 
 #: Entries of descriptions that are stored only if they are not empty.
-OPTIONAL = frozenset({"ignores_gaps", "notation", "gap_words", "limits", "ramps", "sentinels"})
+OPTIONAL = frozenset(
+    {"ignores_gaps", "notation", "gap_words", "limits", "ramps", "sentinels", "bounds"}
+)
 
 #: Smallest and largest value: numbers, or dates as text such as 2024-05-31T14:30:00.
 Range = tuple[float, float] | tuple[str, str]

@@ -68,6 +68,8 @@ class NumberFeature(Feature):
         Inputs that rise from 0 to 1 between two numbers.
     sentinels : tuple of float
         Numbers that stand for missing values.
+    bounds : tuple of two float, or None
+        As `limits`, but for all inputs of the column, ramps included; None: there are none.
     """
 
     kind: ClassVar[str] = "number"
@@ -78,6 +80,7 @@ class NumberFeature(Feature):
     limits: tuple[float, float] | None = None
     ramps: tuple[Ramp, ...] = ()
     sentinels: tuple[float, ...] = ()
+    bounds: tuple[float, float] | None = None
 
     @classmethod
     def learn(cls, column: Column, weight: FloatArray, target: Array | None = None) -> Self | None:
@@ -154,6 +157,10 @@ class NumberFeature(Feature):
         value: Expression = NUMBER if self.mean is None else if_missing(NUMBER, self.mean)
         for sentinel in self.sentinels:
             value = select(differs(NUMBER, sentinel), value, self.mean or 0.0)
+        if self.bounds is not None:
+            low, high = self.bounds
+            value = minimum(maximum(value, low), high)
+            limits = None if limits is None else tuple(np.clip(limits, low, high).tolist())
         number = Input("", name, value, self.mean, limits)
         if self.limits is not None:
             low, high = self.limits
@@ -172,8 +179,11 @@ class NumberFeature(Feature):
     def lines(self) -> tuple[tuple[ClampedLine, ...], ...]:
         """The number itself, limited, and its ramps; then the indicator of gaps."""
         number = IDENTITY if self.limits is None else ClampedLine(0.0, 1.0, *self.limits)
-        ramps = (ClampedLine.ramp(ramp.start, ramp.end) for ramp in self.ramps)
-        return ((number, *ramps), *[(IDENTITY,)] * self.has_gaps)
+        lines = (number, *(ClampedLine.ramp(ramp.start, ramp.end) for ramp in self.ramps))
+        if self.bounds is not None:  # lines do not decrease: their values are limited likewise
+            low, high = self.bounds
+            lines = tuple(line._replace(low=line(low), high=line(high)) for line in lines)
+        return (lines, *[(IDENTITY,)] * self.has_gaps)
 
     def write(self, cell: Column, out: Array) -> None:
         """Write the number and the indicator of gaps to `out`."""
@@ -225,7 +235,7 @@ class NumberFeature(Feature):
     def to_plain(self) -> Any:
         """Return the description as JSON has it: the mean alone if there were no gaps."""
         plain = super().to_plain()
-        is_straight = self.limits is None and not (self.ramps or self.sentinels)
+        is_straight = not (self.limits or self.ramps or self.sentinels or self.bounds)
         if self.notation is None and is_straight and not (self.has_gaps or self.ignores_gaps):
             return self.mean
         return plain
@@ -244,6 +254,7 @@ class NumberFeature(Feature):
             "mean": checked_number,
             "notation": lambda value, _: Notation.from_plain(value),
             "limits": _checked_limits,
+            "bounds": _checked_limits,
             "ramps": _checked_ramps,
             "sentinels": lambda value, key: _checked_numbers(value, key, None),
         }
