@@ -1,11 +1,18 @@
 // The data of the page of a model, as bneuralt.drawing.page_data makes it of a loaded model file.
 import { ACTIVATIONS, DATES, EXPRESSIONS, FEATURES, CATEGORIES, LINKS, REFERENCES } from "./recipe.js";
+import { round } from "./features.js";
 import { DATE_PARTS, isoText, parseDates } from "./texts.js";
 
 // -- inputs of a column: entry, name, expression, mean, range, and what the form needs -------
 
 const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
 const limited = (value, low, high) => ["minimum", ["maximum", value, low], high];
+
+/** Return (value - offset) * factor; Python leaves out what has no effect. */
+function line(value, offset, factor) {
+  const moved = ["subtract", value, offset];
+  return factor === 1 ? moved : ["multiply", moved, factor];
+}
 
 /** Return a number as Python writes it with the format g. */
 export function general(x, digits = 15) {
@@ -26,15 +33,15 @@ function shortText(x, tolerance) {
 
 function gapInput(name, value, sentinels = []) {
   const present = sentinels.reduce((inner, sentinel) => ["select", ["differs", value, sentinel], inner, 1], 0);
-  return { name: `${name} is missing`, expression: ["select", ["is_missing", value], 1, present], mean: 0, range: [0, 1], knots: [], sign: null };
+  return { name: `${name} is missing`, expression: ["select", ["is_missing", value], 1, present], mean: 0, range: [0, 1], knots: sentinels, sign: sentinels.length ? null : 0 };
 }
 
 function numberInputs(feature, name) {
   const { mean, sentinels, limits, ramps, range } = feature, number = ["number"];
   const value = sentinels.reduce((inner, sentinel) => ["select", ["differs", number, sentinel], inner, mean], ["if_missing", number, mean]);
   const sign = sentinels.length ? null : 1;
-  const first = { name, expression: value, mean, range, knots: [], sign };
-  if (limits) Object.assign(first, { expression: limited(value, ...limits), range: range && range.map((x) => clamp(x, ...limits)), knots: [...limits] });
+  const first = { name, expression: value, mean, range, knots: sentinels, sign };
+  if (limits) Object.assign(first, { expression: limited(value, ...limits), range: range && range.map((x) => clamp(x, ...limits)), knots: [...limits, ...sentinels] });
   const width = new Map();
   for (const [start, end] of ramps) for (const x of [start, end]) width.set(x, Math.min(width.get(x) ?? Infinity, end - start));
   const text = (x) => shortText(x, REFERENCES.rounding_of_names * width.get(x));
@@ -42,10 +49,10 @@ function numberInputs(feature, name) {
     first,
     ...ramps.map(([start, end, mean]) => ({
       name: `${name} from ${text(start)} to ${text(end)}`,
-      expression: limited(["multiply", ["subtract", value, start], 1 / (end - start)], 0, 1),
+      expression: limited(line(value, start, 1 / (end - start)), 0, 1),
       mean,
       range: [0, 1],
-      knots: [start, end],
+      knots: [start, end, ...sentinels],
       sign,
     })),
     ...(feature.has_gaps ? [gapInput(name, number, sentinels)] : []),
@@ -153,6 +160,12 @@ function typicalCell(feature, inputs) {
 const printable = (text) => String(text).replace(/[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu, " ");
 const counted = (n, noun) => `${n.toLocaleString("en-US")} ${noun}${n === 1 ? "" : "s"}`;
 
+/** Return a number with three digits, halves to even as Python rounds them. */
+function threeDigits(x) {
+  const rounded = Number(x.toPrecision(3)), step = 10 ** (2 - Math.floor(Math.log10(Math.abs(x) || 1))), scaled = x * step;
+  return Math.abs(scaled % 1) === 0.5 ? round(scaled) / step : rounded;
+}
+
 /** Return the data of the page for the content of a model file. */
 export function pageData(file, encoder, trees, { scaling, members }) {
   const isClassifier = file.classes !== null, k = trees[0].k, isForest = trees.length > 1;
@@ -173,7 +186,12 @@ export function pageData(file, encoder, trees, { scaling, members }) {
     }
     const knots = [...new Set(entries.flatMap((entry) => entry.knots))].sort((a, b) => a - b);
     if (knots.length) column.knots = knots;
-    if (feature.kind === "number") column.directions = entries.map(({ sign }) => sign);
+    if (feature.has_gaps || feature.ignores_gaps) column.has_gaps = true;
+    if (feature.kind === "number") {
+      column.mean = feature.mean;
+      if (feature.sentinels.length) column.sentinels = feature.sentinels;
+      column.directions = entries.map(({ sign }) => sign);
+    }
     column.expressions = entries.map(({ expression, mean }) => expressions.place(withMean(expression, mean)));
     return column;
   });
@@ -193,7 +211,7 @@ export function pageData(file, encoder, trees, { scaling, members }) {
     inputs: used.map((i) => printable(all[i].name)),
     used,
     means: used.map((i) => all[i].mean),
-    spreads: used.map((i) => Number(spread(i).toPrecision(3))),
+    spreads: used.map((i) => threeDigits(spread(i))),
     columns,
     n_columns: shownNames.length,
     n_unused: shownNames.length - shown.length,

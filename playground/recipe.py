@@ -158,7 +158,7 @@ def _references() -> dict[str, Any]:
         "rounding": reference_rows.ROUNDING,
         "most_rows": base.MOST_ROWS,
         "rounding_of_names": number.ROUNDING,
-        "outdated_by_edits": list(getattr(page_data, "OUTDATED_BY_EDITS", ())),
+        "outdated_by_edits": list(page_data.OUTDATED_BY_EDITS),
     }
 
 

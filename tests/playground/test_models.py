@@ -44,6 +44,8 @@ def test_the_data_of_the_page_are_those_of_python(name, is_forest, tmp_path):
     for tree in [*seen["trees"], *expected["trees"]]:
         for key in ("bias", "edge", "leaf_weight"):
             tree[key] = np.float32(tree[key]).tolist()
+    for column in [*seen["columns"], *expected["columns"]]:  # solutions of equations are rounded
+        column["knots"] = sorted({float(f"{x:.10g}") for x in column.get("knots", ())})
     assert_equal(seen, expected)
 
 
