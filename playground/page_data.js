@@ -6,6 +6,7 @@ import { DATE_PARTS, isoText, parseDates } from "./texts.js";
 // -- inputs of a column: entry, name, expression, mean, range, and what the form needs -------
 
 const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
+const differs = (value, number) => ["greater", ["absolute", ["subtract", value, number]], 0];
 const limited = (value, low, high) => ["minimum", ["maximum", value, low], high];
 
 /** Return (value - offset) * factor; Python leaves out what has no effect. */
@@ -32,15 +33,14 @@ function shortText(x, tolerance) {
 }
 
 function gapInput(name, value, sentinels = []) {
-  const present = sentinels.reduce((inner, sentinel) => ["select", ["differs", value, sentinel], inner, 1], 0);
-  return { name: `${name} is missing`, expression: ["select", ["is_missing", value], 1, present], mean: 0, range: [0, 1], knots: sentinels, sign: sentinels.length ? null : 0 };
+  const present = sentinels.reduce((inner, sentinel) => ["select", differs(value, sentinel), inner, 1], 0);
+  return { name: `${name} is missing`, expression: ["select", ["is_missing", value], 1, present], mean: 0, range: [0, 1], knots: sentinels, sign: 0 };
 }
 
 function numberInputs(feature, name) {
   const { mean, sentinels, limits, ramps, range } = feature, number = ["number"];
-  const value = sentinels.reduce((inner, sentinel) => ["select", ["differs", number, sentinel], inner, mean], ["if_missing", number, mean]);
-  const sign = sentinels.length ? null : 1;
-  const first = { name, expression: value, mean, range, knots: sentinels, sign };
+  const value = sentinels.reduce((inner, sentinel) => ["select", differs(number, sentinel), inner, mean], ["if_missing", number, mean]);
+  const first = { name, expression: value, mean, range, knots: sentinels, sign: 1 };
   if (limits) Object.assign(first, { expression: limited(value, ...limits), range: range && range.map((x) => clamp(x, ...limits)), knots: [...limits, ...sentinels] });
   const width = new Map();
   for (const [start, end] of ramps) for (const x of [start, end]) width.set(x, Math.min(width.get(x) ?? Infinity, end - start));
@@ -53,7 +53,7 @@ function numberInputs(feature, name) {
       mean,
       range: [0, 1],
       knots: [start, end, ...sentinels],
-      sign,
+      sign: 1,
     })),
     ...(feature.has_gaps ? [gapInput(name, number, sentinels)] : []),
   ];

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from bneuralt import estimators
 from bneuralt.cli.commands import train
@@ -40,7 +41,7 @@ from bneuralt.tree import growth
 from bneuralt.tree.activations import EXPRESSIONS, NAMES
 from playground.translate import module_to_javascript
 
-__all__ = ["recipe_script"]
+__all__ = ["recipe_script", "used_entries"]
 
 #: Constants of modules, by the names that they have in `recipe.js`.
 _CONSTANTS: dict[str, tuple[Any, tuple[str, ...]]] = {
@@ -122,6 +123,15 @@ def recipe_script() -> str:
     return "\n".join(parts)
 
 
+def used_entries() -> list[str]:
+    """Return the names of all activations, losses and optimizers that the playground uses."""
+    names = {growing.TREE_GROWTH["activation"], growing.TREE_GROWTH["output_activation"], "linear"}
+    for estimator in (estimators.BNeuralTClassifier, estimators.BNeuralTRegressor):
+        settings = _settings(estimator, *_small_table(estimator))
+        names |= {settings.loss.name, settings.optimizer.name}
+    return sorted(names)
+
+
 def _key(task: str, is_forest: bool) -> str:
     return f"{task} {'forest' if is_forest else 'tree'}"
 
@@ -164,10 +174,8 @@ def _references() -> dict[str, Any]:
 
 def _kind(name: str, task: str, is_forest: bool) -> dict[str, Any]:
     """Return the settings and the model file of an estimator for a small table."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(40, 2))
-    y = np.where(X[:, 0] > 0, "yes", "no") if task == "classification" else X[:, 0]
     estimator = getattr(estimators, name)()
+    X, y = _small_table(type(estimator))
     if is_forest:
         usual = estimator.get_params()
         assert not usual["bootstrap"], "the playground trains all trees on all rows"
@@ -184,9 +192,7 @@ def _kind(name: str, task: str, is_forest: bool) -> dict[str, Any]:
     kind = {"estimator": name, "n_trees": getattr(estimator, "n_estimators", 1)}
     if is_forest:
         return {**kind, "template": _emptied(template)}
-    read = type(member)()
-    settings = read._settings(read._read_rows(X, y, None, reset=True))
-    values = settings.complete.get_params()
+    values = _settings(type(member), X, y).get_params()
     loss = values["loss"]
     return {
         **kind,
@@ -197,6 +203,17 @@ def _kind(name: str, task: str, is_forest: bool) -> dict[str, Any]:
         "optimizer_parameters": list(values["optimizer"].numbers),
         "template": _emptied(template),
     }
+
+
+def _small_table(estimator: Any) -> tuple[Any, Any]:
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    return X, np.where(X[:, 0] > 0, "yes", "no") if is_classifier(estimator()) else X[:, 0]
+
+
+def _settings(estimator: Any, X: Any, y: Any) -> Any:
+    """Return all settings of the training of a tree."""
+    tree = estimator()
+    return tree._settings(tree._read_rows(X, y, None, reset=True)).complete
 
 
 def _emptied(template: dict[str, Any]) -> dict[str, Any]:

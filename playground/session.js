@@ -66,7 +66,7 @@ export async function trainModel(core, table, wishes, report, stopped = null) {
     throw new TableError(`Rising and falling effects need two classes or numbers to predict, and “${table.names[wishes.target]}” has ${target.nClasses} classes.`);
   }
   features.forEach(({ name }, j) => {
-    if (options.signs[j] && (encoder.features[j].kind !== "number" || encoder.features[j].sentinels.length)) {
+    if (options.signs[j] && encoder.features[j].kind !== "number") {
       throw new TableError(`The effect of “${name}” cannot be made to rise or fall: only that of numbers can.`);
     }
   });
