@@ -1,6 +1,6 @@
 // The picture of trees while they learn: weights grow, leaves move and bend.
 
-const MOST_LABELS = 12, WIDEST = 6, STRONG = 2.5, RING_TIME = 900, EASE = 0.3, MOST_WAITING = 45;
+const MOST_LABELS = 12, MOST_OUTPUTS = 8, WIDEST = 6, STRONG = 2.5, RING_TIME = 900, EASE = 0.3, MOST_WAITING = 45;
 
 /** Return the colours of the page. */
 export function colours(element = document.documentElement) {
@@ -168,7 +168,18 @@ export class TreePicture {
       context.stroke();
       context.globalAlpha = 1;
     });
-    if (hasLabels) this.drawLabels(context, tree, at, colour);
+    if (!hasLabels) return;
+    this.drawLabels(context, tree, at, colour);
+    if (k > MOST_OUTPUTS) return;
+    context.font = "bold 13px system-ui, sans-serif";
+    context.textAlign = "center";
+    for (let i = 0; i < k; i++) {
+      const [x, y] = at(i);
+      context.lineWidth = 4;
+      context.strokeStyle = colour.back;
+      context.strokeText(this.about.outputs[i], x, y - 9);
+      context.fillText(this.about.outputs[i], x, y - 9);
+    }
   }
 
   drawLabels(context, { leafInput, k, parent, weights, places }, at, colour) {
@@ -184,7 +195,11 @@ export class TreePicture {
       taken.push({ y, isRight });
       const name = this.about.names[this.about.groups[leafInput[l]]];
       context.textAlign = isRight ? "left" : "right";
-      context.fillText(name.length > 16 ? `${name.slice(0, 15)}…` : name, x + (isRight ? 8 : -8), y + 4);
+      const text = name.length > 16 ? `${name.slice(0, 15)}…` : name, place = [x + (isRight ? 10 : -10), y + 4];
+      context.lineWidth = 3;
+      context.strokeStyle = colour.back;
+      context.strokeText(text, ...place);
+      context.fillText(text, ...place);
     }
   }
 }

@@ -49,9 +49,9 @@ async function train({ id, wishes: chosen, stopped }) {
   const started = performance.now(), { names } = table;
   const report = {
     pause: () => pause(id),
-    begin: ({ encoder, k, isClassifier }) => {
+    begin: ({ encoder, k, isClassifier, classes }) => {
       const kinds = encoder.features.flatMap(({ kind, drawn }) => drawn.map((isDrawn) => (kind === "number" && !isDrawn ? "ramp" : kind)));
-      postMessage({ id, type: "begin", k, isClassifier, kinds, groups: encoder.groups, names: encoder.names, target: names[wishes.target], lines: encoder.lines, lineStart: encoder.lineStart });
+      postMessage({ id, type: "begin", k, isClassifier, outputs: classes ?? [names[wishes.target]], kinds, groups: encoder.groups, names: encoder.names, target: names[wishes.target], lines: encoder.lines, lineStart: encoder.lineStart });
     },
     epoch: ({ start, t, nTrees, plan, scaling, target, choice, epoch, loss, now }) => {
       const isNoted = epoch === 0 || epoch === plan.max_epochs || performance.now() - last > PERIOD || (t === 0 && epoch % Math.ceil(plan.max_epochs / 60) === 0);
