@@ -9,6 +9,8 @@ export function pageOf(template, data) {
   return before + asScriptData(data) + after;
 }
 
+const EXPORT = "export"; // of the module that is written, not of this one
+
 /** Return a module with a function that predicts: the scripts of the page, and the data of the model. */
 export function scriptOf(modules, data) {
   const { file, examples, history, reference, ...needed } = data;
@@ -22,7 +24,7 @@ function predictRow(row) {
   const values = predict(model, trees, encode(model, model.columns.map((column) => readCell(column, row[column.name]))));
   return model.task === "classes" ? Object.fromEntries(model.outputs.map((name, i) => [name, values[i]])) : values[0];
 }
-export { predictRow as predict };
+${EXPORT} { predictRow as predict };
 `;
 }
 
