@@ -1,6 +1,7 @@
 """Configuration of Sphinx; `make docs` builds the documentation with warnings as errors."""
 
 import re
+from pathlib import Path
 
 import bneuralt
 
@@ -28,6 +29,10 @@ autosummary_generate = True
 autodoc_typehints = "none"  # the numpydoc sections contain the types
 autodoc_mock_imports = ["river"]  # whose docstrings would be inherited
 numpydoc_show_class_members = False
+
+# `make playground` writes it; without it, the link of docs/playground.md leads nowhere.
+_playground = Path(__file__).parents[1] / "build/playground.html"
+html_extra_path = [str(_playground)] if _playground.exists() else []
 
 html_theme = "furo"
 html_title = f"bneuralt {version}"

@@ -129,7 +129,7 @@ export class TreePicture {
 
   drawTree(context, tree, cell, colour, now) {
     const { parent, leafParent, leafInput, k, weights, places } = tree, n = parent.length;
-    const hasLabels = this.nTrees === 1, room = hasLabels ? Math.min(110, cell.width / 5) : 10;
+    const hasLabels = this.nTrees === 1, room = hasLabels ? Math.min(120, Math.max(84, cell.width / 5)) : 10;
     const centre = { x: cell.left + cell.width / 2, y: cell.top + cell.height / 2 };
     const radius = { x: Math.max(20, cell.width / 2 - room), y: Math.max(20, cell.height / 2 - (hasLabels ? 26 : 10)) };
     const at = (item) => (item < 0 ? [centre.x, centre.y] : [centre.x + radius.x * places.x[item], centre.y + radius.y * places.y[item]]);
@@ -162,9 +162,9 @@ export class TreePicture {
       if (age >= 1) return;
       context.strokeStyle = colour.good;
       context.globalAlpha = 1 - age;
-      context.lineWidth = 2;
+      context.lineWidth = hasLabels ? 2 : 1;
       context.beginPath();
-      context.arc(x, y, 4 + 12 * age, 0, 7);
+      context.arc(x, y, (4 + 12 * age) * (hasLabels ? 1 : 0.4), 0, 7);
       context.stroke();
       context.globalAlpha = 1;
     });

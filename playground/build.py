@@ -83,7 +83,9 @@ def _joined(modules: dict[str, str]) -> str:
     """Return modules as one script; each has a scope of its own."""
     parts = ['"use strict";\n']
     for name, text in modules.items():
-        exports = re.findall(r"(?m)^export (?:async )?(?:const|function|class) (\w+|\[[^]]*])", text)
+        exports = re.findall(
+            r"(?m)^export (?:async )?(?:const|function|class) (\w+|\[[^]]*])", text
+        )
         names = ", ".join(export.strip("[]") for export in exports)
         body = re.sub(r'(?m)^import\s+([^;]*?)\s+from "./(\w+).js";\n', r"const \1 = $\2;\n", text)
         body = _shortened(re.sub(r"(?m)^export ", "", body))
@@ -166,5 +168,7 @@ def _source(name: str, folder: Path = FOLDER) -> str:
 if __name__ == "__main__":
     path = Path(sys.argv[1] if len(sys.argv) > 1 else "build/playground.html")
     page = build(path)
-    sizes = f"{len(page.encode()) / 1e3:.0f} kB, {len(gzip.compress(page.encode(), 9)) / 1e3:.0f} kB"
+    sizes = (
+        f"{len(page.encode()) / 1e3:.0f} kB, {len(gzip.compress(page.encode(), 9)) / 1e3:.0f} kB"
+    )
     print(f"{path}: {sizes} compressed")

@@ -34,17 +34,18 @@ def _iris() -> str:
     return _csv([*names, "species"], [*data.data.T, species])
 
 
-def _customers(n: int = 400) -> str:
+def _customers(n: int = 600) -> str:
     rng = np.random.default_rng(1)
     age, months = rng.integers(18, 80, n), rng.integers(1, 72, n)
     plan = rng.choice(["basic", "family", "business"], n, p=[0.5, 0.3, 0.2])
     calls = rng.poisson(1.2, n)
     start = np.datetime64("2025-12-01") - (30 * months).astype("timedelta64[D]")
     fee = np.round(12 + 9 * (plan == "family") + 25 * (plan == "business") + rng.normal(0, 2, n), 2)
-    score = 0.9 * calls - 0.06 * months + 1.2 * (plan == "basic") + 0.03 * np.abs(age - 45) - 0.6
-    leaves = np.where(score + rng.logistic(0, 0.6, n) > 0, "yes", "no")
+    # calls matter in the first two years only, and middle age stays
+    score = 1.6 * calls * (months < 24) + 0.09 * np.abs(age - 48) - 2.2 + (plan == "basic")
+    leaves = np.where(score + rng.logistic(0, 0.4, n) > 0, "yes", "no")
     texts = [column.astype(str).astype(object) for column in (age, plan, fee)]
-    for column, share in zip(texts, (0.08, 0.05, 0.03), strict=True):
+    for column, share in zip(texts, (0.05, 0.05, 0.03), strict=True):
         column[rng.random(n) < share] = ""
     number = np.arange(1001, 1001 + n)
     names = ["customer id", "age", "plan", "monthly fee", "calls to support", "customer since"]

@@ -159,7 +159,7 @@ function lessonFrames(text) {
     const epochs = [];
     let about, context;
     const client = new Client(assets.worker, state.module, {
-      table: () => client.train({ target: 4, task: "auto", kinds: {}, signs: {}, nWeights: 40, isForest: false, seed: 3 }),
+      table: () => client.train({ target: 4, task: "auto", kinds: {}, signs: {}, nWeights: 70, isForest: false, seed: 3 }),
       begin: (message) => (about = message),
       epoch: (message) => {
         context ??= message.context;

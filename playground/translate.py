@@ -138,7 +138,9 @@ class _Translator:
         declared = sorted(set(local) - names - _of_generators(node))
         body = [f"let {', '.join(declared)};"] * bool(declared)
         body += [self.statement(s) for s in node.body if not _is_text(s)]
-        return f"{node.name}({', '.join(texts)}) {{\n" + textwrap.indent("\n".join(body), "  ") + "\n}"
+        return (
+            f"{node.name}({', '.join(texts)}) {{\n" + textwrap.indent("\n".join(body), "  ") + "\n}"
+        )
 
     def statement(self, node: ast.stmt, declare: str = "") -> str:
         if isinstance(node, ast.Assign):

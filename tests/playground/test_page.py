@@ -102,7 +102,8 @@ def kinds(browser):
     return dict(browser.run(
         """return [...document.querySelectorAll('#columns tbody tr')].map((row) => [
             row.cells[0].textContent,
-            row.cells[1].querySelector('select')?.selectedOptions[0].textContent ?? row.cells[1].textContent])"""
+            row.cells[1].querySelector('select')?.selectedOptions[0].textContent
+                ?? row.cells[1].textContent])"""
     ))  # fmt: skip
 
 
@@ -112,8 +113,12 @@ def test_the_first_example_is_trained_at_once_and_drawn_on_the_way(browser):
     data = browser.run("return {...document.getElementById('picture').dataset}")
     assert int(data["moves"]) > 0  # leaves have moved
     assert int(data["ramps"]) > 0  # and some are on ramps
-    assert "held out (accuracy)" in browser.run("return document.getElementById('scores-title').textContent")
-    names = browser.run("return [...document.querySelectorAll('#bars > span')].map((s) => s.textContent)")
+    assert "held out (accuracy)" in browser.run(
+        "return document.getElementById('scores-title').textContent"
+    )
+    names = browser.run(
+        "return [...document.querySelectorAll('#bars > span')].map((s) => s.textContent)"
+    )
     assert names[::2] == ["tree", "linear model", "constant"]
 
 
@@ -122,9 +127,12 @@ def test_no_request_is_made_and_none_could_be(browser):
     example(browser, "Rings")
     finished(browser, models(browser))
     wait_for(browser, "document.getElementById('page').srcdoc")
-    assert [url for url in browser.requests() if not url.startswith(("blob:", "about:", "data:"))] == []
+    assert [
+        url for url in browser.requests() if not url.startswith(("blob:", "about:", "data:"))
+    ] == []
     refused = browser.run_async(
-        "const done = arguments[0]; fetch('https://example.org').then(() => done(false), () => done(true))"
+        "const done = arguments[0];"
+        "fetch('https://example.org').then(() => done(false), () => done(true))"
     )
     assert refused
     browser.console()  # the policy has said so
@@ -135,12 +143,17 @@ def test_a_table_with_gaps_text_and_dates(browser, tmp_path):
     example(browser, "Customers")
     assert finished(browser, before) > 0.7
     seen = kinds(browser)
-    assert seen == {"customer id": "not used", "age": "number", "plan": "category", "monthly fee": "number",
-                    "calls to support": "number", "customer since": "date", "leaves": "target"}  # fmt: skip
-    assert "“customer id” is not used" in browser.run("return document.getElementById('notes').textContent")
+    numbers = dict.fromkeys(["age", "monthly fee", "calls to support"], "number")
+    others = {"customer id": "not used", "plan": "category", "customer since": "date"}
+    assert seen == {**numbers, **others, "leaves": "target"}
+    assert "“customer id” is not used" in browser.run(
+        "return document.getElementById('notes').textContent"
+    )
     model = load_model(saved(browser, "save-model", tmp_path / "model.json"))
     assert list(model.classes_) == ["no", "yes"]
-    assert list(model.feature_names_in_) == [name for name, kind in seen.items() if kind not in ("not used", "target")]
+    assert list(model.feature_names_in_) == [
+        name for name, kind in seen.items() if kind not in ("not used", "target")
+    ]
 
 
 def test_a_column_left_out_and_a_constraint_train_again(browser, tmp_path):
@@ -164,7 +177,8 @@ def test_a_column_left_out_and_a_constraint_train_again(browser, tmp_path):
 
 def set_in_row(browser, name, cell, value):
     browser.run(
-        f"""const row = [...document.querySelectorAll('#columns tbody tr')].find((r) => r.cells[0].textContent === {json.dumps(name)});
+        f"""const row = [...document.querySelectorAll('#columns tbody tr')]
+            .find((r) => r.cells[0].textContent === {json.dumps(name)});
         const field = row.cells[{cell}].querySelector('select');
         field.value = {json.dumps(value)};
         field.dispatchEvent(new Event('change'))"""
@@ -207,16 +221,22 @@ def test_what_is_saved_predicts_the_same_everywhere(browser, tmp_path):
     assert "Content-Security-Policy" in html.read_text()
 
     # The program takes values as the columns have them: numbers, texts and dates.
-    rows = [dict(zip(X.names, row, strict=True)) for row in zip(*map(values, X.columns), strict=True)]
+    rows = [
+        dict(zip(X.names, row, strict=True)) for row in zip(*map(values, X.columns), strict=True)
+    ]
     (tmp_path / "rows.json").write_text(json.dumps(rows))
     (tmp_path / "run.mjs").write_text(
         """import fs from "fs"; import { predict } from "./model.mjs";
         console.log(JSON.stringify(JSON.parse(fs.readFileSync("rows.json")).map(predict)))"""
     )
-    done = subprocess.run(["node", "run.mjs"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["node", "run.mjs"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     usable = [i for i, row in enumerate(rows) if row["day"] is not None]
-    np.testing.assert_allclose(np.array(json.loads(done.stdout))[usable], expected[usable], atol=1e-5)
+    np.testing.assert_allclose(
+        np.array(json.loads(done.stdout))[usable], expected[usable], atol=1e-5
+    )
 
 
 def values(column):
@@ -259,7 +279,7 @@ def test_a_training_can_be_stopped_and_keeps_what_it_has_learnt(browser, tmp_pat
 
 BAD = {
     "one column": ("y\n" + "1\n2\n" * 20, "one column"),
-    "text only": ("a,b\n" + "".join(f"word {i},text {i}\n" for i in range(60)), "no column can be predicted"),
+    "text only": ("a,b\n" + "".join(f"a {i},b {i}\n" for i in range(60)), "no column can be"),
     "one class": ("a,b\n" + "1,x\n2,x\n" * 20, "No column varies"),
     "uneven": ("a,b\n1,2,3\n", "Line 2 has 3 cells"),
     "empty": ("", "empty"),
@@ -274,7 +294,9 @@ def test_what_cannot_be_used_is_said_and_nothing_is_lost(browser, name, tmp_path
     wait_for(browser, "document.getElementById('problem').textContent")
     assert words in problem(browser)
     assert models(browser) == before
-    load_model(saved(browser, "save-model", tmp_path / "model.json"))  # the last model is still there
+    load_model(
+        saved(browser, "save-model", tmp_path / "model.json")
+    )  # the last model is still there
 
 
 def test_too_large_a_file_is_refused(browser):
@@ -302,9 +324,19 @@ def test_a_file_can_be_dropped_and_a_table_without_names_is_read(browser):
 
 
 def test_a_worker_that_dies_loses_nothing(browser, tmp_path):
-    browser.run("window.Worker = class { constructor() { setTimeout(() => this.onerror({preventDefault() {}, message: 'gone'})); } postMessage() {} terminate() {} }")
+    browser.run(
+        """window.Worker = class {
+            constructor() {
+                setTimeout(() => this.onerror({preventDefault() {}, message: 'gone'}));
+            }
+            postMessage() {}
+            terminate() {}
+        }"""
+    )
     click(browser, "stop")  # replaces the worker
-    browser.run("document.getElementById('stop').disabled = false; document.getElementById('stop').click()")
+    browser.run(
+        "document.getElementById('stop').disabled = false; document.getElementById('stop').click()"
+    )
     wait_for(browser, "document.getElementById('problem').textContent")
     assert "ended unexpectedly (gone)" in problem(browser)
     assert "last model is still below" in problem(browser)
@@ -327,7 +359,8 @@ def test_the_lesson_has_five_steps_with_moving_pictures(browser):
     click(browser, "lesson-open")
     titles = []
     for step in range(1, 6):
-        wait_for(browser, f"document.getElementById('lesson-picture').dataset.step === '{step}' && document.getElementById('lesson-picture').dataset.ready === 'yes'")
+        place = "document.getElementById('lesson-picture').dataset"
+        wait_for(browser, f"{place}.step === '{step}' && {place}.ready === 'yes'")
         titles.append(browser.run("return document.querySelector('#lesson-text h3').textContent"))
         first = lesson_picture(browser)
         assert any(lesson_picture(browser) != first for _ in range(20))
@@ -355,8 +388,8 @@ def test_axe_finds_no_serious_fault(browser, width, dark):
             if is_open:
                 click(browser, "lesson-open")
             faults = browser.run_async(
-                "axe.run(document, {iframes: false}).then((r) => arguments[0](r.violations.map((v) => "
-                "[v.id, v.impact, v.nodes.map((n) => n.html.slice(0, 120))])))"
+                "axe.run(document, {iframes: false}).then((r) => "
+                "arguments[0](r.violations.map((v) => [v.id, v.impact, v.nodes[0].html])))"
             )
             assert [fault for fault in faults if fault[1] in ("serious", "critical")] == []
     finally:

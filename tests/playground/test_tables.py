@@ -60,6 +60,16 @@ def rare():
     return pd.DataFrame(X, columns=list("pqrs")).assign(y=(X[:, 0] > 1.9).astype(int))
 
 
+def in_classes(frame):
+    kind = pd.cut(frame["value"], 3, labels=list("abc"))
+    return frame.drop(columns="value").assign(kind=kind)
+
+
+def many_categories(n=900):
+    codes = np.arange(n) % 290
+    return pd.DataFrame({"c": codes, "t": [f"t{i}" for i in codes], "y": np.arange(n) % 7 * 1.5})
+
+
 MADE = {name: as_csv(change(base()), **{k: v for k, v in writing.items() if k != "encoding"})
         for name, (change, writing, *_) in TABLES.items()}  # fmt: skip
 TARGETS = dict.fromkeys(MADE, "kind")
@@ -67,14 +77,14 @@ people_frame, people_target = people(200)
 MORE = {
     "people": (as_csv(people_frame.drop(columns="stay").assign(y=people_target)), "y"),
     "units": (as_csv(messy()), "value"),
-    "units, classes": (as_csv(messy().assign(kind=lambda f: pd.cut(f["value"], 3, labels=list("abc"))).drop(columns="value")), "kind"),
+    "units, classes": (as_csv(in_classes(messy())), "kind"),
     "decimal comma": (as_csv(messy()[["heavy", "few", "value"]], sep=";", decimal=","), "value"),
     "tabs": (as_csv(messy()[["heavy", "few", "shop", "value"]], sep="\t"), "value"),
     "equal rows": (as_csv(repeated()), "y"),
     "rare class": (as_csv(rare()), "y"),
     "no header": (as_csv(messy()[["heavy", "few", "value"]], header=False), "column3"),
-    "quotes": ('a,b,y\n' + '"1,5","say ""x""",up\n2,plain,down\n"3","say ""x""",up\n4,plain,down\n' * 9, "y"),
-    "many categories": (as_csv(pd.DataFrame({"c": np.arange(900) % 290, "t": [f"t{i % 290}" for i in range(900)], "y": np.arange(900) % 7 * 1.5})), "y"),
+    "quotes": ("a,b,y\n" + '"1,5","say ""x""",up\n2,x,down\n"3","say",up\n4,x,down\n' * 9, "y"),
+    "many categories": (as_csv(many_categories()), "y"),
 }  # fmt: skip
 CASES = {**{name: (text, "kind") for name, text in MADE.items()}, **MORE}
 
