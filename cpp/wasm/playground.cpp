@@ -66,10 +66,10 @@ struct Rows {
     explicit Rows(const Job& job) {
         const int n_inputs = job.first[job.n_columns];
         const double* l = job.lines;
-        lines = {job.n_columns, n_inputs, job.first, l, l + n_inputs, l + 2 * n_inputs,
-                 l + 3 * n_inputs};
-        table = {job.data, Dtype::float64, job.n_rows, job.n_columns, job.offset, job.factor,
-                 &lines};
+        lines = {job.n_columns, n_inputs,         job.first,       l,
+                 l + n_inputs,  l + 2 * n_inputs, l + 3 * n_inputs};
+        table = {job.data,   Dtype::float64, job.n_rows, job.n_columns,
+                 job.offset, job.factor,     &lines};
     }
 };
 
@@ -137,9 +137,19 @@ BNT_EXPORT(train) int bnt_train(const Job* job) {
     const int n_state = registry().optimizers[settings.optimizer.code].n_state;
     std::vector<float> state(size_t(n_state) * n_parameters(tree));
     int64_t step = 0;
-    const TrainingTask<float> task{&tree,     job->theta,      state.data(), &step, &training,
-                                   &validation, &settings,     job->leaf_input, nullptr, false,
-                                   job->seed, 1,               {job->node_sign, job->input_sign}};
+    const TrainingTask<float> task{&tree,
+                                   job->theta,
+                                   state.data(),
+                                   &step,
+                                   &training,
+                                   &validation,
+                                   &settings,
+                                   job->leaf_input,
+                                   nullptr,
+                                   false,
+                                   job->seed,
+                                   1,
+                                   {job->node_sign, job->input_sign}};
     Hooks hooks;
     hooks.epoch_done = &epoch_done;
     return int(Trainer<float>(task, hooks).run().status);
