@@ -190,7 +190,7 @@ export function pageData(file, encoder, trees, { scaling, members }) {
     if (feature.kind === "number") {
       column.mean = feature.mean;
       if (feature.sentinels.length) column.sentinels = feature.sentinels;
-      column.directions = entries.map(({ sign }) => sign);
+      if (feature.has_gaps) column.directions = entries.map(({ sign }) => sign);
     }
     column.expressions = entries.map(({ expression, mean }) => expressions.place(withMean(expression, mean)));
     return column;

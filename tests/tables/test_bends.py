@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from bneuralt.expressions import evaluate
 from bneuralt.tables.bends import LIMIT, STRAIGHT, Bending, Bends, Ramp
 from bneuralt.tables.columns import Column, Frame
 from bneuralt.tables.encoder import TableEncoder, learn_encoder
@@ -244,13 +246,37 @@ def test_numbers_stay_as_they_are_and_inputs_are_their_lines(dtype):
     st.tuples(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3)).filter(lambda pair: pair[0] < pair[1]),
     st.lists(st.floats(-1e3, 1e3), max_size=5, unique=True).map(sorted),
     st.booleans(),
+    st.none() | st.tuples(st.floats(-1e3, 0), st.floats(1, 1e3)),
 )
-def test_descriptions_are_stored_and_read(mean, limits, knots, has_gaps):
+def test_descriptions_are_stored_and_read(mean, limits, knots, has_gaps, bounds):
     ramps = tuple(Ramp(a, b, 0.5) for a, b in itertools.pairwise(knots))
     assume(all(ramp.is_valid for ramp in ramps))
-    feature = NumberFeature(mean, has_gaps=has_gaps, limits=limits, ramps=ramps)
+    feature = NumberFeature(mean, has_gaps=has_gaps, limits=limits, ramps=ramps, bounds=bounds)
     encoder = TableEncoder((feature,))
     assert TableEncoder.from_plain(encoder.to_plain()).features == (feature,)
+
+
+@given(
+    st.lists(st.floats(-50, 50) | st.just(np.nan), min_size=1, max_size=20),
+    st.tuples(st.floats(-30, 30), st.floats(0.01, 30)).map(lambda pair: (pair[0], sum(pair))),
+    st.sampled_from([None, (-20.0, 20.0), (0.0, 1.0)]),
+    st.booleans(),
+)
+def test_bounds_limit_a_column_before_all_its_inputs(values, bounds, limits, has_gaps):
+    ramps = (Ramp(-15.0, 0.0, 0.5), Ramp(0.0, 2.5, 0.5), Ramp(2.5, 40.0, 0.5))
+    feature = NumberFeature(3.0, has_gaps, not has_gaps, limits=limits, ramps=ramps)
+    bounded = replace(feature, bounds=bounds)
+    column = Column("number", np.array(values))
+    filled = np.where(np.isnan(values), 3.0, values).clip(*bounds)
+    expected = TableEncoder((feature,)).encode(Frame((Column("number", filled),), ("x",)))
+    if has_gaps:
+        expected[:, -1] = np.isnan(values)
+    inputs = TableEncoder((bounded,)).encode(Frame((column,), ("x",)))
+    np.testing.assert_allclose(inputs, expected, rtol=1e-12, atol=1e-12)
+    entries = bounded.inputs("x", (-50.0, 50.0))
+    computed = [np.broadcast_to(evaluate(e.expression, {}, column), len(values)) for e in entries]
+    np.testing.assert_allclose(np.column_stack(computed), expected, rtol=1e-12, atol=1e-12)
+    assert bounds[0] <= entries[0].range[0] or limits is not None
 
 
 @pytest.mark.parametrize(
@@ -260,6 +286,8 @@ def test_descriptions_are_stored_and_read(mean, limits, knots, has_gaps):
         ({"limits": [1.0]}, "instead of 2 numbers"),
         ({"limits": [1.0, "2"]}, "limits"),
         ({"limits": [1.0, float("inf")]}, "limits"),
+        ({"bounds": [2.0, 1.0]}, "must be below the second"),
+        ({"bounds": 5}, "instead of 2 numbers"),
         ({"ramps": [[0.0, 1.0]]}, "instead of 3 numbers"),
         ({"ramps": [[1.0, 0.0, 0.5]]}, "not a rise"),
         ({"ramps": [[0.0, 1e-320, 0.5]]}, "not a rise"),

@@ -85,13 +85,13 @@ def page_data(
         "may_decrease": [np.flatnonzero(~is_increasing(tree)).tolist() for tree in model.trees],
         "output_signs": _output_signs(model),
         "constraints": list(model.constraints),
-        "positions": shown,
         "link": expressions.place(to_lists(model.link)),
         "averages": model.averages,
         "expressions": expressions.distinct,
         "history": _history(model),
         "reference": None if model.reference is None else model.reference.tolist(),
         "examples": rows,
+        "positions": None if file is None else shown,
         "file": None if file is None else _rest_of_file(file),
     }
 
@@ -216,10 +216,12 @@ def _column(
     if feature.has_gaps or feature.ignores_gaps:
         described["has_gaps"] = True
     if isinstance(feature, NumberFeature):
-        described["mean"] = feature.mean
+        if feature.mean is not None:
+            described["mean"] = _number(feature.mean)
         if feature.sentinels:
             described["sentinels"] = list(feature.sentinels)
-        described["directions"] = [direction(entry.expression).sign for entry in entries]
+        if feature.has_gaps:  # the sign of the effect of the cell on each input; 1 by default
+            described["directions"] = [direction(entry.expression).sign for entry in entries]
     described["expressions"] = [
         expressions.place(to_lists(entry.expression, column.categories, entry.mean))
         for entry in entries

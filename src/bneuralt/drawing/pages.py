@@ -180,15 +180,30 @@ def _file(name: str) -> str:
 
 
 def _joined(*names: str) -> str:
-    """Return modules as one script, without imports and exports."""
+    """Return modules as one script, without imports, exports and comments."""
     parts = [_file(f"{name}.js") for name in names]
-    return "\n".join(re.sub(r"(?m)^import .*\n|^export ", "", part) for part in parts)
+    code = "\n".join(re.sub(r"(?m)^import .*\n|^export ", "", part) for part in parts)
+    lines = (line.strip() for line in code.split("\n"))
+    return "".join(f"{_dense(line)}\n" for line in lines if not _IS_COMMENT.match(line))
+
+
+#: Lines that a script does not need; a generator starts with an asterisk and a name.
+_IS_COMMENT = re.compile(r"$|//|/\*|\*( |/|$)")
+
+
+def _dense(line: str) -> str:
+    """Return a line of a script without the blanks that it does not need, outside of strings."""
+    if "`" in line or "/" in line:  # templates and regular expressions stay as they are
+        return line
+    parts = re.split(r'("(?:[^"\\]|\\.)*")', line)
+    parts[::2] = [re.sub(r" ?([][{}(),;:=<>?&|*]) ?", r"\1", part) for part in parts[::2]]
+    return "".join(parts)
 
 
 @cache
 def _script() -> str:
     """Return all modules as one script that defines one function."""
-    markup = _as_script_data(_file("component.html"))
+    markup = _as_script_data(re.sub(r"\n *", "\n", _file("component.html")))
     return (
         f'const mountModel = (() => {{\n"use strict";\nconst MARKUP = {markup};\n'
         f"{_joined(*_SCRIPTS)}return mount;\n}})();\n"
@@ -202,8 +217,10 @@ def _style() -> str:
         " ".join(f"--{role.replace(' ', '-')}: {color};" for role, color in PALETTES[theme].items())
         for theme in ("light", "dark")
     )
+    rules = re.sub(r"(?s)/\*.*?\*/", "", _file("component.css"))
+    rules = re.sub(r"\s*([{};,])\s*", r"\1", rules)
     return (
         f".bneuralt {{ {light} }}\n"
         f"@media (prefers-color-scheme: dark) {{ .bneuralt {{ {dark} }} }}\n"
-        f"{_file('component.css')}"
+        f"{rules}\n"
     )

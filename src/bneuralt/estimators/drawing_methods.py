@@ -94,7 +94,8 @@ class DrawingMethods(BaseEstimator):
         """Return a page that shows the model and predicts examples, as one HTML file.
 
         The page needs no network. It shows the trees, a form for an example with its prediction
-        and explanation, and the learning curves.
+        and explanation, the effect of each column, the strongest interactions and the learning
+        curves. The model can be edited on it; the file that it offers then is read by `load_model`.
 
         Parameters
         ----------

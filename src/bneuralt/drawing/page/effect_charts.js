@@ -1,9 +1,9 @@
 // The curve of a column below its field, with the place of the row.
 import { daysOf, endsOf } from "./effects.js";
 import { svgElement } from "./elements.js";
-import { number } from "./format.js";
+import { number, shorten } from "./format.js";
 
-const CHART_HEIGHT = 38, EDGE = 8, CHART_TOP = 4, GAP_ROOM = 18, WIDEST_BAR = 9;
+const CHART_HEIGHT = 44, LABEL = 12, PER_CHARACTER = 5.6,  EDGE = 8, CHART_TOP = 4, GAP_ROOM = 18, WIDEST_BAR = 9;
 
 /**
  * Draw the curve of a column.
@@ -29,9 +29,12 @@ export function drawEffect(chart, column, curve, scale) {
     if (value === null) parts.push(rowDot(width - EDGE - 2, y(now)));
   }
   if (value !== null && at !== null) parts.push(rowDot(at, y(now)));
-  chart.setAttribute("viewBox", `0 0 ${width} ${CHART_HEIGHT}`);
+  const labels = column.reads === "lookup" ? labelsOf(cells, x, (right - EDGE) / cells.length) : [];
+  const height = CHART_HEIGHT + (labels.length ? LABEL : 0);
+  chart.style.height = `${height}px`;
+  chart.setAttribute("viewBox", `0 0 ${width} ${height}`);
   chart.setAttribute("aria-label", effectText(column, curve, text));
-  chart.replaceChildren(...parts);
+  chart.replaceChildren(...parts, ...labels);
 }
 
 /** Return a function from a cell and its position to its place from left to right. */
@@ -63,6 +66,13 @@ function barsOf(points, level, right) {
   return points.map(([x, y]) =>
     svgElement("rect", { x: x - width / 2, width, y: Math.min(y, level), height: Math.max(1, Math.abs(y - level)), class: `area ${y > level ? "negative" : "positive"}` }),
   );
+}
+
+/** Return the names of categories, if there is room for at least some characters of each. */
+function labelsOf(cells, x, room) {
+  const length = Math.floor(room / PER_CHARACTER);
+  if (length < 4) return [];
+  return cells.map((cell, i) => svgElement("text", { x: x(cell, i), y: CHART_HEIGHT + LABEL - 3, class: "tick", "text-anchor": "middle" }, shorten(cell, length)));
 }
 
 /** Return the mean of typical rows: a line, or a mark for each category. */

@@ -1,7 +1,7 @@
 // Where the items of a tree are drawn: in columns by depth, or on circles around the root.
 // Each visible leaf and each collapsed node has a slot of its own, so that edges never cross.
 
-const ROW = 22, COLUMN = 168, NARROWEST = 80, GAP = 0.7;
+const ROW = 22, COLUMN = 168, NARROWEST = 50, GAP = 0.7, MOST_STRETCH = 1.8;
 const ARC = 13, RING = 84;
 
 /**
@@ -102,12 +102,15 @@ export function layOut(tree, parts, kind, available) {
   } else {
     const scale = Math.min(1, available.height / (total * ROW));
     const column = Math.max(NARROWEST, Math.min(COLUMN, available.width / scale / deepest));
+    // Rows are further apart where the room is higher than the tree.
+    const row = ROW * Math.max(1, Math.min(MOST_STRETCH, (available.height * deepest * column) / (available.width * total * ROW)));
     for (const i of items) {
       x[i] = depth[i] * column;
-      y[i] = slot[i] * ROW;
+      y[i] = slot[i] * row;
       free[i] = ROW;
     }
-    places.root.y = (total * ROW) / 2;
+    places.root.y = (total * row) / 2;
+    places.spacing = row;
   }
   places.outputSpacing = tree.nOutputs > 1 ? Math.hypot(x[1] - x[0], y[1] - y[0]) : Infinity;
   return places;

@@ -8,6 +8,8 @@ export function modelOf(data) {
   const columns = data.columns.map((column, j) => ({
     ...column,
     inputs: column.expressions.map(() => columnOf.push(j) - 1),
+    directions: column.directions ?? column.expressions.map(() => 1),
+    mean: column.mean ?? null,
     functions: column.expressions.map((place) => compile(expressionAt(place), ["cell", "mean"], { column })),
   }));
   const activations = Object.fromEntries(

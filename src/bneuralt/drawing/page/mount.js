@@ -21,7 +21,7 @@ import { Tree } from "./tree.js";
 import { View } from "./view.js";
 
 const MOST_ROWS_IN_COLUMNS = 45, PAUSE = 140, FLOW = 900;
-const MOST_ROWS = 30, FEWEST_ROWS = 10, ROW_HEIGHT = 22, MANY_OUTPUTS = 12, ROWS_OF_ONE = 8; // of a summary
+const MOST_ROWS = 30, FEWEST_ROWS = 10, ROW_HEIGHT = 22, MANY_OUTPUTS = 12, ROWS_OF_ONE = 8, LINE = 14; // of a summary
 
 /**
  * Show a model on an element.
@@ -70,13 +70,16 @@ export function mount(root, data, { title = "", isSmall = false } = {}) {
     const { strength, idle } = strengthsOf(tree);
     const collapsed = new Uint8Array(tree.nNodes);
     if (tree.nOutputs > MANY_OUTPUTS) {
+      if (view.width < 600) canvas.parentElement.style.height = `${LINE * (tree.nOutputs + ROWS_OF_ONE)}px`;
+      view.resize();
       const decision = largest(predictionOf(model, tree, inputs));
       for (let k = 0; k < tree.nOutputs; k++) collapsed[k] = k === decision ? 0 : 1;
     }
     const total = Math.round(Math.min(MOST_ROWS, Math.max(FEWEST_ROWS, view.height / ROW_HEIGHT)));
     const nLive = idle.subarray(tree.nNodes).reduce((n, isIdle) => n + 1 - isIdle, 0);
     const ofOutput = tree.nOutputs > MANY_OUTPUTS ? ROWS_OF_ONE : Math.max(2, Math.floor(total / tree.nOutputs));
-    const rows = (k) => (nLive <= total && !collapsed[k] ? nLive : ofOutput);
+    const isAll = nLive <= Math.max(total, view.height / LINE); // with lines that are close together
+    const rows = (k) => (isAll && !collapsed[k] ? nLive : ofOutput);
     display({ strength, idle, collapsed, hidden: leftOut(tree, strength, idle, rows) });
   }
 
@@ -85,15 +88,21 @@ export function mount(root, data, { title = "", isSmall = false } = {}) {
     return { strength, idle: idleItems(tree, strength) };
   }
 
-  /** Set what is shown of the tree, and the layout that has room for it unless one is given. */
-  function display(parts, kind = null) {
+  /** Return the parts of what is shown of a tree, with what follows from them. */
+  function displayOf(tree, parts) {
+    const { hidden, idle } = parts;
+    return { ...parts, isHidden: (i) => hidden[i] || idle[i], folded: countFolded(tree, hidden, idle) };
+  }
+
+  /** Set what is shown of the tree, and the layout that has room for it. */
+  function display(parts) {
     const { hidden, idle, collapsed } = parts;
-    tree.display = { ...parts, isHidden: (i) => hidden[i] || idle[i], folded: countFolded(tree, hidden, idle) };
+    tree.display = displayOf(tree, parts);
     let n = 0;
     for (let i = tree.nNodes; i < tree.size; i++) n += hidden[i] || idle[i] || collapsed[tree.output[tree.parentOf(i)]] ? 0 : 1;
     // Phones have room for labels in columns only.
     const most = view.width < 600 ? view.height / 9 : MOST_ROWS_IN_COLUMNS;
-    layout = kind ?? (n <= most ? "columns" : "radial");
+    layout = n <= most ? "columns" : "radial";
     byId("layout").value = layout;
     byId("idle").textContent = idleNote(idle);
   }
@@ -466,8 +475,8 @@ export function mount(root, data, { title = "", isSmall = false } = {}) {
     byId("edit-message").textContent = "";
     meanCurves = [];
     inputs = encode(model, form.values);
-    for (const edited of trees) if (edited.display) Object.assign(edited.display, strengthsOf(edited));
-    display(tree.display, layout);
+    for (const edited of trees) if (edited.display) edited.display = displayOf(edited, { ...edited.display, ...strengthsOf(edited) });
+    byId("idle").textContent = idleNote(tree.display.idle);
     showColumnEdit(byId, editor, Number(byId("edit-column").value));
     showLog(byId, editor);
     form.refresh();
@@ -516,7 +525,9 @@ export function mount(root, data, { title = "", isSmall = false } = {}) {
     on("undo", "click", () => edit(() => editor.undo()));
     on("download", "click", download);
     on("target", "change", refreshScores);
-    showColumnEdit(byId, editor, 0);
+    const first = Math.max(0, model.columns.findIndex(({ reads }) => reads === "number"));
+    byId("edit-column").value = String(first);
+    showColumnEdit(byId, editor, first);
     showLog(byId, editor);
     showScores(byId("scores"), null);
   }

@@ -5,7 +5,7 @@ import { number, percent, plural, shorten, signed } from "./format.js";
 import { largest, predictionOf } from "./prediction.js";
 import { activationOf, foldOf } from "./scene.js";
 
-const MOST_BARS = 10, MOST_REASONS = 8, MOST_TERMS = 60, MOST_PAIRS = 5;
+const MOST_BARS = 10, FEW_BARS = 3, MOST_REASONS = 8, MOST_TERMS = 60, MOST_PAIRS = 5;
 
 const exact = (value, text) => element("data", { value: String(value) }, text);
 
@@ -26,14 +26,14 @@ export function showPrediction(model, prediction, place) {
 }
 
 function bars(model, prediction, place) {
-  const order = prediction.map((_, k) => k);
-  if (order.length > MOST_BARS) order.sort((a, b) => prediction[b] - prediction[a]);
+  const order = prediction.map((_, k) => k), few = matchMedia("(max-width: 760px)").matches ? FEW_BARS : MOST_BARS;
+  if (order.length > few) order.sort((a, b) => prediction[b] - prediction[a]);
   const shares = model.task === "classes" || model.task === "labels";
   const most = shares ? 1 : Math.max(...prediction.map(Math.abs)) || 1;
-  const isAll = place.dataset.all === "true", nShown = isAll ? order.length : MOST_BARS;
+  const isAll = place.dataset.all === "true", nShown = isAll ? order.length : few;
   const list = order.slice(0, nShown).map((k) => bar(model.outputs[k], prediction[k], prediction[k] / most, shares ? percent(prediction[k]) : number(prediction[k])));
-  if (order.length > MOST_BARS) {
-    const text = isAll ? "fewer" : `and ${(order.length - MOST_BARS).toLocaleString("en")} more`;
+  if (order.length > few) {
+    const text = isAll ? "fewer" : `and ${(order.length - few).toLocaleString("en")} more`;
     const turn = () => ((place.dataset.all = isAll ? "false" : "true"), showPrediction(model, prediction, place));
     list.push(element("li", { class: "note" }, element("button", { type: "button", class: "link", onclick: turn }, text)));
   }

@@ -1,7 +1,7 @@
 // The drawing on a canvas: lines, nodes and labels of what is in the window.
 import { shorten } from "./format.js";
 
-const NODE = 9, LEAF = 3.5, FONT = 12, SMALLEST_FONT = 8.5, CLOSEST_LABELS = 7.8;
+const NODE = 9, LEAF = 3.5, FONT = 12, SMALLEST_FONT = 8.5, CLOSEST_LABELS = 7.8, ROOM_FOR_TWO = 30;
 const MANY = 3000; // lines that are drawn straight, in few paths
 const SLOW = 14; // milliseconds after which gestures move a copy of the last picture
 
@@ -395,7 +395,8 @@ export class View {
     context.font = `${small}px ${this.font}`;
     context.textAlign = "center";
     this.haloText(first[0], x, y - above, first[1]);
-    this.haloText(second[0], x, y + above, second[1]);
+    const { kind, spacing } = scene.places;
+    if (kind === "radial" || spacing * this.scale > ROOM_FOR_TWO) this.haloText(second[0], x, y + above, second[1]);
     context.font = `${size}px ${this.font}`;
   }
 }
