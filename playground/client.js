@@ -45,7 +45,7 @@ export class Client {
 
   train(wishes) {
     const wasTraining = this.isTraining;
-    Object.assign(this, { wishes, isTraining: true, snapshot: null });
+    Object.assign(this, { wishes, isTraining: true, wasStopped: false, snapshot: null });
     const ask = () => this.worker.postMessage({ id: this.id, type: "train", wishes });
     this.id++;
     if (!this.worker) this.start();
@@ -74,6 +74,7 @@ export class Client {
     const { snapshot } = this, members = snapshot?.members.filter(({ history }) => history.train_loss.length) ?? [];
     this.id++;
     this.isTraining = members.length > 0;
+    this.wasStopped = true;
     this.start();
     if (members.length) {
       this.worker.postMessage({ id: this.id, type: "train", wishes: this.wishes, stopped: { ...snapshot, members } });

@@ -107,7 +107,7 @@ const listeners = {
 
   model(model) {
     working(false);
-    state.model = { ...model, target: state.client.wishes.target };
+    state.model = { ...model, target: state.client.wishes.target, wasStopped: state.client.wasStopped };
     showModel(state.model);
   },
 
@@ -134,7 +134,7 @@ function showModel(model) {
   const more = isClassifier ? `log-loss ${scores.model.log_loss.toFixed(3)}` : `error ${scores.model.rmse.toPrecision(3)} (root mean square)`;
   byId("score-text").textContent = `${more}; ${plural(nWeights, "weight")} trained on ${plural(nTrain, "row")}. The constant is ${isClassifier ? "the most frequent class" : "the mean"}.`;
   const took = seconds < 10 ? `${seconds.toFixed(2)} s` : `${Math.round(seconds)} s`;
-  say(`${wasStopped ? "Stopped" : "Trained"} in ${took}.${status === "diverged" ? " The weights overflowed; the best ones before that were kept." : ""}`);
+  say(`${wasStopped ? "Stopped; what was learnt until then is the model." : `Trained in ${took}.`}${status === "diverged" ? " The weights overflowed; the best ones before that were kept." : ""}`);
   const run = `${text(scores.model[key])} with ${plural(nWeights, "weight")}`;
   if (state.runs[0] !== run) state.runs.unshift(run);
   byId("runs").replaceChildren(...state.runs.slice(1, 1 + MOST_RUNS).map((line) => Object.assign(document.createElement("li"), { textContent: line })));

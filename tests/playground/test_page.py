@@ -274,6 +274,7 @@ def test_a_training_can_be_stopped_and_keeps_what_it_has_learnt(browser, tmp_pat
     model = load_model(saved(browser, "save-model", tmp_path / "model.json"))
     assert model.n_features_in_ == 8
     assert 0 < model.n_iter_ < 60
+    assert message(browser).startswith("Stopped")
     assert browser.run("return document.getElementById('stop').disabled")
 
 
