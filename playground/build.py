@@ -13,6 +13,7 @@ import gzip
 import hashlib
 import importlib.util
 import json
+import os
 import re
 import subprocess
 import sys
@@ -63,7 +64,7 @@ def compile_core(path: Path) -> None:
             "'cross' (pip install 'bneuralt[cross]')"
         )
     path.parent.mkdir(parents=True, exist_ok=True)
-    made = path.with_suffix(".part")
+    made = path.with_suffix(f".{os.getpid()}.part")
     only = f'-DBNT_ONLY=" {" ".join(used_entries())} "'
     compiler = [sys.executable, "-m", "ziglang", "c++", *FLAGS, only]
     subprocess.run([*compiler, *map(str, sources), "-o", str(made)], check=True)

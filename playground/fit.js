@@ -154,7 +154,7 @@ export class Fit {
         isStopped ||= Boolean(report({ ...context, epoch: epoch + 1, loss, now: () => ({ ...tree, ...now() }) }));
         return isStopped;
       });
-      members.push({ ...result, seed });
+      members.push({ ...result, tree: withFactor(result.tree, choice.output_factor ?? 1), seed });
     }
     return { members, plan, scaling, target, choice };
   }
@@ -171,22 +171,29 @@ export class Fit {
   // -- cross-validation of the decay --------------------------------------------------------
 
   async choose() {
-    const n = nSeparate(this.rows);
+    const n = nSeparate(this.rows), { isForest } = this.options;
     if (n < SPLITS.FEWEST_ROWS_TO_SPLIT || nExamples(this.rows) > TRIALS.MOST_ROWS) return TRIALS.USUAL;
-    const separate = separateRows(this.rows), choices = [TRIALS.USUAL, ...TRIALS.DECAYS];
-    const losses = await this.losses(separate, choices, this.options.isForest ? TRIALS.OF_FOREST : TRIALS.OF_TREE);
-    const means = choices.map((_, c) => mean(losses.map((fold) => fold[c])));
-    const best = means.reduce((b, loss, c) => (loss < means[b] ? c : b), 0);
-    let choice = TRIALS.USUAL;
-    const gain = losses.map((fold) => fold[0] - fold[best]);
-    if (gain.every(Number.isFinite)) {
-      const average = mean(gain);
-      const deviation = Math.sqrt(gain.reduce((sum, g) => sum + (g - average) ** 2, 0) / (gain.length - 1));
-      if (average > deviation / Math.sqrt(gain.length)) choice = choices[best];
-    }
-    if (this.learnsLittle(separate, means[best])) {
-      const folds = await this.losses(separate, [TRIALS.USUAL, TRIALS.RAMPS], TRIALS.FULL);
-      if (folds.every(([usual, withRamps]) => withRamps < (1 - TRIALS.GAIN) * usual)) choice = TRIALS.RAMPS;
+    const separate = separateRows(this.rows), seed = this.random.bits();
+    // the same folds and trees in each call
+    const attempt = (choices, effort) => this.tryChoices(separate, choices, effort, new Random(seed));
+    const [short, long] = [TRIALS.SHORT, TRIALS.LONG].map((effort) => ({ ...effort, n_trees: isForest ? 2 : 1 }));
+    let choices = [TRIALS.USUAL, TRIALS.LESS, TRIALS.MORE], tried;
+    if (this.isClassifier) {
+      choices = [TRIALS.USUAL];
+      tried = await attempt(choices, isForest ? long : short);
+      const [fewest, most] = isForest ? TRIALS.DECAY_OF_FOREST : TRIALS.DECAY_OF_TREE;
+      if (separate.index.length >= fewest && tried[0].factor < most) {
+        choices = [TRIALS.USUAL, TRIALS.MORE];
+        tried = isForest ? [...tried, ...(await attempt([TRIALS.MORE], long))] : await attempt(choices, long);
+      }
+    } else tried = await attempt(choices, short);
+    const best = bestOf(tried);
+    let choice = { ...choices[best], output_factor: tried[best].factor };
+    if (this.learnsLittle(separate, mean(tried[best].losses))) {
+      const [usual, withRamps] = await attempt([TRIALS.USUAL, TRIALS.RAMPS], TRIALS.FULL);
+      if (withRamps.losses.every((loss, fold) => loss < (1 - TRIALS.GAIN) * usual.losses[fold])) {
+        choice = { ...TRIALS.RAMPS, output_factor: withRamps.factor };
+      }
     }
     return choice;
   }
@@ -202,67 +209,99 @@ export class Fit {
     return !(loss < (1 - TRIALS.LITTLE) * usual);
   }
 
-  /** Return the loss on held-out rows of each fold and choice. */
-  async losses(separate, choices, effort) {
-    let rows = separate;
-    if (separate.index.length > effort.most_rows) {
-      const some = this.random.shuffled(separate.index.keys()).slice(0, effort.most_rows).sort((a, b) => a - b);
-      const take = (values) => values.constructor.from(some, (i) => values[i]);
-      rows = { ...separate, index: take(separate.index), weight: take(separate.weight) };
-    }
-    const folds = foldOfEach(rows, this.target, effort.n_folds, this.random);
-    const losses = [];
-    for (let fold = 0; fold < effort.n_used; fold++) {
-      const places = Array.from(folds.keys());
-      const training = mergedPart(rows, places.filter((i) => folds[i] !== fold));
-      const heldOut = mergedPart(rows, places.filter((i) => folds[i] === fold));
-      losses.push(await this.lossesOfFold(training, heldOut, choices, effort));
-    }
-    return losses;
-  }
-
-  async lossesOfFold(training, heldOut, choices, effort) {
-    const scaling = this.inputScaling(training), target = this.targetScaling(training), usual = this.plan(training);
+  /** Train trees of each choice on parts of the rows; return losses on held-out rows and the best factor of outputs. */
+  async tryChoices(separate, choices, effort, random) {
+    const folds = foldOfEach(separate, this.target, effort.n_folds, random), places = Array.from(folds.keys());
+    const parts = Array.from({ length: effort.n_used }, (_, fold) => ({
+      training: mergedPart(separate, places.filter((i) => folds[i] !== fold)),
+      heldOut: mergedPart(separate, places.filter((i) => folds[i] === fold)),
+    }));
+    // Folds have their rows apart, and the rest in common: trees, scaling and settings.
+    const [{ training: first }] = parts, scaling = this.inputScaling(first), target = this.targetScaling(first), usual = this.plan(first);
     const nWeights = Math.max(Math.trunc(effort.weights * usual.n_weights), FEWEST_PER_OUTPUT * this.k);
-    const seeds = Array.from({ length: effort.n_trees }, () => this.random.bits()), losses = [];
+    const seeds = Array.from({ length: effort.n_trees }, () => random.bits()), tried = [];
     for (const choice of choices) {
-      const plan = {
-        ...usual,
-        max_epochs: Math.max(1, round(effort.epochs * usual.max_epochs)),
-        weight_decay: choice.decay_factor * usual.weight_decay,
-      };
-      const results = [];
-      for (const seed of seeds) {
-        // the same seed draws the same tree for each decay
-        const { tree, signs } = this.start(training, scaling, nWeights, choice, new Random(seed));
-        results.push(await this.train(tree, signs, training, heldOut, plan, scaling, target, seed));
+      const max_epochs = Math.max(1, round(effort.epochs * usual.max_epochs));
+      const plan = { ...usual, max_epochs, weight_decay: choice.decay_factor * usual.weight_decay };
+      const scored = [];
+      for (const { training, heldOut } of parts) {
+        const trees = [];
+        for (const seed of seeds) {
+          // the same seed draws the same tree for each decay
+          const { tree, signs } = this.start(first, scaling, nWeights, choice, new Random(seed));
+          const result = await this.train(tree, signs, training, null, plan, scaling, target, seed);
+          if (result.status === "completed") trees.push(result.tree);
+        }
+        scored.push(trees.length === seeds.length ? this.outputsOf(trees, scaling, target, heldOut) : null);
       }
-      const areComplete = results.length > 1 && results.every(({ status }) => status === "completed");
-      if (areComplete) losses.push(this.lossOfMean(results.map(({ tree }) => tree), scaling, target, heldOut));
-      else losses.push(mean(results.map(({ history }) => history.val_loss.at(-1) ?? Infinity)));
+      tried.push(scored.includes(null) ? { losses: scored.map(() => Infinity), factor: 1 } : this.bestFactor(scored));
     }
-    return losses;
+    return tried;
   }
 
-  /** Return the loss of the mean of trees on some rows. */
-  lossOfMean(trees, scaling, target, rows) {
-    const { k, encoder } = this, { width } = encoder, n = rows.index.length, numbers = new Float64Array(n * width);
+  /** Return the outputs of each tree for some rows, with scaled targets and weights. */
+  outputsOf(trees, scaling, target, rows) {
+    const { encoder } = this, { width } = encoder, numbers = new Float64Array(rows.index.length * width);
     rows.index.forEach((row, i) => numbers.set(this.numbers.subarray(row * width, (row + 1) * width), i * width));
     const table = this.core.table(numbers, width, encoder, {});
-    const out = this.core.forward(trees, table, trees.map(() => scaling), this.isClassifier);
+    const outputs = trees.map((tree) => this.core.forward([tree], table, [scaling], false));
     this.core.release(table);
-    const total = rows.weight.reduce((a, b) => a + b, 0);
-    let loss = 0;
-    if (this.isClassifier) {
-      rows.index.forEach((row, i) => (loss -= rows.weight[i] * Math.log(Math.max(out[i * k + this.target.labels[row]], 1e-15))));
-      return loss / total;
-    }
-    const y = Array.from(rows.index, (row) => this.target.values[row]), average = mean(y);
-    const variance = Math.max(mean(y.map((v) => (v - average) ** 2)), Number.MIN_VALUE);
-    const unscale = (x) => (target[1] ? x / target[1] : 0) + target[0];
-    y.forEach((v, i) => (loss += (rows.weight[i] * (unscale(out[i]) - v) ** 2) / variance));
-    return loss / total / 2;
+    const y = Array.from(rows.index, (row) => (this.isClassifier ? this.target.labels[row] : (this.target.values[row] - target[0]) * target[1]));
+    return { outputs, y, weight: rows.weight };
   }
+
+  /** Return the loss of the mean of trees whose outputs are multiplied by a factor. */
+  lossOfMean({ outputs, y, weight }, factor) {
+    const { k } = this;
+    let loss = 0, total = 0;
+    y.forEach((truth, i) => {
+      let value = 0;
+      for (const out of outputs) {
+        if (this.isClassifier) {
+          let top = -Infinity, sum = 0;
+          for (let j = 0; j < k; j++) top = Math.max(top, factor * out[i * k + j]);
+          for (let j = 0; j < k; j++) sum += Math.exp(factor * out[i * k + j] - top);
+          value += Math.exp(factor * out[i * k + truth] - top) / sum / outputs.length;
+        } else value += (factor * out[i]) / outputs.length;
+      }
+      loss += weight[i] * (this.isClassifier ? -Math.log(Math.max(value, 1e-15)) : (value - truth) ** 2 / 2);
+      total += weight[i];
+    });
+    return loss / total;
+  }
+
+  /** Return the factor of outputs with the lowest mean loss, found by golden sections of its logarithm. */
+  bestFactor(parts) {
+    const losses = (factor) => parts.map((part) => this.lossOfMean(part, factor)), of = (x) => mean(losses(Math.exp(x)));
+    const golden = (Math.sqrt(5) - 1) / 2;
+    let low = Math.log(TRIALS.LEAST_FACTOR), high = Math.log(TRIALS.LARGEST_FACTORS[this.recipe.loss]);
+    while (high - low > 0.01) {
+      const [a, b] = [high - golden * (high - low), low + golden * (high - low)];
+      if (of(a) < of(b)) high = b;
+      else low = a;
+    }
+    const factor = Math.round(100 * Math.exp((low + high) / 2)) / 100;
+    return { losses: losses(factor), factor };
+  }
+}
+
+/** Return the position of the lowest loss; 0 unless another is lower by a standard error. */
+function bestOf(tried) {
+  const means = tried.map(({ losses }) => mean(losses)), best = means.indexOf(Math.min(...means));
+  const gain = tried[0].losses.map((loss, fold) => loss - tried[best].losses[fold]);
+  if (!gain.every(Number.isFinite)) return 0;
+  const average = mean(gain), deviation = Math.sqrt(gain.reduce((sum, g) => sum + (g - average) ** 2, 0) / (gain.length - 1));
+  return average > Math.max(deviation / Math.sqrt(gain.length), TRIALS.LEAST_GAIN) ? best : 0;
+}
+
+/** Multiply the outputs of a tree, which are linear. */
+function withFactor(tree, factor) {
+  if (factor === 1) return tree;
+  const { parent, leafParent, k } = tree, n = parent.length, theta = Float32Array.from(tree.theta);
+  for (let i = 0; i < k; i++) theta[i] *= factor;
+  for (let i = k; i < n; i++) if (parent[i] < k) theta[n + i - k] *= factor;
+  leafParent.forEach((node, l) => node < k && (theta[2 * n - k + l] *= factor));
+  return { ...tree, theta };
 }
 
 const mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;

@@ -33,7 +33,7 @@ from bneuralt.tables import (
     sentinels,
     table_layout,
 )
-from bneuralt.tables.features import category, date, feature, number
+from bneuralt.tables.features import category, date, feature
 from bneuralt.training.losses import LINKS, LOSSES
 from bneuralt.training.optimizers import OPTIMIZERS
 from bneuralt.training.settings import SETTINGS
@@ -154,9 +154,12 @@ def _plain(value: Any) -> Any:
 
 def _trials() -> dict[str, Any]:
     """Return the choices and the efforts of the cross-validation."""
-    names = ("USUAL", "DECAYS", "RAMPS", "OF_TREE", "OF_FOREST", "FULL")
-    limits = ("MOST_ROWS", "ROWS_FOR_RAMPS", "LITTLE", "GAIN")
-    return {name: _plain(getattr(trials, name)) for name in (*names, *limits)}
+    names = ("USUAL", "LESS", "MORE", "RAMPS", "SHORT", "LONG", "FULL")
+    limits = ("MOST_ROWS", "ROWS_FOR_RAMPS", "LITTLE", "GAIN", "LEAST_GAIN", "LEAST_FACTOR")
+    rows = ("DECAY_OF_TREE", "DECAY_OF_FOREST")
+    constants = {name: _plain(getattr(trials, name)) for name in (*names, *limits, *rows)}
+    largest = {name: loss.largest_factor for name, loss in trials.MEAN_LOSSES.items()}
+    return {**constants, "LARGEST_FACTORS": largest}
 
 
 def _references() -> dict[str, Any]:
@@ -167,7 +170,7 @@ def _references() -> dict[str, Any]:
         "fewest_rows": reference_rows.FEWEST_ROWS,
         "rounding": reference_rows.ROUNDING,
         "most_rows": base.MOST_ROWS,
-        "rounding_of_names": number.ROUNDING,
+        "rounding_of_names": bends.ROUNDING,
         "outdated_by_edits": list(page_data.OUTDATED_BY_EDITS),
     }
 

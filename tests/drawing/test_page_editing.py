@@ -355,6 +355,16 @@ def test_a_tree_without_a_file_and_notebooks_have_no_editing(browser, tmp_path):
     assert browser.run("return document.getElementById('edit-panel').hidden")
 
 
+def test_a_model_that_cannot_be_saved_has_a_page_without_editing(browser, tmp_path):
+    model, X = iris()
+    model.extra_ = {"a set": {1, 2}}
+    with pytest.raises(TypeError):
+        model.save(tmp_path / "m.json", extra=model.extra_)
+    open_page(browser, model, tmp_path)
+    assert browser.run("return document.getElementById('edit-panel').hidden")
+    check_equal(browser, model, X[:3])
+
+
 def test_the_page_of_a_model_with_several_targets_can_be_edited(browser, tmp_path):
     X, y = DIABETES
     model = BNeuralTRegressor(**SMALL).fit(X, np.column_stack([y, -y]))

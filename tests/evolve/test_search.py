@@ -68,6 +68,14 @@ def test_the_trained_front_has_a_tree_for_each_size():
     assert losses == sorted(losses, reverse=True)
 
 
+def test_a_search_ends_after_its_last_step():
+    search = memetic_search()
+    run_search(search)
+    assert search.n_done == search.n_steps
+    run_search(search)
+    assert search.n_done == search.n_steps
+
+
 def test_progress_is_reported_and_can_end_a_search():
     told = []
     search = memetic_search()
@@ -77,6 +85,9 @@ def test_progress_is_reported_and_can_end_a_search():
         state.n_steps == memetic_search().n_steps and state.seconds_left >= 0 for state in told
     )
     assert told[-1].error <= told[0].error
+    error, n_weights = search.figures()
+    assert (told[-1].error, told[-1].n_weights) == (error, n_weights)
+    assert 0 <= told[0].seconds <= told[1].seconds
 
 
 # -- checkpoints --------------------------------------------------------------------------

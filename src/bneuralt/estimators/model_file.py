@@ -73,6 +73,7 @@ def model_to_dict(model: Any, extra: dict[str, Any] | None = None) -> dict[str, 
         "importances": None if model._importances is None else model._importances.tolist(),
         "reference": None if model._reference is None else model._reference.tolist(),
         **({"edits": edits} if edits else {}),
+        "training_rows": None if model._fingerprints is None else model._fingerprints.to_dict(),
         "extra": extra or {},
     }
 

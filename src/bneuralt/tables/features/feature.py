@@ -137,6 +137,15 @@ class Feature:
         """Return the description with numbers that stand for missing values; of numbers only."""
         return self
 
+    def without_sentinels(
+        self, column: Column, weight: FloatArray, target: Array | None
+    ) -> tuple[Self, str]:
+        """Treat values that repeat far outside of all others as missing; return which they are.
+
+        Numbers are treated before they are learnt.
+        """
+        return self, ""
+
     def read(self, column: Column) -> Column:
         """Return a later column in the form that the expressions of the inputs read.
 

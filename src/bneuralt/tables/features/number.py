@@ -20,7 +20,7 @@ from bneuralt.expressions import (
     select,
 )
 from bneuralt.lines import IDENTITY, ClampedLine
-from bneuralt.tables.bends import Bending, Ramp
+from bneuralt.tables.bends import Bending, Bends, Ramp, rounded_ends
 from bneuralt.tables.columns import Column
 from bneuralt.tables.features.feature import (
     ColumnError,
@@ -40,9 +40,6 @@ from bneuralt.tables.moments import rounded_mean
 from bneuralt.tables.number_texts import PLAIN, Notation
 
 __all__ = ["NumberFeature", "number_range"]
-
-#: Ends of ramps are rounded in names, by at most this share of the width of the ramp.
-ROUNDING = 0.01
 
 
 @dataclass(frozen=True)
@@ -107,12 +104,14 @@ class NumberFeature(Feature):
         is_gap = np.isnan(values)
         if is_gap.any():
             values, used = values[~is_gap], used[~is_gap]
-        limits, ramps = bending.learn(values, used)
-        if limits is None:
-            return replace(self, ramps=ramps)
-        return replace(
-            self, mean=rounded_mean(values.clip(*limits), used), limits=limits, ramps=ramps
-        )
+        return self.with_bends(bending.learn(values, used), values, used)
+
+    def with_bends(self, bends: Bends, values: Array, weight: FloatArray) -> Self:
+        """Return the description with limits and ramps of numbers without gaps."""
+        mean = self.mean
+        if bends.limits is not None:
+            mean = rounded_mean(values.clip(*bends.limits), weight)
+        return replace(self, mean=mean, limits=bends.limits, ramps=bends.ramps)
 
     def with_sentinels(self, sentinels: tuple[float, ...]) -> Self:
         """Return the description with numbers that stand for missing values."""
@@ -167,8 +166,8 @@ class NumberFeature(Feature):
             limited = None if limits is None else tuple(np.clip(limits, low, high).tolist())
             number = number._replace(expression=minimum(maximum(value, low), high), range=limited)
         gaps = [gap_input(name, NUMBER, self.sentinels)] if self.has_gaps else []
-        texts = _end_texts(self.ramps)
-        return [number, *(_ramp_input(name, value, ramp, texts) for ramp in self.ramps), *gaps]
+        ends = rounded_ends(self.ramps)
+        return [number, *(_ramp_input(name, value, ramp, ends) for ramp in self.ramps), *gaps]
 
     @property
     def drawn(self) -> list[bool]:
@@ -288,33 +287,10 @@ def _checked_numbers(value: Any, key: str, n: int | None) -> tuple[float, ...]:
     return tuple(checked_number(number, key) for number in value)
 
 
-def _end_texts(ramps: tuple[Ramp, ...]) -> dict[float, str]:
-    """Return short texts of the ends of ramps, by which no two ramps have the same name.
-
-    Examples
-    --------
-    >>> _end_texts((Ramp(686.52, 809.74, 0.5), Ramp(809.74, 0.81e5, 0.2)))
-    {686.52: '687', 809.74: '810', 81000.0: '81000'}
-    """
-    width: dict[float, float] = {}
-    for ramp in ramps:
-        for x in ramp[:2]:
-            width[x] = min(width.get(x, math.inf), ramp.end - ramp.start)
-    return {x: _short_text(x, ROUNDING * least) for x, least in width.items()}
-
-
-def _short_text(x: float, tolerance: float) -> str:
-    for digits in range(1, 16):
-        rounded = float(f"{x:.{digits}g}")
-        if abs(rounded - x) <= tolerance:
-            return f"{rounded:.15g}"
-    return repr(x)
-
-
-def _ramp_input(name: str, value: Expression, ramp: Ramp, texts: dict[float, str]) -> Input:
+def _ramp_input(name: str, value: Expression, ramp: Ramp, ends: dict[float, float]) -> Input:
     """Return the input of a ramp of a column."""
     start, end = ramp.start, ramp.end
-    entry = f"{texts[start]} to {texts[end]}"
+    entry = f"{ends[start]:.15g} to {ends[end]:.15g}"
     rise = (value - start) * (1.0 / (end - start))
     limited = minimum(maximum(rise, 0.0), 1.0)
     return Input(entry, f"{name} from {entry}", limited, ramp.mean, (0.0, 1.0), is_drawn=False)
