@@ -127,8 +127,11 @@ AUTOMATIC = {"leaf_moves": LEAF_MOVES, "patience": PATIENCE}
 
 
 def defaults_of(name):
-    """Return every default that a name has in the code: of estimators, growth and training."""
+    """Return every default of a name: of estimators, growth, training and public functions."""
     values = [cls().get_params()[name] for cls in ESTIMATORS if name in cls().get_params()]
+    functions = [getattr(bneuralt, public) for public in bneuralt.__all__]
+    signatures = [inspect.signature(value) for value in functions if inspect.isfunction(value)]
+    values += [each.parameters[name].default for each in signatures if name in each.parameters]
     short = name.removeprefix("growth.").removeprefix("training.").split("__")[-1]
     values += [growth[short] for growth in (TREE_GROWTH, EVOLVED_GROWTH) if short in growth]
     return [*values, AUTOMATIC[short]] if short in AUTOMATIC else values
