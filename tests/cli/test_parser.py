@@ -18,6 +18,7 @@ def commands(parser, name="bneuralt"):
 
 PARSERS = dict(commands(build_parser()))
 NAMES = [name for name, _ in COMMANDS]
+COMMAND = ["train", "t.csv", "--target", "y", "--out", "m.json"]
 
 
 def test_every_option_of_every_command_says_what_it_does():
@@ -47,3 +48,28 @@ def test_defaults_and_limits_of_small_options():
     assert parser.parse_args(["demo", "--splits", "1"]).splits == 1
     with pytest.raises(SystemExit):
         parser.parse_args(["demo", "--splits", "0"])
+
+
+@pytest.mark.parametrize(
+    ("option", "accepted", "refused", "message"),
+    [
+        ("--seed", ("0", "4294967295"), ("-1", "4294967296"), "is not in 0 to 4294967295"),
+        ("--cv", ("0", "2"), ("1", "-1"), "is neither 0 nor at least 2"),
+    ],
+)
+def test_limits_of_numbers(option, accepted, refused, message, capsys):
+    parser = build_parser()
+    for value in accepted:
+        args = parser.parse_args([*COMMAND, f"{option}={value}"])
+        assert vars(args)[option.strip("-")] == int(value)
+    for value in refused:
+        with pytest.raises(SystemExit):
+            parser.parse_args([*COMMAND, f"{option}={value}"])
+        assert f"{value} {message}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["train", "export"])
+def test_files_to_write_must_be_named(name, capsys):
+    with pytest.raises(SystemExit):
+        build_parser().parse_args([name, "x"])
+    assert "--out" in capsys.readouterr().err

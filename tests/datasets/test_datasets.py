@@ -1,6 +1,7 @@
 """Data sets: what is loaded is the paper's table, from whichever source, or a clear message."""
 
 import csv
+import gzip
 import hashlib
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bneuralt.datasets import fetching
+from bneuralt.datasets import fetching, idx
 from bneuralt.datasets.catalogue import CATALOGUE, IMAGES, PAPER_DATASETS
 from bneuralt.datasets.loading import (
     DatasetNotFoundError,
@@ -250,3 +251,19 @@ def test_image_files_round_trip(tmp_path, monkeypatch):
     images.write_bytes(images.read_bytes()[:-1])
     with pytest.raises(ValueError, match="t10k-images-idx3-ubyte is not a complete IDX file"):
         load_dataset("mnist", tmp_path)
+
+
+@pytest.mark.parametrize("compression", ["", ".gz"])
+def test_image_files_that_end_too_early_are_refused(tmp_path, compression):
+    X, y = np.arange(2 * 784).reshape(2, 784).astype(np.uint8), np.zeros(2, dtype=np.uint8)
+    fetching.write_images(X, y, tmp_path, n_train=1)
+    (images,) = tmp_path.glob("train-images*")
+    content = images.read_bytes()
+    path = tmp_path / f"file{compression}"
+    for size in [*range(20), len(content) - 1, len(content) + 1]:
+        part = (content + b"0")[:size]
+        path.write_bytes(gzip.compress(part) if compression else part)
+        with pytest.raises(ValueError, match="is not a complete IDX file"):
+            idx._read(path)
+    path.write_bytes(gzip.compress(content) if compression else content)
+    np.testing.assert_array_equal(idx._read(path).reshape(1, 784), X[:1])

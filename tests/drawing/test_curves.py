@@ -39,6 +39,8 @@ def test_history_of_trees_and_forests(wine, tmp_path):
     ax = plot_history(clf, Figure().add_subplot())
     assert labels(ax)[:2] == ["training rows", "validation rows"]
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), clf.history_["train_loss"])
+    epochs = np.arange(1, len(clf.history_["train_loss"]) + 1)
+    np.testing.assert_array_equal(ax.lines[0].get_xdata(), epochs)
     assert labels(ax)[2] == f"best epoch: {clf.best_epoch_ + 1}"
     forest = BNeuralForestClassifier(n_estimators=3, n_weights=30, max_epochs=5).fit(X, y)
     ax = plot_history(forest, Figure().add_subplot())
@@ -57,4 +59,9 @@ def test_score_against_size(wine):
     model = BNeuralTClassifier(max_epochs=3, random_state=0)
     ax = plot_score_against_size(model, X, y, sizes=[15, 30], cv=2)
     assert ax.lines[0].get_xdata().tolist() == [15, 30]
+    mean = ax.lines[0].get_ydata()
+    band = ax.collections[0].get_paths()[0].vertices
+    for size, score in zip([15, 30], mean, strict=True):
+        low, high = (f(band[band[:, 0] == size, 1]) for f in (np.min, np.max))
+        assert high == pytest.approx(min(2 * score - low, 1.0))
     assert ax.get_ylabel() == "accuracy (cross-validated)"

@@ -414,10 +414,10 @@ for (const name of ['setTimeout', 'requestAnimationFrame']) {
 
 
 def test_a_large_model_is_computed_in_slices(browser, tmp_path):
-    X = np.random.default_rng(0).normal(size=(100, 12))
+    X = np.random.default_rng(0).normal(size=(100, 6))
     small = BNeuralTRegressor(**SMALL, ramps=0).fit(X, X[:, 0])
     tree = NeuralTree.random(
-        12, 1, n_weights=20_000, max_children=6, activation="tanh", output_activation="linear",
+        6, 1, n_weights=20_000, max_children=6, activation="tanh", output_activation="linear",
         random_state=0,
     )  # fmt: skip
     model = small._with_trees([tree.astype(np.float64)])
@@ -426,18 +426,16 @@ def test_a_large_model_is_computed_in_slices(browser, tmp_path):
     script = browser.devtools("Page.addScriptToEvaluateOnNewDocument", source=COUNT_WORK)
     try:
         open_page(browser, model, tmp_path)
-        wait_for(browser, "document.querySelector('.effect .own')")
-        browser.run("work.most = work.now = work.total = 0")
         browser.run(
             """const slider = document.querySelector('#fields [type=range]');
             slider.value = slider.max;
             slider.dispatchEvent(new Event('input'))"""
         )
-        wait_for(browser, "document.querySelector('#interactions data')")
+        wait_for(browser, "document.querySelector('.effect .own')")
         work = browser.run("return work")
     finally:
         browser.devtools("Page.removeScriptToEvaluateOnNewDocument", **script)
-    assert work["total"] > 500 * n_nodes  # curves and interactions need this many
+    assert work["total"] > 100 * n_nodes  # the curves need this many
     assert work["most"] < work["total"] / 5
     assert browser.console() == []
 

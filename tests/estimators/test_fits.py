@@ -480,6 +480,11 @@ def test_the_line_of_an_epoch():
     assert describe_epoch(state, 0.5, "r2") == (
         "epoch 9/9  loss 0.5000  r2 0.5000  rate 0.02  0.0 s left"
     )
+    state = EpochState(lambda: None, 4, 10, 0.5, 0.1, NAN, NAN, 0.02, 5.0)
+    assert describe_epoch(state, 0.5, "r2", n_trees=3, refits=True).startswith("refit on all rows")
+    assert "tree" not in describe_epoch(state, 0.5, "r2", n_trees=3, refits=True)
+    assert describe_epoch(state, 0.5, "r2", n_trees=3).startswith("tree 1/3  epoch  5/10")
+    assert describe_epoch(state, 0.5, "r2", n_trees=3).endswith("25.0 s left")
 
 
 def test_the_line_of_a_tree():

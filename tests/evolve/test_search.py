@@ -1,5 +1,7 @@
 """Searches for structures that are trained, watched, stopped and continued."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -68,6 +70,14 @@ def test_the_trained_front_has_a_tree_for_each_size():
     assert losses == sorted(losses, reverse=True)
 
 
+def test_a_search_ends_after_its_last_step():
+    search = memetic_search()
+    run_search(search)
+    assert search.n_done == search.n_steps
+    run_search(search)
+    assert search.n_done == search.n_steps
+
+
 def test_progress_is_reported_and_can_end_a_search():
     told = []
     search = memetic_search()
@@ -77,6 +87,9 @@ def test_progress_is_reported_and_can_end_a_search():
         state.n_steps == memetic_search().n_steps and state.seconds_left >= 0 for state in told
     )
     assert told[-1].error <= told[0].error
+    error, n_weights = search.figures()
+    assert (told[-1].error, told[-1].n_weights) == (error, n_weights)
+    assert 0 <= told[0].seconds <= told[1].seconds
 
 
 # -- checkpoints --------------------------------------------------------------------------
@@ -91,6 +104,8 @@ def test_a_checkpoint_is_read_back(tmp_path):
     restored.restore(read_checkpoint(path, {"table": "a"}))
     assert restored.n_done == 2
     assert plain(finished(restored)) == plain(finished(memetic_search()))
+    content = json.loads(path.read_text())
+    assert (content["format"], content["version"]) == ("bneuralt-search", 1)
 
 
 @pytest.mark.parametrize(

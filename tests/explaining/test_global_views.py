@@ -31,6 +31,9 @@ def test_use_in_a_forest_counts_trees():
     forest = BNeuralForestRegressor(n_estimators=3, max_features=4, max_epochs=3, random_state=0)
     use = forest.fit(X, y).feature_use()
     assert use.n_trees.max() <= 3
+    columns = [set(forest.model_.column_of_input[tree.leaf_input]) for tree in forest.model_.trees]
+    assert use.n_trees.tolist() == [sum(j in each for each in columns) for j in range(X.shape[1])]
+    assert min(use.n_trees) < 3
     assert set(use.used) | set(use.unused) == set(X.columns)
 
 

@@ -97,6 +97,18 @@ def test_a_proof_names_the_nodes():
         proof["x9", "x0"]
 
 
+@pytest.mark.parametrize(("n_nodes", "ending"), [(2, "node 2 of tree 0"), (3, "node 3 of tree 0"),
+                                                 (4, "node 3 of tree 0, 1 more")])  # fmt: skip
+def test_a_proof_names_up_to_three_nodes(n_nodes, ending):
+    nodes = np.arange(1, n_nodes + 1)
+    tree = NeuralTree(
+        2, 1, [-1, *[0] * n_nodes], [0, *[2] * n_nodes], np.repeat(nodes, 2),
+        [0, 1] * n_nodes, np.ones(1 + 4 * n_nodes),
+    )  # fmt: skip
+    line = str(check_interactions(Model.of_tree(tree))).splitlines()[1]
+    assert line.startswith("x0, x1: at node 1 of tree 0, node 2") and line.endswith(ending)
+
+
 def test_nonlinear_outputs_and_means_of_probabilities_mix_all_columns():
     tree = NeuralTree.random(3, 1, 0, min_children=3, random_state=1)
     assert len(check_interactions(Model.of_tree(tree)).meetings) == len(
@@ -203,7 +215,7 @@ def test_sets_are_those_of_scikit_learn():
         ({"interaction_cst": [{0, 9}]}, "column 9, which does not exist: positions are 0 to 3"),
         ({"interaction_cst": [{-1}]}, "column -1, which does not exist"),
         ({"interaction_cst": ["a"]}, "has 'a', which must be a set, tuple or list"),
-        ({"interaction_cst": [{"a"}]}, "has 'a', which must be the position of a column"),
+        ({"interaction_cst": [{"a"}]}, "has 'a', which must be the position of a column, 0 to 3"),
         ({"interaction_cst": [{0.5}]}, "has 0.5, which must be the position"),
         ({"interaction_cst": [set()]}, "has an empty set: a set needs at least one column"),
         ({"interaction_cst": "none"}, "'interaction_cst' parameter"),

@@ -42,3 +42,14 @@ def test_more_steps_of_integrated_gradients_are_closer_to_the_difference_of_outp
         total = shares.baseline + shares.values.sum(axis=1)
         errors.append(np.abs(total.ravel() - model.predict(X)).max())
     assert errors[1] < 0.1 * errors[0]
+
+
+def test_the_number_of_steps_of_integrated_gradients_is_32():
+    X = np.random.default_rng(0).normal(size=(40, 2)) * 3
+    model = BNeuralTRegressor(max_epochs=3, random_state=0, dtype="float64").fit(X, X[:, 0])
+    usual, same, other = (
+        model.explain(X, method="integrated_gradients", **steps).values
+        for steps in ({}, {"n_steps": 32}, {"n_steps": 33})
+    )
+    np.testing.assert_array_equal(usual, same)
+    assert not np.array_equal(usual, other)

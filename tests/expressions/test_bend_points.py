@@ -12,6 +12,7 @@ from bneuralt.expressions import (
     absolute,
     date_part,
     evaluate,
+    exp,
     greater,
     if_missing,
     is_missing,
@@ -19,6 +20,7 @@ from bneuralt.expressions import (
     maximum,
     minimum,
     select,
+    sigmoid,
     square,
     tanh,
 )
@@ -70,6 +72,13 @@ def test_a_clamped_line_bends_at_each_of_its_two_knots(line):
         (minimum(square(X), 4.0), (-2.0, 2.0)),
         (maximum(3 * tanh(X) + 1, 1.0), (0.0,)),
         (maximum(tanh(X), 2.0), ()),
+        *((maximum(tanh(X), limit), ()) for limit in (-1.0, 1.0)),  # which are never reached
+        *((minimum(sigmoid(X), limit), ()) for limit in (0.0, 1.0)),
+        (minimum(sigmoid(X), 0.5), (0.0,)),
+        (maximum(exp(X), 0.0), ()),
+        (maximum(exp(X), 1.0), (0.0,)),
+        (maximum(square(X), 0.0), (0.0,)),
+        (maximum(absolute(X), 0.0), (0.0,)),
     ],
 )
 def test_bends_are_solutions_of_equations(expression, expected):

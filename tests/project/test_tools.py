@@ -50,6 +50,43 @@ def test_changes_of_a_module():
         ast.parse(changed)
 
 
+def test_changes_are_found_again_below_other_lines(tmp_path, monkeypatch):
+    functions = "def f(a):\n    return a < 1\n\n\ndef g(a):\n    b = a < 1\n    return b, a < 1\n"
+    file = tmp_path / "module.py"
+    file.write_text(functions)
+    monkeypatch.setattr(sample, "ROOT", tmp_path)
+    sample.changes_by_kind.cache_clear()
+    borders = sample.changes_by_kind("python", "module.py")["border"]
+    mutants = [
+        sample.Mutant(i, "python", c.file, c.place, c.scope, c.kind, c.description)
+        for i, c in enumerate(borders)
+    ]
+    assert [(m.scope, m.place) for m in mutants] == [("f", "2:11"), ("g", "6:8"), ("g", "7:14")]
+    assert [sample.find(mutant) for mutant in mutants] == borders
+    sample.changes_by_kind.cache_clear()
+    file.write_text("import math\n\n\n" + functions)
+    assert [sample.find(m).place for m in mutants[::2]] == ["5:11", "10:14"]
+    sample.changes_by_kind.cache_clear()
+    file.write_text(functions.replace("def g", "def h"))
+    assert [sample.find(m) is None for m in mutants] == [False, True, True]
+    sample.changes_by_kind.cache_clear()
+
+
+def test_scopes_of_a_source():
+    text = """namespace n {
+template <class T> struct A : B<T> {
+    explicit A(int a) : a_(a + 1) { g(a); }
+    int size() const { return a_ + 2; }
+};
+int f(int a) {
+    return [&](int b) { return a + b; }(3);
+}
+}
+"""
+    scopes = {c.old: c.scope for c in cpp_changes.changes_of("f.cpp", text) if c.kind == "operator"}
+    assert scopes == {"a + 1": "A", "a_ + 2": "A::size", "a + b": "f"}
+
+
 def test_changes_of_a_source_are_put_behind_switches():
     text = "int f(int a, int b) {\n    if (a + b < 2) g(a, b);\n    return a * b + 1;\n}\n"
     changes = cpp_changes.changes_of("f.cpp", text)

@@ -24,6 +24,14 @@ numbers = st.floats(allow_nan=False, allow_infinity=False)
 columns = st.lists(numbers, min_size=1, max_size=30) | st.lists(
     st.sampled_from([-999.0, 0.0, 1.0, 2.0, 2.5, 7.0]), min_size=1, max_size=30
 )
+
+
+def columns_of(n):
+    """Columns of n numbers."""
+    few = st.sampled_from([-999.0, 0.0, 1.0, 2.0, 2.5, 7.0])
+    return st.lists(numbers, min_size=n, max_size=n) | st.lists(few, min_size=n, max_size=n)
+
+
 rules = st.builds(Bending, st.sampled_from([0, 1, 2, 4, 9]), st.booleans())
 
 
@@ -60,6 +68,21 @@ def test_bends_are_valid_for_any_column(values, rule):
         assert -1e-9 <= ramp.mean <= 1 + 1e-9
     for one, other in itertools.pairwise(ramps):
         assert one.end <= other.start
+
+
+@given(st.integers(1, 25).flatmap(lambda n: st.lists(columns_of(n), min_size=1, max_size=4)), rules)
+def test_many_columns_at_once_are_as_one_by_one(values, rule):
+    table = np.array(values, dtype=np.float64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        together = rule.learn_columns(table)
+    for bends, column in zip(together, table, strict=True):
+        alone = learnt(column, rule=rule)
+        assert bends.limits == alone.limits
+        assert [ramp[:2] for ramp in bends.ramps] == [ramp[:2] for ramp in alone.ramps]
+        np.testing.assert_allclose(
+            [ramp.mean for ramp in bends.ramps], [ramp.mean for ramp in alone.ramps], atol=1e-9
+        )
 
 
 @given(columns, rules, st.randoms())

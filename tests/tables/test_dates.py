@@ -9,7 +9,7 @@ import pytest
 from bneuralt import BNeuralTRegressor, load_model
 from bneuralt.expressions import evaluate
 from bneuralt.tables.columns import Column
-from bneuralt.tables.features import DateFeature
+from bneuralt.tables.features import ColumnError, DateFeature
 from bneuralt.tables.value_warnings import SentinelWarning
 
 
@@ -77,3 +77,20 @@ def test_dates_are_not_replaced_if_sentinels_is_none():
         warnings.simplefilter("error")
         model = BNeuralTRegressor(random_state=0, max_epochs=5, sentinels=None).fit(X, y)
     assert model.encoder_.features[0].sentinels == ()
+
+
+def test_numbers_are_no_dates_but_an_empty_column_may_be_of_any_kind(feature):
+    dates, *unread = feature.parse(Column("number", np.full(3, np.nan)))
+    assert dates.kind == "date" and dates.is_missing.all() and unread == [0, ""]
+    for values in ([1.0, 2.0], [np.nan, 2.0]):
+        with pytest.raises(ColumnError, match="had dates in training and has numbers now"):
+            feature.parse(Column("number", np.array(values)))
+
+
+def test_texts_have_the_month_first_unless_training_showed_the_day(feature):
+    column = Column("text", np.array([0], np.int32), ("3/4/2020",))
+    month_first = np.datetime64("2020-03-04", "s")
+    assert feature.parse(column)[0].values.tolist() == [month_first.item()]
+    of_texts = Column("text", np.arange(2, dtype=np.int32), ("13/4/2020", "3/4/2020"))
+    day_first = DateFeature.learn(of_texts, np.ones(2))
+    assert day_first.parse(column)[0].values.tolist() == [np.datetime64("2020-04-03", "s").item()]

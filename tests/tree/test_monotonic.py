@@ -148,3 +148,19 @@ def test_the_signs_of_all_weights_are_those_of_the_twin(seed):
     signs = Signs(node_signs(tree, [-1, 1]), random_signs(seed))
     expected = weight_signs_of_nodes(build(tree), tree.n_parameters, signs)
     assert np.array_equal(weight_signs(tree, signs), expected)
+
+
+@pytest.mark.parametrize(
+    ("activation", "trains", "message"),
+    [
+        ("gaussian", False, "'gaussian' may decrease: use one of"),
+        ("gaussian", True, "'gaussian' may decrease: use one of"),
+        ("leaky_relu", True, "may decrease with parameters such as train_activations=True changes"),
+    ],
+)
+def test_activations_that_may_decrease_are_named_with_the_reason(activation, trains, message):
+    tree = NeuralTree.random(
+        2, 1, n_weights=10, activation=activation, train_activations=trains, random_state=0
+    )
+    with pytest.raises(ValueError, match=message):
+        node_signs(tree, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 import zlib
 from pathlib import Path
 
@@ -85,9 +86,9 @@ def _read(path: Path) -> Array:
             data = gzip.decompress(data)
         except (EOFError, gzip.BadGzipFile, zlib.error):
             data = b""
-    rank = data[3] if len(data) > 3 else 0
-    header = 4 + 4 * rank
-    shape = tuple(int(n) for n in np.frombuffer(data[4:header], dtype=">u4"))
-    if data[:3] != _MAGIC or len(data) != header + int(np.prod(shape)):
+    header = 4 + 4 * data[3] if len(data) > 3 else 4
+    is_complete = data[:3] == _MAGIC and len(data) >= header
+    shape = np.frombuffer(data[4:header], dtype=">u4").tolist() if is_complete else []
+    if not is_complete or len(data) != header + math.prod(shape):
         raise ValueError(f"{path} is not a complete IDX file of bytes; fetch it again")
     return np.frombuffer(data, dtype=np.uint8, offset=header).reshape(shape)

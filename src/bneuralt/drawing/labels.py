@@ -163,12 +163,13 @@ def _short(entry: str, most: int = 18) -> str:
 
 
 def hidden_label(view: TreeView, outline: Outline, item: int) -> str:
-    """Return the label of a summary, or of the weakest terms of a node."""
-    n = int(outline.n_hidden[item])
+    """Return the label of a summary, or of the weakest terms of a node, with its share."""
+    n, share = int(outline.n_hidden[item]), percent(float(outline.share[item]))
     if outline.kind[item] == REST:
-        return f"{n:,} weaker {'term' if n == 1 else 'terms'}"
+        return f"{n:,} weaker {'term' if n == 1 else 'terms'} ({share})"
     names = [view.feature_names[i] for i in outline.main_features.get(item, ())]
-    return f"{counted(n, 'leaf')}: {', '.join(names)}" + (", …" if n > len(names) else "")
+    more = ", …" if n > len(names) else ""
+    return f"{counted(n, 'leaf')} ({share}): {', '.join(names)}{more}"
 
 
 def activation_name(view: TreeView, node: int) -> str:

@@ -27,7 +27,8 @@ __all__ = ["Component", "notebook_html", "page_component", "to_html"]
 #: The scripts, each after those that it imports.
 _SCRIPTS = (
     *("cells", "expressions", "model", "tree", "prediction", "format", "elements", "background"),
-    *("effects", "effect_charts", "interactions", "scores", "editing", "edit_panel"),
+    *("effects", "effect_charts", "effect_panel", "interactions"),
+    *("scores", "editing", "edit_panel"),
     *("summary", "layout", "scene", "view", "gestures", "form", "rows", "panels", "history"),
     "mount",
 )

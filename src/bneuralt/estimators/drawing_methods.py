@@ -123,9 +123,14 @@ class DrawingMethods(BaseEstimator):
         """
         from bneuralt.drawing.pages import to_html
         from bneuralt.estimators.model_file import model_to_dict
+        from bneuralt.files import format_json
 
         model = self.model_  # an estimator that is not fitted raises an error here
-        file = model_to_dict(self, getattr(self, "extra_", None))
+        try:
+            file = model_to_dict(self, getattr(self, "extra_", None))
+            format_json({key: file[key] for key in ("settings", "classes", "extra")})
+        except (TypeError, ValueError):  # a model that cannot be saved cannot be edited either
+            file = None
         return to_html(model, path, examples=examples, title=title, file=file)
 
     def card(

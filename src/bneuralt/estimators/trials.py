@@ -6,7 +6,7 @@ rows and columns do not show it. So some trees are trained for a short time on a
 and outputs are multiplied by the factor with the lowest loss on held-out rows. Other decays are
 compared too, and used if they lower the loss by more than one standard error. If trees learn
 little, the reason may be effects that change their direction many times: then trees that begin with
-ramps are compared with others. The experiments behind the numbers are in `docs/quality.md`.
+ramps are compared with others. The experiments behind the numbers are in `docs/lab_book.md`.
 """
 
 from __future__ import annotations

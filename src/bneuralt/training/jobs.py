@@ -58,6 +58,17 @@ class TrainingJob:
     signs : Signs, optional
         Signs that weights must have (`bneuralt.tree.monotonic`): a weight that an update takes to
         the other side of 0 becomes 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bneuralt import NeuralTree, TrainingJob, TrainingSettings, train_many
+    >>> X = np.linspace(-1, 1, 100)[:, None]
+    >>> tree = NeuralTree.random(1, max_depth=2, random_state=0)
+    >>> settings = TrainingSettings(loss="squared_error", max_epochs=20)
+    >>> jobs = [TrainingJob(tree, settings, rows=np.arange(start, 100, 2)) for start in (0, 1)]
+    >>> [result.status for result in train_many(jobs, X, X[:, 0] ** 2)]
+    ['completed', 'completed']
     """
 
     tree: NeuralTree

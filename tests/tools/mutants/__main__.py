@@ -12,6 +12,8 @@ LANGUAGE     python or cpp
 --again      try those again that survived, with the present tests
 --seconds N  of tests for each change (default: 90 seconds of processor time)
 --numbers N  try these only, whatever became of them before
+--near       with the tests of the changed package only (the others are not recorded either)
+--first F     run these tests first, such as tests that start programs, which are not recorded
 --without F  leave out these files of tests, such as those written for survivors of the sample
 """
 
@@ -45,19 +47,18 @@ def draw_list(language: str, count: int, seed: int) -> list[Mutant]:
     core = SwitchedCore(FOLDER / "switches")
     compiles = core.compile if language == "cpp" else lambda changes: [True] * len(changes)
     mutants = [
-        Mutant(number, language, c.file, c.place, c.kind, c.description)
+        Mutant(number, language, c.file, c.place, c.scope, c.kind, c.description)
         for number, c in enumerate(draw(language, count, seed, compiles), start=1)
     ]
     update_list(mutants)
     return mutants
 
 
-def start(
-    language: str, mutants: list[Mutant], without: tuple[str, ...]
-) -> PythonProject | CoreProject:
+def start(mutants: list[Mutant], options: argparse.Namespace) -> PythonProject | CoreProject:
     """Return a project in which the changes can be tried."""
-    if language == "python":
-        return PythonProject(FOLDER, without)
+    without = tuple(options.without)
+    if options.language == "python":
+        return PythonProject(FOLDER, without, options.near, tuple(options.first))
     changes = [change for change in map(find, mutants) if change is not None]
     return CoreProject(FOLDER, changes, without)
 
@@ -80,6 +81,8 @@ def main() -> int:
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--seconds", type=float, default=90.0)
     parser.add_argument("--numbers", type=int, nargs="+", default=[])
+    parser.add_argument("--near", action="store_true")
+    parser.add_argument("--first", nargs="+", default=[])
     parser.add_argument("--without", nargs="+", default=[])
     options = parser.parse_args()
     language = options.language
@@ -93,13 +96,13 @@ def main() -> int:
         if (mutant.number in options.numbers if options.numbers else mutant.verdict in repeated)
     ]
     if chosen:
-        project = start(language, mutants, tuple(options.without))
-        for mutant in chosen:
-            change = find(mutant)
+        changes = [find(mutant) for mutant in chosen]  # of the present sources, which are copied
+        project = start(mutants, options)
+        for mutant, change in zip(chosen, changes, strict=True):
             if change is None:
                 print(f"{mutant.file}:{mutant.place} has changed: {mutant.change}", flush=True)
                 continue
-            started = time.monotonic()
+            started, mutant.place = time.monotonic(), change.place
             noticed = project.is_noticed(change, options.seconds)
             if noticed or mutant.verdict != EQUIVALENT:
                 mutant.verdict = NOTICED if noticed else SURVIVED

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from typing import NamedTuple
+from zlib import crc32
 
 
 class Change(NamedTuple):
     """A change of a file: a part of its text, and what comes instead of it.
 
-    `lines` are the lines that a test has to execute to notice the change, none of them where the
-    statement runs when the module is imported. `old` and `new` describe the change.
+    `scope` is the function or class around it, empty for the module itself. `lines` are the lines
+    that a test has to execute to notice the change, none of them where the statement runs when the
+    module is imported. `old` and `new` describe the change.
     """
 
     file: str
+    scope: str
     kind: str
     line: int
     column: int
@@ -31,8 +34,10 @@ class Change(NamedTuple):
 
     @property
     def description(self) -> str:
-        """The change on one line."""
-        return shortened(f"{self.old}  ->  {self.new}" if self.new else f"{self.old}  removed")
+        """The change on one line; where it is cut, a checksum tells it from others."""
+        text = f"{self.old}  ->  {self.new}" if self.new else f"{self.old}  removed"
+        short = shortened(text)
+        return f"{short} #{crc32(text.encode()):08x}" if " ... " in short else short
 
 
 def shortened(text: str, length: int = 160) -> str:

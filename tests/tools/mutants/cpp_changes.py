@@ -76,6 +76,7 @@ class _Source:
                 self.partner[i] = opened.pop()
                 self.partner[self.partner[i]] = i
         self.compiled = self._compiled()
+        self.scopes = self._scopes()
 
     def _compiled(self) -> list[bool]:
         """For each token whether its statement is for the compiler."""
@@ -88,6 +89,34 @@ class _Source:
                     flags[start : i + 1] = [True] * (i + 1 - start)
                 start = i + 1
         return flags
+
+    def _scopes(self) -> list[str]:
+        """For each token the name of the function or of the types around it."""
+        scopes: list[str] = []
+        opened: list[tuple[str, bool]] = [("", False)]  # the name, and whether it is a function
+        start = 0
+        for i, token in enumerate(self.tokens):
+            if token.text == "}" and len(opened) > 1:
+                opened.pop()
+            scopes.append(opened[-1][0])
+            if token.text == "{":
+                outer, is_function = opened[-1]
+                name, is_call = ("", False) if is_function else self._header(start, i)
+                opened.append(("::".join(filter(None, (outer, name))), is_function or is_call))
+            if token.text in (";", "{", "}"):
+                start = i + 1
+        return scopes
+
+    def _header(self, start: int, brace: int) -> tuple[str, bool]:
+        """Return the name that is declared before a brace, and whether it is a function's."""
+        depth = 0  # of the parameters of a template
+        for before, token in pairwise(self.tokens[start:brace]):
+            depth += {"<": 1, ">": -1, ">>": -2}.get(before.text, 0)
+            if depth == 0 and before.text in ("struct", "class"):
+                return token.text, False
+            if depth == 0 and token.text == "(" and before.kind == "word":
+                return before.text, True
+        return "", False
 
     def is_binary(self, i: int) -> bool:
         """Whether a token is an operator with space on both sides."""
@@ -147,7 +176,8 @@ class _Source:
         line = self.text.count("\n", 0, start) + 1
         column = start - (self.text.rfind("\n", 0, start) + 1)
         old = self.text[start:end]
-        return Change(self.file, kind, line, column, old, new, start, end, new, None)
+        scope = self.scopes[first]
+        return Change(self.file, scope, kind, line, column, old, new, start, end, new, None)
 
 
 def _binary(source: _Source, i: int) -> Iterator[Change]:

@@ -207,9 +207,13 @@ class _Walk:
         for line in self.lines:
             self.starts.append(self.starts[-1] + len(line))
         self.changes: list[Change] = []
+        self.scope: list[str] = []
 
     def visit(self, parent: ast.AST, statement: ast.stmt | None, importing: bool) -> None:
         """Find the changes below a node."""
+        is_scope = isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        if is_scope:
+            self.scope.append(parent.name)  # type: ignore[attr-defined]
         for name, value in ast.iter_fields(parent):
             if name in ("annotation", "returns", "type_comment"):
                 continue
@@ -236,6 +240,8 @@ class _Walk:
                             else:
                                 setattr(parent, name, node)
                 self.visit(node, inner, now)
+        if is_scope:
+            self.scope.pop()
 
     def _add(
         self, kind: str, node: ast.AST, new: ast.AST, old: ast.stmt, target: ast.stmt, now: bool
@@ -258,8 +264,9 @@ class _Walk:
             lines = None
         self.changes.append(
             Change(
-                self.file, kind, line, getattr(node, "col_offset", old.col_offset),
-                _brief(node), "" if isinstance(new, ast.Pass) else _brief(new),
+                self.file, ".".join(self.scope), kind, line,
+                getattr(node, "col_offset", old.col_offset), _brief(node),
+                "" if isinstance(new, ast.Pass) else _brief(new),
                 self.starts[first], self.starts[last], textwrap.indent(text, indent) + "\n", lines,
             )
         )  # fmt: skip

@@ -29,20 +29,21 @@ class Test(NamedTuple):
 
 
 def record_tests(
-    copy: Copy, folder: Path, files: list[str] | None = None, without: tuple[str, ...] = ()
+    copy: Copy, folder: Path, folders: tuple[str, ...] = ("",), without: tuple[str, ...] = ()
 ) -> list[Test]:
-    """Run tests file by file, record what they execute, and return those that pass.
+    """Run the tests of folders, record what they execute, and return those that pass.
 
     Results are kept in a folder, one file each, and not computed again.
     """
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    everything = sorted(str(p.relative_to(copy.root)) for p in copy.root.glob("tests/**/test_*.py"))
+    paths = [p for name in folders for p in sorted((copy.root / "tests" / name).rglob("test_*.py"))]
     tests = []
-    for file in everything if files is None else files:
+    for path in paths:
+        file = str(path.relative_to(copy.root))
         if file.startswith(_LEFT_OUT + without):
             continue
-        version = hashlib.sha256((copy.root / file).read_bytes()).hexdigest()[:8]
+        version = hashlib.sha256(path.read_bytes()).hexdigest()[:8]
         kept = folder / f"{file.replace('/', '-')}-{version}.json"
         if not kept.exists():
             copy.run([file], record=kept)

@@ -36,6 +36,7 @@ class Mutant:
     language: str
     file: str
     place: str
+    scope: str
     kind: str
     change: str
     first: str = ""
@@ -92,11 +93,19 @@ def draw(
 
 
 def find(mutant: Mutant) -> Change | None:
-    """Return the change of a row of the list, None if the file no longer has it."""
-    for change in changes_by_kind(mutant.language, mutant.file).get(mutant.kind, ()):
-        if (change.place, change.description) == (mutant.place, mutant.change):
-            return change
-    return None
+    """Return the change of a row of the list, None if the file no longer has it.
+
+    Lines above it may have changed: of equal changes of a function, that of the column is taken.
+    """
+    if not (ROOT / mutant.file).exists():
+        return None
+    line, column = map(int, mutant.place.split(":"))
+    equal = (
+        change
+        for change in changes_by_kind(mutant.language, mutant.file).get(mutant.kind, ())
+        if (change.scope, change.description) == (mutant.scope, mutant.change)
+    )
+    return min(equal, key=lambda c: (abs(c.column - column), abs(c.line - line)), default=None)
 
 
 def read_list() -> list[Mutant]:

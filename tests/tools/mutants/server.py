@@ -16,6 +16,7 @@ import os
 import resource
 import signal
 import sys
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,26 @@ import sklearn.ensemble
 import sklearn.model_selection  # noqa: F401
 
 MEMORY = 8 * 2**30
+#: So many parameters and examples of a test are run at most, and a recorded test for so long.
+MOST_PARAMETERS, MOST_EXAMPLES, MOST_SECONDS = 4, 15, 4.0
+
+
+class Fewer:
+    """A plugin of pytest that takes a part of what takes long: most changes need no more."""
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        functions = defaultdict(list)
+        for item in items:
+            functions[item.nodeid.partition("[")[0]].append(item)
+            function = getattr(item, "function", None)
+            if hypothesis.is_hypothesis_test(function):
+                usual = function._hypothesis_internal_use_settings
+                few = hypothesis.settings(
+                    usual, max_examples=min(MOST_EXAMPLES, usual.max_examples)
+                )
+                function._hypothesis_internal_use_settings = few
+        steps = {name: -(-len(same) // MOST_PARAMETERS) for name, same in functions.items()}
+        items[:] = [item for name, same in functions.items() for item in same[:: steps[name]]]
 
 
 class Record:
@@ -60,12 +81,15 @@ class Record:
         self._switches()[:] = 0
         self.tests[nodeid] = {"passed": True, "started": _cpu_seconds(), "lines": {}}
         self._coverage.switch_context(nodeid)
+        signal.signal(signal.SIGVTALRM, _give_up)
+        signal.setitimer(signal.ITIMER_VIRTUAL, MOST_SECONDS)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         test = self.tests[report.nodeid]
         test["passed"] = test["passed"] and report.passed
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         self._coverage.switch_context("")
         test = self.tests[nodeid]
         test["seconds"] = _cpu_seconds() - test.pop("started")
@@ -83,6 +107,10 @@ class Record:
         Path(path).write_text(json.dumps(self.tests))
 
 
+def _give_up(*_: object) -> None:
+    raise TimeoutError("the test takes too long to be tried with each change")
+
+
 def _cpu_seconds() -> float:
     """Return the processor time of this process and of those that it has started."""
     return sum(os.times()[:4])
@@ -97,7 +125,9 @@ def run(task: dict[str, Any], package: str) -> int:
     signal.alarm(task["seconds"])
     cpu = task["cpu_seconds"]
     resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu))
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    if not any(argument.startswith("tests/export/") for argument in task["arguments"]):
+        # Exported programs are compiled with sanitizers, which reserve far more addresses.
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.environ.update(task["environment"])
     # A failure is enough: the smallest example of it is of no interest.
@@ -106,7 +136,8 @@ def run(task: dict[str, Any], package: str) -> int:
         "mutants", phases=phases, database=None, deadline=None, print_blob=False
     )
     record = Record(package) if task["record"] else None
-    code = int(pytest.main(task["arguments"], [] if record is None else [record]))
+    plugins = [Fewer()] if record is None else [Fewer(), record]
+    code = int(pytest.main(task["arguments"], plugins))
     if record is not None:
         record.write(task["record"])
     return code

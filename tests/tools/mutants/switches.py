@@ -127,7 +127,7 @@ class SwitchedCore:
             home.write(_SOURCE % (VARIABLE, VARIABLE, n, max(n, 1)))
         configure = [
             "cmake", "-S", self.sources, "-B", self.build, "-G", "Ninja",
-            "-DCMAKE_BUILD_TYPE=Release", "-DBNEURALT_SETS=baseline",
+            "-DCMAKE_BUILD_TYPE=Release", "-DBNEURALT_SETS=baseline;avx2",
             "-DBNEURALT_KERNEL_OPTIMIZATION=-O1", f"-DPython_EXECUTABLE={sys.executable}",
             f"-DCMAKE_CXX_FLAGS=-include {header} -w -fmax-errors=0",
         ]  # fmt: skip

@@ -1,11 +1,9 @@
 // The page: what is shown, and what happens when something changes.
 import { Background } from "./background.js";
-import { drawEffect } from "./effect_charts.js";
-import { cellsOf, meanCurve } from "./effects.js";
-import { showColumnEdit, showLog, showScores } from "./edit_panel.js";
-import { Editor } from "./editing.js";
+import { EditPanel } from "./edit_panel.js";
+import { EffectPanel } from "./effect_panel.js";
 import { Form } from "./form.js";
-import { number, percent, plural, shorten } from "./format.js";
+import { number, percent, plural } from "./format.js";
 import { listen } from "./gestures.js";
 import { showHistory } from "./history.js";
 import { bounds, layOut } from "./layout.js";
@@ -14,7 +12,6 @@ import { modelOf } from "./model.js";
 import { describe, listInteractions, showNode, showPrediction, showReasons, showTrees, titleOf } from "./panels.js";
 import { directions, encode, largest, predict, predictionOf } from "./prediction.js";
 import { readRows } from "./rows.js";
-import { scoresOf, targetCandidates } from "./scores.js";
 import { edgeStyles, labelOf, strengths } from "./scene.js";
 import { contributionsOf, countFolded, idleItems, leftOut } from "./summary.js";
 import { Tree } from "./tree.js";
@@ -42,14 +39,12 @@ export function mount(root, data, { title = "", isSmall = false } = {}) {
   const mounted = new AbortController();
   const view = new View(canvas, root);
   const trees = model.trees.map((data) => new Tree(data, model));
-  const editor = model.file && !isSmall ? new Editor(model, trees) : null;
-  const original = { ...model, columns: model.columns.map((column) => ({ ...column })), trees: null }; // as it is before edits
   const background = new Background(mounted.signal);
   const typical = Float64Array.from(model.means);
 
   const state = { tree: 0, selected: -1, hovered: -1, mode: "weights", output: null, query: "", rows: null, row: 0 };
-  let tree, places, run, share, signs, form, timer, frame, flowEnds = 0;
-  let inputs = typical, layout = null, meanCurves = [];
+  let tree, places, run, share, signs, form, effects, timer, frame, flowEnds = 0, editing = null;
+  let inputs = typical, layout = null;
 
   // -- what is drawn ------------------------------------------------------------------------
 
@@ -168,51 +163,10 @@ export function mount(root, data, { title = "", isSmall = false } = {}) {
     requestDraw();
   }
 
-  // -- effects ------------------------------------------------------------------------------
-
-  /** Return the output whose curves are shown: the chosen one, that of the decision, or the second of two. */
-  function outputOfCurves(prediction) {
-    if (state.output !== null) return state.output;
-    if (model.task !== "classes" && model.task !== "scores") return 0;
-    return prediction.length === 2 ? 1 : largest(prediction);
-  }
-
-  /** Compute the curves of all columns for the row and draw them, in the background. */
+  /** Draw the curves of all columns for the row, in the background. */
   function refreshEffects(prediction) {
-    if (!isSmall && form.fields.some(({ chart }) => chart.isConnected)) background.start("effects", effectsOf(prediction, outputOfCurves(prediction)));
+    if (!isSmall) background.start("effects", effects.draw(inputs, prediction, state.output));
   }
-
-  function* effectsOf(prediction, k) {
-    const curves = [], row = [inputs], values = [...form.values];
-    for (const { j, chart } of form.fields) {
-      const column = model.columns[j], cells = cellsOf(column, values[j]);
-      chart.toggleAttribute("hidden", !cells);
-      if (!cells) continue;
-      const own = yield* meanCurve(model, trees, j, cells, row);
-      const gap = column.has_gaps ? (yield* meanCurve(model, trees, j, [null], row))[0][k] : null;
-      const means = model.reference ? yield* meanAt(j, cells) : null;
-      curves.push([chart, column, { cells, own: own.map((of) => of[k]), mean: means && means.map((of) => of[k]), gap, value: values[j], now: prediction[k], text: textOf }]);
-    }
-    const all = curves.flatMap(([, , { own, mean }]) => [...own, ...(mean ?? [])]);
-    const scale = { low: Math.min(...all), high: Math.max(...all) };
-    for (const [chart, column, curve] of curves) drawEffect(chart, column, curve, scale);
-    byId("curves").hidden = !curves.length;
-    if (curves.length) byId("curves-output").textContent = `${curvesTitle(k)}, ${textOf(scale.low)} to ${textOf(scale.high)}`;
-  }
-
-  /** Return the mean curve of typical rows at some cells, which is computed once. */
-  function* meanAt(j, cells) {
-    const known = (meanCurves[j] ??= new Map()), fresh = cells.filter((cell) => !known.has(cell));
-    if (fresh.length) {
-      const means = yield* meanCurve(model, trees, j, fresh, model.reference);
-      fresh.forEach((cell, i) => known.set(cell, means[i]));
-    }
-    return cells.map((cell) => known.get(cell));
-  }
-
-  const isShare = model.task === "classes" || model.task === "labels";
-  const textOf = (p) => (isShare ? percent(p) : number(p));
-  const curvesTitle = (k) => (model.outputs.length === 1 ? "the prediction" : `${isShare ? "the probability of " : ""}“${shorten(model.outputs[k], 40)}”`);
 
   function compose(votes) {
     const inExample = state.mode === "example";
@@ -236,7 +190,7 @@ export function mount(root, data, { title = "", isSmall = false } = {}) {
       styles: edgeStyles(strength, sign),
       hits: findLeaves(),
       label: (i) => labelOf(model, tree, i, inExample ? run.value : null, sign[i], longestName()),
-      outputLabel: (k) => [model.outputs[k], isShare ? percent(votes[k]) : number(run.value[k])],
+      outputLabel: (k) => [model.outputs[k], model.task === "classes" || model.task === "labels" ? percent(votes[k]) : number(run.value[k])],
       hidden: (i) => below(i),
     };
   }
@@ -297,12 +251,15 @@ export function mount(root, data, { title = "", isSmall = false } = {}) {
       return null;
     }
     const matches = model.inputs.map((name) => name.toLowerCase().includes(query));
-    const hits = new Uint8Array(tree.size);
+    const hits = new Uint8Array(tree.size + tree.nNodes), { hidden } = tree.display;
     let n = 0;
     for (let i = tree.nNodes; i < tree.size; i++) {
       if (!matches[tree.inputOf(i)]) continue;
       n++;
-      for (let j = i; j >= 0 && !hits[j]; j = tree.parentOf(j)) hits[j] = 1;
+      for (let j = i; j >= 0 && !hits[j]; j = tree.parentOf(j)) {
+        hits[j] = 1;
+        if (j >= tree.nOutputs && hidden[j]) hits[tree.fold(tree.parentOf(j))] = 1;
+      }
     }
     byId("hits").textContent = n ? plural(n, "leaf", "leaves") : "no leaf";
     return hits;
@@ -393,7 +350,7 @@ export function mount(root, data, { title = "", isSmall = false } = {}) {
   }
 
   function refreshNode() {
-    showNode(model, tree, state.selected, run, state.selected >= 0 && tree.display.collapsed[state.selected], byId("node"), { select, toggle, edits });
+    showNode(model, tree, state.selected, run, state.selected >= 0 && tree.display.collapsed[state.selected], byId("node"), { select, toggle, edits: editing?.ofTree(state.tree) });
   }
 
   function hover(x, y) {
@@ -458,78 +415,16 @@ export function mount(root, data, { title = "", isSmall = false } = {}) {
 
   // -- edits --------------------------------------------------------------------------------
 
-  const edits = editor && {
-    setWeight: (item, value) => edit(() => editor.setWeight(state.tree, item, value)),
-    setBias: (node, value) => edit(() => editor.setBias(state.tree, node, value)),
-    cut: (item) => edit(() => editor.cut(state.tree, item)),
-  };
-
-  /** Make an edit and show what it does, or why it is refused. */
-  function edit(act) {
-    try {
-      act();
-    } catch (error) {
-      byId("edit-message").textContent = `Not done. ${error.message}`;
-      return refreshNode();
-    }
-    byId("edit-message").textContent = "";
-    meanCurves = [];
+  /** Show a model whose numbers have changed. */
+  function modelChanged() {
+    effects.forget();
     inputs = encode(model, form.values);
     for (const edited of trees) if (edited.display) edited.display = displayOf(edited, { ...edited.display, ...strengthsOf(edited) });
     byId("idle").textContent = idleNote(tree.display.idle);
-    showColumnEdit(byId, editor, Number(byId("edit-column").value));
-    showLog(byId, editor);
     form.refresh();
     arrange();
     evaluate();
-    refreshScores();
     refreshInteractions();
-  }
-
-  /** Compare predictions for the loaded rows before and after all edits. */
-  function refreshScores() {
-    if (editor) background.start("scores", scoresBeforeAndAfter());
-  }
-
-  function* scoresBeforeAndAfter() {
-    const target = byId("target").value, rows = state.rows;
-    if (!state.table || !target) return showScores(byId("scores"), null);
-    const targets = state.table.texts(target), now = [];
-    const before = (state.before ??= []);
-    const trees0 = (original.trees ??= model.trees.map((data) => new Tree(data, model)));
-    for (let i = 0; i < rows.length; i++) {
-      before[i] ??= predict(original, trees0, encode(original, rows[i]));
-      now.push(predict(model, trees, encode(model, rows[i])));
-      if (i % 16 === 0) yield;
-    }
-    showScores(byId("scores"), scoresOf(model, before, targets), scoresOf(model, now, targets), rows.length);
-  }
-
-  function download() {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([editor.fileText()], { type: "application/json" }));
-    link.download = `${title || "model"}.json`;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-  }
-
-  function startEditing() {
-    byId("edit-panel").hidden = false;
-    byId("edit-column").replaceChildren(...model.columns.map((column, j) => new Option(column.name, String(j))));
-    const column = () => Number(byId("edit-column").value);
-    const ends = () => ["limit-low", "limit-high"].map((id) => (byId(id).value === "" ? NaN : Number(byId(id).value)));
-    on("edit-column", "change", () => showColumnEdit(byId, editor, column()));
-    on("limit", "click", () => edit(() => editor.limit(column(), ends())));
-    on("unlimit", "click", () => edit(() => editor.limit(column(), null)));
-    on("force", "click", () => edit(() => editor.force(column(), Number(byId("force-sign").value))));
-    on("undo", "click", () => edit(() => editor.undo()));
-    on("download", "click", download);
-    on("target", "change", refreshScores);
-    const first = Math.max(0, model.columns.findIndex(({ reads }) => reads === "number"));
-    byId("edit-column").value = String(first);
-    showColumnEdit(byId, editor, first);
-    showLog(byId, editor);
-    showScores(byId("scores"), null);
   }
 
   // -- interactions -------------------------------------------------------------------------
@@ -574,13 +469,10 @@ export function mount(root, data, { title = "", isSmall = false } = {}) {
   }
 
   function useRows(rows, table = null) {
-    Object.assign(state, { rows, table, before: null });
+    state.rows = rows;
     byId("stepper").hidden = false;
-    const targets = table ? targetCandidates(model, table.names) : [];
-    byId("target").replaceChildren(...targets.map((name) => new Option(name)));
-    byId("target-row").hidden = !targets.length;
     showRow(0);
-    refreshScores();
+    editing?.useRows(rows, table);
   }
 
   function readExamples(text) {
@@ -635,6 +527,7 @@ export function mount(root, data, { title = "", isSmall = false } = {}) {
     byId("title").textContent = title;
     byId("facts").textContent = model.facts;
     form = new Form(model, byId("fields"), exampleChanged);
+    effects = new EffectPanel(model, trees, form, byId);
     form.onBuild = () => refreshEffects(predict(model, trees, inputs));
     byId("find-column-row").hidden = !form.needsSearch;
     byId("trees-panel").hidden = trees.length < 2;
@@ -654,7 +547,7 @@ export function mount(root, data, { title = "", isSmall = false } = {}) {
     inputs = encode(model, form.values);
     setMode("weights");
     chooseTree(0);
-    if (editor) startEditing();
+    if (model.file && !isSmall) editing = new EditPanel(model, trees, byId, { background, title, modelChanged, refused: refreshNode });
     if (model.examples) useRows(model.examples.rows);
     refreshInteractions();
     acceptFiles();

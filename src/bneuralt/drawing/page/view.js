@@ -150,14 +150,15 @@ export class View {
       // In parts, with either sign on top by turns, so that none hides the other.
       const part = many ? Math.floor(n / chunk) : 0;
       const isNegative = styles.sign[i] < 0 ? 1 : 0;
-      const key = 10000 * (lit ? 1 : 0) + 100 * step + 4 * part + (part % 2 ? 1 - isNegative : isNegative);
+      const isQuiet = !faded && tree.isFold(i); // it has no weight
+      const key = 10000 * (lit ? 1 : isQuiet ? -1 : 0) + 100 * step + 4 * part + (part % 2 ? 1 - isNegative : isNegative);
       let entry = paths.get(key);
       if (!entry) {
         const colour = lit ? colours.hits : isNegative ? colours.negative : colours.positive;
         const isPale = hits && !lit;
         entry = {
           path: new Path2D(),
-          colour: isPale || (faded && level === 0) ? colours.line : colour,
+          colour: isPale || (isQuiet && !lit) || (faded && level === 0) ? colours.line : colour,
           alpha: isPale ? 0.25 : lit ? 1 : faded ? 0.6 + 0.4 * level : 0.45 + 0.45 * level,
           width: Math.max(0.5, (lit ? 2.5 : 0.7 + 4.3 * level) * lineScale),
         };
@@ -236,7 +237,7 @@ export class View {
       const room = Math.max(1, 0.42 * places.free[i] * this.scale);
       const size = Math.min(room, isLeaf ? leaf * (lit ? 1.6 : 1) : i < tree.nOutputs ? radius * 1.15 : radius);
       if (isFold && size > 1.5) {
-        this.disc(x, y, size * 1.3, colours.node, colours.faint, 1.2);
+        this.disc(x, y, 1.3 * Math.min(room, leaf), colours.node, lit ? colours.hits : colours.faint, 1.2);
         continue;
       }
       if (isLeaf || size < 3.2) {

@@ -1,0 +1,36 @@
+"""Gaps tell something about a target where their share differs between its values."""
+
+import numpy as np
+import pytest
+
+from bneuralt.tables.gaps import SIGNIFICANCE, gaps_are_informative
+
+
+def test_one_of_several_targets_is_enough():
+    gaps = np.arange(200) % 4 == 0
+    other = np.arange(200) // 100 * 1.0
+    both = np.column_stack([gaps * 1.0, other])
+    assert gaps_are_informative(gaps, both, np.ones(200))
+    assert not gaps_are_informative(gaps, other[:, np.newaxis], np.ones(200))
+
+
+def test_the_origin_and_sign_of_a_target_do_not_matter():
+    rng = np.random.default_rng(0)
+    gaps = rng.random(300) < 0.2
+    for strength in (0.0, 1.0):
+        target = rng.normal(size=300) + strength * gaps
+        of_target = gaps_are_informative(gaps, target, np.ones(300))
+        assert of_target == bool(strength)
+        assert gaps_are_informative(gaps, 7.0 - target, np.ones(300)) == of_target
+
+
+@pytest.mark.parametrize("is_gap", [False, True])
+def test_a_column_without_gaps_or_without_values_says_nothing(is_gap):
+    assert not gaps_are_informative(np.full(50, is_gap), np.arange(50) % 2, np.ones(50))
+
+
+def test_weights_are_repetitions_and_more_rows_are_more_certain():
+    gaps, target = np.arange(40) % 4 == 0, np.arange(40) % 2
+    assert gaps_are_informative(gaps, target, np.ones(40)) == (SIGNIFICANCE > 1e-3)
+    assert gaps_are_informative(gaps, target, np.full(40, 10.0))
+    assert gaps_are_informative(np.tile(gaps, 10), np.tile(target, 10), np.ones(400))
