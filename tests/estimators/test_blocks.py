@@ -147,7 +147,7 @@ VALUES = {
     "max_epochs": [2],
     "n_estimators": [1],
     "max_weights": [30],
-    "n_weights": [40],
+    "n_weights": [40, "readable"],
     "n_jobs": [2],
     "batch_size": [64],
     "conformal": [0.3, 500],

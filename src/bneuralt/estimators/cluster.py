@@ -65,7 +65,7 @@ def with_client(cls: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Partition:
+class PartitionRows:
     """Rows of a partition."""
 
     frame: Any
@@ -280,7 +280,7 @@ def _predict_block(block: Array, model: Any, method: str) -> Array:
     return result
 
 
-def _new_part(i: int, frame: Any, target: Any, weight: Any) -> Partition:
+def _new_part(i: int, frame: Any, target: Any, weight: Any) -> PartitionRows:
     """Return a partition with its targets, after a check of its rows."""
     y = np.asarray(target)
     if y.ndim == 2 and y.shape[1] == 1:
@@ -298,10 +298,10 @@ def _new_part(i: int, frame: Any, target: Any, weight: Any) -> Partition:
         is_gap = np.asarray(y != y).ravel()
     if is_gap.any():
         raise ValueError(f"partition {i} of y has missing values: leave these rows out")
-    return Partition(frame, y, w)
+    return PartitionRows(frame, y, w)
 
 
-def _cells(part: Partition, names: Sequence[str] | None) -> Frame:
+def _cells(part: PartitionRows, names: Sequence[str] | None) -> Frame:
     """Return the columns of a partition."""
     if names is None:
         table = np.asarray(part.frame, dtype=np.float64)
@@ -315,7 +315,7 @@ def _summary_of_parts(
     names: Sequence[str] | None,
     listed: Sequence[bool],
     has_labels: bool,
-    *parts: Partition,
+    *parts: PartitionRows,
 ) -> tuple[TableSummary, set[Any]]:
     """Describe some partitions."""
     columns = names or [f"x{i}" for i in range(len(listed))]
@@ -331,7 +331,7 @@ def _summary_of_parts(
     return summary, labels
 
 
-def _rows_of_parts(forest: Forest, *parts: Partition) -> Rows:
+def _rows_of_parts(forest: Forest, *parts: PartitionRows) -> Rows:
     """Return the encoded rows of some partitions."""
     names = names_of(forest)
     used = [part for part in parts if len(part)]
