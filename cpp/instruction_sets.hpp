@@ -6,22 +6,45 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
+#if defined(BNT_AVX2) || defined(BNT_AVX512)
+#include <cpuid.h>
+#endif
 
 namespace bnt {
 
+#if defined(BNT_AVX2) || defined(BNT_AVX512)
+// What the processor has, and which registers the operating system saves. The built-in functions of
+// the compilers for this need a run-time library that not every toolchain links.
+struct Processor {
+    unsigned features_1c = 0, features_7b = 0, saved = 0;
+
+    Processor() {
+        unsigned a, b, c, d;
+        if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return;
+        features_1c = c;
+        unsigned high;
+        __asm__("xgetbv" : "=a"(saved), "=d"(high) : "c"(0));
+        if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) features_7b = b;
+    }
+
+    bool runs(unsigned of_1c, unsigned of_7b, unsigned registers) const {
+        return (features_1c & of_1c) == of_1c && (features_7b & of_7b) == of_7b &&
+               (saved & registers) == registers;
+    }
+};
+
+constexpr unsigned AVX_REGISTERS = 0x06, AVX512_REGISTERS = 0xe6;
+#endif
+
 #if defined(BNT_AVX512)
 inline bool runs_avx512() {
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+    return Processor().runs(bit_FMA, bit_AVX512F | bit_AVX512DQ | bit_AVX512BW | bit_AVX512VL,
+                            AVX512_REGISTERS);
 }
 #endif
 
 #if defined(BNT_AVX2)
-inline bool runs_avx2() {
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
+inline bool runs_avx2() { return Processor().runs(bit_FMA, bit_AVX2, AVX_REGISTERS); }
 #endif
 
 inline bool runs_baseline() { return true; }

@@ -1,8 +1,10 @@
 """Configuration of Sphinx; `make docs` builds the documentation with warnings as errors."""
 
 import re
+from pathlib import Path
 
 import bneuralt
+from bneuralt.estimators.declaring import GROUP_OF
 
 project = "bneuralt"
 author = "The bneuralt developers"
@@ -15,6 +17,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx_copybutton",
 ]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
@@ -26,11 +29,23 @@ myst_heading_anchors = 3
 
 autosummary_generate = True
 autodoc_typehints = "none"  # the numpydoc sections contain the types
-autodoc_mock_imports = ["river"]  # whose docstrings would be inherited
+autodoc_mock_imports = ["river", "dask", "distributed"]  # of which docstrings would be inherited
 numpydoc_show_class_members = False
 
+# `make playground` writes it; without it, the link of docs/playground.md leads nowhere.
+_playground = Path(__file__).parents[1] / "build/playground.html"
+html_extra_path = [str(_playground)] if _playground.exists() else []
+
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["custom.css"]
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 html_title = f"bneuralt {version}"
+
+# Copied code has neither prompts nor results.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_exclude = ".linenos, .gp, .go"
 
 
 def drop_foreign_references(app, what, name, obj, options, lines):
@@ -43,6 +58,21 @@ def escape_bars(app, what, name, obj, options, lines):
     lines[:] = [line.replace("|", r"\|") for line in lines]
 
 
+def group_parameters(app, what, name, obj, options, lines):
+    """Write the names of groups between the parameters of estimators, which numpydoc has listed."""
+    group, grouped = None, []
+    for line in lines:
+        match = re.match(r"( +)\*\*(\w+)\*\* : ", line)
+        if line == ":Attributes:":
+            group = False  # whatever their names are
+        if match and group is not False and group != GROUP_OF.get(match[2], group):
+            group = GROUP_OF[match[2]]
+            grouped += [f"{match[1]}.. rubric:: {group}", ""]
+        grouped.append(line)
+    lines[:] = grouped
+
+
 def setup(app):
     app.connect("autodoc-process-docstring", drop_foreign_references)
     app.connect("autodoc-process-docstring", escape_bars)
+    app.connect("autodoc-process-docstring", group_parameters)

@@ -6,6 +6,7 @@ Requires Chromium with its driver, pandas, and Pillow, which makes the files sma
 from __future__ import annotations
 
 import io
+import json
 import tempfile
 import time
 from pathlib import Path
@@ -18,6 +19,7 @@ from sklearn.datasets import load_iris
 
 from bneuralt import BNeuralForestClassifier, BNeuralTClassifier
 from tests.helpers.chromium import Browser, browser
+from tests.helpers.pages import wait_for
 
 FOLDER = Path(__file__).parent / "screenshots"
 MOST_COLORS = 200
@@ -35,8 +37,8 @@ def forest() -> tuple[Any, Any]:
     return BNeuralForestClassifier(n_estimators=10, n_weights=200, random_state=0).fit(X, names), X
 
 
-def customers() -> tuple[Any, Any]:
-    """Return a model of a made-up table with categories, dates and gaps."""
+def customers() -> tuple[Any, Any, Any]:
+    """Return a model of a made-up table with categories, dates and gaps; and the table."""
     rng = np.random.default_rng(0)
     n = 600
     frame = pd.DataFrame(
@@ -52,7 +54,29 @@ def customers() -> tuple[Any, Any]:
     y = np.where(score + rng.logistic(size=n) * 0.5 > 0.5, "leaves", "stays")
     frame.loc[rng.random(n) < 0.1, "age"] = np.nan
     frame.loc[rng.random(n) < 0.1, "plan"] = None
-    return BNeuralTClassifier(n_weights=70, random_state=0).fit(frame, y), frame
+    return BNeuralTClassifier(n_weights=70, random_state=0).fit(frame, y), frame, y
+
+
+def edit(page: Browser, rows: str) -> None:
+    """Load rows, limit a column and force the sign of an effect."""
+    page.run(
+        f"""const byId = (id) => document.getElementById(id);
+        byId('rows-text').value = {json.dumps(rows)};
+        byId('rows-read').click();
+        const choose = (name) => {{
+            const list = byId('edit-column');
+            list.value = [...list.options].find((option) => option.text === name).value;
+            list.dispatchEvent(new Event('change'));
+        }};
+        choose('visits');
+        byId('force-sign').value = '1';
+        byId('force').click();
+        choose('age');
+        byId('limit-low').value = '25';
+        byId('limit-high').value = '70';
+        byId('limit').click();
+        byId('download').scrollIntoView({{ block: 'end' }});"""
+    )
 
 
 def write(page: Browser, name: str) -> None:
@@ -82,9 +106,30 @@ def main() -> None:
         write(page, "page")
         show(forest()[0], 1280, 800, True, title="A forest for iris")
         write(page, "page_dark")
-        model, X = customers()
+        model, X, y = customers()
         show(model, 390, 1000, False, title="Customers", examples=X[:50])
         write(page, "page_phone")
+        show(model, 1280, 800, False, title="Customers")
+        edit(page, X.assign(decision=y).to_csv(index=False))
+        write(page, "page_edit")
+        show_playground(page)
+        write(page, "playground")
+
+
+def show_playground(page: Browser) -> None:
+    """Show the playground, which `make playground` has written, with a table with gaps and text."""
+    page.viewport(1280, 860)
+    page.dark(False)
+    page.open(Path(__file__).parents[1] / "build/playground.html")
+    wait_for(page, "document.body.dataset.models")
+    page.run(
+        """const field = document.getElementById('example');
+        field.selectedIndex = 2;
+        field.dispatchEvent(new Event('change'))"""
+    )
+    wait_for(page, "Number(document.body.dataset.models) > 1")
+    time.sleep(6)  # until the picture rests
+    page.run("document.getElementById('message').textContent = 'Trained.'")  # times vary
 
 
 if __name__ == "__main__":

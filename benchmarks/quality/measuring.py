@@ -13,12 +13,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import accuracy_score, r2_score
+from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
 from threadpoolctl import threadpool_limits
 
 from benchmarks.quality.models import make_model, n_weights
 
-__all__ = ["Measured", "calibration_error", "log_loss", "measure"]
+__all__ = [
+    "PROBABILITY_SCORES",
+    "Measured",
+    "area_under_curve",
+    "calibration_error",
+    "log_loss",
+    "measure",
+]
 
 N_ROWS_TO_PREDICT = 1000
 N_BINS = 15
@@ -36,6 +43,7 @@ class Measured:
     predict_seconds: float
     weights: int | None = None
     log_loss: float | None = None
+    auc: float | None = None
     calibration_error: float | None = None
 
 
@@ -63,8 +71,10 @@ def measure(
         probable = {}
         if hasattr(model, "predict_proba"):
             probabilities = model.predict_proba(X[test])
-            probable["log_loss"] = log_loss(probabilities, y[test])
-            probable["calibration_error"] = calibration_error(probabilities, y[test])
+            probable = {
+                name: score_of(probabilities, y[test])
+                for name, score_of in PROBABILITY_SCORES.items()
+            }
         return Measured(
             train_score=float(score(y[train], np.ravel(model.predict(X[train])))),
             test_score=float(score(y[test], np.ravel(model.predict(X[test])))),
@@ -90,6 +100,27 @@ def log_loss(probabilities: Array, y: Array) -> float:
     return float(-np.log(true).mean())
 
 
+def area_under_curve(probabilities: Array, y: Array) -> float:
+    """Return the area under the ROC curve: of each class against the rest, the mean over classes.
+
+    Classes that all rows or none of them have are left out.
+
+    Examples
+    --------
+    >>> area_under_curve(np.array([[0.9, 0.1], [0.6, 0.4], [0.7, 0.3]]), np.array([0, 1, 1]))
+    1.0
+    """
+    is_class = y[:, np.newaxis] == np.arange(probabilities.shape[1])
+    varying = is_class.any(axis=0) & ~is_class.all(axis=0)
+    if not varying.any():
+        return float("nan")
+    return float(
+        np.mean(
+            [roc_auc_score(is_class[:, k], probabilities[:, k]) for k in np.flatnonzero(varying)]
+        )
+    )
+
+
 def calibration_error(probabilities: Array, y: Array) -> float:
     """Return the expected calibration error: difference of confidence and accuracy, in 15 bins.
 
@@ -102,3 +133,11 @@ def calibration_error(probabilities: Array, y: Array) -> float:
     surplus = confidence - (probabilities.argmax(axis=1) == y)
     bins = np.minimum((confidence * N_BINS).astype(int), N_BINS - 1)
     return float(np.abs(np.bincount(bins, surplus, minlength=N_BINS)).sum() / len(y))
+
+
+#: Scores of probabilities, by their names in `Measured` and in the store.
+PROBABILITY_SCORES: dict[str, Callable[[Array, Array], float]] = {
+    "log_loss": log_loss,
+    "auc": area_under_curve,
+    "calibration_error": calibration_error,
+}

@@ -38,6 +38,7 @@ def overview(means: pd.DataFrame, suite: Suite) -> pd.DataFrame:
             "mean rank": scores.rank(ascending=False).mean(axis=1),
             "p": p_to_best(scores),
             "log-loss": by_model["log_loss"],
+            "AUC": by_model["auc"],
             "calibration error": by_model["calibration_error"],
             "weights": by_model["weights"].round(),
             "fit, ms": 1e3 * by_model["fit_seconds"],

@@ -9,7 +9,7 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from benchmarks.quality.measuring import Measured, measure
+from benchmarks.quality.measuring import PROBABILITY_SCORES, Measured, measure
 from benchmarks.quality.models import settings_of
 from benchmarks.quality.suites import Cell, Suite
 from benchmarks.tables import Table
@@ -130,11 +130,7 @@ def _finished(suite: Suite, cell: Cell, checksum: str, result: Measured) -> Fini
         Scores(result.train_score, None, result.test_score, result.predict_seconds),
         result.fit_seconds,
         weights=result.weights,
-        curves={
-            name: [figures[name]]
-            for name in ("log_loss", "calibration_error")
-            if figures[name] is not None
-        },
+        curves={name: [figures[name]] for name in PROBABILITY_SCORES if figures[name] is not None},
     )
     settings = settings_of(model, suite.tables[table].task)
     return Finished(Key(suite.protocol, *cell), settings, checksum, outcome)

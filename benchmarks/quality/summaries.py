@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from benchmarks.quality.measuring import PROBABILITY_SCORES
 from benchmarks.quality.suites import Suite
 from bneuralt_paper.reporting.statistics import holm, wilcoxon_signed_rank
 from bneuralt_paper.running.store import Store
@@ -14,9 +15,7 @@ from bneuralt_paper.running.store import Store
 __all__ = ["SCORE_NAMES", "mean_scores", "mean_useful_r2", "p_to_best", "read_means", "to_markdown"]
 
 SCORE_NAMES = {"classification": "accuracy", "regression": "r2"}
-_COLUMNS = (
-    "test_score", "weights", "fit_seconds", "predict_seconds", "log_loss", "calibration_error"
-)  # fmt: skip
+_COLUMNS = ("test_score", "weights", "fit_seconds", "predict_seconds", *PROBABILITY_SCORES)
 _DIGITS = {
     "mean rank": 2, "p": 4, "weights": 0, "tables": 0, "fit, ms": 1, "predict, us a row": 2,
     "median fit, s": 2, "all fits, s": 0,
@@ -28,7 +27,7 @@ def read_means(store: Store, suite: Suite) -> pd.DataFrame:
     frame = store.to_frame()
     in_suite = (frame["protocol"] == suite.protocol) & frame["dataset"].isin(list(suite.tables))
     frame = frame[in_suite].rename(columns={"experiment": "model", "dataset": "table"})
-    for name in ("log_loss", "calibration_error"):
+    for name in PROBABILITY_SCORES:
         frame[name] = [curves[name][0] if name in curves else np.nan for curves in frame["curves"]]
     groups = frame.groupby(["model", "table"])
     n_splits = groups["run"].nunique()

@@ -82,6 +82,8 @@ def overview(means: pd.DataFrame, suite: Suite) -> pd.DataFrame:
     table = mean_scores(scores, suite).assign(
         **{
             "r2, at least 0": mean_useful_r2(scores, suite),
+            "log-loss": by_model["log_loss"].mean(),
+            "AUC": by_model["auc"].mean(),
             "mean rank": scores.rank(ascending=False).mean(axis=1),
             "p": p_to_best(scores) if len(scores) > 1 else float("nan"),
             "weights": by_model["weights"].mean(),
@@ -95,14 +97,17 @@ def overview(means: pd.DataFrame, suite: Suite) -> pd.DataFrame:
 
 def differences(means: pd.DataFrame, suite: Suite) -> pd.DataFrame:
     """Return the paired differences of our forest to each other model, with standard errors."""
-    scores = means["test_score"].unstack("model")
+    by_name = {name: means[name].unstack("model") for name in ("test_score", "log_loss", "auc")}
+    scores = by_name["test_score"]
     tasks = pd.Series({table: suite.tables[table].task for table in scores.index})
+    compared = {name: scores[tasks == task] for task, name in SCORE_NAMES.items()}
+    compared |= {"log-loss": by_name["log_loss"], "AUC": by_name["auc"]}
     rows = {}
     for model in scores.columns.drop(OURS):
-        paired = (scores[OURS] - scores[model]).dropna()
-        rows[model] = {"tables": float(len(paired))} | {
-            name: _mean_and_error(paired[tasks[paired.index] == task])
-            for task, name in SCORE_NAMES.items()
+        n_tables = scores[[OURS, model]].dropna().shape[0]
+        rows[model] = {"tables": float(n_tables)} | {
+            name: _mean_and_error((values[OURS] - values[model]).dropna())
+            for name, values in compared.items()
         }
     return pd.DataFrame.from_dict(rows, orient="index")
 

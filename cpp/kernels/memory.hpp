@@ -1,7 +1,6 @@
 // Aligned working memory, zeroed, and the padded layout of a parameter vector.
 #pragma once
 
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -18,11 +17,10 @@ class Buffer {
     explicit Buffer(size_t n) : size_(n) {
         // one vector more than requested: vector loops may run over the end
         const size_t bytes = (n * sizeof(T) + 2 * 64 - 1) / 64 * 64;
-        data_ = static_cast<T*>(std::aligned_alloc(64, bytes));
-        if (!data_) throw std::bad_alloc();
+        data_ = static_cast<T*>(::operator new(bytes, std::align_val_t(64)));
         std::memset(static_cast<void*>(data_), 0, bytes);
     }
-    ~Buffer() { std::free(data_); }
+    ~Buffer() { ::operator delete(data_, std::align_val_t(64)); }
     Buffer(Buffer&& other) noexcept : data_(other.data_), size_(other.size_) {
         other.data_ = nullptr;
         other.size_ = 0;

@@ -19,7 +19,11 @@
 #endif
 
 #if defined(Py_LIMITED_API) && Py_LIMITED_API < 0x030d0000
+#if defined(_WIN32)
+#include <windows.h>
+#else
 #include <dlfcn.h>
+#endif
 #endif
 
 namespace bnt {
@@ -32,13 +36,31 @@ namespace bnt {
 #endif
 }
 
+#if defined(Py_LIMITED_API) && Py_LIMITED_API < 0x030d0000
+// A function of the interpreter by its name, null if it has none.
+inline void* interpreter_function(const char* name) {
+#if defined(_WIN32)
+    for (const char* library : {"python3.dll", "python312.dll"}) {
+        if (HMODULE module = GetModuleHandleA(library)) {
+            if (auto function = GetProcAddress(module, name)) {
+                return reinterpret_cast<void*>(function);
+            }
+        }
+    }
+    return nullptr;
+#else
+    return dlsym(RTLD_DEFAULT, name);
+#endif
+}
+#endif
+
 inline bool interpreter_is_finalizing() {
 #if defined(Py_LIMITED_API) && Py_LIMITED_API < 0x030d0000
     // The stable ABI has the function from 3.13 on. 3.12 has it by its private name.
     using Function = int (*)();
     static const Function function = [] {
-        void* symbol = dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
-        return Function(symbol ? symbol : dlsym(RTLD_DEFAULT, "_Py_IsFinalizing"));
+        void* symbol = interpreter_function("Py_IsFinalizing");
+        return Function(symbol ? symbol : interpreter_function("_Py_IsFinalizing"));
     }();
     return function && function();
 #elif PY_VERSION_HEX >= 0x030d0000

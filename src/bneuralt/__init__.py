@@ -30,6 +30,7 @@ _WHERE = {
     "from_torch": "estimators",
     "register_skl2onnx": "estimators",
     "TableTransformer": "estimators",
+    "open_table": "tables.block_table",
     "importance_stability": "explaining",
     "EffectDisplay": "explaining",
     "plot_tree": "drawing",

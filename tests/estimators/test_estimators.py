@@ -334,7 +334,7 @@ def test_validation_rows_of_the_user(make, data):
 
 def test_refit_uses_all_rows_for_the_best_number_of_epochs():
     X, y = DIABETES
-    settings = {"max_epochs": 200, "learning_rate": 0.1, "n_init": 1}
+    settings = {"max_epochs": 200, "learning_rate": 0.1, "n_init": 1, "weight_decay": 0.1}
     searched = regressor(early_stopping=True, **settings).fit(X, y)
     refitted = regressor(early_stopping="refit", **settings).fit(X, y)
     assert refitted.n_iter_ == searched.best_epoch_ + 1
@@ -636,7 +636,7 @@ def test_features_and_targets_in_odd_units(unit):
 
 def test_features_far_from_zero():
     X, y = IRIS
-    straight = {"scale": "standard", "ramps": 0}
+    straight = {"scale": "standard", "ramps": 0, "weight_decay": 0.1}
     clf = classifier(**straight).fit(X + 1e7, y)
     assert clf.tree_.dtype == "float64"
     np.testing.assert_allclose(

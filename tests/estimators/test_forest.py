@@ -81,7 +81,7 @@ def test_history_is_a_table_of_all_trees(make, data, early_stopping, tmp_path):
 @BOTH
 def test_members_are_trees_of_their_own(make, data):
     X, y = data
-    forest = make().fit(X, y)
+    forest = make(weight_decay=0.1).fit(X, y)
     single = BNeuralTClassifier if make is classifier else BNeuralTRegressor
     for member in forest.estimators_:
         assert type(member) is single
@@ -244,24 +244,31 @@ def decays(X, y, **parameters):
     return {round(member.weight_decay, 4) for member in forest.estimators_}
 
 
-def test_decay_follows_the_noise_of_categories_and_of_numbers():
+def is_damped(X, y, **parameters):
+    """Return whether the effects in a forest are kept smaller than usual."""
+    forest = flat(BNeuralForestClassifier, n_estimators=2, random_state=0, **parameters).fit(X, y)
+    choice = forest.estimators_[0]._choice
+    return choice.output_factor < 0.5 or choice.decay_factor > 1.0
+
+
+def test_effects_follow_the_noise_of_categories_and_of_numbers():
     X = categories()
     rule = (X[:, 0] > X[:, 1]) ^ (X[:, 2] == 1)
     noise = np.random.default_rng(1).random(len(X)) < 0.5
     listed = {"categorical_features": [0, 1, 2, 3]}
-    assert decays(X, rule, **listed) <= {0.15, 0.0375}
-    assert decays(X, noise, **listed) == {0.6}
-    assert decays(X, noise, weight_decay=0.1, **listed) == {0.1}
-    assert decays(X, noise) == {0.6}  # of numbers
-    assert decays(X, noise, weight_decay=0.1) == {0.1}
+    assert not is_damped(X, rule, **listed)
+    assert is_damped(X, noise, **listed)
+    assert is_damped(X, noise)  # of numbers
+    for columns in (listed, {}):
+        assert not is_damped(X, noise, weight_decay=0.1, **columns)
+        assert decays(X, noise, weight_decay=0.1, **columns) == {0.1}
 
 
-def test_decay_of_larger_tables_follows_their_noise():
+def test_effects_of_larger_tables_follow_their_noise():
     X = categories(1200)
     noise = np.random.default_rng(1).random(len(X)) < 0.5
     X[:, 0] += np.arange(len(X)) / 5000  # so that no two rows are equal
-    strengths = decays(X, noise, categorical_features=[1, 2, 3], max_epochs=2)
-    assert strengths == {round(4 * 0.15 * (300 / 1200) ** 0.7, 4)}
+    assert is_damped(X, noise, categorical_features=[1, 2, 3])
 
 
 def test_trees_are_larger_where_a_leaf_has_a_weight_for_each_category():

@@ -1,6 +1,7 @@
 """Forests that are trained on a table that comes in parts."""
 
 import warnings
+from copy import copy
 
 import numpy as np
 import pytest
@@ -154,3 +155,33 @@ def test_an_error_leaves_the_forest_as_it_was():
         model.partial_fit(*DIABETES, sample_weight=np.full(len(DIABETES[1]), 1e100))
     np.testing.assert_array_equal(model.predict(DIABETES[0]), before)
     assert model.n_iter_ == 1
+
+
+SINGLE = [BNeuralTClassifier, BNeuralTRegressor]
+
+
+@pytest.mark.parametrize("kind", SINGLE, ids=lambda kind: kind.__name__)
+def test_small_parts_are_trained_with_the_decay_of_the_first_rows(kind):
+    options = {"classes": [0, 1]} if kind is BNeuralTClassifier else {}
+    automatic = kind(n_weights=60, random_state=0)
+    automatic.partial_fit(X, Y, **options)
+    decay = automatic._rate_and_decay["weight_decay"]
+    same = kind(n_weights=60, random_state=0, weight_decay=decay)
+    same.partial_fit(X, Y, **options)
+    for part in PARTS:
+        automatic.partial_fit(X[part[:20]], Y[part[:20]])
+        same.partial_fit(X[part[:20]], Y[part[:20]])
+    np.testing.assert_array_equal(automatic.predict(X), same.predict(X))
+
+
+@pytest.mark.parametrize("kind", SINGLE, ids=lambda kind: kind.__name__)
+def test_a_copy_of_a_model_that_is_trained_in_parts_has_a_history_of_its_own(kind):
+    model = fit_parts(kind(n_weights=60, random_state=0))
+    other = copy(model)
+    losses = model.history_["train_loss"].copy()
+    model.partial_fit(X[:50], Y[:50])
+    other.partial_fit(X[50:90], Y[50:90])
+    for each in (model, other):
+        np.testing.assert_array_equal(each.history_["train_loss"][:-1], losses)
+        assert len(each.history_["train_loss"]) == each.n_iter_ == 7
+    assert model.history_["train_loss"][-1] != other.history_["train_loss"][-1]

@@ -298,7 +298,7 @@ def test_warm_starts_do_not_train_on_rows_to_calibrate_on():
     for _ in range(2):
         residual = model.fit(X, y).calibration_.residuals[:, 0]
         off = (y - model.predict(X))[:, np.newaxis]
-        held_out.append(np.isclose(off, residual, atol=1e-9).any(axis=1))
+        held_out.append(np.isclose(off, residual, rtol=1e-9, atol=1e-9).any(axis=1))
     np.testing.assert_array_equal(*held_out)
 
 

@@ -1,4 +1,4 @@
-"""The weight decay, and whether trees begin with ramps, are chosen by cross-validation."""
+"""Decay, factor of outputs and ramps of trees are chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bneuralt import (
     BNeuralTRegressor,
     TrainingSettings,
 )
-from bneuralt.estimators import trials
+from bneuralt.estimators import single, trials
 from bneuralt.estimators.capacity import SINGLE_TREE
 from bneuralt.estimators.trials import USUAL, Choice
 
@@ -46,28 +46,63 @@ def target_of(cls, y):
     return (y > 0).astype(int) if "Classifier" in cls.__name__ else y
 
 
+def wavy(noise, seed, n=400):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 6))
+    return X, X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) + noise * rng.normal(size=n)
+
+
 @pytest.mark.parametrize("cls", MODELS)
-def test_a_noisy_target_gets_at_least_as_much_decay_as_a_clean_one(cls):
-    factors = {0.02: [], 8.0: []}
-    for noise, chosen in factors.items():
-        for seed in range(3):
-            rng = np.random.default_rng(seed)
-            X = rng.normal(size=(400, 6))
-            y = X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) + noise * rng.normal(size=400)
-            model = make(cls).fit(X, target_of(cls, y))
-            chosen.append(choice_of(model).decay_factor)
-    clean, noisy = factors.values()
-    assert max(clean) <= 1.0
-    assert min(noisy) >= 1.0 and sum(factor > 1.0 for factor in noisy) >= 2
+def test_the_effects_of_a_noisy_target_are_smaller(cls):
+    for seed in range(3):
+        clean, noisy = (
+            choice_of(make(cls).fit(X, target_of(cls, y)))
+            for X, y in (wavy(0.02, seed), wavy(8.0, seed))
+        )
+        assert clean.output_factor > 0.7 and clean.decay_factor <= 1.0
+        assert noisy.output_factor < min(0.9, clean.output_factor) or noisy.decay_factor > 1.0
 
 
-def test_trees_are_trained_with_the_chosen_decay():
+@pytest.mark.parametrize("cls", MODELS)
+def test_little_is_predicted_where_there_is_nothing_to_learn(cls):
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(1300, 8)), rng.normal(size=1300)
+    y = target_of(cls, y)
+    model = make(cls).fit(X[:300], y[:300])
+    if "Classifier" in cls.__name__:
+        shares = model.predict_proba(X[300:])[np.arange(1000), y[300:]]
+        assert -np.log(shares).mean() < np.log(2) + 0.03
+    else:
+        assert model.score(X[300:], y[300:]) > -0.15
+
+
+@pytest.mark.parametrize("cls", [BNeuralTRegressor, BNeuralForestRegressor])
+def test_a_clean_linear_target_gets_no_more_decay_than_usual(cls):
+    for seed in range(4):
+        X, y = table(0.01, seed)
+        choice = choice_of(make(cls).fit(X, y))
+        assert choice.decay_factor <= 1.0 and choice.output_factor > 0.95
+
+
+@pytest.mark.parametrize("cls", [BNeuralTRegressor, BNeuralTClassifier])
+def test_a_tree_that_is_trained_further_is_not_multiplied_again(cls):
     X, y = table(8.0)
-    chosen = make(BNeuralTRegressor, max_epochs=60).fit(X, y)
-    assert choice_of(chosen).decay_factor == 4.0
+    y = target_of(cls, y)
+    model = make(cls, max_epochs=60).fit(X, y)
+    assert choice_of(model).output_factor < 0.9
+    before = model._trained_tree
+    model.set_params(warm_start=True, max_epochs=0).fit(X, y)
+    np.testing.assert_array_equal(model._trained_tree.parameters, before.parameters)
+
+
+def test_trees_are_trained_with_what_was_chosen(monkeypatch):
+    X, y = table(4.0)
+    monkeypatch.setattr(single, "choose", lambda *_: Choice(4.0, output_factor=0.5))
+    chosen = make(BNeuralTRegressor, max_epochs=60).fit(X, y).predict(X)
+    monkeypatch.undo()
     decay = 4.0 * SINGLE_TREE.weight_decay(len(X))
-    same = make(BNeuralTRegressor, max_epochs=60, weight_decay=decay).fit(X, y)
-    np.testing.assert_array_equal(chosen.predict(X), same.predict(X))
+    same = make(BNeuralTRegressor, max_epochs=60, weight_decay=decay).fit(X, y).predict(X)
+    np.testing.assert_allclose(chosen, 0.5 * (same + y.mean()), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("cls", MODELS)
@@ -81,7 +116,7 @@ def test_trees_are_trained_with_the_chosen_decay():
     ],
 )
 def test_there_is_no_trial_where_it_is_switched_off(cls, parameters, monkeypatch):
-    monkeypatch.setattr(trials, "_losses", None)  # raises an error if it is called
+    monkeypatch.setattr(trials, "_try", None)  # raises an error if it is called
     X, y = table(8.0)
     model = make(cls, max_epochs=3, **parameters).fit(X, target_of(cls, y))
     assert choice_of(model) == USUAL
@@ -89,7 +124,7 @@ def test_there_is_no_trial_where_it_is_switched_off(cls, parameters, monkeypatch
 
 @pytest.mark.parametrize("cls", MODELS)
 def test_there_is_no_trial_for_many_rows(cls, monkeypatch):
-    monkeypatch.setattr(trials, "_losses", None)
+    monkeypatch.setattr(trials, "_try", None)
     monkeypatch.setattr(trials, "MOST_ROWS", 399)
     X, y = table(8.0)
     assert choice_of(make(cls, max_epochs=3).fit(X, target_of(cls, y))) == USUAL
@@ -97,7 +132,7 @@ def test_there_is_no_trial_for_many_rows(cls, monkeypatch):
 
 @pytest.mark.parametrize("cls", MODELS)
 def test_there_is_no_trial_for_few_rows(cls, monkeypatch):
-    monkeypatch.setattr(trials, "_losses", None)
+    monkeypatch.setattr(trials, "_try", None)
     X, y = table(8.0, n=12)
     assert choice_of(make(cls, max_epochs=3).fit(X, target_of(cls, y))) == USUAL
 

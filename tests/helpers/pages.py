@@ -1,6 +1,7 @@
 """Helpers of the tests of the interactive page: models, and what a browser shows of them."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -27,7 +28,8 @@ def table(estimator=BNeuralTClassifier, **options):
 def open_page(browser, model, tmp_path, **options):
     """Open the page of a model; whatever it complains about on the console is an error."""
     path = tmp_path / "page.html"
-    to_html(model, path, **options)
+    write = getattr(model, "to_html", partial(to_html, model))  # trees have no such method
+    write(path, **options)
     browser.console()
     browser.open(path)
     wait_for(browser, "document.getElementById('drawing').dataset.drawn")

@@ -11,8 +11,9 @@ SOURCES = [
     for folder in ("src/bneuralt", "paper/src/bneuralt_paper")
     for path in sorted((ROOT / folder).rglob("*.py"))
     # the twins of the core have the names of what they are compared with, and each command of the
-    # program is a module of its name with the same two functions
-    if not {"reference", "commands"} & set(path.relative_to(ROOT).parts)
+    # program is a module of its name with the same two functions; forests over a cluster have the
+    # names of the ordinary ones, as in other packages
+    if not {"reference", "commands", "dask.py"} & set(path.relative_to(ROOT).parts)
 ]
 
 

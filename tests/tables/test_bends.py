@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from bneuralt.expressions import evaluate
 from bneuralt.tables.bends import LIMIT, STRAIGHT, Bending, Bends, Ramp
 from bneuralt.tables.columns import Column, Frame
 from bneuralt.tables.encoder import TableEncoder, learn_encoder
@@ -22,6 +24,14 @@ numbers = st.floats(allow_nan=False, allow_infinity=False)
 columns = st.lists(numbers, min_size=1, max_size=30) | st.lists(
     st.sampled_from([-999.0, 0.0, 1.0, 2.0, 2.5, 7.0]), min_size=1, max_size=30
 )
+
+
+def columns_of(n):
+    """Columns of n numbers."""
+    few = st.sampled_from([-999.0, 0.0, 1.0, 2.0, 2.5, 7.0])
+    return st.lists(numbers, min_size=n, max_size=n) | st.lists(few, min_size=n, max_size=n)
+
+
 rules = st.builds(Bending, st.sampled_from([0, 1, 2, 4, 9]), st.booleans())
 
 
@@ -54,10 +64,25 @@ def test_bends_are_valid_for_any_column(values, rule):
         assert low <= middle[0] and middle[-1] <= high  # the quartiles are inside
     assert len(ramps) <= rule.n_ramps and len(ramps) != 1
     for ramp in ramps:
-        assert ramp.is_valid and {ramp.start, ramp.end} <= set(values)
+        assert ramp.is_valid and (rule.is_rounded or {ramp.start, ramp.end} <= set(values))
         assert -1e-9 <= ramp.mean <= 1 + 1e-9
     for one, other in itertools.pairwise(ramps):
         assert one.end <= other.start
+
+
+@given(st.integers(1, 25).flatmap(lambda n: st.lists(columns_of(n), min_size=1, max_size=4)), rules)
+def test_many_columns_at_once_are_as_one_by_one(values, rule):
+    table = np.array(values, dtype=np.float64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        together = rule.learn_columns(table)
+    for bends, column in zip(together, table, strict=True):
+        alone = learnt(column, rule=rule)
+        assert bends.limits == alone.limits
+        assert [ramp[:2] for ramp in bends.ramps] == [ramp[:2] for ramp in alone.ramps]
+        np.testing.assert_allclose(
+            [ramp.mean for ramp in bends.ramps], [ramp.mean for ramp in alone.ramps], atol=1e-9
+        )
 
 
 @given(columns, rules, st.randoms())
@@ -93,13 +118,26 @@ def test_means_of_ramps_are_those_over_the_rows(values, rule, data):
 
 @given(st.lists(st.floats(-1e3, 1e3).map(lambda x: round(x, 3)), min_size=1, max_size=40), rules)
 def test_bends_follow_a_change_of_the_unit(values, rule):
-    values = np.array(values)
+    values, rule = np.array(values), rule._replace(is_rounded=False)
     bends, other = learnt(values, rule=rule), learnt(values * 4.0, rule=rule)
     expected = None if bends.limits is None else tuple(4.0 * np.array(bends.limits))
     assert other.limits == expected
     assert [ramp[:2] for ramp in other.ramps] == [
         (4 * ramp.start, 4 * ramp.end) for ramp in bends.ramps
     ]
+
+
+@given(columns, rules)
+def test_rounded_bends_are_near_the_others(values, rule):
+    exact, rounded = (learnt(values, rule=rule._replace(is_rounded=is_r)) for is_r in (False, True))
+    assert len(exact.ramps) == len(rounded.ramps)
+    for one, other in zip(exact.ramps, rounded.ramps, strict=True):
+        width = one.end - one.start
+        assert abs(one.start - other.start) <= 0.01 * width
+        assert abs(one.end - other.end) <= 0.01 * width
+    if exact.limits is not None:
+        tolerance = 0.01 * (exact.limits[1] - exact.limits[0])
+        assert np.abs(np.subtract(exact.limits, rounded.limits)).max() <= tolerance
 
 
 def test_one_number_far_away_changes_little():
@@ -244,13 +282,37 @@ def test_numbers_stay_as_they_are_and_inputs_are_their_lines(dtype):
     st.tuples(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3)).filter(lambda pair: pair[0] < pair[1]),
     st.lists(st.floats(-1e3, 1e3), max_size=5, unique=True).map(sorted),
     st.booleans(),
+    st.none() | st.tuples(st.floats(-1e3, 0), st.floats(1, 1e3)),
 )
-def test_descriptions_are_stored_and_read(mean, limits, knots, has_gaps):
+def test_descriptions_are_stored_and_read(mean, limits, knots, has_gaps, bounds):
     ramps = tuple(Ramp(a, b, 0.5) for a, b in itertools.pairwise(knots))
     assume(all(ramp.is_valid for ramp in ramps))
-    feature = NumberFeature(mean, has_gaps=has_gaps, limits=limits, ramps=ramps)
+    feature = NumberFeature(mean, has_gaps=has_gaps, limits=limits, ramps=ramps, bounds=bounds)
     encoder = TableEncoder((feature,))
     assert TableEncoder.from_plain(encoder.to_plain()).features == (feature,)
+
+
+@given(
+    st.lists(st.floats(-50, 50) | st.just(np.nan), min_size=1, max_size=20),
+    st.tuples(st.floats(-30, 30), st.floats(0.01, 30)).map(lambda pair: (pair[0], sum(pair))),
+    st.sampled_from([None, (-20.0, 20.0), (0.0, 1.0)]),
+    st.booleans(),
+)
+def test_bounds_limit_a_column_before_all_its_inputs(values, bounds, limits, has_gaps):
+    ramps = (Ramp(-15.0, 0.0, 0.5), Ramp(0.0, 2.5, 0.5), Ramp(2.5, 40.0, 0.5))
+    feature = NumberFeature(3.0, has_gaps, not has_gaps, limits=limits, ramps=ramps)
+    bounded = replace(feature, bounds=bounds)
+    column = Column("number", np.array(values))
+    filled = np.where(np.isnan(values), 3.0, values).clip(*bounds)
+    expected = TableEncoder((feature,)).encode(Frame((Column("number", filled),), ("x",)))
+    if has_gaps:
+        expected[:, -1] = np.isnan(values)
+    inputs = TableEncoder((bounded,)).encode(Frame((column,), ("x",)))
+    np.testing.assert_allclose(inputs, expected, rtol=1e-12, atol=1e-12)
+    entries = bounded.inputs("x", (-50.0, 50.0))
+    computed = [np.broadcast_to(evaluate(e.expression, {}, column), len(values)) for e in entries]
+    np.testing.assert_allclose(np.column_stack(computed), expected, rtol=1e-12, atol=1e-12)
+    assert bounds[0] <= entries[0].range[0] or limits is not None
 
 
 @pytest.mark.parametrize(
@@ -260,6 +322,8 @@ def test_descriptions_are_stored_and_read(mean, limits, knots, has_gaps):
         ({"limits": [1.0]}, "instead of 2 numbers"),
         ({"limits": [1.0, "2"]}, "limits"),
         ({"limits": [1.0, float("inf")]}, "limits"),
+        ({"bounds": [2.0, 1.0]}, "must be below the second"),
+        ({"bounds": 5}, "instead of 2 numbers"),
         ({"ramps": [[0.0, 1.0]]}, "instead of 3 numbers"),
         ({"ramps": [[1.0, 0.0, 0.5]]}, "not a rise"),
         ({"ramps": [[0.0, 1e-320, 0.5]]}, "not a rise"),

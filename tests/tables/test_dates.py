@@ -1,10 +1,16 @@
 """Columns of dates: cells of later tables."""
 
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
 
+from bneuralt import BNeuralTRegressor, load_model
+from bneuralt.expressions import evaluate
 from bneuralt.tables.columns import Column
 from bneuralt.tables.features import ColumnError, DateFeature
+from bneuralt.tables.value_warnings import SentinelWarning
 
 
 @pytest.fixture
@@ -32,6 +38,45 @@ def test_ranges_of_files_may_have_one_digit_for_the_month_or_the_day(feature):
     ranges = {entry.entry: entry.range for entry in feature.inputs("day", (low, high))}
     full = feature.inputs("day", ("2020-04-01T19:00:00", "2021-01-02T00:00:00"))
     assert ranges == {entry.entry: entry.range for entry in full}
+
+
+def contracts(n=300, as_text=True):
+    """Ends of contracts; what has not ended yet ends at 9999-12-31."""
+    rng = np.random.default_rng(0)
+    days = np.datetime64("2018-01-01") + rng.integers(0, 2000, n).astype("timedelta64[D]")
+    is_open = rng.random(n) < 0.1
+    dates = np.where(is_open, np.datetime64("9999-12-31"), days)
+    target = np.where(is_open, 3.0, (days - np.datetime64("2018-01-01")).astype(float) / 1000)
+    text = dates.astype(str).astype(object)
+    column = pd.Series(text) if as_text else pd.Series(dates.astype("datetime64[s]"))
+    return pd.DataFrame({"end": column, "x": rng.normal(size=n)}), target, is_open
+
+
+@pytest.mark.parametrize("as_text", [True, False])
+def test_the_end_of_time_is_a_missing_date(as_text, tmp_path):
+    X, y, is_open = contracts(as_text=as_text)
+    model = BNeuralTRegressor(random_state=0, max_epochs=60)
+    with pytest.warns(SentinelWarning, match=rf"'end' of X \(9999-12-31 in {is_open.sum()} rows\)"):
+        model.fit(X, y)
+    assert model.score(X, y) > 0.95
+    model.save(tmp_path / "model.json")
+    np.testing.assert_array_equal(load_model(tmp_path / "model.json").predict(X), model.predict(X))
+    gaps = X.assign(end=X["end"].where(~is_open))
+    np.testing.assert_array_equal(model.predict(gaps), model.predict(X))
+    feature = model.encoder_.features[0]  # expressions read the date itself, not a gap
+    dates = Column("date", X["end"].to_numpy().astype("datetime64[s]"))
+    gaps = Column("date", np.where(is_open, np.datetime64("NaT"), dates.values))
+    for entry in feature.inputs("end"):
+        read, of_gaps = (evaluate(entry.expression, {}, column) for column in (dates, gaps))
+        np.testing.assert_array_equal(read, of_gaps)
+
+
+def test_dates_are_not_replaced_if_sentinels_is_none():
+    X, y, _ = contracts()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = BNeuralTRegressor(random_state=0, max_epochs=5, sentinels=None).fit(X, y)
+    assert model.encoder_.features[0].sentinels == ()
 
 
 def test_numbers_are_no_dates_but_an_empty_column_may_be_of_any_kind(feature):

@@ -21,10 +21,12 @@ from bneuralt import (
     EvolvedTreeRegressor,
     NeuralTree,
 )
-from bneuralt.estimators.model_file import MODEL_VERSION
+from bneuralt.estimators.model_file import MODEL_VERSION, model_to_dict
+from bneuralt.estimators.model_loading import model_from_dict
 from bneuralt.training.losses import CrossEntropy, Huber
 from bneuralt.training.optimizers import Adam
 from bneuralt.tree.activations import NAMES, Gaussian, LeakyReLU, get_activation
+from bneuralt.tree.monotonic import leaf_effects
 from tests.helpers.flat import flat
 from tests.helpers.kept_models import write_model
 from tests.helpers.paths import MODELS
@@ -88,6 +90,9 @@ def main() -> None:
         "messy_classifier": flat(BNeuralTClassifier, **small, categorical_features=[3]).fit(
             messy, iris.target
         ),
+        "edited_regressor": edited(
+            flat(BNeuralTRegressor, **small).fit(diabetes.data, diabetes.target)
+        ),
         "evolved_classifier": flat(EvolvedTreeClassifier, **searched, max_weights=20).fit(
             iris.data, names
         ),
@@ -101,6 +106,29 @@ def main() -> None:
         write_model(model, folder, (table if "classifier" in name else diabetes.data)[::30])
     if not (folder / "trees").exists():
         write_trees(folder / "trees")
+
+
+def edited(model: BNeuralTRegressor) -> BNeuralTRegressor:
+    """Return a model with an edit of each kind, with a log as the page of a model writes it."""
+    content, edits = model_to_dict(model), []
+    weights = content["trees"][0]["tree"]
+
+    def edit(kind, changes, column=None, before=None, after=None):
+        entry = {"edit": kind, "time": "2026-11-17T12:30:00.000Z", "text": f"a {kind}"}
+        entry["changes"] = [[0, name, i, weights[name][i], new] for name, i, new in changes]
+        edits.append({**entry, "column": column, "before": before, "after": after})
+        for name, i, new in changes:
+            weights[name][i] = new
+
+    edit("weight", [("bias", 0, 0.5)])
+    edit("cut", [("edge", 0, 0.0), ("bias", 0, 0.75)])
+    edit("limit", [], 2, None, [-0.05, 0.05])
+    content["encoder"][2]["bounds"] = [-0.05, 0.05]
+    is_of_column = model.encoder_.groups[model.tree_.leaf_input] == 2
+    rises = (leaf_effects(NeuralTree.from_dict(weights)) > 0) & is_of_column
+    edit("sign", [("leaf_weight", i, 0.0) for i in np.flatnonzero(rises).tolist()], 2, 0, -1)
+    content["settings"]["monotonic_cst"] = [0, 0, -1, 0, 0, 0, 0, 0, 0, 0]
+    return model_from_dict({**content, "training": None, "importances": None, "edits": edits})
 
 
 def write_trees(folder: Path) -> None:

@@ -14,6 +14,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 
 from bneuralt._typing import Array, IntArray
 from bneuralt.estimators.outliers import OutlyingTargetWarning
+from bneuralt.estimators.readable import ReadableTreeWarning
 from bneuralt.tables.columns import Frame
 from bneuralt.tables.value_warnings import (
     COLUMN_WARNINGS,
@@ -38,6 +39,7 @@ _NOT_OF_FOLDS: tuple[type[Warning], ...] = (
     MissingValuesWarning,
     TrainingDiverged,
     OutlyingTargetWarning,
+    ReadableTreeWarning,
     *COLUMN_WARNINGS,
 )
 

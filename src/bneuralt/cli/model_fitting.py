@@ -24,11 +24,21 @@ from bneuralt.estimators import (
     BNeuralTRegressor,
 )
 from bneuralt.estimators.outliers import OutlyingTargetWarning
+from bneuralt.estimators.readable import ReadableTreeWarning
 from bneuralt.tables.columns import Frame
+from bneuralt.tables.csv_files import TableError
 from bneuralt.tables.table_layout import TableLayout
 from bneuralt.tables.value_warnings import COLUMN_WARNINGS
 
-__all__ = ["FittedModel", "fit_and_score", "make_model"]
+__all__ = [
+    "FittedModel",
+    "check_single_prediction",
+    "describe_model",
+    "fit_and_score",
+    "make_model",
+    "score_held_out",
+    "timed_fit",
+]
 
 _ESTIMATORS: dict[tuple[str, bool], Any] = {
     ("classification", False): BNeuralTClassifier,
@@ -176,16 +186,16 @@ def fit_and_score(
         The fitted model and its report.
     """
     task = layout.task
-    _check_single_prediction(model)
+    check_single_prediction(model)
     train, test = evaluation.split_rows(task, y, test_fraction, seed)
     _check_training_rows(task, y[train], source, test_fraction)
     status(f"training on {count(len(train), 'row')}")
     X_train = X.take(train)
-    seconds, learnt = _timed_fit(model, X_train, y[train], USAGE if has_settings else BAD_DATA)
+    seconds, learnt = timed_fit(model, X_train, y[train], USAGE if has_settings else BAD_DATA)
     model.target_names_ = (layout.target,) if layout.target else ()
     held_out = None
     if len(test):
-        held_out = _score_held_out(model, task, X.take(test), y[test], y[train])
+        held_out = score_held_out(model, task, X.take(test), y[test], y[train])
     cv = None
     if folds:
         cv = evaluation.cross_validate(model, task, X_train, y[train], folds, seed, status)
@@ -201,7 +211,7 @@ def fit_and_score(
             "target": layout.target,
             "classes": _class_counts(y) if task == "classification" else None,
         },
-        "model": _describe_model(model),
+        "model": describe_model(model),
         "training": {"rows": len(train), "seconds": seconds, "seed": seed},
         "held_out": held_out,
         "cross_validation": cv,
@@ -211,7 +221,8 @@ def fit_and_score(
     return FittedModel(model, test, report)
 
 
-def _check_single_prediction(model: Any) -> None:
+def check_single_prediction(model: Any) -> None:
+    """Raise an error if a model predicts several quantiles."""
     if model.loss == "quantile" and np.size(model.quantiles) > 1:
         raise CommandError(
             "loss=quantile predicts several quantiles; name one, for example with --set "
@@ -221,13 +232,15 @@ def _check_single_prediction(model: Any) -> None:
 
 
 #: Warnings on the table, which the report has as notes.
-_TABLE_WARNINGS = (*COLUMN_WARNINGS, OutlyingTargetWarning)
+_TABLE_WARNINGS = (*COLUMN_WARNINGS, OutlyingTargetWarning, ReadableTreeWarning)
 
 #: Words of warnings in Python, and what the program says instead.
 _ADVICE = {
     "name the column in categorical_features": "use --categorical COLUMN",
     "set sentinels=None": "use --set sentinels=none",
     "use loss='huber'": "use --set loss=huber",
+    "n_weights='readable': ": "",
+    "use n_weights='auto' if": "omit --readable if",
     "' of X ": "' ",
 }
 
@@ -255,13 +268,15 @@ def _notes(task: str, y: Array, model: Any) -> list[str]:
     return notes
 
 
-def _timed_fit(model: Any, X: Frame, y: Array, error_code: int) -> tuple[float, list[str]]:
+def timed_fit(model: Any, X: Any, y: Array | None, error_code: int) -> tuple[float, list[str]]:
     """Fit a model; return the seconds it took, and notes on the columns of the table."""
     started = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             model.fit(X, y)
+        except TableError:
+            raise
         except ValueError as error:
             # The table has been checked, so the cause is a setting, or numbers that are too large.
             raise CommandError(f"training failed: {error}", error_code) from error
@@ -275,7 +290,8 @@ def _timed_fit(model: Any, X: Frame, y: Array, error_code: int) -> tuple[float, 
     return seconds, notes
 
 
-def _score_held_out(model: Any, task: str, X: Frame, y: Array, y_train: Array) -> dict[str, Any]:
+def score_held_out(model: Any, task: str, X: Any, y: Array, y_train: Array) -> dict[str, Any]:
+    """Return scores on rows that were held out, beside those of the best constant."""
     predicted = model.predict(X)
     held_out = {
         "rows": len(y),
@@ -287,7 +303,8 @@ def _score_held_out(model: Any, task: str, X: Frame, y: Array, y_train: Array) -
     return held_out
 
 
-def _describe_model(model: Any) -> dict[str, Any]:
+def describe_model(model: Any) -> dict[str, Any]:
+    """Return kind and size of a fitted model."""
     trees = trees_of(model)
     return {
         "kind": "tree" if hasattr(model, "tree_") else "forest",

@@ -35,9 +35,11 @@ COMMANDS = (
     ("train", "train a model on a CSV file"),
     ("predict", "predict the rows of a CSV file with a trained model"),
     ("explain", "explain the predictions of a trained model by its columns"),
+    ("card", "write a page about a trained model, for those who decide on its use"),
     ("compact", "remove weights from a trained model"),
     ("draw", "draw the tree of a trained model"),
     ("export", "write a trained model as code for another language"),
+    ("playground", "open a page that trains models in a browser"),
     ("data", "list or download the data sets of the paper"),
     ("config", "show versions and the instruction set in use"),
 )

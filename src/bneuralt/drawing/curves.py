@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_history", "plot_score_against_size"]
 
-COLORS = PALETTES["light"]["positive"], PALETTES["light"]["negative"]
+COLORS = PALETTES["light"]["positive"], PALETTES["light"]["mixed"]
 
 
 def plot_history(model: Any, ax: Axes | None = None, *, what: str = "loss") -> Axes:

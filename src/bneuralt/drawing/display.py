@@ -24,11 +24,11 @@ __all__ = ["LAYOUTS", "TreeDisplay", "plot_tree", "tree_scene", "tree_svg"]
 PIXELS_PER_INCH = 96.0
 LAYOUTS = {"layered": layered_scene, "radial": radial_scene}
 
-#: Trees of more terms than this are drawn radially if the layout is "auto".
-MOST_LAYERED = 60
 #: If `max_leaves` is "auto": the largest number of terms that is drawn completely, and the target
 #: number of rows of larger trees.
-MOST_LEAVES = {"layered": (100, 50), "radial": (240, 100)}
+MOST_LEAVES = {"layered": (60, 40), "radial": (240, 100)}
+#: The target number of rows is at least this many for each output.
+LEAVES_PER_OUTPUT = 3
 
 
 def tree_scene(
@@ -43,11 +43,12 @@ def tree_scene(
     if layout != "auto" and layout not in LAYOUTS:
         raise ValueError(f"layout={layout!r} must be 'auto', 'layered' or 'radial'")
     if layout == "auto":
-        layout = "layered" if view.n_terms <= MOST_LAYERED else "radial"
+        layout = "layered"
     most = max_leaves
     if max_leaves == "auto":
         complete, partial = MOST_LEAVES[layout]
-        most = complete if view.n_terms <= complete else partial
+        partial = max(partial, LEAVES_PER_OUTPUT * view.tree.n_outputs)
+        most = max(complete, partial) if view.n_terms <= complete else partial
     if most is not None and (isinstance(most, str) or most < 1):
         raise ValueError(f"max_leaves={max_leaves!r} must be 'auto', None or at least 1")
     values = None if example is None else view.example(example)
@@ -218,15 +219,17 @@ def plot_tree(model: Any, ax: Axes | None = None, **options: Any) -> Axes:
     theme : {"light", "dark"}, default "light"
         The ground that it is drawn on.
     layout : {"auto", "layered", "radial"}, default "auto"
-        From left to right, or around a centre. "auto" draws trees of up to 60 leaves in layers.
+        From left to right, or around a centre. "auto" is "layered".
     tree : int, default 0
         Which tree of a forest, from 0.
     example : array-like, mapping, or data frame of one row, optional
         Show the values of this example at every node, and emphasise the paths that carried the
         decision. Effects are relative to the average row of the training table.
     max_leaves : int, "auto" or None, default "auto"
-        Target number of leaves: the weakest subtrees are summarised. None draws all leaves; "auto"
-        draws trees of up to 100 leaves (radial: 240) completely.
+        Target number of leaves: the strongest paths are drawn, other subtrees are summarised, with
+        their share in the output, and weights that do nothing are not drawn. None draws all leaves.
+        "auto" draws trees of up to 60 leaves (radial: 240) completely, and about 40 (100) leaves of
+        larger ones, at least 3 for each output.
     simplified : bool, default True
         Draw an equal tree with fewer weights, made by `bneuralt.tree.simplify`.
     legend : bool, default True

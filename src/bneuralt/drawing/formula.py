@@ -9,7 +9,7 @@ import numpy as np
 
 from bneuralt._typing import FloatArray
 from bneuralt.drawing.notation import PRODUCT, LatexNotation, Spelled, SympyNotation, TextNotation
-from bneuralt.drawing.view import NodeActivation, TreeView
+from bneuralt.drawing.view import NodeActivation, TreeView, has_short_weights
 from bneuralt.expressions import variable
 from bneuralt.model import Model
 from bneuralt.tree import NeuralTree
@@ -98,7 +98,7 @@ def digits_that_matter(tree: NeuralTree, ranges: FloatArray | None) -> int | Non
     Returns
     -------
     int or None
-        None if ranges are not known, or all digits are needed.
+        None if ranges are not known, all digits are needed, or there are only few.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def digits_that_matter(tree: NeuralTree, ranges: FloatArray | None) -> int | Non
     >>> digits_that_matter(tree, np.array([[-1.0, 1.0]]))
     3
     """
-    if ranges is None:
+    if ranges is None or has_short_weights(tree):
         return None
     low, high = ranges.T
     rows = np.random.default_rng(0).uniform(low, high, size=(N_ROWS, len(ranges)))

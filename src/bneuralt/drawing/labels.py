@@ -26,6 +26,7 @@ __all__ = [
     "signed",
     "term_label",
     "unsigned",
+    "weight_text",
 ]
 
 #: Entries of a term that are listed in a drawing; its note has more of them.
@@ -64,6 +65,19 @@ def signed(value: float) -> str:
     """
     text = unsigned(value)
     return text if text.startswith("−") else f"+{text}"
+
+
+def weight_text(view: TreeView, value: float) -> str:
+    """Return a weight with its sign: exactly, if all weights of the tree have few digits.
+
+    Examples
+    --------
+    >>> from bneuralt import NeuralTree
+    >>> view = TreeView.of(NeuralTree(1, 1, [-1], [0], [0], [0], [612.43, 1.5]))
+    >>> weight_text(view, 612.43), weight_text(view, 1.5)
+    ('+612.43', '+1.5')
+    """
+    return f"{float(value):+.15g}".replace("-", "−") if view.has_short_weights else signed(value)
 
 
 def percent(share: float) -> str:
@@ -119,9 +133,9 @@ def term_label(view: TreeView, term: int, example: ExampleView | None = None) ->
     column = view.feature_names[feature]
     entries = view.term_entries(term)
     if len(entries) == 1:
-        note = f"{signed(entries[0][1])} × {entries[0][0].name}"
+        note = f"{weight_text(view, entries[0][1])} × {entries[0][0].name}"
     else:
-        listed = [f"{e.entry or 'value'} {signed(weight)}" for e, weight in entries[:MOST_NOTED]]
+        listed = [f"{e.entry or 'value'} {weight_text(view, w)}" for e, w in entries[:MOST_NOTED]]
         note = f"{column}: {', '.join(listed)}"
     if example is not None:
         effect = float(example.term_effect[term])
@@ -132,11 +146,13 @@ def term_label(view: TreeView, term: int, example: ExampleView | None = None) ->
         values = [(entries[0][0].name, entries[0][1])]
     if len(values) == 1:  # besides it, at most whether it is missing
         name, weight = values[0]
-        gaps = "".join(f" (missing: {signed(w)})" for e, w in entries[1:] if e.entry == MISSING)
-        return TermLabel(signed(weight), sign_role(weight), name + gaps, note)
+        gaps = "".join(
+            f" (missing: {weight_text(view, w)})" for e, w in entries[1:] if e.entry == MISSING
+        )
+        return TermLabel(weight_text(view, weight), sign_role(weight), name + gaps, note)
     by_size = sorted(entries, key=lambda entry: -abs(entry[1]))
     shown = by_size[:MOST_ENTRIES]
-    listed = [f"{_short(e.entry or 'value')} {signed(weight)}" for e, weight in shown]
+    listed = [f"{_short(e.entry or 'value')} {weight_text(view, weight)}" for e, weight in shown]
     if len(entries) > MOST_ENTRIES:
         listed.append("…")
     return TermLabel("", "mixed", f"{column}: {', '.join(listed)}", note)
@@ -147,12 +163,13 @@ def _short(entry: str, most: int = 18) -> str:
 
 
 def hidden_label(view: TreeView, outline: Outline, item: int) -> str:
-    """Return the label of a summary, or of the weakest terms of a node."""
-    n = int(outline.n_hidden[item])
+    """Return the label of a summary, or of the weakest terms of a node, with its share."""
+    n, share = int(outline.n_hidden[item]), percent(float(outline.share[item]))
     if outline.kind[item] == REST:
-        return f"{n:,} weaker {'term' if n == 1 else 'terms'}"
+        return f"{n:,} weaker {'term' if n == 1 else 'terms'} ({share})"
     names = [view.feature_names[i] for i in outline.main_features.get(item, ())]
-    return f"{counted(n, 'leaf')}: {', '.join(names)}" + (", …" if n > len(names) else "")
+    more = ", …" if n > len(names) else ""
+    return f"{counted(n, 'leaf')} ({share}): {', '.join(names)}{more}"
 
 
 def activation_name(view: TreeView, node: int) -> str:
@@ -164,11 +181,11 @@ def activation_name(view: TreeView, node: int) -> str:
 
 def node_note(view: TreeView, node: int, example: ExampleView | None = None) -> str:
     """Return a longer description of a node."""
-    parts = [activation_name(view, node), f"bias {signed(view.tree.bias[node])}"]
+    parts = [activation_name(view, node), f"bias {weight_text(view, view.tree.bias[node])}"]
     if node < view.tree.n_outputs:
         parts.insert(0, view.output_names[node])
     else:
-        parts.append(f"weight {signed(view.node_strength[node])}")
+        parts.append(f"weight {weight_text(view, view.node_strength[node])}")
     if example is not None:
         parts.append(f"sum {signed(example.node_sum[node])}")
         parts.append(f"value {unsigned(example.node_value[node])}")

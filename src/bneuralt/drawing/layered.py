@@ -19,6 +19,7 @@ from bneuralt.drawing.labels import (
     signed,
     term_label,
     unsigned,
+    weight_text,
 )
 from bneuralt.drawing.marks import Drawing, edges, glyph, leaf_dots, legend, title
 from bneuralt.drawing.outline import NODE, ROOT, SUMMARY, TERM, Outline
@@ -139,7 +140,7 @@ class _Labelled:
         if kind != NODE:
             return ""
         if self.example is None:
-            return signed(self.view.tree.bias[node])
+            return weight_text(self.view, self.view.tree.bias[node])
         if self.is_output[i]:
             return output_value(self.view, self.example, node)
         return unsigned(self.example.node_value[node])
@@ -253,7 +254,8 @@ class _Labelled:
         above = self.y[i] <= self.y[self.outline.parent[i]] + 1
         x, y = self.left[i] - 7, self.y[i] + (-9 if above else 9)
         role = sign_role(strength)
-        return [Text(x, y, signed(strength), SMALL, role, "end", bold=True, halo=True)]
+        text = weight_text(self.view, strength) if self.example is None else signed(strength)
+        return [Text(x, y, text, SMALL, role, "end", bold=True, halo=True)]
 
     def _hidden(self, i: int) -> list[Mark]:
         x, y = self.left[i], self.y[i]

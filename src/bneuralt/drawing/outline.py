@@ -14,7 +14,7 @@ import numpy as np
 
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.drawing.view import ExampleView, TreeView
-from bneuralt.tree.walk import sum_up
+from bneuralt.tree.walk import outputs_above, sum_up
 
 __all__ = ["NODE", "REST", "ROOT", "SUMMARY", "TERM", "Outline", "outline_of"]
 
@@ -24,6 +24,8 @@ ROOT, NODE, TERM, SUMMARY, REST = range(5)
 
 #: Largest number of terms that are drawn at one node of a summarised tree.
 MOST_TERMS = 24
+#: Terms and subtrees with a smaller share in their output do nothing and are not drawn.
+NO_SHARE = 1e-4
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class Outline:
         Of the edge above, signed: with an example, its effect.
     n_hidden : int array of shape (n_items,)
         Number of terms that a summary or rest stands for.
+    share : float array of shape (n_items,)
+        Share of a summary or rest in its output, by weights; 0 for other items.
     main_features : dict
         The features of each summary that matter most in it.
     """
@@ -53,6 +57,7 @@ class Outline:
     depth: IntArray
     strength: FloatArray
     n_hidden: IntArray
+    share: FloatArray
     main_features: dict[int, list[int]]
 
     @property
@@ -76,8 +81,8 @@ def outline_of(view: TreeView, example: ExampleView | None, most: int | None) ->
     example : ExampleView or None
         Strengths are then the effects of this example.
     most : int or None
-        Approximate limit on the items without others below them; None draws all. The strongest
-        subtrees are drawn.
+        Approximate limit on the items without others below them. The strongest subtrees are drawn,
+        and terms that do nothing are not. None draws all.
 
     Examples
     --------
@@ -94,41 +99,62 @@ def outline_of(view: TreeView, example: ExampleView | None, most: int | None) ->
     is_open = _opened(view, term_strength, node_strength, term_start, most)
     weights = {NODE: view.node_strength, TERM: view.term_strength}
     crowded = most is not None and view.n_terms > most
+    node_share, term_share = _shares_in_outputs(view)
+    least = -1.0 if most is None else NO_SHARE
 
-    items: list[tuple[int, int, int, int, float, int]] = []
+    items: list[tuple[int, int, int, int, float, int, float]] = []
     has_root = k > 1 and view.task == "classes"
     if has_root:
-        items.append((ROOT, -1, -1, 0, 0.0, 0))
+        items.append((ROOT, -1, -1, 0, 0.0, 0, 0.0))
     above = 0 if has_root else -1
-    pending = [(NODE, i, above, int(has_root), float(node_strength[i]), 0) for i in range(k)][::-1]
+    outputs = [(NODE, i, above, int(has_root), float(node_strength[i]), 0, 0.0) for i in range(k)]
+    pending = outputs[::-1]
     while pending:
         item = pending.pop()
-        kind, node, _, depth, strength, _ = item
+        kind, node, _, depth, strength, *_ = item
         if kind == NODE and not is_open[node]:
             hidden = int(n_terms_below[node])
-            items.append((SUMMARY, node, item[2], depth, strength, hidden))
+            share = float(node_share[node])
+            items.append((SUMMARY, node, item[2], depth, strength, hidden, share))
             continue
         items.append(item)
         if kind != NODE:
             continue
         place = len(items) - 1
+        children = np.arange(tree.child_start[node], tree.child_start[node + 1])
+        active = children[node_share[children] > least]
         below = [
-            (NODE, child, place, depth + 1, float(node_strength[child]), 0)
-            for child in range(tree.child_start[node], tree.child_start[node + 1])
+            (NODE, int(child), place, depth + 1, float(node_strength[child]), 0, 0.0)
+            for child in active
         ]
-        terms = np.arange(term_start[node], term_start[node + 1])
+        every = np.arange(term_start[node], term_start[node + 1])
+        terms = every[term_share[every] > least]
+        if not (terms.size or active.size):  # a node has something below it
+            terms = every
         if crowded and terms.size > MOST_TERMS:
             by_size = np.argsort(-np.abs(term_strength[terms]), kind="stable")
             terms = terms[by_size[:MOST_TERMS]]
-        below += [(TERM, int(t), place, depth + 1, float(term_strength[t]), 0) for t in terms]
+        below += [(TERM, int(t), place, depth + 1, float(term_strength[t]), 0, 0.0) for t in terms]
         # by weight, so that drawings of several examples have the same order
         below.sort(key=lambda entry: -weights[entry[0]][entry[1]])
-        if hidden := int(term_start[node + 1] - term_start[node] - terms.size):
-            below.append((REST, node, place, depth + 1, 0.0, hidden))
+        unused = np.setdiff1d(children, active)
+        if hidden := int(every.size - terms.size + n_terms_below[unused].sum()):
+            share = term_share[every].sum() - term_share[terms].sum() + node_share[unused].sum()
+            below.append((REST, node, place, depth + 1, 0.0, hidden, float(share)))
         pending += below[::-1]
     arrays = [np.array(column) for column in zip(*items, strict=True)]
     features = _main_features(view, arrays[0], arrays[1], node_strength, term_strength)
-    return Outline(arrays[0], arrays[1], arrays[2], arrays[3], arrays[4], arrays[5], features)
+    return Outline(
+        arrays[0], arrays[1], arrays[2], arrays[3], arrays[4], arrays[5], arrays[6], features
+    )
+
+
+def _shares_in_outputs(view: TreeView) -> tuple[FloatArray, FloatArray]:
+    """Return the share of each node and of each term in its output, by weights."""
+    node, term = view.shares(view.node_strength.copy(), view.term_strength)
+    whole = node[outputs_above(view.tree.parent)]
+    whole = np.where(whole > 0, whole, 1.0)
+    return node / whole, term / whole[view.term_node]
 
 
 def _main_features(

@@ -1,28 +1,34 @@
 """The data of the interactive page: a model as JSON can hold it.
 
-Columns and inputs that no leaf uses are left out, so that the page of a wide table stays small.
-Leaves of one node with the same input are one leaf with the sum of their weights. Expressions are
-nested lists, which `page/expressions.js` makes functions of; each occurs once.
+Trees are as in model files. Columns and inputs that no leaf uses are left out, so that the page of
+a wide table stays small. Expressions are nested lists, which `page/expressions.js` makes functions
+of; each occurs once. With the content of the model's file, the page can write an edited file.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from bneuralt._typing import FloatArray, IntArray
+from bneuralt.drawing.labels import counted
 from bneuralt.drawing.view import as_model, cells, input_spreads, named_inputs, output_names_of
-from bneuralt.expressions import Expression, Lookup, evaluate
+from bneuralt.expressions import Expression, Lookup, direction, evaluate, knots, without_order
 from bneuralt.model import Model, ModelColumn
 from bneuralt.tables.columns import Column, Frame
+from bneuralt.tables.features import Input, NumberFeature
 from bneuralt.tree.activations import ACTIVATIONS, EXPRESSIONS, NAMES
+from bneuralt.tree.monotonic import is_increasing
 from bneuralt.tree.neural_tree import NeuralTree
 
 __all__ = ["page_data", "to_lists"]
+
+#: Keys of a model file that do not hold for an edited model: they are null in its file.
+OUTDATED_BY_EDITS = ("training", "calibration", "importances")
 
 #: Rows of a table of examples that a page has; more are left out.
 MOST_EXAMPLES = 1000
@@ -33,6 +39,7 @@ def page_data(
     examples: Any = None,
     feature_names: Any = None,
     output_names: Any = None,
+    file: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return all that the page needs, as JSON can hold it.
 
@@ -43,14 +50,16 @@ def page_data(
         Rows to step through.
     feature_names, output_names : sequence, optional
         Names to use instead of those of the model.
+    file : dict, optional
+        The content of the model's file, so that the page can edit the model.
 
     Examples
     --------
     >>> from bneuralt import NeuralTree
     >>> tree = NeuralTree(9, 1, [-1], [0], [0, 0, 0], [7, 3, 7], [0.5, 2.0, 1.0, 0.25])
     >>> data = page_data(tree)
-    >>> data["inputs"], data["n_unused"], data["trees"][0]["leaf_weight"]
-    (['x3', 'x7'], 7, [1.0, 2.25])
+    >>> data["inputs"], data["used"], data["n_unused"]
+    (['x3', 'x7'], [3, 7], 7)
     """
     model = as_model(model)
     names, inputs = named_inputs(model, feature_names)
@@ -61,22 +70,42 @@ def page_data(
     columns = [_column(model, j, names[j], used, expressions) for j in shown]
     rows = None if examples is None else {"rows": _example_rows(model, shown, examples)}
     return {
+        "facts": _facts(model, outputs),
         "task": "scores" if model.has_scores else model.task,
         "outputs": [f"label {name}" if model.task == "labels" else name for name in outputs],
         "inputs": [inputs[i].name for i in used.tolist()],
+        "used": used.tolist(),
         "means": [_number(model.inputs[i].mean or 0.0) for i in used.tolist()],
-        "spreads": list(map(_number, _spreads(model, used).tolist())),
+        "spreads": [_number(float(f"{x:.3g}")) for x in _spreads(model, used).tolist()],
         "columns": columns,
         "n_columns": len(names),
         "n_unused": len(names) - len(shown),
         "activations": _activations(model, expressions),
-        "trees": [_tree(tree, used) for tree in model.trees],
+        "trees": [_tree(tree) for tree in model.trees],
+        "may_decrease": [np.flatnonzero(~is_increasing(tree)).tolist() for tree in model.trees],
+        "output_signs": _output_signs(model),
+        "constraints": list(model.constraints),
         "link": expressions.place(to_lists(model.link)),
         "averages": model.averages,
         "expressions": expressions.distinct,
         "history": _history(model),
+        "reference": None if model.reference is None else model.reference.tolist(),
         "examples": rows,
+        "positions": None if file is None else shown,
+        "file": None if file is None else _rest_of_file(file),
     }
+
+
+def _facts(model: Model, outputs: Sequence[str]) -> str:
+    """Return the size of a model in a few words."""
+    parts = [counted(len(model.trees), "tree")] if len(model.trees) > 1 else []
+    parts += [counted(model.n_parameters, "weight"), counted(len(model.columns), "column")]
+    n = len(outputs)
+    if model.task == "classes" and not model.has_scores:
+        parts.append(f"{n} classes")
+    else:
+        parts.append(counted(n, "label" if model.task == "labels" else "output"))
+    return ", ".join(parts)
 
 
 # -- expressions --------------------------------------------------------------------------
@@ -174,12 +203,38 @@ def _column(
         described["categories"] = list(column.categories)
     if parts := column.cell_operations.get("date_part"):
         described["parts"], described["day_first"] = list(parts), column.day_first
+    feature = column.feature
     start, end = np.searchsorted(used, [column.inputs.start, column.inputs.stop])
+    entries = model.inputs[column.inputs.start : column.inputs.stop]
+    if isinstance(feature, NumberFeature) and feature.bounds is not None:
+        # The page can change bounds: it applies them to the cell itself.
+        described["bounds"] = list(feature.bounds)
+        entries = tuple(replace(feature, bounds=None).inputs(name, column.range))
+    entries = tuple(entries[i - column.inputs.start] for i in used[start:end].tolist())
+    if bends := _knots(entries):
+        described["knots"] = bends
+    if feature.has_gaps or feature.ignores_gaps:
+        described["has_gaps"] = True
+    if isinstance(feature, NumberFeature):
+        if feature.mean is not None:
+            described["mean"] = _number(feature.mean)
+        if feature.sentinels:
+            described["sentinels"] = list(feature.sentinels)
+        if feature.has_gaps:  # the sign of the effect of the cell on each input; 1 by default
+            described["directions"] = [direction(entry.expression).sign for entry in entries]
     described["expressions"] = [
         expressions.place(to_lists(entry.expression, column.categories, entry.mean))
-        for entry in (model.inputs[i] for i in used[start:end].tolist())
+        for entry in entries
     ]
     return described
+
+
+def _knots(entries: Sequence[Input]) -> list[float]:
+    """Return the numbers at which the inputs of a column bend."""
+    try:
+        return sorted({_number(x) for entry in entries for x in knots(entry.expression)})
+    except ValueError:  # the bends of an expression cannot be computed
+        return []
 
 
 def _typical_cell(column: ModelColumn, means: list[float | None]) -> float | str | None:
@@ -219,39 +274,47 @@ def _spreads(model: Model, used: IntArray) -> FloatArray:
 # -- trees --------------------------------------------------------------------------------
 
 
-def _activations(model: Model, expressions: _Expressions) -> list[dict[str, Any] | None]:
-    """Return the activations that occur, each at the place of its code."""
+def _activations(model: Model, expressions: _Expressions) -> dict[str, dict[str, Any]]:
+    """Return the activations that occur, by name."""
     codes = np.unique(np.concatenate([tree.activation for tree in model.trees])).tolist()
-    return [
-        {
-            "name": name,
+    return {
+        name: {
             "expression": expressions.place(to_lists(EXPRESSIONS[name])),
             "parameters": [parameter.name for parameter in ACTIVATIONS[name].entry.parameters],
         }
-        if code in codes
-        else None
-        for code, name in enumerate(NAMES[: max(codes) + 1])
-    ]
-
-
-def _tree(tree: NeuralTree, used: IntArray) -> dict[str, Any]:
-    place = np.searchsorted(used, tree.leaf_input)
-    key = tree.leaf_parent.astype(np.int64) * used.size + place
-    merged, of_leaf, times = np.unique(key, return_inverse=True, return_counts=True)
-    start = tree.activation_parameter_start.tolist()
-    phi = tree.activation_parameters.tolist()
-    return {
-        "n_weights": tree.n_parameters,
-        "parent": tree.parent.tolist(),
-        "bias": tree.bias.tolist(),
-        "edge": tree.edge.tolist(),
-        "leaf_parent": (merged // used.size).tolist(),
-        "leaf_input": (merged % used.size).tolist(),
-        "leaf_weight": np.bincount(of_leaf, tree.leaf_weight.astype(np.float64)).tolist(),
-        "leaf_times": times.tolist() if times.max() > 1 else None,
-        "activation": tree.activation.tolist(),
-        "activation_parameters": [phi[a:b] for a, b in pairwise(start)] if phi else None,
+        for name in (NAMES[code] for code in codes)
     }
+
+
+def _output_signs(model: Model) -> list[int] | None:
+    """Return whether the prediction rises (1) or falls (-1) with each output; None if unknown."""
+    if model.task == "classes":
+        return [-1, 1] if model.n_outputs == 2 and not model.has_scores else None
+    sign = direction(without_order(model.link), "outputs").sign
+    is_single = model.task == "numbers" and (model.n_outputs == 1 or model.quantiles is not None)
+    return [sign] * model.n_outputs if sign and is_single else None
+
+
+def _tree(tree: NeuralTree) -> dict[str, Any]:
+    """Return a tree as in files; numbers of float32 have as many digits as these need."""
+    plain = tree.to_dict()
+    if tree.dtype != np.float32:
+        return plain
+    return {
+        name: [_shortest(x) for x in value] if name in ("bias", "edge", "leaf_weight") else value
+        for name, value in plain.items()
+    }
+
+
+def _shortest(x: float) -> float:
+    return _number(float(str(np.float32(x))))
+
+
+def _rest_of_file(file: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a model file holds besides what the page has, and what an edit makes untrue."""
+    rest = {key: value for key, value in file.items() if key not in ("history", "reference")}
+    trees = [{key: v for key, v in entry.items() if key != "tree"} for entry in file["trees"]]
+    return {**rest, **dict.fromkeys(OUTDATED_BY_EDITS), "trees": trees}
 
 
 def _history(model: Model) -> list[Any] | None:

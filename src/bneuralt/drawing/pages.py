@@ -11,26 +11,37 @@ import hashlib
 import html
 import json
 import re
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
-from bneuralt.drawing.labels import counted
 from bneuralt.drawing.page_data import page_data
 from bneuralt.drawing.view import as_model
 from bneuralt.files import write_atomically
+from bneuralt.plotting import PALETTES
 
-__all__ = ["notebook_html", "to_html"]
+__all__ = ["Component", "notebook_html", "page_component", "to_html"]
 
 #: The scripts, each after those that it imports.
 _SCRIPTS = (
-    *("cells", "expressions", "model", "tree", "prediction", "format", "elements"),
-    *("layout", "scene", "view", "gestures", "form", "rows", "panels", "history", "main"),
+    *("cells", "expressions", "model", "tree", "prediction", "format", "elements", "background"),
+    *("effects", "effect_charts", "effect_panel", "interactions"),
+    *("scores", "editing", "edit_panel"),
+    *("summary", "layout", "scene", "view", "gestures", "form", "rows", "panels", "history"),
+    "mount",
 )
 
 #: Models whose data is larger than this, in characters, are not shown in notebooks by themselves.
 MOST_IN_NOTEBOOK = 400_000
+
+
+class Component(NamedTuple):
+    """The style and the script of the page, for other pages that contain it."""
+
+    style: str
+    script: str
 
 
 def to_html(
@@ -42,6 +53,7 @@ def to_html(
     small: bool = False,
     feature_names: Any = None,
     output_names: Any = None,
+    file: Mapping[str, Any] | None = None,
 ) -> str:
     """Return a page on which a model can be looked at and tried out, as one file.
 
@@ -59,6 +71,8 @@ def to_html(
         Whether to leave out what needs room, as in notebooks.
     feature_names, output_names : sequence, optional
         Names to use instead of those of the model.
+    file : dict, optional
+        The content of the model's file; with it, the model can be edited on the page.
 
     Returns
     -------
@@ -74,7 +88,7 @@ def to_html(
     True
     """
     model = as_model(model)
-    data = page_data(model, examples, feature_names, output_names)
+    data = page_data(model, examples, feature_names, output_names, file)
     page = _assemble(data, model.kind if title is None else title, small)
     if path is not None:
         write_atomically(path, page)
@@ -98,7 +112,7 @@ def notebook_html(model: Any, height: int = 480) -> str:
     model = as_model(model)
     data = page_data(model)
     if len(_as_script_data(data)) > MOST_IN_NOTEBOOK:
-        facts = html.escape(_facts(data))
+        facts = html.escape(data["facts"])
         return f'<p>{facts}. See the tree with <code>to_html("tree.html")</code>.</p>'
     page = html.escape(_assemble(data, model.kind, small=True))
     return (
@@ -107,16 +121,40 @@ def notebook_html(model: Any, height: int = 480) -> str:
     )
 
 
+def page_component() -> Component:
+    """Return the page as a part that other pages can contain.
+
+    A page that has the style and the script, in this order, shows a model on an element that has a
+    height with ``mountModel(element, data, {title: "A model"})``, where `data` is the JSON of
+    `page_data`. It returns an object whose ``remove()`` clears the element again. The script
+    defines this function and nothing else, and makes no request; see ``page/mount.js``.
+
+    Returns
+    -------
+    Component
+
+    Examples
+    --------
+    >>> page_component().script.startswith("const mountModel = ")
+    True
+    """
+    return Component(_style(), _script())
+
+
 def _assemble(data: dict[str, Any], title: str, small: bool) -> str:
-    style, script = _file("page.css"), _script()
+    style, script = page_component()
+    style += _file("page.css")
+    options = {"title": title, "isSmall": small}
+    script += (
+        'mountModel(document.getElementById("page"), '
+        f'JSON.parse(document.getElementById("model").textContent), {_as_script_data(options)});\n'
+    )
     policy = (
         f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}"
     )
     parts = {
-        "size": "small" if small else "full",
         "policy": f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         "title": html.escape(title),
-        "facts": html.escape(_facts(data)),
         "style": style,
         "model": _as_script_data(data),
         "script": script,
@@ -124,7 +162,7 @@ def _assemble(data: dict[str, Any], title: str, small: bool) -> str:
     return re.sub(r"<!--(\w+)-->", lambda match: parts[match[1]], _file("page.html"))
 
 
-def _as_script_data(data: dict[str, Any]) -> str:
+def _as_script_data(data: Any) -> str:
     """Return JSON that cannot end the script element that it is in."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     for char in "<>&":
@@ -143,24 +181,47 @@ def _file(name: str) -> str:
 
 
 def _joined(*names: str) -> str:
-    """Return modules as one script, without imports and exports."""
+    """Return modules as one script, without imports, exports and comments."""
     parts = [_file(f"{name}.js") for name in names]
-    return "\n".join(re.sub(r"(?m)^import .*\n|^export ", "", part) for part in parts)
+    code = "\n".join(re.sub(r"(?m)^import .*\n|^export ", "", part) for part in parts)
+    lines = (line.strip() for line in code.split("\n"))
+    return "".join(f"{_dense(line)}\n" for line in lines if not _IS_COMMENT.match(line))
+
+
+#: Lines that a script does not need; a generator starts with an asterisk and a name.
+_IS_COMMENT = re.compile(r"$|//|/\*|\*( |/|$)")
+
+
+def _dense(line: str) -> str:
+    """Return a line of a script without the blanks that it does not need, outside of strings."""
+    if "`" in line or "/" in line:  # templates and regular expressions stay as they are
+        return line
+    parts = re.split(r'("(?:[^"\\]|\\.)*")', line)
+    parts[::2] = [re.sub(r" ?([][{}(),;:=<>?&|*]) ?", r"\1", part) for part in parts[::2]]
+    return "".join(parts)
 
 
 @cache
 def _script() -> str:
-    """Return all modules as one script, in a scope of their own."""
-    return f'(() => {{\n"use strict";\n{_joined(*_SCRIPTS)}}})();\n'
+    """Return all modules as one script that defines one function."""
+    markup = _as_script_data(re.sub(r"\n *", "\n", _file("component.html")))
+    return (
+        f'const mountModel = (() => {{\n"use strict";\nconst MARKUP = {markup};\n'
+        f"{_joined(*_SCRIPTS)}return mount;\n}})();\n"
+    )
 
 
-def _facts(data: dict[str, Any]) -> str:
-    """Return the size of a model in a few words."""
-    trees = data["trees"]
-    parts = [counted(len(trees), "tree")] if len(trees) > 1 else []
-    parts.append(counted(sum(tree["n_weights"] for tree in trees), "weight"))
-    parts.append(counted(data["n_columns"], "column"))
-    noun = {"classes": "class", "labels": "label"}.get(data["task"], "output")
-    n = len(data["outputs"])
-    parts.append(f"{n} {'classes' if noun == 'class' else counted(n, noun).split()[1]}")
-    return ", ".join(parts)
+@cache
+def _style() -> str:
+    """Return the rules of the component, with the colours that all drawings share."""
+    light, dark = (
+        " ".join(f"--{role.replace(' ', '-')}: {color};" for role, color in PALETTES[theme].items())
+        for theme in ("light", "dark")
+    )
+    rules = re.sub(r"(?s)/\*.*?\*/", "", _file("component.css"))
+    rules = re.sub(r"\s*([{};,])\s*", r"\1", rules)
+    return (
+        f".bneuralt {{ {light} }}\n"
+        f"@media (prefers-color-scheme: dark) {{ .bneuralt {{ {dark} }} }}\n"
+        f"{rules}\n"
+    )

@@ -219,7 +219,7 @@ def _head(sketch: _Sketch, node: int, pen: _Pen) -> tuple[str, str]:
         after = " =" if activation.expression == variable("z") else f" = {name} of"
     else:
         weight = tree.edge[node - tree.n_outputs]
-        title, style = _signed(weight), _sign_style(weight)
+        title, style = _signed(weight, sketch.view), _sign_style(weight)
         after = f" {name} of"
     return title + after, pen.paint(title, style) + after
 
@@ -227,12 +227,12 @@ def _head(sketch: _Sketch, node: int, pen: _Pen) -> tuple[str, str]:
 def _terms(sketch: _Sketch, node: int, pen: _Pen) -> Iterator[tuple[str, str]]:
     """Yield the bias and the leaves of a node, without and with colours."""
     tree = sketch.tree
-    bias = _signed(tree.bias[node])
+    bias = _signed(tree.bias[node], sketch.view)
     yield bias, bias
     for leaf in sketch.leaves(node):
         weight = tree.leaf_weight[leaf]
         name = pen.shorten(sketch.view.inputs[tree.leaf_input[leaf]].name)
-        number = _signed(weight)
+        number = _signed(weight, sketch.view)
         yield f"{number} {name}", f"{pen.paint(number, _sign_style(weight))} {name}"
 
 
@@ -256,7 +256,9 @@ def _wrapped(
     yield line
 
 
-def _signed(value: float) -> str:
+def _signed(value: float, view: TreeView) -> str:
+    if view.has_short_weights:
+        return f"{float(value):+.15g}"
     size = abs(float(value))
     return f"{value:+.2f}" if size == 0 or 0.005 <= size < 1000 else f"{value:+.0e}"
 

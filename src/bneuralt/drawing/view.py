@@ -25,12 +25,16 @@ from bneuralt.tree.neural_tree import NeuralTree
 from bneuralt.tree.node_values import node_values
 from bneuralt.tree.simplify import simplify
 
+#: Weights of at most this many digits are shown as they are.
+MOST_DIGITS = 7
+
 __all__ = [
     "ExampleView",
     "NodeActivation",
     "TreeView",
     "as_model",
     "cells",
+    "has_short_weights",
     "input_spreads",
     "named_inputs",
     "output_names_of",
@@ -173,6 +177,11 @@ class TreeView:
     def spread(self) -> FloatArray | None:
         """How much each input varied in training; None if it is not known."""
         return input_spreads(self.model)
+
+    @cached_property
+    def has_short_weights(self) -> bool:
+        """Whether all weights have few digits, as those of readable trees."""
+        return has_short_weights(self.tree)
 
     # -- terms ---------------------------------------------------------------------------
 
@@ -374,6 +383,19 @@ def sums_and_values(tree: NeuralTree, inputs: FloatArray) -> tuple[FloatArray, F
     np.add.at(total, tree.leaf_parent, tree.leaf_weight * inputs[tree.leaf_input])
     np.add.at(total, tree.parent[tree.n_outputs :], tree.edge * value[tree.n_outputs :])
     return total, value
+
+
+def has_short_weights(tree: NeuralTree) -> bool:
+    """Return whether all weights of a tree are numbers of few digits, as those of readable trees.
+
+    Examples
+    --------
+    >>> from bneuralt import NeuralTree
+    >>> tree = NeuralTree(1, 1, [-1], [0], [0], [0], [0.25, -12.7])
+    >>> has_short_weights(tree), has_short_weights(tree.with_parameters([1 / 3, 0.5]))
+    (True, False)
+    """
+    return all(float(f"{x:.{MOST_DIGITS}g}") == x for x in tree.parameters.tolist())
 
 
 def printable(text: object) -> str:

@@ -7,7 +7,7 @@ into predictions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from os import PathLike
 from typing import Any, ClassVar, Self
@@ -21,12 +21,21 @@ from sklearn.utils.validation import check_is_fitted
 from bneuralt._sklearn import CallbackSupportMixin, check_monotonic_cst, fit_context
 from bneuralt._typing import Array, FloatArray
 from bneuralt.arrays import NotFiniteError
+from bneuralt.estimators.block_rows import (
+    encoded_blocks,
+    encoded_parts,
+    in_order,
+    read_block_rows,
+    target_of_blocks,
+    whole_table,
+)
 from bneuralt.estimators.callbacks import TrainingData, reporting, show_unused
 from bneuralt.estimators.canonical import canonical_rows
 from bneuralt.estimators.capacity import number_of_ramps
 from bneuralt.estimators.drawing_methods import DrawingMethods
 from bneuralt.estimators.explaining_methods import ExplainingMethods
 from bneuralt.estimators.export_methods import ExportMethods
+from bneuralt.estimators.fingerprints import Fingerprints
 from bneuralt.estimators.inputs import (
     encoded,
     is_ready,
@@ -46,6 +55,7 @@ from bneuralt.explaining.reference_rows import reference_rows
 from bneuralt.expressions import direction
 from bneuralt.model import Learning, Model
 from bneuralt.tables.bends import STRAIGHT, Bending
+from bneuralt.tables.block_table import BlockTable
 from bneuralt.tables.encoder import (
     TableEncoder,
     are_numbers,
@@ -80,13 +90,15 @@ class NeuralTreeEstimator(
     target_names_: tuple[str, ...] = ()
     _importances: FloatArray | None = None
     _reference: FloatArray | None = None  # rows that stand for the training rows
+    _fingerprints: Fingerprints | None = None  # of the training rows
     _holds_many_trees: ClassVar[bool] = False
+    _reads_blocks: ClassVar[bool] = False  # whether tables of several blocks are taken
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         X_val: Any = None,
         y_val: Any = None,
@@ -99,13 +111,15 @@ class NeuralTreeEstimator(
         X : array-like of shape (n_rows, n_features)
             A data frame (pandas, polars, Arrow), an array or a sparse matrix. Text, dates and
             missing values are encoded; see `categorical_features`. float64, float32 and uint8
-            arrays without missing values are used as they are.
+            arrays without missing values are used as they are. Or a table that is read in blocks
+            (`bneuralt.open_table`), which has the target too.
         y : array-like of shape (n_rows,) or (n_rows, n_outputs)
             The target of each row: a label for classifiers, a number for regressors. With several
             columns: for classifiers 1 where a row has a label and 0 elsewhere (multilabel), for
             regressors several numbers to predict.
         sample_weight : array-like of shape (n_rows,), optional
-            Weight of each row. A row of weight 2 is equivalent to two equal rows.
+            Weight of each row. A row of weight 2 is equivalent to two equal rows. For a table that
+            is read in blocks, also the name of a column.
         X_val, y_val : array-like, optional
             Validation rows, used instead of a part of the training rows.
         callback : callable, optional
@@ -118,11 +132,12 @@ class NeuralTreeEstimator(
         self
         """
         rows = self._read_rows(X, y, sample_weight, reset=not self._is_warm_start())
+        fingerprints = Fingerprints.of(rows, self._fingerprints if self._is_warm_start() else None)
         validation = None
         if X_val is not None or y_val is not None:
             validation = self._read_validation_rows(X_val, y_val)
         data = TrainingData(X, y, sample_weight)
-        for name in ("calibration_", "compaction_"):  # of an earlier fit
+        for name in ("calibration_", "compaction_", "edits_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         calibration = None
         if getattr(self, "conformal", None) is not None:
@@ -139,6 +154,7 @@ class NeuralTreeEstimator(
         if calibration is not None:
             self._calibrate(calibration)
         self._learn_importances(rows)
+        self._fingerprints = fingerprints
         return self
 
     @property
@@ -160,15 +176,21 @@ class NeuralTreeEstimator(
 
     def _learn_importances(self, rows: Rows) -> None:
         # The first rows are a random sample, since rows are sorted by a hash.
-        sample = rows if len(rows) <= MOST_ROWS else rows.take(np.arange(MOST_ROWS))
+        n_rows = min(MOST_ROWS, len(rows))
+        sample = rows.spread(n_rows) if rows.on_disk else rows
+        sample = sample if len(sample) == n_rows else sample.take(np.arange(n_rows))
+        model, inputs = self.model_, sample.inputs
         try:
-            self._importances = mean_contributions(self.model_, sample.inputs, sample.weight)
+            self._importances = mean_contributions(model, inputs, sample.weight)
         except OutputOverflow:  # the weights have diverged
             self._importances = self._reference = None
             return
-        self._reference = reference_rows(
-            self.model_, sample.inputs, sample.weight, self._importances
-        )
+        self._reference = reference_rows(model, inputs, sample.weight, self._importances)
+
+    @property
+    def _is_readable(self) -> bool:
+        """Whether numbers of the model have few digits."""
+        return False
 
     def _is_warm_start(self) -> bool:
         return self.warm_start and self.__sklearn_is_fitted__()
@@ -196,6 +218,8 @@ class NeuralTreeEstimator(
             Whether later calls bring more rows: then the relation of missing values to the target
             is not decided by the first ones.
         """
+        if isinstance(X, BlockTable):
+            return self._read_blocks(X, y, sample_weight, reset, in_parts)
         table = read_table(self, X, reset)
         source, y = y, read_target(self, y, table)
         weight = read_weights(sample_weight, table)
@@ -226,12 +250,36 @@ class NeuralTreeEstimator(
                 )
             inputs = training_inputs(self, table, self.encoder_)
             rows = self._weighed(canonical_rows(inputs, target, weight))
-        rows = rows.with_lines(self.encoder_.lines)
+        return self._with_lines(rows, reset)
+
+    def _read_blocks(
+        self, table: BlockTable, y: Any, sample_weight: Any, reset: bool, in_parts: bool
+    ) -> Rows:
+        """Read training rows from a table in blocks; a table of one block as any other."""
+        if y is not None:
+            raise ValueError("y must be None: the table has the target, see open_table")
+        whole = whole_table(table, sample_weight)
+        if whole is not None:
+            rows = self._read_rows(*whole, reset, in_parts=in_parts)
+            if reset:
+                self.target_names_ = table.target
+            return rows
+        if in_parts or not self._reads_blocks:
+            method = f"{type(self).__name__}.{'partial_fit' if in_parts else 'fit'}"
+            raise TypeError(
+                f"{method} does not take tables of several blocks: pass a data frame, such as "
+                "table.head(100_000), or use fit of a tree or forest"
+            )
+        rows = self._weighed(read_block_rows(self, table, sample_weight, reset))
+        return self._with_lines(rows, reset)
+
+    def _with_lines(self, rows: Rows, reset: bool) -> Rows:
+        """Return rows with the inputs of trees, after a check of constraints on features."""
         if reset and self.monotonic_cst is not None:
             self._feature_signs()  # raises an error if the constraints do not fit the columns
         if reset and self.interaction_cst is not None:
             self._interactions()  # the same
-        return rows
+        return rows.with_lines(self.encoder_.lines)
 
     def _bend(self, rows: Rows) -> None:
         """Learn limits and ramps of a table of numbers without gaps."""
@@ -255,7 +303,7 @@ class NeuralTreeEstimator(
         is_robust = is_robust and not callable(self._growth.feature_sampling)  # as of images
         if isinstance(n_ramps, str):  # "auto"
             n_ramps = number_of_ramps(n_rows or table.shape[0]) if is_robust else 0
-        return Bending(n_ramps, is_robust)
+        return Bending(n_ramps, is_robust, is_rounded=self._is_readable)
 
     def _finds_sentinels(self, table: Any) -> bool:
         """Return whether numbers far outside of the others can stand for missing values."""
@@ -357,6 +405,8 @@ class NeuralTreeEstimator(
         return [encoder.name(i) for i in np.flatnonzero(n_leaves == 0).tolist()]
 
     def _read_validation_rows(self, X_val: Any, y_val: Any) -> Rows:
+        if isinstance(X_val, BlockTable):
+            return self._read_validation_blocks(X_val, y_val)
         if X_val is None or y_val is None:
             missing = "X_val" if X_val is None else "y_val"
             raise ValueError(f"{missing} is missing: validation rows need both X_val and y_val")
@@ -365,6 +415,18 @@ class NeuralTreeEstimator(
         weight = np.ones(len(y))
         inputs = dense(training_inputs(self, table, self.encoder_))
         return Rows(inputs, self._encode(y, weight, "y_val"), weight, lines=self.encoder_.lines)
+
+    def _read_validation_blocks(self, table: BlockTable, y_val: Any) -> Rows:
+        if y_val is not None:
+            raise ValueError("y_val must be None: the table X_val has the target, see open_table")
+        whole = whole_table(table)
+        if whole is not None:
+            return self._read_validation_rows(whole.X, whole.y)
+        y = target_of_blocks(table)
+        weight = np.ones(len(y))
+        inputs = encoded_blocks(self.encoder_, in_order(self, table))
+        target = self._encode(y, weight, "y_val")
+        return Rows(inputs, target, weight, lines=self.encoder_.lines, on_disk=True)
 
     def _checked_table(self, X: Any) -> Any:
         """Return a table after scikit-learn has checked its columns."""
@@ -382,6 +444,8 @@ class NeuralTreeEstimator(
             check_is_fitted(self)
         if is_ready(X, self):
             return X
+        if isinstance(X, BlockTable):
+            return in_order(self, X)
         table = read_table(self, X, reset=False)
         return table if issparse(table) else encoded(self.encoder_, table)
 
@@ -389,8 +453,12 @@ class NeuralTreeEstimator(
         self, trees: Sequence[NeuralTree], X: Any, softmax: bool = False
     ) -> FloatArray:
         """Return the mean output of trees per row; raise an error on non-finite input."""
+        parts: Iterable[Array] | None = None
         if issparse(X):
             parts = (encoded(self.encoder_, block) for block in blocks(X))
+        elif isinstance(X, BlockTable):
+            parts = encoded_parts(self.encoder_, X)
+        if parts is not None:
             return np.concatenate([self._mean_outputs(trees, part, softmax) for part in parts])
         try:
             return mean_forward(trees, X, self._n_threads(), softmax, self.encoder_.lines)

@@ -17,9 +17,10 @@ from scipy.sparse import issparse
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import is_large
 from bneuralt.estimators.rows import MOST_COPIES, MOST_ROWS_TO_COPY, Rows
+from bneuralt.tables.row_hashes import mixed
 from bneuralt.tables.sparse_rows import blocks, dense, dense_bytes, smallest_dtype
 
-__all__ = ["canonical_rows"]
+__all__ = ["canonical_rows", "hash_rows"]
 
 
 def canonical_rows(X: Any, y: Array, weight: Array) -> Rows:
@@ -46,7 +47,7 @@ def canonical_rows(X: Any, y: Array, weight: Array) -> Rows:
     if not weight.all():
         used = np.flatnonzero(weight)
         X, y, weight = _take(X, used), y[used], weight[used]
-    identity = _hash_sparse_rows(X, y) if issparse(X) else _hash_rows(X, y)
+    identity = _hash_sparse_rows(X, y) if issparse(X) else hash_rows(X, y)
     order = np.argsort(identity, kind="stable")
     is_copy = identity[order[1:]] == identity[order[:-1]]
     if is_copy.any():
@@ -87,16 +88,16 @@ def _hash_sparse_rows(X: Any, y: Array) -> Array:
     """Return the hash of each row, as of the array that the matrix would be."""
     dtype, n_rows = smallest_dtype(X.data), 4096
     parts = zip(blocks(X, n_rows), range(0, X.shape[0], n_rows), strict=True)
-    hashes = [_hash_rows(dense(part, dtype), y[at : at + n_rows]) for part, at in parts]
+    hashes = [hash_rows(dense(part, dtype), y[at : at + n_rows]) for part, at in parts]
     return np.concatenate(hashes)
 
 
-def _hash_rows(X: Array, y: Array) -> Array:
+def hash_rows(X: Array, y: Array) -> Array:
     """Return a 64-bit hash of each row and its target."""
     content = X.view(np.uint8).reshape(len(X), -1)
     n_words, n_rest = divmod(content.shape[1], 8)
     words = content[:, : 8 * n_words].view(np.uint64)
-    keys = _mixed(np.arange(1, n_words + 3, dtype=np.uint64)) | np.uint64(1)
+    keys = mixed(np.arange(1, n_words + 3, dtype=np.uint64)) | np.uint64(1)
 
     rest = np.zeros((len(X), 16), dtype=np.uint8)  # the last bytes of the row, and the target
     rest[:, :n_rest] = content[:, 8 * n_words :]
@@ -105,26 +106,19 @@ def _hash_rows(X: Array, y: Array) -> Array:
     hashes = _folded(rest.view(np.uint64)) @ keys[n_words:]
     if y.ndim == 2:  # the other targets
         others = np.ascontiguousarray(y[:, 1:]).view(np.uint64)
-        more_keys = _mixed(np.arange(others.shape[1], dtype=np.uint64) + keys[-1]) | np.uint64(1)
+        more_keys = mixed(np.arange(others.shape[1], dtype=np.uint64) + keys[-1]) | np.uint64(1)
         hashes += _folded(others) @ more_keys
 
     n_rows = max(1, 100_000 // max(1, n_words))  # as many as stay in the cache
     for start in range(0, len(X), n_rows):
         block = slice(start, start + n_rows)
         hashes[block] += _folded(words[block]) @ keys[:n_words]
-    return _mixed(hashes)
+    return mixed(hashes)
 
 
 def _folded(words: Array) -> Array:
     """Mix high bits into the low half, which is all zeros in round floating-point numbers."""
     return words ^ (words >> np.uint64(32))
-
-
-def _mixed(z: Array) -> Array:
-    """Scramble 64-bit words (the last step of the SplitMix64 generator)."""
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
 
 
 def _rank_by_content(X: Array, y: Array) -> Array:

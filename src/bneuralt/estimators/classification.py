@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from bneuralt._typing import Array, FloatArray
+from bneuralt.estimators.block_rows import scored
 from bneuralt.estimators.capacity import effective_share
 from bneuralt.estimators.inputs import finite_inputs
 from bneuralt.estimators.nested import setting_of
@@ -257,13 +258,6 @@ class ClassifierTask(ClassifierMixin):
         """Return the weighted share of correct labels for these probabilities."""
         return float(np.average(self._row_accuracies(shares, rows), weights=rows.weight))
 
-    def _loss_of_mean(self, trees: Sequence[NeuralTree], rows: Rows) -> float | None:
-        """Return the log-loss of the mean of trees; None for several labels."""
-        if self.multilabel_:
-            return None
-        shares = self._mean_probabilities(trees, rows.X)[np.arange(len(rows)), rows.y]
-        return float(-np.average(np.log(np.maximum(shares, 1e-15)), weights=rows.weight))
-
     def _row_scores(self, rows: Rows, all_rows: Rows) -> FloatArray:
         """Return numbers whose mean over rows is the accuracy."""
         return self._row_accuracies(self._mean_probabilities(self._trees, rows.X), rows)
@@ -284,6 +278,23 @@ class ClassifierTask(ClassifierMixin):
         if self.multilabel_:
             return (scores > 0).astype(np.int64)
         return self.classes_[scores.argmax(axis=1)]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the share of rows whose labels are all predicted right.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,) or (n_rows, n_labels)
+            None for a table that is read in blocks, which has the target.
+        sample_weight : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        float
+        """
+        y, sample_weight = scored(X, y, sample_weight)
+        return float(super().score(X, y, sample_weight))
 
     def predict_proba(self, X: Any) -> Array:
         """Predict the probability of each class.

@@ -1,4 +1,4 @@
-"""Methods of estimators that draw the model: formulas, pages, and the display in notebooks."""
+"""Methods of estimators that draw the model: formulas, pages, cards, notebooks."""
 
 from __future__ import annotations
 
@@ -94,7 +94,8 @@ class DrawingMethods(BaseEstimator):
         """Return a page that shows the model and predicts examples, as one HTML file.
 
         The page needs no network. It shows the trees, a form for an example with its prediction
-        and explanation, and the learning curves.
+        and explanation, the effect of each column, the strongest interactions and the learning
+        curves. The model can be edited on it; the file that it offers then is read by `load_model`.
 
         Parameters
         ----------
@@ -121,8 +122,70 @@ class DrawingMethods(BaseEstimator):
         True
         """
         from bneuralt.drawing.pages import to_html
+        from bneuralt.estimators.model_file import model_to_dict
+        from bneuralt.files import format_json
 
-        return to_html(self.model_, path, examples=examples, title=title)
+        model = self.model_  # an estimator that is not fitted raises an error here
+        try:
+            file = model_to_dict(self, getattr(self, "extra_", None))
+            format_json({key: file[key] for key in ("settings", "classes", "extra")})
+        except (TypeError, ValueError):  # a model that cannot be saved cannot be edited either
+            file = None
+        return to_html(model, path, examples=examples, title=title, file=file)
+
+    def card(
+        self,
+        X: Any,
+        y: Any,
+        path: str | PathLike[str] | None = None,
+        *,
+        group: Any = None,
+        title: str | None = None,
+    ) -> str:
+        """Return a page about the model for people who decide on its use, as one HTML file.
+
+        It can be printed, and needs neither scripts nor a network. It has scores with 95 %
+        intervals, calibration, errors by group, columns with their ranges, effects, interactions,
+        proofs from the structure, a drawing, and what is needed to train the model again. Its
+        first lines say whether the rows were used in training: a model keeps hashes of up to 512
+        of its training rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows that were not used in training.
+        y : array-like of shape (n_rows,) or (n_rows, n_outputs)
+            Their targets.
+        path : str or path-like, optional
+            File to which the page is written, too.
+        group : str, int or array-like of shape (n_rows,), optional
+            Column of X, or a value of each row, by which errors are divided. Numbers of more than
+            8 different values are divided at their quartiles.
+        title : str, optional
+            Heading of the page; the name of the estimator by default.
+
+        Returns
+        -------
+        str
+            The page.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from bneuralt import BNeuralTClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> clf = BNeuralTClassifier(n_weights=30, random_state=0).fit(X[::2], y[::2])
+        >>> page = clf.card(X[1::2], y[1::2], group="petal width (cm)")
+        >>> "Groups of petal width (cm)" in page
+        True
+        """
+        from bneuralt.estimators.card import card_html
+        from bneuralt.files import write_atomically
+
+        page = card_html(self, X, y, group, title)
+        if path is not None:
+            write_atomically(path, page)
+        return page
 
     def _repr_html_inner(self) -> str:
         return str(super()._repr_html_inner()) + self._small_page()

@@ -28,6 +28,9 @@ from bneuralt.tree.monotonic import Signs
 
 __all__ = ["FitBatch", "TreeFit"]
 
+#: Number of targets of a table on disk from which the unit of its errors is computed.
+ENOUGH_TARGETS = 2**20
+
 
 @dataclass
 class TreeFit:
@@ -52,6 +55,8 @@ class TreeFit:
         Signs that the weights of each start must keep.
     whole : Rows, optional
         All rows of the tree, of which some may have been held out for validation.
+    output_factor : float
+        Factor of the outputs of the trained tree.
     """
 
     starts: list[NeuralTree]
@@ -65,6 +70,7 @@ class TreeFit:
     may_move_to: list[Array] | None = None
     signs: list[Signs] | None = None
     whole: Rows | None = None
+    output_factor: float = 1.0
     results: list[Any] = field(default_factory=list)  # None until a start has been trained
 
     @property
@@ -113,6 +119,14 @@ class TreeFit:
         result: TrainingResult = self.results[self.best]
         return result
 
+    @property
+    def tree(self) -> NeuralTree:
+        """The tree to keep, with the factor in its outputs."""
+        tree = self.result.tree
+        if self.output_factor == 1.0:
+            return tree
+        return tree.with_output_scaling(0.0, self.output_factor)
+
     def _final_loss(self, result: TrainingResult | None) -> float:
         """Return the loss of the weights that were kept; infinite if they diverged."""
         if result is None:
@@ -138,14 +152,24 @@ class TreeFit:
         figures, history = result.history, {}
         for kind, rows in {"train": self.rows, "val": self.validation}.items():
             if rows is not None:
-                unit = error_unit(self.scaled_target(rows), rows.weight)
+                unit = self.error_unit(rows, error_unit)
                 history[f"{kind}_loss"] = figures[f"{kind}_loss"]
                 history[f"{kind}_score"] = 1.0 - figures[f"{kind}_error"] / unit
         return {**history, "learning_rate": figures["learning_rate"]}
 
+    def error_unit(self, rows: Rows, of_targets: Callable[[Array, FloatArray], float]) -> float:
+        """Return the error of the best constant, on the scale of the outputs of the tree.
+
+        That of a large table on disk is computed from some of its rows, at equal distances.
+        """
+        step = -(-len(rows) // ENOUGH_TARGETS) if rows.on_disk else 1
+        return of_targets(self._scaled(rows.y[::step]), rows.weight[::step])
+
     def scaled_target(self, rows: Rows) -> FloatArray:
         """Return the target of rows on the scale of the outputs of the tree."""
-        target: FloatArray = rows.y
+        return self._scaled(rows.y)
+
+    def _scaled(self, target: FloatArray) -> FloatArray:
         return target if self.target_scaling is None else self.target_scaling.apply(target)
 
 

@@ -31,6 +31,7 @@ from bneuralt.estimators.parameters import (
     declared,
 )
 from bneuralt.estimators.parts import ClassifierInParts, RegressorInParts, TrainedInParts
+from bneuralt.estimators.readable import READABLE
 from bneuralt.estimators.regression import RegressorTask
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor, SingleTree
@@ -43,12 +44,25 @@ from bneuralt.tree import NeuralTree
 __all__ = ["BNeuralForestClassifier", "BNeuralForestRegressor"]
 
 
+#: Number of rows of a table on disk that are scored by the trees that were trained without them.
+MOST_OUT_OF_BAG = 100_000
+
+
 class Forest(TrainedInParts, NestedParameters, NeuralTreeEstimator, ForestParameters):
     """Base class of forests."""
 
     _tree_type: ClassVar[type[SingleTree]]
     _holds_many_trees: ClassVar[bool] = True
+    _reads_blocks: ClassVar[bool] = True
     estimators_: list[SingleTree]
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        if isinstance(self.n_weights, str) and self.n_weights == READABLE:
+            raise ValueError(
+                f"n_weights='readable' is for a single tree, and {type(self).__name__} has "
+                f"several: use {self._tree_type.__name__}, or another n_weights"
+            )
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimators_")
@@ -173,7 +187,7 @@ class Forest(TrainedInParts, NestedParameters, NeuralTreeEstimator, ForestParame
         if validation is not None:
             held_out = [validation.table, validation.target, validation.weight]
         arrays = [rows.table, rows.target, rows.weight, rows.index, rows.copies, *held_out]
-        train = partial(_train_member, forest, rows.times)
+        train = partial(_train_member, forest, rows.times, rows.on_disk)
         results = over_workers(backend, self.n_jobs, train, members, arrays)
         with closing(results):
             for i, trained in results:
@@ -344,11 +358,15 @@ class Forest(TrainedInParts, NestedParameters, NeuralTreeEstimator, ForestParame
 
     def _score_out_of_bag(self, rows: Rows) -> None:
         """Score the predictions of each row by the trees that were trained without it."""
+        n_rows, chosen = len(rows), slice(None)
+        if rows.on_disk:  # some of them, at equal distances
+            chosen = slice(None, None, -(-n_rows // MOST_OUT_OF_BAG))
+            rows = rows.take(np.arange(n_rows)[chosen])
         total, n_votes = np.zeros((len(rows), self._n_outputs())), np.zeros(len(rows))
         for member in self.estimators_:
-            times = self._draw_rows(len(rows), member.random_state)
+            times = self._draw_rows(n_rows, member.random_state)
             assert times is not None
-            unseen = np.flatnonzero(times == 0)
+            unseen = np.flatnonzero(times[chosen] == 0)
             if unseen.size:
                 votes = [self._vote(member.tree_, X) for X in rows.take(unseen).X_blocks()]
                 total[unseen] += np.concatenate(votes)
@@ -360,7 +378,7 @@ class Forest(TrainedInParts, NestedParameters, NeuralTreeEstimator, ForestParame
 
 
 def _train_member(
-    forest: Forest, times: int, member: SingleTree, *arrays: Array | None
+    forest: Forest, times: int, on_disk: bool, member: SingleTree, *arrays: Array | None
 ) -> SingleTree:
     """Train one member of a forest in a worker."""
     table, target, weight, index, copies, *held_out = (aligned(array) for array in arrays)
@@ -368,7 +386,7 @@ def _train_member(
     validation = None
     if held_out[0] is not None:
         validation = replace(Rows(*held_out), lines=forest.encoder_.lines)  # type: ignore[arg-type]
-    rows = Rows(table, target, weight, index, times, copies, forest.encoder_.lines)
+    rows = Rows(table, target, weight, index, times, copies, forest.encoder_.lines, on_disk)
     forest._train_here([member], rows, validation)
     return member
 

@@ -14,6 +14,7 @@ from bneuralt._sklearn import check_y, with_names
 from bneuralt._typing import Array
 from bneuralt.arrays import TABLE_DTYPES, checked_table
 from bneuralt.tables import frames
+from bneuralt.tables.block_table import BlockTable
 from bneuralt.tables.columns import Frame
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.reader import Cells, TableReader
@@ -190,8 +191,10 @@ def training_inputs(estimator: Any, cells: Cells, encoder: TableEncoder | None) 
     return checked_table(table, refuse=partial(refuse_not_finite, estimator, encoder)).X
 
 
-def finite_inputs(estimator: Any, inputs: Any) -> Array:
+def finite_inputs(estimator: Any, inputs: Any) -> Any:
     """Fill the missing values that `encoded` left; raise an error if a value is not finite."""
+    if isinstance(inputs, BlockTable):  # checked when it is encoded
+        return inputs
     encoder = estimator.encoder_
     inputs = encoded(encoder, inputs) if issparse(inputs) else inputs
     if encoder.is_plain:

@@ -12,6 +12,7 @@ import numpy as np
 
 from bneuralt import __version__
 from bneuralt._typing import Array
+from bneuralt.estimators.edits import edits_to_store
 from bneuralt.estimators.kinds import kind_of
 from bneuralt.files import format_json, write_atomically
 from bneuralt.registry import Registered
@@ -19,7 +20,7 @@ from bneuralt.tree import NeuralTree
 from bneuralt.tree.sampling import FeatureSampler
 from bneuralt.values import Values
 
-__all__ = ["MODEL_FORMAT", "MODEL_VERSION", "save_model"]
+__all__ = ["MODEL_FORMAT", "MODEL_VERSION", "model_to_dict", "save_model"]
 
 MODEL_FORMAT = "bneuralt-model"
 MODEL_VERSION = 3
@@ -36,8 +37,14 @@ def save_model(model: Any, path: str | PathLike[str], extra: dict[str, Any] | No
     extra : dict, optional
         Any other content that JSON can represent; the loaded model has it as `extra_`.
     """
+    write_atomically(path, format_json(model_to_dict(model, extra)) + "\n")
+
+
+def model_to_dict(model: Any, extra: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return the content of the file of a fitted estimator; see `save_model`."""
     names = getattr(model, "feature_names_in_", None)
-    content = {
+    edits = edits_to_store(model)
+    return {
         "format": MODEL_FORMAT,
         "version": MODEL_VERSION,
         "bneuralt": __version__,
@@ -65,9 +72,10 @@ def save_model(model: Any, path: str | PathLike[str], extra: dict[str, Any] | No
         "history": _history_to_dict(vars(model).get("history_")),  # not that of forests
         "importances": None if model._importances is None else model._importances.tolist(),
         "reference": None if model._reference is None else model._reference.tolist(),
+        **({"edits": edits} if edits else {}),
+        "training_rows": None if model._fingerprints is None else model._fingerprints.to_dict(),
         "extra": extra or {},
     }
-    write_atomically(path, format_json(content) + "\n")
 
 
 # -- parts of a model ---------------------------------------------------------------------

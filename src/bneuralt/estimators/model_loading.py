@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from bneuralt._typing import Array, FloatArray
+from bneuralt.estimators.edits import checked_edits
+from bneuralt.estimators.fingerprints import Fingerprints
 from bneuralt.estimators.intervals import Calibration
 from bneuralt.estimators.kinds import find_class, registered_kinds
 from bneuralt.estimators.model_file import MODEL_FORMAT, MODEL_VERSION
@@ -33,7 +35,16 @@ _MODEL_KEYS = (
 )
 #: Keys that files may lack.
 _OPTIONAL = dict.fromkeys(
-    ("target_names", "ranges", "training", "history", "importances", "reference")
+    (
+        "target_names",
+        "ranges",
+        "training",
+        "history",
+        "importances",
+        "reference",
+        "training_rows",
+        "edits",
+    )
 )
 _CURVES = ("train_loss", "train_score", "val_loss", "val_score", "learning_rate")
 _MEMBER_NUMBERS = {"random_state": 2**32 - 1, "n_iter": 2**63 - 1, "best_epoch": 2**63 - 1}
@@ -50,7 +61,8 @@ def load_model(path: str | PathLike[str]) -> Any:
     Returns
     -------
     estimator
-        Its predictions are those of the saved one. Its `extra_` is the argument of `save`.
+        Its predictions are those of the saved one. Its `extra_` is the argument of `save`. A model
+        that was edited on its page has the log as `edits_`, a list of dicts.
 
     Raises
     ------
@@ -120,6 +132,10 @@ def model_from_dict(data: Any) -> Any:
         model._importances = _importances_from_list(data)
     if data["reference"] is not None:
         model._reference = _reference_from_list(data["reference"], model.encoder_.n_inputs)
+    if data["edits"] is not None:
+        model.edits_ = checked_edits(data["edits"], model)
+    if data["training_rows"] is not None:
+        model._fingerprints = _fingerprints_from_dict(data)
     model.extra_ = data["extra"]
     return model
 
@@ -245,6 +261,15 @@ def _reference_from_list(data: Any, n_inputs: int) -> Array:
     if rows.ndim != 2 or rows.shape[1] != n_inputs or not np.isfinite(rows).all() or not len(rows):
         raise ModelFileError(f'"reference" must be a list of rows of {n_inputs} finite numbers')
     return rows
+
+
+def _fingerprints_from_dict(data: dict[str, Any]) -> Fingerprints:
+    _check_type(data, "training_rows", dict)
+    check_keys(data["training_rows"], Fingerprints._fields, '"training_rows"')
+    try:
+        return Fingerprints.from_dict(data["training_rows"])
+    except ValueError as error:
+        raise ModelFileError(f'"training_rows" is not valid: {error}') from None
 
 
 def _calibration_from_dict(data: dict[str, Any], n_outputs: int) -> Calibration:

@@ -173,12 +173,15 @@ def setting_parameter(name: str, auto: str) -> Parameter:
 
 PARAMETERS: dict[str, Parameter] = {
     "n_weights": Parameter(
-        [whole(3), StrOptions({"auto"}), None],
-        "int, 'auto' or None",
+        [whole(3), StrOptions({"auto", "readable"}), None],
+        "int, 'auto', 'readable' or None",
         "Number of weights of the tree, or slightly fewer; `max_depth` of `growth` remains a "
         "limit. 'auto': it grows with the number of rows and classes (see the settings page), "
         "unless `growth` has a `leaf_probability`, a `max_size` or a whole number for `min_size`. "
-        "None: the size follows from these.",
+        "None: the size follows from these. 'readable' (not for forests): the smallest tree whose "
+        "score in cross-validation is within one standard error (and 0.015) of that with "
+        "'auto', with at most 60 weights and 20 more for each output beyond two, all rounded to "
+        "the two or three digits that matter; a `ReadableTreeWarning` says if this costs more.",
     ),
     "max_weights": Parameter(
         [whole(2), None],
@@ -234,8 +237,8 @@ PARAMETERS: dict[str, Parameter] = {
     "weight_decay": setting_parameter(
         "weight_decay",
         "it falls with the number of rows (see the settings page). On up to 10,000 rows, a "
-        "cross-validation of small trees decides whether to use that, a quarter of it, or four "
-        "times as much.",
+        "cross-validation of some trees decides whether to use that, a quarter of it, or four "
+        "times as much, and by which factor outputs are multiplied after training.",
     ),
     "batch_size": setting_parameter(
         "batch_size",

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 
 from bneuralt._sklearn import fit_context
 from bneuralt._typing import Array, FloatArray
+from bneuralt.estimators.fingerprints import Fingerprints
 from bneuralt.estimators.rows import Rows
 
 __all__ = ["ClassifierInParts", "RegressorInParts", "TrainedInParts"]
@@ -21,6 +22,7 @@ class TrainedInParts(BaseEstimator):
     _read_rows: Callable[..., Rows]
     _importances: FloatArray | None
     _reference: FloatArray | None
+    _fingerprints: Fingerprints | None
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
         """Train for one epoch on some rows."""
@@ -31,9 +33,13 @@ class TrainedInParts(BaseEstimator):
             )
         is_first = not self.__sklearn_is_fitted__()
         rows = self._read_rows(X, y, sample_weight, is_first, classes, in_parts=True)
+        fingerprints = None
+        if is_first or self._fingerprints is not None:
+            fingerprints = Fingerprints.of(rows, None if is_first else self._fingerprints)
         self._fit_part(rows)
+        self._fingerprints = fingerprints
         self._importances = self._reference = None
-        for name in ("calibration_", "compaction_", "oob_score_"):  # of an earlier fit
+        for name in ("calibration_", "compaction_", "edits_", "oob_score_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         return self
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from bneuralt._typing import Array, FloatArray
+from bneuralt.estimators.block_rows import scored
 from bneuralt.estimators.inputs import refuse_masked
 from bneuralt.estimators.intervals import (
     Calibration,
@@ -27,7 +27,6 @@ from bneuralt.expressions import OUTPUTS, Expression, evaluate, is_elementwise, 
 from bneuralt.expressions.operations import EXP_LIMIT
 from bneuralt.tables.moments import ColumnMoments
 from bneuralt.training.losses import REGRESSION_LOSSES, Loss, Pinball, check_targets, get_loss
-from bneuralt.tree import NeuralTree
 from bneuralt.tree.forward import OutputOverflow
 from bneuralt.values import is_auto
 
@@ -216,7 +215,7 @@ class RegressorTask(RegressorMixin):
         values = self._values(self._read_features(X))
         return values[:, 0] if values.shape[1] == 1 else values
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return r2 or, with ``loss="quantile"``, the share of the pinball loss that is explained.
 
         Parameters
@@ -231,6 +230,7 @@ class RegressorTask(RegressorMixin):
             1 is the best score, 0 that of the best constant. For several columns of y, the mean
             over them; for several quantiles, of the sum of their losses.
         """
+        y, sample_weight = scored(X, y, sample_weight)
         refuse_masked(y, "y")
         refuse_masked(sample_weight, "sample_weight")
         values = self._values(self._read_features(X))
@@ -247,15 +247,6 @@ class RegressorTask(RegressorMixin):
             return float(r2_score(target, values, sample_weight=weight))
         cost = pinball(target, values, quantiles).mean(axis=1)
         return float(1.0 - np.average(cost, weights=weight) / self._error_unit(target, weight))
-
-    def _loss_of_mean(self, trees: Sequence[NeuralTree], rows: Rows) -> float | None:
-        """Return the loss of the mean of trees for standardised targets; None for other losses."""
-        if self._loss().name != "squared_error":
-            return None
-        target = rows.y.reshape(len(rows), -1)
-        error = np.square(self._mean_outputs(trees, rows.X) - target)
-        variance = np.maximum(target.var(axis=0), np.finfo(np.float64).tiny)
-        return float(np.average((error / variance).sum(axis=1), weights=rows.weight)) / 2
 
     def _row_scores(self, rows: Rows, all_rows: Rows) -> FloatArray:
         """Return numbers whose mean over rows is r2, or the explained share of the pinball loss.

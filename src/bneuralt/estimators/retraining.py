@@ -15,7 +15,7 @@ from bneuralt.training import TrainingJob, train_many
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.monotonic import Signs, node_signs
 
-__all__ = ["smaller_models"]
+__all__ = ["smaller_models", "unfold"]
 
 #: Training after each step: epochs as a share of those of a fit, and the learning rate likewise.
 REFIT_EPOCHS, REFIT_RATE = 0.1, 0.5
@@ -39,7 +39,7 @@ def smaller_models(model: Any, rows: Rows, sizes: Sequence[int], **options: Any)
     work = copy.copy(model)
     work._learn_scaling(rows, constant=1.0)
     inputs = work._input_scaling
-    tree = _unfold(model.tree_, inputs, work._output_scaling())
+    tree = unfold(model.tree_, inputs, work._output_scaling())
     X = np.asarray(rows.inputs, dtype=np.float64)
     X = X if inputs is None else inputs.apply(X)
     loss = work._loss()
@@ -74,7 +74,7 @@ def smaller_models(model: Any, rows: Rows, sizes: Sequence[int], **options: Any)
     return [work._with_trees([work._fold(tree)], [tree]) for tree in trained]
 
 
-def _unfold(tree: NeuralTree, inputs: Scaling | None, target: Scaling | None) -> NeuralTree:
+def unfold(tree: NeuralTree, inputs: Scaling | None, target: Scaling | None) -> NeuralTree:
     """Return the tree for scaled inputs and outputs: the inverse of `fold`."""
     unfolded = tree.astype(np.float64)
     if inputs is not None:

@@ -18,8 +18,9 @@ import numpy as np
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import CheckedTable, is_large
 from bneuralt.lines import InputLines
+from bneuralt.tables.mapped import copied_rows
 from bneuralt.tables.moments import ColumnMoments, JoinedMoments
-from bneuralt.tables.sentinels import find_sentinels
+from bneuralt.tables.sentinels import find_sentinels, have_repeated_ends
 
 __all__ = ["MOST_COPIES", "MOST_ROWS_TO_COPY", "Rows"]
 
@@ -57,6 +58,9 @@ class Rows:
         Number of equal rows of the user that were merged into each row; None if it is 1 for all.
     lines : InputLines or None
         The inputs of trees that the columns of the table become; None: each column is an input.
+    on_disk : bool
+        Whether the table is a file, of which a part is in memory: then rows that are read together
+        are neighbours, and nothing is computed of all rows at once.
     """
 
     table: Array
@@ -66,6 +70,7 @@ class Rows:
     times: int = 1
     copies: IntArray | None = None
     lines: InputLines | None = None
+    on_disk: bool = False
 
     def __len__(self) -> int:
         return self.weight.size
@@ -107,7 +112,7 @@ class Rows:
     @property
     def block_rows(self) -> int | None:
         """Number of neighbouring rows that training reads together, None for small tables."""
-        if not is_large(self.table.nbytes):
+        if not (self.on_disk or is_large(self.table.nbytes)):
             return None
         return max(1, BLOCK_BYTES * len(self.table) // self.table.nbytes)
 
@@ -142,14 +147,32 @@ class Rows:
         distances.
         """
         n = max(FEWEST_ROWS, min(ENOUGH_ROWS, ENOUGH_NUMBERS // max(1, width)))
-        return self if len(self) <= n else self.take(np.arange(n) * len(self) // n)
+        return self.spread(n)
+
+    @property
+    def in_memory(self) -> Rows:
+        """These rows, or a `sample` of them if their table is on disk."""
+        return self.sample(self.n_inputs) if self.on_disk else self
+
+    def spread(self, n: int) -> Rows:
+        """Return at most n of these rows, at equal distances; rows of a file as a table."""
+        if len(self) <= n:
+            return self
+        rows = self.take(np.arange(n) * len(self) // n)
+        if not self.on_disk:
+            return rows
+        assert rows.index is not None
+        table = copied_rows(self.table, rows.index)
+        return replace(rows, table=table, target=rows.y, index=None, on_disk=False)
 
     @property
     def has_sentinels(self) -> bool:
         """Whether a column has numbers that stand for missing values; not for large tables."""
-        if is_large(self.table.nbytes):
+        if self.on_disk or is_large(self.table.nbytes):
             return False
-        return any(find_sentinels(column, self.weight) for column in self.X.T)
+        X = self.X
+        columns = np.flatnonzero(have_repeated_ends(X, self.weight)).tolist()
+        return any(find_sentinels(X[:, i], self.weight) for i in columns)
 
     @property
     def sample_weight(self) -> FloatArray | None:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from copy import copy
 from functools import partial
@@ -28,6 +29,7 @@ from bneuralt.estimators.capacity import (
 from bneuralt.estimators.classification import ClassifierTask
 from bneuralt.estimators.fitting import FitBatch, TreeFit
 from bneuralt.estimators.growing import LEAF_PROBABILITY, MAX_DEPTH
+from bneuralt.estimators.histories import GrowingArray
 from bneuralt.estimators.nested import NestedParameters, setting_of
 from bneuralt.estimators.parameters import (
     LEAF_MOVES,
@@ -39,6 +41,7 @@ from bneuralt.estimators.parameters import (
     declared,
 )
 from bneuralt.estimators.parts import ClassifierInParts, RegressorInParts, TrainedInParts
+from bneuralt.estimators.readable import READABLE, first_size, make_readable
 from bneuralt.estimators.regression import RegressorTask
 from bneuralt.estimators.retraining import smaller_models
 from bneuralt.estimators.rows import Rows
@@ -70,7 +73,9 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
     _trained_tree: NeuralTree  # as it came out of training: for scaled features
     _optimizer_state: OptimizerState | None
     _node_signs: Array | None = None  # of the trained tree, where effects are constrained
+    _rate_and_decay: dict[str, float]  # automatic values
     _choice: Choice = USUAL
+    _reads_blocks: ClassVar[bool] = True
     _fewest_epochs: ClassVar[int]
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -105,14 +110,34 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
             search = self.history_, self.moved_leaves_, self.best_epoch_
             self._train(refit, report)
             self.history_, self.moved_leaves_, self.best_epoch_ = search
-        self._remove_weights(rows)
+        if self._is_readable:
+            make_readable(self, rows.in_memory)
+        else:
+            self._remove_weights(rows)
+
+    @property
+    def _is_readable(self) -> bool:
+        return isinstance(self.n_weights, str) and self.n_weights == READABLE
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        if self._is_readable and self.warm_start:
+            raise ValueError(
+                "n_weights='readable' cannot be combined with warm_start=True: training would "
+                "change the rounded weights; use another n_weights"
+            )
+
+    def _new_tree(self, seed: int, **parameters: Any) -> SingleTree:
+        """Return an unfitted tree of the same features, with other parameters."""
+        usual = {**self.get_params(deep=False), "random_state": seed, "warm_start": False}
+        tree = type(self)(**(usual | parameters))
+        self._pass_on(tree)
+        tree._choice = self._choice
+        return tree
 
     def _trial_tree(self, seed: int, rows: Rows, share: float, ramp_share: float) -> SingleTree:
         """Return an unfitted tree with a share of its weights."""
-        tree = type(self)(
-            **{**self.get_params(deep=False), "random_state": seed, "warm_start": False}
-        )
-        self._pass_on(tree)
+        tree = self._new_tree(seed, **({"n_weights": "auto"} if self._is_readable else {}))
         tree._choice = Choice(ramp_share=ramp_share)
         return tree._with_share_of_weights(rows, share)
 
@@ -128,7 +153,7 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
     def _remove_weights(self, rows: Rows) -> None:
         """Remove weights until the tree has at most `max_weights`."""
         if self.max_weights is not None and self.max_weights < self.tree_.n_parameters:
-            (smaller,) = self._smaller_models(rows, [self.max_weights], WEIGHTS)
+            (smaller,) = self._smaller_models(rows.in_memory, [self.max_weights], WEIGHTS)
             self.__dict__.update(smaller.__dict__)
 
     def _smaller_models(self, rows: Rows, sizes: Sequence[int], unit: SizeUnit) -> list[Self]:
@@ -166,7 +191,7 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         else:
             self._learn_scaling(training)
             starts = [self._draw_tree(training, structure) for _ in range(self._growth.n_init)]
-        return self._new_fit(
+        fit = self._new_fit(
             starts,
             training.one_epoch().with_mean_weight_one(),
             validation,
@@ -174,6 +199,9 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
             int(order.integers(2**63)),
             whole=rows,
         )
+        if not self._is_warm_start():
+            fit.output_factor = self._choice.output_factor
+        return fit
 
     def _plan_refit(self, fit: TreeFit) -> TreeFit | None:
         """Return the training on all rows that follows early stopping; None if there is none."""
@@ -237,7 +265,7 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         stopped, unit = False, 1.0
         if report is not None:
             rows = fit.rows if fit.validation is None else fit.validation
-            unit = self._error_unit(fit.scaled_target(rows), rows.weight)
+            unit = fit.error_unit(rows, self._error_unit)
 
         def report_epoch(state: EpochState) -> bool:
             nonlocal stopped
@@ -264,10 +292,10 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         """Set the fitted attributes from the best result."""
         best = fit.best
         result = fit.results[best]
-        self._trained_tree = result.tree
+        self._trained_tree = fit.tree
         self._node_signs = None if fit.signs is None else fit.signs[best].node
         self._optimizer_state = None
-        self.tree_ = self._fold(result.tree)
+        self.tree_ = self._fold(fit.tree)
         self.n_iter_ = result.n_epochs
         self.best_epoch_ = result.best_epoch
         self.history_ = fit.history(result, self._error_unit)
@@ -290,13 +318,21 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
             return n_epochs(rows.n_examples, self._fewest_epochs, self._n_classes())
         return int(epochs)
 
-    def _settings(self, rows: Rows) -> TrainingSettings:
+    def _settings(self, rows: Rows, *, is_continued: bool = False) -> TrainingSettings:
+        """Return all settings; a training in parts keeps rate and decay of the first rows.
+
+        Of a model that was loaded, these are the first rows after that.
+        """
+        if not (is_continued and hasattr(self, "_rate_and_decay")):
+            self._rate_and_decay = {
+                "learning_rate": learning_rate(rows.n_examples, self._n_classes()),
+                "weight_decay": self._weight_decay(rows),
+            }
         stops = bool(self.early_stopping)
         settings = self._completed_training(
             self._loss(),
             {
-                "learning_rate": learning_rate(rows.n_examples, self._n_classes()),
-                "weight_decay": self._weight_decay(rows),
+                **self._rate_and_decay,
                 "leaf_moves": LEAF_MOVES,
                 "batch_size": batch_size(rows.n_examples),
                 "block_rows": rows.block_rows,
@@ -364,7 +400,8 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
             leaves = LEAVES_PER_OUTPUT * self._n_outputs()
             n_weights = max(n_weights, round(leaves * self.encoder_.drawn_per_feature))
         most = max(int(MOST_PER_ROW * per_leaf * len(rows)), FEWEST_PER_OUTPUT * self._n_outputs())
-        return min(n_weights, most)
+        n_weights = min(n_weights, most)
+        return first_size(n_weights, self._n_outputs()) if self._is_readable else n_weights
 
     def _learn_scaling(self, rows: Rows, constant: float = 0.0) -> None:
         key = self.scale, self._output_activation, constant
@@ -380,6 +417,7 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         groups, is_plain = self.encoder_.groups, self.encoder_.is_plain
         sampling = self._growth.feature_sampling
         if isinstance(sampling, FeatureSampler):
+            rows = rows.in_memory
             X = rows.X
             if not is_plain:  # use the first number of each feature
                 X = X[:, self.encoder_.first_numbers[:-1]]
@@ -447,6 +485,11 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         )
 
     def _fit_part(self, rows: Rows) -> None:
+        if self._is_readable:
+            raise ValueError(
+                "n_weights='readable' chooses and rounds weights with all rows, and partial_fit "
+                "gets a part of them: use fit, or another n_weights"
+            )
         before = self._progress()
         fit = self._plan_part(rows)
         self._train(fit, None)
@@ -455,13 +498,14 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
     def _plan_part(self, rows: Rows) -> TreeFit:
         """Plan one epoch at a constant rate, with the scaling of the first call."""
         seed, n_before, state = self._draw_seed(), 0, None
-        if self.__sklearn_is_fitted__():
+        is_continued = self.__sklearn_is_fitted__()
+        if is_continued:
             tree, state, n_before = self._last_tree(), self._optimizer_state, self.n_iter_
         else:
             # Columns that are constant in the first rows may vary in later ones.
             self._learn_scaling(rows, constant=1.0)
             tree = self._draw_tree(rows, np.random.default_rng(seed))
-        settings = self._settings(rows).set_params(
+        settings = self._settings(rows, is_continued=is_continued).set_params(
             max_epochs=1,
             schedule="constant",
             select=None,
@@ -479,7 +523,8 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         self._optimizer_state = fit.result.optimizer_state
         self.n_iter_ += n_before
         for name, figures in self.history_.items():
-            self.history_[name] = np.concatenate([history.get(name, []), figures])
+            memory = self.__dict__.setdefault("_history_memory", defaultdict(GrowingArray))[name]
+            self.history_[name] = memory.append(history.get(name, np.empty(0)), figures)
 
 
 @declared

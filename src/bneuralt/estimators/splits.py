@@ -43,9 +43,13 @@ def hold_out(rows: Rows, fraction: float, rng: np.random.Generator) -> tuple[Row
             stacklevel=2,
         )
         return rows, None
-    order = _by_target(separate.y, rng)  # of which every k-th row is held out
     n_held = min(max(1, round(fraction * n_rows)), n_rows - 1)
     is_held_out = np.zeros(n_rows, dtype=bool)
+    if rows.on_disk:  # too many rows to sort them, and enough for any class without strata
+        order: IntArray = np.arange(n_rows, dtype=np.int32)
+        rng.shuffle(order)
+    else:
+        order = _by_target(separate.y, rng)  # of which every k-th row is held out
     places = ((np.arange(n_held) + rng.random()) * n_rows / n_held).astype(np.intp)
     is_held_out[order[places]] = True
     if rows.y.dtype.kind == "i":

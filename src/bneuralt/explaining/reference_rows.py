@@ -23,8 +23,9 @@ def reference_rows(
     """Return means of groups of similar training rows, as inputs of the trees.
 
     Rows are divided at the median of the input that varies most, in standard deviations times the
-    importance of its column; then each half in the same way, and so on. None of the results is a
-    training row: each is the mean of at least `FEWEST_ROWS` rows, or of all rows.
+    importance of its column; then each half in the same way, and so on. Ramps do not count: they
+    follow from their column. None of the results is a training row: each is the mean of at least
+    `FEWEST_ROWS` rows, or of all rows.
 
     Parameters
     ----------
@@ -48,23 +49,31 @@ def reference_rows(
     array([2.5, 8.5])
     """
     rows = np.asarray(inputs, dtype=np.float64)
+    drawn = model.encoder.drawn_groups
+    counts = np.arange(rows.shape[1]) if drawn is None else np.flatnonzero(drawn >= 0)
     with np.errstate(over="ignore"):
         deviation = rows.std(axis=0)
-    place = rows * np.divide(
-        importances[model.column_of_input],
-        deviation,
-        out=np.zeros(rows.shape[1]),
-        where=deviation > 0,
+    place = (
+        rows[:, counts]
+        * np.divide(
+            importances[model.column_of_input],
+            deviation,
+            out=np.zeros(rows.shape[1]),
+            where=deviation > 0,
+        )[counts]
     )
     groups = [np.arange(len(rows))]
     most = min(MOST_REFERENCES, MOST_NUMBERS // rows.shape[1])
     while 2 * len(groups) <= most and min(map(len, groups)) >= 2 * FEWEST_ROWS:
         groups = [half for group in groups for half in _halves(group, place)]
-    means = np.array([np.average(rows[group], axis=0, weights=weight[group]) for group in groups])
+    means = np.array([weight[group] @ rows[group] / weight[group].sum() for group in groups])
     unit = np.where(deviation > 0, ROUNDING * deviation, 1.0)
-    digits = np.ceil(-np.log10(unit)).clip(-290, 290).astype(int)
-    columns = zip(means.T, digits.tolist(), strict=True)
-    return np.stack([np.round(column, n) for column, n in columns], axis=1)
+    digits = np.ceil(-np.log10(unit)).clip(-290, 290)
+    power = 10.0 ** np.abs(digits)  # a negative power would be rounded
+    rounded: FloatArray = np.where(
+        digits < 0, np.round(means / power) * power, np.round(means * power) / power
+    )
+    return rounded
 
 
 def _halves(group: Array, place: FloatArray) -> tuple[Array, Array]:

@@ -9,14 +9,14 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from os import PathLike
-from typing import Any
+from typing import Any, BinaryIO
 
 try:
     import fcntl
 except ModuleNotFoundError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["write_atomically", "write_together"]
+__all__ = ["write_atomically", "write_together", "writing_atomically"]
 
 
 def write_atomically(path: str | PathLike[str], content: str | bytes) -> None:
@@ -61,6 +61,35 @@ def write_together(files: Mapping[Any, str | bytes]) -> None:
         _sync_folder(folder)
 
 
+@contextmanager
+def writing_atomically(path: str | PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file for writing that replaces `path` when the block ends without an error.
+
+    Parameters
+    ----------
+    path : str or path-like
+        File to write; see `write_atomically`.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "a.txt")
+    ...     with writing_atomically(path) as file:
+    ...         _ = file.write(b"text")
+    ...         existed = os.path.exists(path)
+    ...     existed, os.listdir(folder)
+    (False, ['a.txt'])
+    """
+    with _TemporaryFile(path, b"") as temporary:
+        yield temporary.file
+        with _naming(path):
+            temporary.file.flush()
+            os.fsync(temporary.file.fileno())
+        temporary.replace_target()
+    _sync_folder(os.path.dirname(temporary.target))
+
+
 class _TemporaryFile:
     """A complete file beside its target, which it replaces or disappears.
 
@@ -71,6 +100,7 @@ class _TemporaryFile:
         self.path = path
         self.target = os.path.realpath(path)  # replace the target of a link, not the link
         self.data = data
+        self.file: BinaryIO
 
     def __enter__(self) -> _TemporaryFile:
         if os.path.isdir(self.path):

@@ -1,7 +1,8 @@
-"""Smaller models: simplified exactly, or pruned to a number of weights or bytes."""
+"""Smaller models: simplified exactly, pruned to a number of weights or bytes, or rounded."""
 
 from bneuralt.shrinking.compaction import Compaction
 from bneuralt.shrinking.pruning import prune
+from bneuralt.shrinking.rounding import round_weights
 from bneuralt.shrinking.simplifying import SaturatedNode, saturated_nodes, simplify_trees
 from bneuralt.shrinking.sizes import BYTES, WEIGHTS, SizeUnit
 
@@ -12,6 +13,7 @@ __all__ = [
     "SaturatedNode",
     "SizeUnit",
     "prune",
+    "round_weights",
     "saturated_nodes",
     "simplify_trees",
 ]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from bneuralt._typing import Array, FloatArray
 from bneuralt.shrinking.sizes import WEIGHTS, SizeUnit
@@ -32,6 +33,7 @@ def prune(
     sizes: Sequence[int],
     *,
     unit: SizeUnit = WEIGHTS,
+    step: float = STEP,
     rule: str = "surgeon",
     compensates: bool = True,
 ) -> list[NeuralTree]:
@@ -50,6 +52,8 @@ def prune(
         From large to small.
     unit : SizeUnit
         Unit of the sizes.
+    step : float
+        Share of the weights that is removed between two trainings.
     rule, compensates
         See `bneuralt.shrinking.surgery.operate`.
 
@@ -67,11 +71,17 @@ def prune(
     for limit in sizes:
         while size_of(current) > limit:
             excess = (size_of(current) - limit) * current.n_parameters / size_of(current)
-            n_remove = min(max(1, round(STEP * current.n_parameters)), max(1, math.ceil(excess)))
-            with threadpool_limits(1, "blas"):  # the matrices are too small for threads
+            n_remove = min(max(1, round(step * current.n_parameters)), max(1, math.ceil(excess)))
+            with _libraries().limit(limits=1, user_api="blas"):  # matrices are small
                 smaller = operate(current, X, loss, weight, n_remove, rule, compensates)
             if smaller.n_parameters >= current.n_parameters:
                 break  # nothing is left to remove
             current = simplify(refit(smaller, size_of(smaller) <= limit))
         trees.append(current)
     return trees
+
+
+@lru_cache(maxsize=1)
+def _libraries() -> ThreadpoolController:
+    """Return the controller of the loaded libraries, which takes 10 ms to find."""
+    return ThreadpoolController()

@@ -29,8 +29,12 @@ from bneuralt.tables.numbers import to_number
 
 __all__ = [
     "DELIMITERS",
+    "SAMPLE",
     "CsvTable",
     "TableError",
+    "encoding_of",
+    "guess_delimiter",
+    "is_header",
     "near",
     "near_file",
     "parse_csv",
@@ -264,13 +268,13 @@ def parse_csv(
             return table
     text = _decode(content, source, encoding)
     if delimiter is None:
-        delimiter = _guess_delimiter(text[:SAMPLE])
+        delimiter = guess_delimiter(text[:SAMPLE])
     records = _records(text, source, delimiter)
     first = next(records, None)
     if first is None:
         raise TableError(f"{source}: the file is empty.")
     if header is None:
-        header = _is_header(first[1], expect)
+        header = is_header(first[1], expect)
     names = _column_names(first[1] if header else [""] * len(first[1]), source)
     rest = records if header else chain([first], records)
     columns, lines = _by_column(rest, len(names), source, header)
@@ -290,11 +294,11 @@ def _parse_large(
 ) -> CsvTable | None:
     """Parse a large file; None if it is not plain."""
     content = data.removeprefix(codecs.BOM_UTF8)
-    encoding = _encoding_of(content) if encoding is None else encoding.lower()
+    encoding = encoding_of(content) if encoding is None else encoding.lower()
     if encoding not in ("ascii", "utf-8", "cp1252", "latin-1"):
         return None
     if delimiter is None:
-        delimiter = _guess_delimiter(content[:SAMPLE].decode(encoding, errors="replace"))
+        delimiter = guess_delimiter(content[:SAMPLE].decode(encoding, errors="replace"))
     try:
         if encoding != "latin-1" and not content.isascii():
             content.decode(encoding)
@@ -306,7 +310,7 @@ def _parse_large(
     columns, lines = scanned
     first = columns.row(0)
     if header is None:
-        header = _is_header(first, expect)
+        header = is_header(first, expect)
     names = _column_names(first if header else [""] * len(first), source)
     columns = columns.below(int(header))
     if not columns.n_rows:
@@ -315,7 +319,7 @@ def _parse_large(
     return CsvTable(source, names, columns, lines, header, digest)
 
 
-def _encoding_of(data: bytes) -> str:
+def encoding_of(data: bytes) -> str:
     """Return the encoding of a file without a byte order mark."""
     if data.isascii():
         return "ascii"
@@ -331,7 +335,7 @@ def _decode(data: bytes, source: str, encoding: str | None) -> str:
         if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             encoding = "utf-16"
         else:
-            encoding = _encoding_of(data)
+            encoding = encoding_of(data)
     try:
         # A byte order mark may also precede text whose encoding the caller named.
         text = data.decode(encoding).removeprefix("\ufeff")
@@ -359,7 +363,7 @@ def _is_windows(data: bytes) -> bool:
     return re.search(rb"[\x80-\x9f]", data) is not None
 
 
-def _guess_delimiter(text: str, n_lines: int = 50) -> str:
+def guess_delimiter(text: str, n_lines: int = 50) -> str:
     """Return the delimiter that splits most of the first rows into the same number of cells."""
     sample = "".join(islice(io.StringIO(text, newline=""), n_lines))
     best, best_share = ",", 0.0
@@ -393,7 +397,7 @@ def _records(text: str, source: str, delimiter: str) -> Iterator[tuple[int, list
         ) from None
 
 
-def _is_header(cells: Sequence[str], expect: Collection[str]) -> bool:
+def is_header(cells: Sequence[str], expect: Collection[str]) -> bool:
     """Return whether the first row has all expected names, or no number."""
     if expect and set(expect) <= set(cells):
         return True

@@ -42,6 +42,8 @@ _SIDES: tuple[Any, Any] = ("left", "right")
 
 #: Large tables are encoded in blocks of this many bytes.
 BLOCK_BYTES = 2**26
+#: Limits and ramps are learnt from columns of about this many numbers at a time.
+BLOCK_NUMBERS = 2**16
 
 
 @dataclass(frozen=True)
@@ -264,10 +266,16 @@ class TableEncoder:
         """
         if bending == STRAIGHT:
             return self
-        features = (
-            feature.bent(_number_column(X, i), weight, bending)
-            for i, feature in enumerate(self.features)
-        )
+        numbers = [feature for feature in self.features if isinstance(feature, NumberFeature)]
+        all_count_the_same = weight.all() and np.ptp(weight) == 0.0
+        features: Iterable[Feature]
+        if len(numbers) == X.shape[1] and not issparse(X) and self.is_plain and all_count_the_same:
+            features = _bent_numbers(numbers, X, weight, bending)
+        else:
+            features = (
+                feature.bent(_number_column(X, i), weight, bending)
+                for i, feature in enumerate(self.features)
+            )
         return replace(self, features=tuple(features))
 
     def place(self, i: int) -> str:
@@ -328,6 +336,19 @@ class TableEncoder:
 
 def _place(i: int, names: Sequence[str] | None) -> str:
     return f"column {i} of X" if names is None else f"column {names[i]!r} of X"
+
+
+def _bent_numbers(
+    numbers: list[NumberFeature], X: Array, weight: FloatArray, bending: Bending
+) -> Iterator[NumberFeature]:
+    """Yield the descriptions of columns with limits and ramps, from rows of the same weight."""
+    width = max(1, BLOCK_NUMBERS // max(1, len(X)))  # columns at a time, to limit the memory
+    for start in range(0, len(numbers), width):
+        block = slice(start, start + width)
+        columns = np.ascontiguousarray(X[:, block].T, dtype=np.float64)
+        every_bends = bending.learn_columns(columns)
+        for number, bends, column in zip(numbers[block], every_bends, columns, strict=True):
+            yield number.with_bends(bends, column, weight)
 
 
 def _number_column(X: Array, j: int) -> Column:
@@ -482,6 +503,10 @@ def learn_encoder(
         feature = learn_feature(column, weight, target).bent(column, weight, bending)
         if sentinels:
             feature = feature.with_sentinels(sentinels)
+        elif finds_sentinels:
+            feature, listing = feature.without_sentinels(column, weight, target)
+            if listing:
+                notes.add("sentinels", f"{_place(j, names)} ({listing})")
         if feature.is_one_hot and column.texts and categorical_features is None:
             raise ValueError(
                 f"{_place(j, names)} has text, such as {column.texts[0]!r:.50}, and "

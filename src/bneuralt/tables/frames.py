@@ -18,14 +18,18 @@ __all__ = [
     "as_array",
     "as_list",
     "columns_of",
+    "concatenated",
     "frame_names",
     "has_categories",
     "is_arrow",
     "is_data_frame",
     "is_plain",
     "known_frame",
+    "n_bytes",
     "plain_table",
     "select_columns",
+    "slice_rows",
+    "take_rows",
 ]
 
 #: How the names of Arrow's types begin whose values NumPy has too.
@@ -101,6 +105,40 @@ def select_columns(X: Any, positions: Sequence[int]) -> Any:
     if _is_polars(X):
         return X[:, list(positions)]
     return X.select(list(positions))
+
+
+def slice_rows(X: Any, start: int, stop: int) -> Any:
+    """Return the rows of a data frame from `start` up to `stop`."""
+    if _is_pandas(X):
+        return X.iloc[start:stop]
+    return X[start:stop] if _is_polars(X) else X.slice(start, stop - start)
+
+
+def take_rows(X: Any, positions: Array) -> Any:
+    """Return some rows of a data frame."""
+    if _is_pandas(X):
+        return X.iloc[positions]
+    return X[positions] if _is_polars(X) else X.take(positions)
+
+
+def concatenated(parts: Sequence[Any]) -> Any:
+    """Return the rows of several data frames of one package and the same columns as one."""
+    if len(parts) == 1:
+        return parts[0]
+    if is_arrow(parts[0]):
+        return importlib.import_module("pyarrow").concat_tables(parts, promote_options="permissive")
+    package = importlib.import_module("pandas" if _is_pandas(parts[0]) else "polars")
+    return package.concat(list(parts))
+
+
+def n_bytes(X: Any) -> int:
+    """Return how much memory a data frame takes; texts of pandas are counted as 50 bytes."""
+    if _is_pandas(X):
+        n_texts = sum(column.dtype.kind == "O" for _, column in X.items())
+        size = X.memory_usage(index=False).sum() + 50 * n_texts * len(X)
+    else:
+        size = X.estimated_size() if _is_polars(X) else X.nbytes
+    return int(size)
 
 
 def plain_table(X: Any) -> Any:

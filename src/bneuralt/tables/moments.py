@@ -59,9 +59,9 @@ class ColumnMoments:
             rows, weight = (used if rows is None else rows[used]), weight[used]
         self._X, self._weight, self._rows, self._lines = X, weight, rows, lines
 
-    def _blocks(self) -> Iterator[tuple[Array, FloatArray]]:
+    def _blocks(self, lines: InputLines | None = None) -> Iterator[tuple[Array, FloatArray]]:
         """Yield blocks of rows, with their weights."""
-        X, rows, lines = self._X, self._rows, self._lines
+        X, rows = self._X, self._rows
         n_rows = max(1, BLOCK_NUMBERS // (X.shape[1] if lines is None else lines.n_inputs))
         for start in range(0, self._weight.size, n_rows):
             block = slice(start, start + n_rows)
@@ -70,9 +70,13 @@ class ColumnMoments:
 
     @cached_property
     def _extent(self) -> _Extent:
-        ends = [(part.min(axis=0), part.max(axis=0)) for part, _ in self._blocks()]
-        low, high = (np.array(each, dtype=np.float64) for each in zip(*ends, strict=True))
-        low, high = low.min(axis=0), high.max(axis=0)
+        parts = [(part.min(axis=0), part.max(axis=0)) for part, _ in self._blocks()]
+        ends = np.array(parts)
+        ends = np.stack([ends[:, 0].min(axis=0), ends[:, 1].max(axis=0)])
+        if self._lines is not None:  # lines rise or fall: their ends are those of the column
+            ends = self._lines.apply(ends)
+        ends = ends.astype(np.float64)
+        low, high = ends.min(axis=0), ends.max(axis=0)
         with np.errstate(over="ignore"):
             span = high - low
         dtype = self._X.dtype if self._X.dtype.kind == "f" else np.float64
@@ -112,10 +116,11 @@ class ColumnMoments:
         low, unit = self.low, self.unit
         total, total_square = np.zeros(low.size), np.zeros(low.size)
         with np.errstate(over="ignore", invalid="ignore"):
-            for part, weight in self._blocks():
-                scaled = (part - low) / unit
+            for part, weight in self._blocks(self._lines):
+                scaled = np.subtract(part, low, dtype=np.float64)
+                np.divide(scaled, unit, out=scaled)
                 total += weight @ scaled
-                total_square += weight @ np.square(scaled)
+                total_square += weight @ np.square(scaled, out=scaled)
         return total, total_square
 
     @property

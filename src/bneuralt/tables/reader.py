@@ -12,6 +12,7 @@ from scipy.sparse import issparse
 from bneuralt._typing import Array
 from bneuralt.arrays import TABLE_DTYPES, accepted_table
 from bneuralt.tables import frames
+from bneuralt.tables.block_table import BlockTable
 from bneuralt.tables.columns import Frame, as_frame
 
 __all__ = ["Cells", "ReadTable", "TableReader"]
@@ -77,6 +78,11 @@ class TableReader:
         ValueError, TypeError
             It is not a table, has no rows, or lacks a column.
         """
+        if isinstance(X, BlockTable):
+            raise TypeError(
+                f"{self.table_name} is a table that is read in blocks, which only fit, predict and "
+                f"score take: pass some of its rows, such as {self.table_name}.head(10_000)"
+            )
         X = self._selected(frames.known_frame(accepted_table(X, self.table_name)))
         frame = as_frame(X)
         if frame is None:

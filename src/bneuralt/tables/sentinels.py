@@ -9,13 +9,15 @@ import numpy as np
 
 from bneuralt._typing import Array, FloatArray
 
-__all__ = ["find_sentinels"]
+__all__ = ["find_sentinels", "have_repeated_ends"]
 
 #: A sentinel is in this share of the rows or more, and in this number of them.
 SMALLEST_SHARE, FEWEST_ROWS = 0.002, 3
 #: Its distance from the nearest other number, in units of the span of the others: of any number,
 #: and of those that are written with nines only.
 FAR, FAR_FOR_NINES = 5.0, 1.0
+#: Rows are compared with the ends of their columns in blocks of this many.
+BLOCK_ROWS = 4096
 #: A column has at most this many of them, and at least this many other numbers that differ.
 MOST_SENTINELS, FEWEST_OTHERS = 3, 3
 
@@ -41,7 +43,7 @@ def find_sentinels(values: Array, weight: FloatArray) -> tuple[float, ...]:
         return ()
     numbers, index = np.unique(values.astype(np.float64), return_inverse=True)
     counts: FloatArray = np.bincount(index, weight).astype(np.float64)
-    least = max(FEWEST_ROWS, SMALLEST_SHARE * counts.sum())
+    least = _fewest_rows(counts)
     found: list[float] = []
     low, high = 0, numbers.size - 1
     while len(found) < MOST_SENTINELS and high - low >= FEWEST_OTHERS:
@@ -51,6 +53,34 @@ def find_sentinels(values: Array, weight: FloatArray) -> tuple[float, ...]:
         found.append(float(numbers[ends[0]]))
         low, high = (low + 1, high) if ends[0] == low else (low, high - 1)
     return tuple(sorted(found))
+
+
+def have_repeated_ends(X: Array, weight: FloatArray) -> Array:
+    """Return for each column whether its lowest or highest number repeats: the only candidates.
+
+    Parameters
+    ----------
+    X : array of finite numbers of shape (n_rows, n_columns)
+    weight : array of shape (n_rows,)
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 9.0], [2.0, 1.0], [3.0, 9.0], [4.0, 9.0]])
+    >>> have_repeated_ends(X, np.ones(4))
+    array([False,  True])
+    """
+    if len(X) == 0:
+        return np.zeros(X.shape[1], dtype=bool)
+    rows = [slice(start, start + BLOCK_ROWS) for start in range(0, len(X), BLOCK_ROWS)]
+    least = _fewest_rows(weight)
+    repeats = np.zeros(X.shape[1], dtype=bool)
+    for end in X.min(axis=0), X.max(axis=0):
+        repeats |= sum(weight[block] @ (X[block] == end) for block in rows) >= least
+    return repeats
+
+
+def _fewest_rows(counts: FloatArray) -> float:
+    return max(FEWEST_ROWS, SMALLEST_SHARE * float(counts.sum()))
 
 
 def _has_far_ends(values: Array) -> bool:

@@ -60,7 +60,7 @@ LEARNING_NOTES: dict[str, tuple[type[Warning], str, str]] = {
     ),
     "sentinels": (
         SentinelWarning,
-        "numbers far outside of all others are treated as missing values",
+        "values far outside of all others are treated as missing",
         "If they are values, set sentinels=None.",
     ),
     "gaps": (

@@ -20,6 +20,9 @@ from bneuralt.tree.neural_tree import NeuralTree
 
 __all__ = ["CheckedData", "OffsetAndFactor", "TargetReading", "TrainingJob", "core_job"]
 
+#: Numbers are checked in parts of this many rows, so that no copy is as large as they are.
+CHECKED_AT_ONCE = 2**20
+
 #: (offset, factor): training uses `(value - offset) * factor`.
 OffsetAndFactor = tuple[ArrayLike, ArrayLike]
 
@@ -55,6 +58,17 @@ class TrainingJob:
     signs : Signs, optional
         Signs that weights must have (`bneuralt.tree.monotonic`): a weight that an update takes to
         the other side of 0 becomes 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bneuralt import NeuralTree, TrainingJob, TrainingSettings, train_many
+    >>> X = np.linspace(-1, 1, 100)[:, None]
+    >>> tree = NeuralTree.random(1, max_depth=2, random_state=0)
+    >>> settings = TrainingSettings(loss="squared_error", max_epochs=20)
+    >>> jobs = [TrainingJob(tree, settings, rows=np.arange(start, 100, 2)) for start in (0, 1)]
+    >>> [result.status for result in train_many(jobs, X, X[:, 0] ** 2)]
+    ['completed', 'completed']
     """
 
     tree: NeuralTree
@@ -157,11 +171,13 @@ def _as_numbers(values: Array, name: str, dtypes: set[np.dtype[Any]]) -> FloatAr
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name} must be numbers, got dtype {values.dtype}") from error
     dtype = min(dtypes, key=lambda dtype: dtype.itemsize)
-    finite = np.abs(numbers) <= np.finfo(dtype).max
-    if not finite.all():
-        at = tuple(np.argwhere(~finite)[0].tolist())
-        place = ", ".join(map(str, at))
-        raise ValueError(f"{name}[{place}] is {numbers[at]}, which is not finite in {dtype}")
+    for start in range(0, len(numbers), CHECKED_AT_ONCE):
+        finite = np.abs(numbers[start : start + CHECKED_AT_ONCE]) <= np.finfo(dtype).max
+        if not finite.all():
+            first, *rest = np.argwhere(~finite)[0].tolist()
+            at = start + first, *rest
+            place = ", ".join(map(str, at))
+            raise ValueError(f"{name}[{place}] is {numbers[at]}, which is not finite in {dtype}")
     return numbers
 
 

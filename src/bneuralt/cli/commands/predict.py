@@ -3,13 +3,16 @@
 Predictions are written as CSV, one line per row, to the standard output or to a file. If the table
 has the target column, the score is shown as well. For the training table, the score on the held-out
 rows is compared with the one that `train` reported.
+
+A folder, or a pattern such as 'in/*.parquet', is read in blocks and may be larger than the memory.
+Then --out is a folder, which gets a file of predictions for each file, of the same name. It has the
+columns that the model does not use, such as keys, or those that --id names. If the program is
+stopped, the same command predicts the files that are missing.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import json
 import re
 import sys
@@ -17,8 +20,14 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bneuralt.cli.csv_cells import as_cell, csv_lines
 from bneuralt.cli.errors import BAD_DATA, CANNOT_WRITE, CommandError
-from bneuralt.cli.table_options import add_table_arguments, read_file
+from bneuralt.cli.table_options import (
+    add_memory_argument,
+    add_table_arguments,
+    is_in_blocks,
+    read_file,
+)
 
 if TYPE_CHECKING:
     from bneuralt._typing import Array, IntArray
@@ -27,8 +36,17 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     parser.add_argument("model", metavar="MODEL.json", help="a file written by bneuralt train")
-    parser.add_argument("data", metavar="DATA.csv", help="the table; - reads the standard input")
-    parser.add_argument("--out", metavar="FILE.csv", help="write the predictions to this file")
+    parser.add_argument(
+        "data",
+        metavar="DATA.csv",
+        help="the table; - reads the standard input; a folder, or a pattern such as "
+        "'in/*.parquet', is read in blocks",
+    )
+    parser.add_argument(
+        "--out",
+        metavar="FILE.csv",
+        help="write the predictions to this file; a folder for a table in blocks",
+    )
     parser.add_argument(
         "--force",
         action="store_true",
@@ -63,11 +81,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="categories that training did not see: treat them as rare ones (default), or end "
         "with an error",
     )
+    add_memory_argument(parser)
     add_table_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     """Predict, write the predictions, and print the scores."""
+    if is_in_blocks(args.data, args.max_memory):
+        from bneuralt.cli.bulk_prediction import predict_in_bulk
+
+        predict_in_bulk(args)
+        return
     import numpy as np
 
     from bneuralt.cli.outputs import check_output, escape_control
@@ -216,37 +240,13 @@ def _as_csv(
     raw: bool,
     ids: dict[str, list[str]],
 ) -> str:
-    out = _Lines()
-    writer = csv.writer(out, lineterminator=_LINE_END)
     titles = [] if probabilities is None else [f"p({label})" for label in model.classes_]
-    writer.writerow(["row", "prediction", *titles, *ids])
+    lines = [["row", "prediction", *titles, *ids]]
     for row, label in zip(rows, predicted[rows].tolist(), strict=True):
         more = [] if probabilities is None else probabilities[row].tolist()
-        copied = [cells[row] if raw else _as_cell(cells[row]) for cells in ids.values()]
-        writer.writerow([row + 1, label if raw else _as_cell(label), *more, *copied])
-    return out.getvalue()
-
-
-_LINE_END = "\r\n"  # csv.writer quotes cells that contain a character of it
-
-
-class _Lines(io.StringIO):
-    """The lines of a CSV file, which end in a line feed only."""
-
-    def write(self, line: str) -> int:
-        return super().write(line.removesuffix(_LINE_END) + "\n")
-
-
-#: How cells begin that spreadsheets take for formulas.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-
-
-def _as_cell(label: Any) -> Any:
-    """Return a label such that spreadsheets show it as text and do not run it as a formula."""
-    from bneuralt.tables.numbers import to_number
-
-    is_formula = isinstance(label, str) and label.startswith(_FORMULA) and to_number(label) is None
-    return f"'{label}" if is_formula else label
+        copied = [cells[row] if raw else as_cell(cells[row]) for cells in ids.values()]
+        lines.append([row + 1, label if raw else as_cell(label), *more, *copied])
+    return csv_lines(lines, raw=True)
 
 
 def _as_json(

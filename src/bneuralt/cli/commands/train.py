@@ -4,6 +4,10 @@ Some rows are held out. The model is trained on the others and scored on the hel
 model is written. `bneuralt predict MODEL DATA` shows the same score. Text becomes categories, dates
 become parts of the calendar and the time elapsed, and what missing values mean is learnt. Columns
 that identify rows are left out.
+
+A folder, or a pattern such as 'sales/*.parquet', is read in blocks and may be larger than the
+memory: Parquet, Feather or CSV. Then there is no cross-validation, at most 200,000 rows are held
+out, and columns that identify rows are left out only if --drop names them.
 """
 
 from __future__ import annotations
@@ -11,12 +15,24 @@ from __future__ import annotations
 import argparse
 import json
 
-from bneuralt.cli.table_options import add_table_arguments, delimiter_of, read_file
+from bneuralt.cli.errors import USAGE, CommandError
+from bneuralt.cli.table_options import (
+    add_memory_argument,
+    add_table_arguments,
+    delimiter_of,
+    is_in_blocks,
+    read_file,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("data", metavar="DATA.csv", help="the table; - reads the standard input")
+    parser.add_argument(
+        "data",
+        metavar="DATA.csv",
+        help="the table; - reads the standard input; a folder, or a pattern such as "
+        "'sales/*.parquet', is read in blocks",
+    )
     parser.add_argument(
         "--target",
         required=True,
@@ -34,6 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--forest",
         action="store_true",
         help="train a forest, the mean of several trees: larger, often slightly better",
+    )
+    parser.add_argument(
+        "--readable",
+        action="store_true",
+        help="train a small tree to be read, of rounded weights: --set n_weights=readable",
     )
     parser.add_argument(
         "--set",
@@ -94,11 +115,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=int, default=None, metavar="N", help="number of threads")
     parser.add_argument("--verbose", action="store_true", help="show the progress of training")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    add_memory_argument(parser)
     add_table_arguments(parser, missing=("learn", "drop", "error"))
 
 
 def run(args: argparse.Namespace) -> None:
     """Train a model, write it, and print the report."""
+    settings = [*args.settings, *(["n_weights=readable"] if args.readable else [])]
+    if args.readable and args.forest:
+        raise CommandError("--readable is for a single tree: omit it, or --forest.", USAGE)
+    if args.readable and any(text.startswith("n_weights=") for text in args.settings):
+        raise CommandError("--readable sets n_weights: omit it, or --set n_weights=….", USAGE)
+    if is_in_blocks(args.data, args.max_memory):
+        from bneuralt.cli.block_training import train_from_blocks
+
+        train_from_blocks(args, settings)
+        return
     from dataclasses import replace
 
     import numpy as np
@@ -137,7 +169,7 @@ def run(args: argparse.Namespace) -> None:
     X, y = layout.frame(table).take(rows), np.array(y[rows].tolist())
     model = make_model(
         layout.task,
-        args.settings,
+        settings,
         forest=args.forest,
         seed=args.seed,
         n_jobs=args.jobs,
@@ -153,7 +185,7 @@ def run(args: argparse.Namespace) -> None:
             test_fraction=args.test_fraction,
             folds=args.cv,
             seed=args.seed,
-            has_settings=bool(args.settings),
+            has_settings=bool(settings),
             status=status,
         )
     report = fitted.report

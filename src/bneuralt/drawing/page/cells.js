@@ -3,7 +3,7 @@
 const MISSING_TEXTS = new Set(["", "?", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null"]);
 const ISO = /^(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?:[ T](\d{1,2}):(\d{2}).*)?$/;
 const LOCAL = /^(\d{1,2})[./-](\d{1,2})[./-](\d{4})(?:[ T](\d{1,2}):(\d{2})(?::\d{2})?)?$/;
-const DAY = 86400000;
+export const DAY = 86400000;
 
 /** The value of a cell with a text that did not occur in training. */
 export const ANOTHER = "\u0000another";

@@ -11,3 +11,12 @@ export function element(tag, attributes = {}, ...children) {
   made.append(...children);
   return made;
 }
+
+/** Create an element of a chart, with a text in it, or as its title. */
+export function svgElement(tag, attributes = {}, text = "", title = "") {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.textContent = text;
+  if (title) made.append(svgElement("title", {}, title));
+  return made;
+}

@@ -1,5 +1,5 @@
 // The form for an example: one field for each column that the model uses.
-import { element } from "./elements.js";
+import { element, svgElement } from "./elements.js";
 import { ANOTHER, dateOf } from "./cells.js";
 import { plural } from "./format.js";
 
@@ -29,6 +29,7 @@ export class Form {
     if (this.model.n_unused && !query) notes.push(`${plural(this.model.n_unused, "column")} of the table not used by the model.`);
     if (notes.length) this.container.append(element("p", { class: "note" }, notes.join(" ")));
     this.refresh();
+    this.onBuild?.();
   }
 
   get isTypical() {
@@ -57,15 +58,23 @@ export class Form {
   }
 
   refresh(only = null) {
-    for (const { j, show } of this.fields) if (only === null || only === j) show(this.values[j]);
+    for (const { j, show, note } of this.fields) {
+      if (only !== null && only !== j) continue;
+      show(this.values[j]);
+      const text = outsideText(this.model.columns[j], this.values[j]);
+      note.hidden = !text;
+      note.textContent = text;
+    }
   }
 
   row(j) {
     const column = this.model.columns[j], id = `column-${j}`;
     const label = element("label", { for: id, title: column.name }, element("bdi", {}, column.name));
     const { controls, show } = FIELDS[column.reads](column, id, (value) => this.change(j, value));
-    this.fields.push({ j, show });
-    return element("div", { class: `field ${column.reads}` }, label, ...controls);
+    const chart = svgElement("svg", { class: "effect", role: "img", "aria-label": column.name });
+    const note = element("p", { class: "note", hidden: true });
+    this.fields.push({ j, show, chart, note });
+    return element("div", { class: `field ${column.reads}` }, label, ...controls, chart, note);
   }
 }
 
@@ -73,6 +82,13 @@ export class Form {
 export function typicalValues(model) {
   if (model.examples?.rows.length) return [...model.examples.rows[0]];
   return model.columns.map(({ typical, range }) => (typeof typical === "number" ? rounded(typical, range ? range[1] - range[0] : 0) : typical));
+}
+
+/** Return what to say about a number that is outside of the training range; nothing for others. */
+function outsideText({ reads, range, bounds }, value) {
+  if (reads !== "number" || value === null || !range || (value >= range[0] && value <= range[1])) return "";
+  const counts = bounds && (value < bounds[0] || value > bounds[1]) ? `; it counts as ${Math.min(Math.max(value, bounds[0]), bounds[1])}` : "";
+  return `outside of the training range, ${range[0]} to ${range[1]}${counts}`;
 }
 
 /** Round to a thousandth of the span. */
@@ -109,7 +125,6 @@ const FIELDS = {
       if (slider && document.activeElement !== slider) slider.value = value ?? column.typical;
       else if (slider && value !== null && Math.abs(Number(slider.value) - value) > (high - low) / 500) slider.value = value;
       box.classList.toggle("outside", value !== null && high > low && (value < low || value > high));
-      box.title = box.classList.contains("outside") ? `outside the training range, ${low} to ${high}` : "";
     };
     return { controls, show };
   },

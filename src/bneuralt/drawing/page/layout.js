@@ -1,23 +1,34 @@
 // Where the items of a tree are drawn: in columns by depth, or on circles around the root.
 // Each visible leaf and each collapsed node has a slot of its own, so that edges never cross.
 
-const ROW = 22, COLUMN = 168, NARROWEST = 80, GAP = 0.7;
+const ROW = 22, COLUMN = 168, NARROWEST = 50, GAP = 0.7, MOST_STRETCH = 1.8;
 const ARC = 13, RING = 84;
 
 /**
- * Return which items are shown, with their slots; `collapsed` has a flag for each function node.
+ * Return which items are shown, with their slots.
  *
- * `room(level)` is the width of a slot below a node of this level.
+ * `isHidden(item)` tells what is never shown, `folded` has the number of leaves that the fold below
+ * each node stands for, `room(level)` is the width of a slot below a node of this level.
  */
-function slots(tree, collapsed, gap, room) {
+function slots(tree, { collapsed, isHidden, folded }, gap, room) {
   const { nNodes, nOutputs, parent } = tree;
-  const shown = new Uint8Array(tree.size), width = new Float64Array(nNodes);
-  const first = new Float64Array(nNodes), slot = new Float64Array(tree.size);
-  for (let i = 0; i < nNodes; i++) shown[i] = i < nOutputs || (shown[parent[i]] && !collapsed[parent[i]]) ? 1 : 0;
+  const shown = new Uint8Array(tree.size + nNodes), width = new Float64Array(nNodes);
+  const first = new Float64Array(nNodes), slot = new Float64Array(tree.size + nNodes);
+  const isOpen = (node) => shown[node] && !collapsed[node];
+  for (let i = 0; i < nNodes; i++) shown[i] = i < nOutputs || (isOpen(parent[i]) && !isHidden(i)) ? 1 : 0;
+  for (let i = nNodes; i < tree.size; i++) {
+    const above = tree.parentOf(i);
+    if (!isOpen(above) || isHidden(i)) continue;
+    shown[i] = 1;
+    width[above] += room(tree.level[above] + 1);
+  }
   for (let i = nNodes - 1; i >= 0; i--) {
     if (!shown[i]) continue;
-    if (collapsed[i]) width[i] = room(tree.level[i]);
-    else width[i] += room(tree.level[i] + 1) * (tree.leafStart[i + 1] - tree.leafStart[i]);
+    if (isOpen(i) && folded[i]) {
+      shown[tree.fold(i)] = 1;
+      width[i] += room(tree.level[i] + 1);
+    }
+    if (!width[i]) width[i] = room(tree.level[i]); // collapsed, or with nothing that is shown
     if (i >= nOutputs) width[parent[i]] += width[i];
   }
   const next = new Float64Array(nNodes); // the next free slot below each node
@@ -25,7 +36,7 @@ function slots(tree, collapsed, gap, room) {
   for (let i = 0; i < nNodes; i++) {
     if (!shown[i]) continue;
     if (i < nOutputs) {
-      first[i] = total + (i ? gap : 0);
+      first[i] = total + (i && !(collapsed[i] && collapsed[i - 1]) ? gap : 0);
       total = first[i] + width[i];
     } else {
       first[i] = next[parent[i]];
@@ -34,23 +45,21 @@ function slots(tree, collapsed, gap, room) {
     next[i] = first[i];
     slot[i] = first[i] + width[i] / 2;
   }
-  for (let i = 0; i < tree.nLeaves; i++) {
-    const above = tree.leafParent[i];
-    if (!shown[above] || collapsed[above]) continue;
-    shown[nNodes + i] = 1;
-    const width = room(tree.level[above] + 1);
-    slot[nNodes + i] = next[above] + width / 2;
+  for (let i = nNodes; i < slot.length; i++) {
+    if (!shown[i]) continue;
+    const above = tree.parentOf(i), width = room(tree.level[above] + 1);
+    slot[i] = next[above] + width / 2;
     next[above] += width;
   }
   return { shown, slot, width, total };
 }
 
-/** Return the level of the lowest items that are not below a collapsed node. */
-function deepestShown(tree, collapsed) {
+/** Return the level of the lowest items that are shown. */
+function deepestShown(tree, { collapsed, isHidden }) {
   const open = new Uint8Array(tree.nNodes);
   let lowest = 1;
   for (let i = 0; i < tree.nNodes; i++) {
-    open[i] = (i < tree.nOutputs || open[tree.parent[i]]) && !collapsed[i] ? 1 : 0;
+    open[i] = (i < tree.nOutputs || (open[tree.parent[i]] && !isHidden(i))) && !collapsed[i] ? 1 : 0;
     if (open[i]) lowest = Math.max(lowest, tree.level[i] + 1);
   }
   return lowest;
@@ -61,23 +70,23 @@ function deepestShown(tree, collapsed) {
  *
  * Columns are closer together where the room, in pixels, is high and narrow.
  */
-export function layOut(tree, collapsed, kind, available) {
+export function layOut(tree, parts, kind, available) {
   const gap = tree.nOutputs > 1 ? GAP : 0, offset = tree.nOutputs > 1 ? 1 : 0;
-  const lowest = deepestShown(tree, collapsed) + offset;
+  const lowest = deepestShown(tree, parts) + offset;
   // On an inner circle, the same room for a label is a larger angle.
   const room = (level) => (kind === "radial" ? Math.min(3, lowest / Math.max(1, level + offset)) : 1);
-  const { shown, slot, width, total } = slots(tree, collapsed, gap, room);
-  const items = [], depth = new Int32Array(tree.size);
+  const { shown, slot, width, total } = slots(tree, parts, gap, room);
+  const n = shown.length, items = [], depth = new Int32Array(n);
   let deepest = 1;
-  for (let i = 0; i < tree.size; i++) {
+  for (let i = 0; i < n; i++) {
     if (!shown[i]) continue;
     items.push(i);
     depth[i] = offset + (tree.isLeaf(i) ? tree.level[tree.parentOf(i)] + 1 : tree.level[i]);
     deepest = Math.max(deepest, depth[i]);
   }
-  const x = new Float32Array(tree.size), y = new Float32Array(tree.size), angle = new Float32Array(tree.size);
-  const free = new Float32Array(tree.size); // how far it is to the neighbours, about
-  const places = { kind, items, shown, x, y, angle, free, spacing: ROW, magnified: 1, root: { x: 0, y: 0 } };
+  const x = new Float32Array(n), y = new Float32Array(n), angle = new Float32Array(n);
+  const free = new Float32Array(n); // how far it is to the neighbours, about
+  const places = { kind, items, shown, total, x, y, angle, free, spacing: ROW, magnified: 1, root: { x: 0, y: 0 } };
   if (kind === "radial") {
     const turn = (2 * Math.PI) / (total + gap);
     const ring = Math.max(RING, ((total * ARC) / (2 * Math.PI) / deepest) * 1.1);
@@ -93,12 +102,15 @@ export function layOut(tree, collapsed, kind, available) {
   } else {
     const scale = Math.min(1, available.height / (total * ROW));
     const column = Math.max(NARROWEST, Math.min(COLUMN, available.width / scale / deepest));
+    // Rows are further apart where the room is higher than the tree.
+    const row = ROW * Math.max(1, Math.min(MOST_STRETCH, (available.height * deepest * column) / (available.width * total * ROW)));
     for (const i of items) {
       x[i] = depth[i] * column;
-      y[i] = slot[i] * ROW;
+      y[i] = slot[i] * row;
       free[i] = ROW;
     }
-    places.root.y = (total * ROW) / 2;
+    places.root.y = (total * row) / 2;
+    places.spacing = row;
   }
   places.outputSpacing = tree.nOutputs > 1 ? Math.hypot(x[1] - x[0], y[1] - y[0]) : Infinity;
   return places;

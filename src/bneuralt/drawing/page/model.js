@@ -8,11 +8,25 @@ export function modelOf(data) {
   const columns = data.columns.map((column, j) => ({
     ...column,
     inputs: column.expressions.map(() => columnOf.push(j) - 1),
+    directions: column.directions ?? column.expressions.map(() => 1),
+    mean: column.mean ?? null,
     functions: column.expressions.map((place) => compile(expressionAt(place), ["cell", "mean"], { column })),
   }));
-  const activations = data.activations.map(
-    (entry) => entry && { ...entry, value: compile(expressionAt(entry.expression), ["z", ...entry.parameters]) },
+  const activations = Object.fromEntries(
+    Object.entries(data.activations).map(([name, { expression, parameters }]) => {
+      const value = compile(expressionAt(expression), ["z", ...parameters]);
+      return [name, { parameters, bind: (numbers) => ofNumber(value, [0, ...numbers]) }];
+    }),
   );
   const link = compile(expressionAt(data.link), ["outputs"], { hasVectors: true });
-  return { ...data, columns, columnOf, activations, link };
+  const reference = data.reference?.map((row) => Float64Array.from(data.used, (input) => row[input]));
+  return { ...data, columns, columnOf, activations, link, reference, allReference: data.reference };
+}
+
+/** Return a function of a list as one of its first entry; the list is not made anew for each call. */
+function ofNumber(value, list) {
+  return (z) => {
+    list[0] = z;
+    return value(list);
+  };
 }

@@ -1,7 +1,10 @@
 // Examples from a file or from pasted text: CSV with a header, or JSON.
 import { readCell } from "./cells.js";
 
-/** Return the values of the model's columns for each row of a text. */
+/**
+ * Return the rows of a text: the values of the model's columns, and the `names` of all columns, of
+ * which `texts(name)` returns the cells as they are.
+ */
 export function readRows(model, text) {
   const trimmed = text.trim();
   if (!trimmed) throw new Error("There is no row in it.");
@@ -11,7 +14,11 @@ export function readRows(model, text) {
   if (absent.length === model.columns.length) {
     throw new Error(`It needs a header with the columns ${model.columns.slice(0, 5).map((c) => `“${c.name}”`).join(", ")} …`);
   }
-  return records.map((record) => model.columns.map((column) => readCell(column, record.get(column.name))));
+  return {
+    rows: records.map((record) => model.columns.map((column) => readCell(column, record.get(column.name)))),
+    names: [...new Set(records.slice(0, 100).flatMap((record) => [...record.keys()]))],
+    texts: (name) => records.map((record) => (record.get(name) ?? null) === null ? null : String(record.get(name))),
+  };
 }
 
 function fromJson(text) {

@@ -1,11 +1,9 @@
-// What is drawn: for each item its line (width, sign, strength) and its label.
-import { number, shorten, signed } from "./format.js";
-
-const WIDEST = 5;
+// What is drawn: for each item its line (sign, strength) and its label.
+import { number, percent, shorten, signed } from "./format.js";
 
 /** Return how strong each edge is: its weight times the spread of what it passes on. */
 export function strengths(model, tree) {
-  const strength = new Float64Array(tree.size);
+  const strength = new Float64Array(tree.size + tree.nNodes);
   for (let i = tree.nOutputs; i < tree.size; i++) {
     const spread = tree.isLeaf(i) ? model.spreads[tree.inputOf(i)] : 1;
     strength[i] = Math.abs(tree.weight[i]) * spread;
@@ -13,28 +11,38 @@ export function strengths(model, tree) {
   return strength;
 }
 
-/** Return width, sign and emphasis (0 to 1) of each edge. */
-export function edgeStyles(tree, strength, sign) {
-  const width = new Float32Array(tree.size), emphasis = new Float32Array(tree.size);
-  const sorted = Float64Array.from(strength).sort();
+/** Return sign and emphasis (0 to 1) of each edge. */
+export function edgeStyles(strength, sign) {
+  const emphasis = new Float32Array(strength.length);
+  const sorted = strength.filter((x) => x > 0).sort();
   // A few extreme weights must not make all other lines thin.
   const reference = sorted[Math.floor(0.98 * (sorted.length - 1))] || sorted[sorted.length - 1] || 1;
-  for (let i = 0; i < tree.size; i++) {
-    emphasis[i] = Math.sqrt(Math.min(1, strength[i] / reference));
-    width[i] = 0.7 + (WIDEST - 0.7) * emphasis[i];
-  }
-  return { width, emphasis, sign };
+  strength.forEach((x, i) => (emphasis[i] = Math.sqrt(Math.min(1, x / reference))));
+  return { emphasis, sign };
 }
 
 /** Return the text beside an item, as parts: [text, colour]; with an example, its values. */
 export function labelOf(model, tree, item, values, sign, longest) {
+  if (tree.isFold(item)) {
+    const { count, share } = foldOf(tree, tree.parentOf(item));
+    return [[`${count.toLocaleString("en")} more`, "faint"], values ? [signed(sign), sign < 0 ? "negative" : "positive"] : [shareText(share), "faint"]];
+  }
   const weight = tree.weight[item], colour = (values ? sign : weight) < 0 ? "negative" : "positive";
   if (tree.isLeaf(item)) {
     const name = shortName(model, tree.inputOf(item), longest);
-    return values ? [[name, "text"], [`= ${number(values[item])}`, colour]] : [[signed(weight), colour], [name, "text"]];
+    return values ? [[name, "ink"], [`= ${number(values[item])}`, colour]] : [[signed(weight), colour], [name, "ink"]];
   }
-  return values ? [[number(values[item]), "text"], ["", "quiet"]] : [[signed(weight), colour], [activationOf(tree, item), "quiet"]];
+  return values ? [[number(values[item]), "ink"], ["", "faint"]] : [[signed(weight), colour], [activationOf(tree, item), "faint"]];
 }
+
+/** Return the number of leaves that a fold stands for, and their share of the output. */
+export function foldOf(tree, node) {
+  const { folded, hidden, idle, strength } = tree.display;
+  const hiddenStrength = tree.childrenOf(node).reduce((sum, i) => sum + (hidden[i] && !idle[i] ? strength[i] : 0), 0);
+  return { count: folded[node], share: hiddenStrength / (strength[tree.output[node]] || 1) };
+}
+
+const shareText = (share) => (share < 0.001 ? "< 0.1 %" : percent(share));
 
 /** Return the name of an input; the name of its column is cut before what follows it. */
 function shortName(model, input, longest) {

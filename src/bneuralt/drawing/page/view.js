@@ -1,13 +1,14 @@
 // The drawing on a canvas: lines, nodes and labels of what is in the window.
 import { shorten } from "./format.js";
 
-const NODE = 9, LEAF = 3.5, FONT = 12, SMALLEST_FONT = 8.5, CLOSEST_LABELS = 7.8;
+const NODE = 9, LEAF = 3.5, FONT = 12, SMALLEST_FONT = 8.5, CLOSEST_LABELS = 7.8, ROOM_FOR_TWO = 30;
 const MANY = 3000; // lines that are drawn straight, in few paths
 const SLOW = 14; // milliseconds after which gestures move a copy of the last picture
 
 export class View {
-  constructor(canvas) {
+  constructor(canvas, root) {
     this.canvas = canvas;
+    this.root = root;
     this.context = canvas.getContext("2d", { alpha: false });
     this.copy = document.createElement("canvas");
     this.scale = 1;
@@ -23,13 +24,13 @@ export class View {
   /** Paint the ground: a canvas without transparency is black before that. */
   clear() {
     this.context.setTransform(1, 0, 0, 1, 0, 0);
-    this.context.fillStyle = this.colours.canvas;
+    this.context.fillStyle = this.colours.ground;
     this.context.fillRect(0, 0, this.canvas.width, this.canvas.height);
   }
 
   readColours() {
-    const style = getComputedStyle(document.documentElement);
-    const names = ["canvas", "text", "quiet", "line", "node", "positive", "negative", "accent", "hits"];
+    const style = getComputedStyle(this.root);
+    const names = ["ground", "ink", "faint", "line", "node", "positive", "negative", "decision", "mixed", "hits"];
     this.colours = Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
     this.font = style.getPropertyValue("--font").trim();
   }
@@ -108,7 +109,7 @@ export class View {
     const factor = this.scale / drawn.scale;
     const x = (drawn.left - this.left) * this.scale, y = (drawn.top - this.top) * this.scale;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.fillStyle = this.colours.canvas;
+    context.fillStyle = this.colours.ground;
     context.fillRect(0, 0, this.width, this.height);
     context.drawImage(this.copy, x, y, this.width * factor, this.height * factor);
   }
@@ -117,7 +118,7 @@ export class View {
     const { context, ratio } = this;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.globalAlpha = 1;
-    context.fillStyle = this.colours.canvas;
+    context.fillStyle = this.colours.ground;
     context.fillRect(0, 0, this.width, this.height);
     this.drawEdges();
     this.drawNodes();
@@ -149,14 +150,15 @@ export class View {
       // In parts, with either sign on top by turns, so that none hides the other.
       const part = many ? Math.floor(n / chunk) : 0;
       const isNegative = styles.sign[i] < 0 ? 1 : 0;
-      const key = 10000 * (lit ? 1 : 0) + 100 * step + 4 * part + (part % 2 ? 1 - isNegative : isNegative);
+      const isQuiet = !faded && tree.isFold(i); // it has no weight
+      const key = 10000 * (lit ? 1 : isQuiet ? -1 : 0) + 100 * step + 4 * part + (part % 2 ? 1 - isNegative : isNegative);
       let entry = paths.get(key);
       if (!entry) {
         const colour = lit ? colours.hits : isNegative ? colours.negative : colours.positive;
         const isPale = hits && !lit;
         entry = {
           path: new Path2D(),
-          colour: isPale || (faded && level === 0) ? colours.line : colour,
+          colour: isPale || (isQuiet && !lit) || (faded && level === 0) ? colours.line : colour,
           alpha: isPale ? 0.25 : lit ? 1 : faded ? 0.6 + 0.4 * level : 0.45 + 0.45 * level,
           width: Math.max(0.5, (lit ? 2.5 : 0.7 + 4.3 * level) * lineScale),
         };
@@ -203,11 +205,11 @@ export class View {
       context.moveTo(rx, ry);
       if (places.kind === "radial") context.lineTo(x, y);
       else context.bezierCurveTo(rx + (x - rx) * 0.5, ry, rx + (x - rx) * 0.5, y, x, y);
-      context.strokeStyle = k === winner ? colours.accent : colours.line;
+      context.strokeStyle = k === winner ? colours.decision : colours.line;
       context.lineWidth = Math.max(0.5, (k === winner ? 4 : 1.5) * Math.min(1, this.scale));
       context.stroke();
     }
-    this.disc(rx, ry, Math.max(2, NODE * 0.7 * this.scale), colours.text);
+    this.disc(rx, ry, Math.max(2, NODE * 0.7 * this.scale), colours.ink);
   }
 
   disc(x, y, radius, fill, stroke = null, lineWidth = 1.5) {
@@ -231,11 +233,15 @@ export class View {
     for (const i of places.items) {
       const [x, y] = this.toScreen(places.x[i], places.y[i]);
       if (!this.isVisible(x, y, radius + 2)) continue;
-      const isLeaf = tree.isLeaf(i), lit = hits && hits[i];
+      const isLeaf = tree.isLeaf(i), isFold = tree.isFold(i), lit = hits && hits[i];
       const room = Math.max(1, 0.42 * places.free[i] * this.scale);
       const size = Math.min(room, isLeaf ? leaf * (lit ? 1.6 : 1) : i < tree.nOutputs ? radius * 1.15 : radius);
+      if (isFold && size > 1.5) {
+        this.disc(x, y, 1.3 * Math.min(room, leaf), colours.node, lit ? colours.hits : colours.faint, 1.2);
+        continue;
+      }
       if (isLeaf || size < 3.2) {
-        const colour = lit ? colours.hits : isLeaf ? (hits ? colours.line : colours.quiet) : colours.text;
+        const colour = lit ? colours.hits : isLeaf ? (hits ? colours.line : colours.faint) : colours.ink;
         const key = colour + size.toFixed(1);
         if (!dots.has(key)) dots.set(key, { colour, path: new Path2D() });
         const { path } = dots.get(key);
@@ -247,9 +253,9 @@ export class View {
         continue;
       }
       const isOutput = i < tree.nOutputs;
-      const rim = lit ? colours.hits : isOutput && i === winner ? colours.accent : colours.text;
-      this.disc(x, y, size, collapsed[i] ? colours.text : colours.node, rim, isOutput || lit ? 2.5 : 1.5);
-      if (size > 4) this.glyph(x, y, size * 0.55, tree, i, collapsed[i] ? colours.node : colours.text);
+      const rim = lit ? colours.hits : isOutput && i === winner ? colours.decision : colours.ink;
+      this.disc(x, y, size, collapsed[i] ? colours.ink : colours.node, rim, isOutput || lit ? 2.5 : 1.5);
+      if (size > 4) this.glyph(x, y, size * 0.55, tree, i, collapsed[i] ? colours.node : colours.ink);
     }
     for (const { colour, path } of dots.values()) {
       context.fillStyle = colour;
@@ -260,7 +266,7 @@ export class View {
       const [x, y] = this.toScreen(places.x[item], places.y[item]);
       context.beginPath();
       context.arc(x, y, radius + 5, 0, 2 * Math.PI);
-      Object.assign(context, { strokeStyle: colours.accent, lineWidth: width });
+      Object.assign(context, { strokeStyle: colours.mixed, lineWidth: width });
       context.stroke();
     }
   }
@@ -301,14 +307,17 @@ export class View {
     const showNode = (i) => unit >= 0.62 && (places.kind !== "radial" || places.free[i] * this.scale > 26);
     const showLeaves = this.showsLeafLabels(), unit = this.scale * places.magnified;
     const showOutputs = Math.abs(places.outputSpacing * this.scale) > 44;
+    const inLines = places.kind !== "radial" && places.spacing * this.scale > CLOSEST_LABELS;
     context.font = `${size}px ${this.font}`;
     for (const i of places.items) {
       const isOutput = i < tree.nOutputs;
-      if (isOutput && !showOutputs && i !== scene.winner && tree.nOutputs > 1) continue;
+      const isLine = inLines && isOutput && scene.collapsed[i]; // its name is beside it
+      if (isOutput && !showOutputs && !isLine && i !== scene.winner && tree.nOutputs > 1) continue;
       if (!isOutput && !(tree.isLeaf(i) ? showLeaves : showNode(i) || (scene.collapsed[i] && showLeaves))) continue;
       const [x, y] = this.toScreen(places.x[i], places.y[i]);
       if (!this.isVisible(x, y, 260)) continue;
       if (tree.isLeaf(i) || (scene.collapsed[i] && !isOutput)) this.leafLabel(i, x, y);
+      else if (isLine) this.outputLine(i, x, y, places.spacing * this.scale);
       else if (isOutput) this.outputLabel(i, x, y, size);
       else this.nodeLabel(i, x, y, size);
     }
@@ -323,7 +332,7 @@ export class View {
     const { context, scene, colours } = this;
     const { places } = scene;
     const parts = scene.label(i);
-    if (scene.collapsed[i]) parts.push([`· ${scene.hidden(i)} below`, "quiet"]);
+    if (scene.collapsed[i]) parts.push([`· ${scene.hidden(i)} below`, "faint"]);
     const distance = scene.collapsed[i] ? this.nodeRadius(i) + 5 : 8;
     const pale = scene.hits && !scene.hits[i];
     const faint = scene.faded && scene.styles.emphasis[i] < 0.12;
@@ -339,7 +348,7 @@ export class View {
     let at = side * distance;
     context.textAlign = side < 0 ? "right" : "left";
     for (const [text, colour] of side < 0 ? [...parts].reverse() : parts) {
-      context.fillStyle = pale ? colours.quiet : colours[colour];
+      context.fillStyle = pale ? colours.faint : colours[colour];
       context.fillText(text, at, 0);
       at += side * (context.measureText(text).width + 5);
     }
@@ -350,7 +359,7 @@ export class View {
   /** Draw a text with a rim of the background, so that lines below it do not disturb. */
   haloText(text, x, y, colour) {
     const { context, colours } = this;
-    Object.assign(context, { strokeStyle: colours.canvas, lineWidth: 4, lineJoin: "round" });
+    Object.assign(context, { strokeStyle: colours.ground, lineWidth: 4, lineJoin: "round" });
     context.strokeText(text, x, y);
     context.fillStyle = colours[colour];
     context.fillText(text, x, y);
@@ -363,9 +372,20 @@ export class View {
     context.textAlign = "center";
     const [name, value] = scene.outputLabel(i);
     const below = this.nodeRadius(i) * 1.15 + big * 0.75;
-    this.haloText(shorten(name, this.width < 500 ? 14 : 28), x, y - below, i === scene.winner ? "accent" : "text");
-    if (value) this.haloText(value, x, y + below, "text");
+    this.haloText(shorten(name, this.width < 500 ? 14 : 28), x, y - below, i === scene.winner ? "decision" : "ink");
+    if (value) this.haloText(value, x, y + below, "ink");
     context.font = `${size}px ${this.font}`;
+  }
+
+  /** Draw name and value of a collapsed output beside it. */
+  outputLine(i, x, y, room) {
+    const { context, scene } = this;
+    const font = context.font, size = Math.min(FONT, Math.max(9, 0.85 * room)), isWinner = i === scene.winner;
+    context.font = `${isWinner ? 600 : 400} ${size}px ${this.font}`;
+    context.textAlign = "left";
+    const [name, value] = scene.outputLabel(i);
+    this.haloText(`${shorten(name, this.width < 500 ? 24 : 40)}  ${value ?? ""}`, x + this.nodeRadius(i) + 6, y, isWinner ? "decision" : "ink");
+    context.font = font;
   }
 
   nodeLabel(i, x, y, size) {
@@ -376,7 +396,8 @@ export class View {
     context.font = `${small}px ${this.font}`;
     context.textAlign = "center";
     this.haloText(first[0], x, y - above, first[1]);
-    this.haloText(second[0], x, y + above, second[1]);
+    const { kind, spacing } = scene.places;
+    if (kind === "radial" || spacing * this.scale > ROOM_FOR_TWO) this.haloText(second[0], x, y + above, second[1]);
     context.font = `${size}px ${this.font}`;
   }
 }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from bneuralt._typing import Array, FloatArray
-from bneuralt.expressions import date_part, if_missing
+from bneuralt.expressions import Expression, date_part, differs, if_missing, select
 from bneuralt.expressions.operations import DATE_PARTS
 from bneuralt.tables.columns import Column, parse_dates
 from bneuralt.tables.features.feature import (
@@ -27,6 +27,7 @@ from bneuralt.tables.features.feature import (
 )
 from bneuralt.tables.moments import rounded_mean
 from bneuralt.tables.number_texts import gap_words
+from bneuralt.tables.sentinels import find_sentinels
 
 __all__ = ["DateFeature"]
 
@@ -54,6 +55,8 @@ class DateFeature(Feature):
         Whether values were missing in training, without a relation to the target.
     gap_words : tuple of str
         Texts of training that stand for missing values.
+    sentinels : tuple of float
+        Years whose dates stand for missing values, such as 9999.
     """
 
     kind: ClassVar[str] = "date"
@@ -63,6 +66,7 @@ class DateFeature(Feature):
     day_first: bool = False
     ignores_gaps: bool = False
     gap_words: tuple[str, ...] = ()
+    sentinels: tuple[float, ...] = ()
 
     @classmethod
     def learn(cls, column: Column, weight: FloatArray, target: Array | None = None) -> Self | None:
@@ -89,6 +93,30 @@ class DateFeature(Feature):
         has_gaps, ignores_gaps = learn_gaps(column.is_missing, weight, target)
         return cls(parts, means, has_gaps, day_first, ignores_gaps, words)
 
+    def without_sentinels(
+        self, column: Column, weight: FloatArray, target: Array | None
+    ) -> tuple[Self, str]:
+        """Treat dates that repeat far outside of all others as missing; return which they are."""
+        dates = self.read(column).values
+        used = ~np.isnat(dates) & (weight > 0)
+        days = DATE_PARTS["elapsed"](dates).astype(np.float64)
+        is_sentinel = used & np.isin(days, find_sentinels(days[used], weight[used]))
+        years = DATE_PARTS["year"](dates).astype(np.float64)
+        sentinels = np.unique(years[is_sentinel])
+        if not sentinels.size or np.isin(years[used & ~is_sentinel], sentinels).any():
+            return self, ""
+        others = Column("date", np.where(np.isin(years, sentinels), np.datetime64("NaT"), dates))
+        feature = self.learn(others, weight, target)
+        assert feature is not None
+        feature = replace(
+            feature,
+            day_first=self.day_first,
+            gap_words=self.gap_words,
+            sentinels=tuple(sentinels.tolist()),
+        )
+        shown = ", ".join(np.unique(dates[is_sentinel].astype("datetime64[D]")).astype(str))
+        return feature, f"{shown} in {np.count_nonzero(is_sentinel):,} rows"
+
     def read(self, column: Column) -> Column:
         """Return the column as dates."""
         return self.parse(column)[0]
@@ -96,14 +124,22 @@ class DateFeature(Feature):
     def parse(self, column: Column) -> tuple[Column, int, str]:
         """Return the column as dates, the number of new words, and one of them."""
         if column.kind == "date":
-            return column, 0, ""
+            return self._hidden(column), 0, ""
         if column.kind == "number":
             if not column.is_missing.all():
                 raise ColumnError("had dates in training and has numbers now")
             return Column("date", np.full(len(column), "NaT", dtype="datetime64[s]")), 0, ""
         dates, is_read = _dates(column, self.day_first)
         is_gap = np.array([text in self.gap_words for text in column.texts], dtype=bool)
-        return dates, *unread_words(column, is_read | is_gap, "dates")
+        return self._hidden(dates), *unread_words(column, is_read | is_gap, "dates")
+
+    def _hidden(self, column: Column) -> Column:
+        """Return a column of dates with gaps in place of sentinels."""
+        if not self.sentinels:
+            return column
+        years = DATE_PARTS["year"](column.values).astype(np.float64)
+        dates = np.where(np.isin(years, self.sentinels), np.datetime64("NaT"), column.values)
+        return Column("date", dates)
 
     def notes(self, column: Column, weight: FloatArray) -> list[tuple[str, str]]:
         """Return which texts of the training rows stand for missing values."""
@@ -128,13 +164,21 @@ class DateFeature(Feature):
             Input(
                 part,
                 PART_NAMES.get(part, f"{part} of {{}}").format(name),
-                if_missing(date_part(part), mean),
+                self._shown(part, mean),
                 mean,
                 None if limits is None else ranges[part],
             )
             for part, mean in zip(self.parts, self.means, strict=True)
         ]
-        return parts + ([gap_input(name, date_part("year"))] if self.has_gaps else [])
+        gaps = [gap_input(name, date_part("year"), self.sentinels)] if self.has_gaps else []
+        return parts + gaps
+
+    def _shown(self, part: str, mean: float) -> Expression:
+        """Return a part of dates, and its mean in place of missing dates and sentinels."""
+        value = if_missing(date_part(part), mean)
+        for year in self.sentinels:
+            value = select(differs(date_part("year"), year), value, mean)
+        return value
 
     def learn_range(self, column: Column, weight: FloatArray) -> Range | None:
         """Return the first and the last date of the training rows; None if there are none."""
@@ -155,12 +199,16 @@ class DateFeature(Feature):
             raise ValueError(f'"parts" is {entries["parts"]!r:.50}')
         if not isinstance(means, list) or len(means) != len(parts):
             raise ValueError('"means" must be a number for each part')
-        texts = ("parts", "means", "gap_words")
-        flags = {key: v for key, v in entries.items() if key not in texts}
+        others = ("parts", "means", "gap_words", "sentinels")
+        flags = {key: v for key, v in entries.items() if key not in others}
+        sentinels = entries.get("sentinels", [])
+        if not isinstance(sentinels, list):
+            raise ValueError(f'"sentinels" is {sentinels!r:.50}')
         return {
             "parts": parts,
             "means": tuple(checked_number(mean, "means") for mean in means),
             "gap_words": checked_texts(entries.get("gap_words", []), "gap_words"),
+            "sentinels": tuple(checked_number(year, "sentinels") for year in sentinels),
             **{key: checked_bool(value, key) for key, value in flags.items()},
         }
 

@@ -40,7 +40,9 @@ __all__ = [
 MISSING = "(missing)"
 
 #: Entries of descriptions that are stored only if they are not empty.
-OPTIONAL = frozenset({"ignores_gaps", "notation", "gap_words", "limits", "ramps", "sentinels"})
+OPTIONAL = frozenset(
+    {"ignores_gaps", "notation", "gap_words", "limits", "ramps", "sentinels", "bounds"}
+)
 
 #: Smallest and largest value: numbers, or dates as text such as 2024-05-31T14:30:00.
 Range = tuple[float, float] | tuple[str, str]
@@ -134,6 +136,15 @@ class Feature:
     def with_sentinels(self, sentinels: tuple[float, ...]) -> Self:
         """Return the description with numbers that stand for missing values; of numbers only."""
         return self
+
+    def without_sentinels(
+        self, column: Column, weight: FloatArray, target: Array | None
+    ) -> tuple[Self, str]:
+        """Treat values that repeat far outside of all others as missing; return which they are.
+
+        Numbers are treated before they are learnt.
+        """
+        return self, ""
 
     def read(self, column: Column) -> Column:
         """Return a later column in the form that the expressions of the inputs read.

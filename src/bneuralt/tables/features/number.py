@@ -20,7 +20,7 @@ from bneuralt.expressions import (
     select,
 )
 from bneuralt.lines import IDENTITY, ClampedLine
-from bneuralt.tables.bends import Bending, Ramp
+from bneuralt.tables.bends import Bending, Bends, Ramp, rounded_ends
 from bneuralt.tables.columns import Column
 from bneuralt.tables.features.feature import (
     ColumnError,
@@ -40,9 +40,6 @@ from bneuralt.tables.moments import rounded_mean
 from bneuralt.tables.number_texts import PLAIN, Notation
 
 __all__ = ["NumberFeature", "number_range"]
-
-#: Ends of ramps are rounded in names, by at most this share of the width of the ramp.
-ROUNDING = 0.01
 
 
 @dataclass(frozen=True)
@@ -68,6 +65,8 @@ class NumberFeature(Feature):
         Inputs that rise from 0 to 1 between two numbers.
     sentinels : tuple of float
         Numbers that stand for missing values.
+    bounds : tuple of two float, or None
+        As `limits`, but for all inputs of the column, ramps included; None: there are none.
     """
 
     kind: ClassVar[str] = "number"
@@ -78,6 +77,7 @@ class NumberFeature(Feature):
     limits: tuple[float, float] | None = None
     ramps: tuple[Ramp, ...] = ()
     sentinels: tuple[float, ...] = ()
+    bounds: tuple[float, float] | None = None
 
     @classmethod
     def learn(cls, column: Column, weight: FloatArray, target: Array | None = None) -> Self | None:
@@ -104,12 +104,14 @@ class NumberFeature(Feature):
         is_gap = np.isnan(values)
         if is_gap.any():
             values, used = values[~is_gap], used[~is_gap]
-        limits, ramps = bending.learn(values, used)
-        if limits is None:
-            return replace(self, ramps=ramps)
-        return replace(
-            self, mean=rounded_mean(values.clip(*limits), used), limits=limits, ramps=ramps
-        )
+        return self.with_bends(bending.learn(values, used), values, used)
+
+    def with_bends(self, bends: Bends, values: Array, weight: FloatArray) -> Self:
+        """Return the description with limits and ramps of numbers without gaps."""
+        mean = self.mean
+        if bends.limits is not None:
+            mean = rounded_mean(values.clip(*bends.limits), weight)
+        return replace(self, mean=mean, limits=bends.limits, ramps=bends.ramps)
 
     def with_sentinels(self, sentinels: tuple[float, ...]) -> Self:
         """Return the description with numbers that stand for missing values."""
@@ -154,14 +156,18 @@ class NumberFeature(Feature):
         value: Expression = NUMBER if self.mean is None else if_missing(NUMBER, self.mean)
         for sentinel in self.sentinels:
             value = select(differs(NUMBER, sentinel), value, self.mean or 0.0)
+        if self.bounds is not None:
+            low, high = self.bounds
+            value = minimum(maximum(value, low), high)
+            limits = None if limits is None else tuple(np.clip(limits, low, high).tolist())
         number = Input("", name, value, self.mean, limits)
         if self.limits is not None:
             low, high = self.limits
             limited = None if limits is None else tuple(np.clip(limits, low, high).tolist())
             number = number._replace(expression=minimum(maximum(value, low), high), range=limited)
         gaps = [gap_input(name, NUMBER, self.sentinels)] if self.has_gaps else []
-        texts = _end_texts(self.ramps)
-        return [number, *(_ramp_input(name, value, ramp, texts) for ramp in self.ramps), *gaps]
+        ends = rounded_ends(self.ramps)
+        return [number, *(_ramp_input(name, value, ramp, ends) for ramp in self.ramps), *gaps]
 
     @property
     def drawn(self) -> list[bool]:
@@ -172,8 +178,11 @@ class NumberFeature(Feature):
     def lines(self) -> tuple[tuple[ClampedLine, ...], ...]:
         """The number itself, limited, and its ramps; then the indicator of gaps."""
         number = IDENTITY if self.limits is None else ClampedLine(0.0, 1.0, *self.limits)
-        ramps = (ClampedLine.ramp(ramp.start, ramp.end) for ramp in self.ramps)
-        return ((number, *ramps), *[(IDENTITY,)] * self.has_gaps)
+        lines = (number, *(ClampedLine.ramp(ramp.start, ramp.end) for ramp in self.ramps))
+        if self.bounds is not None:  # lines do not decrease: their values are limited likewise
+            low, high = self.bounds
+            lines = tuple(line._replace(low=line(low), high=line(high)) for line in lines)
+        return (lines, *[(IDENTITY,)] * self.has_gaps)
 
     def write(self, cell: Column, out: Array) -> None:
         """Write the number and the indicator of gaps to `out`."""
@@ -225,7 +234,7 @@ class NumberFeature(Feature):
     def to_plain(self) -> Any:
         """Return the description as JSON has it: the mean alone if there were no gaps."""
         plain = super().to_plain()
-        is_straight = self.limits is None and not (self.ramps or self.sentinels)
+        is_straight = not (self.limits or self.ramps or self.sentinels or self.bounds)
         if self.notation is None and is_straight and not (self.has_gaps or self.ignores_gaps):
             return self.mean
         return plain
@@ -244,6 +253,7 @@ class NumberFeature(Feature):
             "mean": checked_number,
             "notation": lambda value, _: Notation.from_plain(value),
             "limits": _checked_limits,
+            "bounds": _checked_limits,
             "ramps": _checked_ramps,
             "sentinels": lambda value, key: _checked_numbers(value, key, None),
         }
@@ -277,33 +287,10 @@ def _checked_numbers(value: Any, key: str, n: int | None) -> tuple[float, ...]:
     return tuple(checked_number(number, key) for number in value)
 
 
-def _end_texts(ramps: tuple[Ramp, ...]) -> dict[float, str]:
-    """Return short texts of the ends of ramps, by which no two ramps have the same name.
-
-    Examples
-    --------
-    >>> _end_texts((Ramp(686.52, 809.74, 0.5), Ramp(809.74, 0.81e5, 0.2)))
-    {686.52: '687', 809.74: '810', 81000.0: '81000'}
-    """
-    width: dict[float, float] = {}
-    for ramp in ramps:
-        for x in ramp[:2]:
-            width[x] = min(width.get(x, math.inf), ramp.end - ramp.start)
-    return {x: _short_text(x, ROUNDING * least) for x, least in width.items()}
-
-
-def _short_text(x: float, tolerance: float) -> str:
-    for digits in range(1, 16):
-        rounded = float(f"{x:.{digits}g}")
-        if abs(rounded - x) <= tolerance:
-            return f"{rounded:.15g}"
-    return repr(x)
-
-
-def _ramp_input(name: str, value: Expression, ramp: Ramp, texts: dict[float, str]) -> Input:
+def _ramp_input(name: str, value: Expression, ramp: Ramp, ends: dict[float, float]) -> Input:
     """Return the input of a ramp of a column."""
     start, end = ramp.start, ramp.end
-    entry = f"{texts[start]} to {texts[end]}"
+    entry = f"{ends[start]:.15g} to {ends[end]:.15g}"
     rise = (value - start) * (1.0 / (end - start))
     limited = minimum(maximum(rise, 0.0), 1.0)
     return Input(entry, f"{name} from {entry}", limited, ramp.mean, (0.0, 1.0), is_drawn=False)

@@ -1,0 +1,161 @@
+"""The work of `bneuralt train` for a table that is read in blocks."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bneuralt import __version__
+from bneuralt._typing import Array
+from bneuralt.cli import evaluation
+from bneuralt.cli.errors import BAD_DATA, USAGE, CommandError
+from bneuralt.cli.model_fitting import (
+    check_single_prediction,
+    describe_model,
+    make_model,
+    score_held_out,
+    timed_fit,
+)
+from bneuralt.cli.outputs import StatusLine, count
+from bneuralt.cli.summary import train_report
+from bneuralt.cli.table_options import open_blocks
+from bneuralt.cli.trained_models import check_model_output, save_trained_model
+from bneuralt.tables.block_table import Block, BlockTable
+from bneuralt.tables.csv_files import TableError
+from bneuralt.tables.layout_learning import MAX_INTEGER_CLASSES
+
+__all__ = ["train_from_blocks"]
+
+#: The largest number of rows that are held out.
+MOST_HELD_OUT = 200_000
+
+#: Number of training rows from which the best constant prediction is computed.
+BASELINE_ROWS = 100_000
+
+#: More labels than this are not counted: the target is not one of classes.
+MOST_LABELS = 1_000
+
+#: Options that say how cells of one CSV file are read, with their default values.
+NOT_FOR_BLOCKS = {
+    "delimiter": None,
+    "header": None,
+    "encoding": None,
+    "decimal": None,
+    "missing": "learn",
+    "max_categories": None,
+    "keep_ids": False,
+}
+
+
+def train_from_blocks(args: argparse.Namespace, settings: Sequence[str]) -> None:
+    """Train a model, write it, and print the report.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The arguments of `bneuralt train`.
+    settings : sequence of str
+        Settings of the estimator, each of the form ``NAME=VALUE``.
+    """
+    for option, default in NOT_FOR_BLOCKS.items():
+        if getattr(args, option) != default:
+            raise CommandError(
+                f"--{option.replace('_', '-')}: is not possible for a table that is read in "
+                "blocks; omit the option, or convert the files first.",
+                USAGE,
+            )
+    check_model_output(args.out, inputs=())
+    table = open_blocks(args.data, args.target, args.max_memory)
+    try:
+        table = table.without(args.drop)
+        table.select(args.categorical)
+    except ValueError as error:
+        raise CommandError(f"{args.data}: {error}.", BAD_DATA) from None
+    if not table.names:
+        raise CommandError(f"{args.data}: no column is left to predict from.", BAD_DATA)
+    with StatusLine(args.verbose) as status:
+        status("reading the target")
+        task, n_rows, labels = _target(table, args.task)
+        model = make_model(
+            task,
+            settings,
+            forest=args.forest,
+            seed=args.seed,
+            n_jobs=args.jobs,
+            verbose=args.verbose,
+        )
+        check_single_prediction(model)
+        if args.categorical:
+            model.set_params(categorical_features=args.categorical)
+        share = min(args.test_fraction, MOST_HELD_OUT / n_rows)
+        train, test = table.split(share, args.seed) if share else (table, None)
+        status(f"training on {count(round((1 - share) * n_rows), 'row')}")
+        seconds, notes = timed_fit(model, train, None, USAGE if settings else BAD_DATA)
+        status("scoring")
+        sample = _block(train.sample(BASELINE_ROWS, args.seed))
+        held_out, rows = None, sample
+        if test is not None:
+            rows = _block(test.head(2 * MOST_HELD_OUT))
+            held_out = score_held_out(
+                model, task, rows.columns(table.names), _labels(rows, table), _labels(sample, table)
+            )
+        features = evaluation.feature_usage(
+            model, rows.columns(table.names), _labels(rows, table), args.seed
+        )
+    n_test = held_out["rows"] if held_out else 0
+    report: dict[str, Any] = {
+        "bneuralt": __version__,
+        "task": task,
+        "data": {
+            "file": args.data,
+            "rows": n_rows,
+            "features": len(table.names),
+            "target": table.target[0],
+            "classes": labels,
+        },
+        "model": {**describe_model(model), "file": args.out},
+        "training": {"rows": n_rows - n_test, "seconds": seconds, "seed": args.seed},
+        "held_out": held_out,
+        "cross_validation": None,
+        "features": features,
+        "notes": notes,
+    }
+    scores = held_out["scores"] if held_out else None
+    save_trained_model(model, args.out, {"held_out_scores": scores})
+    print(json.dumps(report, indent=2) if args.json else train_report(report))
+
+
+def _block(frame: Any) -> Block:
+    return Block(frame, "the table", 0, 0)
+
+
+def _labels(rows: Block, table: BlockTable) -> Array:
+    """Return the target of some rows."""
+    values = rows.array(table.target[0])
+    return np.array(values.tolist()) if values.dtype.kind == "O" else values
+
+
+def _target(table: BlockTable, task: str) -> tuple[str, int, dict[str, int] | None]:
+    """Return the task, the number of rows, and the number of rows of each class."""
+    counts: Counter[Any] = Counter()
+    n_rows, is_whole, is_number = 0, True, True
+    for block in table.select(()).blocks():
+        values = block.array(table.target[0])
+        n_rows += len(values)
+        is_number = is_number and values.dtype.kind in "iuf"
+        if values.dtype.kind == "f":
+            is_whole = is_whole and bool(np.all(values == np.round(values)))
+        if len(counts) <= MOST_LABELS:
+            distinct = zip(*np.unique(values.astype(str), return_counts=True), strict=True)
+            counts.update({str(label): int(n) for label, n in distinct})
+    if n_rows < 2:
+        raise TableError(f"the table has {count(n_rows, 'row')}; at least 2 are needed.")
+    is_few = is_whole and len(counts) <= MAX_INTEGER_CLASSES
+    if task == "auto":
+        task = "regression" if is_number and not is_few else "classification"
+    return task, n_rows, dict(sorted(counts.items())) if task == "classification" else None

@@ -1,0 +1,200 @@
+"""Forests over the workers of a Dask cluster, on the partitions that each of them holds."""
+
+import os
+import pickle
+import signal
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+import bneuralt
+from tests.helpers.block_tables import sales
+
+distributed = pytest.importorskip("distributed")
+dd = pytest.importorskip("dask.dataframe")
+da = pytest.importorskip("dask.array")
+
+from bneuralt.dask import BNeuralForestClassifier, BNeuralForestRegressor  # noqa: E402
+from bneuralt.estimators import cluster as cluster_module  # noqa: E402
+
+SALES = sales(6000)
+COLUMNS = ["size", "age", "shop", "sold", "rooms"]
+FAST = {"n_estimators": 4, "n_weights": 60, "max_epochs": 5, "random_state": 0}
+
+
+OPTIONS = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+
+
+@pytest.fixture(scope="module")
+def client():
+    with distributed.LocalCluster(**OPTIONS) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+def persisted():
+    frame = dd.from_pandas(SALES, npartitions=6).persist()
+    distributed.wait(frame)
+    return frame
+
+
+@pytest.fixture(scope="module")
+def frame(client):
+    return persisted()
+
+
+@pytest.mark.parametrize(
+    ("kind", "target"), [(BNeuralForestRegressor, "price"), (BNeuralForestClassifier, "kind")]
+)
+def test_a_forest_over_partitions_is_an_ordinary_forest(client, frame, kind, target, tmp_path):
+    X, y = SALES[COLUMNS], SALES[target]
+    model = kind(**FAST).fit(frame[COLUMNS], frame[target])
+    local_type = getattr(bneuralt, kind.__name__)
+    expected = local_type(**FAST).fit(X, y)
+    assert model.score(X, y) > expected.score(X, y) - 0.03
+    assert model.score(frame[COLUMNS], frame[target]) == pytest.approx(model.score(X, y))
+    assert model.encoder_ == expected.encoder_  # all rows are in the sample
+    assert model.target_names_ == (target,) and len(model.feature_importances_) == 5
+    predicted = model.predict(frame[COLUMNS])
+    assert isinstance(predicted, dd.Series)
+    assert predicted.compute().tolist() == model.predict(X).tolist()
+    local = model.to_local()
+    assert type(local) is local_type and local.predict(X).tolist() == model.predict(X).tolist()
+    model.save(tmp_path / "model.json")
+    loaded = bneuralt.load_model(tmp_path / "model.json")
+    assert type(loaded) is local_type
+    assert loaded.predict(X).tolist() == model.predict(X).tolist()
+    assert model.explain(X.head(3)) is not None and "def " in model.to_python()
+    copy = pickle.loads(pickle.dumps(model.set_params(client=client)))
+    assert copy.client is None and copy.predict(X).tolist() == model.predict(X).tolist()
+    assert clone(model).client is client
+    if kind is BNeuralForestClassifier:
+        shares = model.predict_proba(frame[COLUMNS]).compute()
+        assert shares.columns.tolist() == model.classes_.tolist()
+        np.testing.assert_allclose(shares, model.predict_proba(X))
+
+
+def test_arrays_weights_and_the_client_of_the_constructor(client):
+    rng = np.random.default_rng(0)
+    X = rng.random((2000, 4))
+    y, weight = X[:, 0] > X[:, 1], np.where(X[:, 2] > 0.5, 1.0, 0.0)
+    X_dask = da.from_array(X, chunks=(500, 2))
+    y_dask, weight_dask = (da.from_array(each, chunks=500) for each in (y, weight))
+    model = BNeuralForestClassifier(**FAST, client=client).fit(X_dask, y_dask, weight_dask)
+    assert model.classes_.tolist() == [False, True] and model.score(X_dask, y_dask) > 0.95
+    np.testing.assert_array_equal(model.predict(X_dask).compute(), model.predict(X))
+    np.testing.assert_allclose(model.predict_proba(X_dask).compute(), model.predict_proba(X))
+    assert model.encoder_.ranges[2][0] > 0.5
+    again = BNeuralForestClassifier(**FAST, client=client).fit(X, y, weight)
+    assert again.score(X, y) > 0.95
+
+
+def transferred(client):
+    """Return the number of bytes that workers got from each other."""
+    logs = client.run(lambda dask_worker: list(dask_worker.transfer_incoming_log))
+    return sum(entry["total"] for log in logs.values() for entry in log)
+
+
+def test_rows_do_not_move_between_workers(client, frame):
+    size = SALES[COLUMNS].memory_usage(deep=True).sum()
+    distributed.wait(client.persist(frame))
+    before = transferred(client)
+    BNeuralForestRegressor(**FAST).fit(frame[COLUMNS], frame["price"])
+    assert transferred(client) - before < 0.2 * size
+
+
+def test_each_tree_is_trained_on_partitions_of_one_worker(client, frame, monkeypatch):
+    monkeypatch.setattr(cluster_module, "ROWS_PER_TREE", 2000)
+    X, y = frame[COLUMNS], frame["price"]
+    parts = cluster_module._Cluster(client, X, y, None)
+    held = parts.held
+    assert sorted(i for numbers in held.values() for i in numbers) == list(range(6))
+    for numbers in held.values():
+        drawn = {tuple(parts._drawn(numbers, seed)) for seed in range(20)}
+        assert all(set(each) <= set(numbers) and len(each) <= 2 for each in drawn)
+        assert len(drawn) > 1 or len(numbers) <= 2
+
+
+def kill_a_worker(cluster):
+    worker = next(iter(cluster.workers.values()))
+    os.kill(worker.pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("phase", ["_held", "summarize", "train", "during"])
+def test_a_killed_worker_costs_time_only(monkeypatch, phase):
+    with distributed.LocalCluster(**OPTIONS) as cluster, distributed.Client(cluster) as client:
+        fit_and_kill(monkeypatch, phase, cluster, client)
+
+
+def fit_and_kill(monkeypatch, phase, cluster, client):
+    """Fit a forest while a worker is killed."""
+    frame, model = persisted(), BNeuralForestRegressor(**FAST, client=client)
+    if phase == "during":
+        submit, n_calls = cluster_module._Cluster._submit, []
+
+        def submit_and_kill(self, worker, function, *arguments):
+            task = submit(self, worker, function, *arguments)
+            n_calls.append(function)
+            if len(n_calls) == 8:  # the training of some trees has begun
+                time.sleep(0.2)
+                kill_a_worker(cluster)
+            return task
+
+        monkeypatch.setattr(cluster_module._Cluster, "_submit", submit_and_kill)
+    else:
+        method = getattr(cluster_module._Cluster, phase)
+
+        def kill_first(self, *arguments):
+            kill_a_worker(cluster)
+            return method(self, *arguments)
+
+        monkeypatch.setattr(cluster_module._Cluster, phase, kill_first)
+    model.fit(frame[COLUMNS], frame["price"])
+    assert len(model.estimators_) == 4
+    assert model.score(SALES[COLUMNS], SALES["price"]) > 0.8
+
+
+def test_empty_partitions_have_no_rows(client):
+    parts = [SALES[:0], SALES[:3000], SALES[3000:3000], SALES[3000:]]
+    frame = dd.from_map(lambda part: part, parts, meta=SALES[:0])
+    model = BNeuralForestClassifier(**FAST).fit(frame[COLUMNS], frame["kind"])
+    assert model.predict(frame[COLUMNS]).compute().shape == (6000,)
+    assert model.predict_proba(frame[COLUMNS]).compute().shape == (6000, 3)
+
+
+def test_what_is_wrong_is_named(client, frame):
+    X, y, model = frame[COLUMNS], frame["price"], BNeuralForestRegressor(**FAST)
+    for parameters, name in (({"conformal": 0.2}, "conformal"), ({"warm_start": True}, "warm_st")):
+        with pytest.raises(ValueError, match=name):
+            BNeuralForestRegressor(**{**FAST, **parameters}).fit(X, y)
+    with pytest.raises(ValueError, match="X_val is not possible"):
+        model.fit(X, y, X_val=X)
+    with pytest.raises(TypeError, match="y is a Series, and X is a Dask collection"):
+        model.fit(X, SALES["price"])
+    with pytest.raises(ValueError, match="y is missing"):
+        model.fit(X)
+    with pytest.raises(ValueError, match="X has 6 partitions, y or sample_weight has another"):
+        model.fit(X, y.repartition(npartitions=2))
+    other = dd.from_map(lambda n: SALES["price"][:n], [1000] * 5 + [999], meta=SALES["price"][:0])
+    with pytest.raises(ValueError, match="partition 5 of y has 999 rows, that of X has 1000"):
+        model.fit(X, other)
+    gap = SALES["price"].where(SALES.index != 4500)
+    with pytest.raises(ValueError, match="partition 4 of y has missing values"):
+        model.fit(X, dd.from_pandas(gap, npartitions=6))
+    texts = [SALES[:3000], SALES[3000:].assign(rooms="many")]
+    mixed = dd.from_map(lambda part: part, texts, meta=SALES[:0], enforce_metadata=False)
+    with pytest.raises(ValueError, match="column 'rooms' has"):
+        model.fit(mixed[COLUMNS], mixed["price"])
+    with pytest.raises(ValueError, match="n_estimators"):
+        BNeuralForestRegressor(n_estimators=0).fit(X, y)
+
+
+def test_predictions_keep_the_index(client):
+    frame = SALES.set_index(pd.Index([f"row {i}" for i in range(len(SALES))]))
+    model = bneuralt.BNeuralForestRegressor(**FAST).fit(SALES[COLUMNS], SALES["price"])
+    cluster_model = BNeuralForestRegressor(**FAST)
+    vars(cluster_model).update(vars(model))
+    predicted = cluster_model.predict(dd.from_pandas(frame[COLUMNS], npartitions=3, sort=False))
+    assert predicted.compute().index.tolist() == frame.index.tolist()
