@@ -67,14 +67,17 @@ struct Registry {
 // Whether the code of an entry is compiled. BNT_ONLY lists names, each between two blanks, for
 // programs in which nothing else is used and size matters; all of them keep their positions.
 #if defined(BNT_ONLY)
-constexpr bool is_built(std::string_view name) {
+constexpr bool is_listed(std::string_view name) {
     const std::string_view names = BNT_ONLY;
     for (size_t at = names.find(name); at != names.npos; at = names.find(name, at + 1))
         if (names[at - 1] == ' ' && names[at + name.size()] == ' ') return true;
     return false;
 }
+template <class X>
+constexpr bool is_built = is_listed(X::name);
 #else
-constexpr bool is_built(const char*) { return true; }
+template <class X>
+constexpr bool is_built = true;
 #endif
 
 // A list of types, called by position: with(code, f) calls f(Tag<the type at code>).
@@ -102,7 +105,7 @@ struct TypeList {
   private:
     template <class X1, class F>
     [[gnu::always_inline]] static inline void call(F&& f) {
-        if constexpr (is_built(X1::name)) f(Tag<X1>{});
+        if constexpr (is_built<X1>) f(Tag<X1>{});
     }
 };
 
