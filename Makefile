@@ -18,7 +18,7 @@ CORE_TESTS := $(addprefix tests/core/test_,kernels.py engine.py registry.py bord
 THREAD_TESTS := $(addprefix tests/core/test_,soak.py threads.py border.py engine.py) tests/training/test_train_many.py \
     -k "(soak or threads or many or border) and not flag_ends and not no_call and not ctrl_c and not processors"
 
-.PHONY: help demo test test-oldest fuzz export-c soak mutants mutants-core coverage bench bench-against tables quality lint format stub docs gallery \
+.PHONY: help demo test test-oldest fuzz export-c soak mutants mutants-core coverage bench bench-against tables quality lint format stub docs playground gallery \
     sanitize sanitize-threads paper-quick clean test-core test-arm test-windows test-exports wheels test-wheels
 
 help:
@@ -37,6 +37,7 @@ help:
 	@echo "make lint         check with ruff, mypy, import-linter and clang-format"
 	@echo "make format       format Python and C++ files"
 	@echo "make stub         write the type stubs of the compiled modules anew"
+	@echo "make playground   write build/playground.html, a page that trains in the browser"
 	@echo "make docs         build the documentation in docs/_build/html"
 	@echo "make sanitize     run the tests of the core under AddressSanitizer and UBSan"
 	@echo "make sanitize-threads  train and predict in threads under ThreadSanitizer"
@@ -182,7 +183,11 @@ gallery: $(VENV)/.with-test $(VENV)/.with-plot
 	$(BIN)/python docs/gallery/make.py
 	$(BIN)/python docs/tutorial/make.py
 
-docs: $(VENV)/.paper $(VENV)/.with-docs
+# PyPI's ziglang compiles the kernels for WebAssembly: a minute of processor time, once.
+playground: $(VENV)/.core $(VENV)/.with-cross
+	$(BIN)/python -m playground.build build/playground.html
+
+docs: $(VENV)/.paper $(VENV)/.with-docs playground
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 

@@ -14,6 +14,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <string_view>
 #include <vector>
 
 namespace bnt {
@@ -63,6 +64,19 @@ struct Registry {
     std::vector<Entry> activations, losses, optimizers;
 };
 
+// Whether the code of an entry is compiled. BNT_ONLY lists names, each between two blanks, for
+// programs in which nothing else is used and size matters; all of them keep their positions.
+#if defined(BNT_ONLY)
+constexpr bool is_built(std::string_view name) {
+    const std::string_view names = BNT_ONLY;
+    for (size_t at = names.find(name); at != names.npos; at = names.find(name, at + 1))
+        if (names[at - 1] == ' ' && names[at + name.size()] == ' ') return true;
+    return false;
+}
+#else
+constexpr bool is_built(const char*) { return true; }
+#endif
+
 // A list of types, called by position: with(code, f) calls f(Tag<the type at code>).
 template <class X>
 struct Tag {
@@ -82,7 +96,13 @@ struct TypeList {
     template <class F>
     [[gnu::always_inline]] static inline void with(int code, F&& f) {
         int at = 0;
-        (void)((code == at++ ? (f(Tag<X>{}), true) : false) || ...);
+        (void)((code == at++ ? (call<X>(f), true) : false) || ...);
+    }
+
+  private:
+    template <class X1, class F>
+    [[gnu::always_inline]] static inline void call(F&& f) {
+        if constexpr (is_built(X1::name)) f(Tag<X1>{});
     }
 };
 

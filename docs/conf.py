@@ -32,6 +32,10 @@ autodoc_typehints = "none"  # the numpydoc sections contain the types
 autodoc_mock_imports = ["river", "dask", "distributed"]  # of which docstrings would be inherited
 numpydoc_show_class_members = False
 
+# `make playground` writes it; without it, the link of docs/playground.md leads nowhere.
+_playground = Path(__file__).parents[1] / "build/playground.html"
+html_extra_path = [str(_playground)] if _playground.exists() else []
+
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["custom.css"]

@@ -19,6 +19,7 @@ from sklearn.datasets import load_iris
 
 from bneuralt import BNeuralForestClassifier, BNeuralTClassifier
 from tests.helpers.chromium import Browser, browser
+from tests.helpers.pages import wait_for
 
 FOLDER = Path(__file__).parent / "screenshots"
 MOST_COLORS = 200
@@ -111,6 +112,24 @@ def main() -> None:
         show(model, 1280, 800, False, title="Customers")
         edit(page, X.assign(decision=y).to_csv(index=False))
         write(page, "page_edit")
+        show_playground(page)
+        write(page, "playground")
+
+
+def show_playground(page: Browser) -> None:
+    """Show the playground, which `make playground` has written, with a table with gaps and text."""
+    page.viewport(1280, 860)
+    page.dark(False)
+    page.open(Path(__file__).parents[1] / "build/playground.html")
+    wait_for(page, "document.body.dataset.models")
+    page.run(
+        """const field = document.getElementById('example');
+        field.selectedIndex = 2;
+        field.dispatchEvent(new Event('change'))"""
+    )
+    wait_for(page, "Number(document.body.dataset.models) > 1")
+    time.sleep(6)  # until the picture rests
+    page.run("document.getElementById('message').textContent = 'Trained.'")  # times vary
 
 
 if __name__ == "__main__":

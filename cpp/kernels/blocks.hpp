@@ -41,12 +41,12 @@ class Lowest {
     std::atomic<int64_t> value_;
 };
 
-// Calls f(x, memory, row, count) for each block: x [n_inputs][R] has its rows (with `used`, those
-// inputs of them), memory has `room` numbers for the use of f, and f returns whether all that it
-// computed is finite. `work` is the number of multiply-adds for one row.
+// Calls f(x, memory, row, count) for each block: x [n_inputs][R] has its rows, memory has `room`
+// numbers for the use of f, and f returns whether all that it computed is finite. `work` is the
+// number of multiply-adds for one row.
 template <class T, int R, class F>
 ForwardProblem each_block(const Table& table, int64_t work, size_t room, int n_threads,
-                          const Hooks& hooks, F&& f, const uint8_t* used = nullptr) {
+                          const Hooks& hooks, F&& f) {
     // items of some 100,000 multiply-adds: large enough for a thread, small enough to distribute
     const int64_t rows_per_item =
         std::clamp<int64_t>(200'000 / std::max<int64_t>(work, 1) / R * R, R, 512);
@@ -62,7 +62,7 @@ ForwardProblem each_block(const Table& table, int64_t work, size_t room, int n_t
         const int64_t last = std::min(table.n_rows, (item + 1) * rows_per_item);
         for (int64_t row = item * rows_per_item; row < last && !stop; row += R) {
             const int count = int(std::min<int64_t>(R, last - row));
-            load_block<T, R>(table, nullptr, row, count, x, used);
+            load_block<T, R>(table, nullptr, row, count, x);
             if (!all_finite(x, int64_t(table.n_inputs()) * R)) return bad_input.offer(row);
             if (!f(x, x + block, row, count)) bad_output.offer(row);
         }

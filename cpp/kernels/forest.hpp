@@ -47,41 +47,88 @@ bool deliver(const ForwardTask<T>& task, int tree, int64_t row, int count, T* ou
     return finite;
 }
 
-// Which inputs the leaves of some tree have; empty if all are loaded in any case.
+// The trees of a task, numbered by the inputs that some leaf has or that are the first of their
+// column: of ramps, most are not used, and rows with fewer inputs stay in the cache.
 template <class T>
-Buffer<uint8_t> used_inputs(const ForwardTask<T>& task) {
-    if (!task.table.lines) return {};
-    Buffer<uint8_t> used(task.table.n_inputs());
-    for (int i = 0; i < task.n_trees; ++i) {
-        const Tree& t = *task.trees[i];
-        for (int l = 0; l < t.n_leaves; ++l) used[t.leaf_input[l]] = 1;
+class UsedInputs {
+  public:
+    explicit UsedInputs(const ForwardTask<T>& task) : trees_(task.n_trees), table_(task.table) {
+        for (int i = 0; i < task.n_trees; ++i) trees_[i] = *task.trees[i];
+        if (!task.table.lines) return;
+        const Lines& all = *task.table.lines;
+        place_ = Buffer<int32_t>(all.n_inputs);
+        for (int c = 0; c < all.n_columns; ++c)
+            if (all.first[c] < all.first[c + 1]) place_[all.first[c]] = 1;
+        size_t n_leaves = 0;
+        for (int i = 0; i < task.n_trees; ++i) {
+            const Tree& t = *task.trees[i];
+            for (int l = 0; l < t.n_leaves; ++l) place_[t.leaf_input[l]] = 1;
+            n_leaves += t.n_leaves;
+        }
+        keep_lines(all);
+        leaf_input_ = Buffer<int32_t>(n_leaves);
+        int32_t* next = leaf_input_.get();
+        for (int i = 0; i < task.n_trees; ++i) {
+            const Tree& t = *task.trees[i];
+            for (int l = 0; l < t.n_leaves; ++l) next[l] = place_[t.leaf_input[l]];
+            trees_[i].leaf_input = next;
+            next += t.n_leaves;
+        }
+        table_.lines = &lines_;
     }
-    return used;
-}
+    UsedInputs(const UsedInputs&) = delete;
+
+    const Table& table() const { return table_; }
+    const Tree& tree(int i) const { return trees_[i]; }
+
+  private:
+    // Copies the lines that are marked in place_, and replaces the marks by their positions.
+    void keep_lines(const Lines& all) {
+        first_ = Buffer<int32_t>(all.n_columns + 1);
+        numbers_ = Buffer<double>(4 * size_t(all.n_inputs));
+        double* const to[4] = {numbers_.get(), numbers_.get() + all.n_inputs,
+                               numbers_.get() + 2 * size_t(all.n_inputs),
+                               numbers_.get() + 3 * size_t(all.n_inputs)};
+        const double* const from[4] = {all.offset, all.factor, all.low, all.high};
+        int n = 0;
+        for (int c = 0; c < all.n_columns; ++c) {
+            for (int i = all.first[c]; i < all.first[c + 1]; ++i) {
+                if (!place_[i]) continue;
+                for (int k = 0; k < 4; ++k) to[k][n] = from[k][i];
+                place_[i] = n++;
+            }
+            first_[c + 1] = n;
+        }
+        lines_ = {all.n_columns, n, first_.get(), to[0], to[1], to[2], to[3]};
+    }
+
+    Buffer<Tree> trees_;
+    Table table_;
+    Lines lines_;
+    Buffer<int32_t> place_, first_, leaf_input_;
+    Buffer<double> numbers_;
+};
 
 // Many rows, R at a time.
 template <class T, int R>
 ForwardProblem forward_blocks(const ForwardTask<T>& task, const Hooks& hooks) {
-    const Table& table = task.table;
+    const UsedInputs<T> used(task);
     int most_nodes = 0;
     int64_t work = 0;
     for (int i = 0; i < task.n_trees; ++i) {
         most_nodes = std::max(most_nodes, task.trees[i]->n_nodes);
         work += n_weights(*task.trees[i]);
     }
-    const Buffer<uint8_t> used = used_inputs(task);
-    return each_block<T, R>(
-        table, work, size_t(most_nodes) * R, task.n_threads, hooks,
-        [&](const T* x, T* h, int64_t row, int count) {
-            bool finite = true;
-            for (int i = 0; i < task.n_trees; ++i) {
-                const Tree& t = *task.trees[i];
-                forward_block<T, R>(t, plain_weights(t, task.theta[i]), x, h);
-                finite &= deliver<T, R>(task, i, row, count, h);
-            }
-            return finite;
-        },
-        used.get());
+    return each_block<T, R>(used.table(), work, size_t(most_nodes) * R, task.n_threads, hooks,
+                            [&](const T* x, T* h, int64_t row, int count) {
+                                bool finite = true;
+                                for (int i = 0; i < task.n_trees; ++i) {
+                                    const Tree& t = used.tree(i);
+                                    forward_block<T, R>(t, plain_weights(t, task.theta[i]), x, h);
+                                    finite &= deliver<T, R>(task, i, row, count, h);
+                                }
+                                return finite;
+                            });
 }
 
 template <class T>
@@ -92,14 +139,17 @@ ForwardProblem forward(const ForwardTask<T>& task, const Hooks& hooks) {
     if (n_rows > R / 2) return forward_blocks<T, R>(task, hooks);
     if (n_rows > 1) return forward_blocks<T, 16>(task, hooks);
     ForwardProblem problem;
+    const int n_inputs = task.table.n_inputs();
+    Buffer<T> x(n_inputs);
+    load_row(task.table, 0, x.get());
+    if (!all_finite(x.get(), n_inputs)) {
+        problem.input = find_not_finite<T>(task.table, 0, 1);
+        return problem;
+    }
     for (int i = 0; i < task.n_trees; ++i) {
         const Tree& t = *task.trees[i];
         OneRow<T> one(t);
-        load_row(task.table, 0, one.x());
-        if (!all_finite(one.x(), task.table.n_inputs())) {
-            problem.input = find_not_finite<T>(task.table, 0, 1);
-            return problem;
-        }
+        std::memcpy(one.x(), x.get(), sizeof(T) * n_inputs);
         one.forward(plain_weights(t, task.theta[i]));
         if (!deliver<T, 1>(task, i, 0, 1, one.outputs())) problem.output = 0;
     }

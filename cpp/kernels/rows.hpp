@@ -46,6 +46,7 @@ struct ScaledLine {
         low = lines.low[input], high = lines.high[input];
         if (table.offset) shift = table.offset[input], scale = table.factor[input];
     }
+    bool is_clip() const { return offset == 0 && factor == 1 && shift == 0 && scale == 1; }
     BNT_INLINE double operator()(double value) const {
         double line = (value - offset) * factor;
         line = line < low ? low : line;
@@ -54,23 +55,35 @@ struct ScaledLine {
     }
 };
 
+// The input of R rows that is a limited line. The first input of a column shows infinite numbers,
+// which limits must not hide: it is NaN for them.
+template <class T, int R, class S>
+BNT_INLINE void load_line(const Table& table, int input, const S* value, bool is_first, T* to) {
+    const ScaledLine line(table, input);
+    if (line.is_clip()) {  // rounding keeps the order of numbers, so limits can be applied after it
+        const T low = T(line.low), high = T(line.high);
+        for (int r = 0; r < R; ++r) {
+            T x = T(value[r]);
+            x = x < low ? low : x;
+            to[r] = x > high ? high : x;
+        }
+    } else {
+        for (int r = 0; r < R; ++r) to[r] = T(line(double(value[r])));
+    }
+    if (is_first)
+        for (int r = 0; r < R; ++r) to[r] += T(value[r] * S(0));
+}
+
 // The inputs of one column of R rows, to x[input * R + lane]. `used`, if there is one, says which
-// inputs are needed. The first is always computed: an infinite number must not be hidden by limits,
-// and makes it NaN.
+// inputs are needed besides the first.
 template <class T, int R, class S>
 BNT_INLINE void load_column(const Table& table, int column, const S* value, T* x,
                             const uint8_t* used) {
     if (table.lines) {
         const int first = table.lines->first[column], end = table.lines->first[column + 1];
-        for (int i = first; i < end; ++i) {
-            const ScaledLine line(table, i);
-            T* to = x + size_t(i) * R;
-            if (i == first)
-                for (int r = 0; r < R; ++r)
-                    to[r] = T(line(double(value[r])) + double(value[r]) * 0.0);
-            else if (!used || used[i])
-                for (int r = 0; r < R; ++r) to[r] = T(line(double(value[r])));
-        }
+        for (int i = first; i < end; ++i)
+            if (i == first || !used || used[i])
+                load_line<T, R>(table, i, value, i == first, x + size_t(i) * R);
         return;
     }
     T* to = x + size_t(column) * R;

@@ -16,3 +16,8 @@ def test_a_stump_has_a_feature_and_a_threshold_and_a_number_for_each_class_and_l
         assert contenders._forest_numbers(forest) == 3 * (2 + 2 * n_classes)
     forest = RandomForestRegressor(**settings).fit(X, X[:, 0])
     assert contenders._forest_numbers(forest) == 3 * (2 + 2)
+
+
+def test_other_models_get_the_seed():
+    for estimator in (RandomForestClassifier, RandomForestRegressor):
+        assert contenders._seeded(estimator)(3).random_state == 3

@@ -12,6 +12,7 @@ from bneuralt import (
     BNeuralForestRegressor,
     BNeuralTClassifier,
     BNeuralTRegressor,
+    NeuralTree,
     load_model,
 )
 from bneuralt.files import ModelFileError
@@ -191,24 +192,17 @@ def test_edits_of_a_forest_are_of_the_tree_that_is_shown(browser, tmp_path):
 
 def test_a_leaf_that_several_leaves_are_drawn_as_is_edited_as_one(browser, tmp_path):
     X = np.random.default_rng(0).normal(size=(80, 1))
-    model = BNeuralTRegressor(**SMALL, ramps=0, n_weights=40).fit(X, X[:, 0] ** 2)
-    tree = model.tree_
-    keys = list(zip(tree.leaf_parent.tolist(), tree.leaf_input.tolist(), strict=True))
-    assert len(set(keys)) < len(keys), "no two leaves are drawn as one"
+    small = BNeuralTRegressor(**SMALL, ramps=0).fit(X, X[:, 0])
+    tree = NeuralTree(1, 1, [-1, 0], [0, 2], [0, 1, 1], [0, 0, 0], [0.5, 0.1, 2.0, 1.0, 0.75, -0.5])
+    model = small._with_trees([tree])
     open_page(browser, model, tmp_path)
-    keep = next(key for key in keys if keys.count(key) > 1)
-    select_node(browser)
-    for _ in range(60):  # walk to a leaf that stands for several
-        if "leaves with this input are added" in said(browser, "#node"):
-            break
-        browser.press("ArrowRight")
-        if "leaves with this input are added" not in said(browser, "#node"):
-            browser.press("ArrowDown")
-    else:
-        pytest.skip(f"the keyboard has not found a leaf of node {keep}")
-    enter(browser, "edit-weight", "0.25")
+    select_node(browser, "ArrowRight", "ArrowRight")
+    assert "2 leaves with this input are added" in said(browser, "#node")
+    assert float(browser.run("return document.getElementById('edit-weight').value")) == 0.25
+    enter(browser, "edit-weight", "1.5")
     edited = downloaded(browser, tmp_path / "edited.json")
-    assert len(edited.edits_[0]["changes"]) >= 1
+    assert edited.tree_.leaf_weight.tolist() == [1.0, 1.5, 0.0]
+    assert len(edited.edits_[0]["changes"]) == 2
     check_equal(browser, edited, X[:10])
 
 
@@ -462,6 +456,15 @@ def test_a_log_that_breaks_a_constraint_is_refused(tmp_path):
     ]  # fmt: skip
     with pytest.raises(ModelFileError, match=r"the constraint of 'size' in .* does not hold"):
         load(content, tmp_path / "m.json")
+
+
+def test_a_card_lists_the_edits(edited_file, tmp_path):
+    content = json.loads(json.dumps(edited_file))
+    content["edits"][0]["text"] = "bias of <node> 1"
+    _, X, y = houses()
+    card = load(content, tmp_path / "m.json").card(X, y)
+    assert "was edited by hand after training" in card
+    assert "bias of &lt;node&gt; 1" in card and "2026-01-01 00:00" in card
 
 
 def test_a_model_that_is_changed_after_its_edits_is_stored_without_them(edited_file, tmp_path):

@@ -384,4 +384,4 @@ def test_mapped_tables_keep_to_their_memory():
         time.sleep(mapped.PERIOD)
     assert mapped._mapped_bytes() - before <= limit
     rows = np.arange(0, len(table), 1000)
-    np.testing.assert_array_equal(mapped.take_rows(table, rows), table[rows])
+    np.testing.assert_array_equal(mapped.copied_rows(table, rows), table[rows])

@@ -22,7 +22,7 @@ from bneuralt import (
     load_model,
 )
 from bneuralt.cli.program import main
-from bneuralt.estimators.card_scores import Reliability, ScoredRows, score_table, wilson
+from bneuralt.estimators.card_scores import Reliability, ScoredRows, scores_with_intervals, wilson
 from bneuralt.estimators.fingerprints import MOST_HASHES, Fingerprints
 from bneuralt.files import ModelFileError
 from tests.helpers.tables import DIABETES, IRIS
@@ -228,7 +228,9 @@ def test_scores_are_those_of_scikit_learn():
     rng = np.random.default_rng(0)
     y, second = rng.integers(2, size=200), rng.random(200)
     shares = np.c_[1 - second, second]
-    scores = {name: value for name, value, _ in score_table(ScoredRows("classes", y, shares))}
+    scores = {
+        name: value for name, value, _ in scores_with_intervals(ScoredRows("classes", y, shares))
+    }
     assert scores["log-loss"] == pytest.approx(log_loss(y, shares))
     assert scores["area under the ROC curve"] == pytest.approx(roc_auc_score(y, second))
 
@@ -239,7 +241,9 @@ def test_intervals_cover_the_score_of_many_rows():
     for _ in range(60):
         x = rng.normal(size=150)
         rows = ScoredRows("numbers", x + rng.normal(size=150), x[:, np.newaxis])
-        low, high = next(i for name, _, i in score_table(rows) if name == "mean absolute error")
+        low, high = next(
+            i for name, _, i in scores_with_intervals(rows) if name == "mean absolute error"
+        )
         n_covered += low <= np.sqrt(2 / np.pi) <= high
     assert n_covered >= 50
 

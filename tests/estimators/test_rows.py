@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from bneuralt import BNeuralTClassifier, NeuralTree
-from bneuralt.estimators.canonical import _folded, _hash_rows, canonical_rows
+from bneuralt.estimators.canonical import _folded, canonical_rows, hash_rows
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import fold, learn_scaling
 from bneuralt.estimators.splits import TinyDataWarning, hold_out
@@ -83,7 +83,7 @@ def test_different_rows_of_one_hash_stay_apart():
     # Times the keys, the two words add up to the same.
     second = np.concatenate([first[:1] + key[1:], first[1:] - key[:1]])
     X = _folded(np.stack([first, second, first])).view(np.uint8)  # folding twice changes nothing
-    assert len(set(_hash_rows(X, y).tolist())) == 1
+    assert len(set(hash_rows(X, y).tolist())) == 1
     rows = canonical_rows(X, y, np.ones(3))
     assert as_set(rows) == {(*X[0].tolist(), 0): 2.0, (*X[1].tolist(), 0): 1.0}
     assert_same(rows, canonical_rows(X[::-1].copy(), y, np.ones(3)))
@@ -93,7 +93,7 @@ def test_different_rows_of_one_hash_stay_apart():
 def test_round_numbers_get_different_hashes(dtype):
     values = np.arange(200)
     X = np.stack(np.meshgrid(values, values), axis=-1).reshape(-1, 2).astype(dtype)
-    assert len(np.unique(_hash_rows(X, np.zeros(len(X))))) == len(X)
+    assert len(np.unique(hash_rows(X, np.zeros(len(X))))) == len(X)
 
 
 # -- validation rows ----------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """Searches for structures that are trained, watched, stopped and continued."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -102,6 +104,8 @@ def test_a_checkpoint_is_read_back(tmp_path):
     restored.restore(read_checkpoint(path, {"table": "a"}))
     assert restored.n_done == 2
     assert plain(finished(restored)) == plain(finished(memetic_search()))
+    content = json.loads(path.read_text())
+    assert (content["format"], content["version"]) == ("bneuralt-search", 1)
 
 
 @pytest.mark.parametrize(

@@ -185,6 +185,9 @@ def test_a_display_shares_the_vertical_axes(mixed):
     )
     limits = {axes.get_ylim() for axes in display.axes_[:3]}
     assert len(limits) == 1 and len(display.axes_) == 5
+    low, high = limits.pop()
+    heights = [y for axes in display.axes_[:3] for line in axes.lines for y in line.get_ydata()]
+    assert heights and low <= min(heights) and max(heights) <= high
     assert [axes.get_xlabel() for axes in display.axes_[:2]] == ["height", "colour"]
     again = display.plot(display.axes_[:5])
     assert again.figure_ is display.figure_

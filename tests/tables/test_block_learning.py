@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bneuralt.tables.bends import Bending
-from bneuralt.tables.block_learning import Summary, joined
+from bneuralt.tables.block_learning import TableSummary, joined
 from bneuralt.tables.columns import Column, Frame, as_frame
 from bneuralt.tables.csv_files import TableError
 from bneuralt.tables.encoder import learn_encoder
@@ -17,7 +17,7 @@ NAMES = ["size", "age", "shop", "sold", "rooms"]
 
 def summary_of(frame, ends, n_rows=1000, weight=None):
     """Return the summary of a table that is divided at some rows."""
-    summary = Summary(NAMES, [False] * 4 + [True], n_rows)
+    summary = TableSummary(NAMES, [False] * 4 + [True], n_rows)
     cells, target = as_frame(frame[NAMES]), frame["price"].to_numpy()
     weight = np.ones(len(frame)) if weight is None else weight
     for start, stop in zip([0, *ends], [*ends, len(frame)], strict=True):
@@ -40,7 +40,7 @@ def test_rows_depend_neither_on_blocks_nor_on_the_order_of_merging(ends, seed):
     expected = plain(summary_of(frame, [], 200))
     assert plain(summary_of(frame, ends, 200)) == expected
     cut = (ends or [300])[0]
-    first, second = (Summary(NAMES, [False] * 4 + [True], 200) for _ in range(2))
+    first, second = (TableSummary(NAMES, [False] * 4 + [True], 200) for _ in range(2))
     cells, target = as_frame(frame[NAMES]), frame["price"].to_numpy()
     first.add(cells.take(slice(0, cut)), target[:cut], np.ones(cut), 0)
     second.add(cells.take(slice(cut, None)), target[cut:], np.ones(600 - cut), cut)
@@ -79,7 +79,7 @@ def test_a_sample_shows_ends_gaps_and_rare_texts_of_the_table(seed):
 def test_quantiles_of_the_sample_are_as_close_as_stated():
     n, k = 200_000, 20_000
     values = np.random.default_rng(0).permutation(n).astype(float)
-    summary = Summary(["x"], [False], k)
+    summary = TableSummary(["x"], [False], k)
     for start in range(0, n, 30_000):
         part = values[start : start + 30_000]
         summary.add(Frame([Column("number", part)], ["x"]), part, np.ones(len(part)), start)
@@ -99,14 +99,14 @@ def test_rows_of_weight_0_are_not_in_the_sample():
 
 
 def test_kinds_that_differ_and_infinity_are_named():
-    summary = Summary(["x"], [False])
+    summary = TableSummary(["x"], [False])
     numbers, text = Column("number", np.array([1.0])), Column("text", np.array([0]), ("a",))
     empty = Column("text", np.array([-1]), ())
     for column in (empty, numbers, empty):
         summary.add(Frame([column], ["x"]), np.zeros(1), np.ones(1), 0, "one.csv")
     with pytest.raises(TableError, match=r"two.csv: column 'x' has text, and numbers in one.csv"):
         summary.add(Frame([text], ["x"]), np.zeros(1), np.ones(1), 0, "two.csv")
-    other = Summary(["x"], [False])
+    other = TableSummary(["x"], [False])
     other.add(Frame([text], ["x"]), np.zeros(1), np.ones(1), 0, "two.csv")
     with pytest.raises(TableError, match=r"two.csv: column 'x' has text"):
         summary.merge(other)

@@ -44,7 +44,7 @@ NOT_FOR_BLOCKS = {
 }
 
 
-class Task(NamedTuple):
+class FileTask(NamedTuple):
     """A file to predict, and the file of its predictions."""
 
     source: str
@@ -96,7 +96,7 @@ def _copied_columns(table: BlockTable, model: Any, args: argparse.Namespace) -> 
     return list(args.ids) or [name for name in table.names if name not in needed]
 
 
-def _tasks(args: argparse.Namespace) -> list[Task]:
+def _tasks(args: argparse.Namespace) -> list[FileTask]:
     """Return all files with their outputs, which are in the same subfolders."""
     sources = matching_files(args.data)
     base = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in sources])
@@ -106,7 +106,7 @@ def _tasks(args: argparse.Namespace) -> list[Task]:
         status = os.stat(source)
         out = Path(args.out) / _output_name(source, place)
         if status.st_size:
-            tasks.append(Task(source, out, [status.st_size, status.st_mtime_ns]))
+            tasks.append(FileTask(source, out, [status.st_size, status.st_mtime_ns]))
     outs = [task.out for task in tasks]
     for i, out in enumerate(outs):
         if out in outs[:i]:
@@ -133,7 +133,9 @@ def _output_name(source: str, place: str) -> str:
     return f"{stem}.parquet" if is_binary else f"{stem}.csv"
 
 
-def _prepare(args: argparse.Namespace, tasks: Sequence[Task], copied: Sequence[str]) -> list[Task]:
+def _prepare(
+    args: argparse.Namespace, tasks: Sequence[FileTask], copied: Sequence[str]
+) -> list[FileTask]:
     """Make the output folder, and return the tasks that an earlier run of the program has done.
 
     The record in the folder says which model, options and states of files the predictions are of.
@@ -173,7 +175,7 @@ def _prepare(args: argparse.Namespace, tasks: Sequence[Task], copied: Sequence[s
     return done
 
 
-def _predict_file(model: Any, task: Task, copied: list[str], args: argparse.Namespace) -> int:
+def _predict_file(model: Any, task: FileTask, copied: list[str], args: argparse.Namespace) -> int:
     """Predict the rows of a file, and return their number; the output is complete or absent."""
     task.out.parent.mkdir(parents=True, exist_ok=True)
     table = open_blocks(task.source, None, args.max_memory)

@@ -39,6 +39,7 @@ COMMANDS = (
     ("compact", "remove weights from a trained model"),
     ("draw", "draw the tree of a trained model"),
     ("export", "write a trained model as code for another language"),
+    ("playground", "open a page that trains models in a browser"),
     ("data", "list or download the data sets of the paper"),
     ("config", "show versions and the instruction set in use"),
 )

@@ -17,7 +17,7 @@ from bneuralt.estimators.inputs import names_of, read_table
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.weights import read_weights
 from bneuralt.tables import frames
-from bneuralt.tables.block_learning import SAMPLE_ROWS, Summary
+from bneuralt.tables.block_learning import SAMPLE_ROWS, TableSummary
 from bneuralt.tables.block_table import Block, BlockTable, read_ahead
 from bneuralt.tables.csv_files import TableError
 from bneuralt.tables.encoder import TableEncoder, categorical_mask, learn_encoder
@@ -140,7 +140,7 @@ def read_block_rows(estimator: Any, table: BlockTable, sample_weight: Any, reset
     names = table.names
     listed = categorical_mask(estimator.categorical_features, len(names), names)
     room = SAMPLE_SHARE * table.max_memory / (8 * len(names))
-    summary = Summary(names, listed.tolist(), max(1_000, min(SAMPLE_ROWS, int(room))))
+    summary = TableSummary(names, listed.tolist(), max(1_000, min(SAMPLE_ROWS, int(room))))
     targets = _Targets(is_classifier(estimator), len(table.target), _resident(table))
     weights = _Weights(sample_weight, _resident(table))
     for block in read_ahead(table.blocks(weight_names)):
@@ -166,7 +166,7 @@ def _resident(table: BlockTable) -> int:
     return int(MAPPED_SHARE * table.max_memory)
 
 
-def _learn(estimator: Any, table: BlockTable, summary: Summary, targets: _Targets) -> None:
+def _learn(estimator: Any, table: BlockTable, summary: TableSummary, targets: _Targets) -> None:
     """Learn the features, and the classes or the kind of target."""
     if summary.total == 0:
         raise ValueError("sample_weight is zero for all rows: some weight must be positive.")

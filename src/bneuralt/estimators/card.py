@@ -19,11 +19,19 @@ from bneuralt._typing import Array
 from bneuralt.drawing.charts import ROLES, Series, chart, name_chart, padded
 from bneuralt.drawing.display import tree_scene
 from bneuralt.drawing.labels import counted
-from bneuralt.drawing.report import Block, Code, Figures, Notice, Section, Table, report_html
+from bneuralt.drawing.printed_pages import (
+    Block,
+    CodeLines,
+    Figures,
+    Notice,
+    PageSection,
+    Table,
+    printed_page,
+)
 from bneuralt.drawing.scene import Scene
 from bneuralt.drawing.view import TreeView, cells
 from bneuralt.estimators.card_groups import cell_text, groups_of
-from bneuralt.estimators.card_scores import Reliability, ScoredRows, score_table, wilson
+from bneuralt.estimators.card_scores import Reliability, ScoredRows, scores_with_intervals, wilson
 from bneuralt.explaining import Effect, check_interactions, check_monotonic, effect, explain
 from bneuralt.export.whole import input_ranges, integer_model
 from bneuralt.model import Model
@@ -41,7 +49,7 @@ EFFECT_ROWS, PAIR_ROWS, PAIR_COLUMNS = 500, 100, 60
 def card_html(estimator: Any, X: Any, y: Any, group: Any = None, title: str | None = None) -> str:
     """Return the card of a fitted estimator; see `CardMethods.card`."""
     card = _Card(estimator, X, y, group)
-    return report_html(title or f"Card of a {card.model.kind}", card.summary, card.sections())
+    return printed_page(title or f"Card of a {card.model.kind}", card.summary, card.sections())
 
 
 class _Card:
@@ -83,20 +91,20 @@ class _Card:
         shown = f" ({names})" if model.task != "numbers" or model.n_outputs > 1 else ""
         return f"It predicts {what}: {predicts}{shown}. bneuralt {__version__}."
 
-    def sections(self) -> list[Section]:
+    def sections(self) -> list[PageSection]:
         """Return all sections, without those that are empty."""
         parts = [
-            Section("Rows of this card", self._seen()),
-            Section("Scores", self._scores()),
-            Section("Calibration", self._calibration()),
-            Section("Errors by group", self._by_group()),
-            Section("Data", self._data()),
-            Section("Effects", self._effects()),
-            Section("Interactions", self._interactions()),
-            Section("Proofs", self._proofs()),
-            Section("The model", self._model()),
-            Section("How to reproduce it", self._reproduction()),
-            Section("Signature", ["Name, date: ____________________________________________"]),
+            PageSection("Rows of this card", self._seen()),
+            PageSection("Scores", self._scores()),
+            PageSection("Calibration", self._calibration()),
+            PageSection("Errors by group", self._by_group()),
+            PageSection("Data", self._data()),
+            PageSection("Effects", self._effects()),
+            PageSection("Interactions", self._interactions()),
+            PageSection("Proofs", self._proofs()),
+            PageSection("The model", self._model()),
+            PageSection("How to reproduce it", self._reproduction()),
+            PageSection("Signature", ["Name, date: ____________________________________________"]),
         ]
         return [section for section in parts if section.blocks]
 
@@ -171,7 +179,7 @@ class _Card:
     def _scores(self) -> list[Block]:
         lines = [
             (name, f"{value:.3f}" if abs(value) < 100 else f"{value:.5g}", _interval(*interval))
-            for name, value, interval in score_table(self.rows)
+            for name, value, interval in scores_with_intervals(self.rows)
         ]
         caption = f"Scores on the {counted(len(self.rows), 'row')}, with 95 % intervals"
         blocks: list[Block] = [Table(("score", "value", "interval"), lines, caption)]
@@ -265,7 +273,9 @@ class _Card:
         lines = []
         for label in names[np.sort(order)].tolist():
             part = self.rows.take(np.flatnonzero(labels == label))
-            (_, score, interval), *_ = score_table(part) or [("", np.nan, (np.nan, np.nan))]
+            (_, score, interval), *_ = scores_with_intervals(part) or [
+                ("", np.nan, (np.nan, np.nan))
+            ]
             row = [label, f"{len(part):,}"]
             if part.task == "numbers":
                 error = np.abs(part.residuals).mean()
@@ -384,8 +394,12 @@ class _Card:
         blocks: list[Block] = [
             f"bneuralt {__version__}, NumPy {np.__version__}, scikit-learn {sklearn.__version__}, "
             f"Python {platform.python_version()} (when this card was made).",
-            Code(code),
+            CodeLines(code),
         ]
+        if edits := getattr(estimator, "edits_", None):
+            rows = [(edit["time"][:16].replace("T", " "), edit["text"]) for edit in edits]
+            text = "The model was edited by hand after training: fit does not reproduce it."
+            blocks += [Notice(text), Table(("time", "edit"), rows, "Edits", are_numbers=False)]
         if isinstance(digest := extra.get("data_sha256"), str):
             blocks.append(f"SHA-256 of the training table: {digest}.")
         known = estimator._fingerprints

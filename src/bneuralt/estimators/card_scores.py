@@ -15,7 +15,7 @@ from scipy.stats import norm, rankdata
 
 from bneuralt._typing import Array, FloatArray, IntArray
 
-__all__ = ["Reliability", "ScoredRows", "score_table", "wilson"]
+__all__ = ["Reliability", "ScoredRows", "scores_with_intervals", "wilson"]
 
 CONFIDENCE = 0.95
 N_SAMPLES = 400
@@ -92,13 +92,13 @@ def wilson(n_right: float, n: int) -> tuple[float, float]:
     return float(max(0.0, middle - half)), float(min(1.0, middle + half))
 
 
-def score_table(rows: ScoredRows) -> list[tuple[str, float, tuple[float, float]]]:
+def scores_with_intervals(rows: ScoredRows) -> list[tuple[str, float, tuple[float, float]]]:
     """Return the name, the value and the interval of each score that is defined.
 
     Examples
     --------
     >>> rows = ScoredRows("numbers", np.arange(50.0), np.arange(50.0)[:, np.newaxis] + 1)
-    >>> [(name, value) for name, value, _ in score_table(rows)][1:]
+    >>> [(name, value) for name, value, _ in scores_with_intervals(rows)][1:]
     [('root mean squared error', 1.0), ('mean absolute error', 1.0)]
     """
     table = []

@@ -30,7 +30,7 @@ from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.single import SingleTree
 from bneuralt.estimators.trials import choose
 from bneuralt.tables import frames
-from bneuralt.tables.block_learning import Summary
+from bneuralt.tables.block_learning import TableSummary
 from bneuralt.tables.block_table import Block
 from bneuralt.tables.columns import Column, Frame
 from bneuralt.tables.encoder import categorical_mask, learn_encoder
@@ -65,7 +65,7 @@ def with_client(cls: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Partition:
     """Rows of a partition."""
 
     frame: Any
@@ -280,7 +280,7 @@ def _predict_block(block: Array, model: Any, method: str) -> Array:
     return result
 
 
-def _new_part(i: int, frame: Any, target: Any, weight: Any) -> Part:
+def _new_part(i: int, frame: Any, target: Any, weight: Any) -> Partition:
     """Return a partition with its targets, after a check of its rows."""
     y = np.asarray(target)
     if y.ndim == 2 and y.shape[1] == 1:
@@ -298,10 +298,10 @@ def _new_part(i: int, frame: Any, target: Any, weight: Any) -> Part:
         is_gap = np.asarray(y != y).ravel()
     if is_gap.any():
         raise ValueError(f"partition {i} of y has missing values: leave these rows out")
-    return Part(frame, y, w)
+    return Partition(frame, y, w)
 
 
-def _cells(part: Part, names: Sequence[str] | None) -> Frame:
+def _cells(part: Partition, names: Sequence[str] | None) -> Frame:
     """Return the columns of a partition."""
     if names is None:
         table = np.asarray(part.frame, dtype=np.float64)
@@ -315,11 +315,11 @@ def _summary_of_parts(
     names: Sequence[str] | None,
     listed: Sequence[bool],
     has_labels: bool,
-    *parts: Part,
-) -> tuple[Summary, set[Any]]:
+    *parts: Partition,
+) -> tuple[TableSummary, set[Any]]:
     """Describe some partitions."""
     columns = names or [f"x{i}" for i in range(len(listed))]
-    summary, labels = Summary(columns, listed, SAMPLE_ROWS), set()
+    summary, labels = TableSummary(columns, listed, SAMPLE_ROWS), set()
     for i, start, part in zip(numbers, starts, parts, strict=True):
         if len(part) == 0:
             continue
@@ -331,7 +331,7 @@ def _summary_of_parts(
     return summary, labels
 
 
-def _rows_of_parts(forest: Forest, *parts: Part) -> Rows:
+def _rows_of_parts(forest: Forest, *parts: Partition) -> Rows:
     """Return the encoded rows of some partitions."""
     names = names_of(forest)
     used = [part for part in parts if len(part)]
@@ -408,7 +408,7 @@ class _Cluster:
         place = {"workers": [worker], "allow_other_workers": True} if worker else {}
         return self._client.submit(function, *arguments, **place)
 
-    def summarize(self, listed: Array, has_labels: bool) -> tuple[Summary, Array | None]:
+    def summarize(self, listed: Array, has_labels: bool) -> tuple[TableSummary, Array | None]:
         """Return the summary of all partitions, and the labels of a classifier."""
         if not any(self.lengths):
             raise ValueError("X has no rows: at least one is needed")

@@ -18,7 +18,7 @@ import numpy as np
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.arrays import CheckedTable, is_large
 from bneuralt.lines import InputLines
-from bneuralt.tables.mapped import take_rows
+from bneuralt.tables.mapped import copied_rows
 from bneuralt.tables.moments import ColumnMoments, JoinedMoments
 from bneuralt.tables.sentinels import find_sentinels, have_repeated_ends
 
@@ -162,7 +162,7 @@ class Rows:
         if not self.on_disk:
             return rows
         assert rows.index is not None
-        table = take_rows(self.table, rows.index)
+        table = copied_rows(self.table, rows.index)
         return replace(rows, table=table, target=rows.y, index=None, on_disk=False)
 
     @property

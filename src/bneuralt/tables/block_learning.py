@@ -22,7 +22,7 @@ from bneuralt.tables.columns import Column, Frame
 from bneuralt.tables.csv_files import TableError
 from bneuralt.tables.row_hashes import row_hashes
 
-__all__ = ["SAMPLE_ROWS", "Summary", "joined"]
+__all__ = ["SAMPLE_ROWS", "TableSummary", "joined"]
 
 #: Number of rows of a sample.
 SAMPLE_ROWS = 100_000
@@ -132,7 +132,7 @@ class ColumnSummary:
         return cells
 
 
-class Summary:
+class TableSummary:
     """Sample of the rows of a table, and what else its columns have.
 
     Parameters
@@ -207,7 +207,7 @@ class Summary:
         if sum(len(part[0]) for part in self._parts) > 2 * self._n_rows:
             self._compact()
 
-    def merge(self, other: Summary) -> Self:
+    def merge(self, other: TableSummary) -> Self:
         """Take note of the rows of another summary, and return this one."""
         for mine, theirs in zip(self.columns, other.columns, strict=True):
             mine.merge(theirs)

@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike
 
 from bneuralt._typing import Array, IntArray
 
-__all__ = ["TableFile", "take_rows"]
+__all__ = ["TableFile", "copied_rows"]
 
 #: Seconds between two looks at the memory that mapped tables take.
 PERIOD = 0.02
@@ -96,7 +96,7 @@ class TableFile:
         )
 
 
-def take_rows(table: Array, positions: IntArray) -> Array:
+def copied_rows(table: Array, positions: IntArray) -> Array:
     """Return a copy of some rows of a mapped table, without more of it in memory than before.
 
     Each row that is read maps its neighbours too, as the system sees fit.

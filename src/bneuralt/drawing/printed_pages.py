@@ -16,7 +16,7 @@ from bneuralt.drawing.scene import Scene
 from bneuralt.drawing.svg import scene_to_svg
 from bneuralt.drawing.view import printable
 
-__all__ = ["Code", "Figures", "Notice", "Section", "Table", "report_html"]
+__all__ = ["CodeLines", "Figures", "Notice", "PageSection", "Table", "printed_page"]
 
 
 @dataclass(frozen=True)
@@ -45,39 +45,39 @@ class Figures:
 
 
 @dataclass(frozen=True)
-class Code:
+class CodeLines:
     """Lines of code."""
 
     text: str
 
 
-Block = str | Notice | Table | Figures | Code
+Block = str | Notice | Table | Figures | CodeLines
 
 
 @dataclass
-class Section:
+class PageSection:
     """A heading, and what is below it; a string is a paragraph."""
 
     title: str
     blocks: list[Block] = field(default_factory=list)
 
 
-def report_html(title: str, summary: str, sections: Sequence[Section]) -> str:
+def printed_page(title: str, summary: str, sections: Sequence[PageSection]) -> str:
     """Return a page.
 
     Parameters
     ----------
     title, summary : str
         Heading, and a line below it.
-    sections : sequence of Section
+    sections : sequence of PageSection
 
     Examples
     --------
-    >>> page = report_html("A card", "1 < 2", [Section("Data", ["No rows."])])
+    >>> page = printed_page("A card", "1 < 2", [PageSection("Data", ["No rows."])])
     >>> "<h2>Data</h2>" in page, "1 &lt; 2" in page
     (True, True)
     """
-    style = (files("bneuralt.drawing") / "page" / "report.css").read_text(encoding="utf-8")
+    style = (files("bneuralt.drawing") / "page" / "printed.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:"
     body = "\n".join(_section(section) for section in sections)
@@ -92,7 +92,7 @@ def report_html(title: str, summary: str, sections: Sequence[Section]) -> str:
     )
 
 
-def _section(section: Section) -> str:
+def _section(section: PageSection) -> str:
     blocks = "\n".join(_block(block) for block in section.blocks)
     return f"<section>\n<h2>{_text(section.title)}</h2>\n{blocks}\n</section>"
 
@@ -102,7 +102,7 @@ def _block(block: Block) -> str:
         return f'<p class="notice {block.role}">{_text(block.text)}</p>'
     if isinstance(block, Table):
         return _table(block)
-    if isinstance(block, Code):
+    if isinstance(block, CodeLines):
         return f'<pre tabindex="0"><code>{escape(block.text)}</code></pre>'
     if isinstance(block, Figures):
         figures = (
