@@ -1,4 +1,4 @@
-"""Run the code of the tutorial, keep its pictures and card: ``python docs/tutorial/make.py``."""
+"""Run the code of the tutorial and keep its pictures and pages: python docs/tutorial/make.py."""
 
 import doctest
 import os
