@@ -299,7 +299,7 @@ def test_predict_repeats_the_score_on_vehicle(shared, tmp_path):
         (("train", "t.csv", "--out", "m.json"), 2, "--target"),
         (("train", "t.csv", "--target", "kind"), 2, "--out"),
         (("train", "no.csv", "--target", "kind", "--out", "m.json"), 3, "no.csv: no such file"),
-        (("train", ".", "--target", "kind", "--out", "m.json"), 3, "is a folder"),
+        (("train", ".", "--target", "kind", "--out", "m.json"), 3, "need the same columns"),
         (("train", "t.csv", "--target", "kin", "--out", "m.json"), 3, "Did you mean 'kind'"),
         (("train", "gap.csv", "--target", "b", "--out", "m.json", "--missing", "error"), 3,
          "row 2 (line 3), column 'a'"),

@@ -77,7 +77,7 @@ def messy():
     X.loc[:30, "age"] = np.nan
     X.loc[20:40, "colour"] = None
     y = X["age"].fillna(30) / 10 + (X["colour"] == "red") + rng.normal(0, 0.1, n)
-    return X, BNeuralTRegressor(n_weights=80, random_state=0).fit(X, y)
+    return X, BNeuralTRegressor(n_weights=160, random_state=0).fit(X, y)
 
 
 # -- what is shown ------------------------------------------------------------------------

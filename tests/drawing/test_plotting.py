@@ -1,7 +1,6 @@
 """What all plots share: pyplot's current axes, and one set of colours."""
 
 import re
-from importlib.resources import files
 
 import matplotlib as mpl
 import numpy as np
@@ -10,6 +9,7 @@ from matplotlib.colors import to_hex
 from sklearn.datasets import load_iris
 
 from bneuralt import BNeuralTClassifier, plot_history, plot_score_against_size, plot_tree
+from bneuralt.drawing.pages import page_component
 from bneuralt.plotting import PALETTES
 
 mpl.use("Agg")
@@ -63,7 +63,7 @@ def test_curves_use_the_current_axes(model, plt):
 
 
 def test_signs_have_the_same_colours_everywhere(model, plt):
-    css = (files("bneuralt.drawing") / "page" / "page.css").read_text("utf-8")
+    css = page_component().style
     for role in ("positive", "negative"):
         colors = re.findall(rf"--{role}: (#\w+);", css)
         assert colors == [PALETTES[theme][role] for theme in ("light", "dark")]

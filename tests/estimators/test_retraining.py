@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bneuralt import NeuralTree
-from bneuralt.estimators.retraining import _unfold
+from bneuralt.estimators.retraining import unfold
 from bneuralt.estimators.scaling import Scaling, fold
 
 
@@ -17,7 +17,7 @@ def test_taking_a_scaling_out_is_the_inverse_of_folding_it_in(seed, scales_targe
     inputs = Scaling(rng.normal(size=3), rng.uniform(0.1, 3.0, 3))
     target = Scaling(rng.normal(size=2), rng.uniform(0.1, 3.0, 2)) if scales_target else None
     X = rng.normal(size=(5, 3))
-    again = _unfold(fold(tree, inputs, target), inputs, target)
+    again = unfold(fold(tree, inputs, target), inputs, target)
     np.testing.assert_allclose(again.forward(X), tree.forward(X), rtol=1e-9, atol=1e-12)
 
 

@@ -13,7 +13,7 @@ MUTABLE = {
     "bneuralt.estimators.fitting", "bneuralt.estimators.parameters",
     "bneuralt.explaining.effect_display",
     "bneuralt.reference.optimizers", "bneuralt.reference.tree_nodes",
-    "bneuralt.tree.authors_format", "bneuralt.tree.simplify",
+    "bneuralt.tables.block_learning", "bneuralt.tree.authors_format", "bneuralt.tree.simplify",
 }  # fmt: skip
 
 

@@ -159,7 +159,7 @@ def test_report_compares_models_on_the_tables_that_they_have(suite, store, tmp_p
     assert text == capsys.readouterr().out[:-1]
     everything, small = text.split("## ")[1:3]
     assert "Not measured on all of them: SVM" in everything
-    assert "| forest | 0.855 | 0.705 | 0.705 | 1.00 |" in everything
+    assert "| forest | 0.855 | 0.705 | 0.705 |  |  | 1.00 |" in everything
     assert "2 for classification, 1 for regression" in small
     assert "Measured on a machine: SVM, forest, linear." in text
 

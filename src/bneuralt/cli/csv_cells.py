@@ -34,8 +34,8 @@ def csv_lines(rows: Iterable[Sequence[Any]], raw: bool = False) -> str:
 
     Examples
     --------
-    >>> csv_lines([[1, "=A1"], [2.5, "a,b"]])
-    "1,'=A1\n2.5,\"a,b\"\n"
+    >>> csv_lines([[1, "=A1"], [2.5, "ab"]])
+    "1,'=A1\n2.5,ab\n"
     """
     out = _Lines()
     writer = csv.writer(out, lineterminator=_LINE_END)

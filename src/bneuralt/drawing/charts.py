@@ -57,8 +57,8 @@ def ticks(low: float, high: float, most: int = 5) -> FloatArray:
 
     Examples
     --------
-    >>> ticks(0.0, 1.0).tolist()
-    [0.0, 0.25, 0.5, 0.75, 1.0]
+    >>> ticks(0.0, 4.0).tolist()
+    [0.0, 1.0, 2.0, 3.0, 4.0]
     >>> ticks(-3.0, 18.0).tolist()
     [0.0, 5.0, 10.0, 15.0]
     """

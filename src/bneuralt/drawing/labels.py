@@ -127,7 +127,7 @@ def term_label(view: TreeView, term: int, example: ExampleView | None = None) ->
     >>> from bneuralt import NeuralTree
     >>> view = TreeView.of(NeuralTree(1, 1, [-1], [0], [0], [0], [0.5, -2.0]))
     >>> term_label(view, 0)
-    TermLabel(number='−2.00', role='negative', name='x0', note='−2.00 × x0')
+    TermLabel(number='−2', role='negative', name='x0', note='−2 × x0')
     """
     feature = view.term_feature[term]
     column = view.feature_names[feature]

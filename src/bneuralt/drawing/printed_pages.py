@@ -54,7 +54,7 @@ class CodeLines:
 Block = str | Notice | Table | Figures | CodeLines
 
 
-@dataclass
+@dataclass(frozen=True)
 class PageSection:
     """A heading, and what is below it; a string is a paragraph."""
 

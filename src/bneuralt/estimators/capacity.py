@@ -37,8 +37,9 @@ FEWEST_EPOCHS = {"classifier": 50, "regressor": 100}
 MANY_ROWS, MANY_CLASSES = 10_000, 4
 LEARNING_RATE = 0.02
 
-#: Ramps of a column of numbers: (rows, number from there on).
-N_RAMPS = ((0, 8),)
+#: Ramps of a column of numbers: (rows, number from there on). Fewer rows cannot fill eight ramps,
+#: and with many columns, inputs that no leaf needs cost most of the time of a fit.
+N_RAMPS = ((0, 0), (50, 8))
 
 #: Effective rows for each row that is not of the most frequent class.
 ROWS_PER_RARE_ROW = 5
@@ -179,8 +180,8 @@ def number_of_ramps(n_rows: int) -> int:
 
     Examples
     --------
-    >>> [number_of_ramps(n) for n in (100, 10_000)]
-    [8, 8]
+    >>> [number_of_ramps(n) for n in (12, 100, 10_000)]
+    [0, 8, 8]
     """
     return next(number for rows, number in reversed(N_RAMPS) if n_rows >= rows)
 

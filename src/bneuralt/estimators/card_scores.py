@@ -191,9 +191,11 @@ class Reliability(NamedTuple):
 
         Examples
         --------
-        >>> curve = Reliability.of(np.repeat([0.25, 0.75], 20), np.arange(40) % 4 > 1)
-        >>> curve.observed.tolist(), curve.error
-        ([0.5, 0.5], 0.25)
+        >>> curve = Reliability.of(np.repeat([0.25, 0.75], 20), np.arange(40) % 2 == 1)
+        >>> curve.predicted.tolist(), curve.observed.tolist()
+        ([0.25, 0.25, 0.75, 0.75], [0.5, 0.5, 0.5, 0.5])
+        >>> curve.error
+        0.25
         """
         n_bins = min(MOST_BINS, max(1, len(shares) // FEWEST_IN_BIN))
         parts: list[Any] = np.array_split(np.argsort(shares, kind="stable"), n_bins)

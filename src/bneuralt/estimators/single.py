@@ -186,8 +186,9 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
             training, validation = hold_out(rows, self.validation_fraction, split)
         if validation is None and (settings.select or settings.patience):
             settings = settings.set_params(select=None, patience=None)
+        factor = self._choice.output_factor
         if self._is_warm_start():
-            starts = [self._last_tree()]
+            starts = [self._last_tree().with_output_scaling(0.0, 1.0 / factor)]
         else:
             self._learn_scaling(training)
             starts = [self._draw_tree(training, structure) for _ in range(self._growth.n_init)]
@@ -199,8 +200,7 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
             int(order.integers(2**63)),
             whole=rows,
         )
-        if not self._is_warm_start():
-            fit.output_factor = self._choice.output_factor
+        fit.output_factor = factor
         return fit
 
     def _plan_refit(self, fit: TreeFit) -> TreeFit | None:

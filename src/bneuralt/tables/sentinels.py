@@ -39,11 +39,15 @@ def find_sentinels(values: Array, weight: FloatArray) -> tuple[float, ...]:
     >>> find_sentinels(ages[:-1], np.ones(6))
     ()
     """
-    if values.size == 0 or not _has_far_ends(values):
+    least = _fewest_rows(weight)
+    if (
+        values.size == 0
+        or not _has_repeated_end(values, weight, least)
+        or not _has_far_ends(values)
+    ):
         return ()
     numbers, index = np.unique(values.astype(np.float64), return_inverse=True)
     counts: FloatArray = np.bincount(index, weight).astype(np.float64)
-    least = _fewest_rows(counts)
     found: list[float] = []
     low, high = 0, numbers.size - 1
     while len(found) < MOST_SENTINELS and high - low >= FEWEST_OTHERS:
@@ -81,6 +85,11 @@ def have_repeated_ends(X: Array, weight: FloatArray) -> Array:
 
 def _fewest_rows(counts: FloatArray) -> float:
     return max(FEWEST_ROWS, SMALLEST_SHARE * float(counts.sum()))
+
+
+def _has_repeated_end(values: Array, weight: FloatArray, least: float) -> bool:
+    """Return whether the lowest or the highest number repeats; most columns end here."""
+    return any(weight @ (values == end) >= least for end in (values.min(), values.max()))
 
 
 def _has_far_ends(values: Array) -> bool:
