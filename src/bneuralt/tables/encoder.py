@@ -33,7 +33,7 @@ from bneuralt.tables.features import (
 )
 from bneuralt.tables.features.number import number_range
 from bneuralt.tables.moments import ColumnMoments
-from bneuralt.tables.sentinels import find_sentinels
+from bneuralt.tables.sentinels import find_sentinels, have_repeated_ends
 from bneuralt.tables.value_warnings import LearningNotes, MissingValuesWarning, UnexpectedValues
 
 __all__ = ["TableEncoder", "are_numbers", "categorical_mask", "learn_encoder", "plain_encoder"]
@@ -480,8 +480,9 @@ def learn_encoder(
         positions, values = X.number_block
         has_gaps = ~np.isfinite(values).all(axis=0) | listed[positions]
         if finds_sentinels:
-            found = [bool(_sentinels(Column("number", column), weight)) for column in values.T]
-            has_gaps |= np.array(found, dtype=bool)
+            used = weight > 0
+            for j in np.flatnonzero(have_repeated_ends(values[used], weight[used])).tolist():
+                has_gaps[j] |= bool(_sentinels(Column("number", values[:, j]), weight))
         block = values[:, ~has_gaps]
         numbers = plain_encoder(_moments(block, weight)).bent(block, weight, bending)
         for j, feature, limits in zip(
