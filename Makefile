@@ -57,8 +57,9 @@ $(VENV)/.core: pyproject.toml src/bneuralt/__init__.py $(SOURCES)
 	@test -x $(BIN)/python || { echo "Creating a virtual environment in $(VENV): some seconds"; \
 	    $(PYTHON) -m venv $(VENV); }
 	@echo "Compiling the core and installing it with NumPy, SciPy and scikit-learn:"
-	@echo "a minute or more on two cores, with nothing to see meanwhile"
-	@start=$$(date +%s); $(PIP) --editable . && echo "Installed in $$(($$(date +%s) - start)) s"
+	@echo "about a minute on two cores; a dot stands for five seconds"
+	@start=$$(date +%s); (while sleep 5; do printf .; done) & dots=$$!; trap "kill $$dots" EXIT; \
+	$(PIP) --editable . && echo " installed in $$(($$(date +%s) - start)) s"
 	@touch $@
 
 # The reproduction of the paper; its kernel is compiled with headers of the core.

@@ -104,6 +104,10 @@ MODELS = {
         _made_by("bneuralt", "BNeuralForestClassifier"),
         _made_by("bneuralt", "BNeuralForestRegressor"),
     ),
+    "readable tree": Model(
+        _made_by("bneuralt", "BNeuralTClassifier", n_weights="readable"),
+        _made_by("bneuralt", "BNeuralTRegressor", n_weights="readable"),
+    ),
     "tree without moves": Model(
         _made_by("bneuralt", "BNeuralTClassifier", training=STILL),
         _made_by("bneuralt", "BNeuralTRegressor", training=STILL),

@@ -131,9 +131,9 @@ class _Card:
             f"{n_seen:,} of {n_checked:,} checked rows are equal to training rows: the scores "
             "below are not those of unseen rows only."
         )
-        if known.n_different <= 0.5 * known.n_rows:
+        if known.n_different <= 0.9 * known.n_rows:
             text += (
-                f" The training table has only {known.n_different:,} different rows: equal rows "
+                f" The training table has {known.n_different:,} different rows: equal rows "
                 "need not be the same cases."
             )
         return [Notice(text)]
