@@ -123,7 +123,7 @@ export function mount(root, data, { title = "", isSmall = false } = {}) {
   /** Return the room in pixels for the labels of the outermost leaves. */
   function labelWidth() {
     const longest = model.inputs.reduce((most, name) => Math.max(most, Math.min(longestName(), name.length)), 4);
-    const perCharacter = layout === "radial" || view.width < 600 ? 5.2 : 8;
+    const perCharacter = layout === "radial" ? 5.2 : view.width < 600 ? 6.6 : 8.2;
     return Math.min(50 + perCharacter * longest, layout === "radial" ? view.width / 3 : view.width / 2);
   }
 
