@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import base64
 import gzip
-import hashlib
 import importlib.util
-import json
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from bneuralt.drawing import pages
 from bneuralt.export.targets import TARGETS
@@ -130,32 +127,19 @@ def build(path: Path) -> str:
     )
     policy = (
         "default-src 'none'; img-src data:; worker-src blob:; "
-        f"script-src 'wasm-unsafe-eval' {_hash(script)} {scripts}; "
-        f"style-src {_hash(style)} {styles}"
+        f"script-src 'wasm-unsafe-eval' {pages.policy_hash(script)} {scripts}; "
+        f"style-src {pages.policy_hash(style)} {styles}"
     )
     parts = {
         "policy": f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         "style": style,
-        "assets": _as_script_data(assets),
+        "assets": pages.script_data(assets),
         "script": script,
     }
     page = re.sub(r"<!--(\w+)-->", lambda match: parts[match[1]], _source("playground.html"))
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, page)
     return page
-
-
-def _as_script_data(data: Any) -> str:
-    """Return JSON that cannot end the script element that it is in."""
-    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
-    for char in "<>&":
-        text = text.replace(char, f"\\u{ord(char):04x}")
-    return text
-
-
-def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 def _sources(names: Sequence[str]) -> dict[str, str]:

@@ -22,7 +22,14 @@ from bneuralt.drawing.view import as_model
 from bneuralt.files import write_atomically
 from bneuralt.plotting import PALETTES
 
-__all__ = ["Component", "notebook_html", "page_component", "to_html"]
+__all__ = [
+    "Component",
+    "notebook_html",
+    "page_component",
+    "policy_hash",
+    "script_data",
+    "to_html",
+]
 
 #: The scripts, each after those that it imports.
 _SCRIPTS = (
@@ -111,7 +118,7 @@ def notebook_html(model: Any, height: int = 480) -> str:
     """
     model = as_model(model)
     data = page_data(model)
-    if len(_as_script_data(data)) > MOST_IN_NOTEBOOK:
+    if len(script_data(data)) > MOST_IN_NOTEBOOK:
         facts = html.escape(data["facts"])
         return f'<p>{facts}. See the tree with <code>to_html("tree.html")</code>.</p>'
     page = html.escape(_assemble(data, model.kind, small=True))
@@ -147,30 +154,42 @@ def _assemble(data: dict[str, Any], title: str, small: bool) -> str:
     options = {"title": title, "isSmall": small}
     script += (
         'mountModel(document.getElementById("page"), '
-        f'JSON.parse(document.getElementById("model").textContent), {_as_script_data(options)});\n'
+        f'JSON.parse(document.getElementById("model").textContent), {script_data(options)});\n'
     )
-    policy = (
-        f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}"
-    )
+    sources = f"style-src {policy_hash(style)}; script-src {policy_hash(script)}"
+    policy = f"default-src 'none'; img-src data:; {sources}"
     parts = {
         "policy": f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         "title": html.escape(title),
         "style": style,
-        "model": _as_script_data(data),
+        "model": script_data(data),
         "script": script,
     }
     return re.sub(r"<!--(\w+)-->", lambda match: parts[match[1]], _file("page.html"))
 
 
-def _as_script_data(data: Any) -> str:
-    """Return JSON that cannot end the script element that it is in."""
+def script_data(data: Any) -> str:
+    r"""Return JSON that cannot end the script element that it is in.
+
+    Examples
+    --------
+    >>> print(script_data({"name": "</script>"}))
+    {"name":"\u003c/script\u003e"}
+    """
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     for char in "<>&":
         text = text.replace(char, f"\\u{ord(char):04x}")
     return text
 
 
-def _hash(text: str) -> str:
+def policy_hash(text: str) -> str:
+    """Return the hash by which a content policy allows a script or a style.
+
+    Examples
+    --------
+    >>> policy_hash("")[:16]
+    "'sha256-47DEQpj8"
+    """
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
@@ -204,7 +223,7 @@ def _dense(line: str) -> str:
 @cache
 def _script() -> str:
     """Return all modules as one script that defines one function."""
-    markup = _as_script_data(re.sub(r"\n *", "\n", _file("component.html")))
+    markup = script_data(re.sub(r"\n *", "\n", _file("component.html")))
     return (
         f'const mountModel = (() => {{\n"use strict";\nconst MARKUP = {markup};\n'
         f"{_joined(*_SCRIPTS)}return mount;\n}})();\n"
