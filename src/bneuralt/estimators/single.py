@@ -413,8 +413,8 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         if not is_plain:
             leaves = LEAVES_PER_OUTPUT * self._n_outputs()
             n_weights = max(n_weights, round(leaves * self.encoder_.drawn_per_feature))
-        most = max(int(MOST_PER_ROW * per_leaf * len(rows)), FEWEST_PER_OUTPUT * self._n_outputs())
-        n_weights = min(n_weights, most)
+        most = int(MOST_PER_ROW * per_leaf * rows.n_different)
+        n_weights = min(n_weights, max(most, FEWEST_PER_OUTPUT * self._n_outputs()))
         return first_size(n_weights, self._n_outputs()) if self._is_readable else n_weights
 
     def _learn_scaling(self, rows: Rows, constant: float = 0.0) -> None:
