@@ -23,7 +23,7 @@ from bneuralt.estimators import (
     BNeuralTClassifier,
     BNeuralTRegressor,
 )
-from bneuralt.estimators.codes import CodeWarning
+from bneuralt.estimators.code_columns import CodeWarning
 from bneuralt.estimators.outliers import OutlyingTargetWarning
 from bneuralt.estimators.readable import ReadableTreeWarning
 from bneuralt.tables.columns import Frame

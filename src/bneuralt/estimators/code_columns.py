@@ -20,7 +20,7 @@ ROWS_PER_VALUE = 5
 #: statistic must be this many deviations above what noise would give.
 SMALLEST_SHARE, DEVIATIONS = 0.03, 6.0
 #: Number of rows that are used.
-MOST_ROWS = 20_000
+MOST_ROWS = 10_000
 #: A warning lists at most this many columns.
 MOST_COLUMNS = 5
 
@@ -50,7 +50,8 @@ def warn_of_codes(model: Any, rows: Rows) -> None:
     if rows.table.dtype == np.uint8:  # images
         return
     rows = rows.sample(rows.table.shape[1]).spread(MOST_ROWS)
-    candidates = _columns_of_whole_numbers(model.encoder_, rows)
+    X = rows.X
+    candidates = _columns_of_whole_numbers(model.encoder_, X)
     if not candidates:
         return
     errors = model._row_errors(rows)
@@ -58,7 +59,7 @@ def warn_of_codes(model: Any, rows: Rows) -> None:
         return
     codes = []
     for column, place in candidates:
-        n_values, share = _explained(rows.X[:, place], rows.weight, *errors)
+        n_values, share = _explained(X[:, place], rows.weight, *errors)
         if share >= SMALLEST_SHARE:
             codes.append(_Code(column, n_values, share))
     if codes:
@@ -81,15 +82,15 @@ def _warn(model: Any, codes: list[_Code]) -> None:
     )
 
 
-def _columns_of_whole_numbers(encoder: Any, rows: Rows) -> list[tuple[int, int]]:
+def _columns_of_whole_numbers(encoder: Any, X: Array) -> list[tuple[int, int]]:
     """Return columns of whole numbers, each with its place among the numbers of the table."""
     places = encoder.first_numbers[:-1].tolist()
     numbers = [(j, place) for j, place in enumerate(places) if encoder.features[j].kind == "number"]
     if not numbers:
         return []
-    X = rows.X[: max(FEWEST_VALUES, 100)][:, [place for _, place in numbers]]
+    X = X[:100, [place for _, place in numbers]]
     # the mean in place of a gap need not be a whole number
-    is_whole = (X == np.floor(X)).mean(axis=0) > 0.5
+    is_whole = (np.floor(X) == X).mean(axis=0) > 0.5
     return [pair for pair, whole in zip(numbers, is_whole.tolist(), strict=True) if whole]
 
 
@@ -114,23 +115,24 @@ def _explained(
     --------
     >>> values = np.arange(1000.0) % 20
     >>> y = np.random.default_rng(0).normal(size=20)[values.astype(int)][:, np.newaxis]
-    >>> _explained(values, np.ones(1000), y, y)
+    >>> n_values, share = _explained(values, np.ones(1000), y, y)
+    >>> n_values, round(share, 6)
     (20, 1.0)
     """
     whole = values == np.floor(values)
     codes, index = np.unique(values[whole], return_inverse=True)
-    n_values, n = codes.size, whole.sum()
+    n_values, n = codes.size, int(whole.sum())
     if not FEWEST_VALUES <= n_values <= n / ROWS_PER_VALUE:
         return n_values, 0.0
     weight = weight[whole] / weight[whole].mean()
     counts = np.bincount(index, weight)
     between = within = total = 0.0
     for e, y in zip(error[whole].T, target[whole].T, strict=True):
-        e = e - weight @ e / n
-        means = np.bincount(index, weight * e) / counts
-        between += counts @ np.square(means)
-        within += weight @ np.square(e - means[index])
-        total += weight @ np.square(y - weight @ y / n)
+        centred = e - weight @ e / n
+        means = np.bincount(index, weight * centred) / counts
+        between += float(counts @ np.square(means))
+        within += float(weight @ np.square(centred - means[index]))
+        total += float(weight @ np.square(y - weight @ y / n))
     n_outputs = error.shape[1]
     noise = within / (n - n_values)
     chance = (n_values - 1) * noise
