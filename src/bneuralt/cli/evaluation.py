@@ -14,6 +14,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 
 from bneuralt._typing import Array, IntArray
 from bneuralt.estimators.code_columns import CodeWarning
+from bneuralt.estimators.large_integers import RoundedIntegersWarning
 from bneuralt.estimators.outliers import OutlyingTargetWarning
 from bneuralt.estimators.readable import ReadableTreeWarning
 from bneuralt.tables.columns import Frame
@@ -42,6 +43,7 @@ _NOT_OF_FOLDS: tuple[type[Warning], ...] = (
     CodeWarning,
     OutlyingTargetWarning,
     ReadableTreeWarning,
+    RoundedIntegersWarning,
     *COLUMN_WARNINGS,
 )
 

@@ -47,6 +47,7 @@ from bneuralt.estimators.inputs import (
     refuse_not_finite,
     training_inputs,
 )
+from bneuralt.estimators.large_integers import warn_of_rounding
 from bneuralt.estimators.model_file import save_model
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.shrinking_methods import ShrinkingMethods
@@ -133,6 +134,7 @@ class NeuralTreeEstimator(
         self
         """
         rows = self._read_rows(X, y, sample_weight, reset=not self._is_warm_start())
+        warn_of_rounding(X, self.encoder_)
         fingerprints = Fingerprints.of(rows, self._fingerprints if self._is_warm_start() else None)
         validation = None
         if X_val is not None or y_val is not None:

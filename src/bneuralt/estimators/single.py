@@ -61,9 +61,6 @@ __all__ = ["PAPER_SETTINGS", "BNeuralTClassifier", "BNeuralTRegressor"]
 #: Where features have several inputs, `n_weights="auto"` is enough for this many leaves per output.
 LEAVES_PER_OUTPUT = 10
 
-#: The deviations of nodes that idle branches are compared with are those of at most this many rows.
-ROWS_OF_DEVIATIONS = 256
-
 
 class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreeParameters):
     """Base class of estimators of one tree."""
@@ -159,10 +156,9 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         """Remove leaves and branches that contribute nothing; `rows` are the training rows."""
         moments, scaling = rows.input_moments, self._input_scaling
         ends = np.stack([moments.low, moments.high])
-        X = rows.spread(ROWS_OF_DEVIATIONS).inputs.astype(np.float64)
         if scaling is not None:
-            ends, X = np.sort(scaling.apply(ends), axis=0), scaling.apply(X)
-        tree = without_idle_branches(self._trained_tree, X, *ends)
+            ends = scaling.apply(ends)
+        tree = without_idle_branches(self._trained_tree, *ends)
         if tree is not self._trained_tree:
             self.__dict__.update(self._with_trees([self._fold(tree)], [tree]).__dict__)
 
