@@ -72,7 +72,8 @@ def _contributions(tree: NeuralTree, low: FloatArray, high: FloatArray) -> Float
         ends = np.empty((2, last - first))
         for expression in {id(each): each for each in expressions[level]}.values():
             of_this = np.array([other is expression for other in expressions[level]])
-            ends[:, of_this] = interval(expression, {"z": tuple(sums[:, level][:, of_this])})
+            z = tuple(sums[:, level][:, of_this])
+            ends[0, of_this], ends[1, of_this] = interval(expression, {"z": z})
         below = slice(first - k, last - k)
         edges[:, below] = _product(tree.edge[below], ends)
         for end in range(2):
