@@ -86,15 +86,19 @@ TEST_ENV := $(VENV)/.paper $(addprefix $(VENV)/.with-,$(EXTRAS))
 test: $(TEST_ENV)
 	$(BIN)/python -m pytest -n $(JOBS)
 
-# The same in an environment of its own, with the lower bounds of the dependencies in pyproject.toml.
-# pip finds releases of the other packages that go with them, except of river.
+# The same in an environment of its own, with the lower bounds of pyproject.toml: of what is always
+# installed, of extras that users install, and of pandas. River is left out: its oldest release that
+# works needs a newer NumPy.
 OLDEST := build/oldest
-BOUNDS  = import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
-          print(*(bound.replace(">=", "==") for bound in project["dependencies"]), sep="\n")
+BOUNDS  = import re, tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+          extras = project["optional-dependencies"]; \
+          users = sum((extras[name] for name in ("plot", "files", "dask", "onnx")), project["dependencies"]); \
+          users += [bound for bound in extras["test"] if bound.startswith("pandas")]; \
+          print(*sorted({re.sub(r"\[.*\]", "", bound).replace(">=", "==") for bound in users}), sep="\n")
 test-oldest:
 	mkdir -p $(OLDEST)
 	$(PYTHON) -c '$(BOUNDS)' > $(OLDEST)/constraints.txt
-	$(MAKE) test VENV=$(OLDEST) EXTRAS="test dask onnx" PIP_OPTIONS='--constraint $(OLDEST)/constraints.txt'
+	$(MAKE) test VENV=$(OLDEST) EXTRAS="test plot files dask onnx" PIP_OPTIONS='--constraint $(OLDEST)/constraints.txt'
 
 # Every case is made from its number, which a complaint names: `python -m tests.tools.fuzz_core 1 NUMBER`
 # repeats it.
