@@ -20,6 +20,7 @@ from bneuralt import (
     NeuralTree,
 )
 from bneuralt.cli.program import main
+from bneuralt.export.c.features import CRow
 from bneuralt.export.c.literals import c_string, comment
 from bneuralt.tables.columns import as_frame
 from tests.helpers.c_programs import COMPILERS, FLAGS, SANITIZE, c_rows, run_models
@@ -274,16 +275,18 @@ def test_categories_need_one_loop_and_no_table_for_each_input(tmp_path):
     assert code.count("? shares[i]") == 1 and "values[entry]" not in code
 
 
-@pytest.mark.parametrize("dtype", ["int16", "double"])
-def test_features_have_the_names_of_columns_unless_several_inputs_read_them(tmp_path, dtype):
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("is_integer", [False, True])
+def test_features_have_names_of_columns_unless_several_inputs_read_the_same(is_integer):
     days = pd.date_range("2020-01-01", periods=300)
-    frame = pd.DataFrame({"day": days, "x": rng.normal(size=300)})
-    model = BNeuralTRegressor(ramps=0, max_epochs=5, random_state=0)
-    model.fit(frame, frame["x"] + frame["day"].dt.month)
-    model.to_c(tmp_path / "m.h", dtype=dtype)
-    code = (tmp_path / "m.h").read_text()
-    assert '"x"' in code and '"month of day"' in code
+    frame = pd.DataFrame({"day": days, "x": np.random.default_rng(0).normal(size=300)})
+    model = BNeuralTRegressor(ramps=0, max_epochs=2, random_state=0)
+    names = ["month of day", "day of day", "weekday of day", "elapsed of day", "x"]
+    row = CRow(model.fit(frame, frame["x"]).model_, is_integer)
+    assert [feature.name for feature in row.features] == names
+    ramps = model.set_params(ramps=2).fit(frame, frame["x"]).model_
+    row = CRow(ramps, is_integer)
+    assert len({feature.name for feature in row.features}) == len(row.features)
+    assert (len(row.features) > len(names)) == is_integer
 
 
 def test_values_are_computed_only_where_they_are_not_the_cell(tmp_path):

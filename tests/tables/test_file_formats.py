@@ -168,3 +168,4 @@ def test_moments_with_a_zone_are_those_of_its_clocks():
     assert names == ("naive", "zoned")
     assert [cell[:19] for cell in columns[0]] == [f"2024-03-31 0{h}:00:00" for h in range(4)]
     assert [cell[:19] for cell in columns[1]] == [f"2024-03-30 {h}:00:00" for h in range(20, 24)]
+    assert all(set(cell[19:]) <= set(".0") for column in columns for cell in column)

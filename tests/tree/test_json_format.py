@@ -174,3 +174,5 @@ def test_the_first_number_that_is_not_finite_is_named():
     for weights, i in (([2**1023, 10**400], 1), ([-(10**400), 1e308], 0), ([2**1024, 0], 0)):
         with pytest.raises(ModelFileError, match=rf'"edge"\[{i}\] is not a finite number'):
             NeuralTree.from_json(changed(edge=weights))
+        with pytest.raises(ModelFileError, match=rf'"edge"\[{i}\] is not a finite number'):
+            NeuralTree.from_dict(json.loads(changed(edge=weights)))
