@@ -32,6 +32,7 @@ from bneuralt.estimators.block_rows import (
 from bneuralt.estimators.callbacks import TrainingData, reporting, show_unused
 from bneuralt.estimators.canonical import canonical_rows
 from bneuralt.estimators.capacity import number_of_ramps
+from bneuralt.estimators.codes import warn_of_codes
 from bneuralt.estimators.drawing_methods import DrawingMethods
 from bneuralt.estimators.explaining_methods import ExplainingMethods
 from bneuralt.estimators.export_methods import ExportMethods
@@ -154,6 +155,8 @@ class NeuralTreeEstimator(
         if calibration is not None:
             self._calibrate(calibration)
         self._learn_importances(rows)
+        if self._importances is not None:
+            warn_of_codes(self, rows)
         self._fingerprints = fingerprints
         return self
 
