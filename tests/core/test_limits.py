@@ -7,6 +7,7 @@ import pytest
 
 from bneuralt import NeuralTree, TrainingSettings, _core, reference
 from bneuralt.training import TrainingJob, epoch_order, gradient, train_many
+from bneuralt.training.optimizers import OPTIMIZERS
 from bneuralt.tree.contributions import jacobian
 from tests.core.test_border import job_of, tree_of
 
@@ -174,3 +175,20 @@ def test_outputs_may_have_different_activations(n_outputs, dtype):
     ours = train_many([job], rows, y)[0].tree.parameters
     theirs = reference.train(tree.astype(np.float64), rows, y, order=order, **how).parameters
     np.testing.assert_allclose(ours, theirs, atol=1e-12 if dtype == "float64" else 1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("batch_size", [1, 4])
+def test_weights_without_a_slope_stay_exactly_where_they_are(dtype, batch_size):
+    tree = NeuralTree.random(2, 3, output_activation="linear", dtype=dtype, random_state=0)
+    is_second = tree.leaf_input == 1
+    parameters = tree.parameters.copy()
+    parameters[-tree.n_leaves :][is_second] = 0.0
+    rows = np.c_[np.linspace(-1, 1, 8), np.zeros(8)]  # the second input is 0 in all rows
+    assert is_second.any() and tree.parameters.size == parameters.size
+    for optimizer in OPTIMIZERS:
+        settings = TrainingSettings(optimizer=optimizer, batch_size=batch_size, max_epochs=2)
+        job = TrainingJob(tree.with_parameters(parameters), settings, seed=0)
+        trained = train_many([job], rows, np.arange(8) % 3)[0].tree.parameters
+        assert not trained[-tree.n_leaves :][is_second].any(), optimizer
+        assert (trained != parameters).any()

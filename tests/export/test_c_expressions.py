@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from bneuralt import BNeuralTRegressor, NeuralTree
-from bneuralt.export.activation_forms import activation_form
+from bneuralt.export.activation_forms import ActivationForm, activation_form
 from bneuralt.export.c import c_files
 from bneuralt.export.c.csv_program import DATE_PARTS as C_DATE_PARTS
 from bneuralt.export.cell_reads import cell_reads
-from bneuralt.export.whole import integer_model
+from bneuralt.export.whole import FORMATS, integer_model
+from bneuralt.export.whole.curve_tables import fitted_curve
 from bneuralt.expressions import (
     NUMBER,
     OPERATIONS,
@@ -529,3 +530,10 @@ def test_program_reads_every_cell(tmp_path, dtype):
 )  # fmt: skip
 def test_parts_of_cells_that_are_read(expression, values, gaps):
     assert cell_reads(expression) == (values, gaps)
+
+
+@pytest.mark.parametrize("ends", [(-np.inf, np.inf), (0.0, np.inf), (-np.inf, 0.0), (np.nan, 1.0)])
+def test_curves_need_finite_sums(ends):
+    form = ActivationForm("curve", curve=tanh(exp(variable("z"))))
+    with pytest.raises(ValueError, match="have no finite bounds over the range of the inputs"):
+        fitted_curve(form, ends, FORMATS["int8"], "curve")
