@@ -2,10 +2,10 @@
 
     python -m benchmarks.bulk_speed FOLDER --rows 100000
 
-Predicts rows of the last file of a folder of `benchmarks.large_tables` with one tree of default size
-and with one of 100 weights: in memory, from blocks, by `map_partitions` of Dask, by DuckDB over the
-Parquet file, and by PostgreSQL, where there is a server. One thread each. The processor time of
-PostgreSQL is that of the process of the connection.
+Predicts rows of the last file of a folder of `benchmarks.large_tables` with one tree of default
+size and with one of 100 weights: in memory, from blocks, by `map_partitions` of Dask, by DuckDB
+over the Parquet file, and by PostgreSQL, where there is a server. One thread each. The processor
+time of PostgreSQL is that of the process of the connection.
 """
 
 from __future__ import annotations

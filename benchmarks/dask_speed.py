@@ -5,8 +5,8 @@
 
 The clusters take turns, and so does an ordinary forest in this process (0 workers). A line of JSON
 for each: medians of the seconds of a fit, of the processor time of the client and of the busiest
-worker, which together are what a fit takes if each process has a processor of its own; the bytes that
-workers got from each other in a fit; and the scores on rows that were not trained on.
+worker, which together are what a fit takes if each process has a processor of its own; the bytes
+that workers got from each other in a fit; and the scores on rows that were not trained on.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     python -m benchmarks.gradient_exchange
 
 An update is one batch of 64 rows with a tree of 2,000 weights in float32. An exchange sends as many
-numbers to another process over a TCP connection of this machine and waits for as many, which is less
-than two machines need. Prints the medians of several repetitions in microseconds.
+numbers to another process over a TCP connection of this machine and waits for as many, which is
+less than two machines need. Prints the medians of several repetitions in microseconds.
 """
 
 from __future__ import annotations

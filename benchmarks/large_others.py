@@ -2,11 +2,12 @@
 
     python -m benchmarks.large_others FOLDER lightgbm|xgboost|sgd [--files 20]
 
-LightGBM bins the rows of one file after the other (`Sequence`) and keeps the bins in memory. XGBoost
-keeps them in a file (`ExtMemQuantileDMatrix`). `SGDRegressor.partial_fit` goes over the files once.
-Texts become codes (categories of LightGBM and XGBoost, indicators for SGD), and dates become a number, an
-hour and a day of the week. All use one thread and their defaults, with 100 rounds of boosting. Prints
-one line of JSON: seconds, rows per second, resident memory, and r2 on the last file.
+LightGBM bins the rows of one file after the other (`Sequence`) and keeps the bins in memory.
+XGBoost keeps them in a file (`ExtMemQuantileDMatrix`). `SGDRegressor.partial_fit` goes over the
+files once. Texts become codes (categories of LightGBM and XGBoost, indicators for SGD), and dates
+become a number, an hour and a day of the week. All use one thread and their defaults, with 100
+rounds of boosting. Prints one line of JSON: seconds, rows per second, resident memory, and r2 on
+the last file.
 """
 
 from __future__ import annotations

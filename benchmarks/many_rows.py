@@ -2,8 +2,8 @@
 
     python -m benchmarks.many_rows --rows 10000000 --trees 10
 
-Each task is a formula over ten columns with noise. A line of JSON for each task and model: the score
-on 200,000 other rows (r2, or accuracy), the best score that is possible, and processor time.
+Each task is a formula over ten columns with noise. A line of JSON for each task and model: the
+score on 200,000 other rows (r2, or accuracy), the best score that is possible, and processor time.
 """
 
 from __future__ import annotations
@@ -29,17 +29,23 @@ def _linear(x: Array) -> FloatArray:
 
 def _smooth(x: Array) -> FloatArray:
     return np.asarray(
-        np.sin(2 * x[:, 0] + x[:, 1]) + x[:, 2] * x[:, 3] + np.exp(-np.square(x[:, 4:7]).sum(axis=1))
+        np.sin(2 * x[:, 0] + x[:, 1])
+        + x[:, 2] * x[:, 3]
+        + np.exp(-np.square(x[:, 4:7]).sum(axis=1))
     )
 
 
 def _thresholds(x: Array) -> FloatArray:
     steps = (x > np.linspace(-0.5, 0.5, x.shape[1])).astype(np.float64)
-    return np.asarray(steps[:, 0] + 2 * steps[:, 1] * steps[:, 2] + steps[:, 3] - steps[:, 4] * steps[:, 5])
+    return np.asarray(
+        steps[:, 0] + 2 * steps[:, 1] * steps[:, 2] + steps[:, 3] - steps[:, 4] * steps[:, 5]
+    )
 
 
 def _waves(x: Array) -> FloatArray:
-    return np.asarray(np.sin(4 * x[:, 0]) * np.cos(3 * x[:, 1]) + np.sin(5 * x[:, 2]) + 0.5 * x[:, 3])
+    return np.asarray(
+        np.sin(4 * x[:, 0]) * np.cos(3 * x[:, 1]) + np.sin(5 * x[:, 2]) + 0.5 * x[:, 3]
+    )
 
 
 def _additive(x: Array) -> FloatArray:
@@ -52,7 +58,7 @@ def _categories(x: Array) -> FloatArray:
     return np.asarray(effects[0, one] + effects[1, two] * x[:, 0] + x[:, 1])
 
 
-#: Formula, deviation of the noise relative to that of the signal, and whether classes are predicted.
+#: Formula, noise relative to the deviation of the signal, and whether classes are predicted.
 TASKS: dict[str, tuple[Signal, float, bool]] = {
     "linear": (_linear, 0.3, False),
     "linear, noisy": (_linear, 5.0, False),
@@ -101,7 +107,8 @@ def models(name: str, trees: int, jobs: int | None, seed: int) -> dict[str, Any]
     if name == "categories":
         more["categorical_features"] = CODES
         encoder = make_column_transformer(
-            (OneHotEncoder(dtype=np.float32, handle_unknown="ignore"), CODES), remainder="passthrough"
+            (OneHotEncoder(dtype=np.float32, handle_unknown="ignore"), CODES),
+            remainder="passthrough",
         )
         linear = make_pipeline(encoder, linear)
     return {

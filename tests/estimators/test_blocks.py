@@ -345,9 +345,15 @@ def test_a_missing_target_is_named_with_file_column_and_row(tmp_path, memory):
     for kind in (BNeuralTRegressor, BNeuralTClassifier):
         with pytest.raises(TableError, match=r"column '(price|kind)', the target, has no value"):
             made(kind).fit(table_for(kind, pattern, memory))
-    if memory == LITTLE:
-        with pytest.raises(TableError, match=r"part1.parquet.*in row 1235;"):
-            made(BNeuralTRegressor).fit(table_for(BNeuralTRegressor, pattern))
+    with pytest.raises(TableError, match=r"part1.parquet.*in row 1235;"):
+        made(BNeuralTRegressor).fit(table_for(BNeuralTRegressor, pattern, memory))
+
+
+def test_a_category_of_the_last_block_only_is_known_to_the_model():
+    last = SALES[2500:].copy()
+    last.loc[last.index[-1], "shop"] = "a shop of its own"
+    model = made(BNeuralTRegressor).fit(table_for(BNeuralTRegressor, (SALES[:2500], last)))
+    assert model.encoder_.features[COLUMNS.index("shop")].rare == ("a shop of its own",)
 
 
 def test_text_as_target_of_a_regressor_and_infinity_are_named(tmp_path):
