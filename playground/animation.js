@@ -1,6 +1,6 @@
 // The picture of trees while they learn: weights grow, leaves move and bend.
 
-const MOST_LABELS = 12, MOST_OUTPUTS = 8, WIDEST = 6, STRONG = 2.5, LEVELS = 10, RING_TIME = 900, EASE = 0.3, MOST_WAITING = 45;
+const MOST_LABELS = 12, MOST_OUTPUTS = 8, WIDEST = 6, STRONG = 2.5, LEVELS = 10, MANY = 500, RING_TIME = 900, EASE = 0.3, MOST_WAITING = 45;
 const SLOW = 20, REST = 2; // frames of more than so many milliseconds are followed by a rest of so many times their duration
 
 /** Return the colours of the page. */
@@ -148,13 +148,15 @@ export class TreePicture {
     const centre = { x: cell.left + cell.width / 2, y: cell.top + cell.height / 2 };
     const radius = { x: Math.max(20, cell.width / 2 - room), y: Math.max(20, cell.height / 2 - (hasLabels ? 26 : 10)) };
     const at = (item) => (item < 0 ? [centre.x, centre.y] : [centre.x + radius.x * places.x[item], centre.y + radius.y * places.y[item]]);
-    // lines of about the same weight are one path: thousands of paths would take too long
+    // lines of about the same weight are one path, and many lines are straight: others would take too long
+    const isLarge = n + leafInput.length > MANY;
     const paths = new Map();
     const line = (item, above, weight) => {
       const level = Math.sign(weight) * Math.ceil(LEVELS * Math.min(1, Math.abs(weight) / STRONG)), [x1, y1] = at(above), [x2, y2] = at(item);
       if (!paths.has(level)) paths.set(level, new Path2D());
       paths.get(level).moveTo(x1, y1);
-      paths.get(level).quadraticCurveTo((x1 + x2) / 2 + (y1 - y2) * 0.06, (y1 + y2) / 2 + (x2 - x1) * 0.06, x2, y2);
+      if (isLarge) paths.get(level).lineTo(x2, y2);
+      else paths.get(level).quadraticCurveTo((x1 + x2) / 2 + (y1 - y2) * 0.06, (y1 + y2) / 2 + (x2 - x1) * 0.06, x2, y2);
     };
     if (k > 1) for (let i = 0; i < k; i++) line(i, -1, 0.3);
     for (let i = k; i < n; i++) line(i, parent[i], weights[n + i - k]);
