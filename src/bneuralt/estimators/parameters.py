@@ -20,8 +20,10 @@ from numpy.typing import ArrayLike
 from bneuralt._sklearn import Interval, RealNotInt, StrOptions
 from bneuralt.estimators.capacity import (
     BATCH_SIZES,
+    ENOUGH_EXAMPLES,
     FEWEST_EPOCHS,
     FEWEST_EXAMPLES,
+    FEWEST_OF_MANY,
     LEARNING_RATE,
     MANY_CLASSES,
     MANY_ROWS,
@@ -250,6 +252,7 @@ PARAMETERS: dict[str, Parameter] = {
         f"{FEWEST_EXAMPLES:,} divided by the number of rows, and at least "
         f"{FEWEST_EPOCHS['classifier']} for classifiers and {FEWEST_EPOCHS['regressor']} for "
         f"regressors, unless that is more than {MOST_EXAMPLES:,} divided by the number of rows; "
+        f"but at least {FEWEST_OF_MANY}, or as many as give {ENOUGH_EXAMPLES:,} examples; "
         f"twice as many for {LARGE_TASK}.",
     ),
     "growth": Parameter(
