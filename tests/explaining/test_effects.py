@@ -175,6 +175,7 @@ def test_a_surface_is_a_mean_of_predictions(mixed):
     assert both.y.shape == (both.x[0].size, 3, 1)
     bends = mixed.effect("height", MIXED).knots
     assert bends.size > 2 and np.isin(bends, both.x[0]).all()
+    assert np.diff(bends).min() > 1e-9  # the end of a ramp and the start of the next are one knot
     changed = MIXED.assign(height=both.x[0][4], colour=both.x[1][1])
     assert both.y[4, 1, 0] == pytest.approx(mixed.predict(changed).mean(), abs=1e-9)
 
