@@ -219,7 +219,7 @@ class Forest(TrainedInParts, NestedParameters, NeuralTreeEstimator, ForestParame
         Rows that are drawn for a tree take memory until all trees of a batch are done, so on large
         tables a batch has only as many trees as there are threads.
         """
-        size = self._n_threads() if len(rows) > ROWS_PER_TREE else len(members)
+        size = self._n_threads() if len(rows) > ROWS_PER_TREE else max(1, len(members))
         for start in range(0, len(members), size):
             if self._train_batch(members[start : start + size], rows, validation, report_tree):
                 return
