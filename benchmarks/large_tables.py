@@ -3,7 +3,6 @@
     python -m benchmarks.large_tables make FOLDER --gigabytes 20
     python -m benchmarks.large_tables fit FOLDER --forest
     python -m benchmarks.large_tables epoch FOLDER
-    python -m benchmarks.large_tables others FOLDER
     python -m benchmarks.large_tables predict FOLDER
 
 `make` writes rows with text, gaps, dates and numbers. Their size is that of a data frame of pandas
@@ -74,9 +73,10 @@ def make(folder: Path, gigabytes: float) -> dict[str, Any]:
     return {"files": n_files, "row_bytes": row_bytes, "rows": n_files * ROWS_PER_FILE, "disk": size}
 
 
-def _paths(folder: Path) -> tuple[list[str], str]:
+def split_paths(folder: Path, n_files: int | None = None) -> tuple[list[str], str]:
+    """Return the files to train on, all or the first ones, and the last file."""
     *training, last = sorted(map(str, folder.glob("*.parquet")))
-    return training, last
+    return training[:n_files], last
 
 
 def _used() -> dict[str, Any]:
@@ -84,15 +84,17 @@ def _used() -> dict[str, Any]:
     return {"peak_rss_gb": peak, "cpu_seconds": time.process_time()}
 
 
-def fit(folder: Path, forest: bool, max_memory: str, trees: int, jobs: int) -> dict[str, Any]:
+def fit(
+    folder: Path, n_files: int | None, forest: bool, max_memory: str, trees: int, jobs: int
+) -> dict[str, Any]:
     """Fit a tree or a forest."""
     from bneuralt import BNeuralForestRegressor, BNeuralTRegressor, open_table
 
-    training, last = _paths(folder)
+    training, last = split_paths(folder, n_files)
     table = open_table(training, TARGET, max_memory=max_memory).without([KEY])
     model = BNeuralTRegressor(random_state=0)
     if forest:
-        model = BNeuralForestRegressor(trees, random_state=0, n_jobs=jobs)
+        model = BNeuralForestRegressor(n_estimators=trees, random_state=0, n_jobs=jobs)
     started = time.perf_counter()
     model.fit(table)
     seconds = time.perf_counter() - started
@@ -104,19 +106,20 @@ def fit(folder: Path, forest: bool, max_memory: str, trees: int, jobs: int) -> d
         "seconds": seconds,
         "rows_per_second": n_rows / seconds,
         "epochs": model.n_iter_,
+        "weights": model.n_parameters_,
         "r2": model.score(test),
         **used,
     }
 
 
-def epoch(folder: Path) -> dict[str, Any]:
+def epoch(folder: Path, n_files: int | None) -> dict[str, Any]:
     """Compare epochs from a file and from memory, interleaved."""
     from dataclasses import replace
 
     from bneuralt import BNeuralTRegressor, open_table
     from bneuralt.estimators.block_rows import read_block_rows
 
-    training, _ = _paths(folder)
+    training, _ = split_paths(folder, n_files)
     table = open_table(training, TARGET).without([KEY])
     model = BNeuralTRegressor(random_state=0, max_epochs=1)
     on_disk = read_block_rows(model, table, None, True).with_lines(model.encoder_.lines)
@@ -139,7 +142,7 @@ def predict(folder: Path, max_memory: str) -> dict[str, Any]:
 
     from bneuralt import BNeuralTRegressor, open_table
 
-    _, last = _paths(folder)
+    _, last = split_paths(folder)
     table = open_table(last, TARGET, max_memory=max_memory).without([KEY])
     frame = pd.read_parquet(last)
     features = frame.drop(columns=[TARGET, KEY])
@@ -161,6 +164,7 @@ def main() -> None:
     parser.add_argument("command", choices=["make", "fit", "epoch", "predict"])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--gigabytes", type=float, default=2.0)
+    parser.add_argument("--files", type=int, help="number of files to train on, by default all")
     parser.add_argument("--forest", action="store_true")
     parser.add_argument("--trees", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=2)
@@ -169,9 +173,12 @@ def main() -> None:
     if args.command == "make":
         result = make(args.folder, args.gigabytes)
     elif args.command == "fit":
-        result = fit(args.folder, args.forest, args.max_memory, args.trees, args.jobs)
+        numbers = args.trees, args.jobs
+        result = fit(args.folder, args.files, args.forest, args.max_memory, *numbers)
+    elif args.command == "epoch":
+        result = epoch(args.folder, args.files)
     else:
-        result = epoch(args.folder) if args.command == "epoch" else predict(args.folder, "100MB")
+        result = predict(args.folder, "100MB")
     print(json.dumps(result))
 
 

@@ -5,7 +5,7 @@ import {
 } from "./recipe.js";
 import { round } from "./features.js";
 import { constrain, drawTree, linearTree } from "./grow.js";
-import { foldOfEach, mergedPart, mergedRows, nExamples, nSeparate, oneEpoch, separateRows } from "./rows.js";
+import { foldOfEach, mergedPart, mergedRows, nDifferent, nExamples, nSeparate, oneEpoch, separateRows } from "./rows.js";
 import { Random } from "./random.js";
 
 /** What a table and the wishes of the user are for a fit; `task` is classification or regression. */
@@ -49,7 +49,8 @@ export class Fit {
     const perLeaf = isPlain ? 1 : weightsPerLeaf;
     let n = capacity.n_weights(nExamples(rows), this.k, perLeaf, this.effectiveShare(rows));
     if (!isPlain) n = Math.max(n, round(SINGLE.LEAVES_PER_OUTPUT * this.k * drawnPerFeature));
-    return Math.min(n, Math.max(Math.trunc(MOST_PER_ROW * perLeaf * rows.index.length), least));
+    rows.nDifferent ??= nDifferent(this.numbers, this.encoder.width, rows);
+    return Math.min(n, Math.max(Math.trunc(MOST_PER_ROW * perLeaf * rows.nDifferent), least));
   }
 
   /** Return the size of a tree and all settings of its training on some rows. */

@@ -78,7 +78,10 @@ _CONSTANTS: dict[str, tuple[Any, tuple[str, ...]]] = {
         ),
     ),
     "LATER_TABLES": (table_layout, ("MOST_GAPS",)),
-    "ROWS": (rows, ("MOST_ROWS_TO_COPY", "ENOUGH_ROWS", "ENOUGH_NUMBERS", "FEWEST_ROWS")),
+    "ROWS": (
+        rows,
+        ("MOST_ROWS_TO_COPY", "ENOUGH_ROWS", "ENOUGH_NUMBERS", "FEWEST_ROWS", "ROWS_TO_COMPARE"),
+    ),
     "SPLITS": (splits, ("FEWEST_ROWS_TO_SPLIT",)),
     "SCALING": (scaling_module, ("LARGEST_OFFSET", "LARGEST_FACTOR")),
     "SINGLE": (single, ("LEAVES_PER_OUTPUT",)),

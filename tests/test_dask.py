@@ -91,6 +91,17 @@ def test_arrays_weights_and_the_client_of_the_constructor(client):
     assert again.score(X, y) > 0.95
 
 
+def test_a_client_that_is_not_the_default_one():
+    options = {**OPTIONS, "n_workers": 1, "processes": False}
+    with (
+        distributed.LocalCluster(**options) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        frame = client.persist(dd.from_pandas(SALES, npartitions=2))
+        model = BNeuralForestRegressor(**FAST, client=client).fit(frame[COLUMNS], frame["price"])
+        assert model.score(frame[COLUMNS], frame["price"]) > 0.8
+
+
 def transferred(client):
     """Return the number of bytes that workers got from each other."""
     logs = client.run(lambda dask_worker: list(dask_worker.transfer_incoming_log))
@@ -122,7 +133,7 @@ def kill_a_worker(cluster):
     os.kill(worker.pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("phase", ["_held", "summarize", "train", "during"])
+@pytest.mark.parametrize("phase", ["loading", "_held", "summarize", "train", "during"])
 def test_a_killed_worker_costs_time_only(monkeypatch, phase):
     with distributed.LocalCluster(**OPTIONS) as cluster, distributed.Client(cluster) as client:
         fit_and_kill(monkeypatch, phase, cluster, client)
@@ -143,6 +154,15 @@ def fit_and_kill(monkeypatch, phase, cluster, client):
             return task
 
         monkeypatch.setattr(cluster_module._Cluster, "_submit", submit_and_kill)
+    elif phase == "loading":
+        delayed_parts = cluster_module._delayed_parts
+
+        def kill_before(collection, name):
+            if name == "y":
+                kill_a_worker(cluster)
+            return delayed_parts(collection, name)
+
+        monkeypatch.setattr(cluster_module, "_delayed_parts", kill_before)
     else:
         method = getattr(cluster_module._Cluster, phase)
 

@@ -196,6 +196,24 @@ def test_a_killed_program_goes_on_where_it_was_stopped(capsys, folder, model, tm
     assert text.startswith("0 rows of 0 files predicted")
 
 
+def test_a_full_disk_leaves_complete_files_only(capsys, folder, model, tmp_path):
+    out = tmp_path / "out"
+    arguments = ["predict", str(model), str(folder), "--out", str(out), "--id", "key"]
+    program = f"""
+import resource, signal, sys
+from bneuralt.cli import main
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (4_000, 4_000))
+sys.exit(main({arguments!r}))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode not in (0, -signal.SIGXFSZ)
+    assert str(out) in done.stderr and "Traceback" not in done.stderr
+    assert [path for path in out.glob("*") if path.name != "_predictions.json"] == []
+    code, _, err = run(capsys, *arguments)
+    assert code == OK, err
+
+
 def test_files_that_changed_are_predicted_again(capsys, model, tmp_path):
     source, out = tmp_path / "in", tmp_path / "out"
     source.mkdir()

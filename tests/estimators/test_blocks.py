@@ -124,6 +124,27 @@ def test_the_same_trees_over_the_processes_of_joblib():
     assert trees(model) == trees(expected)
 
 
+def test_trees_of_a_forest_on_very_many_rows_draw_blocks_of_them(monkeypatch):
+    monkeypatch.setattr("bneuralt.estimators.forest.ROWS_PER_TREE", 1500)
+    monkeypatch.setattr("bneuralt.estimators.rows.BLOCK_BYTES", 2**12)
+    drawn, plan = [], BNeuralTRegressor._plan
+
+    def planned(self, rows, validation):
+        drawn.append(rows.index)
+        return plan(self, rows, validation)
+
+    monkeypatch.setattr(BNeuralTRegressor, "_plan", planned)
+    table, five = table_for(BNeuralForestRegressor), {"n_estimators": 5, "weight_decay": 0.01}
+    forests = [made(BNeuralForestRegressor, **five, n_jobs=jobs).fit(table) for jobs in (1, 2)]
+    assert trees(forests[0]) == trees(forests[1])
+    assert all(1000 < index.size <= 1500 and np.all(np.diff(index) > 0) for index in drawn)
+    assert len({tuple(index) for index in drawn}) == 5
+    assert forests[0].score(table) > 0.5
+    stopped = made(BNeuralForestRegressor, **five, n_jobs=2)
+    stopped.fit(table, callback=lambda state: state.n_done == 2)
+    assert len(stopped.estimators_) == 2
+
+
 def test_the_order_of_the_files_is_the_order_of_the_rows(tmp_path):
     pattern = write_parts(SALES, tmp_path)
     model = made(BNeuralTRegressor).fit(table_for(BNeuralTRegressor, pattern))
@@ -324,9 +345,15 @@ def test_a_missing_target_is_named_with_file_column_and_row(tmp_path, memory):
     for kind in (BNeuralTRegressor, BNeuralTClassifier):
         with pytest.raises(TableError, match=r"column '(price|kind)', the target, has no value"):
             made(kind).fit(table_for(kind, pattern, memory))
-    if memory == LITTLE:
-        with pytest.raises(TableError, match=r"part1.parquet.*in row 1235;"):
-            made(BNeuralTRegressor).fit(table_for(BNeuralTRegressor, pattern))
+    with pytest.raises(TableError, match=r"part1.parquet.*in row 1235;"):
+        made(BNeuralTRegressor).fit(table_for(BNeuralTRegressor, pattern, memory))
+
+
+def test_a_category_of_the_last_block_only_is_known_to_the_model():
+    last = SALES[2500:].copy()
+    last.loc[last.index[-1], "shop"] = "a shop of its own"
+    model = made(BNeuralTRegressor).fit(table_for(BNeuralTRegressor, (SALES[:2500], last)))
+    assert model.encoder_.features[COLUMNS.index("shop")].rare == ("a shop of its own",)
 
 
 def test_text_as_target_of_a_regressor_and_infinity_are_named(tmp_path):

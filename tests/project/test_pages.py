@@ -203,7 +203,7 @@ def test_rule_for_size_and_decay(label, rule):
     row = re.search(rf"(?m)^\| {label} \|(.+)\|$", text_of(DOCS / "settings.md"))[1]
     shown = {float(text.replace(",", "")) for text in re.findall(r"\d[\d,]*(?:\.\d+)?", row)}
     fields = dataclasses.asdict(rule)
-    for elsewhere in ("most_rows", "classes", "enlarged"):
+    for elsewhere in ("large", "classes", "enlarged"):
         fields.pop(elsewhere)
     small = fields.pop("small") or ()
     per_class = [rule.most / rule.classes] if rule.classes else []
@@ -214,7 +214,8 @@ def test_other_automatic_values_of_the_settings_page():
     text = text_of(DOCS / "settings.md")
     numbers = [capacity.FEWEST_EXAMPLES, capacity.MOST_EXAMPLES, capacity.MANY_ROWS]
     numbers += [capacity.LEARNING_RATE, *capacity.FEWEST_EPOCHS.values()]
-    numbers += [capacity.MOST_PER_ROW, capacity.FEWEST_PER_OUTPUT]
+    numbers += [capacity.MOST_PER_ROW, capacity.FEWEST_PER_OUTPUT, capacity.ROWS_PER_TREE]
+    numbers += [*capacity.IN_FOREST.large, capacity.ENOUGH_EXAMPLES]
     numbers += [number for pair in capacity.BATCH_SIZES for number in pair if number]
     for number in numbers:
         assert re.search(rf"(?<![\d,.]){number:,}(?!\d|,\d)", text), number

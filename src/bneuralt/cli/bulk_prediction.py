@@ -196,7 +196,12 @@ def _predict_file(model: Any, task: FileTask, copied: list[str], args: argparse.
                 n_rows += len(rows)
                 yield block, {"row": rows, **columns}
 
-        write(file, predicted(), copied, args.raw)
+        try:
+            write(file, predicted(), copied, args.raw)
+        except OSError as error:
+            if error.filename is None:  # of a write to a disk that is full
+                raise OSError(error.errno, error.strerror or str(error), str(task.out)) from None
+            raise
     return n_rows
 
 

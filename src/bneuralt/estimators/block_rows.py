@@ -55,7 +55,14 @@ def whole_table(table: BlockTable, sample_weight: Any = None) -> WholeTable | No
     block = table.whole(weight_names)
     if block is None:
         return None
-    y = _target_of(block, table) if table.target else None
+    y = None
+    if table.target:
+        try:
+            y = _target_of(block, table)
+        except TableError:
+            for part in table.blocks():  # to name the file
+                _target_of(part, table)
+            raise
     weight = block.array(weight_names[0]) if weight_names else sample_weight
     names = [str(name) for name in frames.frame_names(block.frame)]
     positions = [names.index(name) for name in table.names]

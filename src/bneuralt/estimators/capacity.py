@@ -12,6 +12,7 @@ from bneuralt._typing import Array
 
 __all__ = [
     "IN_FOREST",
+    "ROWS_PER_TREE",
     "SINGLE_TREE",
     "Capacity",
     "batch_size",
@@ -24,13 +25,19 @@ __all__ = [
 #: Each output of a tree has at least this many weights.
 FEWEST_PER_OUTPUT = 5
 
-#: A tree has at most this many weights for each different row.
+#: A tree has at most this many weights for each row with other numbers.
 MOST_PER_ROW = 5
 
 #: Small tables are trained for more epochs than large ones: limits of epochs times rows.
 FEWEST_EXAMPLES = 30_000
 MOST_EXAMPLES = 1_200_000
 FEWEST_EPOCHS = {"classifier": 50, "regressor": 100}
+
+#: Large tables are trained for at least so many epochs, or for fewer that give enough examples.
+FEWEST_OF_MANY, ENOUGH_EXAMPLES = 3, 100_000_000
+
+#: A tree of a forest is trained on at most about as many rows, drawn for each tree.
+ROWS_PER_TREE = 10_000_000
 
 #: From MANY_ROWS rows and more than MANY_CLASSES classes on, the learning rate is halved and the
 #: number of epochs doubled.
@@ -54,8 +61,7 @@ class Capacity:
 
     The number of weights is the largest of `fewest`, `per_class` times the number of classes, and
     `per_row` times the number of rows, but at most `most`; with more than `classes` classes, this
-    limit is raised in proportion. From `most_rows` on, the limit falls, which bounds the time of a
-    fit. From `decay_rows` on, the decay falls with the number of rows.
+    limit is raised in proportion. From `decay_rows` on, the decay falls with the number of rows.
 
     Where only a share of the rows is effective (`effective_share`), the number of weights is
     multiplied by the root of the share, and the decay is that of the effective rows.
@@ -65,12 +71,12 @@ class Capacity:
     per_class: int
     per_row: float
     most: int
-    most_rows: int
     decay: float
     decay_rows: int
     decay_power: float
     classes: int | None = None
     small: tuple[int, int] | None = None  # (rows, most weights up to this number of rows)
+    large: tuple[int, int] | None = None  # (rows, number to which `most` falls from there on)
     enlarged: int = 1  # largest factor on the number of weights for leaves of categories
 
     def n_weights(
@@ -91,6 +97,8 @@ class Capacity:
         --------
         >>> [SINGLE_TREE.n_weights(n, 2) for n in (100, 1_000, 3_000, 100_000)]
         [300, 400, 1200, 2000]
+        >>> [IN_FOREST.n_weights(n, 2) for n in (40_000, 80_000, 10_000_000)]
+        [4000, 2639, 2000]
         >>> [IN_FOREST.n_weights(n, 18) for n in (1_000, 10_000, 40_000)]
         [1800, 8000, 18000]
         >>> [IN_FOREST.n_weights(2_000, n, weights_per_leaf=4.0) for n in (2, 10)]
@@ -110,8 +118,8 @@ class Capacity:
             most *= max(1.0, n_outputs / self.classes)
         if self.small is not None and n_rows <= self.small[0]:
             most = self.small[1]
-        if n_rows > self.most_rows:
-            most *= (self.most_rows / n_rows) ** 0.6
+        if self.large is not None and n_rows > self.large[0]:
+            most = max(most * (self.large[0] / n_rows) ** 0.6, min(most, self.large[1]))
         return max(int(min(n_weights, most)), FEWEST_PER_OUTPUT * n_outputs)
 
     def weight_decay(self, n_rows: float) -> float:
@@ -131,7 +139,6 @@ SINGLE_TREE = Capacity(
     per_class=100,
     per_row=0.4,
     most=2_000,
-    most_rows=200_000,
     decay=0.225,
     decay_rows=300,
     decay_power=0.6,
@@ -144,11 +151,11 @@ IN_FOREST = Capacity(
     per_class=100,
     per_row=0.8,
     most=4_000,
-    most_rows=40_000,
     decay=0.15,
     decay_rows=300,
     decay_power=0.7,
     classes=MANY_CLASSES,
+    large=(40_000, SINGLE_TREE.most),
     enlarged=4,
 )
 
@@ -191,13 +198,14 @@ def n_epochs(n_rows: int, fewest: int, n_classes: int = 1) -> int:
 
     Examples
     --------
-    >>> [n_epochs(n, fewest=50) for n in (100, 1_000, 24_000, 400_000)]
-    [300, 50, 50, 3]
+    >>> [n_epochs(n, fewest=50) for n in (100, 1_000, 24_000, 400_000, 100_000_000)]
+    [300, 50, 50, 3, 1]
     >>> n_epochs(24_000, fewest=50, n_classes=18)
     100
     """
     factor = 2 if _takes_longer(n_rows, n_classes) else 1
-    usual = min(fewest, max(3, round(MOST_EXAMPLES / n_rows)))
+    fewest_of_many = max(1, min(FEWEST_OF_MANY, round(ENOUGH_EXAMPLES / n_rows)))
+    usual = min(fewest, max(fewest_of_many, round(MOST_EXAMPLES / n_rows)))
     return max(round(FEWEST_EXAMPLES / n_rows), factor * usual)
 
 

@@ -11,6 +11,7 @@ import importlib
 import inspect
 import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -122,11 +123,12 @@ class ClusterForest(Forest):
         self._validate_params()
         for name in ("calibration_", "compaction_", "edits_", "oob_score_", "_fingerprints"):
             self.__dict__.pop(name, None)  # of an earlier fit
-        cluster = _Cluster(self.client_, X, y, sample_weight)
-        rows = self._learn_columns(cluster)
-        seed = self._draw_seed()
-        members = self._new_members(seed, 0, choose(self, rows, seed))
-        self.estimators_ = cluster.train(self._local(), members)
+        with self.client_.as_current():  # which need not be the default one
+            cluster = _Cluster(self.client_, X, y, sample_weight)
+            rows = self._learn_columns(cluster)
+            seed = self._draw_seed()
+            members = self._new_members(seed, 0, choose(self, rows, seed))
+            self.estimators_ = cluster.train(self._local(), members)
         self._learn_importances(rows)
         return self
 
@@ -223,7 +225,8 @@ class ClusterForest(Forest):
             return float(super().score(X, y, sample_weight))
 
         dask: Any = importlib.import_module("dask")
-        predicted, target, weight = dask.compute(self.predict(X), y, sample_weight)
+        with nullcontext() if self.client is None else self.client.as_current():
+            predicted, target, weight = dask.compute(self.predict(X), y, sample_weight)
         metric = accuracy_score if is_classifier(self) else r2_score
         return float(metric(np.asarray(target), np.asarray(predicted), sample_weight=weight))
 
@@ -351,7 +354,7 @@ def _same(value: Any) -> Any:
 def _train_on(forest: Forest, member: SingleTree, rows: Rows) -> SingleTree:
     """Train a tree on rows of the worker."""
     forest._train_here([member], rows, None)
-    member._remove_weights(forest._sample(rows, member.random_state))
+    forest._shrink(member, rows)
     return member
 
 

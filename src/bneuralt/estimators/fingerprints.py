@@ -54,7 +54,8 @@ class Fingerprints(NamedTuple):
             hashes = np.concatenate([hashes, others.hashes])
             n_rows, n_different = n_rows + others.n_rows, n_different + others.n_different
             is_complete = others.is_complete
-        hashes = np.unique(hashes)
+        hashes = np.sort(hashes)  # much faster than `unique` for millions of different numbers
+        hashes = hashes[np.append(True, hashes[1:] != hashes[:-1])]
         is_complete = is_complete and hashes.size <= MOST_HASHES
         return cls(n_rows, n_different, is_complete, hashes[:MOST_HASHES])
 

@@ -20,7 +20,7 @@ import numpy as np
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.estimators.base import NeuralTreeEstimator
 from bneuralt.estimators.callbacks import ForestState, Report, Step, describe_forest
-from bneuralt.estimators.capacity import IN_FOREST
+from bneuralt.estimators.capacity import IN_FOREST, ROWS_PER_TREE
 from bneuralt.estimators.classification import ClassifierTask
 from bneuralt.estimators.fitting import FitBatch, TreeFit
 from bneuralt.estimators.nested import NestedParameters
@@ -119,12 +119,18 @@ class Forest(TrainedInParts, NestedParameters, NeuralTreeEstimator, ForestParame
         try:
             self._train(new, rows, validation, report)
             for member in _trained(new):
-                member._remove_weights(self._sample(rows, member.random_state))
+                self._shrink(member, rows)
         finally:  # finished trees are kept, also after Ctrl-C
             if done := old + _trained(new):
                 self.estimators_ = done
         if self._draws_rows(rows.n_separate):
             self._score_out_of_bag(rows.separate)
+
+    def _shrink(self, member: SingleTree, rows: Rows) -> None:
+        """Remove idle branches of a trained member, and as many weights as `max_weights` says."""
+        if self._has_automatic_size:
+            member._remove_idle(rows)
+        member._remove_weights(self._sample(rows, member.random_state))
 
     def _trial_tree(self, seed: int, rows: Rows, share: float, ramp_share: float) -> SingleTree:
         """Return an unfitted member with a share of its weights."""
@@ -208,14 +214,34 @@ class Forest(TrainedInParts, NestedParameters, NeuralTreeEstimator, ForestParame
         validation: Rows | None,
         report_tree: Callable[[], bool] | None = None,
     ) -> None:
-        """Train all members in this process."""
+        """Train all members in this process.
+
+        Rows that are drawn for a tree take memory until all trees of a batch are done, so on large
+        tables a batch has only as many trees as there are threads.
+        """
+        size = self._n_threads() if len(rows) > ROWS_PER_TREE else max(1, len(members))
+        for start in range(0, len(members), size):
+            if self._train_batch(members[start : start + size], rows, validation, report_tree):
+                return
+
+    def _train_batch(
+        self,
+        members: list[SingleTree],
+        rows: Rows,
+        validation: Rows | None,
+        report_tree: Callable[[], bool] | None,
+    ) -> bool:
+        """Train some members in this process; return whether `report_tree` has ended it."""
+        is_over = False
         fits = (self._plan_member(member, rows, validation) for member in members)
         batch = FitBatch(fits, len(members) * self._growth.n_init)
 
         def keep_and_report(i: int) -> bool:
+            nonlocal is_over
             assert report_tree is not None
             members[i]._keep(batch.fits[i])
-            return report_tree()
+            is_over = report_tree()
+            return is_over
 
         reports = keep_and_report if report_tree else None
         try:
@@ -227,6 +253,7 @@ class Forest(TrainedInParts, NestedParameters, NeuralTreeEstimator, ForestParame
                 if not hasattr(member, "tree_"):
                     member._keep(fit)
         self._refit(done, rows)
+        return is_over
 
     def _plan_member(self, member: SingleTree, rows: Rows, validation: Rows | None) -> TreeFit:
         """Draw the rows and the features of a member, and plan its training."""
@@ -282,9 +309,12 @@ class Forest(TrainedInParts, NestedParameters, NeuralTreeEstimator, ForestParame
     def _sample(self, rows: Rows, seed: Any, n_before: int | None = None) -> Rows:
         """Return the rows that the tree with this seed is trained on.
 
-        Of a table in parts, `n_before` is the number of parts before this one.
+        Of very many rows, these are blocks of neighbours, so that a tree takes a limited time and
+        memory. Of a table in parts, `n_before` is the number of parts before this one.
         """
         times = self._draw_rows(rows.n_separate, seed, n_before)
+        if times is None and len(rows) > ROWS_PER_TREE:
+            return rows.some_blocks(ROWS_PER_TREE, np.random.default_rng([2, seed]))
         if times is None:
             return rows
         positions = np.flatnonzero(times)

@@ -20,8 +20,10 @@ from numpy.typing import ArrayLike
 from bneuralt._sklearn import Interval, RealNotInt, StrOptions
 from bneuralt.estimators.capacity import (
     BATCH_SIZES,
+    ENOUGH_EXAMPLES,
     FEWEST_EPOCHS,
     FEWEST_EXAMPLES,
+    FEWEST_OF_MANY,
     LEARNING_RATE,
     MANY_CLASSES,
     MANY_ROWS,
@@ -176,7 +178,8 @@ PARAMETERS: dict[str, Parameter] = {
         [whole(3), StrOptions({"auto", "readable"}), None],
         "int, 'auto', 'readable' or None",
         "Number of weights of the tree, or slightly fewer; `max_depth` of `growth` remains a "
-        "limit. 'auto': it grows with the number of rows and classes (see the settings page), "
+        "limit. 'auto': it grows with the number of rows and classes (see the settings page), and "
+        "branches that contribute nothing are removed after training (not with `warm_start`); "
         "unless `growth` has a `leaf_probability`, a `max_size` or a whole number for `min_size`. "
         "None: the size follows from these. 'readable' (not for forests): the smallest tree whose "
         "score in cross-validation is within one standard error (and 0.015) of that with "
@@ -249,6 +252,7 @@ PARAMETERS: dict[str, Parameter] = {
         f"{FEWEST_EXAMPLES:,} divided by the number of rows, and at least "
         f"{FEWEST_EPOCHS['classifier']} for classifiers and {FEWEST_EPOCHS['regressor']} for "
         f"regressors, unless that is more than {MOST_EXAMPLES:,} divided by the number of rows; "
+        f"but at least {FEWEST_OF_MANY}, or as many as give {ENOUGH_EXAMPLES:,} examples; "
         f"twice as many for {LARGE_TASK}.",
     ),
     "growth": Parameter(

@@ -34,8 +34,14 @@ MOST_ROWS_TO_COPY = 4096
 #: rows, or of a number of rows with this many numbers, but not fewer than the third number.
 ENOUGH_ROWS, ENOUGH_NUMBERS, FEWEST_ROWS = 20_000, 2**19, 1_000
 
+#: Repeated rows are looked for among at most this many rows.
+ROWS_TO_COMPARE = 4096
+
 #: Block size of large tables in bytes; a window of 64 blocks is shuffled at a time.
 BLOCK_BYTES = 2**20
+
+#: Number of rows of a block of tables that are not read in blocks.
+BLOCK_ROWS = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +81,17 @@ class Rows:
     def __len__(self) -> int:
         return self.weight.size
 
-    @cached_property
+    @property
     def y(self) -> Array:
         """Target of each row."""
-        return self.target if self.index is None else self.target[self.index]
+        if self.index is None:
+            return self.target
+        # A copy of those of a table on disk would stay as long as each tree of a forest.
+        return self.target[self.index] if self.on_disk else self._y
+
+    @cached_property
+    def _y(self) -> Array:
+        return self.target[self.index]
 
     @property
     def X(self) -> Array:
@@ -165,6 +178,18 @@ class Rows:
         table = copied_rows(self.table, rows.index)
         return replace(rows, table=table, target=rows.y, index=None, on_disk=False)
 
+    def some_blocks(self, n: int, rng: np.random.Generator) -> Rows:
+        """Return about n of these rows: blocks of neighbours, drawn at random.
+
+        The statistics of the columns are those of all rows.
+        """
+        size = self.block_rows or BLOCK_ROWS
+        blocks = rng.permutation(-(-len(self) // size))[: max(1, n // size)]
+        positions = np.add.outer(np.sort(blocks) * size, np.arange(size)).ravel()
+        rows = self.take(positions[: np.searchsorted(positions, len(self))])
+        rows.__dict__.update(moments=self.moments, input_moments=self.input_moments)
+        return rows
+
     @property
     def has_sentinels(self) -> bool:
         """Whether a column has numbers that stand for missing values; not for large tables."""
@@ -191,10 +216,13 @@ class Rows:
     def take(self, positions: IntArray) -> Rows:
         """Return the rows at the given positions."""
         index = positions if self.index is None else self.index[positions]
+        weight = self.weight[positions]
+        if self.weight.strides == (0,):  # one number for all rows
+            weight = np.broadcast_to(self.weight[0], index.shape)
         return replace(
             self,
-            weight=self.weight[positions],
-            index=index.astype(np.int32),
+            weight=weight,
+            index=index.astype(np.int32, copy=False),
             copies=None if self.copies is None else self.copies[positions],
         )
 
@@ -210,6 +238,16 @@ class Rows:
     def n_separate(self) -> int:
         """Number of rows before equal ones were merged."""
         return len(self) if self.copies is None else int(self.copies.sum())
+
+    @cached_property
+    def n_different(self) -> int:
+        """Number of rows that differ in their numbers, whatever their targets are.
+
+        Of many rows, at most `ROWS_TO_COMPARE` are compared; if these differ, all are taken to.
+        """
+        rows = self.spread(ROWS_TO_COMPARE)
+        n_different = len({row.tobytes() for row in rows.X})
+        return len(self) if n_different == len(rows) else n_different
 
     @cached_property
     def separate(self) -> Rows:
