@@ -15,6 +15,7 @@ import argparse
 import csv
 import time
 import warnings
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -68,29 +69,27 @@ def measure(table: Table, name: str, split: int) -> dict[str, Any]:
 
 
 def report(path: Path) -> None:
-    """Print the means of all tables that have all models, and how far the forest is ahead."""
+    """Print means of the forest and of each other model over the tables that both have."""
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    for task in ("classification", "regression"):
+    for task, other in product(("classification", "regression"), NAMES[1:]):
         by_key = {(r["table"], r["split"], r["model"]): r for r in rows if r["task"] == task}
         keys = sorted({key[:2] for key in by_key})
-        keys = [key for key in keys if all((*key, name) in by_key for name in NAMES)]
-        print(f"{task}: {len({key[0] for key in keys})} tables")
+        keys = [key for key in keys if all((*key, name) in by_key for name in (FOREST, other))]
+        print(f"{task}, {other}: {len({key[0] for key in keys})} tables")
         for field in FIELDS[4:]:
             if field == "log_loss" and task == "regression":
                 continue
-            values = {
-                name: np.array([float(by_key[*key, name][field]) for key in keys]) for name in NAMES
-            }
+            values = [
+                np.array([float(by_key[*key, name][field]) for key in keys])
+                for name in (FOREST, other)
+            ]
             if field == "score" and task == "regression":
-                values = {name: np.maximum(numbers, 0.0) for name, numbers in values.items()}
-            for name, numbers in values.items():
-                gap = values[FOREST] - numbers
-                error = gap.std(ddof=1) / len(gap) ** 0.5
-                print(
-                    f"  {field}: {name} {numbers.mean():.4f} (median {np.median(numbers):.4f}); "
-                    f"forest less this one {gap.mean():+.4f} ± {error:.4f}"
-                )
+                values = [np.maximum(numbers, 0.0) for numbers in values]
+            gap = values[0] - values[1]
+            means = " and ".join(f"{x.mean():.4f} (median {np.median(x):.4f})" for x in values)
+            error = gap.std(ddof=1) / len(gap) ** 0.5
+            print(f"  {field}: {means}; difference {gap.mean():+.4f} ± {error:.4f}")
 
 
 def main() -> None:

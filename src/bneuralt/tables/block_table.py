@@ -266,7 +266,7 @@ def open_table(
         Name of the column to predict, or of several.
     max_memory : int or str
         Memory for reading and training, in bytes or such as ``"500MB"``. Beside it, training takes
-        some 20 bytes for each row.
+        some 8 bytes for each row.
 
     Returns
     -------
