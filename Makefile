@@ -19,7 +19,7 @@ THREAD_TESTS := $(addprefix tests/core/test_,soak.py threads.py border.py engine
     -k "(soak or threads or many or border) and not flag_ends and not no_call and not ctrl_c and not processors"
 
 .PHONY: help demo test test-oldest fuzz export-c soak mutants mutants-core coverage bench bench-against tables quality lint format stub docs playground gallery \
-    sanitize sanitize-threads paper-quick clean test-core test-arm test-windows test-exports wheels test-wheels
+    sanitize sanitize-threads paper-quick clean test-core test-arm test-windows test-exports wheels test-wheels cross-wheels
 
 help:
 	@echo "make demo         compare trees with scikit-learn models and draw a small one"
@@ -38,6 +38,7 @@ help:
 	@echo "make format       format Python and C++ files"
 	@echo "make stub         write the type stubs of the compiled modules anew"
 	@echo "make playground   write build/playground.html, a page that trains in the browser"
+	@echo "make gallery      run the examples of the gallery and the tutorial, and write their pictures"
 	@echo "make docs         build the documentation in docs/_build/html"
 	@echo "make sanitize     run the tests of the core under AddressSanitizer and UBSan"
 	@echo "make sanitize-threads  train and predict in threads under ThreadSanitizer"
@@ -47,6 +48,7 @@ help:
 	@echo "make test-exports compare exports with their models (MODELS=200)"
 	@echo "make wheels       build wheels with the Pythons of this machine (WHEEL_PYTHONS=)"
 	@echo "make test-wheels  run all tests with these wheels, without a compiler"
+	@echo "make cross-wheels build wheels for aarch64 and musl, import and test them (needs Debian 12)"
 	@echo "make mutants-core the same for the compiled core"
 	@echo "make paper-quick  reproduce a small part of the paper's tables"
 	@echo "make clean        remove everything make has created, including the environment"
@@ -86,15 +88,19 @@ TEST_ENV := $(VENV)/.paper $(addprefix $(VENV)/.with-,$(EXTRAS))
 test: $(TEST_ENV)
 	$(BIN)/python -m pytest -n $(JOBS)
 
-# The same in an environment of its own, with the lower bounds of the dependencies in pyproject.toml.
-# pip finds releases of the other packages that go with them, except of river.
+# The same in an environment of its own, with the lower bounds of pyproject.toml: of what is always
+# installed, of extras that users install, and of pandas. River is left out: its oldest release that
+# works needs a newer NumPy.
 OLDEST := build/oldest
-BOUNDS  = import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
-          print(*(bound.replace(">=", "==") for bound in project["dependencies"]), sep="\n")
+BOUNDS  = import re, tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+          extras = project["optional-dependencies"]; \
+          users = sum((extras[name] for name in ("plot", "files", "dask", "onnx")), project["dependencies"]); \
+          users += [bound for bound in extras["test"] if bound.startswith("pandas")]; \
+          print(*sorted({re.sub(r"\[.*\]", "", bound).replace(">=", "==") for bound in users}), sep="\n")
 test-oldest:
 	mkdir -p $(OLDEST)
 	$(PYTHON) -c '$(BOUNDS)' > $(OLDEST)/constraints.txt
-	$(MAKE) test VENV=$(OLDEST) EXTRAS="test dask onnx" PIP_OPTIONS='--constraint $(OLDEST)/constraints.txt'
+	$(MAKE) test VENV=$(OLDEST) EXTRAS="test plot files dask onnx" PIP_OPTIONS='--constraint $(OLDEST)/constraints.txt'
 
 # Every case is made from its number, which a complaint names: `python -m tests.tools.fuzz_core 1 NUMBER`
 # repeats it.
@@ -243,6 +249,10 @@ wheels:
 # All tests in the environments that `make wheels` has made, with no compiler in sight.
 test-wheels:
 	.ci/test-wheels build/wheels
+
+# For systems that this machine is not: see the script for what it needs.
+cross-wheels:
+	PYTHON=$(PYTHON) .ci/cross-wheels build/cross aarch64 musl
 
 # As many random models as in the statements of the documentation.
 MODELS ?= 200

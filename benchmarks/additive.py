@@ -4,8 +4,9 @@
 
 Measured are the tables of up to 2,000 rows of the half that settings are chosen on, by default one
 split each: score (accuracy or r2), log-loss, and processor time of a fit. EBM has the defaults of
-its library, with interactions, and one thread. Each result is written at once; a table that is in
-the file already is not measured again.
+its library, with interactions, and one thread; it is measured without interactions, too. Each
+result is written at once; a table that is in the file already is not measured again. EBM takes
+minutes on some tables, which `--without` leaves out.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import csv
 import time
 import warnings
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -27,15 +29,17 @@ from benchmarks.tables import TABLES, Table, read_table
 from bneuralt import BNeuralForestClassifier, BNeuralForestRegressor
 
 MOST_ROWS = 2_000
-FOREST, EBM = "forest, no interactions", "EBM"
+FOREST, EBM, CURVES = "forest, no interactions", "EBM", "EBM, no interactions"
+NAMES = (FOREST, EBM, CURVES)
 FIELDS = ("table", "task", "split", "model", "score", "log_loss", "seconds")
 
 
 def make(name: str, is_classifier: bool, n_classes: int, seed: int) -> Any:
     """Return an unfitted model."""
-    if name == EBM:
+    if name != FOREST:
         model = MODELS["EBM"]
-        return (model.classifier if is_classifier else model.regressor)(seed, n_classes)
+        ebm = (model.classifier if is_classifier else model.regressor)(seed, n_classes)
+        return ebm.set_params(interactions=0) if name == CURVES else ebm
     kind = BNeuralForestClassifier if is_classifier else BNeuralForestRegressor
     return kind(interaction_cst="no_interactions", random_state=seed)
 
@@ -65,29 +69,26 @@ def measure(table: Table, name: str, split: int) -> dict[str, Any]:
 
 
 def report(path: Path) -> None:
-    """Print the means of all tables that have both models."""
+    """Print means of the forest and of each other model over the tables that both have."""
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    for task in ("classification", "regression"):
+    for task, other in product(("classification", "regression"), NAMES[1:]):
         by_key = {(r["table"], r["split"], r["model"]): r for r in rows if r["task"] == task}
         keys = sorted({key[:2] for key in by_key})
-        keys = [key for key in keys if all((*key, name) in by_key for name in (FOREST, EBM))]
-        print(f"{task}: {len({key[0] for key in keys})} tables")
+        keys = [key for key in keys if all((*key, name) in by_key for name in (FOREST, other))]
+        print(f"{task}, {other}: {len({key[0] for key in keys})} tables")
         for field in FIELDS[4:]:
             if field == "log_loss" and task == "regression":
                 continue
-            values = {
-                name: np.array([float(by_key[*key, name][field]) for key in keys])
-                for name in (FOREST, EBM)
-            }
+            values = [
+                np.array([float(by_key[*key, name][field]) for key in keys])
+                for name in (FOREST, other)
+            ]
             if field == "score" and task == "regression":
-                values = {name: np.maximum(numbers, 0.0) for name, numbers in values.items()}
-            gap = values[FOREST] - values[EBM]
+                values = [np.maximum(numbers, 0.0) for numbers in values]
+            gap = values[0] - values[1]
+            means = " and ".join(f"{x.mean():.4f} (median {np.median(x):.4f})" for x in values)
             error = gap.std(ddof=1) / len(gap) ** 0.5
-            means = ", ".join(
-                f"{name} {numbers.mean():.4f} (median {np.median(numbers):.4f})"
-                for name, numbers in values.items()
-            )
             print(f"  {field}: {means}; difference {gap.mean():+.4f} ± {error:.4f}")
 
 
@@ -96,6 +97,7 @@ def main() -> None:
     parser.add_argument("--tables", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--splits", type=int, default=1)
+    parser.add_argument("--without", nargs="*", default=[], help="names of tables to leave out")
     args = parser.parse_args()
     done = set()
     if args.out.exists():
@@ -103,13 +105,17 @@ def main() -> None:
             done = {(r["table"], int(r["split"]), r["model"]) for r in csv.DictReader(file)}
     else:
         args.out.write_text(",".join(FIELDS) + "\n", encoding="utf-8")
-    chosen = [f for f in TABLES.values() if f.half == "chosen on" and f.n_rows <= MOST_ROWS]
+    chosen = [
+        f
+        for f in TABLES.values()
+        if f.half == "chosen on" and f.n_rows <= MOST_ROWS and f.name not in args.without
+    ]
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for split in range(args.splits):
             for facts in sorted(chosen, key=lambda f: f.n_rows):
                 table = read_table(facts.name, args.tables)
-                for name in (FOREST, EBM):
+                for name in NAMES:
                     if (facts.name, split, name) in done:
                         continue
                     result = measure(table, name, split)

@@ -29,7 +29,11 @@ import bneuralt
 from bneuralt import _core
 from bneuralt.tables.csv_files import CsvTable, parse_csv
 from bneuralt.tables.layout_learning import learn_layout
+from bneuralt.training import TrainingSettings, train
+from bneuralt.training.settings import SETTINGS
+from bneuralt.tree import NeuralTree
 from playground.in_node import FOLDER, ask, prepare
+from playground.recipe import _number
 
 SEEDS = 4
 
@@ -87,16 +91,16 @@ def _scores(text: str, is_forest: bool, seed: int) -> tuple[float, float]:
     y = layout.labels(table)
     assert y is not None
     is_class = layout.task == "classification"
-    train, test = train_test_split(
+    fitted, test = train_test_split(
         np.arange(len(y)), test_size=0.25, random_state=seed, stratify=y if is_class else None
     )
-    part = _part(table, np.sort(train))
+    part = _part(table, np.sort(fitted))
     X = layout.frame(table)
     name = f"BNeural{'Forest' if is_forest else 'T'}{'Classifier' if is_class else 'Regressor'}"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ours = getattr(bneuralt, name)(random_state=seed).fit(
-            X.take(np.sort(train)), y[np.sort(train)]
+            X.take(np.sort(fitted)), y[np.sort(fitted)]
         )
         answer = ask(part, target, ["model"], isForest=is_forest, seed=seed)
         with tempfile.TemporaryDirectory() as folder:
@@ -119,49 +123,72 @@ def _part(table: CsvTable, rows: Any) -> str:
     return "\n".join(lines + [",".join(column[i] for column in quoted) for i in rows.tolist()])
 
 
-#: The program of the speed comparison, which Node runs beside the modules.
+#: Trains the tree of a job in WebAssembly, in Node and in browsers.
 SPEED = Path(__file__).with_name("playground_speed.js")
+IN_NODE = """
+import fs from "fs";
+import { trainerOf } from "./trainer.js";
+const job = JSON.parse(fs.readFileSync(0, "utf8"));
+const train = await trainerOf(fs.readFileSync("playground.wasm"), job);
+const times = [];
+for (let i = 0; i < 12; i++) {
+  const started = process.cpuUsage();
+  train();
+  const used = process.cpuUsage(started);
+  times.push((used.user + used.system) / 1e6);
+}
+console.log(JSON.stringify({ seconds: Math.min(...times.slice(3)), first: times[0] }));
+"""
+
+
+class Training:
+    """One training of a tree of 650 weights on 1,000 rows of 20 columns."""
+
+    def __init__(self) -> None:
+        rng = np.random.default_rng(0)
+        self.X = rng.normal(size=(1000, 20))
+        self.y = np.sin(self.X[:, 0]) + self.X[:, 1] * self.X[:, 2]
+        self.tree = NeuralTree.random(
+            20, n_weights=650, activation="tanh", output_activation="linear", dtype=np.float32,
+            deepen=True, random_state=0,
+        )  # fmt: skip
+        self.settings = TrainingSettings(loss="squared_error", batch_size=32, max_epochs=50)
+
+    @property
+    def job(self) -> dict[str, Any]:
+        """The same as JSON."""
+        tree, values = self.tree, self.settings.complete.get_params()
+        return {
+            "n_inputs": 20, "X": self.X.tolist(), "y": self.y.tolist(),
+            "parent": tree.parent.tolist(), "activation": tree.activation.tolist(),
+            "leaf_parent": tree.leaf_parent.tolist(), "leaf_input": tree.leaf_input.tolist(),
+            "theta": tree.parameters.tolist(),
+            "settings": [float(_number(name, values[name])) for name in SETTINGS],
+            "loss": list(values["loss"].numbers), "optimizer": list(values["optimizer"].numbers),
+        }  # fmt: skip
+
+    def native_seconds(self, engine: str) -> float:
+        """Return the least processor time of nine trainings with a set of instructions."""
+        _core.use_engine(engine)
+        seconds = []
+        for _ in range(9):
+            started = time.process_time()
+            train(self.tree, self.X, self.y, settings=self.settings.complete, seed=1)
+            seconds.append(time.process_time() - started)
+        return min(seconds)
 
 
 def compare_speed() -> None:
     """Print the time of the same training in WebAssembly and native code."""
-    from bneuralt.training import TrainingSettings, train
-    from bneuralt.training.settings import SETTINGS
-    from bneuralt.tree import NeuralTree
-    from playground.recipe import _number
-
     prepare()
-    (FOLDER / "speed.js").write_text(SPEED.read_text())
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(1000, 20))
-    y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2]
-    tree = NeuralTree.random(
-        20, n_weights=650, activation="tanh", output_activation="linear", dtype=np.float32,
-        deepen=True, random_state=0,
-    )  # fmt: skip
-    settings = TrainingSettings(loss="squared_error", batch_size=32, max_epochs=50).complete
-    values = settings.get_params()
-    job = {
-        "n_inputs": 20, "X": X.tolist(), "y": y.tolist(), "parent": tree.parent.tolist(),
-        "activation": tree.activation.tolist(), "leaf_parent": tree.leaf_parent.tolist(),
-        "leaf_input": tree.leaf_input.tolist(), "theta": tree.parameters.tolist(),
-        "settings": [float(_number(name, values[name])) for name in SETTINGS],
-        "loss": list(values["loss"].numbers), "optimizer": list(values["optimizer"].numbers),
-    }  # fmt: skip
-    ratios = []
+    (FOLDER / "trainer.js").write_text(SPEED.read_text())
+    (FOLDER / "speed.js").write_text(IN_NODE)
+    training, ratios = Training(), []
     for _ in range(5):
-        done = subprocess.run(["node", "speed.js"], input=json.dumps(job), cwd=FOLDER,
+        done = subprocess.run(["node", "speed.js"], input=json.dumps(training.job), cwd=FOLDER,
                               capture_output=True, text=True, check=True)  # fmt: skip
         wasm = json.loads(done.stdout)
-        native = {}
-        for engine in ("baseline", _core.engines()[0]):
-            _core.use_engine(engine)
-            seconds = []
-            for _ in range(9):
-                started = time.process_time()
-                train(tree, X, y, settings=settings, seed=1)
-                seconds.append(time.process_time() - started)
-            native[engine] = min(seconds)
+        native = {e: training.native_seconds(e) for e in ("baseline", _core.engines()[0])}
         ratios.append(wasm["seconds"] / native["baseline"])
         times = {"WebAssembly": wasm["seconds"], "its first run": wasm["first"], **native}
         print(", ".join(f"{name} {1e3 * seconds:.1f} ms" for name, seconds in times.items()))

@@ -1,7 +1,12 @@
 """Configuration of Sphinx; `make docs` builds the documentation with warnings as errors."""
 
 import re
+import shutil
+import tomllib
 from pathlib import Path
+
+from docutils.transforms import Transform
+from sphinx import addnodes
 
 import bneuralt
 from bneuralt.estimators.declaring import GROUP_OF
@@ -31,10 +36,6 @@ autosummary_generate = True
 autodoc_typehints = "none"  # the numpydoc sections contain the types
 autodoc_mock_imports = ["river", "dask", "distributed"]  # of which docstrings would be inherited
 numpydoc_show_class_members = False
-
-# `make playground` writes it; without it, the link of docs/playground.md leads nowhere.
-_playground = Path(__file__).parents[1] / "build/playground.html"
-html_extra_path = [str(_playground)] if _playground.exists() else []
 
 html_theme = "furo"
 html_static_path = ["_static"]
@@ -72,7 +73,28 @@ def group_parameters(app, what, name, obj, options, lines):
     lines[:] = grouped
 
 
+class SearchWords(Transform):
+    """Make index entries of the words in search_words.toml; the search lists them first."""
+
+    default_priority = 800  # before Sphinx collects the entries
+    words = tomllib.loads(Path(__file__).with_name("search_words.toml").read_text(encoding="utf-8"))
+
+    def apply(self):
+        page = self.document.settings.env.docname
+        entries = [("single", word, "", "main", None) for word in self.words.get(page, [])]
+        self.document.insert(0, addnodes.index(entries=entries))
+
+
+def copy_playground(app, error):
+    """Copy what `make playground` writes, to which docs/playground.md links."""
+    page = Path(__file__).parents[1] / "build/playground.html"
+    if page.exists() and app.builder.format == "html":
+        shutil.copy(page, Path(app.outdir) / "train_in_browser.html")
+
+
 def setup(app):
+    app.add_transform(SearchWords)
+    app.connect("build-finished", copy_playground)
     app.connect("autodoc-process-docstring", drop_foreign_references)
     app.connect("autodoc-process-docstring", escape_bars)
     app.connect("autodoc-process-docstring", group_parameters)

@@ -3,8 +3,8 @@ var Scorer = {
   score: ([docname, title, anchor, description, score]) =>
     /^(lab_book|reproduction|changelog|quality|architecture|format)$/.test(docname)
       ? score - 12
-      : docname.startsWith("api/") && !/^bneuralt\./.test(title)
-        ? score - 6
+      : docname.startsWith("api/")
+        ? score - (/^bneuralt\.\w+$/.test(title) ? 3 : 10)
         : score,
   objNameMatch: 11,
   objPartialMatch: 6,

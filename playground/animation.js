@@ -1,6 +1,7 @@
 // The picture of trees while they learn: weights grow, leaves move and bend.
 
-const MOST_LABELS = 12, MOST_OUTPUTS = 8, WIDEST = 6, STRONG = 2.5, RING_TIME = 900, EASE = 0.3, MOST_WAITING = 45;
+const MOST_LABELS = 12, MOST_OUTPUTS = 8, WIDEST = 6, STRONG = 2.5, LEVELS = 10, MANY = 500, RING_TIME = 900, EASE = 0.3, MOST_WAITING = 45;
+const SLOW = 20, REST = 2; // frames of more than so many milliseconds are followed by a rest of so many times their duration
 
 /** Return the colours of the page. */
 export function colours(element = document.documentElement) {
@@ -93,37 +94,51 @@ export class TreePicture {
       });
       Object.assign(shown, { theta: tree.theta, leafInput: tree.leafInput, epoch });
     }
+    this.trees[t].isChanged = true;
+    this.trees[t].nRamps = tree.leafInput.reduce((sum, i) => sum + (this.about.kinds[i] === "ramp"), 0);
     this.nFrames++;
   }
 
   tick() {
     const some = movesLittle() ? this.waiting.length : Math.max(1, Math.ceil(this.waiting.length / MOST_WAITING));
     for (const frame of this.waiting.splice(0, some)) this.take(frame);
-    let isMoving = this.waiting.length > 0;
     const now = performance.now(), ease = movesLittle() ? 1 : EASE;
     for (const tree of this.trees.filter(Boolean)) {
+      tree.isMoving = tree.movedAt.some((at) => now - at < RING_TIME);
       tree.theta.forEach((weight, i) => {
         const step = weight - tree.weights[i];
-        if (Math.abs(step) > 1e-3) isMoving = true;
+        if (Math.abs(step) > 1e-3) tree.isMoving = true;
         tree.weights[i] += ease * step;
       });
-      if (tree.movedAt.some((at) => now - at < RING_TIME)) isMoving = true;
+      tree.isChanged ||= tree.isMoving;
     }
-    this.draw(now);
-    if (isMoving) requestAnimationFrame(() => this.tick());
-    else this.isRunning = false;
+    this.draw(now, true);
+    this.isRunning = this.waiting.length > 0 || this.trees.some((tree) => tree?.isMoving);
+    if (!this.isRunning) return;
+    const next = () => requestAnimationFrame(() => this.tick());
+    setTimeout(() => { // after the browser has painted
+      const took = performance.now() - now;
+      if (took > SLOW) setTimeout(next, REST * took);
+      else next();
+    });
   }
 
-  draw(now = performance.now()) {
+  /** Draw all trees, or only those that have changed since they were drawn. */
+  draw(now = performance.now(), onlyChanged = false) {
     const { context, width, height } = prepared(this.canvas), colour = colours();
-    context.clearRect(0, 0, width, height);
     const across = this.nTrees > 1 ? (width > 700 ? 5 : 4) : 1, down = Math.ceil(this.nTrees / across);
+    const form = [width, height, this.nTrees].join();
+    const isSame = onlyChanged && form === this.form;
+    this.form = form;
+    if (!isSame) context.clearRect(0, 0, width, height);
     this.trees.forEach((tree, t) => {
-      if (!tree) return;
+      if (!tree || (isSame && !tree.isChanged)) return;
       const cell = { left: ((t % across) * width) / across, top: (Math.floor(t / across) * height) / down, width: width / across, height: height / down };
+      context.clearRect(cell.left, cell.top, cell.width, cell.height);
       this.drawTree(context, tree, cell, colour, now);
+      tree.isChanged = tree.isMoving;
     });
-    const ramps = this.trees.reduce((sum, tree) => sum + (tree ? Array.from(tree.leafInput).filter((i) => this.about.kinds[i] === "ramp").length : 0), 0);
+    const ramps = this.trees.reduce((sum, tree) => sum + (tree?.nRamps ?? 0), 0);
     Object.assign(this.canvas.dataset, { frames: this.nFrames, moves: this.nMoves, ramps });
   }
 
@@ -133,31 +148,38 @@ export class TreePicture {
     const centre = { x: cell.left + cell.width / 2, y: cell.top + cell.height / 2 };
     const radius = { x: Math.max(20, cell.width / 2 - room), y: Math.max(20, cell.height / 2 - (hasLabels ? 26 : 10)) };
     const at = (item) => (item < 0 ? [centre.x, centre.y] : [centre.x + radius.x * places.x[item], centre.y + radius.y * places.y[item]]);
+    // lines of about the same weight are one path, and many lines are straight: others would take too long
+    const isLarge = n + leafInput.length > MANY;
+    const paths = new Map();
     const line = (item, above, weight) => {
-      const strength = Math.min(1, Math.abs(weight) / STRONG), [x1, y1] = at(above), [x2, y2] = at(item);
-      context.strokeStyle = weight < 0 ? colour.negative : colour.positive;
-      context.globalAlpha = 0.15 + 0.85 * strength;
-      context.lineWidth = 0.4 + (WIDEST - 0.4) * strength;
-      context.beginPath();
-      context.moveTo(x1, y1);
-      context.quadraticCurveTo((x1 + x2) / 2 + (y1 - y2) * 0.06, (y1 + y2) / 2 + (x2 - x1) * 0.06, x2, y2);
-      context.stroke();
+      const level = Math.sign(weight) * Math.ceil(LEVELS * Math.min(1, Math.abs(weight) / STRONG)), [x1, y1] = at(above), [x2, y2] = at(item);
+      if (!paths.has(level)) paths.set(level, new Path2D());
+      paths.get(level).moveTo(x1, y1);
+      if (isLarge) paths.get(level).lineTo(x2, y2);
+      else paths.get(level).quadraticCurveTo((x1 + x2) / 2 + (y1 - y2) * 0.06, (y1 + y2) / 2 + (x2 - x1) * 0.06, x2, y2);
     };
     if (k > 1) for (let i = 0; i < k; i++) line(i, -1, 0.3);
     for (let i = k; i < n; i++) line(i, parent[i], weights[n + i - k]);
     leafParent.forEach((node, l) => line(n + l, node, weights[2 * n - k + l]));
+    for (const [level, path] of paths) {
+      const strength = Math.abs(level) / LEVELS;
+      context.strokeStyle = level < 0 ? colour.negative : colour.positive;
+      context.globalAlpha = 0.15 + 0.85 * strength;
+      context.lineWidth = 0.4 + (WIDEST - 0.4) * strength;
+      context.stroke(path);
+    }
     context.globalAlpha = 1;
     context.fillStyle = colour.text;
+    context.beginPath();
     for (let i = 0; i < n; i++) {
-      const [x, y] = at(i);
-      context.beginPath();
-      context.arc(x, y, i < k ? 4 : 2.4, 0, 7);
-      context.fill();
+      const [x, y] = at(i), size = i < k ? 4 : 2.4;
+      context.moveTo(x + size, y);
+      context.arc(x, y, size, 0, 7);
     }
-    const size = leafInput.length > 150 || !hasLabels ? 2.2 : 4;
-    leafInput.forEach((input, l) => {
+    context.fill();
+    drawMarks(context, Array.from(leafInput, (input, l) => [this.about.kinds[input], ...at(n + l)]), leafInput.length > 150 || !hasLabels ? 2.2 : 4, colour);
+    leafInput.forEach((_, l) => {
       const [x, y] = at(n + l);
-      drawMark(context, this.about.kinds[input], x, y, size, colour);
       const age = (now - tree.movedAt[l]) / RING_TIME;
       if (age >= 1) return;
       context.strokeStyle = colour.good;
@@ -204,19 +226,24 @@ export class TreePicture {
   }
 }
 
-/** Draw the mark of a leaf: a line for a number, a bent line for a ramp, a square for other kinds. */
-function drawMark(context, kind, x, y, size, colour) {
-  context.strokeStyle = context.fillStyle = kind === "ramp" ? colour.good : colour.quiet;
+/** Draw marks of leaves: lines for numbers, bent lines for ramps, squares for other kinds. */
+function drawMarks(context, marks, size, colour) {
   context.lineWidth = 1.6;
-  context.beginPath();
-  if (kind === "ramp") {
-    context.moveTo(x - 1.7 * size, y + size);
-    context.lineTo(x - 0.6 * size, y + size);
-    context.lineTo(x + 0.6 * size, y - size);
-    context.lineTo(x + 1.7 * size, y - size);
-  } else if (kind === "number") {
-    context.moveTo(x - size, y + size);
-    context.lineTo(x + size, y - size);
-  } else context.rect(x - size / 2, y - size / 2, size, size);
-  context.stroke();
+  for (const isRamp of [false, true]) {
+    context.strokeStyle = isRamp ? colour.good : colour.quiet;
+    context.beginPath();
+    for (const [kind, x, y] of marks) {
+      if ((kind === "ramp") !== isRamp) continue;
+      if (isRamp) {
+        context.moveTo(x - 1.7 * size, y + size);
+        context.lineTo(x - 0.6 * size, y + size);
+        context.lineTo(x + 0.6 * size, y - size);
+        context.lineTo(x + 1.7 * size, y - size);
+      } else if (kind === "number") {
+        context.moveTo(x - size, y + size);
+        context.lineTo(x + size, y - size);
+      } else context.rect(x - size / 2, y - size / 2, size, size);
+    }
+    context.stroke();
+  }
 }

@@ -33,7 +33,7 @@ PAGE_SCRIPTS = ROOT / "src/bneuralt/drawing/page"
 #: The modules of the worker and of the page, each after those that it imports.
 WORKER = (
     *("recipe", "random", "texts", "csv", "layout", "features", "rows", "grow", "core", "fit"),
-    *("trained", "page_data", "session", "worker"),
+    *("trained", "page_data", "importances", "session", "worker"),
 )
 PAGE = ("animation", "client", "columns_view", "downloads", "lesson", "main")
 

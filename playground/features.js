@@ -292,9 +292,8 @@ class DateFeature {
     const parsed = parseDates(texts.filter(isDate));
     if (!parsed) return null;
     const day_first = (parseDates(column.texts.filter(isDate)) ?? parsed).dayFirst;
-    const all = readDates(column, day_first);
-    const values = taken(all, rows);
-    const present = values.filter((x) => !Number.isNaN(x));
+    const dates = taken(readDates(column, day_first), rows), sentinels = sentinelYears(dates);
+    const values = withoutYears(dates, sentinels), present = values.filter((x) => !Number.isNaN(x));
     const parts = [], means = [];
     for (const [name, part] of Object.entries(DATE_PARTS)) {
       const numbers = present.map(part), [low, high] = ends(numbers);
@@ -304,11 +303,11 @@ class DateFeature {
     }
     const gaps = learnGaps(Uint8Array.from(values, (x) => (Number.isNaN(x) ? 1 : 0)), target);
     const range = present.length ? ends(present).map(isoText) : null;
-    return new DateFeature({ parts, means, has_gaps: gaps.has_gaps, day_first, ignores_gaps: gaps.ignores_gaps, gap_words }, range);
+    return new DateFeature({ parts, means, has_gaps: gaps.has_gaps, day_first, ignores_gaps: gaps.ignores_gaps, gap_words, sentinels }, range);
   }
 
   write(column, out, first, width) {
-    const dates = readDates(column, this.day_first);
+    const dates = withoutYears(readDates(column, this.day_first), this.sentinels);
     for (let i = 0, at = first; i < dates.length; i++, at += width) {
       const isGap = Number.isNaN(dates[i]);
       this.parts.forEach((part, k) => (out[at + k] = isGap ? this.means[k] : DATE_PARTS[part](dates[i])));
@@ -317,10 +316,20 @@ class DateFeature {
   }
 
   toPlain() {
-    const { parts, means, has_gaps, day_first, ignores_gaps, gap_words } = this;
-    return plain("date", { parts, means, has_gaps, day_first, ignores_gaps, gap_words });
+    const { parts, means, has_gaps, day_first, ignores_gaps, gap_words, sentinels } = this;
+    return plain("date", { parts, means, has_gaps, day_first, ignores_gaps, gap_words, sentinels });
   }
 }
+
+/** Return the years whose dates stand for missing values, such as 9999. */
+function sentinelYears(dates) {
+  const present = dates.filter((x) => !Number.isNaN(x));
+  const repeated = new Set(findSentinels(present.map(DATE_PARTS.elapsed))), years = new Set(), others = new Set();
+  for (const x of present) (repeated.has(DATE_PARTS.elapsed(x)) ? years : others).add(DATE_PARTS.year(x));
+  return [...years].some((year) => others.has(year)) ? [] : [...years].sort((a, b) => a - b);
+}
+
+const withoutYears = (dates, years) => (years.length ? dates.map((x) => (years.includes(DATE_PARTS.year(x)) ? NaN : x)) : dates);
 
 class CategoryFeature {
   constructor(entries) {

@@ -5,7 +5,7 @@ import {
 } from "./recipe.js";
 import { round } from "./features.js";
 import { constrain, drawTree, linearTree } from "./grow.js";
-import { foldOfEach, mergedPart, mergedRows, nExamples, nSeparate, oneEpoch, separateRows } from "./rows.js";
+import { foldOfEach, mergedPart, mergedRows, nDifferent, nExamples, nSeparate, oneEpoch, separateRows } from "./rows.js";
 import { Random } from "./random.js";
 
 /** What a table and the wishes of the user are for a fit; `task` is classification or regression. */
@@ -49,7 +49,8 @@ export class Fit {
     const perLeaf = isPlain ? 1 : weightsPerLeaf;
     let n = capacity.n_weights(nExamples(rows), this.k, perLeaf, this.effectiveShare(rows));
     if (!isPlain) n = Math.max(n, round(SINGLE.LEAVES_PER_OUTPUT * this.k * drawnPerFeature));
-    return Math.min(n, Math.max(Math.trunc(MOST_PER_ROW * perLeaf * rows.index.length), least));
+    rows.nDifferent ??= nDifferent(this.numbers, this.encoder.width, rows);
+    return Math.min(n, Math.max(Math.trunc(MOST_PER_ROW * perLeaf * rows.nDifferent), least));
   }
 
   /** Return the size of a tree and all settings of its training on some rows. */
@@ -175,27 +176,25 @@ export class Fit {
     if (n < SPLITS.FEWEST_ROWS_TO_SPLIT || nExamples(this.rows) > TRIALS.MOST_ROWS) return TRIALS.USUAL;
     const separate = separateRows(this.rows), seed = this.random.bits();
     // the same folds and trees in each call
-    const attempt = (choices, effort) => this.tryChoices(separate, choices, effort, new Random(seed));
-    const [short, long] = [TRIALS.SHORT, TRIALS.LONG].map((effort) => ({ ...effort, n_trees: isForest ? 2 : 1 }));
-    let choices = [TRIALS.USUAL, TRIALS.LESS, TRIALS.MORE], tried;
-    if (this.isClassifier) {
-      choices = [TRIALS.USUAL];
-      tried = await attempt(choices, isForest ? long : short);
-      const [fewest, most] = isForest ? TRIALS.DECAY_OF_FOREST : TRIALS.DECAY_OF_TREE;
-      if (separate.index.length >= fewest && tried[0].factor < most) {
-        choices = [TRIALS.USUAL, TRIALS.MORE];
-        tried = isForest ? [...tried, ...(await attempt([TRIALS.MORE], long))] : await attempt(choices, long);
-      }
-    } else tried = await attempt(choices, short);
-    const best = bestOf(tried);
-    let choice = { ...choices[best], output_factor: tried[best].factor };
-    if (this.learnsLittle(separate, mean(tried[best].losses))) {
-      const [usual, withRamps] = await attempt([TRIALS.USUAL, TRIALS.RAMPS], TRIALS.FULL);
-      if (withRamps.losses.every((loss, fold) => loss < (1 - TRIALS.GAIN) * usual.losses[fold])) {
-        choice = { ...TRIALS.RAMPS, output_factor: withRamps.factor };
+    const attempt = (choice, effort) => this.tryChoice(separate, choice, effort, new Random(seed));
+    const effort = isForest ? TRIALS.OF_FOREST : TRIALS.OF_TREE;
+    let choice = TRIALS.USUAL, tried = await attempt(choice, effort);
+    const rule = TRIALS.DECAY_RULES[this.isClassifier ? `${isForest ? "forest" : "tree"} classifier` : "regressor"];
+    if (separate.index.length >= rule.fewest_rows && tried.factor < rule.largest_factor) {
+      const other = await attempt(TRIALS.MORE, effort);
+      if (isBetter(other, tried)) [choice, tried] = [TRIALS.MORE, other];
+    }
+    const loss = mean(tried.losses);
+    if (this.learnsLittle(separate, loss)) {
+      const first = await attempt(TRIALS.RAMPS, { ...TRIALS.FULL, n_used: 1 });
+      if (first.losses[0] < (1 - TRIALS.GAIN) * loss) {
+        const usual = await attempt(TRIALS.USUAL, TRIALS.FULL), withRamps = await attempt(TRIALS.RAMPS, TRIALS.FULL);
+        if (withRamps.losses.every((x, fold) => x < (1 - TRIALS.GAIN) * usual.losses[fold])) {
+          return { ...TRIALS.RAMPS, output_factor: withRamps.factor };
+        }
       }
     }
-    return choice;
+    return { ...choice, output_factor: tried.factor };
   }
 
   learnsLittle(separate, loss) {
@@ -209,34 +208,35 @@ export class Fit {
     return !(loss < (1 - TRIALS.LITTLE) * usual);
   }
 
-  /** Train trees of each choice on parts of the rows; return losses on held-out rows and the best factor of outputs. */
-  async tryChoices(separate, choices, effort, random) {
+  /** Train trees of a choice on parts of the rows; return losses on held-out rows and the best factor of outputs. */
+  async tryChoice(separate, choice, effort, random) {
     const folds = foldOfEach(separate, this.target, effort.n_folds, random), places = Array.from(folds.keys());
     const parts = Array.from({ length: effort.n_used }, (_, fold) => ({
       training: mergedPart(separate, places.filter((i) => folds[i] !== fold)),
       heldOut: mergedPart(separate, places.filter((i) => folds[i] === fold)),
     }));
-    // Folds have their rows apart, and the rest in common: trees, scaling and settings.
+    // Folds have rows of their own, and the rest in common: trees, scaling and settings.
     const [{ training: first }] = parts, scaling = this.inputScaling(first), target = this.targetScaling(first), usual = this.plan(first);
     const nWeights = Math.max(Math.trunc(effort.weights * usual.n_weights), FEWEST_PER_OUTPUT * this.k);
-    const seeds = Array.from({ length: effort.n_trees }, () => random.bits()), tried = [];
-    for (const choice of choices) {
-      const max_epochs = Math.max(1, round(effort.epochs * usual.max_epochs));
-      const plan = { ...usual, max_epochs, weight_decay: choice.decay_factor * usual.weight_decay };
-      const scored = [];
-      for (const { training, heldOut } of parts) {
-        const trees = [];
-        for (const seed of seeds) {
-          // the same seed draws the same tree for each decay
-          const { tree, signs } = this.start(first, scaling, nWeights, choice, new Random(seed));
-          const result = await this.train(tree, signs, training, null, plan, scaling, target, seed);
-          if (result.status === "completed") trees.push(result.tree);
-        }
-        scored.push(trees.length === seeds.length ? this.outputsOf(trees, scaling, target, heldOut) : null);
+    const seeds = Array.from({ length: effort.n_trees }, () => random.bits());
+    const plan = {
+      ...usual,
+      max_epochs: Math.max(1, round(effort.epochs * usual.max_epochs)),
+      weight_decay: choice.decay_factor * usual.weight_decay,
+      leaf_moves: TRIALS.LEAF_MOVES,
+    };
+    const scored = [];
+    for (const { training, heldOut } of parts) {
+      const trees = [];
+      for (const seed of seeds) {
+        const { tree, signs } = this.start(first, scaling, nWeights, choice, new Random(seed));
+        const result = await this.train(tree, signs, training, null, plan, scaling, target, seed);
+        if (result.status !== "completed") return { losses: parts.map(() => Infinity), factor: 1 };
+        trees.push(result.tree);
       }
-      tried.push(scored.includes(null) ? { losses: scored.map(() => Infinity), factor: 1 } : this.bestFactor(scored));
+      scored.push(this.outputsOf(trees, scaling, target, heldOut));
     }
-    return tried;
+    return this.bestFactor(scored);
   }
 
   /** Return the outputs of each tree for some rows, with scaled targets and weights. */
@@ -285,13 +285,12 @@ export class Fit {
   }
 }
 
-/** Return the position of the lowest loss; 0 unless another is lower by a standard error. */
-function bestOf(tried) {
-  const means = tried.map(({ losses }) => mean(losses)), best = means.indexOf(Math.min(...means));
-  const gain = tried[0].losses.map((loss, fold) => loss - tried[best].losses[fold]);
-  if (!gain.every(Number.isFinite)) return 0;
+/** Return whether another loss is lower by a standard error; not where a training diverged. */
+function isBetter(other, usual) {
+  const gain = usual.losses.map((loss, fold) => loss - other.losses[fold]);
+  if (!gain.every(Number.isFinite)) return false;
   const average = mean(gain), deviation = Math.sqrt(gain.reduce((sum, g) => sum + (g - average) ** 2, 0) / (gain.length - 1));
-  return average > Math.max(deviation / Math.sqrt(gain.length), TRIALS.LEAST_GAIN) ? best : 0;
+  return average > Math.max(deviation / Math.sqrt(gain.length), TRIALS.LEAST_GAIN);
 }
 
 /** Multiply the outputs of a tree, which are linear. */

@@ -65,15 +65,17 @@ function dateInputs(feature, name) {
     const { dates } = parseDates(feature.range);
     for (const part of ["year", "elapsed"]) ranges[part] = dates.map(DATE_PARTS[part]);
   }
+  const year = ["date_part", "year"], { sentinels } = feature;
+  const shown = (part, mean) => sentinels.reduce((inner, sentinel) => ["select", differs(year, sentinel), inner, mean], ["if_missing", ["date_part", part], mean]);
   return [
     ...feature.parts.map((part, i) => ({
       name: (DATES.PART_NAMES[part] ?? `${part} of {}`).replace("{}", () => name),
-      expression: ["if_missing", ["date_part", part], feature.means[i]],
+      expression: shown(part, feature.means[i]),
       mean: feature.means[i],
       range: feature.range ? ranges[part] : null,
       knots: [],
     })),
-    ...(feature.has_gaps ? [gapInput(name, ["date_part", "year"])] : []),
+    ...(feature.has_gaps ? [{ ...gapInput(name, year, sentinels), knots: [] }] : []),
   ];
 }
 
@@ -181,7 +183,8 @@ export function pageData(file, encoder, trees, { scaling, members }) {
     if (feature.range) column.range = feature.range;
     if (inputs.categories?.length) column.categories = inputs.categories;
     if (feature.kind === "date") {
-      column.parts = [...feature.parts, ...(feature.has_gaps && !feature.parts.includes("year") ? ["year"] : [])];
+      const read = [...(feature.sentinels.length ? ["year"] : []), ...feature.parts, ...(feature.has_gaps ? ["year"] : [])];
+      column.parts = [...new Set(read)];
       column.day_first = feature.day_first;
     }
     const knots = [...new Set(entries.flatMap((entry) => entry.knots))].sort((a, b) => a - b);
@@ -237,38 +240,5 @@ function restOfFile(file) {
   return { ...rest, ...outdated, trees: file.trees.map(({ tree, ...entry }) => entry) };
 }
 
-/** Return means of groups of similar training rows, which stand for them in explanations. */
-export function referenceRows(encoder, numbers, rows) {
-  const { most, most_numbers, fewest_rows, rounding, most_rows } = REFERENCES, n = encoder.nInputs, { width } = encoder;
-  const sample = rows.slice(0, most_rows);
-  const block = new Float64Array(sample.length * width);
-  sample.forEach((row, i) => block.set(numbers.subarray(row * width, (row + 1) * width), i * width));
-  const inputs = encoder.inputs(block);
-  const mean = (i, group) => {
-    let sum = 0;
-    for (const r of group) sum += inputs[r * n + i];
-    return sum / group.length;
-  };
-  const variance = (i, group) => {
-    const average = mean(i, group);
-    let sum = 0;
-    for (const r of group) sum += (inputs[r * n + i] - average) ** 2;
-    return sum / group.length;
-  };
-  const everything = sample.map((_, r) => r);
-  const deviation = Array.from({ length: n }, (_, i) => Math.sqrt(variance(i, everything)));
-  let groups = [everything];
-  while (2 * groups.length <= Math.min(most, Math.floor(most_numbers / n)) && Math.min(...groups.map((g) => g.length)) >= 2 * fewest_rows) {
-    groups = groups.flatMap((group) => {
-      const varied = deviation.map((d, i) => (d > 0 ? variance(i, group) / d ** 2 : 0));
-      const widest = varied.indexOf(Math.max(...varied));
-      const order = [...group].sort((a, b) => inputs[a * n + widest] - inputs[b * n + widest]);
-      return [order.slice(0, order.length >> 1), order.slice(order.length >> 1)];
-    });
-  }
-  return groups.map((group) =>
-    deviation.map((d, i) => {
-      const digits = Math.ceil(-Math.log10(d > 0 ? rounding * d : 1)), average = mean(i, group);
-      return digits >= 0 && digits < 15 ? Number(average.toFixed(digits)) : average;
-    }));
-}
+/** Return the means of all inputs, with which rows are compared. */
+export const meanInputs = ({ features, names }) => features.flatMap((feature, j) => INPUTS[feature.kind](feature, names[j]).map(({ mean }) => mean));

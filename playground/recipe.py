@@ -78,7 +78,10 @@ _CONSTANTS: dict[str, tuple[Any, tuple[str, ...]]] = {
         ),
     ),
     "LATER_TABLES": (table_layout, ("MOST_GAPS",)),
-    "ROWS": (rows, ("MOST_ROWS_TO_COPY", "ENOUGH_ROWS", "ENOUGH_NUMBERS", "FEWEST_ROWS")),
+    "ROWS": (
+        rows,
+        ("MOST_ROWS_TO_COPY", "ENOUGH_ROWS", "ENOUGH_NUMBERS", "FEWEST_ROWS", "ROWS_TO_COMPARE"),
+    ),
     "SPLITS": (splits, ("FEWEST_ROWS_TO_SPLIT",)),
     "SCALING": (scaling_module, ("LARGEST_OFFSET", "LARGEST_FACTOR")),
     "SINGLE": (single, ("LEAVES_PER_OUTPUT",)),
@@ -154,12 +157,9 @@ def _plain(value: Any) -> Any:
 
 def _trials() -> dict[str, Any]:
     """Return the choices and the efforts of the cross-validation."""
-    names = ("USUAL", "LESS", "MORE", "RAMPS", "SHORT", "LONG", "FULL")
-    limits = ("MOST_ROWS", "ROWS_FOR_RAMPS", "LITTLE", "GAIN", "LEAST_GAIN", "LEAST_FACTOR")
-    rows = ("DECAY_OF_TREE", "DECAY_OF_FOREST")
-    constants = {name: _plain(getattr(trials, name)) for name in (*names, *limits, *rows)}
-    largest = {name: loss.largest_factor for name, loss in trials.MEAN_LOSSES.items()}
-    return {**constants, "LARGEST_FACTORS": largest}
+    constants = {name: value for name, value in vars(trials).items() if name.isupper()}
+    del constants["MEAN_LOSSES"]  # functions, which fit.js has too
+    return {name: _plain(value) for name, value in constants.items()}
 
 
 def _references() -> dict[str, Any]:

@@ -39,6 +39,16 @@ export function mergedRows(numbers, width, target, positions) {
   };
 }
 
+/** Return the number of rows that differ in their numbers; of many rows, some are compared. */
+export function nDifferent(numbers, width, rows) {
+  const n = rows.index.length, compared = Math.min(n, ROWS.ROWS_TO_COMPARE), seen = new Set();
+  for (let i = 0; i < compared; i++) {
+    const row = rows.index[Math.trunc((i * n) / compared)];
+    seen.add(numbers.subarray(row * width, (row + 1) * width).join());
+  }
+  return seen.size === compared ? n : seen.size;
+}
+
 /** Return the rows before merging. */
 export function separateRows(rows) {
   if (!rows.copies) return rows;

@@ -7,7 +7,8 @@ import { featuresOf, learnTarget, readColumn, readTarget } from "./layout.js";
 import { Random } from "./random.js";
 import { splitRows } from "./rows.js";
 import { constantPredictions, foldedTrees, modelFile, predictions, scores } from "./trained.js";
-import { pageData, referenceRows } from "./page_data.js";
+import { learnImportances } from "./importances.js";
+import { pageData } from "./page_data.js";
 
 export const MOST_CLASSES = 300;
 
@@ -94,7 +95,7 @@ function describe(core, table, wishes, prepared, encoder, numbers, fit, result, 
     whole: learnt.whole,
     names,
     targetName,
-    reference: referenceRows(encoder, numbers, new Random(wishes.seed ?? 0).shuffled(train)),
+    ...learnImportances(encoder, trees, numbers, new Random(wishes.seed ?? 0).shuffled(train)),
     extra: { table: layoutFile(table, wishes, learnt, features), held_out_scores: test.length ? held.model : null },
   });
   return {

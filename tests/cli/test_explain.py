@@ -90,6 +90,17 @@ def test_compact_writes_a_smaller_model(trained, run_here, tmp_path):
     assert report["curve"]["unit"] == "bytes"
 
 
+def test_compact_shows_each_size_with_its_score_and_error(trained, run_here, tmp_path):
+    data, model = trained
+    command = "compact", model, data, "--cv", "2", "--out", tmp_path / "small.json"
+    curve = json.loads(run_here(*command, "--json").stdout)["curve"]
+    lines = run_here(*command).stdout.split("\n\n")[0].splitlines()
+    points = zip(curve["size"], curve["score"], curve["standard_error"], strict=True)
+    assert [line.split() for line in lines[1:]] == [
+        [f"{size:,}", f"{score:.3f}", "+-", f"{error:.3f}"] for size, score, error in points
+    ]
+
+
 def test_compact_says_what_is_wrong(trained, run_here, tmp_path):
     data, model = trained
     small = tmp_path / "small.json"

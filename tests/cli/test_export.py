@@ -105,3 +105,8 @@ def test_own_files_are_replaced_and_others_are_not(trained, export, target):
 def test_a_file_that_cannot_be_written(export):
     code, errors = export("--to", "sql", "--out", "no/m.sql")
     assert code != 0 and "no" in errors and "Traceback" not in errors
+
+
+def test_the_file_to_write_is_required(export):
+    code, errors = export("--to", "python")
+    assert code == 2 and "required: --out" in errors

@@ -338,3 +338,17 @@ def test_the_demo_says_what_it_shows():
     text = conclusion([result("iris", 0.9, 0.95, 0.97), result("wine", 0.99, 0.98, 0.97)])
     assert "best on 1 of 2 data sets" in text and "loses most on iris" in text
     assert "SVM (rbf) is ahead by 0.070" in text and "one thread" in text
+
+
+def test_whole_numbers_that_may_be_codes_are_named(tmp_path, run_here):
+    rng = np.random.default_rng(0)
+    shop = rng.integers(1, 61, 900)
+    frame = pd.DataFrame({"shop": shop, "size": rng.normal(size=900)})
+    frame["sales"] = rng.normal(size=61)[shop] + frame["size"]
+    frame.to_csv(tmp_path / "shops.csv", index=False)
+    options = ("--target", "sales", "--out", tmp_path / "m.json", "--cv", 0)
+    said = " ".join(run_here("train", tmp_path / "shops.csv", *options).stdout.split())
+    assert "column 'shop' (60 values" in said
+    assert "use --categorical COLUMN" in said
+    said = run_here("train", tmp_path / "shops.csv", *options, "--categorical", "shop").stdout
+    assert "may be codes" not in said

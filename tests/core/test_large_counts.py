@@ -8,14 +8,14 @@ import time
 import numpy as np
 import pytest
 
-from bneuralt import _core
+from bneuralt import NeuralTree, _core
 from bneuralt.training import epoch_order
 
 
-def lazily_zero(shape):
+def lazily_zero(shape, dtype=np.float64):
     """Return zeros whose memory the system provides only where it is touched; skip without room."""
     try:
-        return np.zeros(shape)
+        return np.zeros(shape, dtype)
     except MemoryError:
         pytest.skip("the system refuses to promise this much memory")
 
@@ -47,3 +47,30 @@ def test_an_order_of_many_rows_can_be_interrupted():
 def test_long_orders_are_permutations(n):
     order = epoch_order(3, 1, n)
     assert np.array_equal(np.sort(order), np.arange(n))
+
+
+def test_rows_with_too_many_columns_are_refused():
+    row = lazily_zero(2**31, np.uint8)
+    tree = NeuralTree.random(2, 1, random_state=0)
+    for X in (row, row[np.newaxis]):
+        with pytest.raises(ValueError, match=r"X has more than 2\^31 columns"):
+            tree.forward(X)
+    with pytest.raises(ValueError, match=r"X has more than 2\^31 rows"):
+        tree.forward(row[:, np.newaxis])
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer of processor time")
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_signals_are_handled_during_a_forward_pass(n_threads):
+    X = np.random.default_rng(0).random((1_000_000, 4), dtype=np.float32)
+    tree = NeuralTree.random(4, 1, n_weights=800, random_state=0)
+    handled = []
+    previous = signal.signal(signal.SIGVTALRM, lambda *_: handled.append(time.process_time()))
+    started = time.process_time()
+    try:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.05)
+        tree.forward(X, n_threads=n_threads)
+        ended = time.process_time()
+    finally:
+        signal.signal(signal.SIGVTALRM, previous)
+    assert handled[0] - started < 0.6 * (ended - started)

@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from bneuralt import NeuralTree, _core, reference
-from bneuralt.training import gradient, train_many
+from bneuralt import NeuralTree, TrainingSettings, _core, reference
+from bneuralt.training import TrainingJob, epoch_order, gradient, train_many
+from bneuralt.training.optimizers import OPTIMIZERS
 from bneuralt.tree.contributions import jacobian
 from tests.core.test_border import job_of, tree_of
 
@@ -128,3 +129,66 @@ def test_gradients_where_activations_bend_are_those_of_the_reference():
         _, of_core = gradient(tree, rows, target, loss="squared_error")
         expected = reference.gradient(tree, rows[0], target[0], "squared_error")
         np.testing.assert_allclose(of_core, expected, rtol=1e-12, atol=1e-15, err_msg=name)
+
+
+def test_the_core_takes_an_expected_number_of_jobs_from_0_on():
+    data = _core.Data(X, np.zeros(6))
+    assert _core.train([], 0, data, None, 1, None, None, None)[0] == []
+    with pytest.raises(ValueError, match="n_expected is -1"):
+        _core.train([], -1, data, None, 1, None, None, None)
+
+
+def test_defaults_of_the_core_are_those_that_are_documented():
+    defaults = {setting.name: setting.default for setting in _core.settings()}
+    assert {name: defaults[name] for name in ("max_epochs", "batch_size", "patience")} == {
+        "max_epochs": 100, "batch_size": 16, "patience": None,
+    }  # fmt: skip
+    assert (defaults["learning_rate"], defaults["moving_share"]) == (0.02, 0.3)
+    assert (
+        train_many([TrainingJob(TREE, TrainingSettings())], X, np.arange(6) % 3)[0].n_epochs == 100
+    )
+
+
+@pytest.mark.parametrize("n_threads", [2, 3, 5])
+def test_more_threads_than_processors_train_the_same_trees(n_threads):
+    settings = TrainingSettings(max_epochs=2)
+    jobs = [TrainingJob(TREE, settings, seed=seed) for seed in range(12)]
+    y = np.arange(6) % 3
+    alone = train_many(jobs, X, y, n_threads=1)
+    together = train_many(jobs, X, y, n_threads=n_threads)
+    assert [result.tree for result in together] == [result.tree for result in alone]
+
+
+@pytest.mark.parametrize(
+    ("n_outputs", "dtype"), [(3, "float64"), (9, "float64"), (5, "float32"), (9, "float32")]
+)
+def test_outputs_may_have_different_activations(n_outputs, dtype):
+    names = [("tanh", "sigmoid", "linear", "relu")[i % 4] for i in range(n_outputs)]
+    same = NeuralTree.random(3, n_outputs, activation="tanh", dtype=dtype, random_state=0)
+    tree = NeuralTree.from_dict({**same.to_dict(), "output_activation": names})
+    rng = np.random.default_rng(2)
+    rows, y = rng.normal(size=(9, 3)), rng.random((9, n_outputs))
+    how = {"loss": "squared_error", "batch_size": 1, "optimizer": "gd", "learning_rate": 0.1,
+           "schedule": "constant"}  # fmt: skip
+    order = [epoch_order(0, epoch, 9).tolist() for epoch in range(3)]
+    job = TrainingJob(tree, TrainingSettings(max_epochs=3, **how), seed=0)
+    ours = train_many([job], rows, y)[0].tree.parameters
+    theirs = reference.train(tree.astype(np.float64), rows, y, order=order, **how).parameters
+    np.testing.assert_allclose(ours, theirs, atol=1e-12 if dtype == "float64" else 1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("batch_size", [1, 4])
+def test_weights_without_a_slope_stay_exactly_where_they_are(dtype, batch_size):
+    tree = NeuralTree.random(2, 3, output_activation="linear", dtype=dtype, random_state=0)
+    is_second = tree.leaf_input == 1
+    parameters = tree.parameters.copy()
+    parameters[-tree.n_leaves :][is_second] = 0.0
+    rows = np.c_[np.linspace(-1, 1, 8), np.zeros(8)]  # the second input is 0 in all rows
+    assert is_second.any() and tree.parameters.size == parameters.size
+    for optimizer in OPTIMIZERS:
+        settings = TrainingSettings(optimizer=optimizer, batch_size=batch_size, max_epochs=2)
+        job = TrainingJob(tree.with_parameters(parameters), settings, seed=0)
+        trained = train_many([job], rows, np.arange(8) % 3)[0].tree.parameters
+        assert not trained[-tree.n_leaves :][is_second].any(), optimizer
+        assert (trained != parameters).any()

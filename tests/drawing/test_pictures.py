@@ -524,6 +524,10 @@ def test_many_classes_are_all_drawn():
     scene = tree_scene(TreeView.of(tree))
     shown = {mark.text for mark in scene.texts}
     assert {f"class {i}" for i in range(30)} <= shown
+    few = NeuralTree.random(6, 2, n_weights=2000, init="normal", random_state=0)
+    for tree_, most in ((tree, 90), (few, 40)):  # 3 leaves for each output, and at least 40
+        view = TreeView.of(tree_)
+        assert tree_scene(view).texts == tree_scene(view, max_leaves=most).texts
 
 
 def test_weights_that_do_nothing_are_not_drawn():

@@ -7,6 +7,7 @@ import math
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -28,6 +29,7 @@ from bneuralt.estimators.splits import TinyDataWarning, hold_out
 from bneuralt.estimators.weights import class_weights
 from bneuralt.tables.moments import ColumnMoments
 from bneuralt.training import EpochState, TrainingDiverged
+from bneuralt.tree.sampling import VarianceSampling
 from tests.helpers.flat import flat
 from tests.helpers.tables import IRIS
 
@@ -578,3 +580,13 @@ def test_large_tables_of_many_classes_are_learnt_more_slowly(n_rows, n_classes, 
     clf.fit(X, (n_classes * X[:, 0]).astype(int))
     assert clf.n_iter_ == epochs
     assert 0.99 * rate < clf.history_["learning_rate"][0] <= rate
+
+
+def test_features_of_several_inputs_are_drawn_by_their_first_number():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"word": rng.choice(["u", "v", "w"], 90), "a": rng.normal(size=90)})
+    growth = Growth(feature_sampling=VarianceSampling())
+    model = BNeuralTClassifier(growth=growth, max_epochs=2, random_state=0)
+    for columns in (["a", "word"], ["word", "a"]):
+        model.fit(frame[columns], frame["a"] > 0)
+        assert len(model.encoder_.first_numbers) == 3  # the last is the number of inputs

@@ -26,7 +26,7 @@ from bneuralt import (
     load_model,
 )
 from bneuralt.estimators.kinds import registered_kinds
-from bneuralt.estimators.model_file import MODEL_VERSION
+from bneuralt.estimators.model_file import MODEL_VERSION, _have_equal_shapes
 from bneuralt.files import ModelFileError
 from bneuralt.training.losses import CrossEntropy
 from bneuralt.training.optimizers import OPTIMIZERS, Adam, Momentum
@@ -558,3 +558,18 @@ def test_a_kind_of_another_package_is_found_by_its_entry_point_only(tmp_path, mo
     assert type(loaded).__module__ == "another_package" and loaded.predict(IRIS[0]).shape == (150,)
     loaded.save(tmp_path / "again.json")
     assert json.loads((tmp_path / "again.json").read_text())["kind"] == "AnotherClassifier"
+
+
+@pytest.mark.parametrize("name", ["parent", "activation", "leaf_parent", "leaf_input"])
+def test_training_goes_on_from_trees_of_the_same_shape_only(name):
+    arrays = {
+        "parent": [-1, 0, 0], "activation": [0, 2, 2], "leaf_parent": [1, 1, 2, 2],
+        "leaf_input": [0, 1, 0, 1],
+    }  # fmt: skip
+    others = {
+        "parent": [-1, 0, 1], "activation": [0, 2, 1], "leaf_parent": [1, 2, 2, 2],
+        "leaf_input": [0, 1, 1, 1],
+    }  # fmt: skip
+    tree, same = (NeuralTree(2, 1, *arrays.values(), np.full(9, x)) for x in (0.5, 1.0))
+    other = NeuralTree(2, 1, *(arrays | {name: others[name]}).values(), np.full(9, 0.5))
+    assert _have_equal_shapes(tree, same) and not _have_equal_shapes(tree, other)

@@ -221,3 +221,26 @@ def test_small_trees_are_chosen_on_repeated_rows_as_on_jittered_ones(choose):
         differences.append(scores[0] - scores[1])
     # 0.0037 and 0.0004 over 20 tables with the default settings
     assert np.mean(differences) == pytest.approx(0, abs=0.015)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0])
+@pytest.mark.parametrize("has_weights", [False, True])
+def test_sizes_follow_rows_that_differ(noise, has_weights):
+    rng = np.random.default_rng(0)
+    values, effect = rng.normal(size=(12, 3)), rng.normal(size=12)
+    which = np.arange(12) if has_weights else rng.integers(12, size=2000)
+    y = effect[which] + noise * rng.normal(size=which.size)
+    weight = np.full(12, 170.0) if has_weights else None
+    settings = {"max_epochs": 1, "random_state": 0}
+    tree = BNeuralTRegressor(**settings).fit(values[which], y, sample_weight=weight)
+    forest = BNeuralForestRegressor(**settings).fit(values[which], y, sample_weight=weight)
+    assert tree.n_parameters_ <= 5 * 12
+    assert forest.n_parameters_ <= forest.n_estimators * 5 * 12
+
+
+def test_rows_that_differ_are_counted_on_a_part_of_many():
+    X = np.repeat(np.arange(50.0), 300)[:, np.newaxis]
+    target = np.random.default_rng(0).normal(size=len(X))
+    assert canonical_rows(X, target, np.ones(len(X))).n_different == 50
+    unique = np.arange(float(len(X)))[:, np.newaxis]
+    assert canonical_rows(unique, target, np.ones(len(X))).n_different == len(X)

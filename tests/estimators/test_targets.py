@@ -16,6 +16,7 @@ from bneuralt import (
     BNeuralForestRegressor,
     BNeuralTClassifier,
     BNeuralTRegressor,
+    EvolvedTreeRegressor,
     load_model,
 )
 from bneuralt.estimators.intervals import Calibration, calibrated_interval, weighted_quantile
@@ -467,3 +468,13 @@ def test_files_that_are_not_right(old, new, message, tmp_path):
     path.write_text(text.replace(old, new, 1))
     with pytest.raises(ModelFileError, match=message):
         load_model(path)
+
+
+@pytest.mark.parametrize("n_columns", [2**31, 2**32 + 1])
+@pytest.mark.parametrize(
+    "kind", [BNeuralTClassifier, BNeuralTRegressor, BNeuralForestRegressor, EvolvedTreeRegressor]
+)
+def test_targets_of_too_many_columns_are_refused_before_they_are_read(kind, n_columns):
+    wide = np.broadcast_to(0.0, (len(X), n_columns))
+    with pytest.raises(ValueError, match=f"y has {n_columns} columns, and a model predicts at"):
+        kind().fit(X, wide)

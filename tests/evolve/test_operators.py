@@ -178,3 +178,16 @@ def test_where_nothing_can_be_changed_the_parent_comes_back():
     genome = random_genome(space, rng)
     assert mutate(genome, space, rng, ("shrink", "drop_child", "grow_leaf", "add_leaf")) is genome
     assert isinstance(genome.at((0,)), FunctionNode)
+
+
+@pytest.mark.parametrize("more", [0, 1, 2])
+def test_drawn_trees_keep_to_limits_that_leave_no_room(more):
+    limits = {"n_inputs": 3, "n_outputs": 4, "min_children": 2, "max_children": 3}
+    least = Space(**limits).least_weights
+    space = Space(**limits, max_weights=least + more)
+    sizes = set()
+    for seed in range(40):
+        genome = random_genome(space, np.random.default_rng(seed))
+        assert space.holds(genome)
+        sizes.add(genome.n_weights)
+    assert sizes == set(range(least, least + more + 1))

@@ -175,6 +175,7 @@ def test_a_surface_is_a_mean_of_predictions(mixed):
     assert both.y.shape == (both.x[0].size, 3, 1)
     bends = mixed.effect("height", MIXED).knots
     assert bends.size > 2 and np.isin(bends, both.x[0]).all()
+    assert np.diff(bends).min() > 1e-9  # the end of a ramp and the start of the next are one knot
     changed = MIXED.assign(height=both.x[0][4], colour=both.x[1][1])
     assert both.y[4, 1, 0] == pytest.approx(mixed.predict(changed).mean(), abs=1e-9)
 
@@ -228,3 +229,20 @@ def test_a_model_without_reference_rows_asks_for_rows():
     with pytest.raises(ValueError, match="has no reference rows, which fit computes"):
         model.effect(0)
     assert model.effect(0, X).y.shape[1] == 3
+
+
+def test_an_effect_without_any_value_of_its_column_has_no_marks_of_rows():
+    table = MIXED.assign(height=np.nan)
+    model = BNeuralTRegressor(**FAST).fit(MIXED, MIXED_TARGET)
+    effect_of_height = model.effect("height", table)
+    assert effect_of_height.rows.size == 0
+    axes = [EffectDisplay([e]).plot().axes_.ravel()[0] for e in
+            (effect_of_height, model.effect("height", MIXED))]  # fmt: skip
+    assert len(axes[0].collections) < len(axes[1].collections)
+
+
+@pytest.mark.parametrize("features", ["height", [], ()])
+def test_plots_need_a_list_of_columns(features):
+    model = BNeuralTRegressor(**FAST).fit(MIXED, MIXED_TARGET)
+    with pytest.raises(ValueError, match="must be a list of at least one column"):
+        EffectDisplay.from_estimator(model, MIXED, features)

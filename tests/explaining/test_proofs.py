@@ -11,10 +11,13 @@ from bneuralt.expressions import (
     NUMBER,
     OUTPUTS,
     Lookup,
+    absolute,
     constant,
     date_part,
+    differs,
     direction,
     exp,
+    greater,
     if_missing,
     is_missing,
     lookup,
@@ -25,6 +28,8 @@ from bneuralt.expressions import (
     square,
 )
 from bneuralt.model import Model
+from bneuralt.tables.encoder import TableEncoder
+from tests.helpers.sample_models import SampleFeature
 
 FAST = {"max_epochs": 15, "random_state": 0}
 rng = np.random.default_rng(0)
@@ -126,8 +131,20 @@ def test_the_direction_of_the_link_counts(link, directions):
         (lookup(Lookup(("a", "b"), (0.0, 1.0), 0.5, 0.5)), None),
         (if_missing(date_part("month"), 6.5), None),
         (constant(1.0), 0),
+        (select(differs(NUMBER, 9.0), NUMBER, 3.0), 1),
+        (select(greater(NUMBER, 9.0), NUMBER, 3.0), None),
+        (select(greater(NUMBER, 0.0), NUMBER, -NUMBER), None),
+        (select(greater(absolute(NUMBER - 9.0), 1.0), NUMBER, 3.0), None),
     ],
     ids=lambda value: getattr(value, "operation", value),
 )
 def test_directions_of_inputs(expression, sign):
     assert direction(expression).sign == sign
+
+
+@pytest.mark.parametrize("weight", [-2.0, 2.0])
+def test_nothing_is_proven_of_inputs_that_rise_and_fall(weight):
+    tree = NeuralTree(1, 1, [-1], [0], [0], [0], [0.5, weight])
+    encoder = TableEncoder((SampleFeature("number", (square(NUMBER),)),), ("cell",))
+    model = Model("sample", encoder, (tree,), "numbers", OUTPUTS)
+    assert [feature.direction for feature in check_monotonic(model).features] == [None]

@@ -20,6 +20,7 @@ from bneuralt import (
     NeuralTree,
 )
 from bneuralt.cli.program import main
+from bneuralt.export.c.features import CRow
 from bneuralt.export.c.literals import c_string, comment
 from bneuralt.tables.columns import as_frame
 from tests.helpers.c_programs import COMPILERS, FLAGS, SANITIZE, c_rows, run_models
@@ -247,6 +248,56 @@ def test_program_predicts_csv_rows(tmp_path, dtype):
     assert [row[0] for row in rows] == model.predict(frame).tolist()
     shares = np.array([row[1:] for row in rows], dtype=float)
     assert np.allclose(shares, model.predict_proba(frame), atol=1e-5 if dtype == "double" else 0)
+
+
+@pytest.mark.parametrize("dtype", ["double", "int16"])
+def test_program_predicts_labels_of_csv_rows(tmp_path, dtype):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=["a", "b", "c"])
+    clf = BNeuralTClassifier(max_epochs=30, random_state=0).fit(X, (X > 0).to_numpy().astype(int))
+    clf.to_c(tmp_path / "m.h", dtype=dtype, main=True)
+    subprocess.run(["gcc", *FLAGS, "m_main.c", "-o", "m", "-lm"], cwd=tmp_path, check=True)
+    run = subprocess.run(
+        ["./m"], cwd=tmp_path, input=X.to_csv(index=False).encode(), capture_output=True, check=True
+    )
+    rows = list(csv.reader(io.StringIO(run.stdout.decode())))
+    model = clf if dtype == "double" else clf.quantize(dtype)
+    assert [[int(label) for label in row[0].split()] for row in rows] == model.predict(X).tolist()
+    shares = np.array([row[1:] for row in rows], dtype=float)
+    np.testing.assert_allclose(shares, model.predict_proba(X), atol=1e-5)
+
+
+def test_categories_need_one_loop_and_no_table_for_each_input(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"word": rng.choice(list("abcdefgh"), 200), "x": rng.normal(size=200)})
+    clf = BNeuralTClassifier(max_epochs=5, random_state=0).fit(frame, frame["word"] > "d")
+    clf.to_c(tmp_path / "m.h")
+    code = (tmp_path / "m.h").read_text()
+    assert code.count("? shares[i]") == 1 and "values[entry]" not in code
+
+
+@pytest.mark.parametrize("is_integer", [False, True])
+def test_features_have_names_of_columns_unless_several_inputs_read_the_same(is_integer):
+    days = pd.date_range("2020-01-01", periods=300)
+    frame = pd.DataFrame({"day": days, "x": np.random.default_rng(0).normal(size=300)})
+    model = BNeuralTRegressor(ramps=0, max_epochs=2, random_state=0)
+    names = ["month of day", "day of day", "weekday of day", "elapsed of day", "x"]
+    row = CRow(model.fit(frame, frame["x"]).model_, is_integer)
+    assert [feature.name for feature in row.features] == names
+    ramps = model.set_params(ramps=2).fit(frame, frame["x"]).model_
+    row = CRow(ramps, is_integer)
+    assert len({feature.name for feature in row.features}) == len(row.features)
+    assert (len(row.features) > len(names)) == is_integer
+
+
+def test_values_are_computed_only_where_they_are_not_the_cell(tmp_path):
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    X[::5, 0] = np.nan
+    plain = BNeuralTRegressor(ramps=0, scale="standard", max_epochs=5, random_state=0)
+    plain.fit(X, np.nan_to_num(X[:, 0])).to_c(tmp_path / "plain.h", dtype="int16")
+    assert "switch (feature)" not in (tmp_path / "plain.h").read_text()
+    limited = BNeuralTRegressor(ramps=0, scale="robust", max_epochs=5, random_state=0)
+    limited.fit(X, np.nan_to_num(X[:, 0])).to_c(tmp_path / "limited.h", dtype="int16")
+    assert "switch (feature)" in (tmp_path / "limited.h").read_text()
 
 
 def test_comment_states_bound_loss_and_size(tmp_path, iris):

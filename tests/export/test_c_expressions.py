@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 from bneuralt import BNeuralTRegressor, NeuralTree
-from bneuralt.export.activation_forms import activation_form
+from bneuralt.export.activation_forms import ActivationForm, activation_form
 from bneuralt.export.c import c_files
 from bneuralt.export.c.csv_program import DATE_PARTS as C_DATE_PARTS
-from bneuralt.export.whole import integer_model
+from bneuralt.export.cell_reads import cell_reads
+from bneuralt.export.whole import FORMATS, integer_model
+from bneuralt.export.whole.curve_tables import fitted_curve
 from bneuralt.expressions import (
     NUMBER,
     OPERATIONS,
@@ -514,3 +516,24 @@ def test_program_reads_every_cell(tmp_path, dtype):
     )
     numbers = np.array(list(csv.reader(io.StringIO(run.stdout.decode()))), dtype=float)
     assert np.allclose(numbers, expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("expression", "values", "gaps"),
+    [
+        (NUMBER, ("number",), ()),
+        (date_part("year"), ("year",), ()),
+        (is_missing(NUMBER), (), ("number",)),
+        (if_missing(NUMBER, 1.0) + select(is_missing(date_part("day")), 1.0, 0.0), ("number",),
+         ("day",)),
+    ],
+)  # fmt: skip
+def test_parts_of_cells_that_are_read(expression, values, gaps):
+    assert cell_reads(expression) == (values, gaps)
+
+
+@pytest.mark.parametrize("ends", [(-np.inf, np.inf), (0.0, np.inf), (-np.inf, 0.0), (np.nan, 1.0)])
+def test_curves_need_finite_sums(ends):
+    form = ActivationForm("curve", curve=tanh(exp(variable("z"))))
+    with pytest.raises(ValueError, match="have no finite bounds over the range of the inputs"):
+        fitted_curve(form, ends, FORMATS["int8"], "curve")

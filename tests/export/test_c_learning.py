@@ -1,6 +1,7 @@
 """C code that goes on learning: its updates are those of the engine."""
 
 import ctypes
+import math
 import shutil
 import subprocess
 
@@ -17,6 +18,7 @@ from bneuralt import (
 )
 from bneuralt.export.c import c_files
 from bneuralt.export.c.line_inputs import line_of
+from bneuralt.export.c.update_code import learning_rule
 from bneuralt.expressions import NUMBER, OUTPUTS, evaluate, if_missing, maximum, minimum
 from bneuralt.model import Learning, Model
 from bneuralt.reference import gradient
@@ -393,3 +395,9 @@ def test_the_same_on_cortex_m4():
     model = BNeuralTClassifier(n_weights=300, max_epochs=2, random_state=0).fit(X, y)
     costs = measure_learning(model, X[::30], y[::30], np.arange(5), "rmsprop", "cortex-m4")
     assert costs.flash < 4096
+
+
+@pytest.mark.parametrize("weight_decay", ["0.1", None, True, [0.1], -0.1, math.inf, math.nan])
+def test_a_decay_is_a_number(weight_decay):
+    with pytest.raises(ValueError, match=r"weight_decay=.* must be a number that is not negative"):
+        learning_rule("sgd", "all", weight_decay)

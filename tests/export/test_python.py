@@ -10,9 +10,11 @@ from sklearn.exceptions import NotFittedError
 
 from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, NeuralTree
 from bneuralt.export.python import to_python
+from bneuralt.expressions import OUTPUTS, ordered, square
 from bneuralt.model import Model
 from tests.helpers.fitted_models import random_model
 from tests.helpers.runners import Python, compare, compare_contributions
+from tests.helpers.sample_models import model_with_link
 
 run = Python().results
 
@@ -89,3 +91,13 @@ def test_nodes_with_many_terms_compile():
     tree = NeuralTree(3500, 1, [-1], [0], [0] * 3500, range(3500), np.ones(3501))
     (results,) = run(to_python(Model.of_tree(tree)), X[:1])
     assert np.isclose(results, X[0].sum() + 1)
+
+
+def test_a_link_may_sort_twice():
+    link = ordered(OUTPUTS, (2, 0, 1)) + ordered(square(OUTPUTS), (0, 1, 2))
+    model = model_with_link(np.random.default_rng(0), link)
+    rows = np.random.default_rng(1).normal(size=(5, 4))
+    outputs = np.sort(model.trees[0].forward(rows), axis=1)
+    squares = np.sort(np.square(outputs), axis=1)
+    expected = outputs[:, [2, 0, 1]] + squares
+    np.testing.assert_allclose(run(to_python(model), rows.tolist()), expected)

@@ -1,5 +1,7 @@
 """The SQL expression computes what the model computes, in real databases."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,11 +9,13 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, BNeuralTRegressor, NeuralTree
+from bneuralt.explaining import explain
 from bneuralt.model import Model
 from bneuralt.tree.activations import NAMES
 from tests.helpers.comparison import assert_same
 from tests.helpers.databases import DATABASES, TABLE
 from tests.helpers.fitted_models import random_model
+from tests.helpers.flat import flat
 from tests.helpers.runners import available, compare, compare_contributions
 
 
@@ -34,6 +38,29 @@ def test_sql_equals_the_model(runner, seed):
 @pytest.mark.parametrize("seed", range(1, 32, 2))
 def test_contributions_are_those_of_explain(runner, seed):
     compare_contributions(runner.contributions, random_model(seed, 40))
+
+
+def test_contributions_that_are_too_large_are_no_error(runner):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    model = flat(
+        BNeuralTRegressor,
+        loss="poisson",
+        scale="standard",
+        ramps=0,
+        activation="linear",
+        random_state=0,
+    )
+    model.fit(X, rng.poisson(np.exp(X[:, 0] - X[:, 1])))
+    steps = np.array([[1e6, x] for x in np.linspace(1e6, 1e7, 181)])
+    rows = pd.DataFrame(steps, columns=[c.name for c in model.model_.columns])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = explain(model.model_, rows).values
+    assert np.isinf(expected).any()
+    values = runner.contributions(model.model_, rows)
+    expected, values = (np.clip(each, -1e300, 1e300) for each in (expected, values))
+    np.testing.assert_allclose(values, expected, rtol=1e-9)
 
 
 def test_contributions_to_one_class():

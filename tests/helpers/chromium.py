@@ -33,7 +33,10 @@ class Browser:
         self._session = f"{base}/session/{session}"
 
     def open(self, path: Path) -> None:
-        _post(f"{self._session}/url", {"url": path.resolve().as_uri()})
+        self.open_address(path.resolve().as_uri())
+
+    def open_address(self, address: str) -> None:
+        _post(f"{self._session}/url", {"url": address})
 
     def run(self, script: str):
         """Return the value of a script's ``return`` statement."""

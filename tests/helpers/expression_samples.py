@@ -64,6 +64,7 @@ VECTORS = {
     "total": OUTPUTS / total(square(OUTPUTS) + 1.0),
     "ordered": ordered(OUTPUTS, (2, 0, 1)),
     "middle": OUTPUTS - ordered(OUTPUTS, (1,)),
+    "ordered twice": ordered(OUTPUTS, (2, 0, 1)) + ordered(square(OUTPUTS), (0, 1, 2)),
     "square": square(OUTPUTS),
     "exp": exp(OUTPUTS),
 }

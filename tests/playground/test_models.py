@@ -8,10 +8,15 @@ import pytest
 
 from bneuralt.cli.program import main
 from bneuralt.drawing.page_data import page_data
+from bneuralt.explaining.importances import mean_contributions
+from bneuralt.explaining.reference_rows import reference_rows
 from tests.helpers.playground import built, frame_of, in_node, trained
 from tests.playground.test_tables import CASES, as_csv, assert_equal, messy
 
-SOME = ["gaps and text", "numbers to predict", "units", "units, classes", "equal rows", "people"]
+SOME = [
+    *("gaps and text", "numbers to predict", "units", "units, classes", "equal rows", "people"),
+    "dates that stand for gaps",
+]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -47,6 +52,21 @@ def test_the_data_of_the_page_are_those_of_python(name, is_forest, tmp_path):
     for column in [*seen["columns"], *expected["columns"]]:  # solutions of equations are rounded
         column["knots"] = sorted({float(f"{x:.10g}") for x in column.get("knots", ())})
     assert_equal(seen, expected)
+
+
+@pytest.mark.parametrize("is_forest", [False, True])
+@pytest.mark.parametrize("name", ["units", "units, classes", "people"])
+def test_importances_and_reference_rows_are_those_of_python(name, is_forest, tmp_path):
+    text, target = CASES[name]
+    _, model = trained(text, target, tmp_path, isForest=is_forest)
+    X, _ = frame_of(text, target)
+    inputs, weight = model.encoder_.encode(X.take(np.arange(len(X)))), np.ones(len(X))
+    expected = mean_contributions(model.model_, inputs, weight)
+    np.testing.assert_allclose(model.feature_importances_, expected, atol=1e-6)
+    rows = reference_rows(model.model_, inputs, weight, expected)
+    assert model.model_.reference.shape == rows.shape
+    unit = 0.3 * inputs.std(axis=0) + 1e-9  # rows of equal values may be in another half
+    assert np.all(np.abs(model.model_.reference.mean(axis=0) - rows.mean(axis=0)) <= unit)
 
 
 def test_a_model_goes_on_learning_in_python(tmp_path):

@@ -92,7 +92,8 @@ def example(browser, start):
 def saved(browser, button, path):
     click(browser, button)
     for _ in range(200):
-        if path.exists():
+        # Firefox makes an empty file first, and writes to another one
+        if path.exists() and path.stat().st_size and not list(path.parent.glob("*.part")):
             return path
         time.sleep(0.05)
     raise AssertionError(f"{path.name} was not saved")
@@ -203,6 +204,22 @@ def test_a_forest_of_ten(browser, tmp_path):
     assert finished(browser, before) > 0.9
     model = load_model(saved(browser, "save-model", tmp_path / "model.json"))
     assert len(model.estimators_) == 10
+    # trees that are trained no more are not drawn again, and stay where they are
+    assert (
+        browser.run_async(
+            """const done = arguments[0], canvas = document.getElementById('picture');
+        setTimeout(() => {
+            const { width, height } = canvas, across = canvas.clientWidth > 700 ? 5 : 4;
+            const context = canvas.getContext('2d'), down = Math.ceil(10 / across);
+            done(Array.from({ length: 10 }, (_, t) => context.getImageData(
+                Math.floor((t % across) * width / across),
+                Math.floor(Math.floor(t / across) * height / down),
+                Math.floor(width / across), Math.floor(height / down),
+            ).data.some((byte) => byte > 0)));
+        }, 1500);"""
+        )
+        == [True] * 10
+    )
 
 
 def test_what_is_saved_predicts_the_same_everywhere(browser, tmp_path):

@@ -65,6 +65,17 @@ def in_classes(frame):
     return frame.drop(columns="value").assign(kind=kind)
 
 
+def far_dates(n=240, layout="%Y-%m-%d", seed=4):
+    """Return a table with dates of contracts, of which some never end."""
+    rng = np.random.default_rng(seed)
+    end = days(n).strftime(layout).to_numpy(dtype=object)
+    never = pd.Timestamp(2199, 12, 31).strftime(layout).replace("2199", "9999")
+    open_ended = rng.random(n) < 0.15
+    end[open_ended] = never
+    frame = pd.DataFrame({"end": end, "x": rng.normal(size=n).round(3)})
+    return frame.assign(y=(frame["x"] + 2 * open_ended).round(3))
+
+
 def many_categories(n=900):
     codes = np.arange(n) % 290
     return pd.DataFrame({"c": codes, "t": [f"t{i}" for i in codes], "y": np.arange(n) % 7 * 1.5})
@@ -85,6 +96,8 @@ MORE = {
     "no header": (as_csv(messy()[["heavy", "few", "value"]], header=False), "column3"),
     "quotes": ("a,b,y\n" + '"1,5","say ""x""",up\n2,x,down\n"3","say",up\n4,x,down\n' * 9, "y"),
     "many categories": (as_csv(many_categories()), "y"),
+    "dates that stand for gaps": (as_csv(far_dates()), "y"),
+    "such dates in another order": (as_csv(far_dates(layout="%d.%m.%Y")), "y"),
 }  # fmt: skip
 CASES = {**{name: (text, "kind") for name, text in MADE.items()}, **MORE}
 

@@ -83,6 +83,15 @@ def test_classifiers_name_the_tested_pythons(pyproject):
     assert re.findall(r"\d+\.\d+", matrix) == [f"{major}.{minor}" for major, minor in classified]
 
 
+def test_targets_of_make_are_described():
+    """In `make help`, and those of developers in CONTRIBUTING.md, which describe nothing else."""
+    makefile = text_of("Makefile").replace("\\\n", " ")
+    targets = set(re.search(r"(?m)^\.PHONY:(.+)$", makefile)[1].split())
+    assert set(re.findall(r'echo "make ([\w-]+)', makefile)) == targets - {"help"}
+    contributing = set(re.findall(r"(?m)^\| `make ([\w-]+)` \|", text_of("CONTRIBUTING.md")))
+    assert contributing == targets - {"help", "demo", "clean"}
+
+
 def resolve(name):
     """Return what a dotted name stands for: a module, or something defined in one."""
     parts = name.split(".")

@@ -6,7 +6,7 @@ from itertools import islice
 import pytest
 
 from tests.helpers.paths import ROOT
-from tests.tools.mutants import cpp_changes, python_changes, sample, switches
+from tests.tools.mutants import cpp_changes, projects, python_changes, reach, sample, switches
 
 LANGUAGES = {"python": 400, "cpp": 150}
 MUTANTS = sample.read_list()
@@ -99,6 +99,43 @@ def test_changes_of_a_source_are_put_behind_switches():
     assert "(BNT_SWITCH(0) ? (a + b <= 2) : (a + b < 2))" in switched
     assert "{ if (!BNT_SWITCH(1)) g(a, b); }" in switched
     assert [switched[span.start : span.end].count("BNT_SWITCH") for span in spans] == [1, 1]
+
+
+class _Outcomes(projects._Project):
+    """A project whose tests fail as listed: always, or with a change only."""
+
+    def __init__(self, broken=(), noticing=(), fail_together=()):
+        super().__init__(None)
+        self.broken, self.noticing, self.fail_together = broken, noticing, fail_together
+
+    def _fails(self, tests, change):
+        names = {test.name for test in tests}
+        failing = {*self.broken, *(self.noticing if change else ())}
+        return not names.isdisjoint(failing) or names == set(self.fail_together)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "is_noticed"),
+    [
+        ({}, False),
+        ({"broken": "a"}, False),
+        ({"noticing": "b"}, True),
+        ({"broken": "ac", "noticing": "b"}, True),
+        ({"broken": "b", "noticing": "b"}, False),
+        ({"fail_together": "abc"}, False),
+    ],
+)
+def test_a_test_that_fails_without_the_change_does_not_count(outcomes, is_noticed):
+    tests = [reach.Test(name, 0.1, {}, []) for name in "abc"]
+    project, change = _Outcomes(**outcomes), next(sample.draws("python", 1))
+    for _ in range(2):  # what is known from the first change is used for the second
+        assert project._some_notices(tests, change, 90) == is_noticed
+
+
+def test_draws_may_complete_a_list():
+    kept = list(islice(sample.draws("python", 1), 5))
+    drawn = sample.draw("python", 8, 1, lambda changes: [True] * len(changes), kept)
+    assert drawn[:5] == kept and len(set(drawn)) == 8
 
 
 def test_changes_of_the_list_are_changes_of_files_that_exist():

@@ -258,3 +258,15 @@ def test_what_cannot_be_compacted_is_refused(wine):
     iris = IRIS
     with pytest.raises(ValueError, match="features"):
         model.compact(*iris, max_weights=20)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_two_ways_to_prune_the_better_one_is_taken(seed):
+    X, y, *_ = monks.load(3)
+    model = BNeuralTClassifier(n_weights=100, max_epochs=100, random_state=seed).fit(X, y)
+    small = model.compact(X, y, max_weights=4, cv=2)
+    steps = small.compaction_.size[1:].tolist()
+    rows = model._read_rows(X, y, None, reset=False)
+    ways = [model._smaller_models(rows, sizes, WEIGHTS)[-1] for sizes in (steps, [4])]
+    assert len(steps) > 3 and steps[-1] == 4
+    assert small.score(X, y) == max(way.score(X, y) for way in ways)

@@ -184,3 +184,8 @@ def test_what_is_not_a_fitted_model_is_refused():
         BNeuralTClassifier().simplify()
     with pytest.raises(ValueError, match="tolerance=-1 must be 0 or more"):
         saturated_nodes(Model.of_tree(saturated_tree()), [[0.0]], tolerance=-1)
+
+
+def test_a_constant_output_keeps_an_input_of_its_own():
+    tree = NeuralTree(4, 2, [-1, -1, 1], [0, 0, 1], [0, 2, 2], [1, 3, 2], [0, 0, 0, 0, 1, 1, 1])
+    assert simplify(tree).leaf_input.tolist() == [1, 3]

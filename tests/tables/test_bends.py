@@ -352,3 +352,18 @@ def test_names_of_ramps_are_short():
     ramps = (Ramp(-0.657501, -0.112506, 0.5), Ramp(-0.112506, 37123.4, 0.1))
     names = [entry.name for entry in NumberFeature(0.0, ramps=ramps).inputs("age")]
     assert names == ["age", "age from -0.66 to -0.11", "age from -0.11 to 37000"]
+
+
+@given(st.integers(3, 20), rules, st.data())
+def test_many_columns_get_the_means_of_their_limited_numbers(n_rows, rule, data):
+    X = np.array([data.draw(columns_of(n_rows)) for _ in range(3)]).T
+    X = np.clip(X, -1e100, 1e100)
+    encoder, weight = learn_encoder(X), np.ones(n_rows)
+    one_by_one = [
+        feature.bent(Column("number", X[:, i]), weight, rule)
+        for i, feature in enumerate(encoder.features)
+    ]
+    together = encoder.bent(X, weight, rule).features
+    for one, other in zip(one_by_one, together, strict=True):
+        assert (one.limits, len(one.ramps)) == (other.limits, len(other.ramps))
+        np.testing.assert_allclose(one.mean, other.mean, rtol=1e-5, atol=1e-6 * np.ptp(X))

@@ -79,9 +79,9 @@ def test_blocks_are_smaller_with_less_memory(tmp_path):
     pattern = write_parts(SALES, tmp_path)
     sizes = {
         memory: max(len(block.frame) for block in open_table(pattern, max_memory=memory).blocks())
-        for memory in ("1.1MB", "2MB", "4MB")
+        for memory in ("1.1MB", "1.5MB", "4MB")
     }
-    assert sizes["1.1MB"] < sizes["2MB"] < sizes["4MB"]
+    assert sizes["1.1MB"] < sizes["1.5MB"] < sizes["4MB"]
     assert open_table(pattern, max_memory="1.1MB").whole() is None
     assert len(open_table(pattern, max_memory="1GB").whole().frame) == len(SALES)
 

@@ -156,3 +156,16 @@ def test_a_real_workbook_is_read():
     FRAME.to_excel(data, index=False)
     names, columns = cells(data.getvalue())
     assert names == tuple(FRAME) and columns[3] == cells(CSV)[1][3]
+
+
+def test_moments_with_a_zone_are_those_of_its_clocks():
+    pytest.importorskip("pyarrow")
+    naive = pd.date_range("2024-03-31", periods=4, freq="h")
+    zoned = naive.tz_localize("UTC").tz_convert("America/New_York")
+    data = io.BytesIO()
+    pd.DataFrame({"naive": naive, "zoned": zoned}).to_parquet(data)
+    names, columns = cells(data.getvalue())
+    assert names == ("naive", "zoned")
+    assert [cell[:19] for cell in columns[0]] == [f"2024-03-31 0{h}:00:00" for h in range(4)]
+    assert [cell[:19] for cell in columns[1]] == [f"2024-03-30 {h}:00:00" for h in range(20, 24)]
+    assert all(set(cell[19:]) <= set(".0") for column in columns for cell in column)

@@ -395,3 +395,12 @@ def test_an_encoding_does_not_change():
     for value in (layout, layout.columns[0]):
         with pytest.raises(FrozenInstanceError):
             value.name = "other"
+
+
+def test_lists_of_numbers_are_no_numbers_with_thousands():
+    cells = ["1,2,3", "3,2,1", "2,1,3", "1,2,3"]
+    rows = [f'"{cell}",{i},{"ab"[i % 2]}\n' for i, cell in enumerate(cells)]
+    table = parse_csv(("order,x,target\n" + "".join(rows)).encode())
+    layout = learn_layout(table, "target")
+    assert kinds(layout) == {"order": "category", "x": "number"}
+    assert values(layout, table, "order") == cells

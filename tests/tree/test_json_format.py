@@ -168,3 +168,11 @@ BROKEN = [
 def test_a_broken_text_is_rejected_with_its_place(text, message):
     with pytest.raises(ModelFileError, match=message):
         NeuralTree.from_json(text)
+
+
+def test_the_first_number_that_is_not_finite_is_named():
+    for weights, i in (([2**1023, 10**400], 1), ([-(10**400), 1e308], 0), ([2**1024, 0], 0)):
+        with pytest.raises(ModelFileError, match=rf'"edge"\[{i}\] is not a finite number'):
+            NeuralTree.from_json(changed(edge=weights))
+        with pytest.raises(ModelFileError, match=rf'"edge"\[{i}\] is not a finite number'):
+            NeuralTree.from_dict(json.loads(changed(edge=weights)))

@@ -13,6 +13,8 @@ from sklearn.metrics import d2_pinball_score, f1_score, r2_score, roc_auc_score
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 
 from bneuralt._typing import Array, IntArray
+from bneuralt.estimators.code_columns import CodeWarning
+from bneuralt.estimators.large_integers import RoundedIntegersWarning
 from bneuralt.estimators.outliers import OutlyingTargetWarning
 from bneuralt.estimators.readable import ReadableTreeWarning
 from bneuralt.tables.columns import Frame
@@ -38,8 +40,10 @@ _NOT_OF_FOLDS: tuple[type[Warning], ...] = (
     UnseenValuesWarning,
     MissingValuesWarning,
     TrainingDiverged,
+    CodeWarning,
     OutlyingTargetWarning,
     ReadableTreeWarning,
+    RoundedIntegersWarning,
     *COLUMN_WARNINGS,
 )
 

@@ -23,6 +23,8 @@ from bneuralt.estimators import (
     BNeuralTClassifier,
     BNeuralTRegressor,
 )
+from bneuralt.estimators.code_columns import CodeWarning
+from bneuralt.estimators.large_integers import RoundedIntegersWarning
 from bneuralt.estimators.outliers import OutlyingTargetWarning
 from bneuralt.estimators.readable import ReadableTreeWarning
 from bneuralt.tables.columns import Frame
@@ -232,7 +234,13 @@ def check_single_prediction(model: Any) -> None:
 
 
 #: Warnings on the table, which the report has as notes.
-_TABLE_WARNINGS = (*COLUMN_WARNINGS, OutlyingTargetWarning, ReadableTreeWarning)
+_TABLE_WARNINGS = (
+    *COLUMN_WARNINGS,
+    CodeWarning,
+    OutlyingTargetWarning,
+    ReadableTreeWarning,
+    RoundedIntegersWarning,
+)
 
 #: Words of warnings in Python, and what the program says instead.
 _ADVICE = {

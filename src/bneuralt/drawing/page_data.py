@@ -17,7 +17,14 @@ import numpy as np
 from bneuralt._typing import FloatArray, IntArray
 from bneuralt.drawing.labels import counted
 from bneuralt.drawing.view import as_model, cells, input_spreads, named_inputs, output_names_of
-from bneuralt.expressions import Expression, Lookup, direction, evaluate, knots, without_order
+from bneuralt.expressions import (
+    Expression,
+    Lookup,
+    direction,
+    distinct_knots,
+    evaluate,
+    without_order,
+)
 from bneuralt.model import Model, ModelColumn
 from bneuralt.tables.columns import Column, Frame
 from bneuralt.tables.features import Input, NumberFeature
@@ -232,7 +239,7 @@ def _column(
 def _knots(entries: Sequence[Input]) -> list[float]:
     """Return the numbers at which the inputs of a column bend."""
     try:
-        return sorted({_number(x) for entry in entries for x in knots(entry.expression)})
+        return [_number(x) for x in distinct_knots(entry.expression for entry in entries)]
     except ValueError:  # the bends of an expression cannot be computed
         return []
 

@@ -32,6 +32,7 @@ from bneuralt.estimators.block_rows import (
 from bneuralt.estimators.callbacks import TrainingData, reporting, show_unused
 from bneuralt.estimators.canonical import canonical_rows
 from bneuralt.estimators.capacity import number_of_ramps
+from bneuralt.estimators.code_columns import warn_of_codes
 from bneuralt.estimators.drawing_methods import DrawingMethods
 from bneuralt.estimators.explaining_methods import ExplainingMethods
 from bneuralt.estimators.export_methods import ExportMethods
@@ -46,6 +47,7 @@ from bneuralt.estimators.inputs import (
     refuse_not_finite,
     training_inputs,
 )
+from bneuralt.estimators.large_integers import warn_of_rounding
 from bneuralt.estimators.model_file import save_model
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.shrinking_methods import ShrinkingMethods
@@ -132,6 +134,7 @@ class NeuralTreeEstimator(
         self
         """
         rows = self._read_rows(X, y, sample_weight, reset=not self._is_warm_start())
+        warn_of_rounding(X, self.encoder_)
         fingerprints = Fingerprints.of(rows, self._fingerprints if self._is_warm_start() else None)
         validation = None
         if X_val is not None or y_val is not None:
@@ -154,6 +157,8 @@ class NeuralTreeEstimator(
         if calibration is not None:
             self._calibrate(calibration)
         self._learn_importances(rows)
+        if self._importances is not None:
+            warn_of_codes(self, rows)
         self._fingerprints = fingerprints
         return self
 

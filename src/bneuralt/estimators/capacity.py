@@ -25,7 +25,7 @@ __all__ = [
 #: Each output of a tree has at least this many weights.
 FEWEST_PER_OUTPUT = 5
 
-#: A tree has at most this many weights for each different row.
+#: A tree has at most this many weights for each row with other numbers.
 MOST_PER_ROW = 5
 
 #: Small tables are trained for more epochs than large ones: limits of epochs times rows.

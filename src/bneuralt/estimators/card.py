@@ -128,7 +128,8 @@ class _Card:
             of = "None of them" if n_checked == n else f"None of the {n_checked:,} checked rows"
             return [Notice(text + f"{of} is equal to a training row.", "good")]
         text += (
-            f"{n_seen:,} of {n_checked:,} checked rows are equal to training rows: the scores "
+            f"{n_seen:,} of {n_checked:,} checked rows {'is' if n_seen == 1 else 'are'} equal to "
+            f"{'a training row' if n_seen == 1 else 'training rows'}: the scores "
             "below are not those of unseen rows only."
         )
         if known.n_different <= 0.9 * known.n_rows:

@@ -262,6 +262,11 @@ class ClassifierTask(ClassifierMixin):
         """Return numbers whose mean over rows is the accuracy."""
         return self._row_accuracies(self._mean_probabilities(self._trees, rows.X), rows)
 
+    def _row_errors(self, rows: Rows) -> tuple[FloatArray, FloatArray]:
+        """Return errors of the probability of each class, and what it should be."""
+        target = rows.y if rows.y.ndim == 2 else np.eye(self._n_outputs())[rows.y]
+        return self._mean_probabilities(self._trees, rows.X) - target, target
+
     def predict(self, X: Any) -> Array:
         """Predict the label of each row.
 

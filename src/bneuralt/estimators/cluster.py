@@ -354,7 +354,7 @@ def _same(value: Any) -> Any:
 def _train_on(forest: Forest, member: SingleTree, rows: Rows) -> SingleTree:
     """Train a tree on rows of the worker."""
     forest._train_here([member], rows, None)
-    member._remove_weights(forest._sample(rows, member.random_state))
+    forest._shrink(member, rows)
     return member
 
 

@@ -119,12 +119,18 @@ class Forest(TrainedInParts, NestedParameters, NeuralTreeEstimator, ForestParame
         try:
             self._train(new, rows, validation, report)
             for member in _trained(new):
-                member._remove_weights(self._sample(rows, member.random_state))
+                self._shrink(member, rows)
         finally:  # finished trees are kept, also after Ctrl-C
             if done := old + _trained(new):
                 self.estimators_ = done
         if self._draws_rows(rows.n_separate):
             self._score_out_of_bag(rows.separate)
+
+    def _shrink(self, member: SingleTree, rows: Rows) -> None:
+        """Remove idle branches of a trained member, and as many weights as `max_weights` says."""
+        if self._has_automatic_size:
+            member._remove_idle(rows)
+        member._remove_weights(self._sample(rows, member.random_state))
 
     def _trial_tree(self, seed: int, rows: Rows, share: float, ramp_share: float) -> SingleTree:
         """Return an unfitted member with a share of its weights."""
@@ -213,7 +219,7 @@ class Forest(TrainedInParts, NestedParameters, NeuralTreeEstimator, ForestParame
         Rows that are drawn for a tree take memory until all trees of a batch are done, so on large
         tables a batch has only as many trees as there are threads.
         """
-        size = self._n_threads() if len(rows) > ROWS_PER_TREE else len(members)
+        size = self._n_threads() if len(rows) > ROWS_PER_TREE else max(1, len(members))
         for start in range(0, len(members), size):
             if self._train_batch(members[start : start + size], rows, validation, report_tree):
                 return

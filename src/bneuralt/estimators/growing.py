@@ -149,6 +149,12 @@ class Growth(Values):
         """The growth of evolved trees, with their automatic values in place of 'auto'."""
         return self.filled(EVOLVED_GROWTH)
 
+    @property
+    def determines_size(self) -> bool:
+        """Whether a probability of leaves, or limits of the size, are given."""
+        has_limits = self.max_size is not None or isinstance(self.min_size, int)
+        return self.leaf_probability is not None or has_limits
+
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is computed from the values."""
         return self.get_params()

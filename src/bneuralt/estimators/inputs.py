@@ -33,6 +33,9 @@ __all__ = [
     "training_inputs",
 ]
 
+#: The core counts outputs in 32 bits.
+MOST_TARGETS = 2**31 - 1
+
 
 def names_of(estimator: Any) -> tuple[str, ...] | None:
     """Return the names of the columns, None if they have none."""
@@ -107,6 +110,12 @@ def read_target(estimator: Any, y: Any, table: Cells, name: str = "y") -> Array:
     """Return the target of each row of a table, as an array."""
     if y is None:  # scikit-learn raises its usual error
         validate_data(estimator, np.broadcast_to(0.0, table.shape), y, reset=False)
+    shape: tuple[int, ...] = getattr(y, "shape", ())
+    if len(shape) > 1 and shape[1] > MOST_TARGETS:  # reading that many takes minutes
+        raise ValueError(
+            f"{name} has {shape[1]} columns, and a model predicts at most {MOST_TARGETS} numbers: "
+            "pass fewer columns"
+        )
     refuse_masked(y, name)
     numeric = is_regressor(estimator)
     try:

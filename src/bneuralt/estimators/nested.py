@@ -102,6 +102,12 @@ class NestedParameters:
         return growth.for_trees
 
     @property
+    def _has_automatic_size(self) -> bool:
+        """Whether no parameter determines the size of trees."""
+        n_weights: Any = getattr(self, "n_weights", None)
+        return isinstance(n_weights, str) and not self._growth.determines_size
+
+    @property
     def _training(self) -> TrainingSettings:
         training: TrainingSettings = _object(self, "training")
         return training

@@ -261,6 +261,13 @@ class RegressorTask(RegressorMixin):
         scores: FloatArray = 1.0 - cost / self._error_unit(all_rows.y, all_rows.weight)
         return scores
 
+    def _row_errors(self, rows: Rows) -> tuple[FloatArray, FloatArray] | None:
+        """Return the errors of each row, and its target; None for quantiles."""
+        if self._quantiles() is not None:
+            return None
+        target = rows.y.reshape(len(rows), -1)
+        return self._values(rows.X) - target, target
+
     # -- intervals -----------------------------------------------------------------------
 
     def _set_aside(self, rows: Rows) -> tuple[Rows, Rows]:

@@ -34,6 +34,9 @@ MOST_ROWS_TO_COPY = 4096
 #: rows, or of a number of rows with this many numbers, but not fewer than the third number.
 ENOUGH_ROWS, ENOUGH_NUMBERS, FEWEST_ROWS = 20_000, 2**19, 1_000
 
+#: Repeated rows are looked for among at most this many rows.
+ROWS_TO_COMPARE = 4096
+
 #: Block size of large tables in bytes; a window of 64 blocks is shuffled at a time.
 BLOCK_BYTES = 2**20
 
@@ -235,6 +238,16 @@ class Rows:
     def n_separate(self) -> int:
         """Number of rows before equal ones were merged."""
         return len(self) if self.copies is None else int(self.copies.sum())
+
+    @cached_property
+    def n_different(self) -> int:
+        """Number of rows that differ in their numbers, whatever their targets are.
+
+        Of many rows, at most `ROWS_TO_COMPARE` are compared; if these differ, all are taken to.
+        """
+        rows = self.spread(ROWS_TO_COMPARE)
+        n_different = len({row.tobytes() for row in rows.X})
+        return len(self) if n_different == len(rows) else n_different
 
     @cached_property
     def separate(self) -> Rows:

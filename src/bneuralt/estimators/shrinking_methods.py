@@ -138,7 +138,9 @@ class ShrinkingMethods(BaseEstimator):
             size, curve = np.array(sizes), work._score_sizes(rows, sizes, unit, cv)
             limit = smallest_good_size(size, *curve) if limit is None else limit
         assert limit is not None
-        (smaller,) = work._smaller_models(rows, [limit], unit)
+        smaller = work._pruned(
+            rows, limit, [step for step in size[1:].tolist() if step > limit], unit
+        )
         smaller.__dict__.pop("calibration_", None)
         smaller._learn_importances(rows)
         smaller.compaction_ = Compaction(
@@ -151,6 +153,20 @@ class ShrinkingMethods(BaseEstimator):
             *curve,
         )
         return smaller
+
+    def _pruned(self, rows: Rows, limit: int, steps: list[int], unit: SizeUnit) -> Self:
+        """Return the model of a size: pruned at once or, if that is better, by steps.
+
+        Each step ends with a longer training, as the steps of the curve do. Either way may fail;
+        the training rows tell, because few weights hardly overfit.
+        """
+        (at_once,) = self._smaller_models(rows, [limit], unit)
+        if not steps:
+            return at_once
+        by_steps = self._smaller_models(rows, [*steps, limit], unit)[-1]
+        by_row = np.array([model._row_scores(rows, rows) for model in (at_once, by_steps)])
+        scores, _ = mean_scores(by_row, rows.weight)
+        return by_steps if scores[1] > scores[0] else at_once
 
     def _score_sizes(
         self, rows: Rows, sizes: Sequence[int], unit: SizeUnit, cv: int

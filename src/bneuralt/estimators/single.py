@@ -49,7 +49,7 @@ from bneuralt.estimators.scaling import fold, learn_scaling
 from bneuralt.estimators.splits import FEWEST_ROWS_TO_SPLIT, hold_out
 from bneuralt.estimators.trials import USUAL, Choice, choose
 from bneuralt.model import Learning
-from bneuralt.shrinking import WEIGHTS, SizeUnit
+from bneuralt.shrinking import WEIGHTS, SizeUnit, without_idle_branches
 from bneuralt.training import EpochState, OptimizerState, TrainingSettings
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.monotonic import Signs, constrained, node_signs, weight_signs
@@ -112,8 +112,10 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
             self.history_, self.moved_leaves_, self.best_epoch_ = search
         if self._is_readable:
             make_readable(self, rows.in_memory)
-        else:
-            self._remove_weights(rows)
+            return
+        if self._has_automatic_size and not self.warm_start:
+            self._remove_idle(rows)
+        self._remove_weights(rows)
 
     @property
     def _is_readable(self) -> bool:
@@ -149,6 +151,16 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         if n_weights is not None:
             self.n_weights = max(int(share * n_weights), FEWEST_PER_OUTPUT * self._n_outputs())
         return self
+
+    def _remove_idle(self, rows: Rows) -> None:
+        """Remove leaves and branches that contribute nothing; `rows` are the training rows."""
+        moments, scaling = rows.input_moments, self._input_scaling
+        ends = np.stack([moments.low, moments.high])
+        if scaling is not None:
+            ends = scaling.apply(ends)
+        tree = without_idle_branches(self._trained_tree, *ends)
+        if tree is not self._trained_tree:
+            self.__dict__.update(self._with_trees([self._fold(tree)], [tree]).__dict__)
 
     def _remove_weights(self, rows: Rows) -> None:
         """Remove weights until the tree has at most `max_weights`."""
@@ -389,9 +401,7 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         """Return the number of weights of the tree, None where other limits decide its size."""
         if not isinstance(self.n_weights, str):
             return self.n_weights
-        growth = self._growth
-        limits = growth.leaf_probability, growth.max_size
-        if limits != (None, None) or isinstance(growth.min_size, int):
+        if not self._has_automatic_size:
             return None
         is_plain, share = self.encoder_.is_plain, self._effective_share(rows)
         per_leaf = 1.0 if is_plain else self.encoder_.weights_per_leaf
@@ -399,8 +409,8 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         if not is_plain:
             leaves = LEAVES_PER_OUTPUT * self._n_outputs()
             n_weights = max(n_weights, round(leaves * self.encoder_.drawn_per_feature))
-        most = max(int(MOST_PER_ROW * per_leaf * len(rows)), FEWEST_PER_OUTPUT * self._n_outputs())
-        n_weights = min(n_weights, most)
+        most = int(MOST_PER_ROW * per_leaf * rows.n_different)
+        n_weights = min(n_weights, max(most, FEWEST_PER_OUTPUT * self._n_outputs()))
         return first_size(n_weights, self._n_outputs()) if self._is_readable else n_weights
 
     def _learn_scaling(self, rows: Rows, constant: float = 0.0) -> None:

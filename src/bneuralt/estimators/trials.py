@@ -3,23 +3,23 @@
 How much decay is best depends on the noise of the target, and so does how far outputs are from
 their mean after training: the less there is to learn, the more of them is noise. The numbers of
 rows and columns do not show it. So some trees are trained for a short time on a part of the rows,
-and outputs are multiplied by the factor with the lowest loss on held-out rows. Other decays are
-compared too, and used if they lower the loss by more than one standard error. If trees learn
-little, the reason may be effects that change their direction many times: then trees that begin with
-ramps are compared with others. The experiments behind the numbers are in `docs/lab_book.md`.
+and outputs are multiplied by the factor with the lowest loss on held-out rows. If that is a small
+factor, more decay is compared too, and used if it lowers the loss by more than one standard error.
+If trees learn next to nothing, the reason may be effects that change their direction many times:
+then trees that begin with ramps are compared with others. The experiments behind the numbers are in
+`docs/lab_book.md`.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from math import exp, log
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import softmax
 
 from bneuralt._typing import Array, FloatArray
 from bneuralt.estimators.fitting import FitBatch, TreeFit
@@ -53,13 +53,24 @@ class Choice(NamedTuple):
 
 USUAL = Choice()
 
-#: Alternatives to the usual decay.
-LESS, MORE = Choice(decay_factor=0.25), Choice(decay_factor=4.0)
-#: Another decay lowers the loss by more than this (that of a constant is about 0.5).
+#: The alternative to the usual decay.
+MORE = Choice(decay_factor=4.0)
+#: It lowers the loss by more than this (that of a constant is about 0.5).
 LEAST_GAIN = 0.005
-#: Classifiers try more decay from this number of rows on, if outputs are best multiplied by less
-#: than the second number: for a tree, and for a forest.
-DECAY_OF_TREE, DECAY_OF_FOREST = (1_000, 0.95), (400, 1.1)
+
+
+class DecayRule(NamedTuple):
+    """Where more decay is tried: many rows, and outputs that are best multiplied by less."""
+
+    fewest_rows: int
+    largest_factor: float
+
+
+DECAY_RULES = {
+    "tree classifier": DecayRule(1_000, 0.95),
+    "forest classifier": DecayRule(400, 1.1),
+    "regressor": DecayRule(0, 0.97),
+}
 #: Trees that begin with ramps.
 RAMPS = Choice(ramp_share=0.8)
 
@@ -88,14 +99,16 @@ class Effort(NamedTuple):
 
 #: With more rows than this, there is no trial.
 MOST_ROWS = 10_000
-#: For trees and for forests of regressors; for forests of classifiers, which compare fewer decays.
-SHORT = Effort(n_folds=4, n_used=4, weights=0.5, epochs=0.4)
-LONG = Effort(n_folds=4, n_used=4, weights=1.0, epochs=0.5)
+#: For trees, and for forests.
+OF_TREE = Effort(n_folds=4, n_used=2, weights=0.5, epochs=0.4, n_trees=1)
+OF_FOREST = Effort(n_folds=4, n_used=4, weights=1.0, epochs=0.5, n_trees=2)
+#: Leaves move less often than in a fit.
+LEAF_MOVES = 5
 #: Whether ramps help, where nothing else does: small trees would not show it.
 FULL = Effort(n_folds=5, n_used=2, weights=1.0, epochs=1.0)
 #: Ramps are tried from this number of rows on, if trees lower the loss of a constant by less than
 #: the second number, and used if they lower the loss by this share in each fold.
-ROWS_FOR_RAMPS, LITTLE, GAIN = 1_000, 0.25, 0.05
+ROWS_FOR_RAMPS, LITTLE, GAIN = 1_000, 0.1, 0.05
 
 
 class Tried(NamedTuple):
@@ -105,28 +118,67 @@ class Tried(NamedTuple):
     output_factor: float = 1.0
 
 
-def _cross_entropy(outputs: FloatArray, target: Array, weight: FloatArray) -> float:
-    shares = softmax(outputs, axis=2).mean(axis=0)[np.arange(target.size), target]
-    return float(-np.average(np.log(np.maximum(shares, 1e-15)), weights=weight))
+class HeldOut(NamedTuple):
+    """Outputs of trees for held-out rows, fold after fold.
+
+    Attributes
+    ----------
+    outputs : array of shape (n_trees, n_rows, n_outputs)
+    target : array
+        Scaled as the outputs, or class numbers.
+    weight : array
+        Its sum is 1 in each fold.
+    starts : list of int
+        First row of each fold.
+    """
+
+    outputs: FloatArray
+    target: Array
+    weight: FloatArray
+    starts: list[int]
+
+    def means(self, losses: FloatArray) -> FloatArray:
+        """Return the mean loss of each fold, from that of each row."""
+        return np.add.reduceat(self.weight * losses, self.starts)
 
 
-def _squared_error(outputs: FloatArray, target: Array, weight: FloatArray) -> float:
-    errors = outputs.mean(axis=0) - target.reshape(len(target), -1)
-    return float(np.average(np.square(errors).sum(axis=1), weights=weight)) / 2
+def _cross_entropy(held_out: HeldOut) -> Tried:
+    """Return the losses of the mean probabilities with the best factor of the outputs."""
+    outputs = held_out.outputs
+    excess = outputs - outputs[:, np.arange(held_out.target.size), held_out.target][..., None]
+
+    def losses(factor: float) -> FloatArray:
+        shares = 1.0 / np.exp(np.minimum(factor * excess, LARGEST_EXCESS)).sum(axis=2)
+        return held_out.means(-np.log(shares.mean(axis=0)))
+
+    search = minimize_scalar(
+        lambda x: losses(exp(x)).mean(),
+        bounds=(log(LEAST_FACTOR), log(LARGEST_FACTORS["cross_entropy"])),
+        method="bounded",
+        options={"xatol": 0.01},
+    )
+    factor = round(exp(search.x), 2)
+    return Tried(losses(factor), factor)
 
 
-class MeanLoss(NamedTuple):
-    """Loss of the mean of several trees, and the largest factor of their outputs."""
+def _squared_error(held_out: HeldOut) -> Tried:
+    """Return the losses of the mean output with its best factor."""
+    mean = held_out.outputs.mean(axis=0)
+    target = held_out.target.reshape(mean.shape)
+    weight = held_out.weight[:, None]
+    square = float((weight * mean**2).sum())
+    best = float((weight * mean * target).sum()) / square if square > 0.0 else 1.0
+    factor = round(min(max(best, LEAST_FACTOR), LARGEST_FACTORS["squared_error"]), 2)
+    return Tried(held_out.means(np.square(factor * mean - target).sum(axis=1) / 2), factor)
 
-    mean: Callable[[FloatArray, Array, FloatArray], float]
-    largest_factor: float
 
-
+#: Limits of the factor of outputs.
 LEAST_FACTOR = 0.02
-MEAN_LOSSES = {
-    "cross_entropy": MeanLoss(_cross_entropy, 1.5),
-    "squared_error": MeanLoss(_squared_error, 1.0),
-}
+LARGEST_FACTORS = {"cross_entropy": 1.5, "squared_error": 1.0}
+#: Limit of the difference of two outputs: 1e-15 is the least probability.
+LARGEST_EXCESS = 34.5
+#: Losses of the mean of several trees.
+MEAN_LOSSES = {"cross_entropy": _cross_entropy, "squared_error": _squared_error}
 
 
 def choose(estimator: Any, rows: Rows, seed: int) -> Choice:
@@ -144,40 +196,38 @@ def choose(estimator: Any, rows: Rows, seed: int) -> Choice:
         return USUAL
     separate = rows.separate
     is_forest = estimator._holds_many_trees
+    effort = OF_FOREST if is_forest else OF_TREE
 
-    def attempt(choices: list[Choice], effort: Effort) -> list[Tried]:
+    def attempt(choice: Choice, effort: Effort) -> Tried:
         rng = np.random.default_rng([2, seed])  # the same folds and trees in each call
-        return _try(estimator, separate, rng, choices, effort)
+        return _try(estimator, separate, rng, choice, effort)
 
-    short, long = (effort._replace(n_trees=2 if is_forest else 1) for effort in (SHORT, LONG))
-    if estimator._loss().name == "cross_entropy":
-        choices = [USUAL]
-        tried = attempt(choices, long if is_forest else short)
-        fewest_rows, most = DECAY_OF_FOREST if is_forest else DECAY_OF_TREE
-        if len(separate) >= fewest_rows and tried[0].output_factor < most:
-            choices = [USUAL, MORE]
-            tried = tried + attempt([MORE], long) if is_forest else attempt(choices, long)
-    else:
-        choices = [USUAL, LESS, MORE]
-        tried = attempt(choices, short)
-    best = _best(tried)
-    choice = choices[best]._replace(output_factor=tried[best].output_factor)
-    if _learns_little(estimator, separate, tried[best].losses.mean()):
-        usual, with_ramps = attempt([USUAL, RAMPS], FULL)
+    choice, tried = USUAL, attempt(USUAL, effort)
+    kind = "forest classifier" if is_forest else "tree classifier"
+    rule = DECAY_RULES[kind if estimator._loss().name == "cross_entropy" else "regressor"]
+    if len(separate) >= rule.fewest_rows and tried.output_factor < rule.largest_factor:
+        other = attempt(MORE, effort)
+        if _is_better(other, tried):
+            choice, tried = MORE, other
+    choice = choice._replace(output_factor=tried.output_factor)
+    loss = tried.losses.mean()
+    if not _learns_little(estimator, separate, loss):
+        return choice
+    first = attempt(RAMPS, FULL._replace(n_used=1))
+    if first.losses[0] < (1.0 - GAIN) * loss:  # most tables end here
+        usual, with_ramps = attempt(USUAL, FULL), attempt(RAMPS, FULL)
         if np.all(with_ramps.losses < (1.0 - GAIN) * usual.losses):
-            choice = RAMPS._replace(output_factor=with_ramps.output_factor)
+            return RAMPS._replace(output_factor=with_ramps.output_factor)
     return choice
 
 
-def _best(tried: Sequence[Tried]) -> int:
-    """Return the position of the lowest loss; 0 unless another is lower by a standard error."""
-    losses = np.array([each.losses for each in tried])
-    best = int(np.argmin(losses.mean(axis=1)))
-    if not np.isfinite(losses[[0, best]]).all():  # a training diverged
-        return 0
-    gain = losses[0] - losses[best]
+def _is_better(other: Tried, usual: Tried) -> bool:
+    """Return whether another loss is lower by a standard error; not where a training diverged."""
+    gain = usual.losses - other.losses
+    if not np.isfinite(gain).all():
+        return False
     error = gain.std(ddof=1) / np.sqrt(gain.size)
-    return best if gain.mean() > max(error, LEAST_GAIN) else 0
+    return bool(gain.mean() > max(error, LEAST_GAIN))
 
 
 def _may_try(estimator: Any, rows: Rows) -> bool:
@@ -209,34 +259,36 @@ def _entropy(rows: Rows) -> float:
 
 
 def _try(
-    estimator: Any,
-    separate: Rows,
-    rng: np.random.Generator,
-    choices: Sequence[Choice],
-    effort: Effort,
-) -> list[Tried]:
-    """Train trees of each choice, and score them on held-out rows."""
+    estimator: Any, separate: Rows, rng: np.random.Generator, choice: Choice, effort: Effort
+) -> Tried:
+    """Train trees of a choice, and score them on held-out rows.
+
+    Folds have rows of their own, and the rest in common: trees, scaling and settings.
+    """
     loss = _mean_loss(estimator, separate)
     folds = fold_of_each(separate.y, effort.n_folds, rng)
     parts = [divided(separate, folds == k) for k in range(effort.n_used)]
-    plans = _plans(estimator, parts[0], rng, choices, effort)
-    groups: list[tuple[Rows, list[TreeFit]]] = []  # of each choice and fold
-    for plan in plans:
-        for training, held_out in parts:
-            once = training.one_epoch().with_mean_weight_one()
-            validation = held_out if loss is None else None  # scored at the end only
-            fits = [replace(fit, rows=once, validation=validation) for fit in plan]
-            groups.append((held_out, fits))
+    plans = _plans(estimator, parts[0], rng, choice, effort)
+    groups: list[tuple[Rows, list[TreeFit]]] = []  # of each fold
+    for training, held_out in parts:
+        once = training.one_epoch().with_mean_weight_one()
+        validation = held_out if loss is None else None  # scored at the end only
+        groups.append((held_out, [replace(fit, rows=once, validation=validation) for fit in plans]))
     all_fits = [fit for _, fits in groups for fit in fits]
     batch = FitBatch(all_fits, len(all_fits))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TrainingDiverged)  # the final fit warns
         batch.train(separate, None, estimator._n_threads())
-    n = effort.n_used
-    return [_score(estimator, loss, groups[i * n : i * n + n]) for i in range(len(choices))]
+    if loss is None:
+        curves = [[fit.result.history["val_loss"] for fit in fits] for _, fits in groups]
+        last = [np.mean([c[-1] if c.size else np.inf for c in fold]) for fold in curves]
+        return Tried(np.array(last))
+    if any(fit.result.status != "completed" for fit in all_fits):
+        return Tried(np.full(len(groups), np.inf))
+    return loss(_held_out(estimator, groups))
 
 
-def _mean_loss(estimator: Any, rows: Rows) -> MeanLoss | None:
+def _mean_loss(estimator: Any, rows: Rows) -> Callable[[HeldOut], Tried] | None:
     """Return the loss of the mean of trees; None where outputs have no factor."""
     if estimator._output_activation != "linear":
         return None
@@ -245,66 +297,43 @@ def _mean_loss(estimator: Any, rows: Rows) -> MeanLoss | None:
     return MEAN_LOSSES.get(name) if is_class == (name == "cross_entropy") else None
 
 
-def _score(
-    estimator: Any, loss: MeanLoss | None, groups: list[tuple[Rows, list[TreeFit]]]
-) -> Tried:
-    """Return the losses of trees on held-out rows, with the best factor of outputs."""
-    if loss is None:
-        curves = [[fit.result.history["val_loss"] for fit in fits] for _, fits in groups]
-        last = [np.mean([c[-1] if c.size else np.inf for c in fold]) for fold in curves]
-        return Tried(np.array(last))
-    if any(fit.result.status != "completed" for _, fits in groups for fit in fits):
-        return Tried(np.full(len(groups), np.inf))
-    parts = [_outputs(estimator, held_out, fits) for held_out, fits in groups]
-
-    def losses(factor: float) -> FloatArray:
-        return np.array([loss.mean(factor * outputs, *target) for outputs, *target in parts])
-
-    bounds = log(LEAST_FACTOR), log(loss.largest_factor)
-    found = minimize_scalar(
-        lambda x: losses(exp(x)).mean(), bounds=bounds, method="bounded", options={"xatol": 0.01}
+def _held_out(estimator: Any, groups: list[tuple[Rows, list[TreeFit]]]) -> HeldOut:
+    """Return the outputs of the trees of each fold for its held-out rows."""
+    outputs = []
+    for held_out, fits in groups:
+        trees = [fold(fit.result.tree, fit.input_scaling, None) for fit in fits]
+        X = held_out.X
+        outputs.append(np.array([estimator._mean_outputs([tree], X) for tree in trees]))
+    joined = np.concatenate(outputs, axis=1)
+    if groups[0][0].y.dtype.kind == "i" and estimator._averages_outputs():
+        joined = joined.mean(axis=0, keepdims=True)
+    parts = [held_out for held_out, _ in groups]
+    return HeldOut(
+        joined,
+        np.concatenate([groups[0][1][0].scaled_target(rows) for rows in parts]),
+        np.concatenate([rows.weight / rows.weight.sum() for rows in parts]),
+        np.cumsum([0, *map(len, parts[:-1])]).tolist(),
     )
-    factor = round(exp(found.x), 2)
-    return Tried(losses(factor), factor)
-
-
-def _outputs(
-    estimator: Any, held_out: Rows, fits: list[TreeFit]
-) -> tuple[FloatArray, Array, FloatArray]:
-    """Return outputs of shape (n_trees, n_rows, n_outputs), targets and weights of rows."""
-    trees = [fold(fit.result.tree, fit.input_scaling, None) for fit in fits]
-    X = held_out.X
-    outputs = np.array([estimator._mean_outputs([tree], X) for tree in trees])
-    if held_out.y.dtype.kind == "i" and estimator._averages_outputs():
-        outputs = outputs.mean(axis=0, keepdims=True)
-    return outputs, fits[0].scaled_target(held_out), held_out.weight
 
 
 def _plans(
     estimator: Any,
     parts: tuple[Rows, Rows],
     rng: np.random.Generator,
-    choices: Sequence[Choice],
+    choice: Choice,
     effort: Effort,
-) -> list[list[TreeFit]]:
-    """Return the trees of each choice, with their training.
-
-    Other folds have other rows, and the rest in common: trees, scaling and settings.
-    """
+) -> list[TreeFit]:
+    """Return trees with their training: fewer weights, epochs and moves than usual."""
     training, held_out = parts
-    seeds = rng.integers(2**31, size=effort.n_trees).tolist()
-    first: dict[float, list[TreeFit]] = {}  # by the share of ramps
-    for share in dict.fromkeys(choice.ramp_share for choice in choices):
-        trees = [estimator._trial_tree(seed, training, effort.weights, share) for seed in seeds]
-        first[share] = [tree._plan(training, held_out) for tree in trees]
-    return [[_with(fit, choice, effort) for fit in first[choice.ramp_share]] for choice in choices]
-
-
-def _with(fit: TreeFit, choice: Choice, effort: Effort) -> TreeFit:
-    """Return the training with another decay, and with fewer epochs."""
-    usual = fit.settings
-    settings = usual.set_params(
-        max_epochs=max(1, round(effort.epochs * usual.max_epochs)),
-        weight_decay=choice.decay_factor * usual.weight_decay,
-    )
-    return replace(fit, settings=settings)
+    fits = []
+    for seed in rng.integers(2**31, size=effort.n_trees).tolist():
+        tree = estimator._trial_tree(seed, training, effort.weights, choice.ramp_share)
+        fit = tree._plan(training, held_out)
+        usual = fit.settings
+        settings = usual.set_params(
+            max_epochs=max(1, round(effort.epochs * usual.max_epochs)),
+            weight_decay=choice.decay_factor * usual.weight_decay,
+            leaf_moves=min(usual.leaf_moves, LEAF_MOVES),
+        )
+        fits.append(replace(fit, settings=settings))
+    return fits

@@ -11,7 +11,7 @@ import numpy as np
 from bneuralt._typing import Array, FloatArray
 from bneuralt.arrays import checked_table
 from bneuralt.explaining.links import links
-from bneuralt.expressions import evaluate, knots
+from bneuralt.expressions import distinct_knots, evaluate
 from bneuralt.model import Model, ModelColumn
 from bneuralt.tables.columns import Column, Frame, label_of, parse_dates
 from bneuralt.tables.features.category import RARE
@@ -364,8 +364,8 @@ def _refined(
 
 def _bends(part: ModelColumn, low: float, high: float) -> FloatArray:
     """Return the bends of the inputs of a column between two numbers."""
-    found = {x for expression in part.expressions for x in knots(expression)}
-    return np.array(sorted(x for x in found if low <= x <= high), dtype=np.float64)
+    bends = distinct_knots(part.expressions)
+    return np.array([x for x in bends if low <= x <= high], dtype=np.float64)
 
 
 def _limits(part: ModelColumn, values: Array | None) -> tuple[float, float]:

@@ -70,9 +70,10 @@ def reference_rows(
     unit = np.where(deviation > 0, ROUNDING * deviation, 1.0)
     digits = np.ceil(-np.log10(unit)).clip(-290, 290)
     power = 10.0 ** np.abs(digits)  # a negative power would be rounded
-    rounded: FloatArray = np.where(
-        digits < 0, np.round(means / power) * power, np.round(means * power) / power
-    )
+    with np.errstate(over="ignore"):  # in the case that is not used
+        rounded: FloatArray = np.where(
+            digits < 0, np.round(means / power) * power, np.round(means * power) / power
+        )
     return rounded
 
 

@@ -186,7 +186,7 @@ def contribution_codes(
     if link != OUTPUTS:
         secants = _secants(language, model, link, baseline, outputs, define)
         values = [
-            [language.product(code, secant) for code in row]
+            [language.limited_product(code, secant) for code in row]
             for row, secant in zip(values, secants, strict=True)
         ]
     if is_difference(model):

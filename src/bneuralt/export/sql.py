@@ -33,7 +33,7 @@ from bneuralt.export.translation import (
     may_be_missing,
     occurrences,
 )
-from bneuralt.expressions import Expression
+from bneuralt.expressions import Expression, absolute, maximum, minimum, variable
 from bneuralt.expressions.operations import CELLS, EXP_LIMIT
 from bneuralt.model import Model
 from bneuralt.tree import NeuralTree
@@ -45,6 +45,10 @@ __all__ = ["DIALECTS", "Dialect", "to_sql"]
 MOST_NESTED = 8
 #: Width of the lines.
 WIDTH = 96
+#: Larger contributions are errors in some databases.
+LARGEST = 1e300
+
+_A, _B = variable("a"), variable("b")
 
 
 @dataclass(frozen=True)
@@ -485,6 +489,11 @@ class _Query(Translator):
     def ordered(self, values: Sequence[Code], places: Sequence[int], define: Define) -> list[Code]:
         names = self._columns("v", values)
         return [self._ranked(names, place) for place in places]
+
+    def limited_product(self, a: Code, b: Code) -> Code:
+        largest = LARGEST / maximum(absolute(_B), 1.0)
+        limited = minimum(maximum(_A, -largest), largest) * _B
+        return self.scalar(limited, {"a": a, "b": b})
 
     def bounded(self, code: Code) -> Code:
         return self.define("n", code) if nesting(code) > MOST_NESTED else code

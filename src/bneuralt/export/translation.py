@@ -274,6 +274,10 @@ class Translator:
         """Return the product of two values."""
         return self._operate_product(a, b)
 
+    def limited_product(self, a: Code, b: Code) -> Code:
+        """Return a product that may be too large, where that is an error as the largest number."""
+        return self.product(a, b)
+
     def quotient(self, a: Code, b: Code) -> Code:
         """Return the quotient of two values."""
         return self.expand("divide", a, b)

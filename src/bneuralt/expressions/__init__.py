@@ -7,7 +7,7 @@ outputs of a tree together; operations on cells (`number`, `lookup`, `date_part`
 """
 
 from bneuralt.expressions.analysis import Affine, Direction, affine, direction, interval
-from bneuralt.expressions.bend_points import knots
+from bneuralt.expressions.bend_points import distinct_knots, knots
 from bneuralt.expressions.derivatives import derivative
 from bneuralt.expressions.making import (
     NUMBER,
@@ -57,6 +57,7 @@ __all__ = [
     "derivative",
     "differs",
     "direction",
+    "distinct_knots",
     "evaluate",
     "exp",
     "greater",

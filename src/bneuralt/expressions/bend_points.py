@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from bneuralt.expressions.analysis import affine
 from bneuralt.expressions.making import Expression
 
-__all__ = ["knots"]
+__all__ = ["distinct_knots", "knots"]
+
+#: Knots that differ by this share of their size are the same but for rounding.
+_SAME = 1e-12
 
 #: Operations with an inverse -> the arguments for which they have a value.
 _INVERSES: dict[str, Callable[[float], tuple[float, ...]]] = {
@@ -51,6 +54,26 @@ def knots(expression: Expression) -> tuple[float, ...]:
     (1.0, 9.0)
     """
     return tuple(sorted(set(_bends(expression))))
+
+
+def distinct_knots(expressions: Iterable[Expression]) -> list[float]:
+    """Return the knots of several expressions, those that differ by rounding once.
+
+    Of several such knots, the one with the fewest digits is returned.
+
+    Examples
+    --------
+    >>> from bneuralt.expressions import NUMBER, maximum
+    >>> distinct_knots(maximum(NUMBER, x) for x in (0.1 + 0.2, 0.3, 2.0))
+    [0.3, 2.0]
+    """
+    distinct: list[float] = []
+    for x in sorted({x for expression in expressions for x in knots(expression)}):
+        if not distinct or x - distinct[-1] > _SAME * abs(x):
+            distinct.append(x)
+        elif len(repr(x)) < len(repr(distinct[-1])):
+            distinct[-1] = x
+    return distinct
 
 
 def _bends(expression: Expression) -> Iterator[float]:

@@ -55,8 +55,11 @@ def format_json(value: Any, indent: str = "") -> str:
     return f"{opening}\n{body}\n{indent}{closing}"
 
 
+_ENCODER = json.JSONEncoder(allow_nan=False)
+
+
 def _plain(value: Any) -> str:
-    text = json.dumps(value, allow_nan=False)
+    text = _ENCODER.encode(value)
     if _SURROGATE.search(text):
         _check_values(value)
     return text

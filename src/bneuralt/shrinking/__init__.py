@@ -1,6 +1,7 @@
-"""Smaller models: simplified exactly, pruned to a number of weights or bytes, or rounded."""
+"""Smaller models: simplified, without idle branches, pruned to a size, or rounded."""
 
 from bneuralt.shrinking.compaction import Compaction
+from bneuralt.shrinking.idle import without_idle_branches
 from bneuralt.shrinking.pruning import prune
 from bneuralt.shrinking.rounding import round_weights
 from bneuralt.shrinking.simplifying import SaturatedNode, saturated_nodes, simplify_trees
@@ -16,4 +17,5 @@ __all__ = [
     "round_weights",
     "saturated_nodes",
     "simplify_trees",
+    "without_idle_branches",
 ]

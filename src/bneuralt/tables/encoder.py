@@ -78,7 +78,7 @@ class TableEncoder:
     @cached_property
     def first_numbers(self) -> IntArray:
         """The position of the first number of each column, and the number of all of them."""
-        return np.cumsum([0, *(len(feature.lines) for feature in self.features)])
+        return np.cumsum([0, *(feature.n_numbers for feature in self.features)])
 
     @cached_property
     def lines(self) -> InputLines | None:
@@ -347,8 +347,13 @@ def _bent_numbers(
         block = slice(start, start + width)
         columns = np.ascontiguousarray(X[:, block].T, dtype=np.float64)
         every_bends = bending.learn_columns(columns)
-        for number, bends, column in zip(numbers[block], every_bends, columns, strict=True):
-            yield number.with_bends(bends, column, weight)
+        ends = zip(columns.min(axis=1).tolist(), columns.max(axis=1).tolist(), strict=True)
+        each = zip(numbers[block], every_bends, columns, ends, strict=True)
+        for number, bends, column, (low, high) in each:
+            if bends.limits is None or bends.limits[0] <= low <= high <= bends.limits[1]:
+                yield replace(number, limits=bends.limits, ramps=bends.ramps)  # of the same mean
+            else:
+                yield number.with_bends(bends, column, weight)
 
 
 def _number_column(X: Array, j: int) -> Column:

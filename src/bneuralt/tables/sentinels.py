@@ -40,11 +40,7 @@ def find_sentinels(values: Array, weight: FloatArray) -> tuple[float, ...]:
     ()
     """
     least = _fewest_rows(weight)
-    if (
-        values.size == 0
-        or not _has_repeated_end(values, weight, least)
-        or not _has_far_ends(values)
-    ):
+    if values.size == 0 or not _has_far_end(values, weight, least):
         return ()
     numbers, index = np.unique(values.astype(np.float64), return_inverse=True)
     counts: FloatArray = np.bincount(index, weight).astype(np.float64)
@@ -87,22 +83,22 @@ def _fewest_rows(counts: FloatArray) -> float:
     return max(FEWEST_ROWS, SMALLEST_SHARE * float(counts.sum()))
 
 
-def _has_repeated_end(values: Array, weight: FloatArray, least: float) -> bool:
-    """Return whether the lowest or the highest number repeats; most columns end here."""
-    return any(weight @ (values == end) >= least for end in (values.min(), values.max()))
+def _has_far_end(values: Array, weight: FloatArray, least: float) -> bool:
+    """Return whether the lowest or the highest number repeats, far from all others.
 
-
-def _has_far_ends(values: Array) -> bool:
-    """Return whether the lowest or the highest number is far from the nearer quartile.
-
-    One of the quartiles may be a sentinel.
+    Most columns end here, without being sorted.
     """
-    n = values.size
-    places = [0, n // 4, n // 2, 3 * n // 4, n - 1]
-    low, first, middle, third, high = np.partition(values, places)[places].astype(float).tolist()
-    with np.errstate(over="ignore"):
-        spread = min(np.float64(third) - middle, np.float64(middle) - first)
-        return bool(max(np.float64(high) - middle, np.float64(middle) - low) > 4.0 * spread)
+    low, high = float(values.min()), float(values.max())
+    for end in (low, high):
+        is_end = values == end
+        if end == 0.0 or weight @ is_end < least or is_end.all():
+            continue
+        others = values[~is_end]
+        first, last = float(others.min()), float(others.max())
+        distance = first - low if end == low else high - last
+        if distance > FAR_FOR_NINES * (last - first):
+            return True
+    return False
 
 
 def _is_sentinel(

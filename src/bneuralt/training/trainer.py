@@ -313,6 +313,8 @@ def gradient(
 def epoch_order(seed: int, epoch: int, n_rows: int, block_rows: int | None = None) -> IntArray:
     """Return the order in which `train` takes the rows in an epoch.
 
+    It needs 4 bytes for each row, of which there may be 2^31 - 1; Ctrl-C interrupts it.
+
     Parameters
     ----------
     seed, epoch, n_rows : int

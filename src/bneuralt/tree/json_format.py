@@ -20,6 +20,7 @@ __all__ = ["arrays_from_dict", "errors_of_invalid_trees", "tree_to_dict"]
 
 TREE_FORMAT = "bneuralt-tree"
 TREE_VERSION = 2
+_LARGEST = int(np.finfo(np.float64).max)
 
 # fmt: off
 _TREE_KEYS = (
@@ -156,7 +157,7 @@ def _floats(data: dict[str, Any], key: str, length: int) -> FloatArray:
     try:
         array = np.array(values, dtype=np.float64)
     except OverflowError:
-        array = np.array([float(v) if abs(v) < 2**1023 else np.inf for v in values])
+        array = np.array([float(v) if abs(v) <= _LARGEST else np.inf for v in values])
     finite = np.isfinite(array)
     if not finite.all():
         raise ModelFileError(f'"{key}"[{int(np.argmin(finite))}] is not a finite number')

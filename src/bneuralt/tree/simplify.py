@@ -16,6 +16,7 @@ import numpy as np
 from bneuralt._typing import FloatArray
 from bneuralt.tree.activations import EXPRESSIONS
 from bneuralt.tree.neural_tree import NeuralTree
+from bneuralt.tree.walk import outputs_above
 
 __all__ = ["activation_values", "simplify"]
 
@@ -68,7 +69,7 @@ def simplify(tree: NeuralTree, constants: Mapping[int, float] | None = None) -> 
     -------
     NeuralTree
         `tree` itself if there is nothing to remove. An output that does not depend on any input
-        keeps one leaf of weight 0, since every function node has a child.
+        keeps one of its leaves, with weight 0, since every function node has a child.
 
     Examples
     --------
@@ -83,8 +84,8 @@ def simplify(tree: NeuralTree, constants: Mapping[int, float] | None = None) -> 
     nodes = _simplified_nodes(tree, constants or {})
     for output, node in enumerate(nodes[: tree.n_outputs]):
         if node.is_constant:  # every function node must have a child
-            inputs = tree.leaf_input[tree.leaf_start[output] : tree.leaf_start[output + 1]]
-            node.leaves[int(inputs[0]) if inputs.size else 0] = 0.0
+            below = outputs_above(tree.parent)[tree.leaf_parent] == output
+            node.leaves[int(tree.leaf_input[np.argmax(below)])] = 0.0
     simplified = _tree_of(tree, nodes)
     return simplified if simplified.n_parameters < tree.n_parameters else tree
 

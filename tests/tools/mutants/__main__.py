@@ -2,7 +2,9 @@
 
 Changes are drawn by `sample` (every file and every kind of change with the same chance), listed in
 `mutants.csv`, and made in copies of the project, never here. Results are written as they come, and
-a run that was stopped goes on. A change is tried with the tests that reach it, quick ones first.
+a run that was stopped goes on. A change is tried with the tests that reach it, quick ones first; a
+test that fails without the change too does not count. Changes of places that the sources no longer
+have are drawn anew.
 
 Options
 -------
@@ -13,7 +15,7 @@ LANGUAGE     python or cpp
 --seconds N  of tests for each change (default: 90 seconds of processor time)
 --numbers N  try these only, whatever became of them before
 --near       with the tests of the changed package only (the others are not recorded either)
---first F     run these tests first, such as tests that start programs, which are not recorded
+--first F    run these tests first, such as tests that start programs, which are not recorded
 --without F  leave out these files of tests, such as those written for survivors of the sample
 """
 
@@ -25,6 +27,7 @@ import time
 from collections import Counter
 
 from tests.helpers.paths import ROOT
+from tests.tools.mutants.changes import Change
 from tests.tools.mutants.projects import CoreProject, PythonProject
 from tests.tools.mutants.sample import (
     EQUIVALENT,
@@ -42,10 +45,15 @@ FOLDER = ROOT / "build" / "mutants"
 COUNTS = {"python": 400, "cpp": 150}
 
 
+def compiles(changes: list[Change]) -> list[bool]:
+    """Return for each change whether the compiler takes it."""
+    if changes[0].file.endswith(".py"):
+        return [True] * len(changes)
+    return SwitchedCore(FOLDER / "switches").compile(changes)
+
+
 def draw_list(language: str, count: int, seed: int) -> list[Mutant]:
     """Draw changes and write them to the list."""
-    core = SwitchedCore(FOLDER / "switches")
-    compiles = core.compile if language == "cpp" else lambda changes: [True] * len(changes)
     mutants = [
         Mutant(number, language, c.file, c.place, c.scope, c.kind, c.description)
         for number, c in enumerate(draw(language, count, seed, compiles), start=1)
@@ -54,13 +62,28 @@ def draw_list(language: str, count: int, seed: int) -> list[Mutant]:
     return mutants
 
 
+def draw_lost(mutants: list[Mutant], seed: int) -> None:
+    """Replace changes that the sources no longer have by others, which are untried."""
+    lost = [mutant for mutant in mutants if find(mutant) is None]
+    if not lost:
+        return
+    kept = [change for change in map(find, mutants) if change is not None]
+    drawn = draw(lost[0].language, len(mutants), seed, compiles, kept)
+    for mutant, change in zip(lost, drawn[len(kept) :], strict=True):
+        print(f"{mutant.number} {mutant.file}:{mutant.place} is lost: {mutant.change}", flush=True)
+        mutant.file, mutant.place, mutant.scope = change.file, change.place, change.scope
+        mutant.kind, mutant.change = change.kind, change.description
+        mutant.first = mutant.verdict = mutant.argument = ""
+    update_list(lost)
+
+
 def start(mutants: list[Mutant], options: argparse.Namespace) -> PythonProject | CoreProject:
     """Return a project in which the changes can be tried."""
     without = tuple(options.without)
     if options.language == "python":
         return PythonProject(FOLDER, without, options.near, tuple(options.first))
     changes = [change for change in map(find, mutants) if change is not None]
-    return CoreProject(FOLDER, changes, without)
+    return CoreProject(FOLDER, changes, without, tuple(options.first))
 
 
 def report(mutants: list[Mutant]) -> None:
@@ -89,6 +112,7 @@ def main() -> int:
     mutants = [mutant for mutant in read_list() if mutant.language == language]
     if not mutants:
         mutants = draw_list(language, options.count or COUNTS[language], options.seed)
+    draw_lost(mutants, options.seed)
     repeated = {"", SURVIVED} if options.again else {""}
     chosen = [
         mutant
@@ -99,9 +123,7 @@ def main() -> int:
         changes = [find(mutant) for mutant in chosen]  # of the present sources, which are copied
         project = start(mutants, options)
         for mutant, change in zip(chosen, changes, strict=True):
-            if change is None:
-                print(f"{mutant.file}:{mutant.place} has changed: {mutant.change}", flush=True)
-                continue
+            assert change is not None
             started, mutant.place = time.monotonic(), change.place
             noticed = project.is_noticed(change, options.seconds)
             if noticed or mutant.verdict != EQUIVALENT:

@@ -20,7 +20,52 @@ _CORE_TESTS = ("core", "training", "tree", "tables", "reference", "explaining", 
 _FIRST_SECONDS, _FIRST_TESTS = 3.0, 25
 
 
-class PythonProject:
+class _Project:
+    """Runs tests of a copy, with a change and without it."""
+
+    def __init__(self, copy: Copy) -> None:
+        self._copy = copy
+        self._passed: set[str] = set()
+        self._unusable: set[str] = set()
+
+    def _fails(self, tests: list[Test], change: Change | None) -> bool:
+        """Run tests with a change, or with none; one that takes much longer than usual fails."""
+        raise NotImplementedError
+
+    def _run(self, tests: list[Test], environment: dict[str, str] | None = None) -> bool:
+        limit = 8 + 4 * sum(test.seconds for test in tests)
+        names = [test.name for test in tests]
+        return self._copy.run(names, "-x", cpu_seconds=limit, environment=environment) != 0
+
+    def _some_notices(self, tests: list[Test], change: Change, seconds: float) -> bool:
+        """Run tests for so long until one fails that passes without the change."""
+        for portion in _portions(tests, seconds):
+            while portion := [test for test in portion if test.name not in self._unusable]:
+                if not self._fails(portion, change):
+                    break
+                if self._all_pass(portion):
+                    return True
+        return False
+
+    def _all_pass(self, tests: list[Test]) -> bool:
+        """Return whether tests pass without a change; those that do not are not run again."""
+        names = {test.name for test in tests}
+        if names <= self._passed:
+            return True
+        if not self._fails(tests, None):
+            self._passed |= names
+            return True
+        failing = {test.name for test in tests if self._fails([test], None)}
+        self._unusable |= failing or names  # or they fail only together
+        print("fail without a change:", *sorted(failing or names), flush=True)
+        return False
+
+    def close(self) -> None:
+        """End the process of the tests."""
+        self._copy.close()
+
+
+class PythonProject(_Project):
     """Tries changes of modules with all tests, or with those of the package and the project."""
 
     def __init__(
@@ -30,16 +75,25 @@ class PythonProject:
         is_near: bool = False,
         first: tuple[str, ...] = (),
     ) -> None:
-        self._copy = Copy(folder / "python")
+        super().__init__(Copy(folder / "python"))
         self._first = [Test(name, 10.0, {}, []) for name in first]
         self._is_near = is_near
-        self._example_tests: dict[str, list[Test]] = {}
         self._record = cache(
             lambda name: record_tests(self._copy, folder / "reach-python", (name,), without)
         )
 
     def is_noticed(self, change: Change, seconds: float) -> bool:
         """Return whether a test fails, of those that execute the changed statement."""
+        module = change.file.removeprefix("src/").removesuffix(".py").replace("/", ".")
+        module = module.removesuffix(".__init__")
+        examples = f"tests/project/test_docs.py::test_examples_of_docstrings[{module}]"
+        first = [*self._first, Test(examples, 1.0, {}, [])]
+        return self._some_notices(first, change, seconds) or self._some_notices(
+            self._reaching(change), change, seconds
+        )
+
+    def _reaching(self, change: Change) -> list[Test]:
+        """Return the recorded tests that execute the changed statement."""
         module = change.file.removeprefix(_PACKAGE)
         package = module.partition("/")[0]
         has_tests = (self._copy.root / "tests" / package).is_dir()
@@ -52,63 +106,51 @@ class PythonProject:
             lines = set(change.lines)
             reaching = [t for t in tests if not lines.isdisjoint(t.lines.get(module, ()))]
         reaching += [test for test in tests if test.name.startswith(_OF_ALL)]
-        ordered = [*self._first, *self._examples(change.file), *in_order(reaching, package)]
+        return in_order(reaching, package)
+
+    def _fails(self, tests: list[Test], change: Change | None) -> bool:
+        if change is None:
+            return self._run(tests)
         path = self._copy.root / change.file
         original = path.read_text()
         path.write_text(original[: change.start] + change.replacement + original[change.end :])
         try:
-            return _some_fails(self._copy, ordered, seconds, {})
+            return self._run(tests)
         finally:
             path.write_text(original)
 
-    def _examples(self, file: str) -> list[Test]:
-        """Return the test of the examples in the docstrings of a module, if it passes."""
-        if file not in self._example_tests:
-            module = file.removeprefix("src/").removesuffix(".py").replace("/", ".")
-            module = module.removesuffix(".__init__")
-            name = f"tests/project/test_docs.py::test_examples_of_docstrings[{module}]"
-            passes = self._copy.run([name]) == 0
-            self._example_tests[file] = [Test(name, 1.0, {}, [])] * passes
-        return self._example_tests[file]
 
-    def close(self) -> None:
-        """End the process of the tests."""
-        self._copy.close()
-
-
-class CoreProject:
+class CoreProject(_Project):
     """Tries changes of the compiled core."""
 
-    def __init__(self, folder: Path, changes: list[Change], without: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        changes: list[Change],
+        without: tuple[str, ...] = (),
+        first: tuple[str, ...] = (),
+    ) -> None:
         core = SwitchedCore(folder / "switches")
         if not core.is_compiled(changes) and not all(core.compile(changes)):
             raise SystemExit("the compiler refuses a change of the list")
+        super().__init__(Copy(folder / "cpp", core.module))
+        self._first = [Test(name, 10.0, {}, []) for name in first]
         self._numbers = {change: number for number, change in enumerate(changes)}
-        self._copy = Copy(folder / "cpp", core.module)
-        reach = folder / f"reach-{core.name}"
-        self._tests = record_tests(self._copy, reach, _CORE_TESTS, without)
+        self._record = cache(
+            lambda: record_tests(self._copy, folder / f"reach-{core.name}", _CORE_TESTS, without)
+        )
 
     def is_noticed(self, change: Change, seconds: float) -> bool:
         """Return whether a test fails, of those that ask for the change."""
-        number = self._numbers[change]
-        reaching = [test for test in self._tests if number in test.switches]
-        reaching = reaching or self._tests  # the switch may be asked when the module is imported
-        ordered = in_order(reaching, "core")
-        return _some_fails(self._copy, ordered, seconds, {VARIABLE: str(number)})
-
-    def close(self) -> None:
-        """End the process of the tests."""
-        self._copy.close()
-
-
-def _some_fails(copy: Copy, tests: list[Test], seconds: float, environment: dict[str, str]) -> bool:
-    """Run tests until one fails, for so long; one that takes much longer than usual fails."""
-    for portion in _portions(tests, seconds):
-        limit = 8 + 4 * sum(test.seconds for test in portion)
-        names = [test.name for test in portion]
-        if copy.run(names, "-x", cpu_seconds=limit, environment=environment):
+        if self._some_notices(self._first, change, seconds):
             return True
-    return False
+        number, tests = self._numbers[change], self._record()
+        reaching = [test for test in tests if number in test.switches]
+        reaching = reaching or tests  # the switch may be asked when the module is imported
+        return self._some_notices(in_order(reaching, "core"), change, seconds)
+
+    def _fails(self, tests: list[Test], change: Change | None) -> bool:
+        return self._run(tests, {VARIABLE: str(self._numbers[change])} if change else None)
 
 
 def _portions(tests: list[Test], seconds: float) -> list[list[Test]]:

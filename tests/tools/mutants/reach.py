@@ -33,17 +33,18 @@ def record_tests(
 ) -> list[Test]:
     """Run the tests of folders, record what they execute, and return those that pass.
 
-    Results are kept in a folder, one file each, and not computed again.
+    Results are kept in a folder, one file for each file of tests and state of the sources.
     """
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     paths = [p for name in folders for p in sorted((copy.root / "tests" / name).rglob("test_*.py"))]
+    state = _hash_of_sources(copy.root)
     tests = []
     for path in paths:
         file = str(path.relative_to(copy.root))
         if file.startswith(_LEFT_OUT + without):
             continue
-        version = hashlib.sha256(path.read_bytes()).hexdigest()[:8]
+        version = hashlib.sha256(state + path.read_bytes()).hexdigest()[:8]
         kept = folder / f"{file.replace('/', '-')}-{version}.json"
         if not kept.exists():
             copy.run([file], record=kept)
@@ -52,6 +53,16 @@ def record_tests(
             if test["passed"]:
                 tests.append(Test(name, test["seconds"], test["lines"], test["switches"]))
     return tests
+
+
+def _hash_of_sources(root: Path) -> bytes:
+    """Return a hash of everything that tests execute besides themselves."""
+    sha = hashlib.sha256()
+    helpers = [root / "tests" / "conftest.py", *(root / "tests" / "helpers").rglob("*.py")]
+    for path in sorted([*(root / "src" / "bneuralt").rglob("*.*"), *helpers]):
+        if path.is_file() and path.suffix != ".pyc":
+            sha.update(str(path.relative_to(root)).encode() + path.read_bytes())
+    return sha.digest()
 
 
 def in_order(tests: list[Test], package: str) -> list[Test]:

@@ -10,7 +10,7 @@ import csv
 import fcntl
 import random
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -80,11 +80,15 @@ def draws(language: str, seed: int) -> Iterator[Change]:
 
 
 def draw(
-    language: str, n: int, seed: int, is_possible: Callable[[list[Change]], list[bool]]
+    language: str,
+    n: int,
+    seed: int,
+    is_possible: Callable[[list[Change]], list[bool]],
+    kept: Sequence[Change] = (),
 ) -> list[Change]:
-    """Draw n changes; those that are not possible are replaced by others."""
-    drawn = draws(language, seed)
-    chosen: list[Change] = []
+    """Draw changes until there are n; those that are not possible are replaced by others."""
+    drawn = (change for change in draws(language, seed) if change not in kept)
+    chosen = list(kept)
     while len(chosen) < n:
         candidates = chosen + [next(drawn) for _ in range(n - len(chosen))]
         possible = is_possible(candidates)

@@ -59,12 +59,13 @@ def run(args: argparse.Namespace) -> None:
     if rows is None:
         rows = np.flatnonzero(is_known(y))
     X = layout.frame(table, decimal=args.decimal).take(rows)
+    group = None if args.group is None else _Group(table, args.group, rows)
     try:
         model.card(
             X,
             np.array(y[rows].tolist()),
             args.out,
-            group=None if args.group is None else _Group(table, args.group, rows),
+            group=group,
             title=args.title,
         )
     except ValueError as error:

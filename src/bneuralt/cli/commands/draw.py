@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--layout",
         choices=["auto", "layered", "radial"],
         default="auto",
-        help="from left to right, or around a centre (default: by size)",
+        help="from left to right (default), or around a centre",
     )
     picture.add_argument("--dark", action="store_true", help="draw on dark ground")
     picture.add_argument(

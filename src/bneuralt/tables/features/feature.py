@@ -218,6 +218,11 @@ class Feature:
         return [entry.is_drawn for entry in self.inputs("")]
 
     @property
+    def n_numbers(self) -> int:
+        """How many numbers `write` writes for a cell; the inputs are lines of them."""
+        return len(self.lines)
+
+    @property
     def lines(self) -> tuple[tuple[ClampedLine, ...], ...]:
         """The lines of each number, which are the inputs in their order."""
         return ((IDENTITY,),) * self.n_inputs

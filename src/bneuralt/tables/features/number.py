@@ -175,6 +175,11 @@ class NumberFeature(Feature):
         return [True, *[False] * len(self.ramps), *[True] * self.has_gaps]
 
     @property
+    def n_numbers(self) -> int:
+        """The number itself, and the indicator of gaps."""
+        return 1 + self.has_gaps
+
+    @property
     def lines(self) -> tuple[tuple[ClampedLine, ...], ...]:
         """The number itself, limited, and its ramps; then the indicator of gaps."""
         number = IDENTITY if self.limits is None else ClampedLine(0.0, 1.0, *self.limits)
