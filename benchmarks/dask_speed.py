@@ -96,7 +96,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rows", type=int, default=200_000)
-    parser.add_argument("--partitions", type=int, default=8)
+    parser.add_argument("--partitions", type=int, default=32)
     parser.add_argument("--trees", type=int, default=8)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--weights", type=int)

@@ -215,7 +215,7 @@ def test_other_automatic_values_of_the_settings_page():
     numbers = [capacity.FEWEST_EXAMPLES, capacity.MOST_EXAMPLES, capacity.MANY_ROWS]
     numbers += [capacity.LEARNING_RATE, *capacity.FEWEST_EPOCHS.values()]
     numbers += [capacity.MOST_PER_ROW, capacity.FEWEST_PER_OUTPUT, capacity.ROWS_PER_TREE]
-    numbers += [*capacity.IN_FOREST.large, capacity.ENOUGH_EXAMPLES]
+    numbers += [*capacity.IN_FOREST.large, capacity.ENOUGH_EXAMPLES, capacity.LEAST_DECAY]
     numbers += [number for pair in capacity.BATCH_SIZES for number in pair if number]
     for number in numbers:
         assert re.search(rf"(?<![\d,.]){number:,}(?!\d|,\d)", text), number

@@ -39,6 +39,9 @@ FEWEST_OF_MANY, ENOUGH_EXAMPLES = 3, 100_000_000
 #: A tree of a forest is trained on at most about as many rows, drawn for each tree.
 ROWS_PER_TREE = 10_000_000
 
+#: The weight decay of large tables.
+LEAST_DECAY = 0.005
+
 #: From MANY_ROWS rows and more than MANY_CLASSES classes on, the learning rate is halved and the
 #: number of epochs doubled.
 MANY_ROWS, MANY_CLASSES = 10_000, 4
@@ -61,7 +64,8 @@ class Capacity:
 
     The number of weights is the largest of `fewest`, `per_class` times the number of classes, and
     `per_row` times the number of rows, but at most `most`; with more than `classes` classes, this
-    limit is raised in proportion. From `decay_rows` on, the decay falls with the number of rows.
+    limit is raised in proportion. From `decay_rows` on, the decay falls with the number of rows,
+    down to `LEAST_DECAY`.
 
     Where only a share of the rows is effective (`effective_share`), the number of weights is
     multiplied by the root of the share, and the decay is that of the effective rows.
@@ -127,10 +131,11 @@ class Capacity:
 
         Examples
         --------
-        >>> [round(SINGLE_TREE.weight_decay(n), 3) for n in (100, 1_000, 10_000)]
-        [0.225, 0.109, 0.027]
+        >>> [round(SINGLE_TREE.weight_decay(n), 3) for n in (100, 1_000, 10_000, 10_000_000)]
+        [0.225, 0.109, 0.027, 0.005]
         """
-        return float(self.decay * min(1.0, self.decay_rows / n_rows) ** self.decay_power)
+        decay = self.decay * min(1.0, self.decay_rows / n_rows) ** self.decay_power
+        return float(max(decay, LEAST_DECAY))
 
 
 #: A single tree is meant to be small, and its errors are not averaged.

@@ -442,14 +442,11 @@ class _Cluster:
         return summary, np.array(sorted(labels))
 
     def train(self, forest: Forest, members: Sequence[SingleTree]) -> list[SingleTree]:
-        """Train all trees; workers get trees in proportion to the rows that they hold."""
+        """Train all trees."""
         n_rows = {w: sum(self.lengths[i] for i in held) for w, held in self.held.items()}
-        n_trees = dict.fromkeys(n_rows, 0)
         sent = self._client.submit(_same, forest)  # which can be repeated, unlike `scatter`
         tasks = []
-        for member in members:
-            worker = min(n_trees, key=lambda w: (n_trees[w] + 1) / n_rows[w])
-            n_trees[worker] += 1
+        for member, worker in zip(members, _worker_of_each(len(members), n_rows), strict=True):
             parts = self._drawn(self.held[worker], member.random_state)
             rows = self._submit(worker, _rows_of_parts, sent, *(self.parts[i] for i in parts))
             tasks.append(self._submit(worker, _train_on, sent, member, rows))
@@ -462,6 +459,27 @@ class _Cluster:
         ends = np.cumsum([self.lengths[i] for i in order])
         n_parts = max(1, int(np.searchsorted(ends, ROWS_PER_TREE, side="right")))
         return sorted(order[:n_parts])
+
+
+def _worker_of_each(n_trees: int, n_rows: dict[str, int]) -> list[str]:
+    """Return the worker of each tree, from the number of rows that workers hold.
+
+    Workers get the same number of trees, since all trees take about the same time; those with less
+    than half of the mean number of rows get fewer, in proportion to their rows.
+
+    Examples
+    --------
+    >>> _worker_of_each(6, {"a": 500, "b": 300})
+    ['a', 'b', 'a', 'b', 'a', 'b']
+    >>> _worker_of_each(6, {"a": 500, "b": 90})
+    ['a', 'b', 'a', 'a', 'b', 'a']
+    """
+    enough = sum(n_rows.values()) / len(n_rows) / 2
+    workers: list[str] = []
+    for _ in range(n_trees):
+        shares = {w: (workers.count(w) + 1) / min(n, enough) for w, n in n_rows.items()}
+        workers.append(min(shares, key=lambda w: shares[w]))
+    return workers
 
 
 def _target_names(y: Any) -> tuple[str, ...]:
