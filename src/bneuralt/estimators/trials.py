@@ -104,8 +104,8 @@ OF_TREE = Effort(n_folds=4, n_used=2, weights=0.5, epochs=0.4, n_trees=1)
 OF_FOREST = Effort(n_folds=4, n_used=4, weights=1.0, epochs=0.5, n_trees=2)
 #: From this number of rows on, two folds are enough.
 ENOUGH_ROWS, ENOUGH_FOLDS = 3_000, 2
-#: Short fits are not shortened below this number of epochs: outputs of trees that have hardly been
-#: trained would say nothing of the factor.
+#: With fewer epochs than this, there is no trial: the outputs of trees that have hardly been
+#: trained say nothing about the factor of others.
 FEWEST_EPOCHS = 20
 #: Leaves move less often than in a fit.
 LEAF_MOVES = 5
@@ -238,8 +238,10 @@ def _is_better(other: Tried, usual: Tried) -> bool:
 
 
 def _may_try(estimator: Any, rows: Rows) -> bool:
+    n_epochs = setting_of(estimator, "max_epochs")
     return (
         is_auto(setting_of(estimator, "weight_decay"))
+        and (is_auto(n_epochs) or n_epochs >= FEWEST_EPOCHS)
         and not estimator.early_stopping
         and estimator._training.select in ("auto", None)
         and rows.n_separate >= FEWEST_ROWS_TO_SPLIT
@@ -337,9 +339,8 @@ def _plans(
         tree = estimator._trial_tree(seed, training, effort.weights, choice.ramp_share)
         fit = tree._plan(training, held_out)
         usual = fit.settings
-        n_epochs = max(round(effort.epochs * usual.max_epochs), FEWEST_EPOCHS)
         settings = usual.set_params(
-            max_epochs=min(usual.max_epochs, n_epochs),
+            max_epochs=max(1, round(effort.epochs * usual.max_epochs)),
             weight_decay=choice.decay_factor * usual.weight_decay,
             leaf_moves=min(usual.leaf_moves, LEAF_MOVES),
         )
