@@ -177,7 +177,8 @@ export class Fit {
     const separate = separateRows(this.rows), seed = this.random.bits();
     // the same folds and trees in each call
     const attempt = (choice, effort) => this.tryChoice(separate, choice, effort, new Random(seed));
-    const effort = isForest ? TRIALS.OF_FOREST : TRIALS.OF_TREE;
+    const effort = { ...(isForest ? TRIALS.OF_FOREST : TRIALS.OF_TREE) };
+    if (separate.index.length >= TRIALS.ENOUGH_ROWS) effort.n_used = TRIALS.ENOUGH_FOLDS;
     let choice = TRIALS.USUAL, tried = await attempt(choice, effort);
     const rule = TRIALS.DECAY_RULES[this.isClassifier ? `${isForest ? "forest" : "tree"} classifier` : "regressor"];
     if (separate.index.length >= rule.fewest_rows && tried.factor < rule.largest_factor) {

@@ -41,12 +41,13 @@ export function mergedRows(numbers, width, target, positions) {
 
 /** Return the number of rows that differ in their numbers; of many rows, some are compared. */
 export function nDifferent(numbers, width, rows) {
-  const n = rows.index.length, compared = Math.min(n, ROWS.ROWS_TO_COMPARE), seen = new Set();
+  const n = rows.index.length, most = Math.min(ROWS.ROWS_TO_COMPARE, Math.floor(ROWS.ENOUGH_NUMBERS / Math.max(1, width)));
+  const compared = Math.min(n, Math.max(ROWS.FEWEST_ROWS, most)), seen = new Set();
   for (let i = 0; i < compared; i++) {
     const row = rows.index[Math.trunc((i * n) / compared)];
     seen.add(numbers.subarray(row * width, (row + 1) * width).join());
   }
-  return seen.size === compared ? n : seen.size;
+  return 2 * seen.size < compared ? seen.size : Math.floor((n * seen.size) / compared);
 }
 
 /** Return the rows before merging. */

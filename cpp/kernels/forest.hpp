@@ -82,24 +82,27 @@ class UsedInputs {
     const Tree& tree(int i) const { return trees_[i]; }
 
   private:
-    // Copies the lines that are marked in place_, and replaces the marks by their positions.
+    // Copies lines and scaling of the inputs that are marked in place_, and replaces the marks by
+    // their positions.
     void keep_lines(const Lines& all) {
+        const double* const from[6] = {all.offset, all.factor,    all.low,
+                                       all.high,   table_.offset, table_.factor};
+        const int n_kinds = table_.offset ? 6 : 4;
         first_ = Buffer<int32_t>(all.n_columns + 1);
-        numbers_ = Buffer<double>(4 * size_t(all.n_inputs));
-        double* const to[4] = {numbers_.get(), numbers_.get() + all.n_inputs,
-                               numbers_.get() + 2 * size_t(all.n_inputs),
-                               numbers_.get() + 3 * size_t(all.n_inputs)};
-        const double* const from[4] = {all.offset, all.factor, all.low, all.high};
+        numbers_ = Buffer<double>(size_t(n_kinds) * all.n_inputs);
+        double* to[6];
+        for (int k = 0; k < n_kinds; ++k) to[k] = numbers_.get() + size_t(k) * all.n_inputs;
         int n = 0;
         for (int c = 0; c < all.n_columns; ++c) {
             for (int i = all.first[c]; i < all.first[c + 1]; ++i) {
                 if (!place_[i]) continue;
-                for (int k = 0; k < 4; ++k) to[k][n] = from[k][i];
+                for (int k = 0; k < n_kinds; ++k) to[k][n] = from[k][i];
                 place_[i] = n++;
             }
             first_[c + 1] = n;
         }
         lines_ = {all.n_columns, n, first_.get(), to[0], to[1], to[2], to[3]};
+        if (n_kinds > 4) table_.offset = to[4], table_.factor = to[5];
     }
 
     Buffer<Tree> trees_;

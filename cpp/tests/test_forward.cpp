@@ -62,6 +62,55 @@ BNT_TEST(forward_equals_recursion) {
     }
 }
 
+// Columns have one to three inputs, of which trees use some; inputs are scaled, or not.
+BNT_TEST(limited_lines_are_scaled) {
+    Random random(4);
+    constexpr int n_columns = 4, n_inputs = 9;
+    const int32_t first[n_columns + 1] = {0, 3, 4, 6, 9};
+    std::vector<double> lines(4 * n_inputs), offset(n_inputs), factor(n_inputs);
+    for (int i = 0; i < n_inputs; ++i) {
+        lines[i] = random.between(-1, 1);
+        lines[n_inputs + i] = random.between(0.5, 2);
+        lines[2 * n_inputs + i] = random.between(-1, 0);
+        lines[3 * n_inputs + i] = random.between(0, 1);
+        offset[i] = random.between(-1, 1);
+        factor[i] = random.between(0.5, 2);
+    }
+    const double* const l = lines.data();
+    const Lines kept{n_columns,    n_inputs,         first,           l,
+                     l + n_inputs, l + 2 * n_inputs, l + 3 * n_inputs};
+    for (const int n_rows : {1, 5, 100}) {
+        for (const bool is_scaled : {false, true}) {
+            const RandomTree made = random_tree(random, n_inputs, kOutputs, 5, 1);
+            std::vector<double> rows(size_t(n_rows) * n_columns);
+            for (double& x : rows) x = random.between(-3, 3);
+            const Tree* const trees[] = {&made.tree()};
+            const double* const weights[] = {made.theta.data()};
+            std::vector<double> out(size_t(n_rows) * kOutputs);
+            const Table table{rows.data(),
+                              Dtype::float64,
+                              n_rows,
+                              n_columns,
+                              is_scaled ? offset.data() : nullptr,
+                              is_scaled ? factor.data() : nullptr,
+                              &kept};
+            engine().f64.forward({trees, weights, 1, table, false, out.data(), nullptr, 1}, {});
+            for (int r = 0; r < n_rows; ++r) {
+                double inputs[n_inputs];
+                for (int c = 0; c < n_columns; ++c)
+                    for (int i = first[c]; i < first[c + 1]; ++i) {
+                        const double x = (rows[size_t(r) * n_columns + c] - l[i]) * l[n_inputs + i];
+                        inputs[i] = std::clamp(x, l[2 * n_inputs + i], l[3 * n_inputs + i]);
+                        if (is_scaled) inputs[i] = (inputs[i] - offset[i]) * factor[i];
+                    }
+                for (int k = 0; k < kOutputs; ++k)
+                    CHECK_CLOSE(out[size_t(r) * kOutputs + k],
+                                value_of(made.tree(), made.theta.data(), k, inputs), 1e-12);
+            }
+        }
+    }
+}
+
 BNT_TEST(extreme_sums_saturate) {
     Random random(2);
     const RandomTree made = random_tree(random, kInputs, kOutputs, 20, 2);

@@ -244,3 +244,5 @@ def test_rows_that_differ_are_counted_on_a_part_of_many():
     assert canonical_rows(X, target, np.ones(len(X))).n_different == 50
     unique = np.arange(float(len(X)))[:, np.newaxis]
     assert canonical_rows(unique, target, np.ones(len(X))).n_different == len(X)
+    few = canonical_rows(np.floor(unique[:900] / 3), target[:900], np.ones(900))
+    assert few.n_different == 300

@@ -112,13 +112,14 @@ def test_trees_are_trained_with_what_was_chosen(monkeypatch):
         {"weight_decay": 0.1, "ramps": 4},
         {"weight_decay": 0.1, "ramps": 0},
         {"early_stopping": True},
+        {"max_epochs": 5},
         {"training": TrainingSettings(weight_decay=0.1), "ramps": 0},
     ],
 )
 def test_there_is_no_trial_where_it_is_switched_off(cls, parameters, monkeypatch):
     monkeypatch.setattr(trials, "_try", None)  # raises an error if it is called
     X, y = table(8.0)
-    model = make(cls, max_epochs=3, **parameters).fit(X, target_of(cls, y))
+    model = make(cls, **{"max_epochs": 20, **parameters}).fit(X, target_of(cls, y))
     assert choice_of(model) == USUAL
 
 
@@ -127,21 +128,21 @@ def test_there_is_no_trial_for_many_rows(cls, monkeypatch):
     monkeypatch.setattr(trials, "_try", None)
     monkeypatch.setattr(trials, "MOST_ROWS", 399)
     X, y = table(8.0)
-    assert choice_of(make(cls, max_epochs=3).fit(X, target_of(cls, y))) == USUAL
+    assert choice_of(make(cls, max_epochs=20).fit(X, target_of(cls, y))) == USUAL
 
 
 @pytest.mark.parametrize("cls", MODELS)
 def test_there_is_no_trial_for_few_rows(cls, monkeypatch):
     monkeypatch.setattr(trials, "_try", None)
     X, y = table(8.0, n=12)
-    assert choice_of(make(cls, max_epochs=3).fit(X, target_of(cls, y))) == USUAL
+    assert choice_of(make(cls, max_epochs=20).fit(X, target_of(cls, y))) == USUAL
 
 
 @pytest.mark.parametrize("cls", MODELS)
 def test_a_seed_gives_the_same_choice_and_the_same_trees(cls):
     X, y = table(2.0)
     y = target_of(cls, y)
-    one, other = (make(cls, max_epochs=10).fit(X, y) for _ in range(2))
+    one, other = (make(cls, max_epochs=20).fit(X, y) for _ in range(2))
     assert choice_of(one) == choice_of(other)
     np.testing.assert_array_equal(one.predict(X), other.predict(X))
 
@@ -150,7 +151,7 @@ def test_a_seed_gives_the_same_choice_and_the_same_trees(cls):
 def test_the_choice_does_not_depend_on_threads(cls):
     X, y = table(2.0)
     y = target_of(cls, y)
-    one, other = (make(cls, max_epochs=10, n_jobs=n).fit(X, y) for n in (1, 2))
+    one, other = (make(cls, max_epochs=20, n_jobs=n).fit(X, y) for n in (1, 2))
     assert choice_of(one) == choice_of(other)
     np.testing.assert_array_equal(one.predict(X), other.predict(X))
 
@@ -160,12 +161,12 @@ def test_repeated_rows_are_rows_of_weight_2(cls):
     X, y = table(4.0, n=150)
     y = target_of(cls, y)
     times = np.random.default_rng(1).integers(0, 4, 150)
-    weighted = make(cls, max_epochs=10).fit(X, y, sample_weight=times)
-    repeated = make(cls, max_epochs=10).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    weighted = make(cls, max_epochs=20).fit(X, y, sample_weight=times)
+    repeated = make(cls, max_epochs=20).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
     assert choice_of(weighted) == choice_of(repeated)
     np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
     order = np.random.default_rng(2).permutation(150)
-    shuffled = make(cls, max_epochs=10).fit(X[order], y[order], sample_weight=times[order])
+    shuffled = make(cls, max_epochs=20).fit(X[order], y[order], sample_weight=times[order])
     assert choice_of(shuffled) == choice_of(weighted)
     np.testing.assert_array_equal(shuffled.predict(X), weighted.predict(X))
 
@@ -176,7 +177,7 @@ def test_all_columns_may_be_categories(cls):
     answers = rng.choice(["yes", "no", "maybe"], (300, 3))
     y = (answers[:, 0] == "yes") * 0.5 + rng.normal(size=300)
     X = pd.DataFrame(answers).add_prefix("question ")
-    choice = choice_of(make(cls, max_epochs=10).fit(X, target_of(cls, y)))
+    choice = choice_of(make(cls, max_epochs=20).fit(X, target_of(cls, y)))
     assert choice.decay_factor in (0.25, 1.0, 4.0) and choice.ramp_share == 0.0
 
 
@@ -193,7 +194,7 @@ def test_trees_begin_with_ramps_where_effects_change_their_direction():
 def test_a_trial_that_diverges_changes_nothing():
     X, y = table(1.0)
     y[:5] = 1e30
-    model = BNeuralTRegressor(random_state=0, max_epochs=5, learning_rate=1e3)
+    model = BNeuralTRegressor(random_state=0, max_epochs=20, learning_rate=1e3)
     with np.errstate(all="ignore"), pytest.warns(Warning):
         model.fit(X, y)
     assert choice_of(model).decay_factor in (0.25, 1.0, 4.0)

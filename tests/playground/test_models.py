@@ -55,6 +55,18 @@ def test_the_data_of_the_page_are_those_of_python(name, is_forest, tmp_path):
 
 
 @pytest.mark.parametrize("is_forest", [False, True])
+def test_outputs_are_not_made_smaller_where_there_is_little_noise(is_forest, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 6)).round(4)
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=400)
+    text = as_csv(pd.DataFrame(X, columns=list("abcdef")).assign(y=y))
+    answer, _ = trained(text, "y", tmp_path, isForest=is_forest)
+    predicted, expected = np.array(answer["predicted"]), frame_of(text, "y")[1]
+    slope = np.polyfit(predicted, expected, 1)[0]
+    assert 0.9 < slope < 1.2 and answer["scores"]["model"]["r2"] > 0.85
+
+
+@pytest.mark.parametrize("is_forest", [False, True])
 @pytest.mark.parametrize("name", ["units", "units, classes", "people"])
 def test_importances_and_reference_rows_are_those_of_python(name, is_forest, tmp_path):
     text, target = CASES[name]

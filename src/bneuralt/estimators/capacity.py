@@ -132,7 +132,7 @@ class Capacity:
         Examples
         --------
         >>> [round(SINGLE_TREE.weight_decay(n), 3) for n in (100, 1_000, 10_000, 10_000_000)]
-        [0.15, 0.11, 0.028, 0.005]
+        [0.225, 0.109, 0.027, 0.005]
         """
         decay = self.decay * min(1.0, self.decay_rows / n_rows) ** self.decay_power
         return float(max(decay, LEAST_DECAY))
@@ -144,8 +144,8 @@ SINGLE_TREE = Capacity(
     per_class=100,
     per_row=0.4,
     most=2_000,
-    decay=0.15,
-    decay_rows=600,
+    decay=0.225,
+    decay_rows=300,
     decay_power=0.6,
     small=(1_000, 400),
 )

@@ -243,11 +243,15 @@ class Rows:
     def n_different(self) -> int:
         """Number of rows that differ in their numbers, whatever their targets are.
 
-        Of many rows, at most `ROWS_TO_COMPARE` are compared; if these differ, all are taken to.
+        Of many rows, at most `ROWS_TO_COMPARE` are compared; if most of these differ, the number is
+        in proportion.
         """
-        rows = self.spread(ROWS_TO_COMPARE)
-        n_different = len({row.tobytes() for row in rows.X})
-        return len(self) if n_different == len(rows) else n_different
+        most = min(ROWS_TO_COMPARE, ENOUGH_NUMBERS // max(1, self.table.shape[1]))
+        rows = self.spread(max(FEWEST_ROWS, most))
+        n_different = len({hash(row.tobytes()) for row in rows.X})
+        if 2 * n_different < len(rows):
+            return n_different
+        return len(self) * n_different // len(rows)
 
     @cached_property
     def separate(self) -> Rows:

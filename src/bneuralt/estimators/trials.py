@@ -102,6 +102,11 @@ MOST_ROWS = 10_000
 #: For trees, and for forests.
 OF_TREE = Effort(n_folds=4, n_used=2, weights=0.5, epochs=0.4, n_trees=1)
 OF_FOREST = Effort(n_folds=4, n_used=4, weights=1.0, epochs=0.5, n_trees=2)
+#: From this number of rows on, two folds are enough.
+ENOUGH_ROWS, ENOUGH_FOLDS = 3_000, 2
+#: With fewer epochs than this, there is no trial: the outputs of trees that have hardly been
+#: trained say nothing about the factor of others.
+FEWEST_EPOCHS = 20
 #: Leaves move less often than in a fit.
 LEAF_MOVES = 5
 #: Whether ramps help, where nothing else does: small trees would not show it.
@@ -197,6 +202,8 @@ def choose(estimator: Any, rows: Rows, seed: int) -> Choice:
     separate = rows.separate
     is_forest = estimator._holds_many_trees
     effort = OF_FOREST if is_forest else OF_TREE
+    if len(separate) >= ENOUGH_ROWS:
+        effort = effort._replace(n_used=ENOUGH_FOLDS)
 
     def attempt(choice: Choice, effort: Effort) -> Tried:
         rng = np.random.default_rng([2, seed])  # the same folds and trees in each call
@@ -231,8 +238,10 @@ def _is_better(other: Tried, usual: Tried) -> bool:
 
 
 def _may_try(estimator: Any, rows: Rows) -> bool:
+    n_epochs = setting_of(estimator, "max_epochs")
     return (
         is_auto(setting_of(estimator, "weight_decay"))
+        and (is_auto(n_epochs) or n_epochs >= FEWEST_EPOCHS)
         and not estimator.early_stopping
         and estimator._training.select in ("auto", None)
         and rows.n_separate >= FEWEST_ROWS_TO_SPLIT
