@@ -205,21 +205,16 @@ def test_a_forest_of_ten(browser, tmp_path):
     model = load_model(saved(browser, "save-model", tmp_path / "model.json"))
     assert len(model.estimators_) == 10
     # trees that are trained no more are not drawn again, and stay where they are
-    assert (
-        browser.run_async(
-            """const done = arguments[0], canvas = document.getElementById('picture');
-        setTimeout(() => {
-            const { width, height } = canvas, across = canvas.clientWidth > 700 ? 5 : 4;
-            const context = canvas.getContext('2d'), down = Math.ceil(10 / across);
-            done(Array.from({ length: 10 }, (_, t) => context.getImageData(
-                Math.floor((t % across) * width / across),
-                Math.floor(Math.floor(t / across) * height / down),
-                Math.floor(width / across), Math.floor(height / down),
-            ).data.some((byte) => byte > 0)));
-        }, 1500);"""
-        )
-        == [True] * 10
+    browser.run(
+        """const canvas = document.getElementById('picture'), context = canvas.getContext('2d');
+        const across = canvas.clientWidth > 700 ? 5 : 4, down = Math.ceil(10 / across);
+        window.isDrawn = (t) => context.getImageData(
+            Math.floor((t % across) * canvas.width / across),
+            Math.floor(Math.floor(t / across) * canvas.height / down),
+            Math.floor(canvas.width / across), Math.floor(canvas.height / down),
+        ).data.some((byte) => byte > 0)"""
     )
+    wait_for(browser, "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9].every(isDrawn)")
 
 
 def test_what_is_saved_predicts_the_same_everywhere(browser, tmp_path):
