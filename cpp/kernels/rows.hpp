@@ -75,14 +75,14 @@ BNT_INLINE void load_line(const Table& table, int input, const S* value, bool is
 }
 
 // The inputs of one column of R rows, to x[input * R + lane]. `used`, if there is one, says which
-// inputs are needed besides the first.
+// inputs are needed.
 template <class T, int R, class S>
 BNT_INLINE void load_column(const Table& table, int column, const S* value, T* x,
                             const uint8_t* used) {
     if (table.lines) {
         const int first = table.lines->first[column], end = table.lines->first[column + 1];
         for (int i = first; i < end; ++i)
-            if (i == first || !used || used[i])
+            if (!used || used[i])
                 load_line<T, R>(table, i, value, i == first, x + size_t(i) * R);
         return;
     }
@@ -133,11 +133,13 @@ BNT_INLINE void transpose(const S* const* rows, int column, U* out, int stride) 
     for (int k = 0; k < N; ++k) std::memcpy(out + k * stride, &a[k], sizeof a[k]);
 }
 
-// Whether one of N flags is set.
+// Whether an input of the N columns from `column` on is needed.
 template <int N>
-BNT_INLINE bool any_of(const uint8_t* flags) {
+BNT_INLINE bool any_used(const Table& table, int column, const uint8_t* used) {
+    const int32_t* first = table.lines ? table.lines->first + column : nullptr;
+    const int begin = first ? first[0] : column, end = first ? first[N] : column + N;
     uint8_t any = 0;
-    for (int i = 0; i < N; ++i) any |= flags[i];
+    for (int i = begin; i < end; ++i) any |= used[i];
     return any;
 }
 
@@ -149,7 +151,7 @@ void load_tiles(const Table& table, const S* const* source, T* x, const uint8_t*
     const int n = table.n_columns;
     for (int next = 0; next < n; next += N) {
         const int c = next + N <= n ? next : n - N;  // the last tile may overlap the one before
-        if (used && !table.lines && !any_of<N>(used + c)) continue;
+        if (used && !any_used<N>(table, c, used)) continue;
         if constexpr (std::is_same_v<T, U>) {
             if (!table.offset && !table.lines) {
                 for (int r = 0; r < R; r += N * G)

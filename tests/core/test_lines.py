@@ -206,6 +206,34 @@ def test_training_with_lines_is_training_on_the_inputs(
         np.testing.assert_array_equal(with_lines.history[name], values)
 
 
+@pytest.mark.parametrize("dtype", TABLE_DTYPES)
+@pytest.mark.parametrize("is_scaled", [True, False])
+def test_training_on_a_table_too_wide_for_a_copy_is_training_on_the_inputs(dtype, is_scaled):
+    rng = np.random.default_rng(4)
+    n_rows, n_columns = 24, 15_001  # above 2 MiB, kernels read inputs of leaves only
+    lines = InputLines.of(
+        [[ClampedLine(0.0, 1.0, 9.0, 222.0), ClampedLine.ramp(50, 90)]] * n_columns
+    )
+    X = random_table(rng, n_rows, n_columns, dtype)
+    inputs, y = lines.apply(X.astype(np.float64)), rng.normal(size=n_rows)
+    job = TrainingJob(
+        random_tree(rng, lines, 1, np.float32),
+        TrainingSettings(
+            loss="squared_error", max_epochs=4, batch_size=8, leaf_moves=2, moving_share=0.5,
+            learning_rate=0.01,
+        ),
+        seed=3,
+        input_scaling=(inputs.mean(axis=0), rng.uniform(0.01, 0.1, lines.n_inputs))
+        if is_scaled
+        else None,
+    )  # fmt: skip
+    with_lines, plain = (
+        train_many([job], table, y)[0] for table in (CheckedTable(X, lines), inputs)
+    )
+    np.testing.assert_array_equal(with_lines.tree.leaf_input, plain.tree.leaf_input)
+    np.testing.assert_array_equal(with_lines.tree.parameters, plain.tree.parameters)
+
+
 def test_training_is_that_of_the_reference():
     rng = np.random.default_rng(2)
     lines, X = random_lines(rng, 3, with_identity=False), random_table(rng, 20, 3, np.float64)

@@ -448,7 +448,7 @@ class NeuralTreeEstimator(
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
         if is_ready(X, self):
-            return X
+            return encoded(self.encoder_, X)
         if isinstance(X, BlockTable):
             return in_order(self, X)
         table = read_table(self, X, reset=False)

@@ -68,7 +68,7 @@ def names_of_target(y: Any, target: Array) -> tuple[str, ...]:
 
 
 def is_ready(X: Any, estimator: Any) -> bool:
-    """Return whether a fitted estimator can predict from X without any conversion.
+    """Return whether the encoder of a fitted estimator can read X without any conversion.
 
     For such arrays, the validation of scikit-learn would change nothing and take 100 microseconds.
     """
@@ -79,7 +79,6 @@ def is_ready(X: Any, estimator: Any) -> bool:
         and X.shape[0] > 0
         and X.shape[1] == estimator.n_features_in_
         and X.flags.c_contiguous
-        and estimator.encoder_.is_plain
         and not hasattr(estimator, "feature_names_in_")
     )
 

@@ -33,6 +33,7 @@ from bneuralt.tables.features import (
 )
 from bneuralt.tables.features.number import number_range
 from bneuralt.tables.moments import ColumnMoments
+from bneuralt.tables.number_columns import NumberColumns
 from bneuralt.tables.sentinels import find_sentinels, have_repeated_ends
 from bneuralt.tables.value_warnings import LearningNotes, MissingValuesWarning, UnexpectedValues
 
@@ -74,6 +75,10 @@ class TableEncoder:
     @cached_property
     def _passes_numbers(self) -> Array:
         return np.array([feature.passes_numbers for feature in self.features], dtype=bool)
+
+    @cached_property
+    def _number_columns(self) -> NumberColumns:
+        return NumberColumns.of(self.features, self.first_numbers)
 
     @cached_property
     def first_numbers(self) -> IntArray:
@@ -243,6 +248,9 @@ class TableEncoder:
             passes = self._passes_numbers[positions] & np.isfinite(values).all(axis=0)
             is_written[positions[passes]] = True
             encoded[:, self.first_numbers[positions[passes]]] = values[:, passes]
+        elif not isinstance(part, Frame):
+            is_written[self._number_columns.column] = True
+            is_written[self._number_columns.write(part, encoded)] = False
         for i in np.flatnonzero(~is_written).tolist():
             feature, (first, end) = self.features[i], self.first_numbers[i : i + 2]
             column = part.columns[i] if isinstance(part, Frame) else _number_column(part, i)
