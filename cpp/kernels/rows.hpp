@@ -82,8 +82,7 @@ BNT_INLINE void load_column(const Table& table, int column, const S* value, T* x
     if (table.lines) {
         const int first = table.lines->first[column], end = table.lines->first[column + 1];
         for (int i = first; i < end; ++i)
-            if (!used || used[i])
-                load_line<T, R>(table, i, value, i == first, x + size_t(i) * R);
+            if (!used || used[i]) load_line<T, R>(table, i, value, i == first, x + size_t(i) * R);
         return;
     }
     T* to = x + size_t(column) * R;
