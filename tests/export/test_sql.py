@@ -49,10 +49,15 @@ def test_contributions_that_are_too_large_are_no_error(runner):
         scale="standard",
         ramps=0,
         activation="linear",
+        dtype="float64",
         random_state=0,
     )
     model.fit(X, rng.poisson(np.exp(X[:, 0] - X[:, 1])))
-    steps = np.array([[1e6, x] for x in np.linspace(1e6, 1e7, 181)])
+    # Rows whose columns contribute large numbers of opposite signs to an output that can be computed.
+    start, first, second = np.log(model.predict([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+    one = 1e6 / (first - start)
+    other = (np.linspace(690.0, 708.0, 37) - start - 1e6) / (second - start)
+    steps = np.column_stack([np.full(37, one), other])
     rows = pd.DataFrame(steps, columns=[c.name for c in model.model_.columns])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
