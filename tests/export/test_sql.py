@@ -53,7 +53,7 @@ def test_contributions_that_are_too_large_are_no_error(runner):
         random_state=0,
     )
     model.fit(X, rng.poisson(np.exp(X[:, 0] - X[:, 1])))
-    # Rows whose columns contribute large numbers of opposite signs to an output that can be computed.
+    # Columns contribute large numbers of opposite signs to an output that can be computed.
     start, first, second = np.log(model.predict([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
     one = 1e6 / (first - start)
     other = (np.linspace(690.0, 708.0, 37) - start - 1e6) / (second - start)
