@@ -194,8 +194,9 @@ gallery: $(VENV)/.with-test $(VENV)/.with-plot
 playground: $(VENV)/.core $(VENV)/.with-cross
 	$(BIN)/python -m playground.build build/playground.html
 
+# All pages are read each time (-E): otherwise Sphinx forgets the search words of unchanged ones.
 docs: $(VENV)/.paper $(VENV)/.with-docs playground
-	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python -m sphinx -E -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 # The instrumented package is installed in a separate folder. The tests run with the base
