@@ -93,9 +93,13 @@ def test_sizes_that_are_given_are_kept():
         {"growth": Growth(max_size=40)},
         {key: value for key, value in PAPER_SETTINGS.items() if key != "max_epochs"},
     ):
+        calls = []
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(SingleTree, "_remove_idle", None)  # calling it would raise
+            patch.setattr(
+                SingleTree, "_remove_idle", lambda *arguments, calls=calls: calls.append(arguments)
+            )
             BNeuralTRegressor(**(settings | change)).fit(X, y)
+        assert not calls, change
 
 
 def test_trees_of_a_forest_have_fewer_weights_too(fitted):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
@@ -20,7 +21,7 @@ _CORE_TESTS = ("core", "training", "tree", "tables", "reference", "explaining", 
 _FIRST_SECONDS, _FIRST_TESTS = 3.0, 25
 
 
-class _Project:
+class _Project(ABC):
     """Runs tests of a copy, with a change and without it."""
 
     def __init__(self, copy: Copy) -> None:
@@ -28,9 +29,9 @@ class _Project:
         self._passed: set[str] = set()
         self._unusable: set[str] = set()
 
+    @abstractmethod
     def _fails(self, tests: list[Test], change: Change | None) -> bool:
         """Run tests with a change, or with none; one that takes much longer than usual fails."""
-        raise NotImplementedError
 
     def _run(self, tests: list[Test], environment: dict[str, str] | None = None) -> bool:
         limit = 8 + 4 * sum(test.seconds for test in tests)
