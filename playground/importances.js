@@ -1,17 +1,7 @@
 // Importances of columns, and rows that stand for the training rows, as bneuralt.explaining makes them.
 import { ACTIVATIONS, REFERENCES } from "./recipe.js";
 import { meanInputs } from "./page_data.js";
-
-/** Return sums and values of the nodes of a tree for a row of inputs. */
-function nodesOf({ parent, k, bias, edge, leafParent, leafInput, leafWeight, activation }, inputs) {
-  const sums = Float64Array.from(bias), values = new Float64Array(parent.length);
-  leafInput.forEach((input, l) => (sums[leafParent[l]] += leafWeight[l] * inputs[input]));
-  for (let i = parent.length - 1; i >= 0; i--) {
-    values[i] = ACTIVATIONS[activation[i]] === "linear" ? sums[i] : Math.tanh(sums[i]);
-    if (i >= k) sums[parent[i]] += edge[i - k] * values[i];
-  }
-  return { sums, values };
-}
+import { nodesOf } from "./trained.js";
 
 /** Add the contributions of columns to the outputs of a tree, by the rescale rule of explain. */
 function addContributions(tree, inputs, baseline, start, groups, out) {

@@ -18,7 +18,7 @@ export function predictions(core, encoder, trees, numbers, isClassifier) {
   for (let r = 0; r < nRows; r++) {
     const row = inputs.subarray(r * encoder.nInputs, (r + 1) * encoder.nInputs);
     for (const tree of trees) {
-      const outputs = forwardRow(tree, row);
+      const outputs = Array.from(nodesOf(tree, row).sums.subarray(0, k));
       const values = isClassifier ? softmax(outputs) : outputs;
       values.forEach((value, i) => (out[r * k + i] += value / trees.length));
     }
@@ -26,11 +26,15 @@ export function predictions(core, encoder, trees, numbers, isClassifier) {
   return out;
 }
 
-function forwardRow(tree, inputs) {
-  const { parent, k } = tree, sum = Float64Array.from(tree.bias), isLinear = (i) => ACTIVATIONS[tree.activation[i]] === "linear";
-  tree.leafInput.forEach((input, l) => (sum[tree.leafParent[l]] += tree.leafWeight[l] * inputs[input]));
-  for (let i = parent.length - 1; i >= k; i--) sum[parent[i]] += tree.edge[i - k] * (isLinear(i) ? sum[i] : Math.tanh(sum[i]));
-  return Array.from(sum.subarray(0, k));
+/** Return sums and values of the nodes of a tree for a row of inputs. */
+export function nodesOf({ parent, k, bias, edge, leafParent, leafInput, leafWeight, activation }, inputs) {
+  const sums = Float64Array.from(bias), values = new Float64Array(parent.length);
+  leafInput.forEach((input, l) => (sums[leafParent[l]] += leafWeight[l] * inputs[input]));
+  for (let i = parent.length - 1; i >= 0; i--) {
+    values[i] = ACTIVATIONS[activation[i]] === "linear" ? sums[i] : Math.tanh(sums[i]);
+    if (i >= k) sums[parent[i]] += edge[i - k] * values[i];
+  }
+  return { sums, values };
 }
 
 function softmax(values) {
