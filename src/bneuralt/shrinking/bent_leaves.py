@@ -19,6 +19,7 @@ from bneuralt.tables.curves import Curve, Knots, sum_of_curves
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.features import NumberFeature
 from bneuralt.tree import NeuralTree
+from bneuralt.tree.renumbering import renumbered
 from bneuralt.tree.simplify import simplify
 
 __all__ = ["BentLeaves", "InputChange", "bend_leaves"]
@@ -65,9 +66,7 @@ class InputChange:
 
     def renumbered(self, tree: NeuralTree) -> NeuralTree:
         """Return the same tree for the inputs in their new positions."""
-        leaves = [(node, int(self.position[i]), weight) for node, i, weight in _leaves(tree)]
-        n_inputs = self.position.size + len(self.sums)
-        return _with_leaves(tree, n_inputs, leaves, tree.bias.astype(np.float64))
+        return renumbered(tree, self.position, self.position.size + len(self.sums))
 
 
 class BentLeaves(NamedTuple):

@@ -36,7 +36,9 @@ def encode_function(code: ModelCode, type: str) -> str:
         }
         lines += _encode_texts(code, type, i, [j for j in column.inputs if reads_text[j]])
         lines += [
-            f"in[{j}] = {code.encode_number(i, j)};" for j in column.inputs if not reads_text[j]
+            f"in[{j}] = {code.encode_number(i, j)};"
+            for j in column.inputs
+            if not reads_text[j] and j not in code.row.left_out
         ]
     local = []
     if any(line.startswith("entry =") for line in lines):

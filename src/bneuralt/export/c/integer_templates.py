@@ -273,6 +273,25 @@ SORTED = """\
         out[k] = sums[order[k]];
 """
 
+LINE = """\
+/* A part of an input: a line of a feature between 0 and a limit, rounded. */
+static int32_t ${NAME}_line(int16_t x, int16_t factor, int32_t constant, uint8_t shift,
+                            int32_t most)
+{
+    int32_t line = (int32_t)x * factor + constant;
+    if (line < 0)
+        return 0;
+    line >>= shift;
+    return line > most ? most : line;
+}
+
+/* A sum of parts, limited. */
+static inline int32_t ${NAME}_limited(int32_t sum)
+{
+    return sum < -$limit ? -$limit : sum > $limit ? $limit : sum;
+}
+"""
+
 QUANTIZE = """\
 /* A measured value of a feature as a whole number. NaN is a missing value. */
 static inline ${NAME}_input ${NAME}_quantize(int feature, double value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -155,11 +155,17 @@ class NumberFeature(Feature):
             notes.insert(0, ("numbers", f"({texts[0]!r:.40} is {value:g}{hours}{unit})"))
         return notes
 
-    def inputs(self, name: str, limits: Any = None) -> list[Input]:
-        """Return the inputs of a column with this name and range."""
+    @property
+    def value(self) -> Expression:
+        """The number of which limits, ramps and curves are functions."""
         value: Expression = NUMBER if self.mean is None else if_missing(NUMBER, self.mean)
         for sentinel in self.sentinels:
             value = select(differs(NUMBER, sentinel), value, self.mean or 0.0)
+        return value
+
+    def inputs(self, name: str, limits: Any = None) -> list[Input]:
+        """Return the inputs of a column with this name and range."""
+        value = self.value
         if self.bounds is not None:
             low, high = self.bounds
             value = minimum(maximum(value, low), high)
@@ -210,6 +216,17 @@ class NumberFeature(Feature):
         ramps = [((ramp.start, 0.0), (ramp.end, 1.0)) for ramp in self.ramps]
         curves = [curve.knots for curve in self.curves]
         return [number, *ramps, *curves, *[None] * self.has_gaps]
+
+    def with_bends_at(self, places: Collection[int]) -> tuple[Self, list[int]]:
+        """Return the description without other ramps and curves, and the inputs that remain."""
+        n = 1 + len(self.ramps)
+        kept = [i for i in range(1, n + len(self.curves)) if i in places]
+        feature = replace(
+            self,
+            ramps=tuple(self.ramps[i - 1] for i in kept if i < n),
+            curves=tuple(self.curves[i - n] for i in kept if i >= n),
+        )
+        return feature, [0, *kept, *[self.n_inputs - 1] * self.has_gaps]
 
     def with_curves(self, curves: Sequence[Curve]) -> Self:
         """Return the description with more curves."""
