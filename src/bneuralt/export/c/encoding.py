@@ -29,7 +29,8 @@ def encode_function(code: ModelCode, type: str) -> str:
     type : str
         Of inputs.
     """
-    lines = []
+    lines = list(code.first_statements)
+    done = code.row.left_out | code.row.number_of_input.keys()
     for i, column in enumerate(code.model.columns):
         reads_text = {
             j: cell_reads(code.model.inputs[j].expression).has_text for j in column.inputs
@@ -38,7 +39,7 @@ def encode_function(code: ModelCode, type: str) -> str:
         lines += [
             f"in[{j}] = {code.encode_number(i, j)};"
             for j in column.inputs
-            if not reads_text[j] and j not in code.row.left_out
+            if not reads_text[j] and j not in done
         ]
     local = []
     if any(line.startswith("entry =") for line in lines):

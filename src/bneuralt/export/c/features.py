@@ -110,7 +110,7 @@ class CRow:
         for j in self.model.columns[column].inputs:
             if j in self.left_out:
                 continue
-            if self.is_integer and (number := self._number_of_input.get(j)) is not None:
+            if (number := self.number_of_input.get(j)) is not None:
                 values["number", None, number] = None
                 continue
             reads = cell_reads(self.model.inputs[j].expression)
@@ -132,14 +132,14 @@ class CRow:
         return [(column, *value) for value in values]
 
     @cached_property
-    def _number_of_input(self) -> dict[int, int]:
+    def number_of_input(self) -> dict[int, int]:
         """The number of each input that integer code computes."""
-        by_number = lines_of_number(self.model)
+        by_number = lines_of_number(self.model) if self.is_integer else {}
         return {j: number for number, inputs in by_number.items() for j in inputs}
 
     @cached_property
     def left_out(self) -> set[int]:
-        """Inputs of whole numbers that no leaf has, but another input of the same number."""
+        """Inputs of whole numbers that no leaf has, though one has another of the same number."""
         lines = self.model.encoder.lines
         if lines is None or not self.is_integer:
             return set()

@@ -151,7 +151,8 @@ class IntegerCode(ModelCode):
         entries = sum(len(table.values) for table in self.tables.values())
         has_exp = self.integers.link.combine == "softmax" and not self.model.decides_by_outputs
         exp = 2 * len(self.format.exp_table) * has_exp
-        return self.format.bits // 8 * (entries + len(self.all_cells)) + exp
+        cells = self.format.bits // 8 * (entries + len(self.all_cells))
+        return cells + exp + 2 * len(self.line_table)
 
     # -- code ----------------------------------------------------------------------------
 
@@ -172,10 +173,8 @@ class IntegerCode(ModelCode):
     def trees_code(self) -> str:
         """Return tables, the function from a row to inputs, and functions that evaluate trees."""
         encode = "" if self.row.is_plain else encode_function(self, f"{self.format.name}_t")
-        line = (
-            self.fill(templates.LINE, limit=self.format.top) if self.integers.inputs.numbers else ""
-        )
-        parts = [self._memory(), self._tables(), self._arithmetic(), line, encode, self._trees()]
+        parts = [self._memory(), self._tables(), self._arithmetic(), self._lines(), encode]
+        parts.append(self._trees())
         return "\n".join(part for part in parts if part)
 
     def _memory(self) -> str:
@@ -194,6 +193,8 @@ class IntegerCode(ModelCode):
         tables = [("$cell", kind + "_table", t.values.tolist()) for kind, t in self.tables.items()]
         if self.integers.link.combine == "softmax":
             tables.append(("uint16_t", "exp_table", self.format.exp_table.tolist()))
+        if self.line_table:
+            tables.append(("uint16_t", "line_table", self.line_table))
         if not self.straight:
             tables.append(("$cell", "cells", self.all_cells))
         lines = []
@@ -237,10 +238,6 @@ class IntegerCode(ModelCode):
 
     def encode_number(self, column: int, j: int) -> str:
         """Return the code of an input that does not depend on the text of a cell."""
-        for i, feature in enumerate(self.row.features):
-            unit = None if feature.number is None else self.integers.inputs.numbers[feature.number]
-            if unit is not None and j in unit.lines:
-                return self._computed_input(i, unit, j)
         present, missing = gap_values(self.model.inputs[j])
         if cell_reads(self.model.inputs[j].expression).values:
             place = [feature.input for feature in self.row.features].index(j)
@@ -252,23 +249,41 @@ class IntegerCode(ModelCode):
             return result
         return f"{self.is_missing(f'x[{place}]')} ? {self.literal(j, missing)} : {result}"
 
-    def _computed_input(self, place: int, unit: NumberUnit, j: int) -> str:
-        """Return the code of an input that is computed from a feature."""
-        base, terms, _ = unit.lines[j]
-        text = str(base)
-        for factor, constant, shift, most, sign in terms:
-            call = f"{self.name}_line(x[{place}], {factor}, {constant}L, {shift}, {most}L)"
-            text += f" {'+' if sign > 0 else '-'} {call}"
-        if len(terms) > 1:
-            text = f"{self.name}_limited({text})"
-        cell = f"({self.format.name}_t)({text})"
-        missing = float(gap_values(self.model.inputs[j])[1])
-        if np.isnan(missing):
-            return cell
+    @property
+    def first_statements(self) -> list[str]:
+        """Statements that compute the inputs which have none of their own."""
+        return [f"{self.name}_lines(x, in);"] if self.integers.inputs.numbers else []
+
+    @cached_property
+    def line_table(self) -> list[int]:
+        """What computes inputs of features, as numbers of 16 bits; see `templates.LINES`."""
+        table: list[int] = []
+        for place, feature in enumerate(self.row.features):
+            if feature.number is None:
+                continue
+            unit = self.integers.inputs.numbers[feature.number]
+            for j, line in unit.lines.items():
+                table += [place, j, 32768 + self._at_gap(unit, j)]
+                table += [*_halves(line.base), len(line.terms)]
+                for factor, constant, shift, most, sign in line.terms:
+                    table += [factor, *_halves(constant), shift + 256 * (sign < 0), most]
+        return table
+
+    def _at_gap(self, unit: NumberUnit, j: int) -> int:
+        """Return the value of a computed input for a missing number."""
         value = self._number(unit.column)
         number = gap_values(self.model.inputs[j]._replace(expression=value))[1]
-        at_gap = unit.lines[j](unit.encode(np.array([number])), self.format.top)[0]
-        return f"{self.is_missing(f'x[{place}]')} ? {at_gap} : {cell}"
+        if np.isnan(number):
+            return 0
+        return int(unit.lines[j](unit.encode(np.array([number])), self.format.top)[0])
+
+    def _lines(self) -> str:
+        """Return the function that computes inputs of features."""
+        if not self.line_table:
+            return ""
+        n_computed = sum(len(unit.lines) for unit in self.integers.inputs.numbers.values())
+        lines = self.fill(templates.LINES, n_computed=n_computed, limit=self.format.top)
+        return self.fill(templates.AT32) + "\n" + lines
 
     # -- trees ---------------------------------------------------------------------------
 
@@ -505,3 +520,8 @@ class IntegerCode(ModelCode):
             return value
         function = link_function(link, k, f"{self.name}_link", self.math)
         return "\n".join([value, function, self.fill(templates.VALUES)])
+
+
+def _halves(number: int) -> tuple[int, int]:
+    """Return the two halves of a number of 32 bits from -2**30 to 2**30 - 1, plus 2**30."""
+    return (number + 2**30) % 2**16, (number + 2**30) // 2**16

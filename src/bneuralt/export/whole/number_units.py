@@ -8,7 +8,7 @@ term for each line: a multiplication, a shift and two limits. No product or sum 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,8 @@ __all__ = ["LineTerm", "NumberUnit", "WholeLine", "lines_of_number", "number_uni
 TOP = 2**15 - 1
 #: The largest factor, and the size that products and constants stay below.
 MOST_FACTOR, MOST_PRODUCT = 2**15 - 1, 2**30
+#: The largest limit of a term, and the largest base.
+MOST_STEPS, MOST_BASE = 2**16 - 1, 2**29
 
 
 class LineTerm(NamedTuple):
@@ -125,8 +127,10 @@ def number_units(
     units = {}
     for number, inputs in lines_of_number(model).items():
         assert model.encoder.lines is not None
-        parts = {i: _within(_lines_of(model.encoder.lines, i), *ranges[i]) for i in inputs}
-        ends = [end for lines in parts.values() for line in lines for end in _ends(line)]
+        column = model.encoder.column_of_number(number)
+        span: Any = model.columns[column].range
+        parts = {i: _within(_lines_of(model.encoder.lines, i), ranges[i], span) for i in inputs}
+        ends = [x for lines in parts.values() for line in lines for x in _ends(line)]
         low, high = min(ends, default=0.0), max(ends, default=0.0)
         half = high / 2 - low / 2
         at = low / 2 + high / 2, half / TOP if half > 1e-290 else 1.0  # 1.0: nothing varies
@@ -134,7 +138,6 @@ def number_units(
             i: _whole_line(parts[i], at, (float(middle[i]), float(unit[i])), format.top)
             for i in inputs
         }
-        column = model.encoder.column_of_number(number)
         units[number] = NumberUnit(column, number, *at, lines)
     return units
 
@@ -145,18 +148,29 @@ def _lines_of(lines: InputLines, i: int) -> list[ClampedLine]:
     return [ClampedLine(*line) for line in lines.lines.T[first:end].tolist()]
 
 
-def _within(lines: list[ClampedLine], low: float, high: float) -> list[ClampedLine]:
-    """Return lines that vary; a single one is limited to a range."""
+def _within(
+    lines: list[ClampedLine], values: FloatArray, span: tuple[float, float] | None
+) -> list[ClampedLine]:
+    """Return the lines within the values of an input, or for a span of the number."""
     if len(lines) == 1:
-        (line,) = lines
-        lines = [line._replace(low=max(line.low, low), high=min(line.high, high))]
-    return [line for line in lines if line.low < line.high and line.factor != 0.0]
+        low, high = values.tolist()
+        lines = [line._replace(low=max(line.low, low), high=min(line.high, high)) for line in lines]
+    elif span is not None:
+        ends = [sorted(float(line(x)) for x in span) for line in lines]
+        pairs = zip(lines, ends, strict=True)
+        lines = [line._replace(low=low, high=high) for line, (low, high) in pairs]
+    return lines
 
 
-def _ends(line: ClampedLine) -> tuple[float, float]:
-    """Return the numbers between which a line rises or falls."""
-    low, high = sorted(line.offset + end / line.factor for end in (line.low, line.high))
-    return low, high
+def _varies(line: ClampedLine) -> bool:
+    return bool(line.low < line.high and line.factor != 0.0)
+
+
+def _ends(line: ClampedLine) -> list[float]:
+    """Return the two numbers between which a line rises or falls; none if it is flat."""
+    if not _varies(line):
+        return []
+    return sorted(line.offset + end / line.factor for end in (line.low, line.high))
 
 
 def _whole_line(
@@ -170,12 +184,12 @@ def _whole_line(
     if not (lines and value_unit):
         return WholeLine(0, (), 0.0)
     start = sum(line.low if line.factor > 0 else line.high for line in lines)
-    base = round((start - value_middle) / value_unit)
+    base = round(min(max((start - value_middle) / value_unit, -MOST_BASE), MOST_BASE))
     terms = []
-    for line in lines:
+    for line in filter(_varies, lines):
         slope = abs(line.factor) * unit / value_unit
         begin = (_ends(line)[0] - middle) / unit
-        most = round((line.high - line.low) / value_unit)
+        most = round(min((line.high - line.low) / value_unit, MOST_STEPS))
         terms.append(LineTerm(*_scaled(slope, begin), most, 1 if line.factor > 0 else -1))
     whole = WholeLine(base, tuple(terms), 0.0)
     return whole._replace(error=_largest_error(whole, lines, number, value, top))
@@ -220,4 +234,4 @@ def _scaled(slope: float, begin: float) -> tuple[int, int, int]:
         if abs(constant) < MOST_PRODUCT or shift == 0:
             break
         shift -= 1
-    return factor, max(-MOST_PRODUCT, min(constant, MOST_PRODUCT)), shift
+    return factor, max(1 - MOST_PRODUCT, min(constant, MOST_PRODUCT - 1)), shift
