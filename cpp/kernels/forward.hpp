@@ -63,7 +63,7 @@ template <class T, int R, int N>
 BNT_INLINE void forward_nodes(const Tree& t, Weights<const T> w, const T* x, T* h, T* sums, int j) {
     constexpr int V = R / Simd<T>::lanes, M = N * V;
     if constexpr (V >= 8) {
-        Activations::with(t.activation[j], [&](auto tag) {
+        Activations::with(t.activation[j], [&](auto tag) BNT_INLINE_LAMBDA {
             Vec<T> z[M];
             weighted_sums<T, R, N>(t, w, x, h, j, z);
             activate<typename decltype(tag)::type, T, R, N>(t, w, h, sums, j, z);
@@ -71,7 +71,7 @@ BNT_INLINE void forward_nodes(const Tree& t, Weights<const T> w, const T* x, T* 
     } else {
         Vec<T> z[M];
         weighted_sums<T, R, N>(t, w, x, h, j, z);
-        Activations::with(t.activation[j], [&](auto tag) {
+        Activations::with(t.activation[j], [&](auto tag) BNT_INLINE_LAMBDA {
             activate<typename decltype(tag)::type, T, R, N>(t, w, h, sums, j, z);
         });
     }

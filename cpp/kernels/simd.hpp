@@ -21,6 +21,8 @@
 #endif
 
 #define BNT_INLINE inline __attribute__((always_inline))
+// After the parameters of a lambda: its caller keeps vectors in registers only if it is no call.
+#define BNT_INLINE_LAMBDA __attribute__((always_inline))
 // For what is called once for a block of rows or less: one copy instead of one per caller.
 #define BNT_NOINLINE __attribute__((noinline))
 
