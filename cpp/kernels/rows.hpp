@@ -95,6 +95,13 @@ BNT_INLINE void load_column(const Table& table, int column, const S* value, T* x
     }
 }
 
+// The same, compiled once for all ways to load a block.
+template <class T, int R, class S>
+BNT_NOINLINE void load_block_column(const Table& table, int column, const S* value, T* x,
+                                    const uint8_t* used) {
+    load_column<T, R>(table, column, value, x, used);
+}
+
 // Two vectors as one, the first in the lower half.
 template <class Half, size_t... I>
 BNT_INLINE auto joined(Half low, Half high, std::index_sequence<I...>) {
@@ -168,7 +175,7 @@ void load_tiles(const Table& table, const S* const* source, T* x, const uint8_t*
         if (is_plain) continue;
         for (int i = 0; i < n_tiles; ++i)
             for (int k = 0; k < N; ++k)
-                load_column<T, R>(table, column[i] + k, columns + (i * N + k) * R, x, used);
+                load_block_column<T, R>(table, column[i] + k, columns + (i * N + k) * R, x, used);
     }
 }
 
@@ -189,7 +196,7 @@ BNT_NOINLINE void load_block(const Table& table, const int32_t* rows, int64_t fi
             for (int c = 0; c < table.n_columns; ++c) {
                 S value[R];
                 for (int r = 0; r < R; ++r) value[r] = source[r][c];
-                load_column<T, R>(table, c, value, x, used);
+                load_block_column<T, R>(table, c, value, x, used);
             }
         } else if (sizeof(S) > sizeof(T) && !table.offset && !table.lines) {
             load_tiles<T, T, R>(table, source, x, used);
