@@ -29,6 +29,7 @@ from bneuralt.estimators.capacity import (
     MANY_ROWS,
     MOST_EXAMPLES,
     N_RAMPS,
+    ROWS_PER_TREE,
 )
 from bneuralt.estimators.declaring import Parameter, described, real_interval, whole
 from bneuralt.estimators.growing import Growth
@@ -129,6 +130,9 @@ class ForestRegressorParameters(RegressorParameters, ForestParameters):
     """Parameters of `BNeuralForestRegressor`."""
 
 
+#: Names of parameters that only forests have.
+OF_FORESTS = tuple(vars(ForestParameters)["__annotations__"])
+
 #: The settings of the paper, for classifiers and regressors. According to its text, nodes have up
 #: to 5 children; its published trees have 2, 3 or 4. The selected weights are the best on
 #: validation rows after any update; the paper used rows of the test set for this, we do not.
@@ -156,6 +160,18 @@ PAPER_SETTINGS: Mapping[str, Any] = MappingProxyType(
         ),
     }
 )
+
+
+def by_rows(values: Sequence[tuple[int, int]]) -> str:
+    """Return the text of values that depend on the number of rows, as (rows, value from there on).
+
+    Examples
+    --------
+    >>> by_rows(((0, 16), (1_000, 32)))
+    '16, 32 from 1,000 rows on'
+    """
+    (_, first), *others = values
+    return ", ".join([f"{first}", *(f"{value} from {rows:,} rows on" for rows, value in others)])
 
 
 def setting_parameter(name: str, auto: str) -> Parameter:
@@ -240,12 +256,13 @@ PARAMETERS: dict[str, Parameter] = {
     "weight_decay": setting_parameter(
         "weight_decay",
         "it falls with the number of rows (see the settings page). On up to 10,000 rows, a "
-        "cross-validation of some trees decides whether to use that, a quarter of it, or four "
-        "times as much, and by which factor outputs are multiplied after training.",
+        "cross-validation of some trees decides whether to use that or four times as much, and by "
+        "which factor outputs are multiplied after training; not with early stopping or fewer than "
+        "20 epochs.",
     ),
     "batch_size": setting_parameter(
         "batch_size",
-        ", ".join(f"{size} from {rows:,} rows on" for rows, size in BATCH_SIZES) + ".",
+        f"{by_rows(BATCH_SIZES)}.",
     ),
     "max_epochs": setting_parameter(
         "max_epochs",
@@ -296,10 +313,8 @@ PARAMETERS: dict[str, Parameter] = {
         "int or 'auto'",
         "Number of ramps of each column of numbers: inputs that rise from 0 to 1 between two "
         "neighbouring quantiles of the column, and are constant elsewhere. Leaves can move to "
-        "them. 0: none. 'auto': "
-        + ", ".join(f"{number} from {rows:,} rows on" for rows, number in N_RAMPS)
-        + ", with scale='robust', unless X is of type uint8 or `feature_sampling` is a function; "
-        "otherwise 0.",
+        f"them. 0: none. 'auto': {by_rows(N_RAMPS)}, with scale='robust', unless X is of type "
+        "uint8 or `feature_sampling` is a function; otherwise 0.",
     ),
     "sentinels": Parameter(
         [StrOptions({"auto"}), None],
@@ -354,7 +369,8 @@ PARAMETERS: dict[str, Parameter] = {
     "max_samples": Parameter(
         [whole(1), Interval(RealNotInt, 0, 1, closed="right"), None],
         "int, float in (0, 1] or None",
-        "Number of rows, or share of the training rows, that are drawn for each tree. None: all.",
+        "Number of rows, or share of the training rows, that are drawn for each tree. None: all, "
+        f"or about {ROWS_PER_TREE:,} of more than that.",
     ),
     "bootstrap": Parameter(["boolean"], "bool", "Whether rows are drawn with replacement."),
     "max_features": Parameter(
@@ -400,7 +416,12 @@ def _with_hints(cls: type) -> Callable[..., None]:
     }
 
     @wraps(init)
-    def __init__(self: Any, **values: Any) -> None:
+    def __init__(self: Any, *unnamed: Any, **values: Any) -> None:
+        if unnamed:
+            raise TypeError(
+                f"{cls.__name__}.__init__() got {unnamed[0]!r:.50} without a name: name each "
+                "parameter, such as random_state=0"
+            )
         for name in values:
             if name in names:
                 continue
@@ -412,6 +433,10 @@ def _with_hints(cls: type) -> Callable[..., None]:
                 message += f": it is a field of {owner}, {example}"
             elif similar:
                 message += f": did you mean {similar[0]!r}?"
+            elif get_close_matches(name, OF_FORESTS, 1):
+                message += ": it is for forests, such as BNeuralForestClassifier"
+            else:
+                message += f"; it has: {', '.join(sorted(names))}"
             raise TypeError(message)
         init(self, **values)
 
