@@ -22,6 +22,7 @@ from bneuralt.drawing.page_data import to_lists
 from bneuralt.estimators import base, capacity, growing, rows, single, splits, trials
 from bneuralt.estimators import scaling as scaling_module
 from bneuralt.explaining import reference_rows
+from bneuralt.shrinking import idle
 from bneuralt.tables import (
     bends,
     cell_columns,
@@ -85,6 +86,7 @@ _CONSTANTS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "SPLITS": (splits, ("FEWEST_ROWS_TO_SPLIT",)),
     "SCALING": (scaling_module, ("LARGEST_OFFSET", "LARGEST_FACTOR")),
     "SINGLE": (single, ("LEAVES_PER_OUTPUT",)),
+    "IDLE": (idle, ("TOLERANCE",)),
     "DRAWING": (growth, ("ENOUGH_WEIGHTS", "GROUP_TRIES")),
     "DEPTH": (growing, ("MAX_DEPTH",)),
 }
