@@ -31,7 +31,13 @@ from bneuralt.estimators.capacity import (
     N_RAMPS,
     ROWS_PER_TREE,
 )
-from bneuralt.estimators.declaring import Parameter, described, real_interval, whole
+from bneuralt.estimators.declaring import (
+    Parameter,
+    described,
+    real_interval,
+    whole,
+    with_attributes,
+)
 from bneuralt.estimators.growing import Growth
 from bneuralt.estimators.kinds import register_kind
 from bneuralt.estimators.nested import OBJECTS
@@ -390,8 +396,9 @@ def declared(cls: T, parameters: Mapping[str, Parameter] = PARAMETERS) -> T:
     Parameters
     ----------
     cls : class
-        A dataclass. The description of its parameters replaces `{parameters}` in its docstring;
-        model files refer to the class by its name.
+        A dataclass. The description of its parameters replaces `{parameters}` in its docstring,
+        and those of common attributes their names in braces. Model files refer to the class by its
+        name.
     parameters : mapping of str to Parameter
         Allowed values and meaning of each parameter.
     """
@@ -399,7 +406,7 @@ def declared(cls: T, parameters: Mapping[str, Parameter] = PARAMETERS) -> T:
     allowed = {name: parameter.allowed for name, _, parameter in names}
     cls._parameter_constraints = allowed  # type: ignore[attr-defined]
     if cls.__doc__:
-        cls.__doc__ = cls.__doc__.replace("{parameters}", described(names))
+        cls.__doc__ = with_attributes(cls.__doc__).replace("{parameters}", described(names))
     cls.__init__ = _with_hints(cls)  # type: ignore[misc]
     return register_kind(cls)
 
