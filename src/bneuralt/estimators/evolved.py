@@ -270,6 +270,8 @@ class EvolvedTreeClassifier(ClassifierTask, EvolvedTree, EvolvedClassifierParame
     >>> clf = EvolvedTreeClassifier(n_generations=3, random_state=0).fit(X, y)
     >>> clf.n_parameters_ <= 48, clf.score(X, y) > 0.9
     (True, True)
+    >>> clf.predict(X[::60])
+    array([0, 1, 2])
     """
 
 
@@ -302,6 +304,8 @@ class EvolvedTreeRegressor(RegressorTask, EvolvedTree, EvolvedRegressorParameter
     >>> reg = EvolvedTreeRegressor(n_generations=3, random_state=0).fit(X, y)
     >>> reg.n_parameters_ <= 40, reg.score(X, y) > 0.4
     (True, True)
+    >>> reg.predict(X[:2]).round(-2)
+    array([200., 100.])
     """
 
     loss: ClassVar[str] = "squared_error"

@@ -463,6 +463,8 @@ class BNeuralForestClassifier(
     >>> clf = BNeuralForestClassifier(n_estimators=5, random_state=0).fit(X, y)
     >>> clf.score(X, y) > 0.95
     True
+    >>> clf.predict(X[::60])
+    array([0, 1, 1])
     """
 
     _tree_type = BNeuralTClassifier
@@ -514,6 +516,8 @@ class BNeuralForestRegressor(RegressorInParts, RegressorTask, Forest, ForestRegr
     >>> reg = BNeuralForestRegressor(n_estimators=5, random_state=0).fit(X, y)
     >>> reg.score(X, y) > 0.5
     True
+    >>> reg.predict(X[:2]).round(-2)
+    array([200., 100.])
     """
 
     _tree_type = BNeuralTRegressor

@@ -490,4 +490,6 @@ class BNeuralTRegressor(RegressorInParts, RegressorTask, SingleTree, RegressorPa
     >>> reg = BNeuralTRegressor(random_state=0).fit(X, y)
     >>> reg.score(X, y) > 0.5
     True
+    >>> reg.predict(X[:2]).round(-2)
+    array([200., 100.])
     """
