@@ -426,8 +426,8 @@ def _with_hints(cls: type) -> Callable[..., None]:
     def __init__(self: Any, *unnamed: Any, **values: Any) -> None:
         if unnamed:
             raise TypeError(
-                f"{cls.__name__}.__init__() got {unnamed[0]!r:.50} without a name: name each "
-                "parameter, such as random_state=0"
+                f"{cls.__name__}.__init__() takes no positional arguments, and got "
+                f"{unnamed[0]!r:.50}: name each parameter, such as random_state=0"
             )
         for name in values:
             if name in names:
