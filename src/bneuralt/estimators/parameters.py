@@ -66,6 +66,17 @@ RandomState = int | np.random.RandomState | None
 LOSS_OBJECTS = tuple(dict.fromkeys((*CLASSIFICATION_LOSSES, *REGRESSION_LOSSES)))
 LOSS_NAMES = (*LOSS_OBJECTS, "quantile")
 
+#: What replaces `{losses}` in the documentation of classifiers and of regressors.
+LOSS_TEXTS = {
+    True: "'cross_entropy' (the default; "
+    "`bneuralt.training.losses.CrossEntropy(label_smoothing=0.1)` smooths labels) "
+    "or 'squared_error'; for several labels, the cross-entropy of each label",
+    False: "'squared_error' (the default), 'absolute_error' (the median), 'huber' (less sensitive "
+    "to outliers; `bneuralt.training.losses.Huber(delta=0.5)` sets the point where it becomes linear, "
+    "in standard deviations of the target), 'poisson' (counts and other non-negative numbers: "
+    "trees predict the logarithm of the mean) or 'quantile' (see `quantiles`)",
+}
+
 LARGE_TASK = f"{MANY_ROWS:,} or more rows of more than {MANY_CLASSES} classes"
 
 
@@ -218,14 +229,7 @@ PARAMETERS: dict[str, Parameter] = {
     "loss": Parameter(
         [StrOptions({*LOSS_NAMES, "auto"}), *(LOSSES[name] for name in LOSS_OBJECTS)],
         "str or Loss",
-        "The loss that training minimises. Classifiers: 'cross_entropy' (the default; "
-        "`bneuralt.training.losses.CrossEntropy(label_smoothing=0.1)` for less extreme "
-        "probabilities) or 'squared_error'; for several labels, the cross-entropy of each label. "
-        "Regressors: 'squared_error' (the default), "
-        "'absolute_error' (the median), 'huber' (less sensitive to outliers; "
-        "`bneuralt.training.losses.Huber(delta=0.5)` sets the point where it becomes linear, in "
-        "standard deviations of the target), 'poisson' (counts and other non-negative numbers: "
-        "trees predict the logarithm of the mean) or 'quantile' (see `quantiles`).",
+        "The loss that training minimises: {losses}.",
     ),
     "quantiles": Parameter(
         ["array-like", real_interval(0, 1, "neither")],
@@ -406,6 +410,11 @@ def declared(cls: T, parameters: Mapping[str, Parameter] = PARAMETERS) -> T:
     allowed = {name: parameter.allowed for name, _, parameter in names}
     cls._parameter_constraints = allowed  # type: ignore[attr-defined]
     if cls.__doc__:
+        losses = LOSS_TEXTS["class_weight" in allowed]
+        names = [
+            (name, default, entry._replace(meaning=entry.meaning.replace("{losses}", losses)))
+            for name, default, entry in names
+        ]
         cls.__doc__ = with_attributes(cls.__doc__).replace("{parameters}", described(names))
     cls.__init__ = _with_hints(cls)  # type: ignore[misc]
     return register_kind(cls)
