@@ -72,8 +72,8 @@ LOSS_TEXTS = {
     "`bneuralt.training.losses.CrossEntropy(label_smoothing=0.1)` smooths labels) "
     "or 'squared_error'; for several labels, the cross-entropy of each label",
     False: "'squared_error' (the default), 'absolute_error' (the median), 'huber' (less sensitive "
-    "to outliers; `bneuralt.training.losses.Huber(delta=0.5)` sets the point where it becomes linear, "
-    "in standard deviations of the target), 'poisson' (counts and other non-negative numbers: "
+    "to outliers; `bneuralt.training.losses.Huber(delta=0.5)` sets the point where it becomes "
+    "linear, in standard deviations of the target), 'poisson' (counts and other non-negative numbers: "
     "trees predict the logarithm of the mean) or 'quantile' (see `quantiles`)",
 }
 
