@@ -73,8 +73,8 @@ LOSS_TEXTS = {
     "or 'squared_error'; for several labels, the cross-entropy of each label",
     False: "'squared_error' (the default), 'absolute_error' (the median), 'huber' (less sensitive "
     "to outliers; `bneuralt.training.losses.Huber(delta=0.5)` sets the point where it becomes "
-    "linear, in standard deviations of the target), 'poisson' (counts and other non-negative numbers: "
-    "trees predict the logarithm of the mean) or 'quantile' (see `quantiles`)",
+    "linear, in standard deviations of the target), 'poisson' (counts and other non-negative "
+    "numbers: trees predict the logarithm of the mean) or 'quantile' (see `quantiles`)",
 }
 
 LARGE_TASK = f"{MANY_ROWS:,} or more rows of more than {MANY_CLASSES} classes"
