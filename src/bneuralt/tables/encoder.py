@@ -34,7 +34,9 @@ from bneuralt.tables.features import (
 from bneuralt.tables.features.number import number_range
 from bneuralt.tables.moments import ColumnMoments
 from bneuralt.tables.number_columns import NumberColumns
+from bneuralt.tables.reader import TableReader
 from bneuralt.tables.sentinels import find_sentinels, have_repeated_ends
+from bneuralt.tables.sparse_rows import dense
 from bneuralt.tables.value_warnings import LearningNotes, MissingValuesWarning, UnexpectedValues
 
 __all__ = ["TableEncoder", "are_numbers", "categorical_mask", "learn_encoder", "plain_encoder"]
@@ -222,8 +224,13 @@ class TableEncoder:
         """Return the name of a column."""
         return f"x{i}" if self.names is None else self.names[i]
 
-    def encode(self, X: Array | Frame) -> Array:
+    def encode(self, X: Any) -> Array:
         """Return the inputs of trees for each row; see `numbers`.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_rows, n_columns)
+            Columns of data frames are found by their names.
 
         Examples
         --------
@@ -231,6 +238,8 @@ class TableEncoder:
         >>> encoder.encode(np.array([[1.0], [9.0], [np.nan]])).tolist()
         [[1.0], [4.0], [2.0]]
         """
+        if not isinstance(X, (np.ndarray, Frame)):
+            X = dense(TableReader(self.names).read(X).cells)
         numbers = self.numbers(X)
         return numbers if self.lines is None else self.lines.apply(numbers)
 
