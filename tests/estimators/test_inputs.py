@@ -2,12 +2,13 @@
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from sklearn.base import is_classifier
 
 import bneuralt
 from bneuralt.estimators.kinds import find_class, registered_kinds
+
+pl = pytest.importorskip("polars")  # there are no wheels for free-threaded Pythons
 
 KINDS = [find_class(kind) for kind in registered_kinds() if hasattr(bneuralt, kind)]
 RNG = np.random.default_rng(0)

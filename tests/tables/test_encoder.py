@@ -6,7 +6,6 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 
 from bneuralt import (
@@ -55,6 +54,7 @@ def test_columns_of_every_kind_become_inputs():
 
 
 def test_pandas_polars_and_arrays_of_objects_are_read_alike():
+    pl = pytest.importorskip("polars")
     frame, _ = people()
     frame = frame.drop(columns="stay")
     expected = encoder_of(frame).encode(as_frame(frame))

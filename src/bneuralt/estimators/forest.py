@@ -33,12 +33,13 @@ from bneuralt.estimators.parameters import (
 from bneuralt.estimators.parts import ClassifierInParts, RegressorInParts, TrainedInParts
 from bneuralt.estimators.readable import READABLE
 from bneuralt.estimators.regression import RegressorTask
+from bneuralt.estimators.retraining import with_bent_leaves
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor, SingleTree
 from bneuralt.estimators.spreading import active_backend, aligned, over_workers
 from bneuralt.estimators.trials import USUAL, Choice, choose
 from bneuralt.expressions import evaluate
-from bneuralt.shrinking import WEIGHTS, SizeUnit
+from bneuralt.shrinking import WEIGHTS, BentLeaves, SizeUnit
 from bneuralt.tree import NeuralTree
 
 __all__ = ["BNeuralForestClassifier", "BNeuralForestRegressor"]
@@ -375,6 +376,12 @@ class Forest(TrainedInParts, NestedParameters, NeuralTreeEstimator, ForestParame
             member._with_trees([tree], start)
             for member, tree, start in zip(self.estimators_, trees, starts, strict=True)
         )
+
+    def _with_bent_leaves(self, bent: BentLeaves) -> Self:
+        members = zip(self.estimators_, bent.model.trees, strict=True)
+        other = self._with_members(with_bent_leaves(m, bent, [tree]) for m, tree in members)
+        other.encoder_, other._reference = bent.model.encoder, bent.model.reference
+        return other
 
     def _trained_trees(self) -> Sequence[NeuralTree] | None:
         trees = [tree for member in self.estimators_ for tree in member._trained_trees() or ()]

@@ -140,6 +140,29 @@ class TableEncoder:
         more = sum(len(inputs) - 1 for inputs in self.one_hot_inputs if inputs)
         return 1.0 + more / max(1, np.unique(self.groups).size)
 
+    def with_bends_at(self, inputs: Collection[int]) -> tuple[TableEncoder, IntArray]:
+        """Return the encoder without ramps and curves that are not listed, and what remains.
+
+        Examples
+        --------
+        >>> from bneuralt.tables.bends import Ramp
+        >>> ramps = (Ramp(0.0, 1.0, 0.5), Ramp(1.0, 2.0, 0.5))
+        >>> encoder = TableEncoder((NumberFeature(1.0), NumberFeature(1.0, ramps=ramps)))
+        >>> smaller, kept = encoder.with_bends_at([0, 3])
+        >>> smaller.input_names, kept.tolist()
+        (['x0', 'x1', 'x1 from 1 to 2'], [0, 1, 3])
+        """
+        features, kept = [], []
+        for i, feature in enumerate(self.features):
+            own = self.inputs_of(i)
+            places = list(range(len(own)))
+            if isinstance(feature, NumberFeature):
+                used = {j - own.start for j in inputs if j in own}
+                feature, places = feature.with_bends_at(used)
+            features.append(feature)
+            kept += [own.start + place for place in places]
+        return replace(self, features=tuple(features)), np.array(kept, dtype=np.intp)
+
     @property
     def has_ramps(self) -> bool:
         """Whether a column has ramps, which leaves of random trees do not have."""

@@ -164,9 +164,8 @@ def _check_learning(
 
 def _loss_of_accuracy(model: Model, integers: IntegerModel, X: Any, y: Any) -> str:
     """Return a sentence with the scores of a model before and after rounding."""
-    inputs = model.encode(X)
-    exact = model.decisions(model.outputs(inputs))
-    whole = integers.encode(inputs.astype(np.float64))
+    exact = model.decisions(model.outputs(model.encode(X)))
+    whole = integers.encode_rows(X)
     rounded: Any = integers.decisions(integers.outputs(whole))
     target = np.asarray(y)
     if model.task == "numbers":

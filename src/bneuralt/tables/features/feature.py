@@ -12,7 +12,7 @@ import numpy as np
 
 from bneuralt._typing import Array, FloatArray
 from bneuralt.expressions import Expression, Operand, differs, evaluate, is_missing, select
-from bneuralt.lines import IDENTITY, ClampedLine
+from bneuralt.lines import IDENTITY, LineSum
 from bneuralt.tables.bends import Bending
 from bneuralt.tables.columns import Column, stands_for_missing
 from bneuralt.tables.gaps import gaps_are_informative
@@ -41,7 +41,7 @@ MISSING = "(missing)"
 
 #: Entries of descriptions that are stored only if they are not empty.
 OPTIONAL = frozenset(
-    {"ignores_gaps", "notation", "gap_words", "limits", "ramps", "sentinels", "bounds"}
+    {"ignores_gaps", "notation", "gap_words", "limits", "ramps", "curves", "sentinels", "bounds"}
 )
 
 #: Smallest and largest value: numbers, or dates as text such as 2024-05-31T14:30:00.
@@ -223,7 +223,7 @@ class Feature:
         return len(self.lines)
 
     @property
-    def lines(self) -> tuple[tuple[ClampedLine, ...], ...]:
+    def lines(self) -> tuple[tuple[LineSum, ...], ...]:
         """The lines of each number, which are the inputs in their order."""
         return ((IDENTITY,),) * self.n_inputs
 
