@@ -189,7 +189,7 @@ def measure(model, X, dtype, target, style="tables"):
         (folder / "rows.h").write_text(text)
         sizes = {}
         # Of 1, 8 or 64 cycles: the counter has 16 bits.
-        timer = 3 if dtype == "float" else 2 if dtype == "int16" and model.ramps != 0 else 1
+        timer = 3 if dtype == "float" else 2 if model.ramps != 0 else 1
         for what, include, predict in (
             ("with", '#include "m.h"', "m_predict"),
             ("without", "", "(int)*"),

@@ -113,7 +113,7 @@ class ShrinkingMethods(BaseEstimator):
             size is chosen whose score on held-out rows is within one standard error of the best.
         max_bytes : int, optional
             The same in bytes of the tables of 16-bit integers that are exported to C for trees with
-            one activation; the table of the activation itself is not counted.
+            one activation; the tables of the activation itself and of ramps are not counted.
         sample_weight : array-like of shape (n_rows,), optional
         cv : int or None
             Number of folds of the cross-validation that scores each size: in each fold, a model

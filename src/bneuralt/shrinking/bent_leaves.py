@@ -15,9 +15,9 @@ import numpy as np
 
 from bneuralt._typing import FloatArray, IntArray
 from bneuralt.model import Model
-from bneuralt.tables.curves import Curve, Knots, sum_of_curves
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.features import NumberFeature
+from bneuralt.tables.polylines import Curve, Knots, sum_of_curves
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.renumbering import renumbered
 from bneuralt.tree.simplify import simplify

@@ -82,6 +82,17 @@ class TableEncoder:
     def _number_columns(self) -> NumberColumns:
         return NumberColumns.of(self.features, self.first_numbers)
 
+    def _numbers_of_block(self, positions: IntArray) -> NumberColumns:
+        """Return the columns of numbers in an array of the columns at these positions."""
+        key = positions.tobytes()
+        if key not in self._of_blocks:
+            self._of_blocks[key] = self._number_columns.within(positions)
+        return self._of_blocks[key]
+
+    @cached_property
+    def _of_blocks(self) -> dict[bytes, NumberColumns]:
+        return {}
+
     @cached_property
     def first_numbers(self) -> IntArray:
         """The position of the first number of each column, and the number of all of them."""
@@ -275,14 +286,14 @@ class TableEncoder:
         """Write the numbers of some rows, and count what training could not prepare for."""
         part = X.take(rows) if isinstance(X, Frame) else X[rows]
         is_written = np.zeros(len(self.features), dtype=bool)
-        if isinstance(part, Frame) and part.number_block is not None:
-            positions, values = part.number_block
-            passes = self._passes_numbers[positions] & np.isfinite(values).all(axis=0)
-            is_written[positions[passes]] = True
-            encoded[:, self.first_numbers[positions[passes]]] = values[:, passes]
-        elif not isinstance(part, Frame):
+        if not isinstance(part, Frame):
             is_written[self._number_columns.column] = True
             is_written[self._number_columns.write(part, encoded)] = False
+        elif (block := part.number_block or _number_block(part)) is not None:
+            positions, values = block
+            numbers = self._numbers_of_block(positions)
+            is_written[positions[numbers.column]] = True
+            is_written[positions[numbers.write(values, encoded)]] = False
         for i in np.flatnonzero(~is_written).tolist():
             feature, (first, end) = self.features[i], self.first_numbers[i : i + 2]
             column = part.columns[i] if isinstance(part, Frame) else _number_column(part, i)
@@ -394,6 +405,17 @@ def _bent_numbers(
                 yield replace(number, limits=bends.limits, ramps=bends.ramps)  # of the same mean
             else:
                 yield number.with_bends(bends, column, weight)
+
+
+def _number_block(frame: Frame) -> tuple[IntArray, FloatArray] | None:
+    """Return positions and values of columns of numbers in memory; None if there are none."""
+    if not isinstance(frame.columns, list):
+        return None
+    numbers = [(i, c.values) for i, c in enumerate(frame.columns) if c.kind == "number"]
+    if not numbers:
+        return None
+    positions, values = zip(*numbers, strict=True)
+    return np.array(positions), np.stack(values, axis=1)
 
 
 def _number_column(X: Array, j: int) -> Column:

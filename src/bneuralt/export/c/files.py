@@ -85,7 +85,8 @@ def c_files(
         rule = learning_rule(learning, learns, weight_decay)
         model = learning_model(model)
     else:
-        model = model.simplified() if integers is None else integers.model
+        smaller, _ = model.simplified().with_used_bends()
+        model = smaller if integers is None else integers.model
     row = CRow(model, is_integer=integers is not None)
     straight = learning is None and _is_straight(model, style, row.is_integer)
     about = [

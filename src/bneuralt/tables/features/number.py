@@ -22,7 +22,6 @@ from bneuralt.expressions import (
 from bneuralt.lines import IDENTITY, ClampedLine, LineSum
 from bneuralt.tables.bends import Bending, Bends, Ramp, rounded_ends
 from bneuralt.tables.columns import Column
-from bneuralt.tables.curves import Curve, Knots
 from bneuralt.tables.features.feature import (
     ColumnError,
     Feature,
@@ -39,6 +38,7 @@ from bneuralt.tables.features.feature import (
 )
 from bneuralt.tables.moments import rounded_mean
 from bneuralt.tables.number_texts import PLAIN, Notation
+from bneuralt.tables.polylines import Curve, Knots
 
 __all__ = ["NumberFeature", "number_range"]
 

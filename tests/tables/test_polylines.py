@@ -9,9 +9,9 @@ from bneuralt.expressions import NUMBER, evaluate
 from bneuralt.lines import InputLines
 from bneuralt.tables.bends import Ramp
 from bneuralt.tables.columns import Column
-from bneuralt.tables.curves import Curve, sum_of_curves
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.features import NumberFeature
+from bneuralt.tables.polylines import Curve, sum_of_curves
 
 places = st.lists(st.integers(-50, 50), min_size=2, max_size=6, unique=True).map(sorted)
 CURVE = Curve(((-1.0, 0.0), (0.0, 1.0), (2.0, 1.0), (3.0, 0.25)), mean=0.5)
