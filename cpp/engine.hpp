@@ -56,8 +56,9 @@ struct Tree {
 }
 
 // Inputs that are limited lines of columns, min(max((x - offset) * factor, low), high), or sums of
-// some of them. The inputs of column c are first[c], ..., first[c + 1] - 1; the lines of input i are
-// first_line[i], ..., first_line[i + 1] - 1, at least one, or line i alone without `first_line`.
+// some of them. The inputs of column c are first[c], ..., first[c + 1] - 1; the lines of input i
+// are first_line[i], ..., first_line[i + 1] - 1, at least one, or line i alone without
+// `first_line`.
 struct Lines {
     int n_columns = 0, n_inputs = 0;
     const int32_t* first = nullptr;  // [n_columns + 1]

@@ -45,14 +45,10 @@ class InputLines {
                 fail("offset and factor must be finite");
             if (!(low_[i] <= high_[i])) fail("low must not be above high");
         }
-        lines_ = {int(first_.size()) - 1,
-                  first_.back(),
-                  first_.data(),
-                  offset_.data(),
-                  factor_.data(),
-                  low_.data(),
-                  high_.data(),
-                  first_line_.empty() ? nullptr : first_line_.data()};
+        lines_ = {int(first_.size()) - 1, first_.back(),
+                  first_.data(),          offset_.data(),
+                  factor_.data(),         low_.data(),
+                  high_.data(),           first_line_.empty() ? nullptr : first_line_.data()};
     }
     InputLines(const InputLines&) = delete;
 

@@ -62,25 +62,40 @@ BNT_TEST(forward_equals_recursion) {
     }
 }
 
-// Columns have one to three inputs, of which trees use some; inputs are scaled, or not.
+// Columns have one to three inputs, of which trees use some; inputs are scaled, or not. Each is a
+// line, or the sum of one to three.
 BNT_TEST(limited_lines_are_scaled) {
     Random random(4);
-    constexpr int n_columns = 4, n_inputs = 9;
+    constexpr int n_columns = 4, n_inputs = 9, most_lines = 16;
     const int32_t first[n_columns + 1] = {0, 3, 4, 6, 9};
-    std::vector<double> lines(4 * n_inputs), offset(n_inputs), factor(n_inputs);
-    for (int i = 0; i < n_inputs; ++i) {
+    const int32_t first_line[n_inputs + 1] = {0, 1, 4, 6, 7, 8, 10, 13, 15, 16};
+    std::vector<double> lines(4 * most_lines), offset(n_inputs), factor(n_inputs);
+    for (int i = 0; i < most_lines; ++i) {
         lines[i] = random.between(-1, 1);
-        lines[n_inputs + i] = random.between(0.5, 2);
-        lines[2 * n_inputs + i] = random.between(-1, 0);
-        lines[3 * n_inputs + i] = random.between(0, 1);
+        lines[most_lines + i] = random.between(-2, 2);
+        lines[2 * most_lines + i] = random.between(-1, 0);
+        lines[3 * most_lines + i] = random.between(0, 1);
+    }
+    for (int i = 0; i < n_inputs; ++i) {
         offset[i] = random.between(-1, 1);
         factor[i] = random.between(0.5, 2);
     }
     const double* const l = lines.data();
-    const Lines kept{n_columns,    n_inputs,         first,           l,
-                     l + n_inputs, l + 2 * n_inputs, l + 3 * n_inputs};
+    const auto line = [&](int i, double x) {
+        return std::clamp((x - l[i]) * l[most_lines + i], l[2 * most_lines + i],
+                          l[3 * most_lines + i]);
+    };
     for (const int n_rows : {1, 5, 100}) {
-        for (const bool is_scaled : {false, true}) {
+        for (const int kind : {0, 1, 2, 3}) {
+            const bool is_scaled = kind & 1, has_sums = kind & 2;
+            const Lines kept{n_columns,
+                             n_inputs,
+                             first,
+                             l,
+                             l + most_lines,
+                             l + 2 * most_lines,
+                             l + 3 * most_lines,
+                             has_sums ? first_line : nullptr};
             const RandomTree made = random_tree(random, n_inputs, kOutputs, 5, 1);
             std::vector<double> rows(size_t(n_rows) * n_columns);
             for (double& x : rows) x = random.between(-3, 3);
@@ -99,8 +114,9 @@ BNT_TEST(limited_lines_are_scaled) {
                 double inputs[n_inputs];
                 for (int c = 0; c < n_columns; ++c)
                     for (int i = first[c]; i < first[c + 1]; ++i) {
-                        const double x = (rows[size_t(r) * n_columns + c] - l[i]) * l[n_inputs + i];
-                        inputs[i] = std::clamp(x, l[2 * n_inputs + i], l[3 * n_inputs + i]);
+                        const double x = rows[size_t(r) * n_columns + c];
+                        inputs[i] = 0;
+                        for (int j = kept.begin(i); j < kept.end(i); ++j) inputs[i] += line(j, x);
                         if (is_scaled) inputs[i] = (inputs[i] - offset[i]) * factor[i];
                     }
                 for (int k = 0; k < kOutputs; ++k)

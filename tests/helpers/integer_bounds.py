@@ -115,7 +115,7 @@ def _computed_error(integers, i):
     """The largest error of an input that is computed from a whole number; 0 for other inputs.
 
     All whole numbers are tried; each stands for the numbers that are rounded to it, of which the
-    ends and the bends of the input matter.
+    ends and the bends of the input matter. Numbers beyond the largest are outside of training.
     """
     units = [n for n in integers.inputs.numbers.values() if i in n.lines]
     if not units:
@@ -135,6 +135,7 @@ def _computed_error(integers, i):
         (whole, middle + step * (whole + np.longdouble(0.5))),
         (places, bends),
     ):
+        x = x.clip(middle - 32767 * step, middle + 32767 * step)
         real = evaluate(expression, {}, Column("number", x.astype(np.float64)))
         real = real.clip(value_middle - reach, value_middle + reach)
         largest = max(largest, np.abs(values[at + 32767] - real).max(initial=0.0))
