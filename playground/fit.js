@@ -1,10 +1,10 @@
 // A fit with the settings that Python would choose: bneuralt.estimators.single, forest and trials.
 import {
-  batch_size, effective_share, FEWEST_PER_OUTPUT, IN_FOREST, KINDS, learning_rate, MOST_PER_ROW, n_epochs, ROWS, SCALING, SETTINGS,
+  batch_size, effective_share, FEWEST_PER_OUTPUT, IN_FOREST, KINDS, learning_rate, MOST_PER_ROW, MOST_ROWS_JOINED, n_epochs, n_epochs_joined, N_JOINED, ROWS, SCALING, SETTINGS,
   SINGLE, SINGLE_TREE, SPLITS, TRIALS,
 } from "./recipe.js";
 import { round } from "./features.js";
-import { constrain, drawTree, linearTree } from "./grow.js";
+import { constrain, drawTree, linearTree, meanTree } from "./grow.js";
 import { foldOfEach, mergedPart, mergedRows, nDifferent, nExamples, nSeparate, oneEpoch, separateRows } from "./rows.js";
 import { Random } from "./random.js";
 import { withoutIdleBranches } from "./idle.js";
@@ -53,6 +53,19 @@ export class Fit {
     if (!isPlain) n = Math.max(n, round(SINGLE.LEAVES_PER_OUTPUT * this.k * drawnPerFeature));
     rows.nDifferent ??= nDifferent(this.numbers, this.encoder.width, rows);
     return Math.min(n, Math.max(Math.trunc(MOST_PER_ROW * perLeaf * rows.nDifferent), least));
+  }
+
+  /** Whether several trees are trained apart, and joined into their mean. */
+  get isJoined() {
+    return !this.options.isForest && !this.options.nWeights && nExamples(this.rows) <= MOST_ROWS_JOINED;
+  }
+
+  /** Return the plan of the trees of the model. */
+  finalPlan(choice = TRIALS.USUAL) {
+    const plan = this.plan(this.rows, choice);
+    if (!this.isJoined) return plan;
+    const n_weights = Math.max(Math.floor(plan.n_weights / N_JOINED), FEWEST_PER_OUTPUT * this.k);
+    return { ...plan, n_weights, max_epochs: n_epochs_joined(plan.max_epochs, this.mayTry) };
   }
 
   /** Return the size of a tree and all settings of its training on some rows. */
@@ -143,22 +156,29 @@ export class Fit {
 
   /** Train the trees of the model; `report` gets what they are like on the way, and may end it. */
   async run(report = () => false) {
-    const choice = await this.choose();
-    const plan = this.plan(this.rows, choice);
+    const { starts, ...choice } = await this.choose();
+    const plan = this.finalPlan(choice);
     const scaling = this.inputScaling(this.rows), target = this.targetScaling(this.rows);
-    const nTrees = this.options.isForest ? KINDS[`${this.task} forest`].n_trees : 1;
+    const nTrees = this.options.isForest ? KINDS[`${this.task} forest`].n_trees : 1, nParts = this.isJoined ? N_JOINED : 1;
     const members = [];
     let isStopped = false;
     for (let t = 0; t < nTrees && !isStopped; t++) {
-      const { tree, signs } = this.start(this.rows, scaling, plan.n_weights, choice, this.random);
-      const context = { start: tree, t, nTrees, plan, scaling, target, choice };
-      isStopped ||= Boolean(report({ ...context, epoch: 0, loss: null, now: () => tree }));
-      const seed = this.random.bits();
-      const result = await this.train(tree, signs, this.rows, null, plan, scaling, target, seed, (epoch, loss, now) => {
-        isStopped ||= Boolean(report({ ...context, epoch: epoch + 1, loss, now: () => ({ ...tree, ...now() }) }));
-        return isStopped;
-      });
-      members.push({ ...result, tree: withFactor(result.tree, choice.output_factor ?? 1), seed });
+      const parts = []; // trained apart; their mean is the tree
+      for (let part = 0; part < nParts && !isStopped; part++) {
+        const { tree, signs } = starts?.[part] ?? this.start(this.rows, scaling, plan.n_weights, choice, this.random);
+        const joined = (last) => meanTree([...parts.map((result) => result.tree), last]);
+        const context = { start: joined(tree), t, nTrees, part, nParts, plan, scaling, target, choice };
+        isStopped ||= Boolean(report({ ...context, epoch: 0, loss: null, now: () => context.start }));
+        const seed = this.random.bits();
+        const result = await this.train(tree, signs, this.rows, null, plan, scaling, target, seed, (epoch, loss, now) => {
+          isStopped ||= Boolean(report({ ...context, epoch: epoch + 1, loss, now: () => joined({ ...tree, ...now() }) }));
+          return isStopped;
+        });
+        parts.push({ ...result, seed });
+      }
+      const done = parts.filter(({ status }) => status !== "diverged"), kept = done.length ? done : parts.slice(0, 1);
+      const tree = withFactor(meanTree(kept.map((result) => result.tree)), choice.output_factor ?? 1);
+      members.push({ ...kept[0], tree, history: meanHistory(kept) });
     }
     return { members, plan, scaling, target, choice };
   }
@@ -182,18 +202,24 @@ export class Fit {
 
   // -- cross-validation of the decay --------------------------------------------------------
 
+  /** Whether there are enough rows for a cross-validation, and not too many. */
+  get mayTry() {
+    return nSeparate(this.rows) >= SPLITS.FEWEST_ROWS_TO_SPLIT && nExamples(this.rows) <= TRIALS.MOST_ROWS;
+  }
+
   async choose() {
-    const n = nSeparate(this.rows), { isForest } = this.options;
-    if (n < SPLITS.FEWEST_ROWS_TO_SPLIT || nExamples(this.rows) > TRIALS.MOST_ROWS) return TRIALS.USUAL;
+    const { isForest } = this.options;
+    if (!this.mayTry) return TRIALS.USUAL;
     const separate = separateRows(this.rows), seed = this.random.bits();
     // the same folds and trees in each call
-    const attempt = (choice, effort) => this.tryChoice(separate, choice, effort, new Random(seed));
+    const attempt = (choice, effort, begins = false) => this.tryChoice(separate, choice, effort, new Random(seed), begins);
     const effort = { ...(isForest ? TRIALS.OF_FOREST : TRIALS.OF_TREE) };
     if (separate.index.length >= TRIALS.ENOUGH_ROWS) effort.n_used = TRIALS.ENOUGH_FOLDS;
-    let choice = TRIALS.USUAL, tried = await attempt(choice, effort);
+    if (this.isJoined) effort.n_used = N_JOINED;
+    let choice = TRIALS.USUAL, tried = await attempt(choice, effort, this.isJoined);
     const rule = TRIALS.DECAY_RULES[this.isClassifier ? `${isForest ? "forest" : "tree"} classifier` : "regressor"];
     if (separate.index.length >= rule.fewest_rows && tried.factor < rule.largest_factor) {
-      const other = await attempt(TRIALS.MORE, effort);
+      const other = await attempt(TRIALS.MORE, effort, this.isJoined);
       if (isBetter(other, tried)) [choice, tried] = [TRIALS.MORE, other];
     }
     const loss = mean(tried.losses);
@@ -206,7 +232,7 @@ export class Fit {
         }
       }
     }
-    return { ...choice, output_factor: tried.factor };
+    return { ...choice, output_factor: tried.factor, starts: tried.starts };
   }
 
   learnsLittle(separate, loss) {
@@ -220,17 +246,21 @@ export class Fit {
     return !(loss < (1 - TRIALS.LITTLE) * usual);
   }
 
-  /** Train trees of a choice on parts of the rows; return losses on held-out rows and the best factor of outputs. */
-  async tryChoice(separate, choice, effort, random) {
+  /**
+   * Train trees of a choice on parts of the rows; return losses on held-out rows and the best factor of outputs.
+   *
+   * If it `begins` the training of the model, each part has a tree of its own, which is returned, too.
+   */
+  async tryChoice(separate, choice, effort, random, begins) {
     const folds = foldOfEach(separate, this.target, effort.n_folds, random), places = Array.from(folds.keys());
     const parts = Array.from({ length: effort.n_used }, (_, fold) => ({
       training: mergedPart(separate, places.filter((i) => folds[i] !== fold)),
       heldOut: mergedPart(separate, places.filter((i) => folds[i] === fold)),
     }));
-    // Folds have rows of their own, and the rest in common: trees, scaling and settings.
-    const [{ training: first }] = parts, scaling = this.inputScaling(first), target = this.targetScaling(first), usual = this.plan(first);
-    const nWeights = Math.max(Math.trunc(effort.weights * usual.n_weights), FEWEST_PER_OUTPUT * this.k);
-    const seeds = Array.from({ length: effort.n_trees }, () => random.bits());
+    // Folds have rows of their own, and the rest in common: scaling, settings and, unless they begin the training, trees.
+    const first = begins ? this.rows : parts[0].training, scaling = this.inputScaling(first), target = this.targetScaling(first), usual = this.plan(first);
+    const nWeights = begins ? this.finalPlan().n_weights : Math.max(Math.trunc(effort.weights * usual.n_weights), FEWEST_PER_OUTPUT * this.k);
+    const drawn = () => Array.from({ length: effort.n_trees }, () => random.bits()), shared = drawn(), starts = [];
     const plan = {
       ...usual,
       max_epochs: Math.max(1, round(effort.epochs * usual.max_epochs)),
@@ -240,15 +270,16 @@ export class Fit {
     const scored = [];
     for (const { training, heldOut } of parts) {
       const trees = [];
-      for (const seed of seeds) {
+      for (const seed of begins ? drawn() : shared) {
         const { tree, signs } = this.start(first, scaling, nWeights, choice, new Random(seed));
         const result = await this.train(tree, signs, training, null, plan, scaling, target, seed);
         if (result.status !== "completed") return { losses: parts.map(() => Infinity), factor: 1 };
         trees.push(result.tree);
+        if (begins) starts.push({ tree: result.tree, signs });
       }
       scored.push(this.outputsOf(trees, scaling, target, heldOut));
     }
-    return this.bestFactor(scored);
+    return { ...this.bestFactor(scored), starts: begins ? starts : null };
   }
 
   /** Return the outputs of each tree for some rows, with scaled targets and weights. */
@@ -313,6 +344,13 @@ function withFactor(tree, factor) {
   for (let i = k; i < n; i++) if (parent[i] < k) theta[n + i - k] *= factor;
   leafParent.forEach((node, l) => node < k && (theta[2 * n - k + l] *= factor));
   return { ...tree, theta };
+}
+
+/** Return the means of the figures of each epoch that all results have. */
+function meanHistory(results) {
+  const n = Math.min(...results.map(({ history }) => history.train_loss.length));
+  const of = (name) => Array.from({ length: n }, (_, epoch) => mean(results.map(({ history }) => history[name][epoch])));
+  return Object.fromEntries(Object.keys(results[0].history).map((name) => [name, of(name)]));
 }
 
 const mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;

@@ -115,6 +115,36 @@ function onRamp(random, encoder, input, share) {
   return random.whole(input + 1, end - 1);
 }
 
+/** Return the mean of trees with linear outputs as a tree, whose outputs have the branches of all. */
+export function meanTree(trees) {
+  if (trees.length === 1) return trees[0];
+  const [{ k, nInputs }] = trees, share = 1 / trees.length, nodes = Array.from({ length: k }, (_, i) => ({ children: [], activation: trees[0].activation[i], bias: 0 }));
+  const leaves = [];
+  for (const { parent, activation, leafParent, leafInput, theta } of trees) {
+    const n = parent.length, factor = (above) => (above < k ? share : 1), own = nodes.slice(0, k);
+    for (let i = 0; i < n; i++) {
+      if (i < k) own[i].bias += share * theta[i];
+      else {
+        own.push({ children: [], above: own[parent[i]], activation: activation[i], bias: theta[i], edge: factor(parent[i]) * theta[n + i - k] });
+        own[parent[i]].children.push(own[i]);
+      }
+    }
+    leafParent.forEach((above, l) => leaves.push({ above: own[above], input: leafInput[l], weight: factor(above) * theta[2 * n - k + l] }));
+  }
+  for (let i = 0; i < nodes.length; i++) nodes.push(...nodes[i].children); // breadth-first
+  nodes.forEach((node, i) => (node.place = i));
+  leaves.sort((a, b) => a.above.place - b.above.place);
+  return {
+    k,
+    nInputs,
+    parent: Int32Array.from(nodes, ({ above }) => above?.place ?? -1),
+    activation: Uint8Array.from(nodes, ({ activation }) => activation),
+    leafParent: Int32Array.from(leaves, ({ above }) => above.place),
+    leafInput: Int32Array.from(leaves, ({ input }) => input),
+    theta: Float32Array.from([...nodes.map(({ bias }) => bias), ...nodes.slice(k).map(({ edge }) => edge), ...leaves.map(({ weight }) => weight)]),
+  };
+}
+
 /** Return the tree of a linear model: each output adds the inputs that trees are drawn with. */
 export function linearTree(encoder, varies, k) {
   const inputs = encoder.drawn.map((drawn, i) => (drawn && varies[i] ? i : -1)).filter((i) => i >= 0);

@@ -100,9 +100,10 @@ const listeners = {
 
   epoch(frame) {
     picture.add(frame);
-    const { t, nTrees, epoch, nEpochs } = frame;
-    byId("progress").value = (t + epoch / nEpochs) / nTrees;
-    say(nTrees > 1 ? `Tree ${t + 1} of ${nTrees}, round ${epoch} of ${nEpochs}` : `Round ${epoch} of ${nEpochs}`);
+    const { t, nTrees, part, nParts, epoch, nEpochs } = frame;
+    byId("progress").value = (t + (part + epoch / nEpochs) / nParts) / nTrees;
+    const round = `ound ${part * nEpochs + epoch} of ${nParts * nEpochs}`;
+    say(nTrees > 1 ? `Tree ${t + 1} of ${nTrees}, r${round}` : `R${round}`);
   },
 
   model(model) {

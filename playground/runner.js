@@ -26,7 +26,7 @@ try {
     if (wants.includes("plan")) {
       const plans = [false, true].map((isForest) => {
         const fit = new Fit(core, encoder, numbers, prepared.target, prepared.train, { isForest, seed: 0, signs: [], nWeights: null });
-        return { ...fit.plan(fit.rows), n_rows: fit.rows.index.length, times: fit.rows.times };
+        return { ...fit.finalPlan(), n_rows: fit.rows.index.length, times: fit.rows.times };
       });
       answer.plans = plans;
     }

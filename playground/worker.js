@@ -53,11 +53,11 @@ async function train({ id, wishes: chosen, stopped }) {
       const kinds = encoder.features.flatMap(({ kind, drawn }) => drawn.map((isDrawn) => (kind === "number" && !isDrawn ? "ramp" : kind)));
       postMessage({ id, type: "begin", k, isClassifier, outputs: classes ?? [names[wishes.target]], kinds, groups: encoder.groups, names: encoder.names, target: names[wishes.target], lines: encoder.lines, lineStart: encoder.lineStart });
     },
-    epoch: ({ start, t, nTrees, plan, scaling, target, choice, epoch, loss, now }) => {
+    epoch: ({ start, t, nTrees, part, nParts, plan, scaling, target, choice, epoch, loss, now }) => {
       const isNoted = epoch === 0 || epoch === plan.max_epochs || performance.now() - last > PERIOD || (t === 0 && epoch % Math.ceil(plan.max_epochs / 60) === 0);
       if (!isNoted) return false;
       last = performance.now();
-      postMessage({ id, type: "epoch", t, nTrees, epoch, nEpochs: plan.max_epochs, loss, tree: epoch ? now() : start, context: epoch ? null : { plan, scaling, target, choice } });
+      postMessage({ id, type: "epoch", t, nTrees, part, nParts, epoch, nEpochs: plan.max_epochs, loss, tree: epoch ? now() : start, context: epoch ? null : { plan, scaling, target, choice } });
       return false;
     },
   };

@@ -670,11 +670,12 @@ def test_divergence_is_told():
 
 def test_few_rows_are_gone_over_more_often():
     X, y = IRIS
-    assert BNeuralTClassifier(random_state=0).fit(X, y).n_iter_ > 100
+    alone = {"n_weights": 100, "random_state": 0}
+    assert BNeuralTClassifier(**alone).fit(X, y).n_iter_ > 100
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 3))
-    assert BNeuralTClassifier(random_state=0).fit(X, X[:, 0] > 0).n_iter_ == 50
-    assert BNeuralTRegressor(random_state=0).fit(X, X[:, 0]).n_iter_ == 100
+    assert BNeuralTClassifier(**alone).fit(X, X[:, 0] > 0).n_iter_ == 50
+    assert BNeuralTRegressor(**alone).fit(X, X[:, 0]).n_iter_ == 100
 
 
 def test_share_of_the_usual_size_gives_way_to_a_wanted_size():

@@ -72,10 +72,11 @@ def in_python(table, target, **options):
     forest._prepare(member, rows)
     plans = []
     for estimator in (tree, member):
-        settings = estimator._settings(rows)
+        fit = estimator._plan(rows, None)
         names = ("learning_rate", "weight_decay", "batch_size", "max_epochs")
-        size = {"n_weights": estimator._n_weights(rows), "n_rows": len(rows), "times": rows.times}
-        plans.append({**size, **{name: getattr(settings, name) for name in names}})
+        n_weights = estimator._n_weights(rows) // (len(fit.starts) if fit.is_mean else 1)
+        size = {"n_weights": n_weights, "n_rows": len(rows), "times": rows.times}
+        plans.append({**size, **{name: getattr(fit.settings, name) for name in names}})
     used = {column.position: column.kind for column in layout.columns}
     kinds = [used.get(j, "unused") for j in range(len(cells.names))]
     return {

@@ -12,6 +12,8 @@ from bneuralt._typing import Array
 
 __all__ = [
     "IN_FOREST",
+    "MOST_ROWS_JOINED",
+    "N_JOINED",
     "ROWS_PER_TREE",
     "SINGLE_TREE",
     "Capacity",
@@ -19,6 +21,7 @@ __all__ = [
     "effective_share",
     "learning_rate",
     "n_epochs",
+    "n_epochs_joined",
     "number_of_ramps",
 ]
 
@@ -35,6 +38,13 @@ FEWEST_EPOCHS = {"classifier": 50, "regressor": 100}
 
 #: Large tables are trained for at least so many epochs, or for fewer that give enough examples.
 FEWEST_OF_MANY, ENOUGH_EXAMPLES = 3, 100_000_000
+
+#: Up to this number of rows, a single tree of automatic size is the mean of so many trees that
+#: share its weights and are trained apart. Random trees err in different ways, so that their mean
+#: errs less than one tree of as many weights.
+MOST_ROWS_JOINED, N_JOINED = 10_000, 2
+#: Their epochs, as a share of those of one tree: without a trial, and after one.
+EPOCHS_JOINED, EPOCHS_AFTER_TRIAL = 0.8, 0.5
 
 #: A tree of a forest is trained on at most about as many rows, drawn for each tree.
 ROWS_PER_TREE = 10_000_000
@@ -212,6 +222,17 @@ def n_epochs(n_rows: int, fewest: int, n_classes: int = 1) -> int:
     fewest_of_many = max(1, min(FEWEST_OF_MANY, round(ENOUGH_EXAMPLES / n_rows)))
     usual = min(fewest, max(fewest_of_many, round(MOST_EXAMPLES / n_rows)))
     return max(round(FEWEST_EXAMPLES / n_rows), factor * usual)
+
+
+def n_epochs_joined(n_epochs: int, has_trial: bool) -> int:
+    """Return the number of epochs of each of several trees, from that of a tree alone.
+
+    Examples
+    --------
+    >>> n_epochs_joined(50, has_trial=False), n_epochs_joined(50, has_trial=True)
+    (40, 25)
+    """
+    return max(1, round((EPOCHS_AFTER_TRIAL if has_trial else EPOCHS_JOINED) * n_epochs))
 
 
 def learning_rate(n_rows: int, n_classes: int = 1) -> float:

@@ -69,9 +69,11 @@ class DrawnTree(NestedParameters, NeuralTreeEstimator, TreeParameters):
             rows.scalings[key] = inputs, self._learn_target_scaling(rows, constant)
         self._input_scaling, self._target_scaling = rows.scalings[key]
 
-    def _draw_tree(self, rows: Rows, rng: np.random.Generator) -> NeuralTree:
-        """Draw a tree of features that are not constant."""
+    def _draw_tree(self, rows: Rows, rng: np.random.Generator, n_sharing: int = 1) -> NeuralTree:
+        """Draw a tree of features that are not constant, one of several that share the weights."""
         growth, n_weights = self._growth, self._n_weights(rows)
+        if n_weights is not None and n_sharing > 1:
+            n_weights = max(n_weights // n_sharing, FEWEST_PER_OUTPUT * self._n_outputs())
         min_size = growth.min_size
         if isinstance(min_size, float) and not (growth.max_size is None and n_weights is None):
             min_size = None  # a share of the mean size has no meaning where the size is limited

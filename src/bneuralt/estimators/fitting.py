@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
@@ -24,6 +24,7 @@ from bneuralt.training import (
     train_many,
 )
 from bneuralt.tree import NeuralTree
+from bneuralt.tree.joining import mean_tree
 from bneuralt.tree.monotonic import Signs
 
 __all__ = ["FitBatch", "TreeFit"]
@@ -34,7 +35,7 @@ ENOUGH_TARGETS = 2**20
 
 @dataclass
 class TreeFit:
-    """One tree of an estimator, trained from one or more starts, of which the best is kept.
+    """One tree of an estimator, trained from one or more starts: the best of them, or their mean.
 
     Parameters
     ----------
@@ -57,6 +58,8 @@ class TreeFit:
         All rows of the tree, of which some may have been held out for validation.
     output_factor : float
         Factor of the outputs of the trained tree.
+    is_mean : bool
+        Whether the tree is the mean of all starts, and not the best of them.
     """
 
     starts: list[NeuralTree]
@@ -71,6 +74,7 @@ class TreeFit:
     signs: list[Signs] | None = None
     whole: Rows | None = None
     output_factor: float = 1.0
+    is_mean: bool = False
     results: list[Any] = field(default_factory=list)  # None until a start has been trained
 
     @property
@@ -81,7 +85,7 @@ class TreeFit:
             TrainingJob(
                 start,
                 self.settings,
-                self.seed,
+                self.seed + i,
                 rows=self.rows.index,
                 sample_weight=self.rows.sample_weight,
                 validation_rows=None if held_out is None else held_out.index,
@@ -91,6 +95,22 @@ class TreeFit:
                 optimizer_state=self.optimizer_state,
                 may_move_to=None if self.may_move_to is None else self.may_move_to[i],
                 signs=None if self.signs is None else self.signs[i],
+            )
+            for i, start in enumerate(self.starts)
+        ]
+
+    @property
+    def each_start(self) -> list[TreeFit]:
+        """A fit of each start alone."""
+        return [
+            replace(
+                self,
+                starts=[start],
+                seed=self.seed + i,
+                may_move_to=None if self.may_move_to is None else [self.may_move_to[i]],
+                signs=None if self.signs is None else [self.signs[i]],
+                is_mean=False,
+                results=[],
             )
             for i, start in enumerate(self.starts)
         ]
@@ -120,9 +140,28 @@ class TreeFit:
         return result
 
     @property
+    def kept(self) -> list[int]:
+        """Positions of the starts that the tree consists of.
+
+        The best one, or all that are done; if the training was stopped, those of most epochs.
+        """
+        best = self.best
+        if not self.is_mean:
+            return [best]
+        n_epochs = self.results[best].n_epochs
+        for result in self.results:
+            if self._final_loss(result) < inf:
+                n_epochs = max(n_epochs, result.n_epochs)
+        return [
+            i
+            for i, result in enumerate(self.results)
+            if i == best or (self._final_loss(result) < inf and result.n_epochs == n_epochs)
+        ]
+
+    @property
     def tree(self) -> NeuralTree:
         """The tree to keep, with the factor in its outputs."""
-        tree = self.result.tree
+        tree = mean_tree([self.results[i].tree for i in self.kept])
         if self.output_factor == 1.0:
             return tree
         return tree.with_output_scaling(0.0, self.output_factor)
@@ -136,20 +175,18 @@ class TreeFit:
             return inf
         return float(losses[-1 if result.best_epoch is None else result.best_epoch])
 
-    def history(
-        self, result: TrainingResult, error_unit: Callable[[Array, FloatArray], float]
-    ) -> dict[str, Array]:
-        """Return the loss, score and learning rate of each epoch of a result.
+    def history(self, error_unit: Callable[[Array, FloatArray], float]) -> dict[str, Array]:
+        """Return the loss, score and learning rate of each epoch: means over the starts kept.
 
         Parameters
         ----------
-        result : TrainingResult
-            One of `results`.
         error_unit : callable
             Returns the error of the best constant, from targets and weights. A score is 1 minus
             the error divided by this unit.
         """
-        figures, history = result.history, {}
+        kept = [self.results[i].history for i in self.kept]
+        figures = {name: np.mean([h[name] for h in kept], axis=0) for name in kept[0]}
+        history = {}
         for kind, rows in {"train": self.rows, "val": self.validation}.items():
             if rows is not None:
                 unit = self.error_unit(rows, error_unit)

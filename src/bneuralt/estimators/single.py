@@ -17,11 +17,14 @@ import numpy as np
 from bneuralt._typing import Array, IntArray
 from bneuralt.estimators.callbacks import Report, Step, describe_epoch
 from bneuralt.estimators.capacity import (
+    MOST_ROWS_JOINED,
+    N_JOINED,
     SINGLE_TREE,
     Capacity,
     batch_size,
     learning_rate,
     n_epochs,
+    n_epochs_joined,
 )
 from bneuralt.estimators.classification import ClassifierTask
 from bneuralt.estimators.drawn_trees import DrawnTree
@@ -43,7 +46,7 @@ from bneuralt.estimators.retraining import smaller_models
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import fold
 from bneuralt.estimators.splits import FEWEST_ROWS_TO_SPLIT, hold_out
-from bneuralt.estimators.trials import Choice, choose
+from bneuralt.estimators.trials import USUAL, Choice, choose, may_try
 from bneuralt.model import Learning
 from bneuralt.shrinking import WEIGHTS, SizeUnit, without_idle_branches
 from bneuralt.training import EpochState, OptimizerState, TrainingSettings
@@ -84,7 +87,10 @@ class SingleTree(TrainedInParts, DrawnTree):
     def _step(self, rows: Rows) -> Step:
         n_trees = 1 if self._is_warm_start() else self._growth.n_init
         refits = self.early_stopping == "refit" and rows.n_separate >= FEWEST_ROWS_TO_SPLIT
-        n_epochs = self._n_epochs(rows) * (n_trees + refits)
+        n_epochs = self._n_epochs(rows)
+        if self._is_joined(rows):
+            n_trees, n_epochs = N_JOINED, n_epochs_joined(n_epochs, may_try(self, rows))
+        n_epochs *= n_trees + refits
         describe = partial(
             describe_epoch, score_name=self._score_name, n_trees=n_trees, refits=refits
         )
@@ -170,7 +176,10 @@ class SingleTree(TrainedInParts, DrawnTree):
     def _plan(self, rows: Rows, validation: Rows | None) -> TreeFit:
         """Choose settings and validation rows, learn the scaling, and draw the trees."""
         structure, split, order = np.random.default_rng(self._draw_seed()).spawn(3)
-        settings = self._settings(rows)
+        settings, is_joined = self._settings(rows), self._is_joined(rows)
+        if is_joined:
+            n_epochs = n_epochs_joined(settings.max_epochs, may_try(self, rows))
+            settings = settings.set_params(max_epochs=n_epochs)
         training = rows
         if validation is None and settings.select is not None:
             training, validation = hold_out(rows, self.validation_fraction, split)
@@ -181,7 +190,10 @@ class SingleTree(TrainedInParts, DrawnTree):
             starts = [self._last_tree().with_output_scaling(0.0, 1.0 / factor)]
         else:
             self._learn_scaling(training)
-            starts = [self._draw_tree(training, structure) for _ in range(self._growth.n_init)]
+            n_starts, n_sharing = (N_JOINED,) * 2 if is_joined else (self._growth.n_init, 1)
+            starts = list(self._choice.trees) or [
+                self._draw_tree(training, structure, n_sharing) for _ in range(n_starts)
+            ]
         fit = self._new_fit(
             starts,
             training.one_epoch().with_mean_weight_one(),
@@ -191,7 +203,14 @@ class SingleTree(TrainedInParts, DrawnTree):
             whole=rows,
         )
         fit.output_factor = factor
+        fit.is_mean = is_joined
+        self._choice = self._choice._replace(trees=())  # they are not needed any more
         return fit
+
+    def _plan_joined(self, rows: Rows) -> TreeFit | None:
+        """Return the usual plan if several trees are joined."""
+        self._choice = USUAL
+        return self._plan(rows, None) if self._is_joined(rows) else None
 
     def _plan_refit(self, fit: TreeFit) -> TreeFit | None:
         """Return the training on all rows that follows early stopping; None if there is none."""
@@ -279,21 +298,24 @@ class SingleTree(TrainedInParts, DrawnTree):
                 self._keep(fit)
 
     def _keep(self, fit: TreeFit) -> None:
-        """Set the fitted attributes from the best result."""
-        best = fit.best
-        result = fit.results[best]
+        """Set the fitted attributes from the results that are kept."""
+        kept, result = fit.kept, fit.result
         self._trained_tree = fit.tree
-        self._node_signs = None if fit.signs is None else fit.signs[best].node
+        self._node_signs = None  # of several trees: computed when their mean is trained further
+        if fit.signs is not None and len(kept) == 1:
+            self._node_signs = fit.signs[kept[0]].node
         self._optimizer_state = None
-        self.tree_ = self._fold(fit.tree)
+        self.tree_ = self._fold(self._trained_tree)
         self.n_iter_ = result.n_epochs
         self.best_epoch_ = result.best_epoch
-        self.history_ = fit.history(result, self._error_unit)
+        self.history_ = fit.history(self._error_unit)
         self.moved_leaves_ = None
         if fit.settings.leaf_moves:
-            start, end = fit.starts[best].leaf_input, result.tree.leaf_input
+            start = np.concatenate([fit.starts[i].leaf_input for i in kept])
+            end = np.concatenate([fit.results[i].tree.leaf_input for i in kept])
+            tried = np.concatenate([fit.results[i].moves[:, 3] for i in kept])
             self.moved_leaves_ = {
-                "tried": self._leaves_per_feature(result.moves[:, 3]),
+                "tried": self._leaves_per_feature(tried),
                 "stayed": self._leaves_per_feature(end[end != start]),
             }
 
@@ -307,6 +329,18 @@ class SingleTree(TrainedInParts, DrawnTree):
         if is_auto(epochs):
             return n_epochs(rows.n_examples, self._fewest_epochs, self._n_classes())
         return int(epochs)
+
+    def _is_joined(self, rows: Rows) -> bool:
+        """Return whether `fit` trains several trees apart, and joins them into their mean."""
+        return (
+            self._has_automatic_size
+            and is_auto(setting_of(self, "max_epochs"))
+            and not (self._is_readable or self._is_warm_start() or self.early_stopping)
+            and self._training.select in ("auto", None)
+            and self._output_activation == "linear"
+            and self._growth.n_init == 1
+            and rows.n_examples <= MOST_ROWS_JOINED
+        )
 
     def _settings(self, rows: Rows, *, is_continued: bool = False) -> TrainingSettings:
         """Return all settings; a training in parts keeps rate and decay of the first rows.

@@ -6,8 +6,9 @@ rows and columns do not show it. So some trees are trained for a short time on a
 and outputs are multiplied by the factor with the lowest loss on held-out rows. If that is a small
 factor, more decay is compared too, and used if it lowers the loss by more than one standard error.
 If trees learn next to nothing, the reason may be effects that change their direction many times:
-then trees that begin with ramps are compared with others. The experiments behind the numbers are in
-`docs/lab_book.md`.
+then trees that begin with ramps are compared with others. Where a tree is the mean of trees that
+are trained apart, each of them begins its training in the trial, on another part of the rows. The
+experiments behind the numbers are in `docs/lab_book.md`.
 """
 
 from __future__ import annotations
@@ -27,10 +28,11 @@ from bneuralt.estimators.nested import setting_of
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import fold
 from bneuralt.estimators.splits import FEWEST_ROWS_TO_SPLIT, divided, fold_of_each
-from bneuralt.training import TrainingDiverged
+from bneuralt.training import TrainingDiverged, TrainingSettings
+from bneuralt.tree import NeuralTree
 from bneuralt.values import is_auto
 
-__all__ = ["USUAL", "Choice", "choose"]
+__all__ = ["USUAL", "Choice", "choose", "may_try"]
 
 
 class Choice(NamedTuple):
@@ -44,11 +46,14 @@ class Choice(NamedTuple):
         Share of the leaves of numbers that begin at a ramp.
     output_factor : float
         Factor of the outputs of trained trees, whose targets have the mean 0.
+    trees : tuple of NeuralTree
+        Trees whose training has begun, to be trained with all rows; none: others are drawn.
     """
 
     decay_factor: float = 1.0
     ramp_share: float = 0.0
     output_factor: float = 1.0
+    trees: tuple[NeuralTree, ...] = ()
 
 
 USUAL = Choice()
@@ -117,10 +122,14 @@ ROWS_FOR_RAMPS, LITTLE, GAIN = 1_000, 0.1, 0.05
 
 
 class Tried(NamedTuple):
-    """Result of a choice: the loss on each of the held-out parts, with its factor of outputs."""
+    """Result of a choice: the loss on each of the held-out parts, with its factor of outputs.
+
+    `trees` are those whose training can go on.
+    """
 
     losses: FloatArray
     output_factor: float = 1.0
+    trees: tuple[NeuralTree, ...] = ()
 
 
 class HeldOut(NamedTuple):
@@ -197,26 +206,29 @@ def choose(estimator: Any, rows: Rows, seed: int) -> Choice:
         Training rows.
     seed : int
     """
-    if not _may_try(estimator, rows):
+    if not may_try(estimator, rows):
         return USUAL
     separate = rows.separate
     is_forest = estimator._holds_many_trees
     effort = OF_FOREST if is_forest else OF_TREE
     if len(separate) >= ENOUGH_ROWS:
         effort = effort._replace(n_used=ENOUGH_FOLDS)
+    plan = None if is_forest else estimator._plan_joined(rows)
+    if plan is not None:
+        effort = effort._replace(n_used=len(plan.starts))
 
-    def attempt(choice: Choice, effort: Effort) -> Tried:
+    def attempt(choice: Choice, effort: Effort, plan: TreeFit | None = None) -> Tried:
         rng = np.random.default_rng([2, seed])  # the same folds and trees in each call
-        return _try(estimator, separate, rng, choice, effort)
+        return _try(estimator, separate, rng, choice, effort, plan)
 
-    choice, tried = USUAL, attempt(USUAL, effort)
+    choice, tried = USUAL, attempt(USUAL, effort, plan)
     kind = "forest classifier" if is_forest else "tree classifier"
     rule = DECAY_RULES[kind if estimator._loss().name == "cross_entropy" else "regressor"]
     if len(separate) >= rule.fewest_rows and tried.output_factor < rule.largest_factor:
-        other = attempt(MORE, effort)
+        other = attempt(MORE, effort, plan)
         if _is_better(other, tried):
             choice, tried = MORE, other
-    choice = choice._replace(output_factor=tried.output_factor)
+    choice = choice._replace(output_factor=tried.output_factor, trees=tried.trees)
     loss = tried.losses.mean()
     if not _learns_little(estimator, separate, loss):
         return choice
@@ -237,7 +249,8 @@ def _is_better(other: Tried, usual: Tried) -> bool:
     return bool(gain.mean() > max(error, LEAST_GAIN))
 
 
-def _may_try(estimator: Any, rows: Rows) -> bool:
+def may_try(estimator: Any, rows: Rows) -> bool:
+    """Return whether settings and rows allow a trial."""
     n_epochs = setting_of(estimator, "max_epochs")
     return (
         is_auto(setting_of(estimator, "weight_decay"))
@@ -268,33 +281,45 @@ def _entropy(rows: Rows) -> float:
 
 
 def _try(
-    estimator: Any, separate: Rows, rng: np.random.Generator, choice: Choice, effort: Effort
+    estimator: Any,
+    separate: Rows,
+    rng: np.random.Generator,
+    choice: Choice,
+    effort: Effort,
+    plan: TreeFit | None = None,
 ) -> Tried:
     """Train trees of a choice, and score them on held-out rows.
 
-    Folds have rows of their own, and the rest in common: trees, scaling and settings.
+    Folds have rows of their own, and the rest in common: trees, scaling and settings. With a plan,
+    each fold has one of its trees.
     """
     loss = _mean_loss(estimator, separate)
     folds = fold_of_each(separate.y, effort.n_folds, rng)
     parts = [divided(separate, folds == k) for k in range(effort.n_used)]
-    plans = _plans(estimator, parts[0], rng, choice, effort)
+    if plan is None:
+        plans = [_plans(estimator, parts[0], rng, choice, effort)] * effort.n_used
+    else:
+        n_epochs = estimator._n_epochs(separate)
+        settings = _shortened(plan.settings, n_epochs, choice, effort)
+        plans = [[replace(fit, settings=settings)] for fit in plan.each_start]
     groups: list[tuple[Rows, list[TreeFit]]] = []  # of each fold
-    for training, held_out in parts:
+    for (training, held_out), fits in zip(parts, plans, strict=True):
         once = training.one_epoch().with_mean_weight_one()
         validation = held_out if loss is None else None  # scored at the end only
-        groups.append((held_out, [replace(fit, rows=once, validation=validation) for fit in plans]))
+        groups.append((held_out, [replace(fit, rows=once, validation=validation) for fit in fits]))
     all_fits = [fit for _, fits in groups for fit in fits]
     batch = FitBatch(all_fits, len(all_fits))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TrainingDiverged)  # the final fit warns
         batch.train(separate, None, estimator._n_threads())
+    trees = () if plan is None else tuple(fit.result.tree for fit in all_fits)
     if loss is None:
         curves = [[fit.result.history["val_loss"] for fit in fits] for _, fits in groups]
         last = [np.mean([c[-1] if c.size else np.inf for c in fold]) for fold in curves]
-        return Tried(np.array(last))
+        return Tried(np.array(last), trees=trees)
     if any(fit.result.status != "completed" for fit in all_fits):
         return Tried(np.full(len(groups), np.inf))
-    return loss(_held_out(estimator, groups))
+    return loss(_held_out(estimator, groups))._replace(trees=trees)
 
 
 def _mean_loss(estimator: Any, rows: Rows) -> Callable[[HeldOut], Tried] | None:
@@ -338,11 +363,17 @@ def _plans(
     for seed in rng.integers(2**31, size=effort.n_trees).tolist():
         tree = estimator._trial_tree(seed, training, effort.weights, choice.ramp_share)
         fit = tree._plan(training, held_out)
-        usual = fit.settings
-        settings = usual.set_params(
-            max_epochs=max(1, round(effort.epochs * usual.max_epochs)),
-            weight_decay=choice.decay_factor * usual.weight_decay,
-            leaf_moves=min(usual.leaf_moves, LEAF_MOVES),
-        )
+        settings = _shortened(fit.settings, fit.settings.max_epochs, choice, effort)
         fits.append(replace(fit, settings=settings))
     return fits
+
+
+def _shortened(
+    usual: TrainingSettings, n_epochs: int, choice: Choice, effort: Effort
+) -> TrainingSettings:
+    """Return settings of fewer epochs and moves than usual, with the decay of a choice."""
+    return usual.set_params(
+        max_epochs=max(1, round(effort.epochs * n_epochs)),
+        weight_decay=choice.decay_factor * usual.weight_decay,
+        leaf_moves=min(usual.leaf_moves, LEAF_MOVES),
+    )
