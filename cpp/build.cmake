@@ -75,10 +75,12 @@ endmacro()
 # shares with it does not change: FREE_THREADED says so.
 function(add_module name)
   nanobind_add_module(${name} NOMINSIZE NOSTRIP STABLE_ABI FREE_THREADED ${ARGN})
-  target_compile_options(${name} PRIVATE -O2)
   get_target_property(libraries ${name} LINK_LIBRARIES)
   list(FILTER libraries INCLUDE REGEX "^nanobind")
   compile_as_one_file(${name} ${libraries})
+  foreach(target ${name} ${libraries})  # -O2 compiles 3 s longer, and a call of one row is 2 % faster
+    target_compile_options(${target} PRIVATE -O1)
+  endforeach()
   finish_program(${name})
 endfunction()
 

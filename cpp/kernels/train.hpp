@@ -28,9 +28,13 @@ struct Gradient {
     ~Gradient() = default;
 };
 
-// The gradient of a batch of any size. The batch is cut into blocks of R rows, the blocks into
-// at most kMaxChunks chunks; each chunk has its own gradient, and they are added in their order.
-// Neither the cuts nor the order depend on the number of threads.
+// Batches of at most so many rows are a single block.
+constexpr int kSmallBatch = 16;
+
+// The gradient of a batch of any size; of at most R rows, if R is kSmallBatch. The batch is cut
+// into blocks of R rows, the blocks into at most kMaxChunks chunks; each chunk has its own
+// gradient, and they are added in their order. Neither the cuts nor the order depend on the number
+// of threads.
 template <class T, int R>
 class BatchGradient final : public Gradient<T> {
     static constexpr int kMaxChunks = 16;
@@ -100,7 +104,8 @@ class BatchGradient final : public Gradient<T> {
             const OutputBlock<T, R> out{t_.n_outputs, sample_.targets(), block_rows, count};
             score.add(rule_.template score<R>(out, h));
             rule_.template slopes<R>(out, h, T(1) / T(n), slopes);
-            if (b == first) BackwardBlock<T, R, false>::run(t_, w, x, slopes, h, sums, g);
+            if (R == kSmallBatch || b == first)
+                BackwardBlock<T, R, false>::run(t_, w, x, slopes, h, sums, g);
             else BackwardBlock<T, R, true>::run(t_, w, x, slopes, h, sums, g);
             if (thread == 0 && b + 1 < end && pulse_ && pulse_->interrupted()) break;
         }
@@ -193,7 +198,7 @@ class Trainer {
         optimizer_.step_count = *task_.step;
         keep_best();
         if (batch_size_ == 1) online_epochs();
-        else if (batch_size_ <= 16) batch_epochs<16>();
+        else if (batch_size_ <= kSmallBatch) batch_epochs<kSmallBatch>();
         else batch_epochs<32>();
         layout_.unpack(theta_.get(), task_.theta);
         copy_inputs(task_.leaf_input, leaf_input_.get());

@@ -11,7 +11,6 @@ import warnings
 import joblib
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 import sklearn
 from sklearn.base import clone
@@ -128,8 +127,9 @@ def test_many_classes():
     assert clf.score(X, letters[y]) > 0.95
 
 
-@pytest.mark.parametrize("make_table", [pd.DataFrame, pl.DataFrame])
-def test_tables_with_names(make_table):
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_tables_with_names(package):
+    make_table = pytest.importorskip(package).DataFrame
     X, y = IRIS
     table = make_table({name: X[:, i] for i, name in enumerate("abcd")})
     clf = classifier().fit(table, make_table({"y": y})["y"])

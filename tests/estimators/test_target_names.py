@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.base import is_classifier
@@ -13,6 +12,8 @@ import bneuralt
 from bneuralt import BNeuralForestRegressor, BNeuralTClassifier, BNeuralTRegressor, load_model
 from bneuralt.estimators.kinds import find_class, registered_kinds
 from bneuralt.files import ModelFileError
+
+pl = pytest.importorskip("polars")  # there are no wheels for free-threaded Pythons
 
 KINDS = [find_class(kind) for kind in registered_kinds() if hasattr(bneuralt, kind)]
 X = np.random.default_rng(0).normal(size=(60, 3))

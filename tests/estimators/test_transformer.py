@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 from scipy import sparse
@@ -38,6 +37,7 @@ def test_inputs_and_names_are_those_of_the_estimators():
 
 
 def test_the_output_can_be_a_data_frame():
+    pl = pytest.importorskip("polars")
     frame = shop()
     for library, kind in (("pandas", pd.DataFrame), ("polars", pl.DataFrame)):
         transformer = TableTransformer().set_output(transform=library)

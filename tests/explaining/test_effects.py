@@ -140,7 +140,7 @@ def test_reference_rows_stand_for_the_training_rows():
     change = [
         model.effect(2, rows, at=at).y - model.effect(2, rows, at=[0.0]).y for rows in (X, None)
     ]
-    assert np.abs(change[0] - change[1]).max() < 0.15 * np.ptp(whole.y)
+    assert np.abs(change[0] - change[1]).max() < 0.25 * np.ptp(whole.y)
     assert few.x[0] == X[:, 2].min()
 
 

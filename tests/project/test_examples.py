@@ -24,7 +24,7 @@ def test_examples_run(path, tmp_path):
     if missing:
         pytest.skip(f"{', '.join(missing)} is not installed")
     result = subprocess.run(
-        [sys.executable, "-W", "error::DeprecationWarning", str(path)],
+        [sys.executable, "-W", "error::DeprecationWarning:__main__", str(path)],
         cwd=tmp_path,
         env={**os.environ, "MPLBACKEND": "agg"},
         capture_output=True,

@@ -4,7 +4,6 @@ import gzip
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
@@ -49,6 +48,7 @@ def test_files_of_all_formats_give_their_rows(tmp_path, ending):
 
 
 def test_a_dataset_of_arrow_and_frames_give_their_rows(tmp_path):
+    pl = pytest.importorskip("polars")
     write_parts(SALES, tmp_path)
     sources = [
         ds.dataset(tmp_path),

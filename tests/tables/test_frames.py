@@ -4,12 +4,13 @@ import sys
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 from scipy import sparse
 
 from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, BNeuralTRegressor, load_model
+
+pl = pytest.importorskip("polars")  # there are no wheels for free-threaded Pythons
 
 SMALL = {"max_epochs": 3, "random_state": 0}
 

@@ -213,7 +213,9 @@ def _interval(expression: Expression, ranges: Mapping[str, Any]) -> tuple[Any, A
     parts = [_interval(part, ranges) for part in expression.arguments]
     # Nearly all are monotone in each argument: the extremes are at corners.
     value = OPERATIONS[operation].value
-    corners = [value(*map(np.float64, corner)) for corner in product(*parts)]
+    corners = [
+        value(*(np.asarray(part, np.float64) for part in corner)) for corner in product(*parts)
+    ]
     low, high = reduce(np.minimum, corners), reduce(np.maximum, corners)
     undefined = np.isnan(low)  # not defined everywhere, or a product of 0 and infinity
     low, high = np.where(undefined, -np.inf, low), np.where(undefined, np.inf, high)

@@ -68,7 +68,9 @@ def read_run_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     """
     texts = ("protocol", "experiment", "dataset", "machine")
     try:
-        frame = pd.read_csv(path, compression="xz", dtype=dict.fromkeys(texts, str))
+        frame = pd.read_csv(
+            path, compression="xz", dtype=dict.fromkeys(texts, str), float_precision="round_trip"
+        )
     except (lzma.LZMAError, EOFError, ValueError) as error:
         raise ValueError(f"{path} is not a table of runs ({error}): copy it again") from error
     missing = [name for name in _KEPT if name not in frame.columns]

@@ -103,8 +103,9 @@ class Graph:
         """Return the graph as a model of ONNX with these inputs and outputs."""
         from onnx import checker, helper, numpy_helper
 
+        # Nodes have names, of which ONNX Runtime 1.21 makes others that must not be the same.
         nodes = [
-            helper.make_node(operator, arguments, results, domain=domain, **attributes)
+            helper.make_node(operator, arguments, results, results[0], domain=domain, **attributes)
             for operator, arguments, results, domain, attributes in self.nodes
         ]
         constants = [numpy_helper.from_array(array, name) for name, array in self.constants.items()]
