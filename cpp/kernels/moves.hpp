@@ -18,13 +18,15 @@ namespace bnt::BNT_ISA {
 // The worth of a leaf is its weight times the deviation of its input; those of the smallest worth
 // move. A new input is drawn with a probability proportional to the fourth power of the gradient of
 // a leaf of weight 0 at that node, for inputs scaled to deviation 1. (With the square, the many
-// small gradients of noise add up to more than the large gradient of a relevant input.)
+// small gradients of noise add up to more than the large gradient of a relevant input.) With many
+// rows, the ramps of a column have a smaller chance.
 template <class T>
 class LeafMover {
     static constexpr int R = 32, kBlocks = 8, W = Simd<T>::lanes, D = Simd<double>::lanes;
     // A tile of products is kTileNodes x 4 vectors, as many as there are registers for.
     static constexpr int kTileNodes = BNT_VECTOR_BYTES == 64 ? 6 : 2;
     static constexpr int kGroup = 32;  // columns whose chances are added up together
+    static constexpr int64_t kManyRows = 10'000;
 
   public:
     LeafMover(const Tree& t, const Layout& layout, const SampleView<T>& sample,
@@ -112,6 +114,17 @@ class LeafMover {
             const double variance = square[c] - mean_[c] * mean_[c];
             deviation_[c] = variance > 1e-6 * square[c] ? std::sqrt(variance) : 0.0;
             inverse_[c] = deviation_[c] > 0 ? 1 / deviation_[c] : 0.0;
+        }
+        if (sample_.size() >= kManyRows) let_ramps_share();
+    }
+
+    // Gives the further inputs of a column, its ramps, together the chance of one input. All of
+    // them are like the number, and from many rows a smooth effect is learnt better by the number.
+    void let_ramps_share() {
+        const Lines* lines = sample_.lines();
+        for (int c = 0; lines && c < lines->n_columns; ++c) {
+            const int first = lines->first[c] + 1, end = lines->first[c + 1];
+            for (int i = first; i < end; ++i) inverse_[i] *= std::pow(1.0 / (end - first), 0.25);
         }
     }
 

@@ -43,6 +43,7 @@ class SampleView {
     int64_t size() const { return sample_.n; }
     int n_columns() const { return sample_.table.n_columns; }  // as the user has them
     const Table& table() const { return table_; }
+    const Lines* lines() const { return sample_.table.lines; }  // how columns become inputs
     const TargetView<T>& targets() const { return view_; }
     int64_t row(int64_t position) const { return rows_ ? rows_[position] : position; }
 

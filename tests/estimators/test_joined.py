@@ -53,6 +53,8 @@ def test_the_tree_is_the_mean_of_trees_trained_apart():
         {"early_stopping": True},
         {"growth": Growth(n_init=3)},
         {"growth": Growth(max_size=50)},
+        {"growth": Growth(max_depth=3)},
+        {"growth": Growth(max_children=6)},
     ],
 )
 def test_other_settings_train_one_tree_or_keep_the_best(options):

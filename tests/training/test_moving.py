@@ -1,6 +1,8 @@
 """Leaves that move: the compiled loop against the reference, and what moving is for."""
 
 import time
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,6 +14,8 @@ from bneuralt import (
     TrainingSettings,
     reference,
 )
+from bneuralt.arrays import CheckedTable
+from bneuralt.lines import IDENTITY, ClampedLine, InputLines
 from bneuralt.training import TrainingJob, epoch_order, train, train_many
 from bneuralt.training.optimizers import OPTIMIZERS
 from bneuralt.tree.monotonic import Signs, node_signs
@@ -91,6 +95,30 @@ def test_few_leaves_are_judged_by_fewer_rows():
         *table(400, 3), NeuralTree.random(3, 2, 2, output_activation="linear", random_state=1),
         max_epochs=2, optimizer="adam", batch_size=64,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("n_rows", [200, 10_000])
+def test_ramps_share_a_chance_where_there_are_many_rows(n_rows):
+    X, y = table(n_rows, 3)
+    ends = [-1.0, -0.3, 0.3, 1.0]
+    ramps = [ClampedLine.ramp(*pair) for pair in pairwise(ends)]
+    lines = InputLines.of([[IDENTITY, *ramps], [IDENTITY, *ramps[:1]], [IDENTITY]])
+    tree = NeuralTree.random(7, 2, 2, output_activation="linear", random_state=1)
+    common = {
+        "optimizer": "adam", "learning_rate": 0.02, "batch_size": 100, "leaf_moves": 3,
+        "moving_share": 1.0, "loss": "cross_entropy", "schedule": "constant",
+    }  # fmt: skip
+    settings = TrainingSettings(max_epochs=1, **common)
+    result = train(tree, CheckedTable(X, lines), y, settings=settings, seed=4)
+    naive = partial(
+        reference.train, tree, reference.inputs_of_rows(lines, X), y,
+        order=[epoch_order(4, 0, n_rows)], seed=4, **common,
+    )  # fmt: skip
+    alike = naive().leaf_input.tolist() == result.tree.leaf_input.tolist()
+    assert alike == (n_rows < 10_000)
+    expected = naive(first_inputs=[0, 4, 6])
+    np.testing.assert_array_equal(result.tree.leaf_input, expected.leaf_input)
+    np.testing.assert_allclose(result.tree.parameters, expected.parameters, rtol=1e-6, atol=1e-9)
 
 
 def test_moves_tell_where_each_leaf_went():

@@ -211,9 +211,9 @@ PARAMETERS: dict[str, Parameter] = {
         [whole(3), StrOptions({"auto", "readable"}), None],
         "int, 'auto', 'readable' or None",
         "Number of weights of the tree, or slightly fewer; `max_depth` of `growth` remains a "
-        "limit. 'auto': it grows with the number of rows and classes (see the settings page), up to "
-        "10,000 rows two trees that are trained apart share it and are joined into their mean, and "
-        "branches that contribute nothing are removed after training (not with `warm_start`); "
+        "limit. 'auto': it grows with the number of rows and classes (see the settings page), two "
+        "trees that are trained apart share it and are joined into their mean (up to 10,000 rows), "
+        "and branches that contribute nothing are removed after training (not with `warm_start`); "
         "unless `growth` has a `leaf_probability`, a `max_size` or a whole number for `min_size`. "
         "None: the size follows from these. 'readable' (not for forests): the smallest tree whose "
         "score in cross-validation is within one standard error (and 0.015) of that with "

@@ -29,6 +29,7 @@ from bneuralt.estimators.capacity import (
 from bneuralt.estimators.classification import ClassifierTask
 from bneuralt.estimators.drawn_trees import DrawnTree
 from bneuralt.estimators.fitting import FitBatch, TreeFit
+from bneuralt.estimators.growing import TREE_GROWTH
 from bneuralt.estimators.histories import GrowingArray
 from bneuralt.estimators.nested import setting_of
 from bneuralt.estimators.parameters import (
@@ -331,14 +332,20 @@ class SingleTree(TrainedInParts, DrawnTree):
         return int(epochs)
 
     def _is_joined(self, rows: Rows) -> bool:
-        """Return whether `fit` trains several trees apart, and joins them into their mean."""
+        """Return whether `fit` trains several trees apart, and joins them into their mean.
+
+        Not if the shape of the tree is limited: that of the mean is another.
+        """
+        growth = self._growth
         return (
             self._has_automatic_size
             and is_auto(setting_of(self, "max_epochs"))
             and not (self._is_readable or self._is_warm_start() or self.early_stopping)
             and self._training.select in ("auto", None)
             and self._output_activation == "linear"
-            and self._growth.n_init == 1
+            and growth.n_init == 1
+            and growth.max_depth is None
+            and growth.max_children == TREE_GROWTH["max_children"]
             and rows.n_examples <= MOST_ROWS_JOINED
         )
 

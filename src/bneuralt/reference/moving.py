@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,9 @@ from bneuralt.training.losses import Loss
 from bneuralt.tree.neural_tree import NeuralTree
 
 __all__ = ["LeafMover", "Moved"]
+
+#: From this number of rows on, ramps have a smaller chance.
+MANY_ROWS = 10_000
 
 
 class Moved(NamedTuple):
@@ -30,7 +34,9 @@ class LeafMover:
 
     The leaves that move are those whose weight times the deviation of their input is smallest. A
     new input is one that the node does not have yet, drawn with a probability proportional to the
-    fourth power of the gradient of a leaf of weight 0, for inputs scaled to deviation 1.
+    fourth power of the gradient of a leaf of weight 0, for inputs scaled to deviation 1. With many
+    rows, the further inputs of a column (its ramps) have together the chance of one input;
+    `first_inputs` are the positions of the first input of each column.
     """
 
     def __init__(
@@ -41,12 +47,17 @@ class LeafMover:
         loss: Loss,
         sample_weight: ArrayLike | None = None,
         may_move_to: ArrayLike | None = None,
+        first_inputs: Sequence[int] | None = None,
     ) -> None:
         self.X, self.y, self.loss = np.asarray(X, dtype=np.float64), np.asarray(y), loss
         self.weight = np.ones(len(self.X)) if sample_weight is None else np.asarray(sample_weight)
         allowed = np.ones(tree.n_inputs) if may_move_to is None else may_move_to
         shape = (tree.parent.size, tree.n_inputs)  # a row for each node
         self.allowed = np.broadcast_to(np.asarray(allowed, dtype=bool), shape)
+        self.prior = np.ones(tree.n_inputs)
+        if first_inputs is not None and len(self.X) >= MANY_ROWS:
+            for first, end in pairwise([*first_inputs, tree.n_inputs]):
+                self.prior[first + 1 : end] = 1 / max(1, end - first - 1)
         self.deviation: FloatArray | None = None  # computed at the first move
 
     def move(
@@ -89,7 +100,7 @@ class LeafMover:
         for i, leaf in enumerate(moving.tolist()):
             node = tree.leaf_parent[leaf]
             may = self.allowed[node] & (self.deviation > 0)
-            chance = np.where(may, slopes[node] ** 4, 0.0)
+            chance = np.where(may, self.prior * slopes[node] ** 4, 0.0)
             chance[leaf_input[tree.leaf_parent == node]] = 0.0  # the node has it already
             if chance.sum() > 0:
                 below = np.cumsum(chance)

@@ -61,6 +61,7 @@ def train(
     moving_share: float = 0.3,
     seed: int = 0,
     may_move_to: ArrayLike | None = None,
+    first_inputs: Sequence[int] | None = None,
     signs: Signs | None = None,
 ) -> NeuralTree:
     """Train a tree by backpropagation.
@@ -90,7 +91,7 @@ def train(
         Weights are multiplied by `1 - rate * weight_decay` before each step.
     clip_norm : float, optional
         Largest norm of a gradient; longer ones are scaled down to it.
-    leaf_moves, moving_share, seed, may_move_to
+    leaf_moves, moving_share, seed, may_move_to, first_inputs
         See `TrainingSettings` and `LeafMover`.
     signs : Signs, optional
         Signs that weights must have: those on the other side of 0 become 0 after each update.
@@ -122,7 +123,7 @@ def train(
     required = weight_signs(outputs, theta.size, signs)
     theta = np.where(theta * required < 0, 0.0, theta)
     times = [max(1, len(batches) * m // (2 * leaf_moves)) for m in range(1, leaf_moves + 1)]
-    mover = LeafMover(tree, X, y, loss, sample_weight, may_move_to)
+    mover = LeafMover(tree, X, y, loss, sample_weight, may_move_to, first_inputs)
     epochs = [epoch for epoch in order for _ in _batches(epoch, batch_size)]
     for done, (batch, eta) in enumerate(zip(batches, rates, strict=True), start=1):
         memory.t += 1
