@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from bneuralt import BNeuralTClassifier, load_dataset
+from bneuralt.export.c.features import CRow
 
 N_ROWS = 10
 DTYPES = ("int8", "int16", "float")
@@ -181,18 +182,20 @@ def measure(model, X, dtype, target, style="tables"):
             kind = "float"
         else:
             rounded = model.quantize(dtype)
-            literals, expected = rounded.encode(rows).tolist(), rounded.predict(rows)
-            kind = f"{dtype}_t"
+            literals, expected = _whole_rows(rounded, rows), rounded.predict(rows)
+            kind = "int16_t" if rounded.integer_model_.inputs.numbers else f"{dtype}_t"
         table = ",\n".join("{" + ", ".join(map(str, row)) + "}" for row in literals)
         text = f"static const {kind} rows[{N_ROWS}][{len(literals[0])}] = {{{table}}};\n"
         (folder / "rows.h").write_text(text)
         sizes = {}
+        # Of 1, 8 or 64 cycles: the counter has 16 bits.
+        timer = 3 if dtype == "float" else 2 if model.ramps != 0 else 1
         for what, include, predict in (
             ("with", '#include "m.h"', "m_predict"),
             ("without", "", "(int)*"),
         ):
             lines = f"{include}\n#define INPUT {kind}\n#define PREDICT {predict}\n"
-            lines += f"#define N_ROWS {N_ROWS}\n#define TIMER {1 if dtype != 'float' else 3}\n"
+            lines += f"#define N_ROWS {N_ROWS}\n#define TIMER {timer}\n"
             (folder / f"{what}.c").write_text(
                 (AVR if target == "avr" else ARM).replace("$INCLUDE", lines + '#include "rows.h"')
             )
@@ -207,9 +210,23 @@ def measure(model, X, dtype, target, style="tables"):
     classes = [int(line[0]) for line in lines]
     assert model.classes_[classes].tolist() == expected.tolist(), "a prediction differs"
     ticks = np.array([int(line[1]) for line in lines])
-    factor = INSTRUCTIONS_PER_TICK / 1000 if target == "arm" else 64 if dtype == "float" else 1
+    factor = INSTRUCTIONS_PER_TICK / 1000 if target == "arm" else 8 ** (timer - 1)
     ram = max(int(line[2]) for line in lines)
     return sizes["with"] - sizes["without"], ram, float(ticks.max() * factor)
+
+
+def _whole_rows(rounded, rows):
+    """Return rows of numbers as integer code takes them."""
+    integers = rounded.integer_model_
+    inputs, numbers = rounded.encode(rows), np.asarray(rows, dtype=np.float64)
+    columns = []
+    for feature in CRow(integers.model, is_integer=True).features:
+        if feature.number is None:
+            columns.append(inputs[:, feature.input])
+        else:
+            unit = integers.inputs.numbers[feature.number]
+            columns.append(unit.encode(numbers[:, feature.number]))
+    return np.stack(columns, axis=1).tolist()
 
 
 def _build(folder, what, target):
@@ -240,21 +257,26 @@ def main(data_home=None):
             raise SystemExit(f"{program} is not installed")
     print("| data | weights | type | target | flash | RAM | cycles or instructions |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
-    for name in ("australian", "iris", "vehicle"):
-        data = load_dataset(name, data_home=data_home)
-        model = BNeuralTClassifier(n_weights=370, ramps=0, random_state=0)
-        model.fit(data.X, data.y)
-        for target in ("avr", "arm"):
-            for dtype in DTYPES:
-                for style in ("tables", "code"):
-                    if (target, dtype, style) == ("avr", "float", "tables"):
-                        continue  # tables of real numbers are in RAM there
-                    flash, ram, cycles = measure(model, data.X, dtype, target, style)
-                    print(
-                        f"| {name} | {model.n_parameters_} | {dtype}, {style} | {target} | "
-                        f"{flash:,} | {ram} | {cycles:,.0f} |",
-                        flush=True,
-                    )
+    for ramps in (0, "auto"):
+        for name in ("australian", "iris", "vehicle"):
+            data = load_dataset(name, data_home=data_home)
+            model = BNeuralTClassifier(n_weights=370, ramps=ramps, random_state=0)
+            model.fit(data.X, data.y)
+            _print_lines(name if ramps == 0 else f"{name}, ramps", model, data.X)
+
+
+def _print_lines(name, model, X):
+    for target in ("avr", "arm"):
+        for dtype in DTYPES:
+            for style in ("tables", "code"):
+                if (target, dtype, style) == ("avr", "float", "tables"):
+                    continue  # tables of real numbers are in RAM there
+                flash, ram, cycles = measure(model, X, dtype, target, style)
+                print(
+                    f"| {name} | {model.n_parameters_} | {dtype}, {style} | {target} | "
+                    f"{flash:,} | {ram} | {cycles:,.0f} |",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

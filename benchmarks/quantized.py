@@ -66,25 +66,26 @@ def excess(rounded, X):
     of their range.
     """
     integer = rounded.integer_model_
-    low, high = integer.inputs.low, integer.inputs.high
+    low, high = np.array(integer.model.encoder.ranges).T
     some = np.random.default_rng(0).uniform(low, high, (1000, low.size))
     bounds = np.array([tree.bound for tree in integer.trees])
-    largest = [errors(integer, inputs) for inputs in (np.asarray(X, dtype=np.float64), some)]
-    exact = integer.model.predictions(integer.model.outputs(np.asarray(X, dtype=np.float64)))
+    largest = [errors(integer, rows) for rows in (np.asarray(X, dtype=np.float64), some)]
+    exact = integer.model.predictions(integer.model.outputs(integer.model.encode(X)))
     most = np.abs(rounded.predict_proba(X) - exact).max()
     return [np.median(bounds / largest[0]), np.median(bounds / np.maximum(*largest)), most]
 
 
-def errors(integer, inputs):
+def errors(integer, rows):
     """Return the largest error of each output of each tree."""
-    outputs = integer.outputs(integer.encode(inputs))
+    outputs = integer.outputs(integer.encode_rows(rows))
     real = np.array(
         [
             tree.offset + tree.unit * integers
             for tree, integers in zip(integer.trees, outputs, strict=True)
         ]
     )
-    return np.abs(real - integer.model.outputs(inputs)).max(axis=1)
+    exact = integer.model.outputs(integer.model.encode(rows))
+    return np.abs(real - exact).max(axis=1)
 
 
 if __name__ == "__main__":

@@ -55,12 +55,18 @@ struct Tree {
     return n_weights(t) + (t.phi_is_trained ? t.n_phi : 0);
 }
 
-// Inputs that are limited lines of columns: min(max((x - offset) * factor, low), high). The inputs
-// of column c are first[c], ..., first[c + 1] - 1.
+// Inputs that are limited lines of columns, min(max((x - offset) * factor, low), high), or sums of
+// some of them. The inputs of column c are first[c], ..., first[c + 1] - 1; the lines of input i are
+// first_line[i], ..., first_line[i + 1] - 1, at least one, or line i alone without `first_line`.
 struct Lines {
     int n_columns = 0, n_inputs = 0;
     const int32_t* first = nullptr;  // [n_columns + 1]
     const double *offset = nullptr, *factor = nullptr, *low = nullptr, *high = nullptr;
+    const int32_t* first_line = nullptr;  // [n_inputs + 1]
+
+    int begin(int input) const { return first_line ? first_line[input] : input; }
+    int end(int input) const { return first_line ? first_line[input + 1] : input + 1; }
+    int n_lines() const { return first_line ? first_line[n_inputs] : n_inputs; }
 };
 
 // Rows as the user passed them. Each column is an input, or `lines` says which inputs it becomes.

@@ -30,7 +30,7 @@ STEPS = [
         "few weights, rounded numbers",
     ),
 ]
-LAST = ("BNeuralT…", "one tree: some hundred weights")
+LAST = ("BNeuralT…", "one tree: a few hundred weights")
 
 LEFT, RIGHT, WIDTH, HEIGHT, GAP = 20, 410, 290, 66, 34
 STYLE = """

@@ -32,10 +32,10 @@ PAGE_SCRIPTS = ROOT / "src/bneuralt/drawing/page"
 
 #: The modules of the worker and of the page, each after those that it imports.
 WORKER = (
-    *("recipe", "random", "texts", "csv", "layout", "features", "rows", "grow", "core", "fit"),
-    *("trained", "page_data", "importances", "session", "worker"),
+    *("recipe", "random", "texts", "csv", "layout", "features", "rows", "grow", "core", "tree"),
+    *("idle", "fit", "trained", "page_data", "importances", "session", "worker"),
 )
-PAGE = ("animation", "client", "columns_view", "downloads", "lesson", "main")
+PAGE = ("tree", "animation", "client", "columns_view", "downloads", "lesson", "main")
 
 #: The modules of the page of a model that predictions need.
 PREDICTION = ("cells", "expressions", "model", "tree", "prediction")

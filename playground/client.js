@@ -1,4 +1,5 @@
 // The worker as the page sees it: started again if it dies or does not answer.
+import { nodesOf, weightsOf } from "./tree.js";
 
 const PATIENCE = 400; // milliseconds after which a worker that is busy with an old wish is replaced
 
@@ -99,9 +100,6 @@ export function predictorOf({ lines, lineStart }, { scaling, target }) {
         inputs[i] = (value - scaling.offset[i]) * scaling.factor[i];
       }
     });
-    const { parent, leafParent, leafInput, theta, k } = tree, m = parent.length, sum = Float64Array.from(theta.subarray(0, m));
-    leafInput.forEach((input, l) => (sum[leafParent[l]] += theta[2 * m - k + l] * inputs[input]));
-    for (let i = m - 1; i >= k; i--) sum[parent[i]] += theta[m + i - k] * Math.tanh(sum[i]);
-    return sum[0] / target[1] + target[0];
+    return nodesOf({ ...tree, ...weightsOf(tree) }, inputs).sums[0] / target[1] + target[0];
   };
 }

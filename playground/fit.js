@@ -7,6 +7,8 @@ import { round } from "./features.js";
 import { constrain, drawTree, linearTree } from "./grow.js";
 import { foldOfEach, mergedPart, mergedRows, nDifferent, nExamples, nSeparate, oneEpoch, separateRows } from "./rows.js";
 import { Random } from "./random.js";
+import { withoutIdleBranches } from "./idle.js";
+import { weightsOf } from "./tree.js";
 
 /** What a table and the wishes of the user are for a fit; `task` is classification or regression. */
 export class Fit {
@@ -71,24 +73,25 @@ export class Fit {
 
   // -- scaling ----------------------------------------------------------------------------
 
-  /** Return the scaling of inputs to mean 0 and variance 1; categories of a column share a factor. */
+  /** Return the scaling of inputs to mean 0 and variance 1, with their ends; categories of a column share a factor. */
   inputScaling(rows) {
     const { encoder, numbers } = this, n = encoder.nInputs, { width } = encoder;
     const offset = new Float64Array(n), factor = new Float64Array(n), deviation = new Float64Array(n), varies = new Uint8Array(n);
+    const low = new Float64Array(n), high = new Float64Array(n);
     const size = Math.max(ROWS.FEWEST_ROWS, Math.min(ROWS.ENOUGH_ROWS, Math.floor(ROWS.ENOUGH_NUMBERS / Math.max(1, n))));
     const total = rows.index.length, all = Int32Array.from({ length: total }, (_, i) => i);
     const some = total <= size ? all : Int32Array.from({ length: size }, (_, i) => Math.floor((i * total) / size));
     const column = new Float64Array(total), weight = new Float64Array(total);
     for (let c = 0; c < width; c++) {
       for (let i = encoder.lineStart[c]; i < encoder.lineStart[c + 1]; i++) {
-        const start = encoder.lines[i], slope = encoder.lines[n + i], low = encoder.lines[2 * n + i], high = encoder.lines[3 * n + i];
-        const used = start === 0 && slope === 1 && low === -Infinity && high === Infinity ? all : some;
+        const [start, slope, least, most] = [0, 1, 2, 3].map((part) => encoder.lines[part * n + i]);
+        const used = start === 0 && slope === 1 && least === -Infinity && most === Infinity ? all : some;
         for (let r = 0; r < used.length; r++) {
           const x = (numbers[rows.index[used[r]] * width + c] - start) * slope;
-          column[r] = x < low ? low : x > high ? high : x;
+          column[r] = x < least ? least : x > most ? most : x;
           weight[r] = rows.weight[used[r]];
         }
-        ({ offset: offset[i], deviation: deviation[i], varies: varies[i] } = moments(column, weight, used.length));
+        ({ offset: offset[i], deviation: deviation[i], varies: varies[i], low: low[i], high: high[i] } = moments(column, weight, used.length));
       }
     }
     for (const inputs of encoder.oneHot) {
@@ -97,7 +100,7 @@ export class Fit {
       for (const i of inputs) if (varying.length) deviation[i] = shared;
     }
     for (let i = 0; i < n; i++) factor[i] = varies[i] ? 1 / deviation[i] : 0;
-    return { offset, factor };
+    return { offset, factor, low, high };
   }
 
   targetScaling(rows) {
@@ -158,6 +161,14 @@ export class Fit {
       members.push({ ...result, tree: withFactor(result.tree, choice.output_factor ?? 1), seed });
     }
     return { members, plan, scaling, target, choice };
+  }
+
+  /** Return what `run` has trained without branches that contribute nothing, if the size is automatic. */
+  withoutIdle(result) {
+    if (this.options.nWeights) return result;
+    const { offset, factor, low, high } = result.scaling, scaled = (ends) => ends.map((x, i) => (x - offset[i]) * factor[i]);
+    const ends = { low: scaled(low), high: scaled(high) };
+    return { ...result, members: result.members.map((member) => ({ ...member, tree: withoutIdleBranches(member.tree, ends) })) };
   }
 
   /** Train a linear model on the same inputs. */
@@ -322,14 +333,13 @@ function moments(values, weight, n) {
     square += weight[i] * z * z;
   }
   const average = sum / total, variance = Math.max(square / total - average * average, 1e-12);
-  return { offset: low + average * unit, deviation: Math.sqrt(variance) * unit, varies: varies ? 1 : 0 };
+  return { offset: low + average * unit, deviation: Math.sqrt(variance) * unit, varies: varies ? 1 : 0, low, high };
 }
 
 /** Fold the scaling of inputs and target into the weights; return biases, edges and leaves. */
 export function fold(tree, scaling, target) {
-  const { parent, k, leafParent, leafInput, theta } = tree, n = parent.length;
-  const bias = Float64Array.from(theta.subarray(0, n)), edge = Float64Array.from(theta.subarray(n, 2 * n - k));
-  const leaf = Float64Array.from(theta.subarray(2 * n - k));
+  const { parent, k, leafParent, leafInput } = tree;
+  const [bias, edge, leaf] = Object.values(weightsOf(tree)).map((weights) => Float64Array.from(weights));
   leafInput.forEach((input, l) => {
     leaf[l] *= scaling.factor[input];
     bias[leafParent[l]] -= leaf[l] * scaling.offset[input];

@@ -1,7 +1,7 @@
 // Importances of columns, and rows that stand for the training rows, as bneuralt.explaining makes them.
-import { ACTIVATIONS, REFERENCES } from "./recipe.js";
+import { REFERENCES } from "./recipe.js";
 import { meanInputs } from "./page_data.js";
-import { nodesOf } from "./trained.js";
+import { nodesOf, slopeOf } from "./tree.js";
 
 /** Add the contributions of columns to the outputs of a tree, by the rescale rule of explain. */
 function addContributions(tree, inputs, baseline, start, groups, out) {
@@ -9,9 +9,8 @@ function addContributions(tree, inputs, baseline, start, groups, out) {
   const factors = new Float64Array(parent.length), output = new Int32Array(parent.length);
   for (let i = 0; i < parent.length; i++) {
     const difference = sums[i] - start.sums[i];
-    const isLinear = ACTIVATIONS[tree.activation[i]] === "linear", middle = Math.tanh((sums[i] + start.sums[i]) / 2);
-    const quotient = isLinear ? 1 : Math.abs(difference) > 1e-6 ? (values[i] - start.values[i]) / difference : 1 - middle * middle;
-    factors[i] = i < k ? quotient : factors[parent[i]] * edge[i - k] * quotient;
+    const quotient = Math.abs(difference) > 1e-6 ? (values[i] - start.values[i]) / difference : slopeOf((sums[i] + start.sums[i]) / 2);
+    factors[i] = i < k ? 1 : factors[parent[i]] * edge[i - k] * quotient;
     output[i] = i < k ? i : output[parent[i]];
   }
   leafInput.forEach((input, l) => {

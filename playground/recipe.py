@@ -19,9 +19,10 @@ from bneuralt import estimators
 from bneuralt.cli.commands import train
 from bneuralt.drawing import page_data
 from bneuralt.drawing.page_data import to_lists
-from bneuralt.estimators import base, capacity, growing, rows, single, splits, trials
+from bneuralt.estimators import base, capacity, drawn_trees, growing, rows, splits, trials
 from bneuralt.estimators import scaling as scaling_module
 from bneuralt.explaining import reference_rows
+from bneuralt.shrinking import idle
 from bneuralt.tables import (
     bends,
     cell_columns,
@@ -84,7 +85,8 @@ _CONSTANTS: dict[str, tuple[Any, tuple[str, ...]]] = {
     ),
     "SPLITS": (splits, ("FEWEST_ROWS_TO_SPLIT",)),
     "SCALING": (scaling_module, ("LARGEST_OFFSET", "LARGEST_FACTOR")),
-    "SINGLE": (single, ("LEAVES_PER_OUTPUT",)),
+    "SINGLE": (drawn_trees, ("LEAVES_PER_OUTPUT",)),
+    "IDLE": (idle, ("TOLERANCE",)),
     "DRAWING": (growth, ("ENOUGH_WEIGHTS", "GROUP_TRIES")),
     "DEPTH": (growing, ("MAX_DEPTH",)),
 }

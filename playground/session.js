@@ -74,7 +74,7 @@ export async function trainModel(core, table, wishes, report, stopped = null) {
   const fit = new Fit(core, encoder, numbers, target, train, options, report.pause);
   try {
     report.begin?.({ encoder, k: fit.k, isClassifier: fit.isClassifier, classes: target.classes, names: features.map(({ name }) => name) });
-    const result = stopped ?? (await fit.run(report.epoch));
+    const result = fit.withoutIdle(stopped ?? (await fit.run(report.epoch)));
     return describe(core, table, wishes, prepared, encoder, numbers, fit, result, await fit.linear());
   } finally {
     fit.close();

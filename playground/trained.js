@@ -1,6 +1,7 @@
 // A trained model: its predictions, its scores, and its file (docs/format.md).
 import { ACTIVATIONS, KINDS } from "./recipe.js";
 import { fold } from "./fit.js";
+import { nodesOf } from "./tree.js";
 
 /** Return the folded trees of a fit. */
 export const foldedTrees = ({ members, scaling, target }) => members.map(({ tree }) => fold(tree, scaling, target));
@@ -24,17 +25,6 @@ export function predictions(core, encoder, trees, numbers, isClassifier) {
     }
   }
   return out;
-}
-
-/** Return sums and values of the nodes of a tree for a row of inputs. */
-export function nodesOf({ parent, k, bias, edge, leafParent, leafInput, leafWeight, activation }, inputs) {
-  const sums = Float64Array.from(bias), values = new Float64Array(parent.length);
-  leafInput.forEach((input, l) => (sums[leafParent[l]] += leafWeight[l] * inputs[input]));
-  for (let i = parent.length - 1; i >= 0; i--) {
-    values[i] = ACTIVATIONS[activation[i]] === "linear" ? sums[i] : Math.tanh(sums[i]);
-    if (i >= k) sums[parent[i]] += edge[i - k] * values[i];
-  }
-  return { sums, values };
 }
 
 function softmax(values) {

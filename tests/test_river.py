@@ -164,3 +164,12 @@ def test_a_sensor_that_ages():
     mean = part_errors(prequential_errors(models()["mean so far"], examples))
     assert errors["aged"] < 0.5 * frozen["aged"]
     assert errors["all"] < 0.5 * frozen["all"] < 0.5 * mean["all"]
+
+
+def test_numbers_beyond_those_of_the_first_examples_are_learnt():
+    rng = np.random.default_rng(0)
+    model = NeuralTreeRegressor(seed=0)
+    for i in range(3000):
+        x = i / 400 + rng.normal()  # the first hundred are around 0, the last around 7
+        model.learn_one({"x": x}, x)
+    assert model.predict_one({"x": 8.0}) - model.predict_one({"x": 6.0}) > 0.5

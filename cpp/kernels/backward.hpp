@@ -75,7 +75,7 @@ class BackwardBlock {
                                 Weights<T> g) {
         T* node = h + size_t(j) * R;
         const T* sum = sums + size_t(j) * R;
-        Activations::with(t.activation[j], [&](auto tag) {
+        Activations::with(t.activation[j], [&](auto tag) BNT_INLINE_LAMBDA {
             using A = typename decltype(tag)::type;
             const Phi<T> phi = node_phi<A>(t, w.phi, j);
             Phi<T> by_phi;
@@ -134,7 +134,7 @@ BNT_NOINLINE void deltas_block(const Tree& t, Weights<const T> w, const T* slope
         const T* above = is_output ? slopes + size_t(j) * R : h + size_t(t.parent[j]) * R;
         const T weight = is_output ? T(1) : w.edge[j];
         T* node = h + size_t(j) * R;
-        Activations::with(t.activation[j], [&](auto tag) {
+        Activations::with(t.activation[j], [&](auto tag) BNT_INLINE_LAMBDA {
             using A = typename decltype(tag)::type;
             const Phi<T> phi = node_phi<A>(t, w.phi, j);
             for (int v = 0; v < V; ++v) {

@@ -87,28 +87,33 @@ class UsedInputs {
     void keep_lines(const Lines& all) {
         const double* const from[6] = {all.offset, all.factor,    all.low,
                                        all.high,   table_.offset, table_.factor};
-        const int n_kinds = table_.offset ? 6 : 4;
+        const int n_kinds = table_.offset ? 6 : 4, n_lines = all.n_lines();
         first_ = Buffer<int32_t>(all.n_columns + 1);
-        numbers_ = Buffer<double>(size_t(n_kinds) * all.n_inputs);
+        first_line_ = Buffer<int32_t>(all.n_inputs + 1);
+        numbers_ = Buffer<double>(size_t(n_kinds) * n_lines);
         double* to[6];
-        for (int k = 0; k < n_kinds; ++k) to[k] = numbers_.get() + size_t(k) * all.n_inputs;
-        int n = 0;
+        for (int k = 0; k < n_kinds; ++k) to[k] = numbers_.get() + size_t(k) * n_lines;
+        int n = 0, line = 0;
         for (int c = 0; c < all.n_columns; ++c) {
             for (int i = all.first[c]; i < all.first[c + 1]; ++i) {
                 if (!place_[i]) continue;
-                for (int k = 0; k < n_kinds; ++k) to[k][n] = from[k][i];
+                for (int l = all.begin(i); l < all.end(i); ++l, ++line)
+                    for (int k = 0; k < 4; ++k) to[k][line] = from[k][l];
+                for (int k = 4; k < n_kinds; ++k) to[k][n] = from[k][i];
                 place_[i] = n++;
+                first_line_[n] = line;
             }
             first_[c + 1] = n;
         }
-        lines_ = {all.n_columns, n, first_.get(), to[0], to[1], to[2], to[3]};
+        lines_ = {all.n_columns, n,     first_.get(), to[0],
+                  to[1],         to[2], to[3],        all.first_line ? first_line_.get() : nullptr};
         if (n_kinds > 4) table_.offset = to[4], table_.factor = to[5];
     }
 
     Buffer<Tree> trees_;
     Table table_;
     Lines lines_;
-    Buffer<int32_t> place_, first_, leaf_input_;
+    Buffer<int32_t> place_, first_, first_line_, leaf_input_;
     Buffer<double> numbers_;
 };
 

@@ -32,43 +32,46 @@ BNT_INLINE bool same_activation(const Tree& t, int j) {
     return same;
 }
 
-// The weighted sums of nodes j .. j + N - 1, none of which is a child of another.
+// The weighted sums of nodes j .. j + N - 1, none of which is a child of another: those of one node
+// after those of the other.
 template <class T, int R, int N>
 BNT_INLINE void weighted_sums(const Tree& t, Weights<const T> w, const T* x, const T* h, int j,
-                              Vec<T> (&z)[N][R / Simd<T>::lanes]) {
-    for (int i = 0; i < N; ++i) weighted_sum<T, R>(t, w, x, h, j + i, z[i]);
+                              Vec<T>* z) {
+    constexpr int V = R / Simd<T>::lanes;
+    for (int i = 0; i < N; ++i) weighted_sum<T, R>(t, w, x, h, j + i, z + i * V);
 }
 
-// The values of these nodes, of activation A.
+// The values of these nodes, of activation A, in place of their sums.
 template <class A, class T, int R, int N>
-BNT_INLINE void activate(const Tree& t, Weights<const T> w, T* h, T* sums, int j,
-                         const Vec<T> (&z)[N][R / Simd<T>::lanes]) {
+BNT_INLINE void activate(const Tree& t, Weights<const T> w, T* h, T* sums, int j, Vec<T>* z) {
     constexpr int W = Simd<T>::lanes, V = R / W;
-    for (int i = 0; i < N; ++i) {
-        const Phi<T> phi = node_phi<A>(t, w.phi, j + i);
-        T* value = h + size_t(j + i) * R;
-        for (int v = 0; v < V; ++v) store(value + v * W, A::template value<T>(z[i][v], phi));
-        if constexpr (A::keeps_sum)
-            if (sums)
-                for (int v = 0; v < V; ++v) store(sums + size_t(j + i) * R + v * W, z[i][v]);
-    }
+    if constexpr (A::keeps_sum)
+        if (sums)
+            for (int v = 0; v < N * V; ++v) store(sums + size_t(j) * R + v * W, z[v]);
+    if constexpr (std::is_same_v<A, Tanh>) hyperbolic_tangents<T, N * V>(z);
+    else
+        for (int i = 0; i < N; ++i) {
+            const Phi<T> phi = node_phi<A>(t, w.phi, j + i);
+            for (int v = i * V; v < (i + 1) * V; ++v) z[v] = A::template value<T>(z[v], phi);
+        }
+    for (int v = 0; v < N * V; ++v) store(h + size_t(j) * R + v * W, z[v]);
 }
 
 // Both, for nodes of one activation. The sums are compiled once, before the choice of the
 // activation; but eight vectors do not stay in registers meanwhile.
 template <class T, int R, int N>
 BNT_INLINE void forward_nodes(const Tree& t, Weights<const T> w, const T* x, T* h, T* sums, int j) {
-    constexpr int V = R / Simd<T>::lanes;
+    constexpr int V = R / Simd<T>::lanes, M = N * V;
     if constexpr (V >= 8) {
-        Activations::with(t.activation[j], [&](auto tag) {
-            Vec<T> z[N][V];
+        Activations::with(t.activation[j], [&](auto tag) BNT_INLINE_LAMBDA {
+            Vec<T> z[M];
             weighted_sums<T, R, N>(t, w, x, h, j, z);
             activate<typename decltype(tag)::type, T, R, N>(t, w, h, sums, j, z);
         });
     } else {
-        Vec<T> z[N][V];
+        Vec<T> z[M];
         weighted_sums<T, R, N>(t, w, x, h, j, z);
-        Activations::with(t.activation[j], [&](auto tag) {
+        Activations::with(t.activation[j], [&](auto tag) BNT_INLINE_LAMBDA {
             activate<typename decltype(tag)::type, T, R, N>(t, w, h, sums, j, z);
         });
     }

@@ -36,39 +36,61 @@ struct Scale {
     }
 };
 
-// The scaled value of an input that is a limited line. NaN stays NaN.
-struct ScaledLine {
-    double offset, factor, low, high, shift = 0, scale = 1;
+// A limited line. NaN stays NaN.
+struct Line {
+    double offset, factor, low, high;
 
-    ScaledLine(const Table& table, int input) {
-        const Lines& lines = *table.lines;
-        offset = lines.offset[input], factor = lines.factor[input];
-        low = lines.low[input], high = lines.high[input];
-        if (table.offset) shift = table.offset[input], scale = table.factor[input];
+    Line(const Lines& lines, int i)
+        : offset(lines.offset[i]), factor(lines.factor[i]), low(lines.low[i]), high(lines.high[i]) {
     }
-    bool is_clip() const { return offset == 0 && factor == 1 && shift == 0 && scale == 1; }
     BNT_INLINE double operator()(double value) const {
         double line = (value - offset) * factor;
         line = line < low ? low : line;
-        line = line > high ? high : line;
-        return (line - shift) * scale;
+        return line > high ? high : line;
     }
 };
 
-// The input of R rows that is a limited line. The first input of a column shows infinite numbers,
-// which limits must not hide: it is NaN for them.
+// The scaling of an input that is a limited line or a sum of them.
+struct LineScale {
+    double shift = 0, scale = 1;
+
+    LineScale(const Table& table, int input) {
+        if (table.offset) shift = table.offset[input], scale = table.factor[input];
+    }
+    BNT_INLINE double operator()(double value) const { return (value - shift) * scale; }
+};
+
+// The input of R rows that is a sum of limited lines.
+template <class T, int R, class S>
+BNT_NOINLINE void load_sum(const Table& table, int input, const S* value, T* to) {
+    double sum[R] = {};
+    for (int l = table.lines->begin(input); l < table.lines->end(input); ++l) {
+        const Line line(*table.lines, l);
+        for (int r = 0; r < R; ++r) sum[r] += line(double(value[r]));
+    }
+    const LineScale scaled(table, input);
+    for (int r = 0; r < R; ++r) to[r] = T(scaled(sum[r]));
+}
+
+// The input of R rows that is a limited line, or a sum of them. The first input of a column shows
+// infinite numbers, which limits must not hide: it is NaN for them.
 template <class T, int R, class S>
 BNT_INLINE void load_line(const Table& table, int input, const S* value, bool is_first, T* to) {
-    const ScaledLine line(table, input);
-    if (line.is_clip()) {  // rounding keeps the order of numbers, so limits can be applied after it
-        const T low = T(line.low), high = T(line.high);
+    const Line line(*table.lines, table.lines->begin(input));
+    const LineScale scaled(table, input);
+    const bool is_scaled = scaled.shift != 0 || scaled.scale != 1;
+    if (table.lines->end(input) - table.lines->begin(input) > 1) {
+        load_sum<T, R>(table, input, value, to);
+    } else if (line.offset == 0 && line.factor == 1 && !is_scaled) {
         for (int r = 0; r < R; ++r) {
-            T x = T(value[r]);
-            x = x < low ? low : x;
-            to[r] = x > high ? high : x;
+            double x = double(value[r]);
+            x = x < line.low ? line.low : x;
+            x = x > line.high ? line.high : x;
+            to[r] = T(is_first ? x + double(value[r]) * 0.0 : x);
         }
+        return;
     } else {
-        for (int r = 0; r < R; ++r) to[r] = T(line(double(value[r])));
+        for (int r = 0; r < R; ++r) to[r] = T(scaled(line(double(value[r]))));
     }
     if (is_first)
         for (int r = 0; r < R; ++r) to[r] += T(value[r] * S(0));
@@ -149,25 +171,32 @@ BNT_INLINE bool any_used(const Table& table, int column, const uint8_t* used) {
     return any;
 }
 
-// All columns of R rows by transposing tiles; entries become U on the way, and T at the end.
+// All columns of R rows by transposing tiles; entries become U on the way, and T at the end. Tiles
+// side by side are taken together, so that each line of the cache is read once.
 template <class T, class U, int R, class S>
 void load_tiles(const Table& table, const S* const* source, T* x, const uint8_t* used) {
-    constexpr int N = 16 / sizeof(U), most = BNT_VECTOR_BYTES / 16;
+    constexpr int N = 16 / sizeof(U), most = BNT_VECTOR_BYTES / 16, kTiles = 4;
     constexpr int G = R / N < most ? R / N : most;
     const int n = table.n_columns;
-    for (int next = 0; next < n; next += N) {
-        const int c = next + N <= n ? next : n - N;  // the last tile may overlap the one before
-        if (used && !any_used<N>(table, c, used)) continue;
-        if constexpr (std::is_same_v<T, U>) {
-            if (!table.offset && !table.lines) {
-                for (int r = 0; r < R; r += N * G)
-                    transpose<S, U, N, G>(source + r, c, x + size_t(c) * R + r, R);
-                continue;
-            }
+    const bool is_plain = std::is_same_v<T, U> && !table.offset && !table.lines;
+    for (int next = 0; next < n; next += kTiles * N) {
+        int column[kTiles], n_tiles = 0;
+        for (int c = next; c < n && c < next + kTiles * N; c += N) {
+            column[n_tiles] = c + N <= n ? c : n - N;  // the last tile may overlap the one before
+            if (!used || any_used<N>(table, column[n_tiles], used)) ++n_tiles;
         }
-        U columns[N * R];
-        for (int r = 0; r < R; r += N * G) transpose<S, U, N, G>(source + r, c, columns + r, R);
-        for (int k = 0; k < N; ++k) load_block_column<T, R>(table, c + k, columns + k * R, x, used);
+        U columns[kTiles * N * R];
+        for (int r = 0; r < R; r += N * G)
+            for (int i = 0; i < n_tiles; ++i) {
+                U* to = columns + i * N * R;
+                if constexpr (std::is_same_v<T, U>)
+                    if (is_plain) to = x + size_t(column[i]) * R;
+                transpose<S, U, N, G>(source + r, column[i], to + r, R);
+            }
+        if (is_plain) continue;
+        for (int i = 0; i < n_tiles; ++i)
+            for (int k = 0; k < N; ++k)
+                load_block_column<T, R>(table, column[i] + k, columns + (i * N + k) * R, x, used);
     }
 }
 

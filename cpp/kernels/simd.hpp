@@ -21,6 +21,8 @@
 #endif
 
 #define BNT_INLINE inline __attribute__((always_inline))
+// After the parameters of a lambda: its caller keeps vectors in registers only if it is no call.
+#define BNT_INLINE_LAMBDA __attribute__((always_inline))
 // For what is called once for a block of rows or less: one copy instead of one per caller.
 #define BNT_NOINLINE __attribute__((noinline))
 
@@ -198,23 +200,26 @@ BNT_INLINE Vec<T> exponential(Vec<T> x) {
     return result;
 }
 
-// exp(-K x) = power * (1 + K * rest), so that neither exp() + 1 nor exp() - 1 loses anything.
-// |K x| <= exp_limit, or NaN.
-template <class T, int K>
+// exp(-K x) = power * (1 + K * rest) for N vectors, so that neither exp() + 1 nor exp() - 1 loses
+// anything. |K x| <= exp_limit, or NaN. Each step is taken for all vectors, so that no operation
+// waits for the one before.
+template <class T, int K, int N>
 struct ExpOfMinus {
-    Vec<T> power, rest;
+    Vec<T> power[N], rest[N];
 
-    BNT_INLINE explicit ExpOfMinus(Vec<T> x) {
+    BNT_INLINE explicit ExpOfMinus(const Vec<T>* x) {
         using S = Simd<T>;
         // with the exponent's bias in the magic number, the shifted bits are those of 2^n
         const Vec<T> magic = broadcast<T>(S::round_magic + S::exponent_bias);
-        const Vec<T> shifted = magic - x * T(K * 1.44269504088896340736);
-        const Vec<T> n = shifted - magic;
-        rest = expm1_of_remainder<T, K, K == 1>(remainder(x, n));
-        typename S::Int bits;
-        std::memcpy(&bits, &shifted, sizeof bits);
-        bits <<= S::mantissa_bits;
-        std::memcpy(&power, &bits, sizeof power);
+        for (int i = 0; i < N; ++i) power[i] = magic - x[i] * T(K * 1.44269504088896340736);
+        for (int i = 0; i < N; ++i) rest[i] = remainder(x[i], power[i] - magic);
+        for (int i = 0; i < N; ++i) rest[i] = expm1_of_remainder<T, K, K == 1>(rest[i]);
+        for (int i = 0; i < N; ++i) {
+            typename S::Int bits;
+            std::memcpy(&bits, &power[i], sizeof bits);
+            bits <<= S::mantissa_bits;
+            std::memcpy(&power[i], &bits, sizeof bits);
+        }
     }
 
   private:
@@ -246,8 +251,9 @@ BNT_INLINE Vec<T> reciprocal(Vec<T> x) {
 
 template <class T>
 BNT_INLINE Vec<T> sigmoid(Vec<T> x) {
-    const ExpOfMinus<T, 1> e(clipped_for_exp<T>(x));
-    return reciprocal<T>(e.rest * e.power + (e.power + T(1)));
+    x = clipped_for_exp<T>(x);
+    const ExpOfMinus<T, 1, 1> e(&x);
+    return reciprocal<T>(e.rest[0] * e.power[0] + (e.power[0] + T(1)));
 }
 
 // The absolute values of `size` with the signs of `sign`.
@@ -263,13 +269,18 @@ BNT_INLINE Vec<T> with_sign_of(Vec<T> size, Vec<T> sign) {
 #endif
 }
 
-// By (exp(-2|x|) - 1) / 2, which is accurate near 0 and lies between -1/2 and 0.
-template <class T>
-BNT_INLINE Vec<T> hyperbolic_tangent(Vec<T> x) {
-    const Vec<T> size = with_sign_of<T>(x, Vec<T>{});
-    const ExpOfMinus<T, 2> e(minimum<T>(broadcast<T>(Simd<T>::exp_limit / 2), size));
-    const Vec<T> half = e.rest * e.power + (e.power * T(0.5) - T(0.5));
-    return with_sign_of<T>(half * reciprocal<T>(half + T(1)), x);
+// tanh of N vectors, by (exp(-2|x|) - 1) / 2, which is accurate near 0 and lies between -1/2 and 0.
+// The divider works beside the multipliers, of which a reciprocal would need more.
+template <class T, int N>
+BNT_INLINE void hyperbolic_tangents(Vec<T>* x) {
+    Vec<T> size[N];
+    const Vec<T> limit = broadcast<T>(Simd<T>::exp_limit / 2);
+    for (int i = 0; i < N; ++i) size[i] = minimum<T>(limit, with_sign_of<T>(x[i], Vec<T>{}));
+    const ExpOfMinus<T, 2, N> e(size);
+    for (int i = 0; i < N; ++i) {
+        const Vec<T> half = e.rest[i] * e.power[i] + (e.power[i] * T(0.5) - T(0.5));
+        x[i] = with_sign_of<T>(half / (half + T(1)), x[i]);
+    }
 }
 
 // log(x) for 1 <= x < infinity, within one unit in the last place; NaN for infinity and NaN. By the

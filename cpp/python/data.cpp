@@ -64,19 +64,22 @@ nb::object first_not_finite(nb::handle rows) {
 void bind_data(nb::module_& m) {
     nb::class_<InputLines>(
         m, "InputLines",
-        "Inputs that are limited lines of columns: min(max((x - offset) * factor, low), high). "
-        "Column c has the inputs from first[c] up to first[c + 1].")
+        "Inputs that are limited lines of columns, min(max((x - offset) * factor, low), high), or "
+        "sums of them. Column c has the inputs from first[c] up to first[c + 1]. Input i is the "
+        "sum of the lines from first_line[i] up to first_line[i + 1]; by default it is line i.")
         .def(
             "__init__",
             [](InputLines* self, nb::handle first, nb::handle offset, nb::handle factor,
-               nb::handle low,
-               nb::handle high) { new (self) InputLines(first, offset, factor, low, high); },
-            "first"_a, "offset"_a, "factor"_a, "low"_a, "high"_a,
+               nb::handle low, nb::handle high, nb::handle first_line) {
+                new (self) InputLines(first, offset, factor, low, high, first_line);
+            },
+            "first"_a, "offset"_a, "factor"_a, "low"_a, "high"_a, "first_line"_a = nb::none(),
             nb::sig("def __init__(self, first: numpy.typing.NDArray[numpy.int32], "
                     "offset: numpy.typing.NDArray[numpy.float64], "
                     "factor: numpy.typing.NDArray[numpy.float64], "
                     "low: numpy.typing.NDArray[numpy.float64], "
-                    "high: numpy.typing.NDArray[numpy.float64]) -> None"));
+                    "high: numpy.typing.NDArray[numpy.float64], "
+                    "first_line: numpy.typing.NDArray[numpy.int32] | None = None) -> None"));
     nb::class_<Data>(m, "Data", "A table with its targets: int32 class labels, or float64 values.")
         .def(
             "__init__",

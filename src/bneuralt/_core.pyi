@@ -172,10 +172,10 @@ class Settings:
 
 class InputLines:
     """
-    Inputs that are limited lines of columns: min(max((x - offset) * factor, low), high). Column c has the inputs from first[c] up to first[c + 1].
+    Inputs that are limited lines of columns, min(max((x - offset) * factor, low), high), or sums of them. Column c has the inputs from first[c] up to first[c + 1]. Input i is the sum of the lines from first_line[i] up to first_line[i + 1]; by default it is line i.
     """
 
-    def __init__(self, first: numpy.typing.NDArray[numpy.int32], offset: numpy.typing.NDArray[numpy.float64], factor: numpy.typing.NDArray[numpy.float64], low: numpy.typing.NDArray[numpy.float64], high: numpy.typing.NDArray[numpy.float64]) -> None: ...
+    def __init__(self, first: numpy.typing.NDArray[numpy.int32], offset: numpy.typing.NDArray[numpy.float64], factor: numpy.typing.NDArray[numpy.float64], low: numpy.typing.NDArray[numpy.float64], high: numpy.typing.NDArray[numpy.float64], first_line: numpy.typing.NDArray[numpy.int32] | None = None) -> None: ...
 
 class Data:
     """A table with its targets: int32 class labels, or float64 values."""

@@ -79,17 +79,31 @@ class CheckedTable:
 def accepted_table(X: Any, name: str = "X") -> Any:
     """Return a table of the user with missing values in place of masked cells.
 
-    A list of dicts raises an error, since NumPy would take each dict as one value.
+    What has no rows and columns raises an error, and so does a list of dicts, each of which NumPy
+    would take as one value.
 
     Examples
     --------
     >>> accepted_table(np.ma.array([[1, 2]], mask=[[False, True]]))
     array([[ 1., nan]])
     """
-    if isinstance(X, (list, tuple)) and X and isinstance(X[0], Mapping):
+    if X is None or isinstance(X, (str, bytes)):
+        raise TypeError(
+            f"{name} is {X!r:.50}, which is no table: pass a data frame, or an array of shape "
+            "(n_rows, n_columns)"
+        )
+    is_sequence = isinstance(X, (list, tuple)) and len(X) > 0
+    if is_sequence and isinstance(X[0], Mapping):
         raise TypeError(
             f"{name} is a {type(X).__name__} of {type(X[0]).__name__}s, which is not read as a "
             f"table: pass pandas.DataFrame({name})"
+        )
+    shape = (len(X),) if is_sequence and np.ndim(X[0]) == 0 else getattr(X, "shape", None)
+    if shape is not None and len(shape) < 2:
+        column = f"{name}.to_frame()" if hasattr(X, "to_frame") else f"np.reshape({name}, (-1, 1))"
+        raise ValueError(
+            f"{name} has the shape {tuple(shape)}, and a table has rows and columns. Reshape your "
+            f"data: {column} is one column, np.reshape({name}, (1, -1)) one row"
         )
     if not isinstance(X, np.ma.MaskedArray):
         return X

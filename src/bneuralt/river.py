@@ -135,6 +135,7 @@ class _Stream(base.Estimator):
             "n_weights": self.n_weights,
             "learning_rate": self.learning_rate,
             "weight_decay": self.weight_decay,
+            "scale": "standard",  # without limits: streams leave the range of their first examples
             "random_state": self.seed,
             "training": training,
         }

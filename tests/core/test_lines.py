@@ -30,12 +30,15 @@ def line(draw):
 
 
 def random_lines(rng, n_columns, with_identity=True):
-    """Lines of some columns of numbers of about 100: the number itself, limited, and ramps."""
+    """Lines of columns of numbers of about 100: the number itself, limited, ramps, and sums."""
 
     def one():
-        kind = rng.integers(3)
+        kind = rng.integers(4)
         if kind == 0 and with_identity:
             return IDENTITY
+        if kind == 3:
+            parts = random_lines(rng, 1, with_identity=False)
+            return tuple(ClampedLine(*line) for line in parts.lines.T.tolist())
         if kind == 1:
             return ClampedLine(0.0, 1.0, *np.sort(rng.uniform(0, 250, 2)))
         start, width = rng.uniform(0, 200), rng.uniform(1, 100)
@@ -94,6 +97,16 @@ def test_inputs_that_are_columns_are_found():
         [[IDENTITY, ClampedLine.ramp(0, 1)], [ClampedLine(0, 1, -1, 1)], [IDENTITY]]
     )
     assert lines.unchanged_columns.tolist() == [0, -1, -1, 2]
+    lines = InputLines.of([[(IDENTITY, ClampedLine.ramp(0, 1)), IDENTITY], [IDENTITY]])
+    assert lines.unchanged_columns.tolist() == [-1, 0, 1]
+
+
+@given(seed=seeds)
+def test_sums_of_lines_are_those_of_the_formula(seed):
+    rng = np.random.default_rng(seed)
+    lines, X = random_lines(rng, 3), random_table(rng, 20, 3, np.float64)
+    inputs = lines.apply(X)
+    np.testing.assert_array_equal(inputs, reference.inputs_of_rows(lines, X))
 
 
 # -- forward ----------------------------------------------------------------------------------
@@ -275,6 +288,11 @@ def arguments(**changes):
         ("low", np.array([0.0, nan]), "low must not be above high"),
         ("low", np.array([0.0, 2.0]), "low must not be above high"),
         ("high", np.ones(3), "high"),
+        ("first_line", np.array([1, 2, 3], dtype=np.int32), "first_line must start with 0"),
+        ("first_line", np.array([0, 2, 1], dtype=np.int32), "first_line must not decrease"),
+        ("first_line", np.array([0, 2], dtype=np.int32), "first_line must have 3 entries"),
+        ("first_line", np.array([0, 2, 2], dtype=np.int32), "every input must have a line"),
+        ("first_line", np.array([0, 2, 3], dtype=np.int32), "offset"),
     ],
 )
 def test_lines_that_are_not_right_are_refused(name, value, message):

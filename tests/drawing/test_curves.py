@@ -65,3 +65,5 @@ def test_score_against_size(wine):
         low, high = (f(band[band[:, 0] == size, 1]) for f in (np.min, np.max))
         assert high == pytest.approx(min(2 * score - low, 1.0))
     assert ax.get_ylabel() == "accuracy (cross-validated)"
+    many = plot_score_against_size(model, X, y, sizes=range(10, 30), cv=2)
+    assert [text.get_text() for text in many.get_xticklabels()][:2] == ["10", "13"]

@@ -43,8 +43,17 @@ def diabetes(estimator, target, **options):
     return flat(estimator, **{**SMALL, **options}).fit(X, targets[target]), X
 
 
+def bent(model, X):
+    """The model with bent leaves."""
+    smaller = model.simplify()
+    assert any(getattr(feature, "curves", ()) for feature in smaller.encoder_.features)
+    return smaller, X
+
+
 MODELS = {
     "iris": iris,
+    "bent leaves": lambda: bent(*diabetes(BNeuralTRegressor, "one", n_weights=300)),
+    "bent leaves, forest": lambda: bent(*iris(BNeuralForestClassifier, n_estimators=4, ramps=4)),
     "forest": lambda: iris(BNeuralForestClassifier, n_estimators=4),
     "sigmoid outputs": lambda: iris(**SQUARES),
     "activations": lambda: iris(activation=ODD, train_activations=True),

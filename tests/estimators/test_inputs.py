@@ -140,3 +140,45 @@ def test_lists_of_dicts_are_refused(kind, container):
     for method in (model.predict, model.explain):
         with pytest.raises(TypeError, match=message):
             method(records)
+
+
+COLUMN = np.arange(12.0)
+
+
+@pytest.mark.parametrize(
+    ("X", "hint"),
+    [
+        (COLUMN, r"np\.reshape\(X, \(-1, 1\)\) is one column"),
+        (COLUMN.tolist(), r"np\.reshape\(X, \(1, -1\)\) one row"),
+        (np.array(["a", "b"] * 6), r"np\.reshape\(X, \(-1, 1\)\)"),
+        (pd.Series(COLUMN), r"X\.to_frame\(\) is one column"),
+        (pl.Series(COLUMN), r"X\.to_frame\(\) is one column"),
+    ],
+    ids=["array", "list", "texts", "pandas", "polars"],
+)
+def test_a_single_column_is_no_table(X, hint):
+    y = [0, 1] * 6
+    message = rf"^X has the shape \(12,\), .*{hint}"
+    with pytest.raises(ValueError, match=message):
+        bneuralt.BNeuralTClassifier().fit(X, y)
+    model = bneuralt.BNeuralTClassifier(max_epochs=1).fit(COLUMN[:, np.newaxis], y)
+    with pytest.raises(ValueError, match=message):
+        model.predict(X)
+
+
+@pytest.mark.parametrize("X", [None, "table.csv"])
+def test_texts_and_nothing_are_no_tables(X):
+    with pytest.raises(TypeError, match=f"^X is {X!r}, which is no table: pass a data frame"):
+        bneuralt.BNeuralTRegressor().fit(X, COLUMN)
+
+
+@pytest.mark.parametrize("unit", ["datetime64[D]", "timedelta64[D]"])
+def test_regressors_refuse_dates(unit):
+    with pytest.raises(ValueError, match=r"^y has dates or durations, .*: pass a number"):
+        bneuralt.BNeuralTRegressor().fit(COLUMN[:, np.newaxis], COLUMN.astype(unit))
+
+
+def test_weights_of_labels_that_y_does_not_have_are_named():
+    model = bneuralt.BNeuralTClassifier(class_weight={"c": 2})
+    with pytest.raises(ValueError, match=r"^class_weight has 'c', .*: its classes are 'a', 'b'$"):
+        model.fit(COLUMN[:, np.newaxis], ["a", "b"] * 6)

@@ -223,11 +223,11 @@ ALL_KINDS = [find_class(kind) for kind in registered_kinds()]
 @pytest.mark.parametrize("kind", ALL_KINDS, ids=lambda kind: kind.__name__)
 def test_names_that_are_no_parameters_are_refused_in_the_name_of_the_class(kind):
     message = rf"^{kind.__name__}\.__init__\(\) got an unexpected keyword argument "
-    with pytest.raises(TypeError, match=f"{message}'zzz'$"):
+    with pytest.raises(TypeError, match=f"{message}'zzz'; it has: .*random_state"):
         kind(zzz=3, random_state=0)
     with pytest.raises(TypeError, match=rf"{message}'random_stat': did you mean 'random_state'\?$"):
         kind(random_stat=3)
-    with pytest.raises(TypeError, match=rf"^{kind.__name__}\.__init__\(\) takes 1 positional"):
+    with pytest.raises(TypeError, match=rf"^{kind.__name__}\.__init__\(\) takes no positional"):
         kind(3)
     for owner, value in NESTED.items():
         if owner not in (names := kind().get_params(deep=False)):
@@ -242,9 +242,9 @@ def test_names_that_are_no_parameters_are_refused_in_the_name_of_the_class(kind)
 
 
 def test_a_tree_has_no_number_of_trees():
-    message = r"^BNeuralTClassifier.__init__\(\) got an unexpected keyword argument 'n_estimators'"
-    with pytest.raises(TypeError, match=message):
-        BNeuralTClassifier(n_estimators=5)
+    for name in ("n_estimators", "n_estimator"):
+        with pytest.raises(TypeError, match=f"keyword argument '{name}': .* for forests"):
+            BNeuralTClassifier(**{name: 5})
 
 
 # -- what objects do in an estimator ----------------------------------------------------------

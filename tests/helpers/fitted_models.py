@@ -1,8 +1,8 @@
 """Random fitted models of all kinds, and rows to compare their exports on.
 
 `random_model(seed)` draws the task, the activations, columns with categories, dates and gaps,
-limits and ramps of numbers, and tree or forest. Training is short: what matters here is that the
-exports compute the same.
+limits, ramps and bent leaves of numbers, and tree or forest. Training is short: what matters here
+is that the exports compute the same.
 """
 
 from __future__ import annotations
@@ -158,4 +158,6 @@ def random_model(seed, n_rows=200, tables=TABLES):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = flat(kinds[is_class, is_forest], **options).fit(X, y)
+    if np.random.default_rng([seed, 3]).integers(2):
+        model = model.simplify()
     return Drawn(model, random_table(rng, table, n_rows, extreme=True), table, task)

@@ -22,7 +22,8 @@ from bneuralt.export.whole.integer_model import (
     _with_output_function,
 )
 from bneuralt.export.whole.integer_trees import _Converter, _integer_forms
-from bneuralt.expressions import derivative, evaluate
+from bneuralt.expressions import derivative, evaluate, knots
+from bneuralt.tables.columns import Column
 
 mpmath.mp.dps = 30
 ONE = mpf(2) ** 15
@@ -102,11 +103,42 @@ def _inputs(integers):
     for i in range(len(units.middle)):
         middle, unit, low, high = (mpf(float(part[i])) for part in units[:4])
         group = int(units.group[i])
-        shared = {} if group >= 0 else {("rounding", i): (unit / 2, unit / 2)}
+        error = max(unit / 2, mpf(_computed_error(integers, i)))
+        shared = {} if group >= 0 else {("rounding", i): (error, error)}
         size = int(units.group_size[i])
         error = Error(mpf(0), mpf(0), shared)
         values.append(Value(middle, unit, low, high, error, group, size, i))
     return values
+
+
+def _computed_error(integers, i):
+    """The largest error of an input that is computed from a whole number; 0 for other inputs.
+
+    All whole numbers are tried; each stands for the numbers that are rounded to it, of which the
+    ends and the bends of the input matter.
+    """
+    units = [n for n in integers.inputs.numbers.values() if i in n.lines]
+    if not units:
+        return 0.0
+    (unit,), expression = units, integers.model.inputs[i].expression
+    whole = np.arange(-32767, 32768)
+    middle, step = np.longdouble(unit.middle), np.longdouble(unit.unit)
+    value_middle, value_unit = integers.inputs.middle[i], integers.inputs.unit[i]
+    values = value_middle + value_unit * unit.lines[i](whole, integers.format.top)
+    reach = value_unit * integers.format.top
+    bends = np.array(knots(expression), dtype=np.longdouble)
+    places = np.rint((bends - middle) / step).clip(-32767, 32767).astype(int)
+    largest = 0.0
+    for at, x in (
+        (whole, middle + step * whole),
+        (whole, middle + step * (whole - np.longdouble(0.5))),
+        (whole, middle + step * (whole + np.longdouble(0.5))),
+        (places, bends),
+    ):
+        real = evaluate(expression, {}, Column("number", x.astype(np.float64)))
+        real = real.clip(value_middle - reach, value_middle + reach)
+        largest = max(largest, np.abs(values[at + 32767] - real).max(initial=0.0))
+    return float(largest)
 
 
 def _tree_bound(integers, tree, nodes, forms):

@@ -1,8 +1,9 @@
 """Models of all tasks with random trees over random tables, without any training.
 
 `random_model(seed)` returns the same model for the same seed. Tables have numbers of any magnitude,
-categories, dates and gaps; in two of three models, numbers have limits or ramps; trees have all
-activations; outputs are classes, labels or numbers.
+categories, dates and gaps; in two of three models, numbers have limits or ramps, in every other
+model merged to bent leaves where a node has several; trees have all activations; outputs are
+classes, labels or numbers.
 """
 
 from __future__ import annotations
@@ -69,6 +70,7 @@ def random_model(seed, tasks=TASKS, plain=False):
         encoder = learn_encoder(table, names=names, bending=_random_bending(seed))
         inputs = encoder.encode(table)
     model = _model(rng, str(rng.choice(tasks)), encoder, inputs)
+    model = model.simplify() if np.random.default_rng([seed, 3]).integers(2) else model
     return model, table, [column.later for column in columns]
 
 

@@ -186,3 +186,17 @@ def test_ranges_are_those_of_the_rows_that_count():
 def test_the_word_missing_is_a_category_like_any_other():
     encoder = encoder_of(pd.DataFrame({"x": ["__missing__", "__missing__", "a", "a", None, None]}))
     assert encoder.input_names == ["x=__missing__", "x=a", "x is missing"]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("has_text", [False, True])
+def test_a_fitted_encoder_takes_data_frames(library, has_text):
+    make = pytest.importorskip(library).DataFrame
+    rng = np.random.default_rng(0)
+    table = {"a": rng.normal(size=60), "b": rng.normal(size=60)}
+    if has_text:
+        table["c"] = ["red", "green", "blue"] * 20
+    model = BNeuralTRegressor(max_epochs=2, random_state=0).fit(pd.DataFrame(table), table["a"])
+    in_other_order = make(dict(reversed(table.items())))
+    outputs = model.tree_.forward(model.encoder_.encode(in_other_order))[:, 0]
+    np.testing.assert_allclose(outputs, model.predict(pd.DataFrame(table)), rtol=1e-5)

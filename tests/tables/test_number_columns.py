@@ -13,7 +13,7 @@ from bneuralt import BNeuralTRegressor
 from bneuralt.tables import number_columns
 from bneuralt.tables.columns import Column, Frame
 from bneuralt.tables.encoder import TableEncoder, learn_encoder
-from bneuralt.tables.features import NumberFeature
+from bneuralt.tables.features import CategoryFeature, NumberFeature
 
 SENTINELS = [-999.0, 99999.0, 0.1]
 CATEGORY = learn_encoder(np.array([[0.0], [1.0]] * 9), categorical_features=[0]).features[0]
@@ -40,9 +40,20 @@ def outcome(encoder, X):
     return numbers, [str(warning.message) for warning in caught]
 
 
+class SeparateColumns(Frame):
+    """A table whose columns are not all in memory, so that they are encoded one by one."""
+
+    def take(self, rows):
+        return SeparateColumns(tuple(column.take(rows) for column in self.columns), self.names)
+
+
+def columns_of(X):
+    return [Column("number", X[:, j].astype(np.float64)) for j in range(X.shape[1])]
+
+
 def one_by_one(X):
     """Return the table as separate columns."""
-    return Frame([Column("number", X[:, j].astype(np.float64)) for j in range(X.shape[1])])
+    return SeparateColumns(tuple(columns_of(X)))
 
 
 @given(
@@ -76,6 +87,39 @@ def test_all_columns_at_once_are_as_one_by_one(seed, dtype, n_rows, may_fail, ra
     else:
         with np.errstate(over="ignore"):
             expected = expected.astype(np.float32 if dtype == np.float32 else np.float64)
+        np.testing.assert_array_equal(numbers, expected, strict=True)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_rows=st.sampled_from([1, 2, 50]),
+    may_fail=st.booleans(),
+    rare=st.lists(st.sampled_from([np.nan, np.inf, *SENTINELS]), max_size=4),
+)
+def test_numbers_of_frames_at_once_are_as_one_by_one(seed, n_rows, may_fail, rare):
+    """Also beside columns of text."""
+    rng = np.random.default_rng(seed)
+    texts = CategoryFeature(("a", "b"), (0.5, 0.5), has_gaps=True)
+    described = [
+        texts if rng.random() < 0.3 else random_feature(rng, may_fail)
+        for _ in range(rng.integers(1, 6))
+    ]
+    encoder = TableEncoder(tuple(described))
+    X = rng.choice([0.0, 1.0, 0.1], (n_rows, len(described)))
+    if rare:
+        X = np.where(rng.random(X.shape) < 0.2, rng.choice(rare, X.shape), X)
+    columns = [
+        Column("text", rng.integers(-1, 2, n_rows).astype(np.int32), ("a", "b"))
+        if feature is texts
+        else column
+        for feature, column in zip(described, columns_of(X), strict=True)
+    ]
+    numbers, messages = outcome(encoder, Frame(columns))
+    expected, expected_messages = outcome(encoder, SeparateColumns(tuple(columns)))
+    assert messages == expected_messages
+    if isinstance(expected, str):
+        assert isinstance(numbers, str) and numbers == expected
+    else:
         np.testing.assert_array_equal(numbers, expected, strict=True)
 
 

@@ -36,7 +36,10 @@ def complaints(folder, seeds, n_rows, dtype, compiler, flags=("-O1",), libm=True
             if dtype == "float":
                 rows = as_float32(rows)
             style = "code" if seed % 2 else "tables"
-            jobs.append((model, dtype, style, c_rows(model.model_, rows, dtype.startswith("int"))))
+            cells = c_rows(model.model_, rows)
+            if dtype.startswith("int"):
+                cells = c_rows(model.quantize(dtype).integer_model_.model, rows, is_integer=True)
+            jobs.append((model, dtype, style, cells))
             expected.append(_expected(model, dtype, rows))
         results = run_models(folder, jobs, compiler, flags, libm)
     texts = []
@@ -116,16 +119,17 @@ def excesses(seeds, n_rows, dtype):
             units = integers.inputs
             inside = ((inputs >= units.low) & (inputs <= units.high)).all(axis=1)
             ratios += ratios_of(integers, inputs[inside])
+            ratios += ratios_of(integers, inputs[inside], integers.encode_rows(rows)[inside])
     return np.array(ratios)
 
 
-def ratios_of(integers, inputs):
+def ratios_of(integers, inputs, whole=None):
     """How much the bounds on predictions and on outputs are larger than the largest errors."""
-    pairs = [(integers.bound, integers.errors(inputs))]
+    whole = integers.encode(inputs) if whole is None else whole
+    pairs = [(integers.bound, integers.errors(inputs, whole))]
     exact = evaluate(integers.link.activation, {"outputs": integers.model.outputs(inputs)})
-    outputs = integers.outputs(integers.encode(inputs))
-    for tree, whole, real in zip(integers.trees, outputs, exact, strict=True):
-        pairs.append((tree.bound, np.abs(tree.offset + tree.unit * whole - real)))
+    for tree, of_tree, real in zip(integers.trees, integers.outputs(whole), exact, strict=True):
+        pairs.append((tree.bound, np.abs(tree.offset + tree.unit * of_tree - real)))
     ratios = []
     for bound, errors in pairs:
         seen = errors.max(axis=0)

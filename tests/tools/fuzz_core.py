@@ -245,12 +245,18 @@ class Valid:
         rng, m = self.rng, self.m
         n_columns = int(rng.integers(1, m + 1))
         first = np.concatenate([[0], np.sort(rng.integers(0, m + 1, n_columns - 1)), [m]])
-        low, high = np.sort(rng.normal(size=(2, m)) * 3, axis=0)
-        is_open = rng.random(m) < 0.3
+        first_line = None
+        n_lines = m
+        if rng.random() < 0.5:
+            first_line = np.cumsum([0, *rng.integers(1, 4, m)]).astype(np.int32)
+            n_lines = int(first_line[-1])
+        low, high = np.sort(rng.normal(size=(2, n_lines)) * 3, axis=0)
+        is_open = rng.random(n_lines) < 0.3
         return {
             "first": first.astype(np.int32),
-            "offset": rng.normal(size=m),
-            "factor": rng.normal(size=m),
+            "first_line": first_line,
+            "offset": rng.normal(size=n_lines),
+            "factor": rng.normal(size=n_lines),
             "low": np.where(is_open, -np.inf, low),
             "high": np.where(is_open, np.inf, high),
         }

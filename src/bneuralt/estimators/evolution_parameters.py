@@ -60,13 +60,17 @@ SEARCH_PARAMETERS: dict[str, Parameter] = {
         "within one standard error of it.",
     ),
     "learning_rate": setting_parameter("learning_rate", "0.02."),
+    "weight_decay": setting_parameter(
+        "weight_decay",
+        "0.15 on up to 600 rows; from there on, it falls with the root of their number.",
+    ),
     "max_epochs": setting_parameter(
         "max_epochs", "8,000 divided by the number of rows, and at least 3, for each child."
     ),
     "training": PARAMETERS["training"]._replace(
         meaning="How each child is trained: optimizer, schedule, moving leaves and more. 'auto' "
-        f"values are those of `train`, but for leaf_moves={EVOLVED_LEAF_MOVES}. A value is given "
-        "here or as a parameter, not as both. None: all of it automatic.",
+        f"values are those of `train`, except for leaf_moves={EVOLVED_LEAF_MOVES}. A value is set "
+        "either here or as a parameter. None: all values are automatic.",
     ),
     "checkpoint": Parameter(
         [str, PathLike, None],

@@ -254,17 +254,11 @@ class EvolvedTreeClassifier(ClassifierTask, EvolvedTree, EvolvedClassifierParame
     ----------
     tree_ : NeuralTree
         The tree that predicts; it works on unscaled inputs.
-    pareto_front_ : list of FrontModel
-        The best tree of each number of weights, by size; no other tree is both smaller and better.
-        `pareto_front_[0].model` is a fitted estimator.
-    classes_ : array of shape (n_classes,)
-        The labels; 0, 1, ... if y had several columns.
-    multilabel_ : bool
-        Whether y had several columns, each a label of its own.
+    {front}
+    {classes}
     n_parameters_ : int
         Number of weights.
-    target_names_ : tuple of str
-        Name of the target, a Series or a column of a data frame; empty if it had none.
+    {columns}
     n_iter_ : int
         Number of generations.
 
@@ -276,6 +270,8 @@ class EvolvedTreeClassifier(ClassifierTask, EvolvedTree, EvolvedClassifierParame
     >>> clf = EvolvedTreeClassifier(n_generations=3, random_state=0).fit(X, y)
     >>> clf.n_parameters_ <= 48, clf.score(X, y) > 0.9
     (True, True)
+    >>> clf.predict(X[::60])
+    array([0, 1, 2])
     """
 
 
@@ -291,15 +287,12 @@ class EvolvedTreeRegressor(RegressorTask, EvolvedTree, EvolvedRegressorParameter
     ----------
     tree_ : NeuralTree
         The tree that predicts, from raw features to the unscaled target.
-    pareto_front_ : list of FrontModel
-        The best tree of each number of weights, by size; no other tree is both smaller and better.
-        `pareto_front_[0].model` is a fitted estimator.
+    {front}
     n_outputs_ : int
         Number of columns of y.
     n_parameters_ : int
         Number of weights.
-    target_names_ : tuple of str
-        Name of the target, a Series or a column of a data frame; empty if it had none.
+    {columns}
     n_iter_ : int
         Number of generations.
 
@@ -311,6 +304,8 @@ class EvolvedTreeRegressor(RegressorTask, EvolvedTree, EvolvedRegressorParameter
     >>> reg = EvolvedTreeRegressor(n_generations=3, random_state=0).fit(X, y)
     >>> reg.n_parameters_ <= 40, reg.score(X, y) > 0.4
     (True, True)
+    >>> reg.predict(X[:2]).round(-2)
+    array([200., 100.])
     """
 
     loss: ClassVar[str] = "squared_error"

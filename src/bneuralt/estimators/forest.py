@@ -33,12 +33,13 @@ from bneuralt.estimators.parameters import (
 from bneuralt.estimators.parts import ClassifierInParts, RegressorInParts, TrainedInParts
 from bneuralt.estimators.readable import READABLE
 from bneuralt.estimators.regression import RegressorTask
+from bneuralt.estimators.retraining import with_bent_leaves
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor, SingleTree
 from bneuralt.estimators.spreading import active_backend, aligned, over_workers
 from bneuralt.estimators.trials import USUAL, Choice, choose
 from bneuralt.expressions import evaluate
-from bneuralt.shrinking import WEIGHTS, SizeUnit
+from bneuralt.shrinking import WEIGHTS, BentLeaves, SizeUnit
 from bneuralt.tree import NeuralTree
 
 __all__ = ["BNeuralForestClassifier", "BNeuralForestRegressor"]
@@ -376,6 +377,12 @@ class Forest(TrainedInParts, NestedParameters, NeuralTreeEstimator, ForestParame
             for member, tree, start in zip(self.estimators_, trees, starts, strict=True)
         )
 
+    def _with_bent_leaves(self, bent: BentLeaves) -> Self:
+        members = zip(self.estimators_, bent.model.trees, strict=True)
+        other = self._with_members(with_bent_leaves(m, bent, [tree]) for m, tree in members)
+        other.encoder_, other._reference = bent.model.encoder, bent.model.reference
+        return other
+
     def _trained_trees(self) -> Sequence[NeuralTree] | None:
         trees = [tree for member in self.estimators_ for tree in member._trained_trees() or ()]
         return trees if len(trees) == len(self.estimators_) else None
@@ -448,25 +455,9 @@ class BNeuralForestClassifier(
     ----------
     estimators_ : list of BNeuralTClassifier
         The trees.
-    classes_ : array of shape (n_classes,)
-        The labels; 0, 1, ... if y had several columns.
-    multilabel_ : bool
-        Whether y had several columns, each a label of its own.
-    n_parameters_ : int
-        Number of trainable weights of all trees together.
-    n_iter_ : int
-        Number of epochs of the tree that was trained longest.
-    history_ : dict of arrays
-        For each epoch of each tree: `tree`, `epoch` (both counted from 0), and the entries of
-        `history_` of the tree. `pandas.DataFrame(model.history_)` is a table of it.
-    n_features_in_ : int
-        Number of features: columns of X.
-    encoder_ : TableEncoder
-        How columns become inputs of trees; `encoder_.input_names` lists them.
-    feature_names_in_ : array of shape (n_features,)
-        Names of the features, if X had names that are all strings.
-    target_names_ : tuple of str
-        Name of the target, a Series or a column of a data frame; empty if it had none.
+    {classes}
+    {trees}
+    {columns}
     oob_score_ : float
         Accuracy of the predictions that, for each training row, come from the trees trained
         without it. Only if trees are trained on a part of the rows (`max_samples`, `bootstrap`).
@@ -479,6 +470,8 @@ class BNeuralForestClassifier(
     >>> clf = BNeuralForestClassifier(n_estimators=5, random_state=0).fit(X, y)
     >>> clf.score(X, y) > 0.95
     True
+    >>> clf.predict(X[::60])
+    array([0, 1, 1])
     """
 
     _tree_type = BNeuralTClassifier
@@ -511,21 +504,8 @@ class BNeuralForestRegressor(RegressorInParts, RegressorTask, Forest, ForestRegr
     ----------
     estimators_ : list of BNeuralTRegressor
         The trees.
-    n_parameters_ : int
-        Number of trainable weights of all trees together.
-    n_iter_ : int
-        Number of epochs of the tree that was trained longest.
-    history_ : dict of arrays
-        For each epoch of each tree: `tree`, `epoch` (both counted from 0), and the entries of
-        `history_` of the tree. `pandas.DataFrame(model.history_)` is a table of it.
-    n_features_in_ : int
-        Number of features: columns of X.
-    encoder_ : TableEncoder
-        How columns become inputs of trees; `encoder_.input_names` lists them.
-    feature_names_in_ : array of shape (n_features,)
-        Names of the features, if X had names that are all strings.
-    target_names_ : tuple of str
-        Name of the target, a Series or a column of a data frame; empty if it had none.
+    {trees}
+    {columns}
     n_outputs_ : int
         Number of columns of y.
     calibration_ : Calibration or None
@@ -543,6 +523,8 @@ class BNeuralForestRegressor(RegressorInParts, RegressorTask, Forest, ForestRegr
     >>> reg = BNeuralForestRegressor(n_estimators=5, random_state=0).fit(X, y)
     >>> reg.score(X, y) > 0.5
     True
+    >>> reg.predict(X[:2]).round(-2)
+    array([200., 100.])
     """
 
     _tree_type = BNeuralTRegressor

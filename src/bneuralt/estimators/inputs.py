@@ -130,6 +130,11 @@ def read_target(estimator: Any, y: Any, table: Cells, name: str = "y") -> Array:
                 f"{kind.replace('Regressor', 'Classifier')}"
             ) from None
         raise
+    if numeric and target.dtype.kind in "mM":
+        raise ValueError(
+            f"{name} has dates or durations, and {type(estimator).__name__} predicts numbers: pass "
+            "a number, such as the days since the first date"
+        )
     if issparse(target):
         target = target.toarray()
     if target.dtype.kind == "O" or (target.dtype.kind == "f" and not np.isfinite(target).all()):

@@ -29,8 +29,15 @@ from bneuralt.estimators.capacity import (
     MANY_ROWS,
     MOST_EXAMPLES,
     N_RAMPS,
+    ROWS_PER_TREE,
 )
-from bneuralt.estimators.declaring import Parameter, described, real_interval, whole
+from bneuralt.estimators.declaring import (
+    Parameter,
+    described,
+    real_interval,
+    whole,
+    with_attributes,
+)
 from bneuralt.estimators.growing import Growth
 from bneuralt.estimators.kinds import register_kind
 from bneuralt.estimators.nested import OBJECTS
@@ -58,6 +65,17 @@ RandomState = int | np.random.RandomState | None
 #: Losses that estimators accept by name; "quantile" is the pinball loss of `quantiles`.
 LOSS_OBJECTS = tuple(dict.fromkeys((*CLASSIFICATION_LOSSES, *REGRESSION_LOSSES)))
 LOSS_NAMES = (*LOSS_OBJECTS, "quantile")
+
+#: What replaces `{losses}` in the documentation of classifiers and of regressors.
+LOSS_TEXTS = {
+    True: "'cross_entropy' (the default; "
+    "`bneuralt.training.losses.CrossEntropy(label_smoothing=0.1)` smooths labels) "
+    "or 'squared_error'; for several labels, the cross-entropy of each label",
+    False: "'squared_error' (the default), 'absolute_error' (the median), 'huber' (less sensitive "
+    "to outliers; `bneuralt.training.losses.Huber(delta=0.5)` sets the point where it becomes "
+    "linear, in standard deviations of the target), 'poisson' (counts and other non-negative "
+    "numbers: trees predict the logarithm of the mean) or 'quantile' (see `quantiles`)",
+}
 
 LARGE_TASK = f"{MANY_ROWS:,} or more rows of more than {MANY_CLASSES} classes"
 
@@ -129,6 +147,9 @@ class ForestRegressorParameters(RegressorParameters, ForestParameters):
     """Parameters of `BNeuralForestRegressor`."""
 
 
+#: Names of parameters that only forests have.
+OF_FORESTS = tuple(vars(ForestParameters)["__annotations__"])
+
 #: The settings of the paper, for classifiers and regressors. According to its text, nodes have up
 #: to 5 children; its published trees have 2, 3 or 4. The selected weights are the best on
 #: validation rows after any update; the paper used rows of the test set for this, we do not.
@@ -156,6 +177,18 @@ PAPER_SETTINGS: Mapping[str, Any] = MappingProxyType(
         ),
     }
 )
+
+
+def by_rows(values: Sequence[tuple[int, int]]) -> str:
+    """Return the text of values that depend on the number of rows, as (rows, value from there on).
+
+    Examples
+    --------
+    >>> by_rows(((0, 16), (1_000, 32)))
+    '16, 32 from 1,000 rows on'
+    """
+    (_, first), *others = values
+    return ", ".join([f"{first}", *(f"{value} from {rows:,} rows on" for rows, value in others)])
 
 
 def setting_parameter(name: str, auto: str) -> Parameter:
@@ -196,14 +229,7 @@ PARAMETERS: dict[str, Parameter] = {
     "loss": Parameter(
         [StrOptions({*LOSS_NAMES, "auto"}), *(LOSSES[name] for name in LOSS_OBJECTS)],
         "str or Loss",
-        "The loss that training minimises. Classifiers: 'cross_entropy' (the default; "
-        "`bneuralt.training.losses.CrossEntropy(label_smoothing=0.1)` for less extreme "
-        "probabilities) or 'squared_error'; for several labels, the cross-entropy of each label. "
-        "Regressors: 'squared_error' (the default), "
-        "'absolute_error' (the median), 'huber' (less sensitive to outliers; "
-        "`bneuralt.training.losses.Huber(delta=0.5)` sets the point where it becomes linear, in "
-        "standard deviations of the target), 'poisson' (counts and other non-negative numbers: "
-        "trees predict the logarithm of the mean) or 'quantile' (see `quantiles`).",
+        "The loss that training minimises: {losses}.",
     ),
     "quantiles": Parameter(
         ["array-like", real_interval(0, 1, "neither")],
@@ -240,12 +266,13 @@ PARAMETERS: dict[str, Parameter] = {
     "weight_decay": setting_parameter(
         "weight_decay",
         "it falls with the number of rows (see the settings page). On up to 10,000 rows, a "
-        "cross-validation of some trees decides whether to use that, a quarter of it, or four "
-        "times as much, and by which factor outputs are multiplied after training.",
+        "cross-validation of some trees decides whether to use that or four times as much, and by "
+        "which factor outputs are multiplied after training; not with early stopping or fewer than "
+        "20 epochs.",
     ),
     "batch_size": setting_parameter(
         "batch_size",
-        ", ".join(f"{size} from {rows:,} rows on" for rows, size in BATCH_SIZES) + ".",
+        f"{by_rows(BATCH_SIZES)}.",
     ),
     "max_epochs": setting_parameter(
         "max_epochs",
@@ -296,10 +323,8 @@ PARAMETERS: dict[str, Parameter] = {
         "int or 'auto'",
         "Number of ramps of each column of numbers: inputs that rise from 0 to 1 between two "
         "neighbouring quantiles of the column, and are constant elsewhere. Leaves can move to "
-        "them. 0: none. 'auto': "
-        + ", ".join(f"{number} from {rows:,} rows on" for rows, number in N_RAMPS)
-        + ", with scale='robust', unless X is of type uint8 or `feature_sampling` is a function; "
-        "otherwise 0.",
+        f"them. 0: none. 'auto': {by_rows(N_RAMPS)}, with scale='robust', unless X is of type "
+        "uint8 or `feature_sampling` is a function; otherwise 0.",
     ),
     "sentinels": Parameter(
         [StrOptions({"auto"}), None],
@@ -354,7 +379,8 @@ PARAMETERS: dict[str, Parameter] = {
     "max_samples": Parameter(
         [whole(1), Interval(RealNotInt, 0, 1, closed="right"), None],
         "int, float in (0, 1] or None",
-        "Number of rows, or share of the training rows, that are drawn for each tree. None: all.",
+        "Number of rows, or share of the training rows, that are drawn for each tree. None: all, "
+        f"or about {ROWS_PER_TREE:,} of more than that.",
     ),
     "bootstrap": Parameter(["boolean"], "bool", "Whether rows are drawn with replacement."),
     "max_features": Parameter(
@@ -374,8 +400,9 @@ def declared(cls: T, parameters: Mapping[str, Parameter] = PARAMETERS) -> T:
     Parameters
     ----------
     cls : class
-        A dataclass. The description of its parameters replaces `{parameters}` in its docstring;
-        model files refer to the class by its name.
+        A dataclass. The description of its parameters replaces `{parameters}` in its docstring,
+        and those of common attributes their names in braces. Model files refer to the class by its
+        name.
     parameters : mapping of str to Parameter
         Allowed values and meaning of each parameter.
     """
@@ -383,7 +410,12 @@ def declared(cls: T, parameters: Mapping[str, Parameter] = PARAMETERS) -> T:
     allowed = {name: parameter.allowed for name, _, parameter in names}
     cls._parameter_constraints = allowed  # type: ignore[attr-defined]
     if cls.__doc__:
-        cls.__doc__ = cls.__doc__.replace("{parameters}", described(names))
+        losses = LOSS_TEXTS["class_weight" in allowed]
+        names = [
+            (name, default, entry._replace(meaning=entry.meaning.replace("{losses}", losses)))
+            for name, default, entry in names
+        ]
+        cls.__doc__ = with_attributes(cls.__doc__).replace("{parameters}", described(names))
     cls.__init__ = _with_hints(cls)  # type: ignore[misc]
     return register_kind(cls)
 
@@ -400,7 +432,12 @@ def _with_hints(cls: type) -> Callable[..., None]:
     }
 
     @wraps(init)
-    def __init__(self: Any, **values: Any) -> None:
+    def __init__(self: Any, *unnamed: Any, **values: Any) -> None:
+        if unnamed:
+            raise TypeError(
+                f"{cls.__name__}.__init__() takes no positional arguments, and got "
+                f"{unnamed[0]!r:.50}: name each parameter, such as random_state=0"
+            )
         for name in values:
             if name in names:
                 continue
@@ -412,6 +449,10 @@ def _with_hints(cls: type) -> Callable[..., None]:
                 message += f": it is a field of {owner}, {example}"
             elif similar:
                 message += f": did you mean {similar[0]!r}?"
+            elif get_close_matches(name, OF_FORESTS, 1):
+                message += ": it is for forests, such as BNeuralForestClassifier"
+            else:
+                message += f"; it has: {', '.join(sorted(names))}"
             raise TypeError(message)
         init(self, **values)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -64,8 +63,7 @@ class _Quantized(BaseEstimator):
         int64 array of shape (n_rows, n_inputs)
         """
         check_is_fitted(self)
-        inputs = self.estimator_.model_.encode(X)
-        return self.integer_model_.encode(inputs.astype(np.float64))
+        return self.integer_model_.encode_rows(X)
 
     def integer_outputs(self, X: Any) -> IntArray:
         """Return the outputs of the trees as integers, equal to those of the C code.

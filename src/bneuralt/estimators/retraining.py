@@ -1,4 +1,4 @@
-"""Pruning of an estimator of one tree, with training after each step."""
+"""Other trees for an estimator: pruned with training after each step, or with bent leaves."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 
 from bneuralt.estimators.rows import Rows
 from bneuralt.estimators.scaling import Scaling
-from bneuralt.shrinking import prune
+from bneuralt.shrinking import BentLeaves, prune
 from bneuralt.training import TrainingJob, train_many
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.monotonic import Signs, node_signs
 
-__all__ = ["smaller_models", "unfold"]
+__all__ = ["smaller_models", "unfold", "with_bent_leaves"]
 
 #: Training after each step: epochs as a share of those of a fit, and the learning rate likewise.
 REFIT_EPOCHS, REFIT_RATE = 0.1, 0.5
@@ -84,3 +84,38 @@ def unfold(tree: NeuralTree, inputs: Scaling | None, target: Scaling | None) -> 
         factor = np.where(target.factor == 0, 1.0, target.factor)
         unfolded = unfolded.with_output_scaling(-target.offset * factor, factor)
     return unfolded
+
+
+def with_bent_leaves(model: Any, bent: BentLeaves, trees: Sequence[NeuralTree]) -> Any:
+    """Return a copy of an estimator with trees of other inputs.
+
+    Parameters
+    ----------
+    model : estimator, but no forest
+    bent : BentLeaves
+        The inputs.
+    trees : sequence of NeuralTree
+        Trees for unscaled inputs.
+    """
+    change = bent.change
+    other = model._with_trees(trees)
+    other.encoder_, other._reference = bent.model.encoder, bent.model.reference
+    scaling = getattr(model, "_input_scaling", None)
+    if scaling is not None:
+        varies = scaling.factor != 0.0
+        spread = change.spreads(np.where(varies, 1.0 / np.where(varies, scaling.factor, 1.0), 0.0))
+        is_used = spread != 0.0
+        factor = np.where(is_used, 1.0 / np.where(is_used, spread, 1.0), 0.0)
+        other._input_scaling = Scaling(change.values(scaling.offset), factor)
+    trained = getattr(model, "_trained_tree", None)
+    if trained is not None:
+        if model._trained_trees() is None:
+            other._trained_tree = change.renumbered(trained)
+        else:
+            inputs = other._input_scaling
+            if inputs is not None:  # no leaf has an input whose factor is 0
+                inputs = inputs._replace(factor=np.where(inputs.factor == 0, 1.0, inputs.factor))
+            tree = unfold(trees[0], inputs, model._output_scaling())
+            other._trained_tree = tree.astype(trained.dtype)
+        other._optimizer_state = other._node_signs = None
+    return other

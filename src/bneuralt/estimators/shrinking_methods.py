@@ -11,8 +11,17 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from bneuralt._typing import FloatArray, IntArray
+from bneuralt.estimators.retraining import with_bent_leaves
 from bneuralt.estimators.rows import Rows
-from bneuralt.shrinking import BYTES, Compaction, SizeUnit, saturated_nodes, simplify_trees
+from bneuralt.shrinking import (
+    BYTES,
+    BentLeaves,
+    Compaction,
+    SizeUnit,
+    bend_leaves,
+    saturated_nodes,
+    simplify_trees,
+)
 from bneuralt.shrinking.compaction import (
     checked_limit,
     curve_sizes,
@@ -35,7 +44,10 @@ class ShrinkingMethods(BaseEstimator):
 
         Leaves of the same input under one parent are merged, weights of 0 are removed, subtrees
         that do not depend on any input become part of a bias, and linear nodes below other nodes
-        are replaced by their children.
+        are replaced by their children. Leaves of one column of numbers under one parent, of the
+        number itself and of its ramps, become a single bent leaf with one weight; `encoder_` of
+        the result has the bent inputs, whose bends are not counted as weights. Columns of
+        `monotonic_cst` keep their leaves.
 
         Parameters
         ----------
@@ -72,7 +84,9 @@ class ShrinkingMethods(BaseEstimator):
         trained = self._trained_trees()
         if trained is not None:
             trained = simplify_trees(replace(model, trees=tuple(trained)), constants).trees
-        return self._with_trees(simplify_trees(model, constants).trees, trained)
+        smaller = self._with_trees(simplify_trees(model, constants).trees, trained)
+        bent = bend_leaves(smaller.model_)
+        return smaller if bent is None else smaller._with_bent_leaves(bent)
 
     def compact(
         self,
@@ -99,7 +113,7 @@ class ShrinkingMethods(BaseEstimator):
             size is chosen whose score on held-out rows is within one standard error of the best.
         max_bytes : int, optional
             The same in bytes of the tables of 16-bit integers that are exported to C for trees with
-            one activation; the table of the activation itself is not counted.
+            one activation; the tables of the activation itself and of ramps are not counted.
         sample_weight : array-like of shape (n_rows,), optional
         cv : int or None
             Number of folds of the cross-validation that scores each size: in each fold, a model
@@ -208,6 +222,11 @@ class ShrinkingMethods(BaseEstimator):
             of this estimator.
         """
         raise NotImplementedError
+
+    def _with_bent_leaves(self, bent: BentLeaves) -> Self:
+        """Return a copy of a fitted estimator with other trees of other inputs."""
+        bent_self: Self = with_bent_leaves(self, bent, bent.model.trees)
+        return bent_self
 
     def _trained_trees(self) -> Sequence[NeuralTree] | None:
         """Return the trees for scaled inputs, None if their nodes differ from those of `tree_`."""

@@ -1,6 +1,6 @@
 """Scikit-learn estimators: one tree, trained by backpropagation.
 
-`fit` reads rows (`base`), scales them (`scaling`), draws a tree (`bneuralt.tree`), trains it
+`fit` reads rows (`base`), scales them (`scaling`), draws a tree (`drawn_trees`), trains it
 (`fitting`), and folds the scaling into its weights.
 """
 
@@ -15,11 +15,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bneuralt._typing import Array, IntArray
-from bneuralt.estimators.base import NeuralTreeEstimator
 from bneuralt.estimators.callbacks import Report, Step, describe_epoch
 from bneuralt.estimators.capacity import (
-    FEWEST_PER_OUTPUT,
-    MOST_PER_ROW,
     SINGLE_TREE,
     Capacity,
     batch_size,
@@ -27,42 +24,37 @@ from bneuralt.estimators.capacity import (
     n_epochs,
 )
 from bneuralt.estimators.classification import ClassifierTask
+from bneuralt.estimators.drawn_trees import DrawnTree
 from bneuralt.estimators.fitting import FitBatch, TreeFit
-from bneuralt.estimators.growing import LEAF_PROBABILITY, MAX_DEPTH
 from bneuralt.estimators.histories import GrowingArray
-from bneuralt.estimators.nested import NestedParameters, setting_of
+from bneuralt.estimators.nested import setting_of
 from bneuralt.estimators.parameters import (
     LEAF_MOVES,
     PAPER_SETTINGS,
     PATIENCE,
     ClassifierParameters,
     RegressorParameters,
-    TreeParameters,
     declared,
 )
 from bneuralt.estimators.parts import ClassifierInParts, RegressorInParts, TrainedInParts
-from bneuralt.estimators.readable import READABLE, first_size, make_readable
+from bneuralt.estimators.readable import make_readable
 from bneuralt.estimators.regression import RegressorTask
 from bneuralt.estimators.retraining import smaller_models
 from bneuralt.estimators.rows import Rows
-from bneuralt.estimators.scaling import fold, learn_scaling
+from bneuralt.estimators.scaling import fold
 from bneuralt.estimators.splits import FEWEST_ROWS_TO_SPLIT, hold_out
-from bneuralt.estimators.trials import USUAL, Choice, choose
+from bneuralt.estimators.trials import Choice, choose
 from bneuralt.model import Learning
 from bneuralt.shrinking import WEIGHTS, SizeUnit, without_idle_branches
 from bneuralt.training import EpochState, OptimizerState, TrainingSettings
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.monotonic import Signs, constrained, node_signs, weight_signs
-from bneuralt.tree.sampling import FeatureSampler, chances_of_varying
 from bneuralt.values import is_auto
 
 __all__ = ["PAPER_SETTINGS", "BNeuralTClassifier", "BNeuralTRegressor"]
 
-#: Where features have several inputs, `n_weights="auto"` is enough for this many leaves per output.
-LEAVES_PER_OUTPUT = 10
 
-
-class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreeParameters):
+class SingleTree(TrainedInParts, DrawnTree):
     """Base class of estimators of one tree."""
 
     tree_: NeuralTree
@@ -74,7 +66,6 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
     _optimizer_state: OptimizerState | None
     _node_signs: Array | None = None  # of the trained tree, where effects are constrained
     _rate_and_decay: dict[str, float]  # automatic values
-    _choice: Choice = USUAL
     _reads_blocks: ClassVar[bool] = True
     _fewest_epochs: ClassVar[int]
 
@@ -117,10 +108,6 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
             self._remove_idle(rows)
         self._remove_weights(rows)
 
-    @property
-    def _is_readable(self) -> bool:
-        return isinstance(self.n_weights, str) and self.n_weights == READABLE
-
     def _validate_params(self) -> None:
         super()._validate_params()
         if self._is_readable and self.warm_start:
@@ -142,15 +129,6 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         tree = self._new_tree(seed, **({"n_weights": "auto"} if self._is_readable else {}))
         tree._choice = Choice(ramp_share=ramp_share)
         return tree._with_share_of_weights(rows, share)
-
-    def _with_share_of_weights(self, rows: Rows, share: float) -> SingleTree:
-        """Return itself with a share of its weights and one start."""
-        if self._growth.n_init > 1:
-            self.set_params(growth__n_init=1)
-        n_weights = self._n_weights(rows)
-        if n_weights is not None:
-            self.n_weights = max(int(share * n_weights), FEWEST_PER_OUTPUT * self._n_outputs())
-        return self
 
     def _remove_idle(self, rows: Rows) -> None:
         """Remove leaves and branches that contribute nothing; `rows` are the training rows."""
@@ -355,114 +333,12 @@ class SingleTree(TrainedInParts, NestedParameters, NeuralTreeEstimator, TreePara
         )
         return settings if self._leaves_may_move() else settings.set_params(leaf_moves=0)
 
-    def _draw_tree(self, rows: Rows, rng: np.random.Generator) -> NeuralTree:
-        """Draw a tree of features that are not constant."""
-        growth, n_weights = self._growth, self._n_weights(rows)
-        min_size = growth.min_size
-        if isinstance(min_size, float) and not (growth.max_size is None and n_weights is None):
-            min_size = None  # a share of the mean size has no meaning where the size is limited
-        tree = NeuralTree.random(
-            rows.n_inputs,
-            self._n_outputs(),
-            MAX_DEPTH if growth.max_depth is None else growth.max_depth,
-            growth.max_children,
-            LEAF_PROBABILITY if growth.leaf_probability is None else growth.leaf_probability,
-            min_children=growth.min_children,
-            min_size=min_size,
-            max_size=growth.max_size,
-            n_weights=n_weights,
-            deepen=growth.max_depth is None,
-            init=growth.init,
-            init_scale=growth.init_scale,
-            activation=growth.activation,
-            output_activation=growth.output_activation,
-            train_activations=growth.train_activations,
-            feature_sampling=self._leaf_probabilities(rows),
-            groups=self.encoder_.drawn_groups,
-            interactions=self._interactions(),
-            dtype=self.dtype,
-            random_state=rng,
-        )
-        share = self._choice.ramp_share
-        if share == 0.0 or not self.encoder_.has_ramps:
-            return tree
-        return tree.with_leaf_inputs(
-            self.encoder_.on_ramps(tree.leaf_input, share, rng), tree.parameters
-        )
-
     def _weight_decay(self, rows: Rows, capacity: Capacity = SINGLE_TREE) -> float:
         decay = setting_of(self, "weight_decay")
         if is_auto(decay):
             n_effective = self._effective_share(rows) * rows.n_examples
             return self._choice.decay_factor * capacity.weight_decay(n_effective)
         return float(decay)
-
-    def _n_weights(self, rows: Rows, capacity: Capacity = SINGLE_TREE) -> int | None:
-        """Return the number of weights of the tree, None where other limits decide its size."""
-        if not isinstance(self.n_weights, str):
-            return self.n_weights
-        if not self._has_automatic_size:
-            return None
-        is_plain, share = self.encoder_.is_plain, self._effective_share(rows)
-        per_leaf = 1.0 if is_plain else self.encoder_.weights_per_leaf
-        n_weights = capacity.n_weights(rows.n_examples, self._n_outputs(), per_leaf, share)
-        if not is_plain:
-            leaves = LEAVES_PER_OUTPUT * self._n_outputs()
-            n_weights = max(n_weights, round(leaves * self.encoder_.drawn_per_feature))
-        most = int(MOST_PER_ROW * per_leaf * rows.n_different)
-        n_weights = min(n_weights, max(most, FEWEST_PER_OUTPUT * self._n_outputs()))
-        return first_size(n_weights, self._n_outputs()) if self._is_readable else n_weights
-
-    def _learn_scaling(self, rows: Rows, constant: float = 0.0) -> None:
-        key = self.scale, self._output_activation, constant
-        if key not in rows.scalings:
-            inputs = learn_scaling(
-                self.scale, rows.input_moments, constant, categories=self.encoder_.one_hot_inputs
-            )
-            rows.scalings[key] = inputs, self._learn_target_scaling(rows, constant)
-        self._input_scaling, self._target_scaling = rows.scalings[key]
-
-    def _leaf_probabilities(self, rows: Rows) -> Any:
-        """Return `feature_sampling`, with probability 0 for constant features."""
-        groups, is_plain = self.encoder_.groups, self.encoder_.is_plain
-        sampling = self._growth.feature_sampling
-        if isinstance(sampling, FeatureSampler):
-            rows = rows.in_memory
-            X = rows.X
-            if not is_plain:  # use the first number of each feature
-                X = X[:, self.encoder_.first_numbers[:-1]]
-            return sampling.learn(X, rows.weight)
-        if callable(sampling) or (self._input_scaling is None and is_plain):
-            return sampling
-        varies = np.ones(rows.n_inputs, dtype=bool)
-        if self._input_scaling is not None:
-            varies = self._input_scaling.factor != 0.0
-        chances = np.ones(self.n_features_in_) if sampling is None else sampling
-        return chances_of_varying(chances, groups, varies, self.n_features_in_)
-
-    def _leaves_may_move(self) -> bool:
-        """Return whether leaves may move to other features during training."""
-        sampling = self._growth.feature_sampling
-        is_custom = callable(sampling) and not isinstance(sampling, FeatureSampler)
-        return not self._is_warm_start() and not is_custom
-
-    def _may_move_to(self, rows: Rows, starts: Sequence[NeuralTree]) -> list[Array] | None:
-        """Return which inputs the leaves of each tree may move to: those that could be drawn."""
-        sampling, interactions = self._growth.feature_sampling, self._interactions()
-        is_free = sampling is None or callable(sampling)
-        if not self._leaves_may_move() or (is_free and interactions is None):
-            return None
-        groups = self.encoder_.groups
-        allowed: Array = np.ones(groups.size, dtype=bool)
-        if not is_free:
-            allowed = (np.asarray(self._leaf_probabilities(rows)) > 0)[groups]
-        if interactions is None:
-            return [allowed] * len(starts)
-        return [
-            interactions.allowed(tree.parent, tree.leaf_parent, groups[tree.leaf_input])[:, groups]
-            & allowed
-            for tree in starts
-        ]
 
     def _attributes_at(self, state: Any) -> dict[str, Any] | None:
         """Return the fitted attributes as of `state`."""
@@ -551,31 +427,17 @@ class BNeuralTClassifier(ClassifierInParts, ClassifierTask, SingleTree, Classifi
     tree_ : NeuralTree
         The trained tree; it works on unscaled inputs. `tree_.forward(encoder_.encode(X))` gives the
         scores of the classes.
-    classes_ : array of shape (n_classes,)
-        The labels; 0, 1, ... if y had several columns.
-    multilabel_ : bool
-        Whether y had several columns, each a label of its own.
+    {classes}
     n_parameters_ : int
         Number of trainable weights.
-    n_features_in_ : int
-        Number of features: columns of X.
-    encoder_ : TableEncoder
-        How columns become inputs of trees; `encoder_.input_names` lists them.
-    feature_names_in_ : array of shape (n_features,)
-        Names of the features, if X had names that are all strings.
-    target_names_ : tuple of str
-        Name of the target, a Series or a column of a data frame; empty if it had none.
+    {columns}
     n_iter_ : int
         Number of epochs run.
     history_ : dict of arrays
         For each epoch: `train_loss`, `train_score` (accuracy), `learning_rate` and, where there
         were validation rows, `val_loss` and `val_score`. Training figures are means over the
         updates of the epoch. `pandas.DataFrame(clf.history_)` is a table of it.
-    moved_leaves_ : dict of arrays, or None
-        For each feature: `tried`, how often a leaf was moved to it, and `stayed`, how many leaves
-        still have the feature that they were moved to. None if leaves do not move.
-    best_epoch_ : int or None
-        The epoch, counted from 0, whose weights were selected on validation rows.
+    {training}
 
     Examples
     --------
@@ -611,25 +473,14 @@ class BNeuralTRegressor(RegressorInParts, RegressorTask, SingleTree, RegressorPa
         Residuals of the rows that were held out by `conformal`.
     n_parameters_ : int
         Number of trainable weights.
-    n_features_in_ : int
-        Number of features: columns of X.
-    encoder_ : TableEncoder
-        How columns become inputs of trees; `encoder_.input_names` lists them.
-    feature_names_in_ : array of shape (n_features,)
-        Names of the features, if X had names that are all strings.
-    target_names_ : tuple of str
-        Name of the target, a Series or a column of a data frame; empty if it had none.
+    {columns}
     n_iter_ : int
         Number of epochs run.
     history_ : dict of arrays
         For each epoch: `train_loss` (of the scaled target), `train_score` (r2), `learning_rate`
         and, where there were validation rows, `val_loss` and `val_score`. Training figures are
         means over the updates of the epoch. `pandas.DataFrame(reg.history_)` is a table of it.
-    moved_leaves_ : dict of arrays, or None
-        For each feature: `tried`, how often a leaf was moved to it, and `stayed`, how many leaves
-        still have the feature that they were moved to. None if leaves do not move.
-    best_epoch_ : int or None
-        The epoch, counted from 0, whose weights were selected on validation rows.
+    {training}
 
     Examples
     --------
@@ -639,4 +490,6 @@ class BNeuralTRegressor(RegressorInParts, RegressorTask, SingleTree, RegressorPa
     >>> reg = BNeuralTRegressor(random_state=0).fit(X, y)
     >>> reg.score(X, y) > 0.5
     True
+    >>> reg.predict(X[:2]).round(-2)
+    array([200., 100.])
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,18 @@ def _has_finite_sum(weight: FloatArray) -> bool:
         return bool(np.isfinite(weight.sum()))
 
 
+def _by_label(class_weight: Mapping[Any, float], classes: Array) -> FloatArray:
+    try:
+        return compute_class_weight(class_weight, classes=classes, y=classes)
+    except ValueError:
+        labels = classes.tolist()
+        unknown = [label for label in class_weight if label not in labels]
+        raise ValueError(
+            f"class_weight has {', '.join(map(repr, unknown))}, which y does not have: its classes "
+            f"are {', '.join(map(repr, labels))}"
+        ) from None
+
+
 def class_weights(class_weight: Any, classes: Array, rows: Rows) -> Array:
     """Return a factor for each row: the weight of its class.
 
@@ -48,7 +61,7 @@ def class_weights(class_weight: Any, classes: Array, rows: Rows) -> Array:
         totals = np.bincount(rows.y, rows.weight, minlength=classes.size)
         per_class = rows.weight.sum() / (classes.size * np.where(totals > 0, totals, np.inf))
     else:
-        per_class = compute_class_weight(class_weight, classes=classes, y=classes)
+        per_class = _by_label(class_weight, classes)
     if not per_class.any() or (per_class < 0).any() or not np.isfinite(per_class).all():
         raise ValueError(
             f"class_weight={class_weight!r}: weights must not be negative, NaN or infinite, and "

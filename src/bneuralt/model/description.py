@@ -27,6 +27,7 @@ from bneuralt.tables.reader import TableReader
 from bneuralt.tables.sparse_rows import dense
 from bneuralt.training.losses import SOFTMAX
 from bneuralt.tree import NeuralTree
+from bneuralt.tree.renumbering import renumbered
 from bneuralt.tree.simplify import simplify
 
 __all__ = ["Model", "ModelColumn"]
@@ -253,6 +254,21 @@ class Model:
         """Return an equal model with float64 trees of fewer weights; see `simplify`."""
         trees = (simplify(tree.astype(np.float64)) for tree in self.trees)
         return replace(self, trees=tuple(trees))
+
+    def with_used_bends(self) -> tuple[Model, IntArray]:
+        """Return an equal model without ramps that no leaf has, and the inputs that remain."""
+        encoder, kept = self.encoder.with_bends_at(self.used_inputs.tolist())
+        position = np.full(self.n_inputs, -1)
+        position[kept] = np.arange(kept.size)
+        smaller = replace(
+            self,
+            encoder=encoder,
+            trees=tuple(renumbered(tree, position, kept.size) for tree in self.trees),
+            spread=None if self.spread is None else self.spread[kept],
+            reference=None if self.reference is None else self.reference[:, kept],
+            learning=None,
+        )
+        return smaller, kept
 
     # -- evaluation ----------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Inputs that are limited lines of the columns of a table."""
+"""Inputs that are limited lines of the columns of a table, or sums of them."""
 
 from __future__ import annotations
 
@@ -41,6 +41,8 @@ def inputs_of_rows(lines: InputLines, X: ArrayLike) -> FloatArray:
         values = []
         for column, x in enumerate(row):
             for i in range(int(lines.first[column]), int(lines.first[column + 1])):
-                values.append(limited_line(x, *lines.lines[:, i].tolist()))
+                first, end = (i, i + 1) if lines.first_line is None else lines.first_line[i : i + 2]
+                terms = (limited_line(x, *lines.lines[:, j].tolist()) for j in range(first, end))
+                values.append(sum(terms))
         inputs.append(values)
     return np.array(inputs).reshape(len(inputs), lines.n_inputs)

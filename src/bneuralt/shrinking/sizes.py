@@ -18,7 +18,7 @@ CELLS_OF_LEAF = 2
 def table_bytes(tree: NeuralTree) -> int:
     """Return the number of bytes of a tree as a table of 16-bit integers, as exported to C.
 
-    The table of the activation, which is the same for all trees, is not counted.
+    The table of the activation, which is the same for all trees, and that of ramps are not counted.
 
     Examples
     --------

@@ -34,7 +34,9 @@ from bneuralt.tables.features import (
 from bneuralt.tables.features.number import number_range
 from bneuralt.tables.moments import ColumnMoments
 from bneuralt.tables.number_columns import NumberColumns
+from bneuralt.tables.reader import TableReader
 from bneuralt.tables.sentinels import find_sentinels, have_repeated_ends
+from bneuralt.tables.sparse_rows import dense
 from bneuralt.tables.value_warnings import LearningNotes, MissingValuesWarning, UnexpectedValues
 
 __all__ = ["TableEncoder", "are_numbers", "categorical_mask", "learn_encoder", "plain_encoder"]
@@ -79,6 +81,17 @@ class TableEncoder:
     @cached_property
     def _number_columns(self) -> NumberColumns:
         return NumberColumns.of(self.features, self.first_numbers)
+
+    def _numbers_of_block(self, positions: IntArray) -> NumberColumns:
+        """Return the columns of numbers in an array of the columns at these positions."""
+        key = positions.tobytes()
+        if key not in self._of_blocks:
+            self._of_blocks[key] = self._number_columns.within(positions)
+        return self._of_blocks[key]
+
+    @cached_property
+    def _of_blocks(self) -> dict[bytes, NumberColumns]:
+        return {}
 
     @cached_property
     def first_numbers(self) -> IntArray:
@@ -138,6 +151,29 @@ class TableEncoder:
         more = sum(len(inputs) - 1 for inputs in self.one_hot_inputs if inputs)
         return 1.0 + more / max(1, np.unique(self.groups).size)
 
+    def with_bends_at(self, inputs: Collection[int]) -> tuple[TableEncoder, IntArray]:
+        """Return the encoder without ramps and curves that are not listed, and what remains.
+
+        Examples
+        --------
+        >>> from bneuralt.tables.bends import Ramp
+        >>> ramps = (Ramp(0.0, 1.0, 0.5), Ramp(1.0, 2.0, 0.5))
+        >>> encoder = TableEncoder((NumberFeature(1.0), NumberFeature(1.0, ramps=ramps)))
+        >>> smaller, kept = encoder.with_bends_at([0, 3])
+        >>> smaller.input_names, kept.tolist()
+        (['x0', 'x1', 'x1 from 1 to 2'], [0, 1, 3])
+        """
+        features, kept = [], []
+        for i, feature in enumerate(self.features):
+            own = self.inputs_of(i)
+            places = list(range(len(own)))
+            if isinstance(feature, NumberFeature):
+                used = {j - own.start for j in inputs if j in own}
+                feature, places = feature.with_bends_at(used)
+            features.append(feature)
+            kept += [own.start + place for place in places]
+        return replace(self, features=tuple(features)), np.array(kept, dtype=np.intp)
+
     @property
     def has_ramps(self) -> bool:
         """Whether a column has ramps, which leaves of random trees do not have."""
@@ -188,8 +224,13 @@ class TableEncoder:
         """Return the name of a column."""
         return f"x{i}" if self.names is None else self.names[i]
 
-    def encode(self, X: Array | Frame) -> Array:
+    def encode(self, X: Any) -> Array:
         """Return the inputs of trees for each row; see `numbers`.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_rows, n_columns)
+            Columns of data frames are found by their names.
 
         Examples
         --------
@@ -197,6 +238,8 @@ class TableEncoder:
         >>> encoder.encode(np.array([[1.0], [9.0], [np.nan]])).tolist()
         [[1.0], [4.0], [2.0]]
         """
+        if not isinstance(X, (np.ndarray, Frame)):
+            X = dense(TableReader(self.names).read(X).cells)
         numbers = self.numbers(X)
         return numbers if self.lines is None else self.lines.apply(numbers)
 
@@ -243,14 +286,14 @@ class TableEncoder:
         """Write the numbers of some rows, and count what training could not prepare for."""
         part = X.take(rows) if isinstance(X, Frame) else X[rows]
         is_written = np.zeros(len(self.features), dtype=bool)
-        if isinstance(part, Frame) and part.number_block is not None:
-            positions, values = part.number_block
-            passes = self._passes_numbers[positions] & np.isfinite(values).all(axis=0)
-            is_written[positions[passes]] = True
-            encoded[:, self.first_numbers[positions[passes]]] = values[:, passes]
-        elif not isinstance(part, Frame):
+        if not isinstance(part, Frame):
             is_written[self._number_columns.column] = True
             is_written[self._number_columns.write(part, encoded)] = False
+        elif (block := part.number_block or _number_block(part)) is not None:
+            positions, values = block
+            numbers = self._numbers_of_block(positions)
+            is_written[positions[numbers.column]] = True
+            is_written[positions[numbers.write(values, encoded)]] = False
         for i in np.flatnonzero(~is_written).tolist():
             feature, (first, end) = self.features[i], self.first_numbers[i : i + 2]
             column = part.columns[i] if isinstance(part, Frame) else _number_column(part, i)
@@ -362,6 +405,17 @@ def _bent_numbers(
                 yield replace(number, limits=bends.limits, ramps=bends.ramps)  # of the same mean
             else:
                 yield number.with_bends(bends, column, weight)
+
+
+def _number_block(frame: Frame) -> tuple[IntArray, FloatArray] | None:
+    """Return positions and values of columns of numbers in memory; None if there are none."""
+    if not isinstance(frame.columns, list):
+        return None
+    numbers = [(i, c.values) for i, c in enumerate(frame.columns) if c.kind == "number"]
+    if not numbers:
+        return None
+    positions, values = zip(*numbers, strict=True)
+    return np.array(positions), np.stack(values, axis=1)
 
 
 def _number_column(X: Array, j: int) -> Column:

@@ -1,4 +1,4 @@
-"""The columns of numbers of an array, encoded all at once instead of one by one."""
+"""The columns of numbers of an array or a frame, encoded all at once instead of one by one."""
 
 from __future__ import annotations
 
@@ -70,6 +70,19 @@ class NumberColumns:
             np.array([k for *_, k, _ in numbers], dtype=bool),
             np.array(fills, dtype=np.float64),  # None becomes NaN
             np.array(sentinels, dtype=np.float64).reshape(len(sentinels), len(numbers)),
+        )
+
+    def within(self, positions: IntArray) -> NumberColumns:
+        """Return the columns that are in an array of the columns at these positions."""
+        kept = np.flatnonzero(np.isin(self.column, positions))
+        order = np.argsort(positions)
+        places = np.arange(self.column.size) if isinstance(self.place, slice) else self.place
+        return NumberColumns(
+            order[np.searchsorted(positions, self.column[kept], sorter=order)],
+            places[kept],
+            self.is_indicator[kept],
+            self.fill[kept],
+            self.sentinels[:, kept],
         )
 
     def write(self, X: Array, encoded: Array) -> IntArray:

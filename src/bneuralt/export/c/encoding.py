@@ -29,14 +29,17 @@ def encode_function(code: ModelCode, type: str) -> str:
     type : str
         Of inputs.
     """
-    lines = []
+    lines = list(code.first_statements)
+    done = code.row.left_out | code.row.number_of_input.keys()
     for i, column in enumerate(code.model.columns):
         reads_text = {
             j: cell_reads(code.model.inputs[j].expression).has_text for j in column.inputs
         }
         lines += _encode_texts(code, type, i, [j for j in column.inputs if reads_text[j]])
         lines += [
-            f"in[{j}] = {code.encode_number(i, j)};" for j in column.inputs if not reads_text[j]
+            f"in[{j}] = {code.encode_number(i, j)};"
+            for j in column.inputs
+            if not reads_text[j] and j not in done
         ]
     local = []
     if any(line.startswith("entry =") for line in lines):

@@ -10,8 +10,11 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from bneuralt.export.c.literals import c_string, unique_identifiers
 from bneuralt.export.cell_reads import cell_reads, gap_values, listed_texts
+from bneuralt.export.whole.number_units import lines_of_number
 from bneuralt.model import Model
 
 __all__ = ["CFeature", "CRow"]
@@ -35,7 +38,10 @@ class CFeature:
         The categories, whose positions are the values.
     input : int or None
         In rows of whole numbers, the input that has the value of the feature; None for categories,
-        and if it only matters whether the value is missing.
+        if it only matters whether the value is missing, and if inputs are computed from it.
+    number : int or None
+        In rows of whole numbers, the number of which several inputs are computed; see
+        `bneuralt.export.whole.number_units`.
     """
 
     name: str
@@ -44,6 +50,7 @@ class CFeature:
     reads: str
     texts: tuple[str, ...] = ()
     input: int | None = None
+    number: int | None = None
 
     @property
     def is_category(self) -> bool:
@@ -60,7 +67,8 @@ class CRow:
     model : Model
     is_integer : bool
         Whether features are whole numbers. If so, each input that is computed from a number or from
-        a part of a date is a feature; otherwise, each number and each part is a feature.
+        a part of a date is a feature, unless code computes several inputs from one; otherwise,
+        each number and each part is a feature.
     """
 
     model: Model
@@ -71,7 +79,7 @@ class CRow:
         """The features in the order of the columns."""
         cells = [entry for i in range(len(self.model.columns)) for entry in self._reads(i)]
         counts = Counter(cell[:2] for cell in cells)
-        names = [self._name(*cell, counts[cell[:2]] > 1) for cell in cells]
+        names = [self._name(*cell[:3], counts[cell[:2]] > 1) for cell in cells]
         identifiers = unique_identifiers(names)
         return [
             CFeature(
@@ -81,8 +89,11 @@ class CRow:
                 reads,
                 listed_texts(self.model.columns[i]) if reads == "text" else (),
                 j,
+                number,
             )
-            for name, identifier, (i, reads, j) in zip(names, identifiers, cells, strict=True)
+            for name, identifier, (i, reads, j, number) in zip(
+                names, identifiers, cells, strict=True
+            )
         ]
 
     def _name(self, column: int, reads: str, j: int | None, is_shared: bool) -> str:
@@ -92,11 +103,16 @@ class CRow:
         name = self.model.columns[column].name
         return name if reads in ("number", "text") else f"{reads} of {name}"
 
-    def _reads(self, column: int) -> list[tuple[int, str, int | None]]:
-        """Return column, part of the cell and input (of rows of whole numbers) of the features."""
-        values: dict[tuple[str, int | None], None] = {}
+    def _reads(self, column: int) -> list[tuple[int, str, int | None, int | None]]:
+        """Return column, part of the cell, and input and number of rows of whole numbers."""
+        values: dict[tuple[str, int | None, int | None], None] = {}
         gaps: list[str] = []
         for j in self.model.columns[column].inputs:
+            if j in self.left_out:
+                continue
+            if (number := self.number_of_input.get(j)) is not None:
+                values["number", None, number] = None
+                continue
             reads = cell_reads(self.model.inputs[j].expression)
             gaps += reads.gaps
             if reads.has_text and len(reads.values + reads.gaps) > 1:
@@ -110,10 +126,26 @@ class CRow:
                     "date, which integer code cannot do: use dtype='float' or 'double'"
                 )
             for what in reads.values:
-                values[what, j if self.is_integer and not reads.has_text else None] = None
+                values[what, j if self.is_integer and not reads.has_text else None, None] = None
         if not values and gaps:
-            values[gaps[0], None] = None
-        return [(column, what, j) for what, j in values]
+            values[gaps[0], None, None] = None
+        return [(column, *value) for value in values]
+
+    @cached_property
+    def number_of_input(self) -> dict[int, int]:
+        """The number of each input that integer code computes."""
+        by_number = lines_of_number(self.model) if self.is_integer else {}
+        return {j: number for number, inputs in by_number.items() for j in inputs}
+
+    @cached_property
+    def left_out(self) -> set[int]:
+        """Inputs of whole numbers that no leaf has, though one has another of the same number."""
+        lines = self.model.encoder.lines
+        if lines is None or not self.is_integer:
+            return set()
+        number, used = lines.column_of_input, self.model.used_inputs
+        unused = np.setdiff1d(np.arange(self.model.n_inputs), used)
+        return set(unused[np.isin(number[unused], number[used])].tolist())
 
     @cached_property
     def is_plain(self) -> bool:

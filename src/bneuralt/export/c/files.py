@@ -85,7 +85,8 @@ def c_files(
         rule = learning_rule(learning, learns, weight_decay)
         model = learning_model(model)
     else:
-        model = model.simplified() if integers is None else integers.model
+        smaller, _ = model.simplified().with_used_bends()
+        model = smaller if integers is None else integers.model
     row = CRow(model, is_integer=integers is not None)
     straight = learning is None and _is_straight(model, style, row.is_integer)
     about = [
@@ -164,9 +165,8 @@ def _check_learning(
 
 def _loss_of_accuracy(model: Model, integers: IntegerModel, X: Any, y: Any) -> str:
     """Return a sentence with the scores of a model before and after rounding."""
-    inputs = model.encode(X)
-    exact = model.decisions(model.outputs(inputs))
-    whole = integers.encode(inputs.astype(np.float64))
+    exact = model.decisions(model.outputs(model.encode(X)))
+    whole = integers.encode_rows(X)
     rounded: Any = integers.decisions(integers.outputs(whole))
     target = np.asarray(y)
     if model.task == "numbers":

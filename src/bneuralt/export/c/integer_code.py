@@ -21,7 +21,9 @@ from bneuralt.export.cell_reads import cell_reads, gap_values
 from bneuralt.export.whole import IntegerFormat, IntegerModel
 from bneuralt.export.whole.curve_tables import CurveTable
 from bneuralt.export.whole.integer_trees import IntegerNode, IntegerTree
+from bneuralt.export.whole.number_units import TOP, NumberUnit
 from bneuralt.expressions import OUTPUTS, Expression, is_elementwise
+from bneuralt.tables.features import NumberFeature
 
 __all__ = ["IntegerCode"]
 
@@ -54,9 +56,10 @@ class IntegerCode(ModelCode):
 
     @property
     def input_type(self) -> str:
-        """The type of a feature, which is wider if there are many categories."""
+        """The type of a feature, which is wider for many categories, and for computed inputs."""
         most = max([len(f.texts) for f in self.row.features], default=0)
-        return "int16_t" if most > self.format.top else f"{self.format.name}_t"
+        is_wide = most > self.format.top or bool(self.integers.inputs.numbers)
+        return "int16_t" if is_wide else f"{self.format.name}_t"
 
     # -- cells ---------------------------------------------------------------------------
 
@@ -148,7 +151,8 @@ class IntegerCode(ModelCode):
         entries = sum(len(table.values) for table in self.tables.values())
         has_exp = self.integers.link.combine == "softmax" and not self.model.decides_by_outputs
         exp = 2 * len(self.format.exp_table) * has_exp
-        return self.format.bits // 8 * (entries + len(self.all_cells)) + exp
+        cells = self.format.bits // 8 * (entries + len(self.all_cells))
+        return cells + exp + 2 * len(self.line_table)
 
     # -- code ----------------------------------------------------------------------------
 
@@ -169,7 +173,8 @@ class IntegerCode(ModelCode):
     def trees_code(self) -> str:
         """Return tables, the function from a row to inputs, and functions that evaluate trees."""
         encode = "" if self.row.is_plain else encode_function(self, f"{self.format.name}_t")
-        parts = [self._memory(), self._tables(), self._arithmetic(), encode, self._trees()]
+        parts = [self._memory(), self._tables(), self._arithmetic(), self._lines(), encode]
+        parts.append(self._trees())
         return "\n".join(part for part in parts if part)
 
     def _memory(self) -> str:
@@ -188,6 +193,8 @@ class IntegerCode(ModelCode):
         tables = [("$cell", kind + "_table", t.values.tolist()) for kind, t in self.tables.items()]
         if self.integers.link.combine == "softmax":
             tables.append(("uint16_t", "exp_table", self.format.exp_table.tolist()))
+        if self.line_table:
+            tables.append(("uint16_t", "line_table", self.line_table))
         if not self.straight:
             tables.append(("$cell", "cells", self.all_cells))
         lines = []
@@ -241,6 +248,42 @@ class IntegerCode(ModelCode):
         if np.isnan(missing):
             return result
         return f"{self.is_missing(f'x[{place}]')} ? {self.literal(j, missing)} : {result}"
+
+    @property
+    def first_statements(self) -> list[str]:
+        """Statements that compute the inputs which have none of their own."""
+        return [f"{self.name}_lines(x, in);"] if self.integers.inputs.numbers else []
+
+    @cached_property
+    def line_table(self) -> list[int]:
+        """What computes inputs of features, as numbers of 16 bits; see `templates.LINES`."""
+        table: list[int] = []
+        for place, feature in enumerate(self.row.features):
+            if feature.number is None:
+                continue
+            unit = self.integers.inputs.numbers[feature.number]
+            for j, line in unit.lines.items():
+                table += [place, j, 32768 + self._at_gap(unit, j)]
+                table += [*_halves(line.base), len(line.terms)]
+                for factor, constant, shift, most, sign in line.terms:
+                    table += [factor, *_halves(constant), shift + 256 * (sign < 0), most]
+        return table
+
+    def _at_gap(self, unit: NumberUnit, j: int) -> int:
+        """Return the value of a computed input for a missing number."""
+        value = self._number(unit.column)
+        number = gap_values(self.model.inputs[j]._replace(expression=value))[1]
+        if np.isnan(number):
+            return 0
+        return int(unit.lines[j](unit.encode(np.array([number])), self.format.top)[0])
+
+    def _lines(self) -> str:
+        """Return the function that computes inputs of features."""
+        if not self.line_table:
+            return ""
+        n_computed = sum(len(unit.lines) for unit in self.integers.inputs.numbers.values())
+        lines = self.fill(templates.LINES, n_computed=n_computed, limit=self.format.top)
+        return self.fill(templates.AT32) + "\n" + lines
 
     # -- trees ---------------------------------------------------------------------------
 
@@ -384,12 +427,21 @@ class IntegerCode(ModelCode):
 
     def _quantize(self) -> str:
         """Return the function from measurements to features."""
-        middle, factor, missing = [], [], []
+        middle, factor, missing, most = [], [], [], []
         for feature in self.row.features:
             j, unknown = feature.input, f"{self.name.upper()}_MISSING"
-            unit = 0.0 if j is None else float(self.integers.inputs.unit[j])
-            middle.append(real(0.0 if j is None else float(self.integers.inputs.middle[j])))
+            unit = at = 0.0
+            if j is not None:
+                unit, at = (
+                    float(self.integers.inputs.unit[j]),
+                    float(self.integers.inputs.middle[j]),
+                )
+            elif feature.number is not None:
+                number = self.integers.inputs.numbers[feature.number]
+                unit, at = number.unit, number.middle
+            middle.append(real(at))
             factor.append(real(1.0 / unit if unit else 0.0))
+            most.append(str(self.format.top if feature.number is None else TOP))
             if self.row.is_plain and j is not None:
                 value = self.row.missing_value(j)
                 unknown = "0" if np.isnan(value) else self.literal(j, value)
@@ -400,14 +452,18 @@ class IntegerCode(ModelCode):
             array(f"static const double factor{size}", factor),
             array(f"static const {self.name}_input missing{size}", missing),
         ]
+        top = str(self.format.top)
+        if any(text != top for text in most):
+            tables.append(array(f"static const {self.name}_input most{size}", most))
+            top = "most[feature]"
         category = ""
         if any(feature.is_category for feature in self.row.features):
             is_category = [str(int(feature.is_category)) for feature in self.row.features]
             tables.append(array(f"static const unsigned char is_category{size}", is_category))
-            most = 127 if self.input_type == "int8_t" else 255
+            largest = 127 if self.input_type == "int8_t" else 255
+            place = f"value >= 0 && value <= {largest} ? value : -1"
             category = (
-                "    if (is_category[feature])\n"
-                f"        return ({self.name}_input)(value >= 0 && value <= {most} ? value : -1);\n"
+                f"    if (is_category[feature])\n        return ({self.name}_input)({place});\n"
             )
         joined = "\n".join(tables).replace("\n", "\n    ")
         return self.fill(
@@ -415,14 +471,18 @@ class IntegerCode(ModelCode):
             tables=f"    {joined}",
             category=category,
             computed=self._computed(),
-            top=self.format.top,
+            top=top,
         )
 
     def _computed(self) -> str:
         """Return the statements that compute inputs which are not the measured value itself."""
         cases = []
         for i, feature in enumerate(self.row.features):
-            expression = None if feature.input is None else self._expression(feature.input)
+            expression = None
+            if feature.input is not None:
+                expression = self._expression(self.model.inputs[feature.input].expression)
+            elif feature.number is not None:
+                expression = self._expression(self._number(feature.column))
             if expression is not None:
                 text = self.math.text(expression, {feature.reads: "value"})
                 cases += [f"case {i}:", f"    value = {text};", "    break;"]
@@ -431,9 +491,14 @@ class IntegerCode(ModelCode):
         lines = ["switch (feature) {", *cases, "default:", "    break;", "}"]
         return "".join(f"    {line}\n" for line in lines)
 
-    def _expression(self, j: int) -> Expression | None:
+    def _number(self, column: int) -> Expression:
+        """Return the number of a column from which inputs are computed."""
+        feature = self.model.columns[column].feature
+        assert isinstance(feature, NumberFeature)
+        return feature.value
+
+    def _expression(self, expression: Expression) -> Expression | None:
         """Return how an input is computed from a value; None if it is the value itself."""
-        expression = self.model.inputs[j].expression
         is_filled = expression.operation == "if_missing"
         value = expression.arguments[0] if is_filled else expression
         return None if value.operation in ("number", "date_part") else expression
@@ -455,3 +520,8 @@ class IntegerCode(ModelCode):
             return value
         function = link_function(link, k, f"{self.name}_link", self.math)
         return "\n".join([value, function, self.fill(templates.VALUES)])
+
+
+def _halves(number: int) -> tuple[int, int]:
+    """Return the two halves of a number of 32 bits from -2**30 to 2**30 - 1, plus 2**30."""
+    return (number + 2**30) % 2**16, (number + 2**30) // 2**16

@@ -273,6 +273,41 @@ SORTED = """\
         out[k] = sums[order[k]];
 """
 
+LINES = """\
+/* The inputs that are sums of limited lines of a feature. For each of them: the feature, the input,
+ * its value for a gap, its value before the first line, and the number of lines; for each line its
+ * factor, constant, shift (256 more for a line that falls) and height. */
+static void ${NAME}_lines(const $feature *x, $cell *in)
+{
+    const uint16_t *p = ${NAME}_line_table;
+    uint16_t i, n;
+    for (i = 0; i < $n_computed; i++) {
+        const int16_t value = x[${UPPER}_AT16(p)];
+        $cell *to = in + ${UPPER}_AT16(p + 1);
+        const int32_t gap = (int32_t)${UPPER}_AT16(p + 2) - 32768L;
+        int32_t sum = ${NAME}_at32(p + 3);
+        n = ${UPPER}_AT16(p + 5);
+        for (p += 6; n > 0; n--, p += 5) {
+            const uint16_t shift = ${UPPER}_AT16(p + 3);
+            const int32_t most = (int32_t)${UPPER}_AT16(p + 4);
+            int32_t line = (int32_t)value * (int32_t)${UPPER}_AT16(p) + ${NAME}_at32(p + 1);
+            line = line < 0 ? 0 : line >> (shift & 255u);
+            line = line > most ? most : line;
+            sum += shift > 255u ? -line : line;
+        }
+        sum = sum < -${limit}L ? -${limit}L : sum > ${limit}L ? ${limit}L : sum;
+        *to = ($cell)(value == ${UPPER}_MISSING ? gap : sum);
+    }
+}
+"""
+
+AT32 = """\
+static inline int32_t ${NAME}_at32(const uint16_t *p)
+{
+    return (int32_t)(${UPPER}_AT16(p) | (uint32_t)${UPPER}_AT16(p + 1) << 16) - 1073741824L;
+}
+"""
+
 QUANTIZE = """\
 /* A measured value of a feature as a whole number. NaN is a missing value. */
 static inline ${NAME}_input ${NAME}_quantize(int feature, double value)

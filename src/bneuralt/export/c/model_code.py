@@ -139,6 +139,11 @@ class ModelCode:
         """Return the condition that a feature is missing."""
         raise NotImplementedError
 
+    @property
+    def first_statements(self) -> list[str]:
+        """The statements with which the function from a row to inputs begins."""
+        return []
+
     def encode_number(self, column: int, j: int) -> str:
         """Return the code of an input that does not depend on the text of a cell."""
         raise NotImplementedError

@@ -9,6 +9,7 @@ import numpy as np
 from bneuralt._typing import FloatArray, IntArray
 from bneuralt.export.cell_reads import cell_reads, gap_values, listed_texts, text_values
 from bneuralt.export.whole.formats import IntegerFormat
+from bneuralt.export.whole.number_units import NumberUnit, number_units
 from bneuralt.export.whole.shared_errors import SharedError
 from bneuralt.export.whole.weighted_sums import Term
 from bneuralt.model import Model
@@ -33,6 +34,11 @@ class InputUnits(NamedTuple):
         If one of the inputs of a group is 1 always, the number of these inputs, otherwise 0.
     share : array of shape (n_inputs,)
         Value of the inputs of a group for an unknown category.
+    error : array of shape (n_inputs,)
+        The largest error of an input by rounding: half a unit, or more if it is computed from a
+        whole number.
+    numbers : dict of int to NumberUnit
+        The numbers of which inputs are computed.
     """
 
     middle: FloatArray
@@ -42,6 +48,17 @@ class InputUnits(NamedTuple):
     group: IntArray
     group_size: IntArray
     share: FloatArray
+    error: FloatArray
+    numbers: dict[int, NumberUnit]
+
+    def computed(self, inputs: IntArray, numbers: FloatArray, top: int) -> IntArray:
+        """Return whole inputs, those of `numbers` computed from the numbers of a table."""
+        inputs = inputs.copy()
+        for i, number in self.numbers.items():
+            whole = number.encode(numbers[:, i])
+            for j, line in number.lines.items():
+                inputs[:, j] = line(whole, top)
+        return inputs
 
     def encode(self, inputs: FloatArray, top: int) -> IntArray:
         """Return inputs as whole numbers."""
@@ -56,8 +73,7 @@ class InputUnits(NamedTuple):
         rows = zip(*(column.tolist() for column in (*self[:6], shares[0])), strict=True)
         terms = []
         for i, (middle, unit, low, high, *grouped) in enumerate(rows):
-            is_exact = self.group[i] >= 0
-            error = SharedError(factors={("rounding", i): (0.0 if is_exact else unit / 2,) * 2})
+            error = SharedError(factors={("rounding", i): (float(self.error[i]),) * 2})
             terms.append(Term(middle, unit, top + 1, low, high, error, i, *grouped))
         return terms
 
@@ -91,6 +107,11 @@ def input_units(model: Model, format: IntegerFormat, ranges: FloatArray) -> Inpu
                 size[of_text] = len(of_text) if (rows.sum(axis=1) == 1).all() else 0
     is_number = group < 0
     means = [entry.mean or 0.0 for entry in model.inputs]
+    numbers = number_units(model, format, np.stack([low, high], axis=1), middle, unit)
+    error = np.where(is_number, unit / 2, 0.0)
+    for number in numbers.values():
+        for j, line in number.lines.items():
+            error[j] = max(error[j], line.error)
     return InputUnits(
         np.where(is_number, middle, 0.0),
         np.where(is_number, unit, 1.0 / format.top),
@@ -99,6 +120,8 @@ def input_units(model: Model, format: IntegerFormat, ranges: FloatArray) -> Inpu
         group,
         size,
         np.where(is_number, 0.0, means),
+        error,
+        numbers,
     )
 
 

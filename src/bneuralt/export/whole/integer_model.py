@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bneuralt._typing import FloatArray, IntArray
+from bneuralt.arrays import as_table
 from bneuralt.export.activation_forms import activation_form
 from bneuralt.export.nodes import Node, nodes_of
 from bneuralt.export.whole.curve_tables import CurveTable
@@ -101,8 +102,15 @@ class IntegerModel:
     # -- evaluation ----------------------------------------------------------------------
 
     def encode(self, inputs: FloatArray) -> IntArray:
-        """Return real inputs as whole numbers."""
+        """Return real inputs as whole numbers, each rounded by itself."""
         return self.inputs.encode(inputs, self.format.top)
+
+    def encode_rows(self, X: Any) -> IntArray:
+        """Return the inputs of the rows of a table as whole numbers, as C code computes them."""
+        encoder = self.model.encoder
+        numbers = np.asarray(as_table(encoder.numbers(self.model.read(X))), dtype=np.float64)
+        inputs = numbers if encoder.lines is None else encoder.lines.apply(numbers)
+        return self.inputs.computed(self.encode(inputs), numbers, self.format.top)
 
     def outputs(self, inputs: IntArray) -> IntArray:
         """Return the outputs of all trees, of shape (n_trees, n_rows, n_outputs)."""
@@ -196,9 +204,13 @@ class IntegerModel:
         mean: FloatArray = bounds.mean(axis=0)
         return np.full_like(mean, mean.max()) if self.link.order else mean
 
-    def errors(self, inputs: FloatArray) -> FloatArray:
-        """Return the errors that `bound` limits, for rows of real inputs."""
-        outputs, exact = self.outputs(self.encode(inputs)), self.model.outputs(inputs)
+    def errors(self, inputs: FloatArray, whole: IntArray | None = None) -> FloatArray:
+        """Return the errors that `bound` limits, for rows of real inputs.
+
+        `whole` are the same inputs as whole numbers; by default, each is rounded by itself.
+        """
+        whole = self.encode(inputs) if whole is None else whole
+        outputs, exact = self.outputs(whole), self.model.outputs(inputs)
         if self.link.of_means != OUTPUTS:
             return np.abs(self.means(outputs) - exact.mean(axis=0))
         return np.abs(self.predictions(outputs) - self.model.predictions(exact))
@@ -269,6 +281,8 @@ def integer_model(model: Model, dtype: str, ranges: FloatArray) -> IntegerModel:
         The link or an activation of the model has no integer arithmetic.
     """
     model, format = model.simplified(), FORMATS[dtype]
+    model, inputs = model.with_used_bends()
+    ranges = ranges[inputs]
     link = integer_link(model)
     trees = [_with_output_function(nodes_of(tree), link.activation) for tree in model.trees]
     if link.combine == "sum" or not _have_same_outputs(trees):

@@ -12,7 +12,7 @@ import numpy as np
 
 from bneuralt._typing import Array, FloatArray
 from bneuralt.expressions import Expression, Operand, differs, evaluate, is_missing, select
-from bneuralt.lines import IDENTITY, ClampedLine
+from bneuralt.lines import IDENTITY, LineSum
 from bneuralt.tables.bends import Bending
 from bneuralt.tables.columns import Column, stands_for_missing
 from bneuralt.tables.gaps import gaps_are_informative
@@ -41,7 +41,7 @@ MISSING = "(missing)"
 
 #: Entries of descriptions that are stored only if they are not empty.
 OPTIONAL = frozenset(
-    {"ignores_gaps", "notation", "gap_words", "limits", "ramps", "sentinels", "bounds"}
+    {"ignores_gaps", "notation", "gap_words", "limits", "ramps", "curves", "sentinels", "bounds"}
 )
 
 #: Smallest and largest value: numbers, or dates as text such as 2024-05-31T14:30:00.
@@ -91,7 +91,7 @@ class Feature:
     these, and may be overridden for speed.
 
     A column becomes inputs in two steps: `write` turns a cell into numbers, and each input is a
-    limited line of one of the numbers (`lines`). The core takes the second step, row by row, so
+    limited line of one of the numbers, or a sum of several (`lines`). The core takes the second step, row by row, so
     that a column with many inputs needs no more memory than its numbers. By default the numbers are
     the inputs.
 
@@ -223,7 +223,7 @@ class Feature:
         return len(self.lines)
 
     @property
-    def lines(self) -> tuple[tuple[ClampedLine, ...], ...]:
+    def lines(self) -> tuple[tuple[LineSum, ...], ...]:
         """The lines of each number, which are the inputs in their order."""
         return ((IDENTITY,),) * self.n_inputs
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -19,7 +19,7 @@ from bneuralt.expressions import (
     minimum,
     select,
 )
-from bneuralt.lines import IDENTITY, ClampedLine
+from bneuralt.lines import IDENTITY, ClampedLine, LineSum
 from bneuralt.tables.bends import Bending, Bends, Ramp, rounded_ends
 from bneuralt.tables.columns import Column
 from bneuralt.tables.features.feature import (
@@ -38,6 +38,7 @@ from bneuralt.tables.features.feature import (
 )
 from bneuralt.tables.moments import rounded_mean
 from bneuralt.tables.number_texts import PLAIN, Notation
+from bneuralt.tables.polylines import Curve, Knots
 
 __all__ = ["NumberFeature", "number_range"]
 
@@ -67,6 +68,8 @@ class NumberFeature(Feature):
         Numbers that stand for missing values.
     bounds : tuple of two float, or None
         As `limits`, but for all inputs of the column, ramps included; None: there are none.
+    curves : tuple of Curve
+        Inputs that bend at several numbers, each in place of several leaves of a node.
     """
 
     kind: ClassVar[str] = "number"
@@ -78,6 +81,7 @@ class NumberFeature(Feature):
     ramps: tuple[Ramp, ...] = ()
     sentinels: tuple[float, ...] = ()
     bounds: tuple[float, float] | None = None
+    curves: tuple[Curve, ...] = ()
 
     @classmethod
     def learn(cls, column: Column, weight: FloatArray, target: Array | None = None) -> Self | None:
@@ -151,11 +155,17 @@ class NumberFeature(Feature):
             notes.insert(0, ("numbers", f"({texts[0]!r:.40} is {value:g}{hours}{unit})"))
         return notes
 
-    def inputs(self, name: str, limits: Any = None) -> list[Input]:
-        """Return the inputs of a column with this name and range."""
+    @property
+    def value(self) -> Expression:
+        """The number of which limits, ramps and curves are functions."""
         value: Expression = NUMBER if self.mean is None else if_missing(NUMBER, self.mean)
         for sentinel in self.sentinels:
             value = select(differs(NUMBER, sentinel), value, self.mean or 0.0)
+        return value
+
+    def inputs(self, name: str, limits: Any = None) -> list[Input]:
+        """Return the inputs of a column with this name and range."""
+        value = self.value
         if self.bounds is not None:
             low, high = self.bounds
             value = minimum(maximum(value, low), high)
@@ -167,12 +177,13 @@ class NumberFeature(Feature):
             number = number._replace(expression=minimum(maximum(value, low), high), range=limited)
         gaps = [gap_input(name, NUMBER, self.sentinels)] if self.has_gaps else []
         ends = rounded_ends(self.ramps)
-        return [number, *(_ramp_input(name, value, ramp, ends) for ramp in self.ramps), *gaps]
+        ramps = [_ramp_input(name, value, ramp, ends) for ramp in self.ramps]
+        return [number, *ramps, *_curve_inputs(name, value, self.curves, limits), *gaps]
 
     @property
     def drawn(self) -> list[bool]:
         """Whether leaves of random trees get each input."""
-        return [True, *[False] * len(self.ramps), *[True] * self.has_gaps]
+        return [True, *[False] * len(self.ramps + self.curves), *[True] * self.has_gaps]
 
     @property
     def n_numbers(self) -> int:
@@ -180,14 +191,46 @@ class NumberFeature(Feature):
         return 1 + self.has_gaps
 
     @property
-    def lines(self) -> tuple[tuple[ClampedLine, ...], ...]:
-        """The number itself, limited, and its ramps; then the indicator of gaps."""
+    def lines(self) -> tuple[tuple[LineSum, ...], ...]:
+        """The number itself, limited, its ramps and curves; then the indicator of gaps."""
         number = IDENTITY if self.limits is None else ClampedLine(0.0, 1.0, *self.limits)
-        lines = (number, *(ClampedLine.ramp(ramp.start, ramp.end) for ramp in self.ramps))
-        if self.bounds is not None:  # lines do not decrease: their values are limited likewise
-            low, high = self.bounds
-            lines = tuple(line._replace(low=line(low), high=line(high)) for line in lines)
-        return (lines, *[(IDENTITY,)] * self.has_gaps)
+        ramps = [ClampedLine.ramp(ramp.start, ramp.end) for ramp in self.ramps]
+        lines: list[LineSum] = [self._bounded(line) for line in (number, *ramps)]
+        lines += [tuple(map(self._bounded, curve.lines)) for curve in self.curves]
+        return (tuple(lines), *[(IDENTITY,)] * self.has_gaps)
+
+    def _bounded(self, line: ClampedLine) -> ClampedLine:
+        """Return the line of numbers within `bounds`: its values are limited likewise."""
+        if self.bounds is None:
+            return line
+        ends = [float(line(bound)) for bound in self.bounds]
+        return line._replace(low=min(ends), high=max(ends))
+
+    @property
+    def knots(self) -> list[Knots | None]:
+        """For each input the numbers at which it bends, and its values there.
+
+        None for inputs that are no such function: gaps, and numbers without limits.
+        """
+        number = None if self.limits is None else tuple((limit, limit) for limit in self.limits)
+        ramps = [((ramp.start, 0.0), (ramp.end, 1.0)) for ramp in self.ramps]
+        curves = [curve.knots for curve in self.curves]
+        return [number, *ramps, *curves, *[None] * self.has_gaps]
+
+    def with_bends_at(self, places: Collection[int]) -> tuple[Self, list[int]]:
+        """Return the description without other ramps and curves, and the inputs that remain."""
+        n = 1 + len(self.ramps)
+        kept = [i for i in range(1, n + len(self.curves)) if i in places]
+        feature = replace(
+            self,
+            ramps=tuple(self.ramps[i - 1] for i in kept if i < n),
+            curves=tuple(self.curves[i - n] for i in kept if i >= n),
+        )
+        return feature, [0, *kept, *[self.n_inputs - 1] * self.has_gaps]
+
+    def with_curves(self, curves: Sequence[Curve]) -> Self:
+        """Return the description with more curves."""
+        return replace(self, curves=(*self.curves, *curves))
 
     def write(self, cell: Column, out: Array) -> None:
         """Write the number and the indicator of gaps to `out`."""
@@ -206,12 +249,13 @@ class NumberFeature(Feature):
     @property
     def n_inputs(self) -> int:
         """Number of inputs."""
-        return 1 + len(self.ramps) + self.has_gaps
+        return 1 + len(self.ramps) + len(self.curves) + self.has_gaps
 
     @property
     def input_means(self) -> list[float | None]:
         """The mean of each input over the training rows; no value is missing in them."""
-        return [self.mean, *(ramp.mean for ramp in self.ramps), *[0.0] * self.has_gaps]
+        bent = [*(ramp.mean for ramp in self.ramps), *(curve.mean for curve in self.curves)]
+        return [self.mean, *bent, *[0.0] * self.has_gaps]
 
     @property
     def passes_numbers(self) -> bool:
@@ -239,7 +283,9 @@ class NumberFeature(Feature):
     def to_plain(self) -> Any:
         """Return the description as JSON has it: the mean alone if there were no gaps."""
         plain = super().to_plain()
-        is_straight = not (self.limits or self.ramps or self.sentinels or self.bounds)
+        is_straight = not (
+            self.limits or self.ramps or self.curves or self.sentinels or self.bounds
+        )
         if self.notation is None and is_straight and not (self.has_gaps or self.ignores_gaps):
             return self.mean
         return plain
@@ -260,6 +306,7 @@ class NumberFeature(Feature):
             "limits": _checked_limits,
             "bounds": _checked_limits,
             "ramps": _checked_ramps,
+            "curves": _checked_curves,
             "sentinels": lambda value, key: _checked_numbers(value, key, None),
         }
         flags = dict.fromkeys(entries, checked_bool)
@@ -286,6 +333,27 @@ def _checked_ramps(value: Any, key: str) -> tuple[Ramp, ...]:
     return ramps
 
 
+def _checked_curves(value: Any, key: str) -> tuple[Curve, ...]:
+    """Return the curves of a file."""
+    if not isinstance(value, list):
+        raise ValueError(f'"{key}" is {value!r:.50}, which is not a list')
+    curves = []
+    for entry in value:
+        if not isinstance(entry, list) or len(entry) != 2 or not isinstance(entry[0], list):
+            raise ValueError(f'"{key}" has {entry!r:.50} instead of knots and a mean')
+        knots = tuple(_checked_pair(knot, key) for knot in entry[0])
+        curve = Curve(knots, None if entry[1] is None else checked_number(entry[1], key))
+        if not curve.is_valid:
+            raise ValueError(f'"{key}" has {entry[0]!r:.50}, whose numbers must rise from 0 on')
+        curves.append(curve)
+    return tuple(curves)
+
+
+def _checked_pair(value: Any, key: str) -> tuple[float, float]:
+    x, y = _checked_numbers(value, key, 2)
+    return x, y
+
+
 def _checked_numbers(value: Any, key: str, n: int | None) -> tuple[float, ...]:
     if not isinstance(value, list) or n not in (None, len(value)):
         raise ValueError(f'"{key}" has {value!r:.50} instead of {n or ""} numbers')
@@ -299,6 +367,21 @@ def _ramp_input(name: str, value: Expression, ramp: Ramp, ends: dict[float, floa
     rise = (value - start) * (1.0 / (end - start))
     limited = minimum(maximum(rise, 0.0), 1.0)
     return Input(entry, f"{name} from {entry}", limited, ramp.mean, (0.0, 1.0), is_drawn=False)
+
+
+def _curve_inputs(
+    name: str, value: Expression, curves: tuple[Curve, ...], limits: Any
+) -> Iterator[Input]:
+    """Yield the inputs of the curves of a column with this range."""
+    texts = [curve.text() for curve in curves]
+    if len(set(texts)) < len(texts):
+        texts = [curve.text(8) for curve in curves]
+    for curve, text in zip(curves, texts, strict=True):
+        x = np.array([place for place, _ in curve.knots])
+        y = curve(x if limits is None else np.append(x.clip(*limits), limits))
+        title = f"{name}: {text}" if ", " in text else f"{name} from {text}"
+        ends = (float(y.min()), float(y.max()))
+        yield Input(text, title, curve.expression(value), curve.mean, ends, is_drawn=False)
 
 
 def _learn_notation(column: Column, weight: FloatArray) -> Notation | None:
