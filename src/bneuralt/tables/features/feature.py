@@ -91,9 +91,9 @@ class Feature:
     these, and may be overridden for speed.
 
     A column becomes inputs in two steps: `write` turns a cell into numbers, and each input is a
-    limited line of one of the numbers, or a sum of several (`lines`). The core takes the second step, row by row, so
-    that a column with many inputs needs no more memory than its numbers. By default the numbers are
-    the inputs.
+    limited line of one of the numbers, or a sum of several (`lines`). The core takes the second
+    step, row by row, so that a column with many inputs needs no more memory than its numbers. By
+    default the numbers are the inputs.
 
     Attributes
     ----------
