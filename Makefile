@@ -140,12 +140,13 @@ bench: $(VENV)/.core
 	$(BIN)/python -m benchmarks
 
 # The same operations in turns with the code of another commit: make bench-against COMMIT=main
+# Both installations are editable, which lengthens imports.
 COMMIT ?= HEAD
 OLD = build/against/$(shell git rev-parse --short $(COMMIT))
 bench-against: $(VENV)/.core
 	mkdir -p $(OLD)
 	test -e $(OLD)/.installed || { git archive $(COMMIT) | tar -x -C $(OLD) && $(PYTHON) -m venv $(OLD)/.venv && \
-	    $(OLD)/.venv/bin/python -m pip install --quiet $(OLD) pandas && touch $(OLD)/.installed; }
+	    $(OLD)/.venv/bin/python -m pip install --quiet --editable $(OLD) pandas && touch $(OLD)/.installed; }
 	$(PIP) pandas
 	$(BIN)/python -m benchmarks.compare $(OLD)/.venv/bin/python $(BIN)/python
 

@@ -16,7 +16,8 @@ ALLOWED = ("bneuralt/", "bneuralt-", "bneuralt.libs/")
 def look_into(wheel: Path) -> None:
     """Print the size of a wheel; it has one package, and that is not the reproduction."""
     with zipfile.ZipFile(wheel) as archive:
-        sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
+        files = [entry for entry in archive.infolist() if not entry.is_dir()]
+    sizes = {entry.filename: entry.file_size for entry in files}
     foreign = [name for name in sizes if not name.startswith(ALLOWED)]
     assert not foreign, f"{wheel.name} has {foreign}"
     core = sum(size for name, size in sizes.items() if name.endswith((".so", ".pyd")))

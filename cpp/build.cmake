@@ -78,7 +78,7 @@ function(add_module name)
   get_target_property(libraries ${name} LINK_LIBRARIES)
   list(FILTER libraries INCLUDE REGEX "^nanobind")
   compile_as_one_file(${name} ${libraries})
-  foreach(target ${name} ${libraries})  # -O2 compiles 3 s longer, and a call of one row is 2 % faster
+  foreach(target ${name} ${libraries})  # see benchmarks/README.md, "Compiling"
     target_compile_options(${target} PRIVATE -O1)
   endforeach()
   finish_program(${name})

@@ -434,7 +434,7 @@ def cells(kind, n_rows=150):
         days = rng.integers(0, 10_000, n_rows).astype("timedelta64[D]")
         hours = rng.integers(0, 24, n_rows).astype("timedelta64[h]")
         dates = (np.datetime64("1999-01-30T00:00:00") + days + hours).astype("datetime64[s]")
-        return Column("date", np.where(gaps, np.datetime64("NaT"), dates))
+        return Column("date", np.where(gaps, np.datetime64("NaT", "s"), dates))
     values = np.float32(rng.uniform(-2, 2, n_rows)).astype(float)
     return Column("number", np.where(gaps, np.nan, values))
 

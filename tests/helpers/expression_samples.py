@@ -117,6 +117,6 @@ def cells(rng, kind, n_rows):
     if kind == "date":
         seconds = rng.integers(-(10**10), 10**10, n_rows).astype("timedelta64[s]")
         dates = np.datetime64("1970-01-01", "s") + seconds
-        return Column("date", np.where(gaps, np.datetime64("NaT"), dates))
+        return Column("date", np.where(gaps, np.datetime64("NaT", "s"), dates))
     numbers = rng.normal(size=n_rows) if kind == "number" else rng.choice([0, 1.5, -3, 9], n_rows)
     return Column("number", np.where(gaps, np.nan, np.float32(numbers).astype(float)))

@@ -130,7 +130,7 @@ class _Column:
     def _with_gaps(self, rng, column):
         gaps = rng.random(len(column)) < 0.1
         gaps[:2] = [True, False]
-        missing = {"text": -1, "date": np.datetime64("NaT"), "number": np.nan}[column.kind]
+        missing = {"text": -1, "date": np.datetime64("NaT", "s"), "number": np.nan}[column.kind]
         return Column(column.kind, np.where(gaps, missing, column.values), column.texts)
 
 

@@ -62,7 +62,7 @@ def test_a_table_that_is_not_larger_than_the_sample_is_learnt_exactly():
 def test_a_sample_shows_ends_gaps_and_rare_texts_of_the_table(seed):
     frame = sales(20_000, seed).drop(columns="kind")
     frame.loc[7, "size"], frame.loc[11_111, "size"] = 1e4, -1e4
-    frame.loc[19_999, ["shop", "sold"]] = "late", np.datetime64("NaT")
+    frame.loc[19_999, ["shop", "sold"]] = "late", np.datetime64("NaT", "s")
     frame.loc[19_998, "rooms"] = 77
     rows, target, weight = summary_of(frame, [9000]).learning_rows()
     assert 1000 < len(rows) < 1020

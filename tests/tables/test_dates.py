@@ -65,7 +65,7 @@ def test_the_end_of_time_is_a_missing_date(as_text, tmp_path):
     np.testing.assert_array_equal(model.predict(gaps), model.predict(X))
     feature = model.encoder_.features[0]  # expressions read the date itself, not a gap
     dates = Column("date", X["end"].to_numpy().astype("datetime64[s]"))
-    gaps = Column("date", np.where(is_open, np.datetime64("NaT"), dates.values))
+    gaps = Column("date", np.where(is_open, np.datetime64("NaT", "s"), dates.values))
     for entry in feature.inputs("end"):
         read, of_gaps = (evaluate(entry.expression, {}, column) for column in (dates, gaps))
         np.testing.assert_array_equal(read, of_gaps)

@@ -136,7 +136,7 @@ def test_gaps_get_an_input_only_if_they_say_something_of_the_target(kind):
     X = rng.normal(size=(400, 2))
     related = gaps ^ (rng.random(400) < 0.1)
     X[gaps, 0] = X[rng.random(400) < 0.3, 1] = np.nan
-    day = np.where(gaps, np.datetime64("NaT"), np.datetime64("2024-01-01") + np.arange(400))
+    day = np.where(gaps, np.datetime64("NaT", "s"), np.datetime64("2024-01-01") + np.arange(400))
     frame = pd.DataFrame(X, columns=["related", "random"]).assign(day=day)
     estimator, y = {
         "classes": (BNeuralTClassifier, np.where(related, "a", "b")),

@@ -35,6 +35,7 @@ __all__ = ["DateFeature"]
 PART_RANGES = {"month": (1.0, 12.0), "day": (1.0, 31.0), "weekday": (0.0, 6.0), "hour": (0.0, 23.0)}
 #: How inputs are called that are not "PART of COLUMN".
 PART_NAMES = {"elapsed": "{} in days"}
+_GAP = np.datetime64("NaT", "s")  # with a unit, without which NumPy 2.5 warns
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class DateFeature(Feature):
         sentinels = np.unique(years[is_sentinel])
         if not sentinels.size or np.isin(years[used & ~is_sentinel], sentinels).any():
             return self, ""
-        others = Column("date", np.where(np.isin(years, sentinels), np.datetime64("NaT"), dates))
+        others = Column("date", np.where(np.isin(years, sentinels), _GAP, dates))
         feature = self.learn(others, weight, target)
         assert feature is not None
         feature = replace(
@@ -138,7 +139,7 @@ class DateFeature(Feature):
         if not self.sentinels:
             return column
         years = DATE_PARTS["year"](column.values).astype(np.float64)
-        dates = np.where(np.isin(years, self.sentinels), np.datetime64("NaT"), column.values)
+        dates = np.where(np.isin(years, self.sentinels), _GAP, column.values)
         return Column("date", dates)
 
     def notes(self, column: Column, weight: FloatArray) -> list[tuple[str, str]]:
@@ -219,7 +220,7 @@ def _dates(column: Column, day_first: bool) -> tuple[Column, Array]:
     parsed = parse_dates(texts, day_first)
     if parsed is None:  # which is rare: each text alone
         each = [parse_dates([text], day_first) for text in texts]
-        dates = [np.datetime64("NaT", "s") if one is None else one[0][0] for one in each]
+        dates = [_GAP if one is None else one[0][0] for one in each]
         parsed = np.array(dates, dtype="datetime64[s]"), day_first
-    dates_and_gap = np.append(parsed[0], np.datetime64("NaT"))
+    dates_and_gap = np.append(parsed[0], _GAP)
     return Column("date", dates_and_gap[column.values]), ~np.isnat(parsed[0])
