@@ -407,7 +407,8 @@ def test_models_that_cannot_be_exported(tmp_path, iris):
 
 
 def test_too_large_for_statements(tmp_path, iris):
-    model = BNeuralTClassifier(max_epochs=1, random_state=0).fit(iris[1], iris[0].predict(iris[1]))
+    model = BNeuralTClassifier(max_epochs=1, ramps=0, random_state=0)
+    model.fit(iris[1], iris[0].predict(iris[1]))
     n = 21_000
     model.tree_ = NeuralTree(
         4, 3, [-1] * 3 + [0] * n, [0] * 3 + [2] * n, [1, 2, *range(3, n + 3)], [0] * (n + 2),
