@@ -110,7 +110,8 @@ def accepted_table(X: Any, name: str = "X") -> Any:
     if not np.ma.is_masked(X):
         return X.data
     if X.dtype.kind in "mM":
-        return X.filled("NaT")
+        missing: Any = np.array("NaT", dtype=X.dtype)  # with the unit of the column
+        return X.filled(missing)
     if X.dtype.kind in "iub":
         X = X.astype(np.float64)
     return X.filled(np.nan) if X.dtype.kind in "fc" else X.astype(object).filled(None)
