@@ -32,8 +32,7 @@ BNT_INLINE bool same_activation(const Tree& t, int j) {
     return same;
 }
 
-// The weighted sums of nodes j .. j + N - 1, none of which is a child of another: those of one node
-// after those of the other.
+// The weighted sums of nodes j .. j + N - 1, none of which is a child of another, node by node.
 template <class T, int R, int N>
 BNT_INLINE void weighted_sums(const Tree& t, Weights<const T> w, const T* x, const T* h, int j,
                               Vec<T>* z) {

@@ -118,8 +118,8 @@ class LeafMover {
         if (sample_.size() >= kManyRows) let_ramps_share();
     }
 
-    // Gives the further inputs of a column, its ramps, together the chance of one input. All of
-    // them are like the number, and from many rows a smooth effect is learnt better by the number.
+    // Gives the further inputs of a column, its ramps, together the chance of one input. They
+    // resemble the number, and with many rows the number itself fits smooth effects better.
     void let_ramps_share() {
         const Lines* lines = sample_.lines();
         for (int c = 0; lines && c < lines->n_columns; ++c) {

@@ -21,7 +21,7 @@
 #endif
 
 #define BNT_INLINE inline __attribute__((always_inline))
-// After the parameters of a lambda: its caller keeps vectors in registers only if it is no call.
+// Goes after the parameters of a lambda. A call would move the vectors of its caller to memory.
 #define BNT_INLINE_LAMBDA __attribute__((always_inline))
 // For what is called once for a block of rows or less: one copy instead of one per caller.
 #define BNT_NOINLINE __attribute__((noinline))
@@ -270,7 +270,7 @@ BNT_INLINE Vec<T> with_sign_of(Vec<T> size, Vec<T> sign) {
 }
 
 // tanh of N vectors, by (exp(-2|x|) - 1) / 2, which is accurate near 0 and lies between -1/2 and 0.
-// The divider works beside the multipliers, of which a reciprocal would need more.
+// A division is faster here than a reciprocal and a Newton step, which need the multipliers.
 template <class T, int N>
 BNT_INLINE void hyperbolic_tangents(Vec<T>* x) {
     Vec<T> size[N];
