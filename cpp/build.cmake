@@ -62,9 +62,15 @@ endmacro()
 macro(add_kernels_of isa vector_bytes)
   add_library(kernels_${isa} OBJECT ${kernel_sources})
   target_compile_definitions(kernels_${isa} PRIVATE BNT_ISA=${isa} BNT_VECTOR_BYTES=${vector_bytes})
+  # Where the processors of the last ten years have a set of their own, the one for older ones only
+  # has to compile soon. ARM has no other one.
+  set(optimization ${BNEURALT_KERNEL_OPTIMIZATION})
+  if("${isa}" STREQUAL "baseline" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND "avx2" IN_LIST BNEURALT_SETS)
+    list(TRANSFORM optimization REPLACE "-O3" "-O2")
+  endif()
   # Copies of functions for single arguments: longer to compile, and no kernel was measured faster.
   target_compile_options(kernels_${isa} PRIVATE
-    ${BNEURALT_KERNEL_OPTIMIZATION} $<$<CXX_COMPILER_ID:GNU>:-fno-ipa-cp-clone> -fno-math-errno -fno-trapping-math -fvisibility=hidden
+    ${optimization} $<$<CXX_COMPILER_ID:GNU>:-fno-ipa-cp-clone> -fno-math-errno -fno-trapping-math -fvisibility=hidden
     -Wall -Wextra -Wno-psabi -Wno-ignored-attributes ${ARGN})
   list(APPEND kernel_objects $<TARGET_OBJECTS:kernels_${isa}>)
 endmacro()

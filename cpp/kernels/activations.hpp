@@ -3,6 +3,7 @@
 // An activation is one struct: its name, its parameters (at most two, `phi`), its value
 // h, its slope dh/dz, and the slopes by its parameters. Where all slopes follow from h alone,
 // `keeps_sum` is false, and z is not stored for the backward pass: it must not be used there.
+// Inlined ones have no parameters and keep no sums.
 #pragma once
 
 #include "../engine.hpp"
@@ -208,13 +209,98 @@ struct Unipolar {
 using Activations = TypeList<Linear, Sigmoid, Tanh, Relu, LeakyRelu, Gaussian, LinearSigmoid,
                              LinearTanh, Bipolar, Unipolar>;
 
-// The parameters of node j, the same in all lanes.
-template <class A, class T>
-BNT_INLINE Phi<T> node_phi(const Tree& t, const T* phi, int j) {
-    Phi<T> values;
-    if constexpr (A::parameters.size() > 0) values.a = broadcast<T>(phi[t.phi_start[j]]);
-    if constexpr (A::parameters.size() > 1) values.b = broadcast<T>(phi[t.phi_start[j] + 1]);
-    return values;
+// The first ones of this list are compiled into every kernel. Kernels have one copy of their code
+// for all others, which gets the values and slopes of a block by a call for each node.
+using Inlined = TypeList<Linear, Sigmoid, Tanh, Relu>;
+
+struct Called {};
+struct CalledTag {
+    using type = Called;
+    int code;
+};
+
+// f(tag of an inlined activation), or f(CalledTag).
+template <class F>
+BNT_INLINE void with_activation(int code, F&& f) {
+    if (code < Inlined::size) Inlined::with(code, f);
+    else f(CalledTag{code});
 }
+
+BNT_INLINE int n_parameters(const Tree& t, int j) { return t.phi_start[j + 1] - t.phi_start[j]; }
+
+// The parameters of a node, given the first one, the same in all lanes; or those of nodes in the
+// lanes, where `stride` numbers lie between the first and the second parameter of each.
+template <class A, class T>
+BNT_INLINE Phi<T> phi_at(const T* first, int stride) {
+    const auto read = [&](const T* p) { return stride == 1 ? broadcast<T>(*p) : load(p); };
+    Phi<T> phi;
+    if constexpr (A::parameters.size() > 0) phi.a = read(first);
+    if constexpr (A::parameters.size() > 1) phi.b = read(first + stride);
+    return phi;
+}
+
+// The values of n vectors h, in place of their weighted sums.
+template <class T>
+BNT_NOINLINE void called_values(int code, const T* phi, int stride, int n, T* h) {
+    constexpr int W = Simd<T>::lanes;
+    Activations::with(code, [&](auto tag) {
+        using A = typename decltype(tag)::type;
+        const Phi<T> parameters = phi_at<A>(phi, stride);
+        for (int v = 0; v < n; ++v)
+            store(h + v * W, A::template value<T>(load(h + v * W), parameters));
+    });
+}
+
+// The slopes of n vectors, given their values h, and their weighted sums if the activation keeps
+// them; the slopes by the parameters too, if by_phi is given.
+template <class T>
+BNT_NOINLINE void called_slopes(int code, const T* phi, int stride, int n, const T* z, const T* h,
+                                Vec<T>* slopes, Phi<T>* by_phi) {
+    constexpr int W = Simd<T>::lanes;
+    Activations::with(code, [&](auto tag) {
+        using A = typename decltype(tag)::type;
+        const Phi<T> parameters = phi_at<A>(phi, stride);
+        for (int v = 0; v < n; ++v) {
+            const Vec<T> sum = A::keeps_sum ? load(z + v * W) : Vec<T>{}, value = load(h + v * W);
+            slopes[v] = A::template slope<T>(sum, value, parameters);
+            if (by_phi) by_phi[v] = A::template parameter_slopes<T>(sum, value, parameters);
+        }
+    });
+}
+
+// The slopes of node j for V vectors of values h and, if kept, of weighted sums z.
+template <class A, class T, int V>
+class NodeSlopes {
+  public:
+    BNT_INLINE NodeSlopes(const Tree&, const T*, int, const T*, const T*) {}
+
+    // The derivative of the loss by the weighted sum. `weight` leads to the parent of the node,
+    // whose derivative is `above`.
+    BNT_INLINE Vec<T> delta(int, Vec<T> value, T weight, Vec<T> above) const {
+        const Vec<T> slope = A::template slope<T>(Vec<T>{}, value, Phi<T>{});
+        // Where a ReLU is off, the product cannot overflow in this order; where it is on,
+        // slope * weight is exact.
+        if constexpr (std::is_same_v<A, Relu>) return slope * weight * above;
+        else return slope * (weight * above);
+    }
+};
+
+template <class T, int V>
+class NodeSlopes<Called, T, V> {
+  public:
+    BNT_INLINE NodeSlopes(const Tree& t, const T* phi, int j, const T* z, const T* h) {
+        called_slopes<T>(t.activation[j], phi + t.phi_start[j], 1, V, z, h, slopes_,
+                         t.phi_is_trained ? by_phi_ : nullptr);
+    }
+    BNT_INLINE Vec<T> slope(int v) const { return slopes_[v]; }
+    BNT_INLINE Vec<T> delta(int v, Vec<T>, T weight, Vec<T> above) const {
+        return slopes_[v] * weight * above;
+    }
+    BNT_INLINE Phi<T> by_phi(int v) const { return by_phi_[v]; }  // if they are trained
+
+  private:
+    Vec<T> slopes_[V];
+    Phi<T> by_phi_[V];
+};
 
 }  // namespace bnt::BNT_ISA

@@ -6,17 +6,6 @@
 
 namespace bnt::BNT_ISA {
 
-// The delta of a node: the derivative of the loss by its weighted sum z. `weight` leads to its
-// parent, whose delta is `above`.
-template <class A, class T>
-BNT_INLINE Vec<T> delta_of(Vec<T> z, Vec<T> value, Phi<T> phi, T weight, Vec<T> above) {
-    const Vec<T> slope = A::template slope<T>(z, value, phi);
-    // Where a ReLU is off, the product cannot overflow in this order; where it is on,
-    // slope * weight is exact.
-    if constexpr (std::is_same_v<A, Relu>) return slope * weight * above;
-    else return slope * (weight * above);
-}
-
 // On entry h holds the node values, sums the weighted sums of the nodes that keep theirs, and
 // slopes [n_outputs][R] the derivatives of the loss by the outputs. Each node's value is read for
 // the last time when its delta is known, so the delta takes its place. The gradient is written to
@@ -74,34 +63,33 @@ class BackwardBlock {
                                 const T* sums, int j, Vec<T>& by_edge, Vec<T>& by_bias,
                                 Weights<T> g) {
         T* node = h + size_t(j) * R;
-        const T* sum = sums + size_t(j) * R;
-        Activations::with(t.activation[j], [&](auto tag) BNT_INLINE_LAMBDA {
+        with_activation(t.activation[j], [&](auto tag) BNT_INLINE_LAMBDA {
             using A = typename decltype(tag)::type;
-            const Phi<T> phi = node_phi<A>(t, w.phi, j);
-            Phi<T> by_phi;
+            const NodeSlopes<A, T, V> slopes(t, w.phi, j, sums + size_t(j) * R, node);
+            if constexpr (std::is_same_v<A, Called>)
+                if (t.phi_is_trained) put_phi(t, slopes, above, weight, j, g);
             for (int v = 0; v < V; ++v) {
                 const Vec<T> delta_above = load(above + v * W), value = load(node + v * W);
-                const Vec<T> z = A::keeps_sum ? load(sum + v * W) : Vec<T>{};
-                const Vec<T> delta = delta_of<A, T>(z, value, phi, weight, delta_above);
+                const Vec<T> delta = slopes.delta(v, value, weight, delta_above);
                 by_edge += delta_above * value;
                 by_bias += delta;
-                if constexpr (A::parameters.size() > 0) {
-                    const Vec<T> by_value = weight * delta_above;
-                    const Phi<T> slopes = A::template parameter_slopes<T>(z, value, phi);
-                    by_phi.a += slopes.a * by_value;
-                    by_phi.b += slopes.b * by_value;
-                }
                 store(node + v * W, delta);
             }
-            if constexpr (A::parameters.size() > 0)
-                if (t.phi_is_trained) {
-                    const Vec<T> both[4] = {by_phi.a, by_phi.b};
-                    T total[4];
-                    sum_each_of_four<T>(both, total);
-                    for (size_t p = 0; p < A::parameters.size(); ++p)
-                        put(g.phi[t.phi_start[j] + p], total[p]);
-                }
         });
+    }
+
+    // The gradients by the parameters of a node's activation.
+    static BNT_NOINLINE void put_phi(const Tree& t, const NodeSlopes<Called, T, V>& slopes,
+                                     const T* above, T weight, int j, Weights<T> g) {
+        Vec<T> by_phi[4] = {};
+        for (int v = 0; v < V; ++v) {
+            const Vec<T> by_value = weight * load(above + v * W);
+            by_phi[0] += slopes.by_phi(v).a * by_value;
+            by_phi[1] += slopes.by_phi(v).b * by_value;
+        }
+        T total[4];
+        sum_each_of_four<T>(by_phi, total);
+        for (int p = 0; p < n_parameters(t, j); ++p) put(g.phi[t.phi_start[j] + p], total[p]);
     }
 
     static int leaves(const Tree& t, const T* x, const T* h, Weights<T> g, int leaf, int n_ready) {
@@ -134,14 +122,12 @@ BNT_NOINLINE void deltas_block(const Tree& t, Weights<const T> w, const T* slope
         const T* above = is_output ? slopes + size_t(j) * R : h + size_t(t.parent[j]) * R;
         const T weight = is_output ? T(1) : w.edge[j];
         T* node = h + size_t(j) * R;
-        Activations::with(t.activation[j], [&](auto tag) BNT_INLINE_LAMBDA {
+        with_activation(t.activation[j], [&](auto tag) BNT_INLINE_LAMBDA {
             using A = typename decltype(tag)::type;
-            const Phi<T> phi = node_phi<A>(t, w.phi, j);
-            for (int v = 0; v < V; ++v) {
-                const Vec<T> z = A::keeps_sum ? load(sums + size_t(j) * R + v * W) : Vec<T>{};
+            const NodeSlopes<A, T, V> slopes(t, w.phi, j, sums + size_t(j) * R, node);
+            for (int v = 0; v < V; ++v)
                 store(node + v * W,
-                      delta_of<A, T>(z, load(node + v * W), phi, weight, load(above + v * W)));
-            }
+                      slopes.delta(v, load(node + v * W), weight, load(above + v * W)));
         });
     }
 }

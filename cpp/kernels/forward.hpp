@@ -44,16 +44,17 @@ BNT_INLINE void weighted_sums(const Tree& t, Weights<const T> w, const T* x, con
 template <class A, class T, int R, int N>
 BNT_INLINE void activate(const Tree& t, Weights<const T> w, T* h, T* sums, int j, Vec<T>* z) {
     constexpr int W = Simd<T>::lanes, V = R / W;
-    if constexpr (A::keeps_sum)
+    if constexpr (std::is_same_v<A, Tanh>) hyperbolic_tangents<T, N * V>(z);
+    else if constexpr (!std::is_same_v<A, Called>)
+        for (int v = 0; v < N * V; ++v) z[v] = A::template value<T>(z[v], Phi<T>{});
+    for (int v = 0; v < N * V; ++v) store(h + size_t(j) * R + v * W, z[v]);
+    if constexpr (std::is_same_v<A, Called>) {
         if (sums)
             for (int v = 0; v < N * V; ++v) store(sums + size_t(j) * R + v * W, z[v]);
-    if constexpr (std::is_same_v<A, Tanh>) hyperbolic_tangents<T, N * V>(z);
-    else
-        for (int i = 0; i < N; ++i) {
-            const Phi<T> phi = node_phi<A>(t, w.phi, j + i);
-            for (int v = i * V; v < (i + 1) * V; ++v) z[v] = A::template value<T>(z[v], phi);
-        }
-    for (int v = 0; v < N * V; ++v) store(h + size_t(j) * R + v * W, z[v]);
+        for (int i = 0; i < N; ++i)
+            called_values<T>(t.activation[j], w.phi + t.phi_start[j + i], 1, V,
+                             h + size_t(j + i) * R);
+    }
 }
 
 // Both, for nodes of one activation. The sums are compiled once, before the choice of the
@@ -62,7 +63,7 @@ template <class T, int R, int N>
 BNT_INLINE void forward_nodes(const Tree& t, Weights<const T> w, const T* x, T* h, T* sums, int j) {
     constexpr int V = R / Simd<T>::lanes, M = N * V;
     if constexpr (V >= 8) {
-        Activations::with(t.activation[j], [&](auto tag) BNT_INLINE_LAMBDA {
+        with_activation(t.activation[j], [&](auto tag) BNT_INLINE_LAMBDA {
             Vec<T> z[M];
             weighted_sums<T, R, N>(t, w, x, h, j, z);
             activate<typename decltype(tag)::type, T, R, N>(t, w, h, sums, j, z);
@@ -70,7 +71,7 @@ BNT_INLINE void forward_nodes(const Tree& t, Weights<const T> w, const T* x, T* 
     } else {
         Vec<T> z[M];
         weighted_sums<T, R, N>(t, w, x, h, j, z);
-        Activations::with(t.activation[j], [&](auto tag) BNT_INLINE_LAMBDA {
+        with_activation(t.activation[j], [&](auto tag) BNT_INLINE_LAMBDA {
             activate<typename decltype(tag)::type, T, R, N>(t, w, h, sums, j, z);
         });
     }

@@ -18,27 +18,18 @@ void jacobian_block(const Tree& t, Weights<const T> w, const T* x, const T* h, c
         const T* above = is_output ? nullptr : by.bias + size_t(t.parent[j]) * R;
         const T edge = is_output ? T(1) : w.edge[j];
         T* delta = by.bias + size_t(j) * R;
-        Activations::with(t.activation[j], [&](auto tag) {
-            using A = typename decltype(tag)::type;
-            const Phi<T> phi = node_phi<A>(t, w.phi, j);
-            for (int v = 0; v < V; ++v) {
-                const size_t at = size_t(j) * R + v * W;
-                const Vec<T> value = load(h + at);
-                const Vec<T> z = A::keeps_sum ? load(sums + at) : Vec<T>{};
-                const Vec<T> delta_above = is_output ? broadcast<T>(1) : load(above + v * W);
-                const Vec<T> by_value = edge * delta_above;
-                store(delta + v * W, A::template slope<T>(z, value, phi) * by_value);
-                if (!is_output) store(by.edge + at, delta_above * value);
-                if constexpr (A::parameters.size() > 0)
-                    if (t.phi_is_trained) {
-                        const Phi<T> slopes = A::template parameter_slopes<T>(z, value, phi);
-                        T* by_phi = by.phi + size_t(t.phi_start[j]) * R + v * W;
-                        store(by_phi, slopes.a * by_value);
-                        if constexpr (A::parameters.size() > 1)
-                            store(by_phi + R, slopes.b * by_value);
-                    }
-            }
-        });
+        const int n_phi = t.phi_is_trained ? n_parameters(t, j) : 0;
+        const NodeSlopes<Called, T, V> slopes(t, w.phi, j, sums + size_t(j) * R, h + size_t(j) * R);
+        for (int v = 0; v < V; ++v) {
+            const size_t at = size_t(j) * R + v * W;
+            const Vec<T> delta_above = is_output ? broadcast<T>(1) : load(above + v * W);
+            const Vec<T> by_value = edge * delta_above;
+            store(delta + v * W, slopes.slope(v) * by_value);
+            if (!is_output) store(by.edge + at, delta_above * load(h + at));
+            T* by_phi = by.phi + size_t(t.phi_start[j]) * R + v * W;
+            if (n_phi > 0) store(by_phi, slopes.by_phi(v).a * by_value);
+            if (n_phi > 1) store(by_phi + R, slopes.by_phi(v).b * by_value);
+        }
         for (int l = t.leaf_start[j]; l < t.leaf_start[j + 1]; ++l) {
             const T* column = x + size_t(t.leaf_input[l]) * R;
             for (int v = 0; v < V; ++v)

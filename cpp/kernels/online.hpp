@@ -18,10 +18,10 @@ class OneRow {
         h_ = memory_.get();
         above_ = h_ + levels;
         x_ = above_ + t.n_nodes + W;
-        T* next = x_ + t.n_inputs + W;
-        for (T** part : {&sums_, &phi_[0], &phi_[1]}) {
-            if (has_extra(t)) *part = next;
-            next += levels;
+        phi_stride_ = int(levels);
+        if (has_extra(t)) {
+            sums_ = x_ + t.n_inputs + W;
+            phi_ = sums_ + levels;
         }
     }
 
@@ -44,8 +44,13 @@ class OneRow {
             for_nodes(level, [&](auto tag, int j, int, auto put) {
                 using A = typename decltype(tag)::type;
                 const Vec<T> z = load(h + j);
-                if constexpr (A::keeps_sum) put(sums_ + level * W + j, z);
-                put(h + j, A::template value<T>(z, phi_of<A>(level, j)));
+                if constexpr (std::is_same_v<A, Called>) {
+                    if (sums_) put(sums_ + level * W + j, z);
+                    alignas(Vec<T>) T value[W];
+                    store(value, z);
+                    called_values<T>(tag.code, phi_of(level, j), phi_stride_, 1, value);
+                    put(h + j, load(value));
+                } else put(h + j, A::template value<T>(z, Phi<T>{}));
             });
         }
     }
@@ -84,26 +89,27 @@ class OneRow {
         for_nodes(level, [&](auto tag, int c, int n, auto put) {
             using A = typename decltype(tag)::type;
             const Vec<T> delta = load(above + c), value = load(h + c);
-            const Vec<T> z = A::keeps_sum ? load(sums_ + level * W + c) : Vec<T>{};
-            const Phi<T> phi = phi_of<A>(level, c);
             const Vec<T> edge = edges ? load(edges + c) : broadcast<T>(1);
             if (edges) put(g.edge + c, delta * value);
+            Vec<T> slope;
+            Phi<T> by_phi;
+            if constexpr (std::is_same_v<A, Called>)
+                called_slopes<T>(tag.code, phi_of(level, c), phi_stride_, 1, sums_ + level * W + c,
+                                 h + c, &slope, t_.phi_is_trained ? &by_phi : nullptr);
+            else slope = A::template slope<T>(Vec<T>{}, value, Phi<T>{});
             // in this order, as in PermutedRow: where the slope is 0, the product cannot overflow
-            put(g.bias + c, (A::template slope<T>(z, value, phi) * edge) * delta);
-            if constexpr (A::parameters.size() > 0)
-                if (t_.phi_is_trained) put_phi<A>(c, n, z, value, phi, edge * delta, g);
+            put(g.bias + c, (slope * edge) * delta);
+            if constexpr (std::is_same_v<A, Called>)
+                if (t_.phi_is_trained) put_phi(c, n, by_phi, edge * delta, g);
         });
     }
 
-    template <class A>
-    void put_phi(int first, int n, Vec<T> z, Vec<T> value, Phi<T> phi, Vec<T> by_value,
-                 Weights<T> g) {
-        const Phi<T> slope = A::template parameter_slopes<T>(z, value, phi);
+    void put_phi(int first, int n, Phi<T> slope, Vec<T> by_value, Weights<T> g) {
         T by[2][W];
         store(by[0], slope.a * by_value);
         store(by[1], slope.b * by_value);
         for (int i = 0; i < n; ++i)
-            for (size_t p = 0; p < A::parameters.size(); ++p)
+            for (int p = 0; p < n_parameters(t_, first + i); ++p)
                 g.phi[t_.phi_start[first + i] + p] = by[p][i];
     }
 
@@ -112,16 +118,11 @@ class OneRow {
         for (int level = 0; level < t_.n_levels; ++level)
             for (int j = t_.level_start[level]; j < t_.level_start[level + 1]; ++j)
                 for (int p = t_.phi_start[j]; p < t_.phi_start[j + 1]; ++p)
-                    phi_[p - t_.phi_start[j]][level * W + j] = phi[p];
+                    phi_[(p - t_.phi_start[j]) * phi_stride_ + level * W + j] = phi[p];
     }
 
-    template <class A>
-    BNT_INLINE Phi<T> phi_of(int level, int j) const {
-        Phi<T> phi;
-        if constexpr (A::parameters.size() > 0) phi.a = load(phi_[0] + level * W + j);
-        if constexpr (A::parameters.size() > 1) phi.b = load(phi_[1] + level * W + j);
-        return phi;
-    }
+    // The first parameters of the nodes from j on; the second ones follow after phi_stride_.
+    BNT_INLINE const T* phi_of(int level, int j) const { return phi_ + level * W + j; }
 
     // Calls f(activation, j, n, put) for vectors of n nodes j, j+1, ... of a level. Where the
     // activations of a level differ, the vectors advance by one and `put` keeps one lane.
@@ -130,20 +131,21 @@ class OneRow {
         const int first = t_.level_start[level], last = t_.level_start[level + 1];
         const int code = level == 0 ? t_.output_activation : t_.hidden_activation;
         if (code != kMixed) {
-            Activations::with(code, [&](auto tag) {
+            with_activation(code, [&](auto tag) {
                 for (int j = first; j < last; j += W)
                     f(tag, j, last - j < W ? last - j : W, [](T* p, Vec<T> v) { store(p, v); });
             });
             return;
         }
         for (int j = first; j < last; ++j)
-            Activations::with(t_.activation[j],
-                              [&](auto tag) { f(tag, j, 1, [](T* p, Vec<T> v) { *p = v[0]; }); });
+            with_activation(t_.activation[j],
+                            [&](auto tag) { f(tag, j, 1, [](T* p, Vec<T> v) { *p = v[0]; }); });
     }
 
     const Tree& t_;
     Buffer<T> memory_;
-    T *h_, *above_, *x_, *sums_ = nullptr, *phi_[2] = {nullptr, nullptr};
+    T *h_, *above_, *x_, *sums_ = nullptr, *phi_ = nullptr;
+    int phi_stride_;
 };
 
 }  // namespace bnt::BNT_ISA

@@ -33,6 +33,26 @@ struct BaselineNodes {
     Buffer<T> sum, value, slope;
 };
 
+// The values and factors of node j, given n vectors of its weighted sums.
+template <class T>
+BNT_NOINLINE void node_factors(const Tree& t, const T* phi, int j, const BaselineNodes<T>* base,
+                               int n, const Vec<T>* z, T* value, T* factor) {
+    constexpr int W = Simd<T>::lanes;
+    Activations::with(t.activation[j], [&](auto tag) {
+        using A = typename decltype(tag)::type;
+        const Phi<T> parameters = phi_at<A>(phi + t.phi_start[j], 1);
+        for (int v = 0; v < n; ++v) {
+            const Vec<T> height = A::template value<T>(z[v], parameters);
+            Vec<T> slope = A::template slope<T>(z[v], height, parameters);
+            if (base)
+                slope = secant<A, T>(z[v], height, slope, broadcast<T>(base->sum[j]),
+                                     broadcast<T>(base->value[j]), broadcast<T>(base->slope[j]));
+            store(value + v * W, height);
+            store(factor + v * W, slope);
+        }
+    });
+}
+
 // The value and the factor of each node for R rows: with a baseline its secant, else its slope.
 template <class T, int R>
 void forward_factors(const Tree& t, Weights<const T> w, const T* x, const BaselineNodes<T>* base,
@@ -41,22 +61,7 @@ void forward_factors(const Tree& t, Weights<const T> w, const T* x, const Baseli
     for (int j = t.n_nodes - 1; j >= 0; --j) {
         Vec<T> z[V];
         weighted_sum<T, R>(t, w, x, h, j, z);
-        T* value = h + size_t(j) * R;
-        T* node = factor + size_t(j) * R;
-        Activations::with(t.activation[j], [&](auto tag) {
-            using A = typename decltype(tag)::type;
-            const Phi<T> phi = node_phi<A>(t, w.phi, j);
-            for (int v = 0; v < V; ++v) {
-                const Vec<T> height = A::template value<T>(z[v], phi);
-                Vec<T> slope = A::template slope<T>(z[v], height, phi);
-                if (base)
-                    slope =
-                        secant<A, T>(z[v], height, slope, broadcast<T>(base->sum[j]),
-                                     broadcast<T>(base->value[j]), broadcast<T>(base->slope[j]));
-                store(value + v * W, height);
-                store(node + v * W, slope);
-            }
-        });
+        node_factors<T>(t, w.phi, j, base, V, z, h + size_t(j) * R, factor + size_t(j) * R);
         if (sums)
             for (int v = 0; v < V; ++v) store(sums + size_t(j) * R + v * W, z[v]);
     }

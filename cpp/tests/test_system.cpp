@@ -62,9 +62,8 @@ BNT_TEST(epochs_visit_every_row) {
 BNT_TEST(cells_of_a_table_are_numbers) {
     const char* text = "1.5,-2e3\n, 7 \n";
     const auto* bytes = reinterpret_cast<const uint8_t*>(text);
-    CsvCells cells;
-    CHECK(scan_csv(bytes, std::strlen(text), ',', cells));
-    CHECK(cells.width == 2 && cells.start.size() == 4);
+    const CsvCells cells = scan_csv(bytes, std::strlen(text), ',', 0, true);
+    CHECK(cells.problem == CsvProblem::none && cells.width == 2 && cells.start.size() == 4);
     const ParsedNumbers numbers =
         parse_numbers(bytes, cells.start.data(), cells.end.data(), cells.start.size(), '.');
     CHECK(numbers.value[0] == 1.5 && numbers.value[1] == -2000 && numbers.value[3] == 7);

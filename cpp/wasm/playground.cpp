@@ -57,6 +57,7 @@ struct Job {
     const double* optimizer_parameters;
     int32_t n_optimizer_parameters;
     uint32_t seed;
+    const uint8_t* may_move_to;  // [n_inputs], or null: any input
 };
 
 struct Rows {
@@ -145,7 +146,7 @@ BNT_EXPORT(train) int bnt_train(const Job* job) {
                                    &validation,
                                    &settings,
                                    job->leaf_input,
-                                   nullptr,
+                                   job->may_move_to,
                                    false,
                                    job->seed,
                                    1,
