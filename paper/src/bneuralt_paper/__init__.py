@@ -2,20 +2,26 @@
 
 The packages, from the lowest layer to the highest; imports point downwards only:
 
+datasets
+    The data sets of the paper: facts about them, loading and downloading.
+authors_format
+    Reader of the trees that the authors published.
 evolution
     Genetic programming and differential evolution.
 estimators
     HFNT and MONT with the interface of scikit-learn.
 experiments
     The experiments of the paper: names, protocols and algorithms.
-running
-    Execution of many experiments: tasks, worker processes, and the store of finished runs.
 images
     MNIST, Fashion-MNIST and dendritic k-trees.
+running
+    Execution of many experiments, and what they leave behind: runs, curves, measurements.
+ledger
+    Every claim of the paper, our value and the verdict.
 reporting
-    Tables, statistics and figures of finished runs, on one page.
+    Tables, statistics and figures, on one page.
 commands
-    The command ``bneuralt paper``.
+    The commands ``bneuralt paper`` and ``bneuralt data``.
 """
 
 from __future__ import annotations
@@ -25,13 +31,30 @@ from typing import Any
 
 __version__ = "0.2.0"  # that of bneuralt
 
-__all__ = ["HFNTClassifier", "HFNTRegressor", "MONTClassifier", "MONTRegressor"]
+# Public name -> module that defines it, loaded at first use, so that `bneuralt paper --help` does
+# not load scikit-learn.
+_WHERE = {
+    "HFNTClassifier": "estimators",
+    "HFNTRegressor": "estimators",
+    "MONTClassifier": "estimators",
+    "MONTRegressor": "estimators",
+    "load_dataset": "datasets",
+    "read_authors_tree": "authors_format",
+}
+
+__all__ = [
+    "HFNTClassifier",
+    "HFNTRegressor",
+    "MONTClassifier",
+    "MONTRegressor",
+    "load_dataset",
+    "read_authors_tree",
+]
 
 
 def __getattr__(name: str) -> Any:
-    # loaded at first use, so that `bneuralt paper --help` does not load scikit-learn
-    if name in __all__:
-        value = getattr(importlib.import_module("bneuralt_paper.estimators"), name)
+    if name in _WHERE:
+        value = getattr(importlib.import_module(f"bneuralt_paper.{_WHERE[name]}"), name)
         globals()[name] = value
         return value
     raise AttributeError(f"module 'bneuralt_paper' has no attribute {name!r}")

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Array", "FloatArray", "IntArray"]
+__all__ = ["Array", "BoolArray", "FloatArray", "IntArray"]
 
 Array = npt.NDArray[Any]
+BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.floating[Any]]
 IntArray = npt.NDArray[np.integer[Any]]

@@ -4,7 +4,7 @@
     or (sigmoid(o) - y)^2 for a number, plus a penalty on W1
 
 Every update takes the gradient of one example. Optimizers have the formulas of Keras, which differ
-from those of `bneuralt.reference.optimizers` in the place of epsilon and in Nesterov's rule.
+from those of `tests.reference.optimizers` in the place of epsilon and in Nesterov's rule.
 """
 
 from __future__ import annotations

@@ -4,21 +4,20 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import bneuralt_paper
 from bneuralt import load_model
-from bneuralt_paper import HFNTClassifier, HFNTRegressor, MONTClassifier
+from bneuralt_paper import HFNTClassifier, HFNTRegressor, MONTClassifier, estimators
 from tests.helpers.pages import check_page
 from tests.helpers.searched_estimators import DIABETES, IRIS, SearchedEstimatorTests
 
 SMALL = {
-    getattr(bneuralt_paper, name): {
+    getattr(estimators, name): {
         "population_size": 20,
         "n_generations": 12,
         "n_tuning": 30,
         "tuning_size": 16,
         "max_size": 30,
     }
-    for name in bneuralt_paper.__all__
+    for name in estimators.__all__
 }
 
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-import bneuralt_paper
+from bneuralt_paper import estimators
 from tests.helpers.kept_models import check_model
 from tests.helpers.paths import PAPER_MODELS
 
@@ -20,7 +20,7 @@ def test_kept_models_load(path):
 
 def test_a_model_of_each_kind_is_kept():
     kinds = {json.loads(path.read_text())["kind"] for path in KEPT}
-    assert kinds == set(bneuralt_paper.__all__)
+    assert kinds == set(estimators.__all__)
 
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bneuralt.datasets import load_dataset
+from bneuralt_paper.datasets import load_dataset
 from bneuralt_paper.experiments.definitions import MLPExperiment, parse_experiment
 from bneuralt_paper.experiments.mlp import initial_parameters, run_mlp
 from bneuralt_paper.experiments.protocols import Problem, derive_seed, get_protocol

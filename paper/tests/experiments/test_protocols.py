@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bneuralt.datasets import load_dataset
+from bneuralt_paper.datasets import load_dataset
 from bneuralt_paper.experiments.baselines import (
     CLASSIFICATION_ONLY,
     LABELS,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bneuralt.datasets.fetching import write_images
+from bneuralt_paper.datasets.fetching import write_images
 from bneuralt_paper.images.image_data import Images
 
 

@@ -2,17 +2,27 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, NeuralTree, load_model
 from bneuralt.cli.program import build_parser, main
-from bneuralt_paper.images.image_baselines import IMAGE_BASELINES, run_image_baseline
+from bneuralt_paper.images import study
+from bneuralt_paper.images.image_baselines import (
+    IMAGE_BASELINES,
+    ImageBaseline,
+    run_image_baseline,
+)
 from bneuralt_paper.images.image_data import Images, load_images
 from bneuralt_paper.images.image_runs import ImageRun, group_runs, run_images
+from bneuralt_paper.images.paper_runs import PaperSetting, run_paper_tree
+from bneuralt_paper.images.paper_trees import ImageGrowth, draw_levels, draw_tree, mean_size
 from bneuralt_paper.images.recipes import image_classifier
-from bneuralt_paper.images.result_files import load_results, save_run
+from bneuralt_paper.images.result_files import ImageResults, load_results
+from bneuralt_paper.images.study import ImageTask
 from bneuralt_paper.reporting import image_figures, image_tables
 from bneuralt_paper.reporting.figure_files import to_svg
 from paper.tests.helpers.spots import spots, write_spots
@@ -118,8 +128,8 @@ def test_the_command(data_home, tmp_path, capsys):
     assert "test" not in model.extra_["run"]["history"]
     assert main([*common, "--seed", "3", "--out", str(out), "--curves"]) == 0
     capsys.readouterr()
-    [run] = load_results(tmp_path).runs
-    assert run.history["test"] == pytest.approx([result["test_error"]])
+    history = load_model(out).extra_["run"]["history"]
+    assert history["test"] == pytest.approx([result["test_error"]])
     assert main([*common, "--seed", "3"]) == 0
     assert f"Test error {100 * result['test_error']:.2f} %" in capsys.readouterr().out
     assert main([*common, "--weights", "12"]) == 2
@@ -153,15 +163,12 @@ def test_missing_images_are_reported(tmp_path, capsys):
 
 
 @pytest.fixture(scope="module")
-def runs(images, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("runs")
-    for seed in range(2):
-        for n_weights in (1000, 2000):
-            run, model = run_images(
-                images, n_weights=n_weights, epochs=2, seed=seed, n_jobs=1, monitor_test=True
-            )
-            save_run(run, model, folder / f"{n_weights}-{seed}.json")
-    return load_results(folder).runs
+def runs(images):
+    return [
+        run_images(images, n_weights=n_weights, epochs=2, seed=seed, n_jobs=1)[0]
+        for seed in range(2)
+        for n_weights in (1000, 2000)
+    ]
 
 
 def test_runs_of_one_setting_are_one_group():
@@ -187,12 +194,13 @@ def test_tables(runs, images):
     sizes = {baseline.name: baseline.weights for baseline in baselines}
     assert sizes["logistic regression"] == 7850
     assert 0.8 * 5000 < sizes["MLP"] <= 5000
-    table = image_tables.table4(runs, baselines)
+    table = image_tables.table4(ImageResults([], runs, baselines))
     measured = table.frame[table.frame["group"] == "ours, honest"]
     assert len(measured) == 2
     assert measured["runs"].tolist() == [2, 2]
     expected = 100 * np.mean([run.test_error for run in runs if run.weights > 1500])
-    assert measured["error_percent"].iloc[1] == pytest.approx(expected)
+    assert measured["last_percent"].iloc[1] == pytest.approx(expected)
+    assert measured["error_percent"].isna().all()
     assert "*6.08*" in table.to_markdown()
     assert "CART" in table.to_html()
     assert len(image_tables.comparison_table(runs, baselines, "mnist").rows) == 2 + len(
@@ -200,40 +208,74 @@ def test_tables(runs, images):
     )
 
 
-def test_order_of_difficulty():
-    y = np.repeat(np.arange(3), 20)
-    scores = np.eye(3)[y] + np.random.default_rng(0).normal(size=(60, 3)) * [0.1, 2.0, 0.5]
-    assert [k for k, _ in image_figures.order_of_difficulty(scores, y)] == [1, 2, 0]
-
-
 def test_figures(runs, images):
-    _, model = run_images(images, n_weights=1500, epochs=1, n_jobs=1)
-    scores = model.predict_proba(images.X_test)
+    setting = PaperSetting("20K", 400, 11, ImageGrowth(3, 5, 0.4), 0.01, 0)
+    run, tree = run_paper_tree(setting, images)
     drawn = {
-        "weights": image_figures.error_against_weights(runs),
-        "epochs": image_figures.error_per_epoch(runs),
-        "roc": image_figures.roc_curves(scores, images.y_test, images.class_names),
-        "confusion": image_figures.confusions(scores, images),
-        "tree": image_figures.tree_picture(model.tree_, images.class_names),
+        "weights": image_figures.error_against_weights([run], runs),
+        "roc": image_figures.error_and_roc(run),
+        "tree": image_figures.tree_picture(tree, images.class_names),
     }
     for name, figure in drawn.items():
         assert to_svg(figure, name).startswith("<svg")
+    assert image_figures.error_against_weights([], []) is None
 
 
-def test_curves_of_one_run_for_each_size(runs):
-    figure = image_figures.error_per_epoch([*runs, *(replace(run, recipe="paper") for run in runs)])
-    assert [ax.get_title() for ax in figure.axes] == ["modern recipe", "paper recipe"]
-    for ax in figure.axes:
-        labels = ax.get_legend_handles_labels()[1]
-        assert len(labels) == 2 + 2  # two sizes, and two line styles
-    assert image_figures.error_per_epoch([replace(run, history={}) for run in runs]) is None
+# -- the paper's trees --------------------------------------------------------------------
 
 
-def test_of_equal_sizes_the_longest_trained_is_drawn(runs):
-    longer = [replace(run, epochs=9, test_error=0.5) for run in runs]
-    [ax] = image_figures.error_against_weights([*runs, *longer]).axes
-    [line] = [c[0] for c in ax.containers]
-    assert line.get_ydata().tolist() == [50.0, 50.0]
+@pytest.mark.parametrize("growth", [ImageGrowth(4, 6, 0.3), ImageGrowth(5, 5, 0.5)])
+def test_trees_of_the_papers_rule(growth):
+    levels = draw_levels(growth, 4000, np.random.default_rng(0))
+    assert levels.sizes.mean() == pytest.approx(mean_size(growth), rel=0.03)
+    grown = [
+        NeuralTree.random(
+            9, 10, growth.max_depth, growth.max_children, growth.leaf_probability, rule="paper",
+            random_state=seed,
+        ).size
+        for seed in range(300)
+    ]  # fmt: skip
+    assert np.mean(grown) == pytest.approx(levels.sizes.mean(), rel=0.05)
+    tree = draw_tree(growth, int(np.median(levels.weights)), 9, 1)
+    assert tree.n_inputs == 9 and tree.n_outputs == 10
+    counts = np.bincount(tree.parent[10:], minlength=tree.parent.size)
+    counts = counts + np.bincount(tree.leaf_parent, minlength=tree.parent.size)
+    assert counts.min() >= 2 and counts.max() <= growth.max_children - 1
+    assert tree.parameters.min() >= 0 and tree.parameters.max() <= 1
+    again = draw_tree.__wrapped__(growth, int(np.median(levels.weights)), 9, 1)
+    assert again == tree
+
+
+def test_a_size_that_no_tree_has():
+    with pytest.raises(ValueError, match=r"none of .* trees has about 5 weights"):
+        draw_tree(ImageGrowth(2, 4, 0.5), 5, 9, 0)
+
+
+def test_a_run_of_the_papers_trees(images):
+    setting = PaperSetting("20K", 400, 4, ImageGrowth(3, 5, 0.4), 0.01, 0)
+    run, tree = run_paper_tree(setting, images)
+    assert len(run.test_error) == len(run.train_error) == 4
+    assert run.last_error == run.test_error[-1] >= run.lowest_error == min(run.test_error)
+    wrong = tree.forward(images.X_test).argmax(axis=1) != images.y_test
+    assert run.lowest_error == pytest.approx(wrong.mean(), abs=1e-6)
+    for part, y in (("train", images.y_train), ("test", images.y_test)):
+        X = images.X_train if part == "train" else images.X_test
+        for k, area in enumerate(run.areas[part]):
+            assert area == pytest.approx(roc_auc_score(y == k, tree.forward(X)[:, k]), abs=1e-5)
+    by_update, _ = run_paper_tree(replace(setting, selection="update"), images)
+    assert by_update.test_error == run.test_error and by_update.lowest_error <= run.lowest_error
+
+
+def test_a_study_continues_where_it_ended(images, tmp_path, monkeypatch):
+    def result(images, name):
+        return [ImageBaseline(images.name, name, 0, 0.1, None, 1.0)]
+
+    tasks = [ImageTask(name, "mnist", 0, partial(result, name=name)) for name in ("one", "two")]
+    monkeypatch.setattr(study, "image_study", lambda: tasks)
+    assert study.run_study(tmp_path, lambda name: images, "one", lambda text: None) == 1
+    assert study.run_study(tmp_path, lambda name: images, report=lambda text: None) == 1
+    assert study.run_study(tmp_path, lambda name: images) == 0
+    assert [b.name for b in load_results(tmp_path).baselines] == ["one", "two"]
 
 
 # -- the real digits ----------------------------------------------------------------------

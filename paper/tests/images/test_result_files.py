@@ -4,40 +4,58 @@ import json
 
 import pytest
 
-from bneuralt.cli.program import main
 from bneuralt.files import ModelFileError
 from bneuralt_paper.images.image_baselines import ImageBaseline
-from bneuralt_paper.images.image_runs import run_images
+from bneuralt_paper.images.image_runs import ImageRun
 from bneuralt_paper.images.k_trees import KTreeTrial, KTreeTrials
-from bneuralt_paper.images.result_files import load_results, save_result, save_run
-from paper.tests.helpers.spots import spots
+from bneuralt_paper.images.paper_runs import PaperImageRun
+from bneuralt_paper.images.result_files import (
+    DrawnTree,
+    load_results,
+    publish_results,
+    save_result,
+)
 
 CART = ImageBaseline("mnist", "CART", 0, 0.12, None, 9.5)
 MLP = ImageBaseline("fashion_mnist", "MLP", 0, 0.13, 23_860, 60.0)
 TRIALS = KTreeTrials(1, 2047, 2000, 0, [KTreeTrial(0, 0.92, 2000, 30.0, False)])
 
 
-@pytest.fixture(scope="module")
-def trained():
-    return run_images(spots(), n_weights=1500, epochs=1, n_jobs=1)
+RUN = ImageRun("mnist", "modern", "honest", 0, 25, 1, 24_000, 0.02, 1.0, 1, {"train": [0.1]})
+PAPER = PaperImageRun(
+    "20K-d5-m10-p4-r.01-s0", "20K", 5, 10, 0.4, 0.01, 0, "epoch", 1, 20_182, 23_835, 0.07, 0.06,
+    [0.5], [0.07], 9.5, {"test": [0.99]}, {"test": [[[0.0, 1.0], [0.0, 1.0]]]},
+)  # fmt: skip
+TREE = DrawnTree("iris", 3, [-1, -1, -1], [0, 0, 1, 1, 2, 2], 0.1)
 
 
 @pytest.fixture
-def folder(trained, tmp_path):
-    save_run(*trained, tmp_path / "run.json")
-    for name, result in {"cart": CART, "mlp": MLP, "k1": TRIALS}.items():
+def folder(tmp_path):
+    results = {"run": RUN, "cart": CART, "mlp": MLP, "k1": TRIALS, "paper": PAPER, "tree": TREE}
+    for name, result in results.items():
         save_result(result, tmp_path / f"{name}.json")
     (tmp_path / "notes.txt").write_text("ignored")
     return tmp_path
 
 
-def test_all_kinds_come_back(folder, trained):
+def test_all_kinds_come_back(folder):
     results = load_results(folder)
-    assert results.runs == [trained[0]]
-    assert results.trained[0][1].tree_ == trained[1].tree_
+    assert results.runs == [RUN] and results.paper_runs == [PAPER]
     assert results.baselines == [CART, MLP] and results.k_trees == [TRIALS]
+    assert results.drawn_trees == [TREE]
     provenance = results.provenance()["images"]
-    assert provenance == "trained models: 1, scikit-learn models: 2, k-trees: 1"
+    assert "scikit-learn models: 2" in provenance and "trials of k-trees: 1" in provenance
+
+
+def test_published_results_come_back(folder):
+    results = load_results(folder)
+    for name in ("one.json.xz", "two.json.xz"):
+        publish_results(results, folder / name)
+    assert load_results(folder / "one.json.xz").all() == results.all()
+    assert (folder / "one.json.xz").read_bytes() == (folder / "two.json.xz").read_bytes()
+    (folder / "two.json.xz").write_bytes(b"no archive")
+    with pytest.raises(ModelFileError, match=r"two\.json\.xz: this is no file of image results"):
+        load_results(folder / "two.json.xz")
 
 
 def changed(path, change):
@@ -49,13 +67,11 @@ def changed(path, change):
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("run", lambda d: d["extra"].pop("run"), "not written by `bneuralt paper mnist`"),
-        ("run", lambda d: d["extra"]["run"].pop("seed"), "\"run\" lacks the key 'seed'"),
-        ("run", lambda d: d["extra"]["run"].update(seed="0"), "seed\" is '0', not an integer"),
-        ("run", lambda d: d["extra"]["run"].update(protocol="best"), "\"run.protocol\" is 'best'"),
-        ("run", lambda d: d["extra"]["run"]["history"].update(train=3), "history.train\" is 3"),
-        ("run", lambda d: d["trees"][0]["tree"].update(n_leaves=1), "leaf_weight"),
-        ("cart", lambda d: d.update(format="other"), "its \"format\" is 'other'"),
+        ("run", lambda d: d["result"].pop("seed"), "\"result\" lacks the key 'seed'"),
+        ("run", lambda d: d["result"].update(seed="0"), "seed\" is '0', not an integer"),
+        ("run", lambda d: d["result"]["history"].update(train=3), "history.train\" is 3"),
+        ("paper", lambda d: d["result"]["areas"].update(test="x"), "areas.test\" is 'x'"),
+        ("cart", lambda d: d.update(format="other"), "\"format\" is 'other'"),
         ("cart", lambda d: d.update(version=9), "version 9"),
         ("cart", lambda d: d.update(more=1), "does not belong there: 'more'"),
         ("cart", lambda d: d.update(result=[]), "\"result\" is \\[\\], not an object"),
@@ -71,21 +87,19 @@ def test_broken_and_foreign_files_are_named(folder, name, change, message):
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "{", '{"name": "CART"}', "\N{SNOWMAN}"])
-def test_invalid_files_give_a_one_line_error(folder, text, capsys):
+def test_invalid_files_are_named(folder, text):
     (folder / "foreign.json").write_text(text, encoding="utf-8")
-    assert main(["paper", "report", "--images", str(folder), "--out", str(folder / "out")]) == 4
-    said = capsys.readouterr().err
-    assert "foreign.json" in said and said.count("\n") == 1
-    assert not (folder / "out").exists()
+    with pytest.raises(ModelFileError, match=r"foreign\.json"):
+        load_results(folder)
 
 
-def test_a_run_counts_once(folder, trained):
-    save_run(*trained, folder / "twin.json")
+def test_a_run_counts_once(folder):
+    save_result(RUN, folder / "twin.json")
     with pytest.raises(ModelFileError, match=r"twin\.json: .* same run as in run\.json"):
         load_results(folder)
 
 
-def test_folders_without_results(tmp_path, capsys):
+def test_folders_without_results(tmp_path):
     for folder in (tmp_path, tmp_path / "nowhere"):
-        assert main(["paper", "report", "--images", str(folder)]) == 4
-        assert str(folder) in capsys.readouterr().err
+        with pytest.raises(ModelFileError, match="contains no"):
+            load_results(folder)

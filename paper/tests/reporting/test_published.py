@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bneuralt.datasets.catalogue import (
+from bneuralt_paper.datasets.catalogue import (
     CATALOGUE,
     PAPER_CLASSIFICATION,
     PAPER_DATASETS,

@@ -11,31 +11,32 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from bneuralt.cli.program import main
-from bneuralt.datasets.catalogue import (
+from bneuralt.tree import NeuralTree
+from bneuralt_paper.datasets.catalogue import (
     CATALOGUE,
     PAPER_CLASSIFICATION,
     PAPER_DATASETS,
     PAPER_REGRESSION,
 )
-from bneuralt.tree import NeuralTree
-from bneuralt_paper.experiments.definitions import ALL_EXPERIMENTS
+from bneuralt_paper.experiments.protocols import Outcome, Scores
 from bneuralt_paper.images.image_baselines import ImageBaseline
-from bneuralt_paper.images.image_runs import ImageRun, run_images
+from bneuralt_paper.images.image_runs import ImageRun
 from bneuralt_paper.images.k_trees import KTreeTrial, KTreeTrials
-from bneuralt_paper.images.result_files import ImageResults, save_result, save_run
-from bneuralt_paper.reporting import figures, published, significance
+from bneuralt_paper.images.paper_runs import PaperSetting, run_paper_tree
+from bneuralt_paper.images.paper_trees import ImageGrowth
+from bneuralt_paper.images.result_files import DrawnTree, ImageResults
+from bneuralt_paper.ledger import Evidence
+from bneuralt_paper.report import write_report
+from bneuralt_paper.reporting import figures, image_sections, published, significance
 from bneuralt_paper.reporting import result_tables as tables
 from bneuralt_paper.reporting.cells import format_number
-from bneuralt_paper.reporting.codes import describe_code, explain_codes
+from bneuralt_paper.reporting.codes import CODES
 from bneuralt_paper.reporting.figure_files import to_svg
-from bneuralt_paper.reporting.findings import findings
-from bneuralt_paper.reporting.image_sections import image_sections
 from bneuralt_paper.reporting.image_tables import table4
-from bneuralt_paper.reporting.report import write_report
 from bneuralt_paper.reporting.run_results import COLUMNS, Results
 from bneuralt_paper.reporting.tree_shapes import plot_tree_shape, radial_layout
-from paper.tests.helpers.spots import spots, write_spots
+from bneuralt_paper.running.curves import summarise
+from paper.tests.helpers.spots import spots
 from tests.helpers.chromium import browser
 from tests.helpers.paths import DOCS
 
@@ -90,24 +91,56 @@ def _trained(rng, experiment, dataset, run, epochs=8):
 def full():
     others = ["M-S-ESy-Rn-L-D", "M-S-ESu-Rn-L-D", "B-R-ESy-p5-A", "B-R-ESy-p5-R"]
     frame = synthetic([*SIX, *BASELINES, *others])
-    # Curves for a few data sets only, because their panels take most of the time.
-    frame.loc[~frame["dataset"].isin(["iris", "glass", "mpg6"]), "curves"] = None
     return Results(frame)
 
 
 @pytest.fixture(scope="module")
 def on_images():
-    """Return a few small trees, and made-up baselines and k-trees."""
-    common = {"n_weights": 1500, "epochs": 3, "n_jobs": 1}
-    trained = [run_images(spots(), **common, seed=seed, monitor_test=True) for seed in (1, 0)]
-    trained.append(run_images(spots(), **common, recipe="paper", protocol="paper"))
-    trained.append(run_images(spots("fashion_mnist"), **common))
+    """Return a small tree of the paper, and made-up other trees, baselines and k-trees."""
+    setting = PaperSetting("20K", 400, 3, ImageGrowth(3, 5, 0.4), 0.01, 0)
+    run, tree = run_paper_tree(setting, spots())
+    drawn = DrawnTree("a tree", 10, tree.parent.tolist(), tree.leaf_parent.tolist(), 0.1)
+    trained = [
+        ImageRun("mnist", "modern", "honest", 0, 25, 1, 24_000, 0.02, 1.0, 1),
+        ImageRun("fashion_mnist", "modern", "honest", 0, 25, 1, 24_000, 0.11, 1.0, 1),
+    ]
     baselines = [
         ImageBaseline("mnist", "CART", 0, 0.12, None, 1.0),
         ImageBaseline("fashion_mnist", "MLP", 0, 0.13, 1501, 1.0),
     ]
     k_trees = [KTreeTrials(1, 2047, 2000, 0, [KTreeTrial(0, 0.92, 2000, 1.0, False)])]
-    return ImageResults(trained, baselines, k_trees)
+    return ImageResults([run], trained, baselines, k_trees, [drawn])
+
+
+@pytest.fixture(scope="module")
+def curves():
+    """Return curves of two settings on three data sets."""
+    outcomes = [
+        Outcome(0, Scores(0.9, None, 0.9, 0.0), 1.0, epochs=8, curves=_trained_curves(run))
+        for run in range(2)
+    ]
+    return pd.concat(
+        summarise(f"{setting}-{letter}", dataset, outcomes, 8)
+        for setting in ("B-S-ESy-p4", "B-R-ESy-p5")
+        for letter in "GMNARD"
+        for dataset in ("iris", "glass", "mpg6")
+    )
+
+
+def _trained_curves(run):
+    error = np.geomspace(0.5, 0.1, 8) + 0.01 * run
+    return {"train_error": error.tolist(), "val_error": (error + 0.02).tolist()}
+
+
+@pytest.fixture(scope="module")
+def evidence(full, curves, on_images):
+    trees = [
+        DrawnTree(name, max(len(CATALOGUE[name].class_names), 1), tree.parent.tolist(),
+                  tree.leaf_parent.tolist(), 0.1)
+        for name in ("iris", "mpg6")
+        for tree in [NeuralTree.random(4, max(len(CATALOGUE[name].class_names), 1), random_state=0)]
+    ]  # fmt: skip
+    return Evidence(full, curves, on_images, {}, trees)
 
 
 def test_results_are_summarised(full):
@@ -153,17 +186,15 @@ def test_table_2_contains_published_scores(full):
     assert math.isnan(frame.loc[("HFNT-S", "iris"), "paper_protocol_mean"])
     assert math.isnan(frame.loc[("HGB", "iris"), "paper_printed"])
     rows = [[cell.text for cell in row] for row in table.rows]
-    assert ["Trees", "HFNT-S", "the paper (quoted)", ".824"] in [row[:4] for row in rows]
+    assert ["Trees", "HFNT-S", "paper (quoted)", ".824"] in [row[:4] for row in rows]
     assert ["Additions", "HGB"] in [row[:2] for row in rows]
-    kinds = {cell.kind for row in table.rows for cell in row if cell.text == "-.010"}
-    assert kinds == {"close"}
 
 
 def test_differences_beyond_the_tolerance_are_marked():
     frame = synthetic(["DT"], protocols=["paper"])
     frame.loc[frame["dataset"] == "iris", "test_score"] -= 0.03
     table = tables.score_table(Results(frame))
-    row = next(r for r in table.rows if r[2].text == "difference")
+    row = next(r for r in table.rows if r[2].text == "ours")
     marked = [table.header[i] for i, cell in enumerate(row) if cell.kind == "far"]
     assert marked == ["Irs"]
 
@@ -227,48 +258,6 @@ def test_markdown_tables_are_tables(full):
         assert widths == {len(table.header) + 1} and len(lines) == len(table.rows) + 2
 
 
-def test_findings_on_runs(full):
-    texts = {kind: " ".join(f.text for f in findings(full) if f.kind == kind) for kind in
-            ("reproduces", "differs", "why", "scope")}  # fmt: skip
-    assert ".881 (3 runs each); in Table 2: .891" in texts["reproduces"]
-    assert "on 14 of 14 data sets" in texts["reproduces"]
-    assert "RMSprop .881, NAG .865, MGD .864" in texts["reproduces"]
-    assert ".841 instead of .881 (9 classification sets)" in texts["why"]
-    assert "place 6 of 7" in texts["differs"] or "place 7 of 7" in texts["differs"]
-    assert "the MLP M-S-ESu-Rn-L-D has a mean score of" in texts["why"]
-    # A score that differs from the published one is reported with both values.
-    frame = synthetic(SIX, protocols=["paper"])
-    frame.loc[frame["dataset"] == "dee", "test_score"] = 0.5
-    texts = [f.text for f in findings(Results(frame)) if f.kind == "differs"]
-    assert any("dee (.500, paper .837)" in text for text in texts), texts
-    texts = [f.text for f in findings(Results(frame)) if f.kind == "scope"]
-    assert any("no comparison on equal terms" in text for text in texts)
-
-
-def test_findings_on_images():
-    def runs(recipe, protocol, weights, errors):
-        return [
-            (ImageRun("mnist", recipe, protocol, seed, 70, 1, weights, error, 1.0, 1), None)
-            for seed, error in enumerate(errors)
-        ]
-
-    near = [
-        *runs("modern", "honest", 23_700, [0.02, 0.03]),
-        *runs("modern", "honest", 3_000, [0.07]),
-        *runs("paper", "honest", 23_835, [0.07]),
-        *runs("paper", "paper", 23_835, [0.065]),
-        *runs("paper", "paper", 11_987, [0.12]),
-    ]
-    texts = dict(findings(None, ImageResults(near)))
-    assert "6.50 %; in Table 4: 6.08 % (BNeuralT-20K)" in texts["reproduces"]
-    assert "12.00 %; in Table 4: 7.74 % (BNeuralT-10K)" in texts["differs"]
-    assert (
-        "2.50 % with the modern recipe (23,700 weights, mean of 2 seeds) and 7.00 %" in texts["why"]
-    )
-    assert "7.00 % with the paper's recipe (23,835 weights, 1 seed)." in texts["why"]
-    assert findings(None, ImageResults()) == []
-
-
 # Pictures
 
 
@@ -296,17 +285,23 @@ def test_radial_layout_keeps_subtrees_apart():
     np.testing.assert_allclose(np.diff(angles), 2 * np.pi / tree.n_leaves)
 
 
-def test_figures_without_runs_are_none(full):
-    assert figures.convergence(full, "B-S-ESn", "classification") is None
+def test_figures_without_runs_are_none(curves):
+    assert figures.convergence(curves, "B-S-ESn", "classification") is None
     empty = Results(synthetic(["DT"], ["iris"]))
-    assert figures.best_trees_figure(empty) is None and figures.score_against_size(empty) is None
-    assert figures.settings_comparison(empty) is None and figures.protocol_gap(empty) is None
+    assert figures.best_trees_figure([]) is None and figures.score_against_size(empty) is None
+    assert figures.settings_comparison(curves[:0]) is None and figures.protocol_gap(empty) is None
 
 
 def test_curves_of_different_lengths_and_exploding_errors():
-    frame = synthetic(["B-S-ESy-p4-R"], ["iris"], ["paper"], runs=2)
-    frame.at[0, "curves"] = {"train_error": [0.5, math.inf, None], "val_error": [0.5, 1e300, 0.1]}
-    figure = figures.convergence(Results(frame), "B-S-ESy-p4", "classification")
+    values = ([0.5, math.inf, math.nan], [0.5])
+    outcomes = [
+        Outcome(0, Scores(0, None, 0, 0), 1.0, epochs=len(v), curves={"train_error": v})
+        for v in values
+    ]
+    curves = summarise("B-S-ESy-p4-R", "iris", outcomes, 3)
+    assert curves["epoch"].tolist() == [1, 2, 3] and curves["runs"].tolist() == [2, 1, 1]
+    assert (curves["diverged"] == 1).all() and np.isfinite(curves["mean"]).all()
+    figure = figures.convergence(curves, "B-S-ESy-p4", "classification")
     assert isinstance(figure, Figure) and len(figure.axes) == 2
     svg = to_svg(figure, "x")
     assert "NaN" not in svg and "currentColor" in svg
@@ -343,7 +338,12 @@ def test_the_figures_of_the_documentation_are_small():
     folder = DOCS / "reproduction"
     paths = [path for path in folder.iterdir() if path.suffix in (".svg", ".png")]
     sizes = {path.name: path.stat().st_size for path in paths}
-    assert len(sizes) == 15 and sum(sizes.values()) < 1_000_000, sizes
+    assert len(sizes) > 20 and sum(sizes.values()) < 2_500_000, sizes
+
+
+def test_the_published_results_are_small():
+    paths = [p for p in (DOCS / "reproduction").iterdir() if p.suffix in (".xz", ".json")]
+    assert len(paths) == 5 and sum(path.stat().st_size for path in paths) < 5_000_000
 
 
 # The page
@@ -364,9 +364,9 @@ class _Links(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def report(full, on_images, tmp_path_factory):
+def report(evidence, tmp_path_factory):
     out, facts = tmp_path_factory.mktemp("report"), {"commit": "<unknown>", "machine": "test"}
-    return write_report(full.frame, out, images=on_images, digits=spots(), provenance=facts)
+    return write_report(evidence, out, provenance=facts)
 
 
 def test_the_page_is_self_contained(report):
@@ -377,77 +377,48 @@ def test_the_page_is_self_contained(report):
     assert not re.search(r"url\((?!#)", text) and "@import" not in text
     assert {t[1:] for t in links.targets} <= set(links.ids)
     assert "&lt;unknown&gt;" in text
-    names = sorted(p.name for p in (report.parent / "tables").iterdir())
-    assert len(names) == 2 * text.count("<table ") and "table2.csv" in names
-    table = pd.read_csv(report.parent / "tables" / "table2.csv")
+    table = pd.read_csv(report.parent / "report" / "table2.csv")
     assert set(PAPER_DATASETS) <= set(table["dataset"])
     assert len(text) < 6_000_000
 
 
-def test_markdown_shows_every_figure(report):
+def test_markdown_shows_every_figure_and_links_every_file(report):
     text = (report.parent / "report.md").read_text(encoding="utf-8")
     headings = re.findall(r"(?m)^##? (.*)$", text)
-    assert headings[:2] == ["Reproducing the paper", "What is reproduced"]
+    assert headings[:2] == ["Reproducing the paper", "Verdicts"]
     assert headings[-1] == "Provenance" and text.endswith("- machine: test\n")
-    shown = re.findall(r"!\[[^]]+\]\((figures/[^)]+)\)", text)
-    files = [f"figures/{path.name}" for path in (report.parent / "figures").iterdir()]
-    assert set(shown) <= set(files) and len(shown) == 15
-    # every drawing is there as pixels, too
-    pixels = {path.replace(".svg", ".png") for path in shown}
-    assert set(files) == set(shown) | pixels
-    for path in (report.parent / "figures").iterdir():
-        if path.suffix == ".svg":
-            root = ElementTree.fromstring(path.read_text(encoding="utf-8"))
+    shown = re.findall(r"!\[[^]]+\]\(report/([^)]+)\)", text)
+    folder = report.parent / "report"
+    drawn = [path.name for path in folder.iterdir() if path.suffix in (".svg", ".png")]
+    assert sorted(shown) == sorted(drawn) and len(shown) > 8
+    assert all((folder / name).is_file() for name in re.findall(r"\(report/([^)]+\.csv)\)", text))
+    for name in drawn:
+        if name.endswith(".svg"):
+            root = ElementTree.fromstring((folder / name).read_text(encoding="utf-8"))
             assert int(root.get("width")) > 300 and "background" in root.get("style")
         else:
-            assert path.read_bytes().startswith(b"\x89PNG")
+            assert (folder / name).read_bytes().startswith(b"\x89PNG")
 
 
-# Images
+def test_tables_of_images(on_images):
+    rows = [[cell.text for cell in row] for row in table4(on_images).rows]
+    ours = [row for row in rows if row[0].startswith("ours")]
+    assert ours[0][1].startswith("20K-d3-m5-p4-r.01") and ours[1][1] == "modern recipe, one tree"
+    assert ours[1][4] == "" and ours[1][5] == "2.00"  # nothing was selected on the test rows
+    assert any(row[1] == "CART" and row[5] == "12.00" for row in rows)
+    [fashion] = image_sections.fashion_parts(on_images)
+    assert [row[1].text for row in fashion.rows] == ["modern recipe, one tree", "MLP"]
+    [k_trees] = image_sections.k_tree_parts(on_images)
+    assert k_trees.rows[0][0].text == "1-tree"
 
 
-def test_sections_on_images(on_images):
-    digits, fashion, k_trees = image_sections(on_images, spots())
-    names = [part.name for part in digits.parts[1:]]
-    assert names == [
-        "mnist-error-against-weights", "mnist-error-per-epoch", "mnist-roc-curves",
-        "mnist-confusions", "mnist-tree",
-    ]  # fmt: skip
-    # Of trees of equal size the one with the lowest seed is shown.
-    assert "seed 0" in digits.parts[-1].caption
-    assert "from the hardest to the easiest" in digits.text
-    assert [row[1].text for row in fashion.parts[0].rows] == ["modern recipe, one tree", "MLP"]
-    assert "Dendritic k-trees" in k_trees.title and len(k_trees.parts[0].rows) == 1
-
-
-def test_without_the_test_rows_their_figures_are_left_out(on_images):
-    section = image_sections(on_images)[0]
-    assert [part.name for part in section.parts[3:]] == ["mnist-tree"]
-    assert "images are not available" in section.text
-
-
-def test_without_runs_on_images_table_4_is_quoted():
-    [section] = image_sections(ImageResults())
-    assert [part.slug for part in section.parts] == ["table4_mnist"]
-    assert all(row[4].kind == "quoted" for row in section.parts[0].rows)
-
-
-def test_the_command_reports_on_images(on_images, tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("BNEURALT_DATA", str(tmp_path / "nowhere"))
-    folder, out = tmp_path / "images", tmp_path / "report"
-    folder.mkdir()
-    save_run(*on_images.trained[0], folder / "run.json")
-    save_result(on_images.baselines[0], folder / "cart.json")
-    command = ["paper", "report", "--images", str(folder), "--out", str(out)]
-    assert main(command) == 0
-    assert capsys.readouterr().out == f"{out / 'report.html'}\n"
-    text = (out / "report.md").read_text(encoding="utf-8")
-    assert "images are not available" in text and "| CART |" in text and "Table 2" not in text
-    write_spots(tmp_path / "data")
-    assert main([*command, "--data-home", str(tmp_path / "data")]) == 0
-    assert (out / "figures" / "mnist-roc-curves.svg").is_file()
-    assert main([*command, "--store", str(tmp_path / "none.sqlite")]) == 3
-    assert "none.sqlite" in capsys.readouterr().err
+def test_the_published_page_is_that_of_the_report(tmp_path):
+    """The page is drawn again, byte for byte, from the published files alone."""
+    page = write_report(Evidence.load(DOCS / "reproduction"), tmp_path / "reproduction.md")
+    assert page.read_bytes() == (DOCS / "reproduction.md").read_bytes()
+    assert len(page.read_bytes()) <= 60_000
+    for path in (tmp_path / "reproduction").glob("*.csv"):
+        assert path.read_bytes() == (DOCS / "reproduction" / path.name).read_bytes(), path.name
 
 
 @pytest.mark.parametrize(
@@ -461,10 +432,10 @@ def test_the_command_reports_on_images(on_images, tmp_path, monkeypatch, capsys)
     ids=["empty", "one run", "two data sets", "embedded data"],
 )
 def test_incomplete_stores_show_published_results(tmp_path, frame):
-    page = write_report(frame, tmp_path)
+    page = write_report(Evidence(Results(frame)), tmp_path)
     text = page.read_text(encoding="utf-8")
-    assert "the paper (quoted)" in text and ">nan<" not in text
-    table = pd.read_csv(tmp_path / "tables" / "table2.csv")
+    assert "paper (quoted)" in text and ">nan<" not in text
+    table = pd.read_csv(tmp_path / "report" / "table2.csv")
     assert len(table[table["experiment"] == "B-S-ESy-p4-R"]) == 16
 
 
@@ -479,7 +450,7 @@ def test_the_page_opens_in_a_browser(report, tmp_path):
             "b.height, b.right <= document.documentElement.clientWidth, "
             "s.naturalWidth || s.querySelectorAll('path, use, text').length]; })"
         )
-        assert len(boxes) == 15
+        assert len(boxes) > 8
         for name, width, height, inside, marks in boxes:
             assert width > 300 and height > 100 and inside and marks > 10, name
         assert page.run("return performance.getEntriesByType('resource').length") == 0
@@ -488,8 +459,8 @@ def test_the_page_opens_in_a_browser(report, tmp_path):
         for dark in (False, True):
             page.dark(dark)
             colors = page.run(
-                "const s = getComputedStyle(document.body), t = getComputedStyle("
-                "document.querySelector('figure svg text')); return [s.backgroundColor, t.fill]"
+                "const s = getComputedStyle, text = document.querySelector('#protocol-gap text');"
+                "return [s(document.body).backgroundColor, s(text).fill]"
             )
             ground, ink = (np.mean([int(v) for v in re.findall(r"\d+", c)[:3]]) for c in colors)
             assert abs(ground - ink) > 120 and (ground < 80) == dark
@@ -512,12 +483,7 @@ def test_the_page_opens_in_a_browser(report, tmp_path):
 
 
 def test_codes_of_experiments_are_explained(report):
-    text = report.read_text(encoding="utf-8")
-    assert "B-S-ESy-p4-R: BNeuralT, sigmoid nodes, early stopping, leaf probability 0.4" in text
-    for name in ALL_EXPERIMENTS:
-        assert describe_code(name)
-    assert explain_codes("no codes here") == ""
-    assert explain_codes(" ".join(ALL_EXPERIMENTS)).startswith("Codes of experiments, part by part")
+    assert CODES.split(":")[0] in report.read_text(encoding="utf-8")
 
 
 def test_a_store_provides_the_columns_of_the_report(tmp_path):
@@ -526,4 +492,4 @@ def test_a_store_provides_the_columns_of_the_report(tmp_path):
     with Store(tmp_path / "runs.sqlite") as store:
         frame = store.to_frame()
     assert list(frame.columns) == list(COLUMNS)
-    assert write_report(frame, tmp_path / "report").is_file()
+    assert write_report(Evidence(Results(frame)), tmp_path / "report").is_file()

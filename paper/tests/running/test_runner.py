@@ -16,8 +16,8 @@ from io import StringIO
 import pytest
 
 from bneuralt.cli.program import main
-from bneuralt.datasets import load_dataset
-from bneuralt_paper.running.claims import Claims
+from bneuralt_paper.datasets import load_dataset
+from bneuralt_paper.running.locks import RunLocks
 from bneuralt_paper.running.planning import QUICK, plan_tasks, select_datasets
 from bneuralt_paper.running.progress import Progress
 from bneuralt_paper.running.runner import run_experiments
@@ -113,8 +113,8 @@ def test_two_processes_share_a_store_and_the_work(tmp_path, undisturbed) -> None
 
 def test_runs_of_another_process_are_awaited(tmp_path) -> None:
     key = Key("honest", "DT", "iris", 0)
-    with Store(tmp_path / "runs.sqlite") as store, Claims(store) as other:
-        other.take([key])
+    with Store(tmp_path / "runs.sqlite") as store, RunLocks(store.path) as other:
+        assert other.take(key)
         summaries = []
         thread = threading.Thread(
             target=lambda: summaries.append(
@@ -128,7 +128,7 @@ def test_runs_of_another_process_are_awaited(tmp_path) -> None:
             time.sleep(0.01)
         time.sleep(0.1)
         assert thread.is_alive() and len(store) == 1
-        other.drop([key])  # as if its process had ended
+        other.drop(key)  # as if its process had ended
         thread.join(timeout=60)
         assert summaries[0].computed == 2 and len(store) == 2
 
@@ -209,7 +209,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path) -> None:
     assert "finished runs are stored" in errors and "Traceback" not in errors
     with Store(path) as store:
         assert len(store) >= 2
-        assert store.execute("SELECT count(*) FROM claims").fetchone()[0] == 0
+        assert not list(tmp_path.glob("*.locks"))
 
 
 def test_a_failing_run_does_not_stop_the_others(tmp_path) -> None:
@@ -228,7 +228,6 @@ def test_a_failing_run_does_not_stop_the_others(tmp_path) -> None:
         assert set(summary.failures) == {Key("honest", "LIN", "iris", run) for run in (0, 1)}
         assert "NaN" in summary.failures[Key("honest", "LIN", "iris", 1)]
         assert store.finished() == {Key("honest", "DT", "iris", run) for run in (0, 1)}
-        assert store.execute("SELECT count(*) FROM claims").fetchone()[0] == 0
 
 
 def test_naive_bayes_is_skipped_for_regression() -> None:

@@ -1,6 +1,8 @@
 """The store: runs are returned as they were stored, and errors have clear messages."""
 
 import sqlite3
+import subprocess
+import sys
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from bneuralt.cli.program import main
 from bneuralt_paper.experiments.protocols import Outcome, Scores
 from bneuralt_paper.reporting.run_results import COLUMNS
-from bneuralt_paper.running.claims import Claims
+from bneuralt_paper.running.locks import RunLocks
 from bneuralt_paper.running.store import Finished, Key, Store, StoreError
 
 KEY = Key("paper", "B-S-ESy-p4-R", "iris", 0)
@@ -168,14 +170,6 @@ def test_a_damaged_record_is_named(path, column, value, capsys, tmp_path) -> Non
     assert "record of run 1 of B-S-ESy-p4-R on iris" in capsys.readouterr().err
 
 
-def test_a_tree_that_cannot_be_read_is_named(path, capsys, tmp_path) -> None:
-    with Store(path) as store:
-        store.add([finished()])  # the text is JSON, but not a tree
-    assert main(["paper", "report", "--store", str(path), "--out", str(tmp_path / "out")]) == 3
-    error = capsys.readouterr().err
-    assert "runs.sqlite: tree of run 0 of B-S-ESy-p4-R on iris (protocol paper): " in error
-
-
 def test_the_checksum_names_a_damaged_record(path) -> None:
     with Store(path) as store:
         store.add([finished(KEY._replace(run=run)) for run in range(3)])
@@ -213,52 +207,31 @@ def test_a_full_store_is_a_clear_message_and_keeps_what_it_has(path) -> None:
         assert len(store) == 2
 
 
-# Claims
+# Locks
 
 
-def test_a_claim_keeps_others_away_until_it_is_dropped() -> None:
-    keys = [KEY._replace(run=run) for run in range(3)]
-    with Store(":memory:") as store, Claims(store) as one, Claims(store) as two:
-        assert one.take(keys[:2]) == keys[:2]
-        assert two.take(keys) == keys[2:]
-        one.drop(keys[:1])
-        assert two.take(keys) == keys[:1]
-        two.drop(keys[1:2])  # not its own
-        assert two.take(keys) == []
-        one.close()
-        assert two.take(keys) == keys[1:2]
+def test_a_lock_keeps_others_away_until_it_is_dropped(tmp_path) -> None:
+    other_run = KEY._replace(run=1)
+    with RunLocks(tmp_path / "runs") as one, RunLocks(tmp_path / "runs") as two:
+        assert one.take(KEY) and not two.take(KEY) and two.take(other_run)
+        two.drop(KEY)  # not its own
+        assert not two.take(KEY)
+        one.drop(KEY)
+        assert two.take(KEY)
+    assert not list(tmp_path.iterdir())
 
 
-def test_storing_a_run_ends_the_claim_and_the_need_for_one() -> None:
-    with Store(":memory:") as store, Claims(store) as one, Claims(store) as two:
-        one.take([KEY])
-        store.add([finished()])
-        assert two.take([KEY]) == []
-        assert store.execute("SELECT count(*) FROM claims").fetchone()[0] == 0
-
-
-@pytest.mark.parametrize(
-    ("host", "pid", "silence"), [("elsewhere", 1, 1000.0), ("here", 2**22 + 5, 0.0)]
-)
-def test_claims_of_dead_processes_expire(host: str, pid: int, silence: float) -> None:
-    import platform
-    import time
-
-    host = platform.node() if host == "here" else host
-    with Store(":memory:") as store, Claims(store) as mine:
-        owner = (99, host, pid, "0", time.time() - silence)
-        store.execute("INSERT INTO owners VALUES (?, ?, ?, ?, ?)", owner)
-        store.execute("INSERT INTO claims VALUES (?, ?, ?, ?, 99)", KEY)
-        assert mine.take([KEY]) == [KEY]
-
-
-def test_claims_of_living_processes_are_respected() -> None:
-    import time
-
-    with Store(":memory:") as store, Claims(store) as mine:
-        store.execute("INSERT INTO owners VALUES (99, 'elsewhere', 1, '', ?)", (time.time(),))
-        store.execute("INSERT INTO claims VALUES (?, ?, ?, ?, 99)", KEY)
-        assert mine.take([KEY]) == []
+def test_locks_end_with_their_process(tmp_path) -> None:
+    code = (
+        "import os; from bneuralt_paper.running.locks import RunLocks; "
+        "from bneuralt_paper.running.store import Key; "
+        f"print(RunLocks({str(tmp_path / 'runs')!r}).take(Key('paper', 'DT', 'iris', 0))); "
+        "os._exit(1)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "True\n"
+    with RunLocks(tmp_path / "runs") as mine:
+        assert mine.take(Key("paper", "DT", "iris", 0))
 
 
 def test_stores_of_two_machines_become_one(path, tmp_path, capsys) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.datasets import load_diabetes, load_iris
 
-from bneuralt.estimators.model_file import MODEL_VERSION
+from bneuralt.model.file_writing import MODEL_VERSION
 from bneuralt_paper import HFNTClassifier, HFNTRegressor, MONTClassifier, MONTRegressor
 from tests.helpers.kept_models import write_model
 from tests.helpers.paths import PAPER_MODELS
@@ -33,9 +33,8 @@ def main() -> None:
         ),
     }
     for name, model in models.items():
-        model.extra_ = {"name": name}
         rows = iris.data.to_numpy() if "classifier" in name else diabetes.data
-        write_model(model, folder, rows[::30])
+        write_model(name, model, folder, rows[::30])
 
 
 if __name__ == "__main__":

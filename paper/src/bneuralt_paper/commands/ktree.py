@@ -35,6 +35,9 @@ def add_ktree_command(commands: argparse._SubParsersAction[Any]) -> None:
         help="number of binary trees (default: 1)",
     )
     parser.add_argument(
+        "--asymmetric", action="store_true", help="split the pixels of nodes at random positions"
+    )
+    parser.add_argument(
         "--trials", type=positive_integer, default=10, metavar="N", help="default: 10"
     )
     parser.add_argument(
@@ -43,9 +46,7 @@ def add_ktree_command(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
     parser.add_argument("--threads", type=int, default=-1, metavar="N", help="default: all")
     parser.add_argument("--data-home", metavar="DIR", help="the data folder")
-    parser.add_argument(
-        "--out", metavar="FILE", help="write the result to this file, for the report"
-    )
+    parser.add_argument("--out", metavar="FILE", help="write the result to this file")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.set_defaults(run=_run)
 
@@ -64,7 +65,7 @@ def _run(args: argparse.Namespace) -> None:
     with StatusLine() as status:
         result = run_trials(
             args.k, images, trials=args.trials, max_epochs=args.epochs, seed=args.seed,
-            n_threads=effective_n_jobs(args.threads), report=status,
+            asymmetric=args.asymmetric, n_threads=effective_n_jobs(args.threads), report=status,
         )  # fmt: skip
     if args.out:
         save_result(result, args.out)
@@ -80,6 +81,6 @@ def _run(args: argparse.Namespace) -> None:
             f"{stuck}"
         )
     mean = sum(trial.accuracy for trial in result.trials) / len(result.trials)
-    published = f", published {PUBLISHED[result.k][0]:.4f}" if result.k in PUBLISHED else ""
+    published = f", published {PUBLISHED[result.name]:.4f}" if result.name in PUBLISHED else ""
     n_stuck = sum(trial.stuck for trial in result.trials)
     print(f"mean accuracy {mean:.4f}{published}; {n_stuck} of {len(result.trials)} stuck")

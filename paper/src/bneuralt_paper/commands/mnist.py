@@ -75,7 +75,7 @@ def add_mnist_command(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument(
         "--out",
         metavar="FILE",
-        help="write the trained model (for a baseline: the result) to this file, for the report",
+        help="write the trained model (for a baseline: the result) to this file",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.set_defaults(run=_run, tree_options=_tree_options(parser))
@@ -100,7 +100,6 @@ def _run(args: argparse.Namespace) -> None:
     from bneuralt.cli.outputs import check_output
     from bneuralt_paper.images.image_data import load_images
     from bneuralt_paper.images.image_runs import run_images
-    from bneuralt_paper.images.result_files import save_run
 
     if args.out:
         check_output(args.out)
@@ -117,7 +116,7 @@ def _run(args: argparse.Namespace) -> None:
     except ValueError as error:  # a number of weights that is impossible for a tree
         raise CommandError(str(error)) from error
     if args.out:
-        save_run(run, model, args.out)
+        model.save(args.out, extra={"run": asdict(run)})
     result = {**run.summary(), "model": args.out}
     print(json.dumps(result, indent=2) if args.json else _as_text(result))
 

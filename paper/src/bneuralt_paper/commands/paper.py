@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bneuralt.cli.errors import BAD_DATA, CANNOT_WRITE, INTERRUPTED, OK, CommandError
 from bneuralt_paper.commands.ktree import add_ktree_command
 from bneuralt_paper.commands.mnist import add_mnist_command
+from bneuralt_paper.commands.study import add_study_commands
 
 if TYPE_CHECKING:
     from bneuralt_paper.running.store import Key
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["add_arguments"]
 
 _STORE = "bneuralt-runs.sqlite"
-_REPORT = "bneuralt-report"
 _FAILED = 1
 
 _RUN = """\
@@ -31,11 +30,11 @@ again to continue.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the subcommands; ``run``, ``merge`` and ``report`` are defined here."""
+    """Add the subcommands; ``run`` and ``merge`` are defined here."""
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_run(commands)
     _add_merge(commands)
-    _add_report(commands)
+    add_study_commands(commands)
     add_mnist_command(commands)
     add_ktree_command(commands)
 
@@ -108,27 +107,6 @@ def _add_merge(commands: argparse._SubParsersAction[Any]) -> None:
     parser.set_defaults(run=_merge)
 
 
-def _add_report(commands: argparse._SubParsersAction[Any]) -> None:
-    parser = commands.add_parser(
-        "report", help="write a report that compares results with the paper"
-    )
-    parser.add_argument(
-        "--store",
-        help="file with finished runs, or runs.csv.xz of another report "
-        f"(default: {_STORE}, or none if --images is given)",
-    )
-    parser.add_argument(
-        "--images",
-        metavar="DIR",
-        help="folder with *.json files of `bneuralt paper mnist` and `bneuralt paper ktree`",
-    )
-    parser.add_argument("--data-home", metavar="DIR", help="the data folder, for MNIST's test rows")
-    parser.add_argument(
-        "--out", default=_REPORT, help="folder for the report (default: %(default)s)"
-    )
-    parser.set_defaults(run=_report)
-
-
 def _run(args: argparse.Namespace) -> int:
     # Imported here, so that --help does not load joblib and scikit-learn.
     from bneuralt_paper.running.planning import QUICK
@@ -184,36 +162,3 @@ def _print_failures(failures: dict[Key, str]) -> None:
     for trace, runs in runs_of.items():
         others = f" and {len(runs) - 1} more runs" if len(runs) > 1 else ""
         print(f"{runs[0]}{others} failed:\n{trace}", file=sys.stderr)
-
-
-def _report(args: argparse.Namespace) -> int:
-    from bneuralt.datasets import DatasetNotFoundError
-    from bneuralt.files import ModelFileError
-    from bneuralt_paper.images.image_data import load_images
-    from bneuralt_paper.images.result_files import load_results
-    from bneuralt_paper.reporting.report import write_report
-    from bneuralt_paper.reporting.run_table import read_run_table
-    from bneuralt_paper.running.store import Store, StoreError
-
-    frame = images = digits = None
-    provenance: dict[str, str] = {}
-    if args.store or not args.images:
-        try:
-            if str(args.store).endswith(".csv.xz"):
-                frame = read_run_table(args.store)
-            else:
-                with Store(args.store or _STORE, must_exist=True) as store:
-                    frame, provenance = store.to_frame(), store.provenance()
-        except (StoreError, OSError, ValueError) as error:
-            raise CommandError(str(error), BAD_DATA) from error
-    if args.images:
-        images = load_results(args.images)
-        provenance |= images.provenance()
-        with suppress(DatasetNotFoundError):  # the report states that they are missing
-            digits = load_images("mnist", args.data_home)
-    try:
-        page = write_report(frame, args.out, images=images, digits=digits, provenance=provenance)
-    except ModelFileError as error:  # a tree in the store that cannot be read
-        raise CommandError(f"{args.store or _STORE}: {error}", BAD_DATA) from error
-    print(page)
-    return OK

@@ -6,96 +6,107 @@ like the weights.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 
-from bneuralt.estimators.classification import ClassifierTask
-from bneuralt.estimators.evolution import Entry, EvolutionEstimator
-from bneuralt.estimators.rows import Rows
-from bneuralt.estimators.scaling import learn_scaling
+from bneuralt.estimators.classification import Classifier
+from bneuralt.estimators.evolved import SearchedTree
 from bneuralt.evolve import Space
+from bneuralt.expressions import Expression
+from bneuralt.fitting.options import Options
+from bneuralt.fitting.problem import Problem
+from bneuralt.fitting.rows import Rows
+from bneuralt.fitting.search import Entry, SearchMethod
+from bneuralt.model.tasks import Classes, Labels
+from bneuralt.training.losses import SOFTMAX
 from bneuralt.tree import NeuralTree, forward_many
-from bneuralt_paper._typing import Array, FloatArray
+from bneuralt.tree.growing import TREE_GROWTH
+from bneuralt_paper._typing import Array
 from bneuralt_paper.evolution.genetic_search import GeneticSearch, GeneticSettings
 from bneuralt_paper.evolution.population import PopulationScorer
 
-__all__ = ["GeneticClassifierTask", "GeneticEstimator"]
+__all__ = ["GeneticClassifier", "GeneticEstimator", "GeneticMethod"]
 
 
-class GeneticEstimator(EvolutionEstimator):
-    """Base class of estimators that search for structures and weights without gradients."""
+class SoftmaxClasses(Classes):
+    """Classes whose probabilities are the softmax of the outputs, for all activations."""
 
-    # Outputs may have any of the functions; targets are scaled to [0, 1].
-    _output_activation: ClassVar[str] = "mixed"
-    loss: ClassVar[str] = "squared_error"
-    objectives: Any  # a parameter of HFNT
-    _selection: ClassVar[str] = "nsga2"
+    def link(self, trees: Sequence[NeuralTree]) -> Expression:
+        """Return the softmax."""
+        return SOFTMAX
 
-    def _settings(self) -> GeneticSettings:
-        return GeneticSettings(
-            objectives=self.objectives,
-            selection=self._selection,
-            population_size=self.population_size,
-            n_generations=self.n_generations,
-            crossover_rate=self.crossover_rate,
-            tuning_size=self.tuning_size,
-            n_tuning=self.n_tuning,
-            strategy=self.strategy,
-            n_rounds=self.n_rounds,
+
+class NoLabels(Labels):
+    """Targets of several columns, which are refused."""
+
+    @classmethod
+    def learn(cls, y: Array, classes: Any, estimator: str) -> Labels:
+        """Raise an error."""
+        raise ValueError(
+            f"y has {y.shape[1]} columns, {estimator} predicts one label: use "
+            "EvolvedTreeClassifier, or sklearn.multioutput.MultiOutputClassifier"
         )
 
-    def _n_steps(self) -> int:
-        return self.n_generations + self.n_tuning
 
-    def _space(self, rows: Rows) -> Space:
-        assert self._input_scaling is not None
-        varies = (self._input_scaling.factor != 0.0).astype(np.float64)
-        return Space(
-            rows.table.shape[1],
-            self._n_outputs(),
-            max_depth=self.max_depth,
-            min_children=self.min_children,
-            max_children=self.max_children,
-            leaf_probability=self.leaf_probability,
-            max_size=self.max_size,
-            activation=self.activation,
-            output_activation=self.activation,
-            trains_activations=True,
-            feature_chances=varies if varies.any() else None,
+class GeneticMethod(SearchMethod):
+    """Search for structures and weights without gradients.
+
+    Parameters
+    ----------
+    selection : str
+        How the next generation is selected.
+    objectives : tuple of str, optional
+        What is minimised; by default the parameter of the estimator.
+    """
+
+    def __init__(self, selection: str, objectives: tuple[str, ...] | None = None) -> None:
+        self.selection, self.objectives = selection, objectives
+
+    def n_steps(self, problem: Problem) -> int:
+        """Return the number of generations, of structures and of weights."""
+        parameters = problem.options.parameters
+        return int(parameters["n_generations"] + parameters["n_tuning"])
+
+    def new_search(self, problem: Problem) -> Any:
+        """Return the search."""
+        options, parameters = problem.options, problem.options.parameters
+        names = ("population_size", "n_generations", "crossover_rate", "tuning_size", "n_tuning")
+        settings = GeneticSettings(
+            objectives=self.objectives or parameters["objectives"],
+            selection=self.selection,
+            **{name: parameters[name] for name in (*names, "strategy", "n_rounds")},
         )
-
-    def _new_search(self, rows: Rows, validation: Rows | None) -> Any:
-        settings = self._settings()
-        self._input_scaling = learn_scaling("minmax", rows.moments)
-        self._target_scaling = self._learn_target_scaling(rows, 0.0)
-        space = self._space(rows)
-        least = space.n_outputs * (1 + space.min_children) + (space.n_outputs > 1)
-        if self.max_size is not None and self.max_size < least:
-            raise ValueError(
-                f"max_size={self.max_size} is too small: a tree of {space.n_outputs} outputs has "
-                f"{least} nodes or more"
-            )
         scorer = PopulationScorer(
-            self._scaled_inputs(rows),
-            self._scaled_target(rows),
-            rows.weight,
-            getattr(self, "measure", "squared_error"),
-            self._n_threads(),
+            _scaled_inputs(problem, problem.rows),
+            problem.scaled_target(problem.rows),
+            problem.rows.weight,
+            parameters.get("measure", "squared_error"),
+            options.n_threads,
         )
-        rng = np.random.default_rng(self._draw_seed())
-        return _BestTreeSearch(space, scorer, settings, rng)
+        rng = np.random.default_rng(options.seed)
+        return _BestTreeSearch(_space(problem), scorer, settings, rng)
 
-    def _scaled_inputs(self, rows: Rows) -> Array:
-        assert self._input_scaling is not None
-        return np.ascontiguousarray(self._input_scaling.apply(rows.X), dtype=np.float32)
-
-    def _front_of(self, search: Any, rows: Rows) -> tuple[Sequence[Entry], int]:
+    def front_of(self, search: Any, problem: Problem, rows: Rows) -> tuple[Sequence[Entry], int]:
+        """Return the trees of the front; the largest one has the lowest error."""
         trees = [genome.trees()[0] for genome in search.front()]
-        outputs = forward_many(trees, self._scaled_inputs(rows), self._n_threads())
+        outputs = forward_many(trees, _scaled_inputs(problem, rows), problem.options.n_threads)
         entries = [Entry(*pair) for pair in zip(trees, outputs, strict=True)]
-        return entries, len(entries) - 1  # the largest one has the lowest error
+        return entries, len(entries) - 1
+
+    def trees_of(self, search: Any, problem: Problem, chosen: NeuralTree) -> list[NeuralTree]:
+        """Return the chosen tree and, for an ensemble, those of the lowest errors after it."""
+        trees = [chosen]
+        for i in np.argsort(search.errors, kind="stable").tolist():
+            if len(trees) == problem.options.parameters.get("n_ensemble", 1):
+                break
+            tree = search.population[i].trees()[0]
+            if tree != chosen:
+                trees.append(tree)
+        return trees
 
 
 class _BestTreeSearch(GeneticSearch):
@@ -103,24 +114,57 @@ class _BestTreeSearch(GeneticSearch):
         return self.best.trees()[0]
 
 
-class GeneticClassifierTask(ClassifierTask):
-    """Classification by the softmax of the outputs, for all activations."""
+def _scaled_inputs(problem: Problem, rows: Rows) -> Array:
+    assert problem.scaling is not None
+    return np.ascontiguousarray(problem.scaling.apply(rows.inputs), dtype=np.float32)
+
+
+def _space(problem: Problem) -> Space:
+    """Return the trees that are searched."""
+    assert problem.scaling is not None
+    varies = (problem.scaling.factor != 0.0).astype(np.float64)
+    parameters = problem.options.parameters
+    names = ("max_depth", "min_children", "max_children", "leaf_probability", "max_size")
+    space = Space(
+        problem.rows.n_inputs,
+        problem.n_outputs,
+        **{name: parameters[name] for name in (*names, "activation")},
+        output_activation=parameters["activation"],
+        trains_activations=True,
+        feature_chances=varies if varies.any() else None,
+    )
+    least = space.n_outputs * (1 + space.min_children) + (space.n_outputs > 1)
+    if parameters["max_size"] is not None and parameters["max_size"] < least:
+        raise ValueError(
+            f"max_size={parameters['max_size']} is too small: a tree of {space.n_outputs} outputs "
+            f"has {least} nodes or more"
+        )
+    return space
+
+
+class GeneticEstimator(SearchedTree):
+    """Base class of estimators that search for structures and weights without gradients."""
+
+    # Outputs may have any of the functions; targets are scaled to [0, 1].
+    _growth_values: ClassVar[Mapping[str, Any]] = MappingProxyType(
+        {**TREE_GROWTH, "output_activation": "mixed"}
+    )
+
+    def _options(self) -> Options:
+        return replace(
+            super()._options(),
+            loss="squared_error",
+            scale="minmax",
+            trains=False,
+            class_task=SoftmaxClasses,
+            label_task=NoLabels,
+        )
+
+
+class GeneticClassifier(Classifier):
+    """Base class of classifiers of one label."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = False
         return tags
-
-    def _learn_labels(self, y: Array, classes: Any) -> None:
-        raise ValueError(
-            f"y has {y.shape[1]} columns, {type(self).__name__} predicts one label: use "
-            "EvolvedTreeClassifier, or sklearn.multioutput.MultiOutputClassifier"
-        )
-
-    def _outputs_are_scores(self, trees: Sequence[NeuralTree]) -> bool:
-        return True
-
-    def _scores(self, X: Array) -> FloatArray:
-        if len(self._trees) == 1:
-            return self._mean_outputs(self._trees, X)
-        return self._scores_of_shares(self._mean_probabilities(self._trees, X))

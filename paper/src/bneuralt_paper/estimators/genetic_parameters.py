@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from textwrap import indent
 from typing import Any, TypeVar
 
-from bneuralt.estimators.declaring import Parameter, whole
+from bneuralt.declaring import Parameter, at_least
 from bneuralt.estimators.evolution_parameters import (
     SEARCH_PARAMETERS,
     EvolutionParameters,
     one_of,
 )
-from bneuralt.estimators.growing import GROWTH_PARAMETERS
 from bneuralt.estimators.parameters import declared
+from bneuralt.tree.growing import GROWTH_PARAMETERS
 from bneuralt_paper.evolution.differential import STRATEGIES
 
 __all__ = [
@@ -40,7 +40,7 @@ HFNT_ACTIVATIONS = (
 GENETIC_PARAMETERS: dict[str, Parameter] = {
     **SEARCH_PARAMETERS,
     **GROWTH_PARAMETERS,
-    "max_size": Parameter([whole(2), None], "int or None", "Largest number of nodes of a tree."),
+    "max_size": Parameter([at_least(2), None], "int or None", "Largest number of nodes of a tree."),
     "objectives": Parameter(
         ["array-like", str],
         "tuple of str",
@@ -48,13 +48,13 @@ GENETIC_PARAMETERS: dict[str, Parameter] = {
         "'diversity' (dissimilarity to the other trees of the population).",
     ),
     "n_tuning": Parameter(
-        [whole(0)],
+        [at_least(0)],
         "int",
         "Generations of the differential evolution that tunes the weights of the best tree; 0: "
         "none.",
     ),
     "tuning_size": Parameter(
-        [whole(6)], "int", "Number of weight vectors of a generation of differential evolution."
+        [at_least(6)], "int", "Number of weight vectors of a generation of differential evolution."
     ),
     "strategy": Parameter(
         [one_of(STRATEGIES)],
@@ -62,7 +62,7 @@ GENETIC_PARAMETERS: dict[str, Parameter] = {
         "Strategy of differential evolution, by its name in SciPy.",
     ),
     "n_rounds": Parameter(
-        [whole(1)],
+        [at_least(1)],
         "int",
         "How often the search for a structure and the tuning of its weights take turns; the "
         "generations are divided among the rounds.",
@@ -74,7 +74,7 @@ GENETIC_PARAMETERS: dict[str, Parameter] = {
         "class.",
     ),
     "n_ensemble": Parameter(
-        [whole(1)],
+        [at_least(1)],
         "int",
         "Number of trees of the final population whose mean is predicted: the best one, and those "
         "of the lowest errors after it.",

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from functools import partial
+from typing import ClassVar
 
-import numpy as np
-
-from bneuralt.estimators.regression import RegressorTask
-from bneuralt.estimators.rows import Rows
+from bneuralt.estimators.regression import Regressor
+from bneuralt.fitting.search import fit_by_search
 from bneuralt.tree import NeuralTree
-from bneuralt_paper.estimators.genetic import GeneticClassifierTask, GeneticEstimator
+from bneuralt_paper.estimators.genetic import GeneticClassifier, GeneticEstimator, GeneticMethod
 from bneuralt_paper.estimators.genetic_parameters import (
     HFNTClassifierParameters,
     HFNTRegressorParameters,
@@ -23,35 +21,22 @@ __all__ = ["HFNTClassifier", "HFNTRegressor"]
 class HFNTEstimator(GeneticEstimator):
     """Base class of HFNT, which can predict with several trees of the final population."""
 
-    trees_: list[NeuralTree]
+    _fit_problem = staticmethod(partial(fit_by_search, GeneticMethod("nsga2")))
     _holds_many_trees: ClassVar[bool] = True
 
     @property
-    def _trees(self) -> list[NeuralTree]:
-        return self.trees_
-
-    def _set_trees(self, trees: Sequence[NeuralTree]) -> None:
-        self.trees_, self.tree_ = list(trees), trees[0]
-
-    def _keep(self, search: Any, rows: Rows, validation: Rows | None) -> None:
-        super()._keep(search, rows, validation)
-        others: list[NeuralTree] = []
-        for i in np.argsort(search.errors, kind="stable").tolist():
-            if len(others) == self.n_ensemble - 1:
-                break
-            tree = self._fold(search.population[i].trees()[0])
-            if tree != self.tree_:
-                others.append(tree)
-        self._set_trees([self.tree_, *others])
+    def trees_(self) -> list[NeuralTree]:
+        """The trees that predict."""
+        return list(self._model_or_error.in_raw_units().trees)
 
     @property
-    def n_parameters_(self) -> int:
-        """Number of weights of all trees together."""
-        return sum(tree.n_parameters for tree in self.trees_)
+    def tree_(self) -> NeuralTree:
+        """The best of them."""
+        return self.trees_[0]
 
 
 @declared_genetic
-class HFNTClassifier(GeneticClassifierTask, HFNTEstimator, HFNTClassifierParameters):
+class HFNTClassifier(HFNTEstimator, GeneticClassifier, HFNTClassifierParameters):
     """A classifier that is a heterogeneous flexible neural tree (HFNT).
 
     Genetic programming searches for a structure, differential evolution for its weights. With
@@ -74,7 +59,7 @@ class HFNTClassifier(GeneticClassifierTask, HFNTEstimator, HFNTClassifierParamet
 
 
 @declared_genetic
-class HFNTRegressor(RegressorTask, HFNTEstimator, HFNTRegressorParameters):
+class HFNTRegressor(HFNTEstimator, Regressor, HFNTRegressorParameters):
     """A regressor that is a heterogeneous flexible neural tree (HFNT).
 
     See `HFNTClassifier`.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from functools import partial
 
-from bneuralt.estimators.regression import RegressorTask
-from bneuralt_paper.estimators.genetic import GeneticClassifierTask, GeneticEstimator
+from bneuralt.estimators.regression import Regressor
+from bneuralt.fitting.search import fit_by_search
+from bneuralt_paper.estimators.genetic import GeneticClassifier, GeneticEstimator, GeneticMethod
 from bneuralt_paper.estimators.genetic_parameters import (
     MONTClassifierParameters,
     MONTRegressorParameters,
@@ -18,12 +19,11 @@ __all__ = ["MONTClassifier", "MONTRegressor"]
 class MONTEstimator(GeneticEstimator):
     """Base class of MONT, which minimises error and size by NSGA-III."""
 
-    objectives = ("error", "size")
-    _selection: ClassVar[str] = "nsga3"
+    _fit_problem = staticmethod(partial(fit_by_search, GeneticMethod("nsga3", ("error", "size"))))
 
 
 @declared_genetic
-class MONTClassifier(GeneticClassifierTask, MONTEstimator, MONTClassifierParameters):
+class MONTClassifier(MONTEstimator, GeneticClassifier, MONTClassifierParameters):
     """A classifier that is a multi-output neural tree (MONT), searched for by NSGA-III.
 
     Error and size are minimised together, and `choose` selects the tree of the front. With the
@@ -45,7 +45,7 @@ class MONTClassifier(GeneticClassifierTask, MONTEstimator, MONTClassifierParamet
 
 
 @declared_genetic
-class MONTRegressor(RegressorTask, MONTEstimator, MONTRegressorParameters):
+class MONTRegressor(MONTEstimator, Regressor, MONTRegressorParameters):
     """A regressor that is a multi-output neural tree (MONT), searched for by NSGA-III.
 
     See `MONTClassifier`.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bneuralt.evolve.genome import Genome, Leaf
+from bneuralt.evolve import Genome
 from bneuralt.tree import NeuralTree, forward_many
 from bneuralt.tree.activations import NAMES
 from bneuralt_paper._typing import Array, FloatArray
@@ -124,7 +124,7 @@ def diversities(genomes: Sequence[Genome]) -> FloatArray:
         for node in genome.nodes():
             uses_of_tree[n_inputs + node.activation] = 1.0
             for child in node.children:
-                if isinstance(child, Leaf):
+                if not hasattr(child, "children"):  # a leaf
                     uses_of_tree[child.feature] = 1.0
     common = uses @ uses.T
     count = uses.sum(axis=1)

@@ -14,7 +14,7 @@ from bneuralt_paper._typing import Array, FloatArray
 from bneuralt_paper.experiments.definitions import BNeuralTExperiment
 from bneuralt_paper.experiments.protocols import Outcome, Partition, Protocol, derive_seed
 
-__all__ = ["run_bneuralt", "training_settings"]
+__all__ = ["draw_tree", "run_bneuralt", "training_settings"]
 
 
 def training_settings(experiment: BNeuralTExperiment, protocol: Protocol) -> TrainingSettings:
@@ -46,6 +46,30 @@ def training_settings(experiment: BNeuralTExperiment, protocol: Protocol) -> Tra
     )
 
 
+def draw_tree(
+    experiment: BNeuralTExperiment, n_inputs: int, n_outputs: int, seed: int
+) -> NeuralTree:
+    """Draw the tree of a run by the paper's rules.
+
+    Examples
+    --------
+    >>> draw_tree(BNeuralTExperiment("rmsprop"), n_inputs=4, n_outputs=3, seed=0).n_outputs
+    3
+    """
+    return NeuralTree.random(
+        n_inputs,
+        n_outputs,
+        max_depth=experiment.max_depth,
+        max_children=experiment.max_children,
+        leaf_probability=experiment.leaf_probability,
+        rule="paper",
+        init="uniform",
+        activation=experiment.activation,
+        output_activation="sigmoid",
+        random_state=seed,
+    )
+
+
 def run_bneuralt(
     experiment: BNeuralTExperiment, protocol: Protocol, partition: Partition, run: int
 ) -> Outcome:
@@ -55,18 +79,8 @@ def run_bneuralt(
     """
     selects = experiment.early_stopping
     X, y = partition.training_rows(selects)
-    tree = NeuralTree.random(
-        X.shape[1],
-        partition.n_classes or 1,
-        max_depth=experiment.max_depth,
-        max_children=experiment.max_children,
-        leaf_probability=experiment.leaf_probability,
-        rule="paper",
-        init="uniform",
-        activation=experiment.activation,
-        output_activation="sigmoid",
-        random_state=derive_seed(run, "structure", partition.name),
-    )
+    structure_seed = derive_seed(run, "structure", partition.name)
+    tree = draw_tree(experiment, X.shape[1], partition.n_classes or 1, structure_seed)
     seed = derive_seed(run, "training", partition.name)
     start = time.perf_counter()
     with warnings.catch_warnings():

@@ -69,7 +69,7 @@ class Problem:
     n_classes : int
         0 for regression.
     checksum : str
-        The checksum of the data set, from `bneuralt.load_dataset`.
+        The checksum of the data set, from `load_dataset`.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Problem:
 
     @classmethod
     def from_dataset(cls, dataset: Any) -> Problem:
-        """Convert a data set that `bneuralt.load_dataset` returned."""
+        """Convert a data set that `load_dataset` returned."""
         X = np.ascontiguousarray(dataset.X, dtype=np.float64)
         y: Array = np.asarray(dataset.y)
         n_classes = 0

@@ -7,9 +7,9 @@ from os import PathLike
 
 import numpy as np
 
-from bneuralt.datasets import load_dataset
-from bneuralt.datasets.catalogue import CATALOGUE, IMAGES
 from bneuralt_paper._typing import Array, IntArray
+from bneuralt_paper.datasets import load_dataset
+from bneuralt_paper.datasets.catalogue import CATALOGUE, IMAGES
 
 __all__ = ["Images", "load_images"]
 
@@ -39,7 +39,7 @@ def load_images(name: str = "mnist", data_home: str | PathLike[str] | None = Non
     ----------
     name : {"mnist", "fashion_mnist"}
     data_home : path, optional
-        The data folder, see `bneuralt.load_dataset`.
+        The data folder, see `load_dataset`.
     """
     if name not in IMAGES:
         raise ValueError(f"name={name!r} is not an image data set: choose {' or '.join(IMAGES)}")

@@ -33,7 +33,7 @@ class ReportTable:
     """A formatted table (`header` and `rows`) and its unformatted data (`frame`).
 
     The first `heads` columns are text, the others numbers; a block begins at each of the rows
-    `block_starts`.
+    `block_starts`. The data are a file of their own unless `has_file` is false.
     """
 
     slug: str
@@ -44,6 +44,7 @@ class ReportTable:
     notes: tuple[str, ...] = ()
     heads: int = 1
     block_starts: frozenset[int] = field(default_factory=frozenset)
+    has_file: bool = True
 
     def to_markdown(self) -> str:
         """Return the table in Markdown, with its title and notes."""

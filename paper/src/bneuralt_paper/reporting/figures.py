@@ -1,6 +1,6 @@
-"""Figures of the runs in a store: convergence, tree sizes, best trees, protocols, and ranks.
+"""Figures of the experiments: convergence, tree sizes, best trees, protocols, and ranks.
 
-All functions return a matplotlib figure, or None if the store has no runs to show.
+All functions return a matplotlib figure, or None if there is nothing to show.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from bneuralt.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_DATASETS, PAPER_REGRESSION
-from bneuralt.files import errors_naming
-from bneuralt.tree import NeuralTree
-from bneuralt_paper._typing import FloatArray
+from bneuralt_paper.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_DATASETS, PAPER_REGRESSION
+from bneuralt_paper.images.paper_runs import PaperImageRun
+from bneuralt_paper.images.result_files import DrawnTree
 from bneuralt_paper.reporting import published
 from bneuralt_paper.reporting.figure_files import INK, STYLE
 from bneuralt_paper.reporting.run_results import Results
 from bneuralt_paper.reporting.significance import Ranking
 from bneuralt_paper.reporting.statistics import cliques
-from bneuralt_paper.reporting.tree_shapes import plot_tree_shape
+from bneuralt_paper.reporting.tree_shapes import plot_tree_shape, tree_of
 
 __all__ = [
     "OPTIMIZER_STYLES",
@@ -55,7 +55,6 @@ OPTIMIZER_STYLES = {
     "D": OptimizerStyle("Adam", "#8c564b", "*"),
 }
 
-_POINTS = 60  # epochs drawn per curve, evenly spaced on the logarithmic axis
 _COLUMNS = 4
 
 
@@ -80,34 +79,28 @@ def _panels(n: int, columns: int, size: tuple[float, float]) -> tuple[Figure, li
     return figure, axes
 
 
-def convergence(
-    results: Results, setting: str, task: str, protocol: str = "paper"
-) -> Figure | None:
-    """Plot the errors of the six optimizers by epoch, on training and monitored rows.
+def convergence(curves: pd.DataFrame, setting: str, task: str) -> Figure | None:
+    """Plot the errors of the six optimizers by epoch, on training and test rows.
 
     Parameters
     ----------
-    results : Results
+    curves : pandas.DataFrame
+        From `bneuralt_paper.running.curves.read_curves`.
     setting : str
         The name of an experiment without the optimizer, such as ``"B-S-ESy-p4"``.
     task : {"classification", "regression"}
-    protocol : str
-        Under the paper's protocol the monitored rows are the test rows, otherwise validation rows.
     """
     names = PAPER_CLASSIFICATION if task == "classification" else PAPER_REGRESSION
-    shown = [d for d in names if _lines(results, protocol, setting, d, "train_error")]
+    shown = [d for d in names if _lines(curves, setting, d, "train")]
     if not shown:
         return None
     with rc_context(STYLE):
         figure, axes = _panels(2 * len(shown), _COLUMNS, (2.3, 1.8))
         for i, dataset in enumerate(shown):
-            for ax, column in zip(axes[2 * i : 2 * i + 2], ("train", "val"), strict=True):
-                rows = "training" if column == "train" else _monitored(protocol)
-                for letter, matrix in _lines(
-                    results, protocol, setting, dataset, f"{column}_error"
-                ):
-                    _draw_curves(ax, matrix, OPTIMIZER_STYLES[letter])
-                _finish(ax, f"{dataset}, {rows}")
+            for ax, part in zip(axes[2 * i : 2 * i + 2], ("train", "test"), strict=True):
+                for letter, rows in _lines(curves, setting, dataset, part):
+                    _draw_curve(ax, rows, OPTIMIZER_STYLES[letter])
+                _finish(ax, f"{dataset}, {'training' if part == 'train' else 'test'}")
         label = "error rate" if task == "classification" else "mean squared error"
         _axis_labels(figure, "epoch", label)
         _legend(figure, axes)
@@ -115,9 +108,9 @@ def convergence(
 
 
 def settings_comparison(
-    results: Results, datasets: Sequence[str] = ("glass", "mpg6"), protocol: str = "paper"
+    curves: pd.DataFrame, datasets: Sequence[str] = ("glass", "mpg6")
 ) -> Figure | None:
-    """Plot the monitored errors by epoch of several settings of BNeuralT and MLPs."""
+    """Plot the test errors by epoch of several settings of BNeuralT and MLPs."""
     settings = {
         "B-S-ESy-p5": "BNeuralT, sigmoid, rate 0.1",
         "B-S-ESy-p5-L": "BNeuralT, sigmoid, default rate",
@@ -127,66 +120,53 @@ def settings_comparison(
         "M-R-ESn-Rn": "MLP, ReLU, rate 0.1",
     }
     panels = [(dataset, setting) for dataset in datasets for setting in settings]
-    lines = {(d, s): _lines(results, protocol, s, d, "val_error") for d, s in panels}
+    lines = {(d, s): _lines(curves, s, d, "test") for d, s in panels}
     if not any(lines.values()):
         return None
     with rc_context(STYLE):
         figure, axes = _panels(len(panels), 3, (3.0, 2.1))
         for ax, (dataset, setting) in zip(axes, panels, strict=True):
-            for letter, matrix in lines[dataset, setting]:
-                _draw_curves(ax, matrix, OPTIMIZER_STYLES[letter])
+            for letter, rows in lines[dataset, setting]:
+                _draw_curve(ax, rows, OPTIMIZER_STYLES[letter])
             if not lines[dataset, setting]:
                 ax.text(0.5, 0.5, "not run", ha="center", va="center", transform=ax.transAxes)
                 ax.set(xticks=[], yticks=[], title=f"{dataset}: {settings[setting]}")
                 continue
             _finish(ax, f"{dataset}: {settings[setting]}")
-        _axis_labels(figure, "epoch", f"error on the {_monitored(protocol)} rows")
+        _axis_labels(figure, "epoch", "error on the test rows")
         _legend(figure, axes)
     return figure
 
 
-def _monitored(protocol: str) -> str:
-    return "test" if protocol == "paper" else "validation"
-
-
 def _lines(
-    results: Results, protocol: str, setting: str, dataset: str, curve: str
-) -> list[tuple[str, FloatArray]]:
-    """Return, for each optimizer, errors by run and epoch, with nan after the end of a run."""
+    curves: pd.DataFrame, setting: str, dataset: str, part: str
+) -> list[tuple[str, pd.DataFrame]]:
+    """Return the curve of each optimizer, with a row for each epoch."""
+    rows = curves[(curves["dataset"] == dataset) & (curves["part"] == part)]
     lines = []
     for letter in OPTIMIZER_STYLES:
-        runs = results.runs(protocol, f"{setting}-{letter}", dataset)["curves"]
-        curves = [np.asarray(c[curve], float) for c in runs if isinstance(c, dict) and curve in c]
-        curves = [values for values in curves if len(values)]
-        if curves:
-            matrix = np.full((len(curves), max(map(len, curves))), math.nan)
-            for row, values in zip(matrix, curves, strict=True):
-                row[: len(values)] = values
-            lines.append((letter, matrix))
+        found = rows[rows["experiment"] == f"{setting}-{letter}"].sort_values("epoch")
+        if len(found):
+            lines.append((letter, found))
     return lines
 
 
-def _draw_curves(ax: Axes, matrix: FloatArray, style: OptimizerStyle) -> None:
+def _draw_curve(ax: Axes, rows: pd.DataFrame, style: OptimizerStyle) -> None:
     """Draw the mean over runs, and a band between the quartiles."""
-    epochs = np.unique(np.geomspace(1, matrix.shape[1], _POINTS).round().astype(int))
-    # Runs that diverge leave the axes anyway; the limit keeps matplotlib's sums finite.
-    picked = np.where(np.isfinite(matrix), np.minimum(matrix, 1e12), math.nan)[:, epochs - 1]
-    keep = np.isfinite(picked).any(axis=0)
-    epochs, picked = epochs[keep], picked[:, keep]
-    if not len(epochs):
-        return
+    epochs = rows["epoch"].to_numpy()
     ax.plot(
         epochs,
-        np.nanmean(picked, axis=0),
+        rows["mean"],
         color=style.color,
         label=style.label,
         marker=style.marker,
         markevery=max(1, len(epochs) // 5),
         markersize=2.5,
     )
-    if len(picked) > 1:
-        low, high = np.nanquantile(picked, [0.25, 0.75], axis=0)
-        ax.fill_between(epochs, low, high, color=style.color, alpha=0.12, linewidth=0)
+    if rows["runs"].max() > 1:
+        ax.fill_between(
+            epochs, rows["low"], rows["high"], color=style.color, alpha=0.12, linewidth=0
+        )
 
 
 def _finish(ax: Axes, title: str) -> None:
@@ -220,9 +200,10 @@ def _legend(figure: Figure, axes: Iterable[Axes]) -> None:
 
 
 def score_against_size(
-    results: Results, setting: str = "B-S-ESy-p4", protocol: str = "paper"
-) -> Figure | None:
-    """Plot the training score of each run against the size of its tree."""
+    results: Results, digits: Sequence[PaperImageRun] = (), setting: str = "B-S-ESy-p4",
+    protocol: str = "paper",
+) -> Figure | None:  # fmt: skip
+    """Plot the training score of each run against the size of its tree; the last panel is MNIST."""
     cells = {
         d: [(x, results.runs(protocol, f"{setting}-{x}", d)) for x in OPTIMIZER_STYLES]
         for d in PAPER_DATASETS
@@ -231,8 +212,8 @@ def score_against_size(
     if not shown:
         return None
     with rc_context(STYLE):
-        figure, axes = _panels(len(shown), _COLUMNS, (2.3, 1.9))
-        for ax, dataset in zip(axes, shown, strict=True):
+        figure, axes = _panels(len(shown) + bool(digits), _COLUMNS, (2.3, 1.9))
+        for ax, dataset in zip(axes, shown, strict=False):
             for letter, runs in cells[dataset]:
                 style = OPTIMIZER_STYLES[letter]
                 x, y = (runs[c].to_numpy(dtype=float) for c in ("size", "train_score"))
@@ -242,35 +223,33 @@ def score_against_size(
                     marks.set(label=style.label, linewidths=0)
             ax.set_title(dataset)
             ax.tick_params(length=2, pad=1.5)
+        if digits:
+            sizes = [run.size / 1000 for run in digits]
+            accuracy = [1 - run.train_error[min(9, len(run.train_error) - 1)] for run in digits]
+            style = OPTIMIZER_STYLES["R"]
+            marks = axes[-1].scatter(sizes, accuracy, s=9, c=style.color, marker=style.marker)
+            marks.set(linewidths=0)
+            axes[-1].set(title="MNIST, 10 epochs (1,000 nodes)", xscale="log")
         _axis_labels(figure, "nodes of the tree", "score on the training rows")
         _legend(figure, axes)
     return figure
 
 
-def best_trees_figure(
-    results: Results, experiment: str = "B-S-ESy-p4-R", protocol: str = "paper"
-) -> Figure | None:
+def best_trees_figure(trees: Sequence[DrawnTree]) -> Figure | None:
     """Draw the tree with the best test score of each data set, with its score and size."""
-    best_trees: list[tuple[str, float, NeuralTree]] = []
-    for dataset in PAPER_DATASETS:
-        runs = results.runs(protocol, experiment, dataset)
-        runs = runs[runs["tree_json"].notna()]
-        if len(runs):
-            best = runs.sort_values("test_score").iloc[-1]
-            record = f"tree of run {best.name} of {experiment} on {dataset} (protocol {protocol})"
-            with errors_naming(record):
-                tree = NeuralTree.from_json(best["tree_json"])
-            best_trees.append((dataset, float(best["test_score"]), tree))
-    if not best_trees:
+    by_name = {tree.name: tree for tree in trees}
+    shown = [by_name[name] for name in PAPER_DATASETS if name in by_name]
+    if not shown:
         return None
     printed = published.best_trees()
     with rc_context(STYLE):
-        figure, axes = _panels(len(best_trees), 5, (2.0, 2.4))
-        for ax, (dataset, score, tree) in zip(axes, best_trees, strict=True):
+        figure, axes = _panels(len(shown), 5, (2.0, 2.4))
+        for ax, drawn in zip(axes, shown, strict=True):
+            tree = tree_of(drawn)
             plot_tree_shape(tree, ax, root_color=INK)
-            paper = printed.loc[dataset]
+            paper = printed.loc[drawn.name]
             ax.set_title(
-                f"{dataset}: {score:.2f}, {tree.size} nodes\n"
+                f"{drawn.name}: {1 - drawn.test_error:.2f}, {tree.size} nodes\n"
                 f"(paper: {paper['score']:.2f}, {int(paper['size'])})",
                 fontsize=8,
             )

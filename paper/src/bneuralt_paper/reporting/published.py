@@ -2,7 +2,7 @@
 
 The numbers are copied from the tables of "Backpropagation Neural Tree" (V. Ojha and G. Nicosia,
 Neural Networks, 2022). Algorithms have the names of `bneuralt_paper.experiments.definitions`, data
-sets those of `bneuralt.load_dataset`. Scores are accuracies (classification) and r2 (regression).
+sets those of `load_dataset`. Scores are accuracies (classification) and r2 (regression).
 
 Known inconsistencies of the published numbers:
 
@@ -24,11 +24,12 @@ from importlib import resources
 
 import pandas as pd
 
-from bneuralt.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_DATASETS
+from bneuralt_paper.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_DATASETS
 
 __all__ = [
     "DIGITS_BY_DIFFICULTY",
     "best_trees",
+    "data_facts",
     "experiments",
     "microseconds",
     "mnist",
@@ -147,6 +148,11 @@ def settings() -> pd.DataFrame:
 def best_trees() -> pd.DataFrame:
     """Return the scores and sizes of the trees that the paper shows, indexed by data set."""
     return _read("best_trees.csv").set_index("dataset")
+
+
+def data_facts() -> pd.DataFrame:
+    """Return the numbers of inputs, classes and rows of the data sets, as the text states them."""
+    return _read("data.csv").set_index("dataset")
 
 
 def score(experiment: str, dataset: str) -> float | None:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from bneuralt.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_DATASETS, PAPER_REGRESSION
 from bneuralt_paper._typing import FloatArray, IntArray
+from bneuralt_paper.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_DATASETS, PAPER_REGRESSION
 
 __all__ = ["COLUMNS", "GROUPS_OF_DATASETS", "Results", "Summary"]
 

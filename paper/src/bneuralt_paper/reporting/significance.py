@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from bneuralt.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_DATASETS, PAPER_REGRESSION
+from bneuralt_paper.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_DATASETS, PAPER_REGRESSION
 from bneuralt_paper.experiments.baselines import LABELS
 from bneuralt_paper.reporting import published
 from bneuralt_paper.reporting.cells import ReportTable, TableCell, format_number
@@ -23,7 +23,7 @@ from bneuralt_paper.reporting.statistics import (
     wilcoxon_signed_rank,
 )
 
-__all__ = ["Ranking", "rank_algorithms", "ranking_table", "significance_table"]
+__all__ = ["Ranking", "rank_algorithms", "ranking_table", "significance_table", "tests_on"]
 
 _TESTS = {
     "ks": ("table3_ks", "Table 3: Kolmogorov-Smirnov test"),
@@ -43,7 +43,7 @@ def significance_table(results: Results, test: str, protocol: str = "paper") -> 
     compared = (e for e in published.table2().index if not e.startswith("B-"))
     opponents = [e for e in compared if e in against or results.has(protocol, e)]
     opponents += [e for e in results.experiments(protocol) if e in LABELS and e not in opponents]
-    tested = {d: _tests(results, protocol, test, opponents, d) for d in PAPER_DATASETS}
+    tested = {d: tests_on(results, protocol, test, opponents, d) for d in PAPER_DATASETS}
     rows: list[tuple[TableCell, ...]] = []
     starts: list[int] = []
     records: list[dict[str, object]] = []
@@ -79,7 +79,7 @@ def significance_table(results: Results, test: str, protocol: str = "paper") -> 
     )  # fmt: skip
 
 
-def _tests(
+def tests_on(
     results: Results, protocol: str, test: str, opponents: Sequence[str], dataset: str
 ) -> dict[str, dict[str, float]]:
     """Return all tests on one data set, with p-values corrected for their number."""

@@ -8,11 +8,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bneuralt.tree.neural_tree import NeuralTree
-from bneuralt.tree.walk import node_levels, sum_up
+from bneuralt.tree import NeuralTree
 from bneuralt_paper._typing import FloatArray, IntArray
+from bneuralt_paper.images.result_files import DrawnTree
 
-__all__ = ["COLORS", "plot_tree_shape", "radial_layout"]
+__all__ = ["COLORS", "outputs_above", "plot_tree_shape", "radial_layout", "tree_of"]
 
 #: The colours of the paper's drawings.
 COLORS = {"root": "black", "output": "#d62728", "function": "#1f77b4", "leaf": "#2ca02c"}
@@ -46,18 +46,45 @@ def radial_layout(tree: NeuralTree) -> tuple[FloatArray, FloatArray]:
     """
     parent, leaf_parent = tree.parent, tree.leaf_parent
     n_leaves = np.diff(tree.leaf_start)
-    n_leaves_below = sum_up(parent, n_leaves)
+    n_leaves_below = n_leaves.copy()
+    for node in range(parent.size - 1, tree.n_outputs - 1, -1):  # children follow their parents
+        n_leaves_below[parent[node]] += n_leaves_below[node]
     first_slot = _first_slots(tree, n_leaves_below)
     # The leaves of a node come after those of its function children.
     first_own_slot = first_slot + n_leaves_below - n_leaves
     leaf_rank = np.arange(tree.n_leaves) - tree.leaf_start[leaf_parent]
     leaf_slot = first_own_slot[leaf_parent] + leaf_rank
-    depth = node_levels(parent) + (tree.n_outputs > 1)
+    depth = _levels(parent) + (tree.n_outputs > 1)
     slot_angle = 2 * np.pi / tree.n_leaves
     return (
         _polar(depth, (first_slot + n_leaves_below / 2) * slot_angle),
         _polar(depth[leaf_parent] + 1, (leaf_slot + 0.5) * slot_angle),
     )
+
+
+def _levels(parent: IntArray) -> IntArray:
+    """Return the number of edges between each function node and its output."""
+    levels = np.zeros(parent.size, dtype=int)
+    for node, above in enumerate(parent):
+        levels[node] = levels[above] + 1 if above >= 0 else 0
+    return levels
+
+
+def outputs_above(parent: IntArray) -> IntArray:
+    """Return the output to which each function node belongs."""
+    owners = np.arange(parent.size)
+    for node, above in enumerate(parent):
+        owners[node] = owners[above] if above >= 0 else node
+    return owners
+
+
+def tree_of(drawn: DrawnTree) -> NeuralTree:
+    """Return a tree with the structure of a published one, and weights of 0."""
+    n_nodes, n_leaves = len(drawn.parent), len(drawn.leaf_parent)
+    n_weights = 2 * n_nodes - (drawn.n_outputs if drawn.n_outputs > 1 else 1) + n_leaves
+    codes, inputs = np.zeros(n_nodes, dtype=int), np.zeros(n_leaves, dtype=int)
+    parent, leaf_parent = np.array(drawn.parent), np.array(drawn.leaf_parent)
+    return NeuralTree(1, drawn.n_outputs, parent, codes, leaf_parent, inputs, np.zeros(n_weights))
 
 
 def _first_slots(tree: NeuralTree, n_leaves_below: IntArray) -> IntArray:

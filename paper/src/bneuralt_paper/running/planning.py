@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-from bneuralt.datasets import load_dataset
-from bneuralt.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_DATASETS, PAPER_REGRESSION
+from bneuralt_paper.datasets import load_dataset
+from bneuralt_paper.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_DATASETS, PAPER_REGRESSION
 from bneuralt_paper.experiments.baselines import CLASSIFICATION_ONLY
 from bneuralt_paper.experiments.definitions import Experiment, select_experiments
 from bneuralt_paper.experiments.protocols import Problem, get_protocol

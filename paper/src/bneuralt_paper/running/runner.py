@@ -17,7 +17,7 @@ import joblib
 
 from bneuralt_paper.experiments.definitions import parse_experiment
 from bneuralt_paper.experiments.protocols import Outcome, get_protocol
-from bneuralt_paper.running.claims import Claims
+from bneuralt_paper.running.locks import RunLocks
 from bneuralt_paper.running.planning import plan_tasks
 from bneuralt_paper.running.progress import Progress
 from bneuralt_paper.running.store import Finished, Key, Store, StoreError
@@ -83,7 +83,7 @@ def run_experiments(
     backend : str
         "loky" (processes of this machine), "sequential", or "dask://HOST:PORT".
     data_home : str, optional
-        The data folder, see `bneuralt.load_dataset`.
+        The data folder, see `load_dataset`.
     quiet : bool
         Show no progress.
 
@@ -107,10 +107,10 @@ def run_experiments(
     costs = {key: task.cost_per_run for task in tasks for key in task.keys}
     cost_left = sum(costs[key] for key in requested - present)
     progress = Progress(len(requested), len(present), cost_left, quiet=quiet)
-    with closing(progress), Claims(store) as claims, ExitStack() as stack:
+    with closing(progress), RunLocks(store.path) as locks, ExitStack() as stack:
         parallel = _connect(backend, jobs, stack)
         while True:
-            _run_unclaimed(tasks, parallel, store, claims, progress, costs, summary)
+            _run_unlocked(tasks, parallel, store, locks, progress, costs, summary)
             missing = requested - store.finished() - summary.failures.keys()
             if not missing:
                 break
@@ -146,41 +146,49 @@ def _connect(backend: str, jobs: int, stack: ExitStack) -> joblib.Parallel:
     return joblib.Parallel(n_jobs=-1, **options)
 
 
-def _run_unclaimed(
+def _run_unlocked(
     tasks: list[Task],
     parallel: joblib.Parallel,
     store: Store,
-    claims: Claims,
+    locks: RunLocks,
     progress: Progress,
     costs: dict[Key, float],
     summary: RunSummary,
 ) -> None:
-    """Compute all runs that are not finished, have not failed, and are not claimed by others."""
+    """Compute all runs that are not finished, have not failed, and are not locked by others."""
     finished = store.finished()
     store_errors: list[StoreError] = []
+    lock_of: dict[Key, Key] = {}  # of a task in progress, by its first run
 
-    def claimed() -> Iterator[Any]:
+    def unlocked() -> Iterator[Any]:
         # joblib iterates over the tasks in a thread of its own, where an error would be lost.
         try:
             for task in tasks:
                 open_keys = [
                     k for k in task.keys if k not in finished and k not in summary.failures
                 ]
-                taken = claims.take(open_keys) if open_keys else []
-                if taken:
-                    yield joblib.delayed(attempt)(task.restricted_to(taken))
+                if not open_keys or not locks.take(task.keys[0]):
+                    continue
+                # another process may have finished some of them since
+                open_keys = [key for key in open_keys if not store.has(key)]
+                if not open_keys:
+                    locks.drop(task.keys[0])
+                    continue
+                lock_of[open_keys[0]] = task.keys[0]
+                yield joblib.delayed(attempt)(task.restricted_to(open_keys))
         except StoreError as error:
             store_errors.append(error)
 
     with quiet_worker_warnings():
-        for task, outcomes, error in parallel(claimed()):
+        for task, outcomes, error in parallel(unlocked()):
             if error is not None:
-                claims.drop(task.keys)
+                locks.drop(lock_of[task.keys[0]])
                 summary.failures.update(dict.fromkeys(task.keys, error))
                 name = " ".join(map(str, task.keys[0]))
                 progress.note(f"{name} failed: {error.strip().splitlines()[-1]}")
                 continue
             store.add(_finished(task, outcomes))
+            locks.drop(lock_of[task.keys[0]])
             summary.computed += len(outcomes)
             progress.advance(len(outcomes), sum(costs[key] for key in task.keys))
     if store_errors:

@@ -1,8 +1,7 @@
 """The store of finished runs: an SQLite file with one row for each run.
 
 Runs are stored in transactions, so that an interruption never leaves an incomplete run. Several
-processes may write to one store; the file also contains their claims on unfinished runs, see
-`bneuralt_paper.running.claims`.
+processes may write to one store; `bneuralt_paper.running.locks` divides the work among them.
 """
 
 from __future__ import annotations
@@ -43,15 +42,6 @@ CREATE TABLE runs (
     version TEXT NOT NULL, git_commit TEXT, machine TEXT NOT NULL, finished_at TEXT NOT NULL,
     UNIQUE (protocol, experiment, dataset, run)
 );
-CREATE TABLE owners (
-    id INTEGER PRIMARY KEY, host TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT NOT NULL,
-    heartbeat REAL NOT NULL
-);
-CREATE TABLE claims (
-    protocol TEXT NOT NULL, experiment TEXT NOT NULL, dataset TEXT NOT NULL, run INTEGER NOT NULL,
-    owner INTEGER NOT NULL REFERENCES owners (id) ON DELETE CASCADE,
-    PRIMARY KEY (protocol, experiment, dataset, run)
-) WITHOUT ROWID;
 """
 _FRAME_COLUMNS = (
     "protocol, experiment, dataset, run, train_score, val_score, test_score, size, weights, "
@@ -143,7 +133,7 @@ class Store:
             self._connection.close()
 
     def add(self, finished: Iterable[Finished]) -> None:
-        """Store runs, all or none, and delete the claims on them.
+        """Store runs, all or none.
 
         Runs that the store already contains are not changed.
         """
@@ -151,7 +141,6 @@ class Store:
         with self.transaction() as execute:
             for row in rows:
                 execute(_INSERT, row)
-                execute(f"DELETE FROM claims WHERE {KEY_MATCHES}", row[:4])
 
     def merge(self, other: Store) -> int:
         """Add the runs of another store that this one lacks, and return how many they are.
@@ -178,6 +167,10 @@ class Store:
     def finished(self) -> set[Key]:
         """Return the keys of all finished runs."""
         return {Key(*row) for row in self._rows(f"SELECT {KEY_COLUMNS} FROM runs")}
+
+    def has(self, key: Key) -> bool:
+        """Return whether a run is finished."""
+        return self.execute(f"SELECT 1 FROM runs WHERE {KEY_MATCHES}", key).fetchone() is not None
 
     def data_checksums(self) -> dict[str, set[str]]:
         """Return, for each data set, the checksums of the data that its runs used."""
@@ -291,7 +284,6 @@ class Store:
         if execute("PRAGMA journal_mode").fetchone()[0] != "wal" and self.path != ":memory:":
             self._use_write_ahead_log()
         execute("PRAGMA synchronous = FULL")
-        execute("PRAGMA foreign_keys = ON")
         if self._check_format() == 0:
             with self.transaction():
                 # Another process may have created them since the first check.

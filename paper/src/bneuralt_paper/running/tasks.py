@@ -56,7 +56,7 @@ def execute(task: Task) -> list[Outcome]:
 
     Examples
     --------
-    >>> from bneuralt import load_dataset
+    >>> from bneuralt_paper import load_dataset
     >>> task = Task("honest", "DT", Problem.from_dataset(load_dataset("iris")), (0,))
     >>> (outcome,) = execute(task)
     >>> 0.8 < outcome.scores.test <= 1

@@ -1,0 +1,202 @@
+"""Claims about MNIST and dendritic k-trees."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bneuralt_paper.images.k_trees import PUBLISHED
+from bneuralt_paper.images.paper_runs import GROWTHS, PRINTED, RATES, PaperImageRun
+from bneuralt_paper.ledger.checks.registry import check
+from bneuralt_paper.ledger.evidence import Check, Evidence, NotTested
+from bneuralt_paper.reporting import published
+
+__all__: list[str] = []
+
+
+def _main_runs(evidence: Evidence, label: str) -> list[PaperImageRun]:
+    """Return the runs of a size with the first setting and the lower rate."""
+    depth, children, probability = GROWTHS[label][0]
+    setting = (label, depth, children, probability, RATES[0], "epoch")
+    runs = [
+        run
+        for run in evidence.image_results.paper_runs
+        if (
+            run.label,
+            run.max_depth,
+            run.max_children,
+            run.leaf_probability,
+            run.rate,
+            run.selection,
+        )
+        == setting
+    ]
+    if not runs:
+        raise NotTested(f"there are no runs of BNeuralT-{label} on MNIST")
+    return runs
+
+
+def _percent(values: list[float]) -> str:
+    mean = 100 * float(np.mean(values))
+    spread = f" ± {100 * float(np.std(values, ddof=1)):.2f}" if len(values) > 1 else ""
+    return f"{mean:.2f}{spread}"
+
+
+@check
+def digit_error(evidence: Evidence, label: str) -> Check:
+    """Compare the lowest test error of a size of Table 4 with the printed one."""
+    runs = _main_runs(evidence, label)
+    lowest, last = ([getattr(r, f"{w}_error") for r in runs] for w in ("lowest", "last"))
+    printed = PRINTED[label][2]
+    text = f"{_percent(lowest)} %, honest {_percent(last)} % ({len(runs)} seeds)"
+    return Check(text, abs(100 * float(np.mean(lowest)) - printed) <= 1.0)
+
+
+@check
+def digit_table(evidence: Evidence) -> Check:
+    """Count the sizes of Table 4 whose error is within one point."""
+    near, parts = 0, []
+    for label, (_, _, printed) in PRINTED.items():
+        lowest = [run.lowest_error for run in _main_runs(evidence, label)]
+        near += abs(100 * float(np.mean(lowest)) - printed) <= 1.0
+        parts.append(f"{label} {_percent(lowest)} ({printed})")
+    return Check("; ".join(parts), near >= 3)
+
+
+@check
+def large_tree_rate(evidence: Evidence) -> Check:
+    """Compare the rates of the largest tree, as a reason for its error."""
+    runs = [r for r in evidence.image_results.paper_runs if r.label == "200K"]
+    parts = []
+    for rate in RATES:
+        of_rate = [r for r in runs if r.rate == rate]
+        if of_rate:
+            train = [r.train_error[-1] for r in of_rate]
+            parts.append(
+                f"rate {rate:g}: lowest {_percent([r.lowest_error for r in of_rate])}, last "
+                f"{_percent([r.last_error for r in of_rate])}, training {_percent(train)} "
+                f"({len(of_rate)} seeds)"
+            )
+    if not parts:
+        raise NotTested("there are no runs of BNeuralT-200K on MNIST")
+    if len(parts) < len(RATES):
+        raise NotTested(f"{parts[0]}; the other rate was not run")
+    lowest = min(r.lowest_error for r in runs)
+    return Check("; ".join(parts), 100 * lowest <= PRINTED["200K"][2] + 0.5)
+
+
+@check
+def reachable_sizes(evidence: Evidence) -> Check:
+    """Count the sizes of Table 4 that the printed settings draw in more than one of 1,000 trees."""
+    records = evidence.measured("sizes_of_image_trees")
+    shares = {label: max(r[f"share_{label}"] for r in records) for label in PRINTED}
+    means = sorted({int(r["mean_nodes"]) for r in records})
+    text = ", ".join(f"{label} {100 * share:.2g} %" for label, share in shares.items())
+    text = f"share of random trees with the size: {text}; mean sizes {means[0]:,} to {means[-1]:,}"
+    return Check(text, all(share > 1e-3 for share in shares.values()))
+
+
+@check
+def accuracy_and_size(evidence: Evidence) -> Check:
+    """Correlate training accuracy after ten epochs with the number of nodes."""
+    runs = [
+        r
+        for r in evidence.image_results.paper_runs
+        if r.rate == RATES[0] and r.selection == "epoch"
+    ]
+    points = [(r.size, 1 - r.train_error[9]) for r in runs if len(r.train_error) >= 10]
+    if len({size for size, _ in points}) < 3:
+        raise NotTested("there are too few sizes")
+    size, accuracy = np.array(points).T
+    linear = float(np.corrcoef(size, accuracy)[0, 1])
+    small = size < 100_000
+    logarithmic = float(np.corrcoef(np.log(size[small]), accuracy[small])[0, 1])
+    text = (
+        f"correlation of training accuracy (10 epochs) with the size {linear:.2f}; up to 30,000 "
+        f"nodes with its logarithm {logarithmic:.2f}"
+    )
+    return Check(text, linear > 0.9)
+
+
+@check
+def digits_by_difficulty(evidence: Evidence) -> Check:
+    """Compare the order of the digits by area under the ROC curves with the printed one."""
+    from scipy.stats import spearmanr
+
+    runs = _main_runs(evidence, "20K")
+    areas = np.mean([run.areas["test"] for run in runs], axis=0)
+    ours = [int(k) for k in np.argsort(areas)]
+    printed = list(published.DIGITS_BY_DIFFICULTY)
+    places = [[order.index(k) for k in range(10)] for order in (ours, printed)]
+    agreement = float(spearmanr(*places)[0])
+    text = f"hardest first: {', '.join(map(str, ours))}; rank correlation {agreement:.2f}"
+    return Check(text, agreement >= 0.8)
+
+
+@check
+def sensitivity(evidence: Evidence) -> Check:
+    """Report the lowest area under a ROC curve, on training and test rows."""
+    runs = _main_runs(evidence, "20K")
+    lowest = {part: min(min(run.areas[part]) for run in runs) for part in ("train", "test")}
+    text = (
+        f"lowest area under a ROC curve: training {lowest['train']:.4f}, test {lowest['test']:.4f}"
+    )
+    return Check(text, lowest["test"] >= 0.98)
+
+
+@check
+def drawn_digit_tree(evidence: Evidence, functions: int, leaves: int) -> Check:
+    """Compare the numbers of nodes of the drawn tree with the printed ones."""
+    trees = evidence.image_results.drawn_trees
+    if not trees:
+        raise NotTested("there is no drawn tree")
+    tree = trees[0]
+    n_functions = len(tree.parent) - tree.n_outputs
+    text = (
+        f"{n_functions:,} function nodes, {len(tree.leaf_parent):,} leaves, 10 class nodes; error "
+        f"{100 * tree.test_error:.2f} %"
+    )
+    near = (
+        abs(n_functions / functions - 1) < 0.05 and abs(len(tree.leaf_parent) / leaves - 1) < 0.05
+    )
+    return Check(text, near)
+
+
+@check
+def best_of_trees(evidence: Evidence) -> Check:
+    """Compare BNeuralT with the quoted classification trees, and with CART of scikit-learn."""
+    table = published.mnist()
+    quoted = table[table["group"] != "BNeuralT"]["error_percent"]
+    lowest = 100 * float(np.mean([r.lowest_error for r in _main_runs(evidence, "20K")]))
+    last = 100 * float(np.mean([r.last_error for r in _main_runs(evidence, "20K")]))
+    ahead = int((quoted > lowest).sum())
+    carts = [
+        b.test_error
+        for b in evidence.image_results.baselines
+        if (b.data, b.name) == ("mnist", "CART")
+    ]
+    ours = f"; CART of scikit-learn {100 * carts[0]:.2f} %" if carts else ""
+    text = f"BNeuralT-20K {lowest:.2f} % (honest {last:.2f})"
+    text += f" is ahead of {ahead} of {len(quoted)}{ours}"
+    return Check(text, ahead == len(quoted))
+
+
+@check
+def k_tree(evidence: Evidence, name: str) -> Check:
+    """Compare the accuracy of dendritic trees for 3 against 5 with the published one."""
+    found = [entry for entry in evidence.image_results.k_trees if entry.name == name]
+    if not found:
+        raise NotTested(f"there are no trials of the {name}")
+    accuracies = [trial.accuracy for trial in found[0].trials]
+    error = [1 - accuracy for accuracy in accuracies]
+    text = f"error {_percent(error)} % ({len(error)} trials)"
+    return Check(text, abs(float(np.mean(accuracies)) - PUBLISHED[name]) <= 0.015)
+
+
+@check
+def convolutions(evidence: Evidence) -> Check:
+    """Report our lowest honest error, beside the quoted one of CapsNet."""
+    runs = [r for r in evidence.image_results.runs if r.data == "mnist"]
+    if not runs:
+        raise NotTested("CapsNet was not run; its figure is quoted")
+    best = min(r.test_error for r in runs)
+    raise NotTested(f"CapsNet was not run; our lowest honest error is {100 * best:.2f} %")

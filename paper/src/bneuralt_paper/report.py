@@ -1,0 +1,307 @@
+"""The report: verdicts, then tables and figures by section of the paper.
+
+The command ``bneuralt paper report`` calls `write_report`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from bneuralt_paper.experiments.definitions import ALL_EXPERIMENTS
+from bneuralt_paper.ledger import Entry, Evidence, check_claims
+from bneuralt_paper.ledger.claims import VERDICTS
+from bneuralt_paper.reporting import figures, image_sections, result_tables
+from bneuralt_paper.reporting.cells import ReportTable, TableCell
+from bneuralt_paper.reporting.codes import CODES
+from bneuralt_paper.reporting.page import Picture, Section, pictures, write_page
+from bneuralt_paper.reporting.run_results import COLUMNS, Results
+from bneuralt_paper.reporting.schemes import schemes
+from bneuralt_paper.reporting.significance import rank_algorithms, ranking_table, significance_table
+from bneuralt_paper.running.curves import CURVE_SETTINGS
+
+__all__ = ["build_sections", "claims_table", "write_report"]
+
+Parts = list[ReportTable | Picture]
+
+_LIMITATIONS = (
+    "What limits these results: the paper does not say which layers of its MLPs have penalties; "
+    "the hidden layer, whose scores are nearest to Table 2, was used. HFNT and MONT follow their "
+    "descriptions, not the authors' programs. The A-32-tree is our reading of 'asymmetric'. "
+    "k-trees train for a fixed number of epochs (1-tree 2,000, others 500) without the early "
+    "stopping. Learning curves have fewer runs than the tables (the column runs of curves.csv.xz), "
+    "and are computed without selection, which does not change them. Times were measured on busy "
+    "machines."
+)
+_HOW_TO_RUN = """\
+The commands need a data folder with the authors' files (`bneuralt data fetch`), can be
+interrupted, and continue where they ended:
+
+```console
+$ bneuralt paper run --experiments all,additions --runs 30 --store study/runs.sqlite
+$ bneuralt paper curves --runs 30 --store study
+$ bneuralt paper images --store study
+$ bneuralt paper measure --store study
+$ bneuralt paper publish --store study --out docs/reproduction
+$ bneuralt paper claims --store docs/reproduction
+$ bneuralt paper report --store docs/reproduction --out docs/reproduction.md
+```
+
+On one core `run` takes about 12 hours (BNeuralT 4.2, MLPs 2.4, HFNT and MONT 4.9, others 0.6),
+`curves` with 30 runs about one; the cost of each run of `images` is in Table 4."""
+
+
+def write_report(
+    evidence: Evidence,
+    out: str | os.PathLike[str],
+    *,
+    provenance: Mapping[str, str] | None = None,
+) -> Path:
+    """Write the report of published results.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Results; whatever is missing is left out, and its claims cannot be tested.
+    out : path
+        A Markdown file such as ``docs/reproduction.md``, whose tables and figures go to a folder
+        with its name, or a folder for ``report.html``, ``report.md`` and ``report/``.
+    provenance : mapping of str to str, optional
+        Shown at the end of the report.
+
+    Returns
+    -------
+    pathlib.Path
+        The page.
+
+    Examples
+    --------
+    >>> from bneuralt_paper.report import write_report
+    >>> write_report(Evidence.load("docs/reproduction"), "report")  # doctest: +SKIP
+    """
+    facts = {**_provenance(evidence), **(provenance or {})}
+    return write_page(build_sections(evidence), facts, out)
+
+
+def _provenance(evidence: Evidence) -> dict[str, str]:
+    facts = {}
+    if evidence.runs is not None:
+        frame = evidence.runs.frame
+        counts = frame["protocol"].value_counts()
+        facts["runs"] = ", ".join(f"{counts[p]:,} ({p} protocol)" for p in evidence.runs.protocols)
+        ran = set(evidence.runs.experiments())
+        n_paper = sum(e in ran for e in ALL_EXPERIMENTS)
+        facts["experiments"] = f"{n_paper} of the paper's {len(ALL_EXPERIMENTS)}, {len(ran)} in all"
+        machines = sorted(set(frame["machine"].dropna()))
+        facts["machines of these runs"] = "; ".join(machines)
+    if evidence.curve_table is not None:
+        facts["learning curves"] = f"{int(evidence.curve_table['runs'].max())} runs each"
+    return facts | evidence.image_results.provenance()
+
+
+def claims_table(
+    entries: Iterable[Entry], slug: str, title: str, *, with_place: bool = True
+) -> ReportTable:
+    """Return a table of claims with our values and verdicts."""
+    kinds = {"reproduced": "", "differs": "strong", "cannot be tested": "faint"}
+    rows, records = [], []
+    for entry in entries:
+        claim = entry.claim
+        place = (TableCell(claim.place),) if with_place else ()
+        rows.append(
+            (
+                TableCell(claim.id, "head"), *place, TableCell(claim.says), TableCell(entry.ours),
+                TableCell(entry.verdict, kinds[entry.verdict]),
+            )
+        )  # fmt: skip
+        records.append(
+            {"id": claim.id, "kind": claim.kind, "place": claim.place, "says": claim.says}
+            | {"check": claim.check, "ours": entry.ours, "verdict": entry.verdict}
+        )
+    header = ("id", *(("place",) if with_place else ()), "the paper", "ours", "verdict")
+    return ReportTable(
+        slug, title, header, rows, pd.DataFrame(records), heads=len(header), has_file=with_place
+    )
+
+
+def build_sections(evidence: Evidence) -> list[Section]:
+    """Return all sections: verdicts first, then those of the paper."""
+    entries = check_claims(evidence)
+    results = evidence.runs or Results(pd.DataFrame(columns=list(COLUMNS)))
+    return [
+        _verdicts(entries),
+        _section("method", "Section 3: the algorithm", "", entries, _scheme_parts()),
+        _section("experiments", "Section 4: experiments", "", entries, [_settings()],
+                 files_only=["tableA1_settings"]),
+        _section("scores", "Sections 5.1 and 5.2: scores", CODES, entries,
+                 _score_parts(evidence, results),
+                 files_only=["table2_weights_times", "equal_oracle"]),
+        _section("significance", "Section 5.2: significance",
+                 "All tests as CSV files; the counts are in the claims.", entries,
+                 _significance_parts(results), all_as_files=True),
+        _section("digits", "Section 5.2: MNIST", "", entries,
+                 image_sections.digit_parts(evidence.image_results)
+                 + image_sections.k_tree_parts(evidence.image_results)
+                 + image_sections.fashion_parts(evidence.image_results)),
+        _section("convergence", "Section 5.3: convergence",
+                 "Learning curves under the paper's protocol; lines are means, bands quartiles.",
+                 entries, _curve_parts(evidence, results)),
+        _section("discussion", "Sections 6 and 7: discussion and conclusions", "", entries,
+                 _honest_parts(results)),
+        _section("supplement", "Supplement", "", entries,
+                 [result_tables.experiments_table(results)], folded=["tableA2_A3_experiments"]),
+        _section("misprints", "Misprints", "What is printed, and what follows from it.", entries,
+                 []),
+        Section("how", "How to run it", f"{_HOW_TO_RUN}\n\n{_LIMITATIONS}"),
+    ]  # fmt: skip
+
+
+def _section_of(entry: Entry) -> str:
+    """Return the section of the page to which a claim belongs, by its kind and place."""
+    claim = entry.claim
+    if claim.kind == "misprint":
+        return "misprints"
+    if claim.id.startswith(("fig-a", "table-a2", "table-a3")):
+        return "supplement"
+    place = claim.place
+    if claim.id in ("table-3", "table-a4", "table-a5") or claim.id in _SIGNIFICANCE:
+        return "significance"
+    if claim.id in _DIGITS or claim.id.startswith("claim-mnist"):
+        return "experiments" if claim.id == "claim-mnist-sizes" else "digits"
+    if claim.kind in ("algorithm", "equation") or place.startswith(
+        ("Section 2", "Section 3", "Sections 3", "Table 1")
+    ):
+        return "method"
+    if claim.id in ("fig-1", "fig-2", "fig-3", "fig-4"):
+        return "method"
+    if claim.id == "table-a1" or place.startswith("Section 4"):
+        return "experiments"
+    if place.startswith(("Section 5.3", "Sections 5.3")) or claim.id in _CONVERGENCE:
+        return "convergence"
+    if place.startswith(
+        ("Section 6", "Section 7", "Sections 6", "Section 1", "Sections 1", "Sections 5, 6")
+    ):
+        return "discussion"
+    return "scores"
+
+
+_SIGNIFICANCE = ("claim-ks", "claim-wilcoxon", "claim-t", "claim-only-friedman")
+_DIGITS = (
+    "table-4", "claim-capsnet", "claim-1-tree", "claim-32-tree", "claim-a-32-tree",
+    "claim-sensitivity", "claim-digits-order", "fig-7", "fig-8",
+)  # fmt: skip
+_CONVERGENCE = ("fig-9", "fig-10", "fig-11", "fig-12")
+
+
+def _section(
+    slug: str,
+    title: str,
+    text: str,
+    entries: Sequence[Entry],
+    parts: Parts,
+    *,
+    folded: Sequence[str] = (),
+    files_only: Sequence[str] = (),
+    all_as_files: bool = False,
+) -> Section:
+    """Return a section: its claims other than the main ones, then its tables and figures."""
+    if all_as_files:
+        files_only = [part.slug for part in parts if isinstance(part, ReportTable)]
+    own = [e for e in entries if _section_of(e) == slug and not e.claim.headline]
+    claims: Parts = [claims_table(own, f"claims_{slug}", "Claims", with_place=False)] if own else []
+    return Section(slug, title, text, (*claims, *parts), frozenset(folded), frozenset(files_only))
+
+
+def _verdicts(entries: Sequence[Entry]) -> Section:
+    counts = Counter(entry.verdict for entry in entries)
+    by_kind = Counter((entry.claim.kind, entry.verdict) for entry in entries)
+    counted = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)
+    misprints = by_kind["misprint", "differs"]
+    text = (
+        f"{len(entries)} items of the paper: {counted} ({misprints} of those that differ are "
+        "misprints). Scores are reproduced; they measure weights that were selected on the test "
+        "rows. 'Honest' means that the test rows are used once, to score the trained model. The "
+        "other claims are in the sections below."
+    )
+    shown = [entry for entry in entries if entry.claim.headline]
+    table = claims_table(shown, "verdicts", "The main claims", with_place=False)
+    every = claims_table(entries, "claims", "All claims")
+    return Section("verdicts", "Verdicts", text, (table, every), files_only=frozenset(["claims"]))
+
+
+def _scheme_parts() -> Parts:
+    return [*pictures(schemes(), "schemes", "Figures 1 to 4, as our own drawings.")]
+
+
+def _settings() -> ReportTable:
+    return result_tables.settings_table()
+
+
+def _score_parts(evidence: Evidence, results: Results) -> Parts:
+    parts: Parts = [result_tables.score_table(results)]
+    caption = (
+        "BNeuralT with RMSprop: the same trees with weights selected on the test rows (as in the "
+        "paper) and on validation rows."
+    )
+    parts += pictures(figures.protocol_gap(results), "protocol-gap", caption)
+    parts.append(result_tables.times_table(results))
+    caption = "Figures 5 and 6: the best trees of RMSprop under the paper's protocol."
+    parts += pictures(figures.best_trees_figure(evidence.trees), "best-trees", caption)
+    oracle = result_tables.oracle_table(results)
+    return [*parts, *([oracle] if oracle is not None else [])]
+
+
+def _significance_parts(results: Results) -> Parts:
+    if results.frame.empty:
+        return []
+    protocols = ["paper"]
+    if results.has("honest", result_tables.REFERENCE):
+        protocols.append("honest")
+    return [
+        significance_table(results, test, protocol)
+        for protocol in protocols
+        for test in ("ks", "wilcoxon", "t")
+    ]
+
+
+def _curve_parts(evidence: Evidence, results: Results) -> Parts:
+    parts: Parts = []
+    if (curves := evidence.curve_table) is not None:
+        for setting, places in CURVE_SETTINGS.items():
+            if setting == "M-R-ESn-Rn":
+                continue  # a part of Figure 11 only
+            for task in ("classification", "regression"):
+                name = f"convergence-{setting}-{task}"
+                caption = f"{places}: {setting}, {task}."
+                parts += pictures(figures.convergence(curves, setting, task), name, caption)
+        caption = "Figure 11: test errors on glass and mpg6 by setting."
+        parts += pictures(figures.settings_comparison(curves), "settings-comparison", caption)
+    digits = [
+        r for r in evidence.image_results.paper_runs if r.rate == 0.01 and r.selection == "epoch"
+    ]
+    caption = "Figure 12: training score of each run against the number of nodes."
+    figure = figures.score_against_size(results, digits)
+    return [*parts, *pictures(figure, "score-against-size", caption)]
+
+
+def _honest_parts(results: Results) -> Parts:
+    parts: Parts = []
+    shown_counts: set[int] = set()
+    for task, label in ((None, "all data sets"), ("classification", "classification")):
+        ranking = rank_algorithms(results, "honest", task)
+        # With runs on classification only, both rankings are the same.
+        if ranking is None or ranking.friedman.n_datasets in shown_counts:
+            continue
+        shown_counts.add(ranking.friedman.n_datasets)
+        caption = (
+            f"Honest mean ranks over {ranking.friedman.n_datasets} data sets ({label}); a red bar "
+            "joins algorithms that do not differ by Nemenyi's test at 0.05."
+        )
+        name = f"critical-difference-{task or 'all'}"
+        parts += pictures(figures.critical_difference(ranking), name, caption)
+        parts.append(ranking_table(ranking, "honest"))
+    return parts
