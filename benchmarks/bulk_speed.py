@@ -57,7 +57,7 @@ def in_postgresql(models: list[Any], frame: Any) -> None:
 
         database.fill(frame)
         for model in models:
-            sql, table = model.to_sql("postgresql"), database.quoted(TABLE)
+            sql, table = model.to_sql(dialect="postgresql"), database.quoted(TABLE)
             query = f"SELECT sum(p) FROM (SELECT {sql} AS p FROM {table}) t"
             measure(
                 "PostgreSQL",
@@ -97,7 +97,7 @@ def main() -> None:
         frame.to_parquet(path, index=False)
         table = open_table(path, max_memory="20MB").without([TARGET, KEY])
         for model in models:
-            size, sql = model.n_parameters_, model.to_sql("duckdb")
+            size, sql = model.n_parameters_, model.to_sql(dialect="duckdb")
             query = f"SELECT sum(p) FROM (SELECT {sql} AS p FROM read_parquet('{path}'))"
             routes: dict[str, Callable[[], Any]] = {
                 "data frame in memory": lambda m=model: m.predict(X),  # type: ignore[misc]

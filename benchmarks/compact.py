@@ -17,9 +17,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.targets import print_table, splits
-from bneuralt import BNeuralTClassifier, BNeuralTRegressor, load_dataset
-from bneuralt.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_REGRESSION
-from bneuralt.estimators.retraining import smaller_models
+from bneuralt import BNeuralTClassifier, BNeuralTRegressor
+from bneuralt.fitting.problem import problem_of
+from bneuralt.fitting.pruning import smaller_models
+from bneuralt_paper import load_dataset
+from bneuralt_paper.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_REGRESSION
 from tests.helpers import monks
 
 SHARES = (1.0, 0.5, 0.25, 0.1)
@@ -36,11 +38,11 @@ def differences(name: str, n_splits: int, data_home: str | None) -> dict[str, np
         model = BNeuralTClassifier(random_state=split.seed).fit(split.X, split.y)
         score = model.score(split.X_test, split.y_test)
         whole.append(score)
-        rows = model._read_rows(split.X, split.y, None, reset=False)
+        problem = problem_of(model.model_, model._options(), split.X, split.y)
         sizes = [int(share * model.n_parameters_) for share in SHARES[1:]]
         for rule, results in by_rule.items():
-            smaller = smaller_models(model, rows, sizes, rule=rule)
-            scores = [each.score(split.X_test, split.y_test) for each in smaller]
+            smaller = smaller_models(problem, model.recipe_, model.model_, sizes, rule=rule)
+            scores = [model._with_model(each).score(split.X_test, split.y_test) for each in smaller]
             results.append([100 * (other - score) for other in scores])
     return {"whole": np.array(whole), **{rule: np.array(d) for rule, d in by_rule.items()}}
 

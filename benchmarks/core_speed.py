@@ -24,6 +24,7 @@ import numpy as np
 from benchmarks.timing import SHARED, interleaved, processor_time, table
 from bneuralt import NeuralTree, TrainingSettings, _core, show_config, train
 from bneuralt.training.optimizers import OPTIMIZERS
+from bneuralt_paper import read_authors_tree
 
 N_ROWS, N_EPOCHS = 552, 10  # rows of the Australian training set; short runs, many of them
 FLAGS = {
@@ -70,7 +71,7 @@ def australian_tree() -> NeuralTree:
     """Return the authors' tree of the paper's timings, or a random one of its shape."""
     path = SHARED / "authors_models/australian/3/rmsprop.json"
     if path.exists():
-        return NeuralTree.from_authors_json(path, n_inputs=14)
+        return read_authors_tree(path, n_inputs=14)
     print(f"({path.name} not found: a random tree of that shape instead)")
     for seed in range(100_000):
         tree = NeuralTree.random(14, 2, rule="paper", init="uniform", random_state=seed)

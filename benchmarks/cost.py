@@ -24,7 +24,8 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from benchmarks.targets import print_table, splits
-from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, load_dataset
+from bneuralt import BNeuralForestClassifier, BNeuralTClassifier
+from bneuralt_paper import load_dataset
 
 N_PREDICTIONS, BLOCK = 1_000_000, 100_000
 COUNTERS = Path("/sys/class/powercap")

@@ -33,11 +33,12 @@ with open(sys.argv[1], "w") as file:
 READ = {
     "pandas": "import pandas as pd; read = lambda path: pd.read_csv(path)",
     "bneuralt": (
-        "from bneuralt.tables import learn_layout, read_csv\n"
+        "from bneuralt.tables import read_csv\n"
+        "from bneuralt.tables.table_layout import learn_layout\n"
         "def read(path):\n"
         "    table = read_csv(path)\n"
         "    layout = learn_layout(table, 'y')\n"
-        "    return layout.frame(table), layout.labels(table)"
+        "    return layout.frame(table).typed(), layout.labels(table)"
     ),
 }
 MEASURE = """

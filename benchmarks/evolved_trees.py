@@ -13,6 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 import bneuralt
 from benchmarks.timing import SHARED
 from bneuralt import Growth
+from bneuralt_paper import load_dataset
 
 #: Accuracy and nodes of HFNT by ten-fold cross-validation, from its paper (2017).
 HFNT_TENFOLD = {
@@ -29,7 +30,7 @@ def main() -> None:
     print("| data set | HFNT, nodes | HFNT, accuracy | evolved, nodes | evolved, accuracy |")
     print("| --- | ---: | ---: | ---: | ---: |")
     for name, (printed, nodes) in HFNT_TENFOLD.items():
-        data = bneuralt.load_dataset(name, SHARED / "data")
+        data = load_dataset(name, SHARED / "data")
         X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y)
         scores, sizes = [], []
         for train, test in StratifiedKFold(10, shuffle=True, random_state=0).split(X, y):

@@ -20,9 +20,10 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.targets import print_table, splits
 from benchmarks.timing import interleaved
-from bneuralt import BNeuralTClassifier, BNeuralTRegressor, NeuralTree, load_dataset
-from bneuralt.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_REGRESSION
-from bneuralt.reference.shapley import shapley_values
+from bneuralt import BNeuralTClassifier, BNeuralTRegressor, NeuralTree
+from bneuralt_paper import load_dataset
+from bneuralt_paper.datasets.catalogue import PAPER_CLASSIFICATION, PAPER_REGRESSION
+from tests.reference.shapley import shapley_values
 
 N_ROWS, N_INPUTS, N_OUTPUTS = 100_000, 13, 3
 #: Rows that are explained with TreeExplainer; its time is in proportion to their number.

@@ -27,7 +27,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.core_speed import australian_tree
 from benchmarks.timing import table
-from bneuralt import BNeuralTClassifier, Growth, load_dataset
+from bneuralt import BNeuralTClassifier, Growth
+from bneuralt_paper import load_dataset
 
 FLOOR = "48 calls of libm's exp"
 INCLUDE = '#include "m.h"'

@@ -26,8 +26,9 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.tables import TABLES, read_table
 from benchmarks.targets import print_table, splits, with_mean
-from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, load_dataset
-from bneuralt.datasets.catalogue import PAPER_CLASSIFICATION
+from bneuralt import BNeuralForestClassifier, BNeuralTClassifier
+from bneuralt_paper import load_dataset
+from bneuralt_paper.datasets.catalogue import PAPER_CLASSIFICATION
 
 SHARES = (0.1, 0.3, 0.5)
 MOST_ROWS = 1500

@@ -117,20 +117,24 @@ def epoch(folder: Path, n_files: int | None) -> dict[str, Any]:
     from dataclasses import replace
 
     from bneuralt import BNeuralTRegressor, open_table
-    from bneuralt.estimators.block_rows import read_block_rows
+    from bneuralt.fitting.plan import plan_tree
+    from bneuralt.fitting.problem import read_problem
+    from bneuralt.fitting.recipe import resolve
+    from bneuralt.fitting.train import FitBatch
 
     training, _ = split_paths(folder, n_files)
     table = open_table(training, TARGET).without([KEY])
     model = BNeuralTRegressor(random_state=0, max_epochs=1)
-    on_disk = read_block_rows(model, table, None, True).with_lines(model.encoder_.lines)
+    problem = read_problem(model._options(), table, None)
+    on_disk, recipe = problem.rows, resolve(problem)
     in_memory = replace(on_disk, table=np.array(on_disk.table))
     ratios = []
     for _ in range(5):
         times = []
         for rows in (on_disk, in_memory):
             started = time.process_time()
-            plan = model._plan(rows, None)
-            model._train(plan, None)
+            fit = plan_tree(problem.with_rows(rows), recipe, seed=0)
+            FitBatch([fit], len(fit.starts)).train(rows, None, problem.options.n_threads)
             times.append(time.process_time() - started)
         ratios.append(times[1] / times[0])
     return {"rows": len(on_disk), "of_memory": sorted(ratios), **_used()}

@@ -20,8 +20,9 @@ from pathlib import Path
 
 import numpy as np
 
-from bneuralt import BNeuralTClassifier, load_dataset
+from bneuralt import BNeuralTClassifier
 from bneuralt.export.c.features import CRow
+from bneuralt_paper import load_dataset
 
 N_ROWS = 10
 DTYPES = ("int8", "int16", "float")

@@ -8,9 +8,9 @@ import numpy as np
 
 from benchmarks.timing import interleaved, table
 from bneuralt import NeuralTree, TrainingSettings, train
-from bneuralt.estimators.capacity import FEWEST_EPOCHS, SINGLE_TREE, batch_size, n_epochs
-from bneuralt.estimators.growing import TREE_GROWTH
-from bneuralt.estimators.parameters import LEAF_MOVES
+from bneuralt.fitting.capacity import FEWEST_EPOCHS, SINGLE_TREE, batch_size, n_epochs
+from bneuralt.fitting.recipe import LEAF_MOVES
+from bneuralt.tree.growing import TREE_GROWTH
 
 ROWS = (200, 1_000, 5_000, 20_000)
 FEATURES = (5, 20, 50, 100)

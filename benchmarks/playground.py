@@ -27,8 +27,8 @@ from sklearn.model_selection import train_test_split
 
 import bneuralt
 from bneuralt import _core
-from bneuralt.tables.csv_files import CsvTable, parse_csv
-from bneuralt.tables.layout_learning import learn_layout
+from bneuralt.tables import FileTable, parse_csv
+from bneuralt.tables.table_layout import learn_layout
 from bneuralt.training import TrainingSettings, train
 from bneuralt.training.settings import SETTINGS
 from bneuralt.tree import NeuralTree
@@ -84,9 +84,7 @@ def compare_scores(tables: Iterator[tuple[str, str]]) -> None:
 def _scores(text: str, is_forest: bool, seed: int) -> tuple[float, float]:
     """Return the scores of Python and of the playground on the same held-out rows."""
     table = parse_csv(text.encode())
-    target = [name for name, column in zip(table.names, table.columns, strict=True) if any(column)][
-        -1
-    ]
+    target = [name for j, name in enumerate(table.names) if any(table.raw(j))][-1]
     layout = learn_layout(table, target)
     y = layout.labels(table)
     assert y is not None
@@ -117,8 +115,9 @@ def _scores(text: str, is_forest: bool, seed: int) -> tuple[float, float]:
         return ours.score(held_out, y[test]), theirs.score(same, y[test])
 
 
-def _part(table: CsvTable, rows: Any) -> str:
-    quoted = [[f'"{cell}"' if "," in cell else cell for cell in column] for column in table.columns]
+def _part(table: FileTable, rows: Any) -> str:
+    columns = [table.raw(j) for j in range(len(table.names))]
+    quoted = [[f'"{cell}"' if "," in cell else cell for cell in column] for column in columns]
     lines = [",".join(f'"{name}"' for name in table.names)]
     return "\n".join(lines + [",".join(column[i] for column in quoted) for i in rows.tolist()])
 

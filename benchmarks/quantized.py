@@ -15,7 +15,8 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from benchmarks.timing import table
-from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, load_dataset
+from bneuralt import BNeuralForestClassifier, BNeuralTClassifier
+from bneuralt_paper import load_dataset
 
 SETS = ("australian", "glass", "heart", "ionosphere", "iris", "pima", "vehicle", "wdbc", "wine")
 DTYPES = ("int16", "int8")

@@ -36,9 +36,11 @@ import bneuralt
 from benchmarks.size_curve_report import plot, report
 from benchmarks.tables import TABLES, read_table
 from benchmarks.timing import SHARED
-from bneuralt.datasets.catalogue import PAPER_DATASETS
-from bneuralt.estimators.retraining import smaller_models
 from bneuralt.files import write_atomically
+from bneuralt.fitting.problem import problem_of
+from bneuralt.fitting.pruning import smaller_models
+from bneuralt_paper import load_dataset
+from bneuralt_paper.datasets.catalogue import PAPER_DATASETS
 from bneuralt_paper.experiments.definitions import parse_experiment
 from bneuralt_paper.experiments.evolved_trees import make_evolved
 from bneuralt_paper.experiments.protocols import derive_seed
@@ -148,8 +150,13 @@ def compacted_trees(problem: Problem) -> Iterator[Fitted]:
     limits = [n for n in reversed(SIZES) if n < whole.n_parameters_]
     sizes = [problem.at_least(n, 2) for n in limits]
     start = time.process_time()
-    rows = whole._read_rows(problem.X, problem.y, None, reset=False)
-    smaller = smaller_models(whole, rows, sorted(set(sizes), reverse=True))
+    of_rows = problem_of(whole.model_, whole._options(), problem.X, problem.y)
+    smaller = [
+        whole._with_model(model)
+        for model in smaller_models(
+            of_rows, whole.recipe_, whole.model_, sorted(set(sizes), reverse=True)
+        )
+    ]
     by_size = dict(zip(sorted(set(sizes), reverse=True), smaller, strict=True))
     seconds += time.process_time() - start
     for limit, n in zip(limits, sizes, strict=True):
@@ -161,7 +168,7 @@ def evolved_trees(problem: Problem) -> Iterator[Fitted]:
     model = problem.make("EvolvedTree")
     seconds = problem.fit(model)
     front = model.pareto_front_
-    (best,) = (entry for entry in front if entry.model.tree_ is model.tree_)
+    (best,) = (entry for entry in front if entry.model.tree_ == model.tree_)
     enough = best.score - best.standard_error
     smallest = next(entry for entry in front if entry.score >= enough)
     chosen: list[tuple[str, int | None, Any]] = [
@@ -180,7 +187,7 @@ def limited_evolved_trees(problem: Problem) -> Iterator[Fitted]:
     for n in EVOLVED_LIMITS:
         model = problem.make("EvolvedTree", max_weights=problem.at_least(n, 2))
         seconds = problem.fit(model)
-        (best,) = (entry for entry in model.pareto_front_ if entry.model.tree_ is model.tree_)
+        (best,) = (entry for entry in model.pareto_front_ if entry.model.tree_ == model.tree_)
         yield _single("limited", n, model, seconds)._replace(validation=best.score)
 
 
@@ -253,7 +260,7 @@ def problem_names(tables: Path | None) -> list[str]:
 
 def read_problem(name: str, split: int, tables: Path | None) -> Problem:
     """Return a split of a data set, the same one for all models."""
-    data: Any = read_table(name, tables) if tables else bneuralt.load_dataset(name, SHARED / "data")
+    data: Any = read_table(name, tables) if tables else load_dataset(name, SHARED / "data")
     X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y)
     order = np.random.default_rng(derive_seed(split, "split")).permutation(len(y))
     train, test = np.split(order, [int(0.8 * len(y))])

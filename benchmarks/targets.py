@@ -26,7 +26,7 @@ from bneuralt import (
     BNeuralTRegressor,
     load_dataset,
 )
-from bneuralt.datasets.catalogue import PAPER_REGRESSION
+from bneuralt_paper.datasets.catalogue import PAPER_REGRESSION
 from bneuralt_paper.experiments.protocols import derive_seed
 
 QUANTILES = (0.05, 0.5, 0.95)

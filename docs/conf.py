@@ -1,5 +1,6 @@
 """Configuration of Sphinx; `make docs` builds the documentation with warnings as errors."""
 
+import importlib.metadata
 import re
 import shutil
 import tomllib
@@ -9,7 +10,7 @@ from docutils.transforms import Transform
 from sphinx import addnodes
 
 import bneuralt
-from bneuralt.estimators.declaring import GROUP_OF
+from bneuralt.declaring import GROUP_OF
 
 project = "bneuralt"
 author = "The bneuralt developers"
@@ -92,9 +93,22 @@ def copy_playground(app, error):
         shutil.copy(page, Path(app.outdir) / "train_in_browser.html")
 
 
+def write_llms_txt(app, error):
+    """Write llms.txt, in which language models look for pages, with links to plain text."""
+    if error or app.builder.format != "html":
+        return
+    summary = importlib.metadata.metadata("bneuralt")["Summary"]
+    lines = ["# bneuralt", "", f"> {summary}", "", "## Pages", ""]
+    pages = [page for page in app.env.toctree_includes["index"] if page != "assistants"]
+    for page in ["assistants", *pages]:
+        lines.append(f"- [{app.env.titles[page].astext()}](_sources/{page}.md.txt)")
+    (Path(app.outdir) / "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 def setup(app):
     app.add_transform(SearchWords)
     app.connect("build-finished", copy_playground)
+    app.connect("build-finished", write_llms_txt)
     app.connect("autodoc-process-docstring", drop_foreign_references)
     app.connect("autodoc-process-docstring", escape_bars)
     app.connect("autodoc-process-docstring", group_parameters)

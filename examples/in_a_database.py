@@ -11,7 +11,7 @@ model = BNeuralTRegressor(n_weights=30, random_state=0).fit(X, y)
 
 database = sqlite3.connect(":memory:")
 X.to_sql("patients", database, index=False)
-expression = model.to_sql("sqlite")
+expression = model.to_sql(dialect="sqlite")
 predictions = database.execute(f"SELECT {expression} FROM patients").fetchall()
 largest = max(
     abs(ours - theirs) for (theirs,), ours in zip(predictions, model.predict(X), strict=True)

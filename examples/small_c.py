@@ -11,15 +11,15 @@ from bneuralt import BNeuralTClassifier
 iris = load_iris(as_frame=True)
 names = iris.target_names[iris.target]
 model = BNeuralTClassifier(max_weights=30, random_state=0).fit(iris.data, names)
-header, program = model.to_c("iris.h", dtype="float", main=True)
-print(f"{header}: {model.n_parameters_} weights, {header.stat().st_size:,} characters")
+header = model.to_c("iris.h", dtype="float", main=True)  # and iris_main.c
+print(f"iris.h: {model.n_parameters_} weights, {len(header):,} characters")
 
 compiler = shutil.which("cc")
 if compiler is None:
     print("there is no C compiler here")
 else:
-    subprocess.run([compiler, "-O2", "-o", "iris", str(program), "-lm"], check=True)
+    subprocess.run([compiler, "-O2", "-o", "iris", "iris_main.c", "-lm"], check=True)
     table = iris.data.to_csv(index=False)
     done = subprocess.run(["./iris"], input=table, capture_output=True, text=True, check=True)
-    labels = np.array([line.split(",")[0] for line in done.stdout.splitlines()])
+    labels = np.array([line.split(",")[0] for line in done.stdout.splitlines()[1:]])
     print(f"{np.mean(labels == model.predict(iris.data)):.0%} of the predictions are the same")

@@ -33,17 +33,17 @@ PAGE_SCRIPTS = ROOT / "src/bneuralt/drawing/page"
 #: The modules of the worker and of the page, each after those that it imports.
 WORKER = (
     *("recipe", "random", "texts", "csv", "layout", "features", "rows", "grow", "core", "tree"),
-    *("idle", "fit", "trained", "page_data", "importances", "session", "worker"),
+    *("idle", "linear", "trial", "fit", "trained", "page_data", "importances", "session", "worker"),
 )
 PAGE = ("tree", "animation", "client", "columns_view", "downloads", "lesson", "main")
 
 #: The modules of the page of a model that predictions need.
-PREDICTION = ("cells", "expressions", "model", "tree", "prediction")
+PREDICTION = ("../../model/cells", "cells", "expressions", "model", "tree", "prediction")
 
 SOURCES = ("wasm/playground.cpp", "order.cpp", "threads.cpp", "kernels/registry.cpp")
 FLAGS = (
     *("-target", "wasm32-wasi", "-mcpu=baseline+simd128", "-mexec-model=reactor", "-std=c++20"),
-    *("-O2", "-s", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden", "-Wno-psabi"),
+    *("-Os", "-s", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden", "-Wno-psabi"),
     *("-DBNT_NO_THREADS", "-DBNT_ISA=baseline", "-DBNT_VECTOR_BYTES=16"),
 )
 
@@ -51,8 +51,8 @@ FLAGS = (
 def compile_core(path: Path) -> None:
     """Compile the kernels for WebAssembly, unless the file is newer than all sources."""
     sources = [ROOT / "cpp" / name for name in SOURCES]
-    headers = [*(ROOT / "cpp").glob("*.?pp"), *(ROOT / "cpp/kernels").glob("*.?pp"), *sources]
-    newest = max(header.stat().st_mtime for header in headers)
+    headers = [*(ROOT / "cpp").glob("*.?pp"), *(ROOT / "cpp/kernels").glob("*.?pp")]
+    newest = max(path.stat().st_mtime for path in [*headers, *sources, Path(__file__)])
     if path.exists() and path.stat().st_mtime > newest:
         return
     if importlib.util.find_spec("ziglang") is None:
@@ -71,10 +71,10 @@ def compile_core(path: Path) -> None:
 def write_modules(folder: Path) -> None:
     """Write all scripts as modules, so that Node can run them."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "package.json").write_text('{"type": "module"}\n')
-    (folder / "recipe.js").write_text(recipe_script(), encoding="utf-8")
-    for path in FOLDER.glob("*.js"):
-        (folder / path.name).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+    texts = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.js")}
+    texts |= {"package.json": '{"type": "module"}\n', "recipe.js": recipe_script()}
+    for name, text in texts.items():  # other processes may be reading them
+        write_atomically(folder / name, text)
 
 
 def _joined(modules: dict[str, str]) -> str:

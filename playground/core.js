@@ -75,14 +75,14 @@ export class Core {
     const n = tree.parent.length, l = tree.leafParent.length;
     const structure = this.wasm.new_tree(tree.nInputs, tree.k, n, l, put(tree.parent), put(tree.activation), put(tree.leafParent), put(tree.leafInput));
     const theta = put(tree.theta), leafInput = put(tree.leafInput);
-    const { scaling, target, rows, validation, signs, settings, loss, optimizer, seed } = more;
+    const { scaling, target, rows, validation, signs, settings, loss, optimizer, seed, mayMoveTo } = more;
     const fields = [
       ...[structure, theta, leafInput, table.data, table.nRows, table.nColumns, table.first, table.lines],
       ...[put(scaling?.offset), put(scaling?.factor), table.labels, table.values, put(target)],
       ...[put(rows?.index), put(rows?.weight), rows?.index.length ?? 0],
       ...[put(validation?.index), put(validation?.weight), validation?.index.length ?? 0],
       ...[put(signs?.node), put(signs?.input), put(settings)],
-      ...[put(loss), loss?.length ?? 0, put(optimizer), optimizer?.length ?? 0, seed ?? 0],
+      ...[put(loss), loss?.length ?? 0, put(optimizer), optimizer?.length ?? 0, seed ?? 0, put(mayMoveTo)],
     ];
     return { at: put(Uint32Array.from(fields)), structure, theta, leafInput };
   }

@@ -115,7 +115,7 @@ function learnGaps(gaps, target) {
 }
 
 /** Return the numbers that stand for missing values, in ascending order. */
-function findSentinels(values) {
+function findSentinels(values, mayBeFrequent = false) {
   const n = values.length;
   if (!n) return [];
   const sorted = ascending(values);
@@ -133,10 +133,15 @@ function findSentinels(values) {
   const least = Math.max(SENTINELS.FEWEST_ROWS, SENTINELS.SMALLEST_SHARE * n);
   const isSentinel = (i, low, high) => {
     if (counts[i] < least || numbers[i] === 0) return false;
+    const isNines = /^9+(\.9+)?$/.test(String(Number(Math.abs(numbers[i]).toPrecision(15))));
+    if (!mayBeFrequent && !isNines && !SENTINELS.USUAL_CODES.includes(numbers[i])) {
+      let total = 0;
+      for (let k = low; k <= high; k++) total += counts[k];
+      if (counts[i] / total > SENTINELS.LARGEST_SHARE || high - low < SENTINELS.FEWEST_OTHERS_OF_UNUSUAL) return false;
+    }
     const [from, to] = i === low ? [low + 1, high] : [low, high - 1];
     const span = numbers[to] - numbers[from];
     const distance = i === low ? numbers[from] - numbers[i] : numbers[i] - numbers[to];
-    const isNines = /^9+$/.test(String(Number(Math.abs(numbers[i]).toPrecision(15))));
     return Number.isFinite(distance) && distance > (isNines ? SENTINELS.FAR_FOR_NINES : SENTINELS.FAR) * span;
   };
   const found = [];
@@ -234,7 +239,7 @@ class NumberFeature {
     }
     let values = taken(all, rows);
     let present = values.filter((x) => !Number.isNaN(x));
-    const sentinels = column.kind === "number" ? findSentinels(present) : [];
+    const sentinels = findSentinels(present);
     if (sentinels.length) {
       values = values.map((x) => (sentinels.includes(x) ? NaN : x));
       present = values.filter((x) => !Number.isNaN(x));
@@ -324,7 +329,7 @@ class DateFeature {
 /** Return the years whose dates stand for missing values, such as 9999. */
 function sentinelYears(dates) {
   const present = dates.filter((x) => !Number.isNaN(x));
-  const repeated = new Set(findSentinels(present.map(DATE_PARTS.elapsed))), years = new Set(), others = new Set();
+  const repeated = new Set(findSentinels(present.map(DATE_PARTS.elapsed), true)), years = new Set(), others = new Set();
   for (const x of present) (repeated.has(DATE_PARTS.elapsed(x)) ? years : others).add(DATE_PARTS.year(x));
   return [...years].some((year) => others.has(year)) ? [] : [...years].sort((a, b) => a - b);
 }

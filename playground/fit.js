@@ -1,12 +1,14 @@
-// A fit with the settings that Python would choose: bneuralt.estimators.single, forest and trials.
+// A fit with the settings that Python would choose: bneuralt.fitting: recipe, plan, trial, tree and forest.
 import {
   batch_size, effective_share, FEWEST_PER_OUTPUT, IN_FOREST, KINDS, learning_rate, MOST_PER_ROW, MOST_ROWS_JOINED, n_epochs, n_epochs_joined, N_JOINED, ROWS, SCALING, SETTINGS,
-  SINGLE, SINGLE_TREE, SPLITS, TRIALS,
+  SINGLE, SINGLE_TREE, SPLITS,
 } from "./recipe.js";
 import { round } from "./features.js";
-import { constrain, drawTree, linearTree, meanTree } from "./grow.js";
-import { foldOfEach, mergedPart, mergedRows, nDifferent, nExamples, nSeparate, oneEpoch, separateRows } from "./rows.js";
+import { constrain, drawTree, linearTree, meanTree, withOutputLeaves } from "./grow.js";
+import { linearInputs, mostLeaves } from "./linear.js";
+import { mergedRows, nDifferent, nExamples, nSeparate, oneEpoch } from "./rows.js";
 import { Random } from "./random.js";
+import { chosenByTrial } from "./trial.js";
 import { withoutIdleBranches } from "./idle.js";
 import { weightsOf } from "./tree.js";
 
@@ -45,6 +47,16 @@ export class Fit {
     return this.isClassifier ? this.k : 1;
   }
 
+  get capacity() {
+    return this.options.isForest ? IN_FOREST : SINGLE_TREE;
+  }
+
+  /** What a trial may change; names are those of a recipe. */
+  get usual() {
+    const isSmall = !this.isClassifier || nExamples(this.rows) <= SINGLE.MAX_ROWS_PLAIN;
+    return { ramp_fraction: 0, plain_fraction: isSmall && this.encoder.hasRamps ? 0.5 : 0, output_factor: 1, linear_share: 0, linear: null };
+  }
+
   nWeights(rows, capacity) {
     if (this.options.nWeights) return this.options.nWeights;
     const { isPlain, weightsPerLeaf, drawnPerFeature } = this.encoder, least = FEWEST_PER_OUTPUT * this.k;
@@ -57,24 +69,33 @@ export class Fit {
 
   /** Whether several trees are trained apart, and joined into their mean. */
   get isJoined() {
-    return !this.options.isForest && !this.options.nWeights && nExamples(this.rows) <= MOST_ROWS_JOINED;
+    if (this.options.isForest || nExamples(this.rows) > MOST_ROWS_JOINED) return false;
+    return Math.floor(this.nWeights(this.rows, SINGLE_TREE) / N_JOINED) >= SINGLE.MIN_WEIGHTS_JOINED * this.k;
   }
 
   /** Return the plan of the trees of the model. */
-  finalPlan(choice = TRIALS.USUAL) {
-    const plan = this.plan(this.rows, choice);
-    if (!this.isJoined) return plan;
-    const n_weights = Math.max(Math.floor(plan.n_weights / N_JOINED), FEWEST_PER_OUTPUT * this.k);
+  finalPlan() {
+    const plan = this.plan(this.rows), whole = this.weightsForTrees(plan.n_weights);
+    if (!this.isJoined) return { ...plan, n_weights: whole };
+    const n_weights = Math.max(Math.floor(whole / N_JOINED), FEWEST_PER_OUTPUT * this.k);
     return { ...plan, n_weights, max_epochs: n_epochs_joined(plan.max_epochs, this.mayTry) };
   }
 
+  /** Return how many of the weights of the model its trees have. */
+  weightsForTrees(nWeights) {
+    if (!this.mayBeLinear) return nWeights;
+    this.nLinearInputs ??= linearInputs(this.encoder, this.inputScaling(this.rows).factor).length;
+    const nColumns = this.isClassifier && this.k === 2 ? 1 : this.k;
+    return nWeights - Math.min(nColumns * this.nLinearInputs, mostLeaves(nWeights, this.k));
+  }
+
   /** Return the size of a tree and all settings of its training on some rows. */
-  plan(rows, choice = TRIALS.USUAL, isMember = this.options.isForest) {
-    const capacity = isMember ? IN_FOREST : SINGLE_TREE, n = nExamples(rows);
+  plan(rows, capacity = this.capacity) {
+    const n = nExamples(rows);
     return {
       n_weights: this.nWeights(rows, capacity),
       learning_rate: learning_rate(n, this.nClasses),
-      weight_decay: choice.decay_factor * capacity.weight_decay(this.effectiveShare(rows) * n),
+      weight_decay: capacity.weight_decay(this.effectiveShare(rows) * n),
       batch_size: batch_size(n),
       max_epochs: n_epochs(n, this.recipe.fewest_epochs, this.nClasses),
     };
@@ -132,13 +153,13 @@ export class Fit {
 
   /** Draw a tree for some rows. */
   start(rows, scaling, nWeights, choice, random) {
-    const tree = drawTree(random, this.encoder, scaling.factor, this.k, nWeights, choice.ramp_share);
+    const tree = drawTree(random, this.encoder, scaling.factor, this.k, nWeights, choice.ramp_fraction);
     const inputSigns = this.inputSigns();
     const signs = inputSigns && constrain(tree, inputSigns, this.isClassifier ? [-1, 1] : [1]);
     return { tree, signs };
   }
 
-  async train(tree, signs, rows, validation, plan, scaling, target, seed, onEpoch) {
+  async train(tree, signs, rows, validation, plan, scaling, target, seed, onEpoch, mayMoveTo) {
     await this.pause();
     const { loss_parameters, optimizer_parameters } = this.recipe;
     return this.core.train(tree, this.table, {
@@ -151,13 +172,25 @@ export class Fit {
       loss: Float64Array.from(loss_parameters),
       optimizer: Float64Array.from(optimizer_parameters),
       seed,
+      mayMoveTo,
     }, onEpoch);
+  }
+
+  /** Return the inputs that leaves of the tree at a place may move to, if a fraction of the trees has no ramps; null: all. */
+  movesOf(fraction, place) {
+    return Math.floor(fraction * (place + 1)) > Math.floor(fraction * place) ? Uint8Array.from(this.encoder.drawn) : null;
+  }
+
+  /** Return the mean of trees as that of the model, with the linear part. */
+  finished(trees, { output_factor, linear, linear_share }) {
+    const tree = withFactor(meanTree(trees), output_factor);
+    return linear && linear_share ? withOutputLeaves(tree, linear, linear_share) : tree;
   }
 
   /** Train the trees of the model; `report` gets what they are like on the way, and may end it. */
   async run(report = () => false) {
     const { starts, ...choice } = await this.choose();
-    const plan = this.finalPlan(choice);
+    const plan = this.finalPlan();
     const scaling = this.inputScaling(this.rows), target = this.targetScaling(this.rows);
     const nTrees = this.options.isForest ? KINDS[`${this.task} forest`].n_trees : 1, nParts = this.isJoined ? N_JOINED : 1;
     const members = [];
@@ -166,26 +199,25 @@ export class Fit {
       const parts = []; // trained apart; their mean is the tree
       for (let part = 0; part < nParts && !isStopped; part++) {
         const { tree, signs } = starts?.[part] ?? this.start(this.rows, scaling, plan.n_weights, choice, this.random);
-        const joined = (last) => meanTree([...parts.map((result) => result.tree), last]);
+        const joined = (last) => this.finished([...parts.map((result) => result.tree), last], choice);
         const context = { start: joined(tree), t, nTrees, part, nParts, plan, scaling, target, choice };
         isStopped ||= Boolean(report({ ...context, epoch: 0, loss: null, now: () => context.start }));
         const seed = this.random.bits();
         const result = await this.train(tree, signs, this.rows, null, plan, scaling, target, seed, (epoch, loss, now) => {
           isStopped ||= Boolean(report({ ...context, epoch: epoch + 1, loss, now: () => joined({ ...tree, ...now() }) }));
           return isStopped;
-        });
+        }, this.movesOf(choice.plain_fraction, t * nParts + part));
         parts.push({ ...result, seed });
       }
       const done = parts.filter(({ status }) => status !== "diverged"), kept = done.length ? done : parts.slice(0, 1);
-      const tree = withFactor(meanTree(kept.map((result) => result.tree)), choice.output_factor ?? 1);
+      const tree = this.finished(kept.map((result) => result.tree), choice);
       members.push({ ...kept[0], tree, history: meanHistory(kept) });
     }
     return { members, plan, scaling, target, choice };
   }
 
-  /** Return what `run` has trained without branches that contribute nothing, if the size is automatic. */
+  /** Return what `run` has trained without branches that contribute nothing. */
   withoutIdle(result) {
-    if (this.options.nWeights) return result;
     const { offset, factor, low, high } = result.scaling, scaled = (ends) => ends.map((x, i) => (x - offset[i]) * factor[i]);
     const ends = { low: scaled(low), high: scaled(high) };
     return { ...result, members: result.members.map((member) => ({ ...member, tree: withoutIdleBranches(member.tree, ends) })) };
@@ -195,145 +227,36 @@ export class Fit {
   async linear() {
     const scaling = this.inputScaling(this.rows), target = this.targetScaling(this.rows);
     const tree = linearTree(this.encoder, scaling.factor, this.k);
-    const plan = { ...this.plan(this.rows, TRIALS.USUAL, false), leaf_moves: 0, weight_decay: 0.01 };
+    const plan = { ...this.plan(this.rows, SINGLE_TREE), leaf_moves: 0, weight_decay: 0.01 };
     const result = await this.train(tree, null, this.rows, null, plan, scaling, target, 1);
     return { members: [result], scaling, target };
   }
 
-  // -- cross-validation of the decay --------------------------------------------------------
+  // -- trial ------------------------------------------------------------------------------
 
   /** Whether there are enough rows for a cross-validation, and not too many. */
   get mayTry() {
-    return nSeparate(this.rows) >= SPLITS.FEWEST_ROWS_TO_SPLIT && nExamples(this.rows) <= TRIALS.MOST_ROWS;
+    return nSeparate(this.rows) >= SPLITS.FEWEST_ROWS_TO_SPLIT && nExamples(this.rows) <= SINGLE.MAX_ROWS_FOR_TRIAL;
   }
 
-  async choose() {
-    const { isForest } = this.options;
-    if (!this.mayTry) return TRIALS.USUAL;
-    const separate = separateRows(this.rows), seed = this.random.bits();
-    // the same folds and trees in each call
-    const attempt = (choice, effort, begins = false) => this.tryChoice(separate, choice, effort, new Random(seed), begins);
-    const effort = { ...(isForest ? TRIALS.OF_FOREST : TRIALS.OF_TREE) };
-    if (separate.index.length >= TRIALS.ENOUGH_ROWS) effort.n_used = TRIALS.ENOUGH_FOLDS;
-    if (this.isJoined) effort.n_used = N_JOINED;
-    let choice = TRIALS.USUAL, tried = await attempt(choice, effort, this.isJoined);
-    const rule = TRIALS.DECAY_RULES[this.isClassifier ? `${isForest ? "forest" : "tree"} classifier` : "regressor"];
-    if (separate.index.length >= rule.fewest_rows && tried.factor < rule.largest_factor) {
-      const other = await attempt(TRIALS.MORE, effort, this.isJoined);
-      if (isBetter(other, tried)) [choice, tried] = [TRIALS.MORE, other];
-    }
-    const loss = mean(tried.losses);
-    if (this.learnsLittle(separate, loss)) {
-      const first = await attempt(TRIALS.RAMPS, { ...TRIALS.FULL, n_used: 1 });
-      if (first.losses[0] < (1 - TRIALS.GAIN) * loss) {
-        const usual = await attempt(TRIALS.USUAL, TRIALS.FULL), withRamps = await attempt(TRIALS.RAMPS, TRIALS.FULL);
-        if (withRamps.losses.every((x, fold) => x < (1 - TRIALS.GAIN) * usual.losses[fold])) {
-          return { ...TRIALS.RAMPS, output_factor: withRamps.factor };
-        }
-      }
-    }
-    return { ...choice, output_factor: tried.factor, starts: tried.starts };
+  /** Whether the model may have a linear part. */
+  get mayBeLinear() {
+    return this.mayTry && mostLeaves(this.nWeights(this.rows, this.capacity), this.k) > 0;
   }
 
-  learnsLittle(separate, loss) {
-    if (!this.encoder.hasRamps || separate.index.length < TRIALS.ROWS_FOR_RAMPS) return false;
-    let usual = 0.5;
-    if (this.isClassifier) {
-      const shares = Array(this.k).fill(0);
-      for (const row of separate.index) shares[this.target.labels[row]] += 1 / separate.index.length;
-      usual = -shares.reduce((sum, p) => sum + (p > 0 ? p * Math.log(p) : 0), 0);
-    }
-    return !(loss < (1 - TRIALS.LITTLE) * usual);
+  choose() {
+    return this.mayTry ? chosenByTrial(this, this.usual) : this.usual;
   }
 
-  /**
-   * Train trees of a choice on parts of the rows; return losses on held-out rows and the best factor of outputs.
-   *
-   * If it `begins` the training of the model, each part has a tree of its own, which is returned, too.
-   */
-  async tryChoice(separate, choice, effort, random, begins) {
-    const folds = foldOfEach(separate, this.target, effort.n_folds, random), places = Array.from(folds.keys());
-    const parts = Array.from({ length: effort.n_used }, (_, fold) => ({
-      training: mergedPart(separate, places.filter((i) => folds[i] !== fold)),
-      heldOut: mergedPart(separate, places.filter((i) => folds[i] === fold)),
-    }));
-    // Folds have rows of their own, and the rest in common: scaling, settings and, unless they begin the training, trees.
-    const first = begins ? this.rows : parts[0].training, scaling = this.inputScaling(first), target = this.targetScaling(first), usual = this.plan(first);
-    const nWeights = begins ? this.finalPlan().n_weights : Math.max(Math.trunc(effort.weights * usual.n_weights), FEWEST_PER_OUTPUT * this.k);
-    const drawn = () => Array.from({ length: effort.n_trees }, () => random.bits()), shared = drawn(), starts = [];
-    const plan = {
-      ...usual,
-      max_epochs: Math.max(1, round(effort.epochs * usual.max_epochs)),
-      weight_decay: choice.decay_factor * usual.weight_decay,
-      leaf_moves: TRIALS.LEAF_MOVES,
-    };
-    const scored = [];
-    for (const { training, heldOut } of parts) {
-      const trees = [];
-      for (const seed of begins ? drawn() : shared) {
-        const { tree, signs } = this.start(first, scaling, nWeights, choice, new Random(seed));
-        const result = await this.train(tree, signs, training, null, plan, scaling, target, seed);
-        if (result.status !== "completed") return { losses: parts.map(() => Infinity), factor: 1 };
-        trees.push(result.tree);
-        if (begins) starts.push({ tree: result.tree, signs });
-      }
-      scored.push(this.outputsOf(trees, scaling, target, heldOut));
-    }
-    return { ...this.bestFactor(scored), starts: begins ? starts : null };
-  }
-
-  /** Return the outputs of each tree for some rows, with scaled targets and weights. */
-  outputsOf(trees, scaling, target, rows) {
+  /** Return the outputs of each tree for some rows. */
+  outputsOf(trees, scaling, rows) {
     const { encoder } = this, { width } = encoder, numbers = new Float64Array(rows.index.length * width);
     rows.index.forEach((row, i) => numbers.set(this.numbers.subarray(row * width, (row + 1) * width), i * width));
     const table = this.core.table(numbers, width, encoder, {});
     const outputs = trees.map((tree) => this.core.forward([tree], table, [scaling], false));
     this.core.release(table);
-    const y = Array.from(rows.index, (row) => (this.isClassifier ? this.target.labels[row] : (this.target.values[row] - target[0]) * target[1]));
-    return { outputs, y, weight: rows.weight };
+    return outputs;
   }
-
-  /** Return the loss of the mean of trees whose outputs are multiplied by a factor. */
-  lossOfMean({ outputs, y, weight }, factor) {
-    const { k } = this;
-    let loss = 0, total = 0;
-    y.forEach((truth, i) => {
-      let value = 0;
-      for (const out of outputs) {
-        if (this.isClassifier) {
-          let top = -Infinity, sum = 0;
-          for (let j = 0; j < k; j++) top = Math.max(top, factor * out[i * k + j]);
-          for (let j = 0; j < k; j++) sum += Math.exp(factor * out[i * k + j] - top);
-          value += Math.exp(factor * out[i * k + truth] - top) / sum / outputs.length;
-        } else value += (factor * out[i]) / outputs.length;
-      }
-      loss += weight[i] * (this.isClassifier ? -Math.log(Math.max(value, 1e-15)) : (value - truth) ** 2 / 2);
-      total += weight[i];
-    });
-    return loss / total;
-  }
-
-  /** Return the factor of outputs with the lowest mean loss, found by golden sections of its logarithm. */
-  bestFactor(parts) {
-    const losses = (factor) => parts.map((part) => this.lossOfMean(part, factor)), of = (x) => mean(losses(Math.exp(x)));
-    const golden = (Math.sqrt(5) - 1) / 2;
-    let low = Math.log(TRIALS.LEAST_FACTOR), high = Math.log(TRIALS.LARGEST_FACTORS[this.recipe.loss]);
-    while (high - low > 0.01) {
-      const [a, b] = [high - golden * (high - low), low + golden * (high - low)];
-      if (of(a) < of(b)) high = b;
-      else low = a;
-    }
-    const factor = Math.round(100 * Math.exp((low + high) / 2)) / 100;
-    return { losses: losses(factor), factor };
-  }
-}
-
-/** Return whether another loss is lower by a standard error; not where a training diverged. */
-function isBetter(other, usual) {
-  const gain = usual.losses.map((loss, fold) => loss - other.losses[fold]);
-  if (!gain.every(Number.isFinite)) return false;
-  const average = mean(gain), deviation = Math.sqrt(gain.reduce((sum, g) => sum + (g - average) ** 2, 0) / (gain.length - 1));
-  return average > Math.max(deviation / Math.sqrt(gain.length), TRIALS.LEAST_GAIN);
 }
 
 /** Multiply the outputs of a tree, which are linear. */

@@ -145,6 +145,21 @@ export function meanTree(trees) {
   };
 }
 
+/** Return a tree that has a share of a linear part as leaves under its outputs. */
+export function withOutputLeaves(tree, { inputs, weight, bias }, share) {
+  const { parent, leafParent, leafInput, theta, k } = tree, n = parent.length, leaves = [];
+  leafParent.forEach((above, l) => leaves.push({ above, input: leafInput[l], weight: theta[2 * n - k + l] }));
+  weight.forEach((line, above) => line.forEach((w, i) => w && leaves.push({ above, input: inputs[i], weight: share * w })));
+  leaves.sort((a, b) => a.above - b.above);
+  const biases = Array.from(theta.subarray(0, n), (b, i) => (i < k ? b + share * bias[i] : b));
+  return {
+    ...tree,
+    leafParent: Int32Array.from(leaves, ({ above }) => above),
+    leafInput: Int32Array.from(leaves, ({ input }) => input),
+    theta: Float32Array.from([...biases, ...theta.subarray(n, 2 * n - k), ...leaves.map((leaf) => leaf.weight)]),
+  };
+}
+
 /** Return the tree of a linear model: each output adds the inputs that trees are drawn with. */
 export function linearTree(encoder, varies, k) {
   const inputs = encoder.drawn.map((drawn, i) => (drawn && varies[i] ? i : -1)).filter((i) => i >= 0);

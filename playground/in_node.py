@@ -40,7 +40,7 @@ def ask(
     wishes = {"targetName": target, "testFraction": 0, **wishes}
     question = json.dumps({**content, "wishes": wishes, "wants": list(wants)})
     done = subprocess.run(
-        ["node", "runner.js"],
+        ["node", "--single-threaded", "runner.js"],  # threads that compile can block the exit
         input=question,
         cwd=FOLDER,
         capture_output=True,

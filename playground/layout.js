@@ -1,9 +1,7 @@
-// Which columns are used and as what: what bneuralt.tables.layout_learning does.
-//
-// Where Python stops with an error about one column, the column is read as categories, with a note.
-import { ID_NAME, LATER_TABLES, LAYOUT, WORDS } from "./recipe.js";
+// Which columns are used and as what: what bneuralt.tables.kinds and targets do.
+import { ID_NAME, LAYOUT, NAMELESS, TARGETS, WORDS } from "./recipe.js";
 import { TableError } from "./csv.js";
-import { gapWords, hasThousands, labelOf, Notation, parseDates, standsForMissing, toNumber } from "./texts.js";
+import { areCodes, gapWords, hasThousands, labelOf, Notation, parseDates, standsForMissing, toNumber } from "./texts.js";
 
 const WORD_NUMBERS = WORDS.WORDS;
 
@@ -22,19 +20,25 @@ function distinctCells(column) {
 }
 
 const areDates = ({ texts, counts }) => {
-  const words = gapWords(texts, counts, LATER_TABLES.MOST_GAPS) ?? [];
+  const words = gapWords(texts, counts) ?? [];
   return parseDates(texts.filter((text) => !words.includes(text))) !== null;
 };
 
+const areWords = (texts) => texts.every((cell) => cell.toLowerCase() in WORD_NUMBERS);
+const arePlain = (texts) => texts.every((cell) => toNumber(cell) !== null) && !areCodes(texts);
+
+/** Return how texts are numbers; null if they are plain numbers or none. */
 function notationOf({ texts, counts }, decimal) {
-  if (!texts.length || texts.every((cell) => toNumber(cell, decimal) !== null)) return null;
-  if (hasThousands(texts) || texts.every((cell) => toNumber(cell, ",") !== null)) return null;
-  return Notation.learn(texts, counts, decimal, LATER_TABLES.MOST_GAPS);
+  if (!texts.length || areWords(texts)) return null;
+  if (!arePlain(texts)) return Notation.learn(texts, counts, decimal);
+  if (decimal !== "," || !texts.some((cell) => cell.includes("."))) return null;
+  const notation = Notation.learn(texts, counts, decimal);
+  return notation?.thousands === "." ? notation : null;
 }
 
 /** Return the decimal point: a comma if a column has numbers that only that explains. */
-function decimalPoint(table) {
-  const isComma = table.columns.some((column) => {
+function decimalPoint(columns) {
+  const isComma = columns.some((column) => {
     const { texts } = distinctCells(column);
     return texts.some((cell) => cell.includes(",")) && texts.every((cell) => toNumber(cell, ",") !== null) && !hasThousands(texts);
   });
@@ -42,12 +46,11 @@ function decimalPoint(table) {
 }
 
 function whyNumbered(table, j, values) {
-  const name = table.names[j];
-  const isNameless = j === 0 && table.hasHeader && (name === "column1" || name.startsWith("Unnamed"));
-  const isId = ID_NAME.test(name);
-  const isRunning = (values[0] === 0 || values[0] === 1) && values.every((value, i) => i === 0 || value - values[i - 1] === 1);
-  if (isRunning && (j === 0 || isId)) return "it numbers the rows";
-  return isNameless || isId ? "its values are all different and its name is that of an identifier" : null;
+  const name = table.names[j], isNameless = j === 0 && NAMELESS.test(name);
+  if (!isNameless && !ID_NAME.test(name)) return null;
+  if (!values.every((value) => value >= 0 && value <= LAYOUT.LARGEST_ID && Number.isInteger(value))) return null;
+  if (name === "column1" && !values.every((value, i) => i === 0 || value > values[i - 1])) return null;
+  return "its values are all different and its name is that of an identifier";
 }
 
 /** Return why a column identifies the rows rather than describing them; null if it does not. */
@@ -55,28 +58,19 @@ function whyId(table, j, distinct, areNumbers) {
   const n = table.nRows, { texts } = distinct;
   if (texts.length < LAYOUT.NEARLY_ALL * n || n < LAYOUT.FEWEST_ROWS_WITH_IDS || areNumbers) return null;
   const allDiffer = texts.length === n;
-  if (allDiffer && texts.every((cell) => /^\d{1,15}$/.test(cell))) return whyNumbered(table, j, texts.map(Number));
-  const isText = texts.some((cell) => toNumber(cell) === null && toNumber(cell, ",") === null);
-  if (!isText || n < LAYOUT.FEWEST_ROWS_WITH_NAMES || hasThousands(texts) || areDates(distinct)) return null;
+  if (arePlain(texts)) return allDiffer && new Set(texts.map(Number)).size === n ? whyNumbered(table, j, texts.map(Number)) : null;
+  if (n < LAYOUT.FEWEST_ROWS_WITH_NAMES || areDates(distinct)) return null;
   return `its values are texts that are ${allDiffer ? "" : "nearly "}all different`;
 }
 
 /** Return number, text (dates, or numbers with a notation) or category, and a note if it is not clear. */
-function kindOf(distinct, decimal) {
+function kindOf(distinct) {
   const { texts } = distinct;
-  if (texts.every((cell) => cell.toLowerCase() in WORD_NUMBERS)) return { kind: "number" };
-  if (texts.every((cell) => /^\p{Nd}+$/u.test(cell)) && texts.some((cell) => cell.length > 1 && cell[0] === "0")) {
-    return { kind: "category" };
-  }
-  const others = texts.filter((cell) => toNumber(cell, decimal) === null);
-  if (!others.length) return { kind: "number" };
-  if (decimal === "." && texts.every((cell) => cell.includes(",") || toNumber(cell) !== null) && hasThousands(texts)) {
-    return { kind: "number" };
-  }
-  if (others.length < texts.length) {
-    return { kind: "category", note: `has numbers and texts such as “${others[0]}”: it is read as categories` };
-  }
-  return { kind: areDates(distinct) ? "text" : "category" };
+  if (areWords(texts) || arePlain(texts)) return { kind: "number" };
+  if (areDates(distinct)) return { kind: "text" };
+  const others = texts.filter((cell) => toNumber(cell) === null);
+  if (!others.length || others.length === texts.length) return { kind: "category" };
+  return { kind: "category", note: `has numbers and texts such as “${others[0]}”: it is read as categories` };
 }
 
 /**
@@ -85,13 +79,13 @@ function kindOf(distinct, decimal) {
  * `kind` is number, text, category or unused; `shown` is what a reader calls it.
  */
 export function learnColumns(table) {
-  const decimal = decimalPoint(table);
+  const decimal = decimalPoint(table.columns);
   const columns = table.names.map((name, position) => {
     const distinct = distinctCells(table.columns[position]);
     const column = { name, position, notation: null, why: null, note: null };
     if (!distinct.texts.length) return { ...column, kind: "unused", usual: "unused", why: "it has no values" };
     column.notation = notationOf(distinct, decimal);
-    Object.assign(column, column.notation ? { kind: "text" } : kindOf(distinct, decimal));
+    Object.assign(column, column.notation ? { kind: "text" } : kindOf(distinct));
     column.why = whyId(table, position, distinct, column.notation !== null);
     return { ...column, usual: column.kind, kind: column.why ? "unused" : column.kind };
   });
@@ -115,13 +109,14 @@ export function featuresOf(columns, target) {
 // -- targets ------------------------------------------------------------------------------
 
 /** Return whether a column is a target of classes or of numbers, and how it is read. */
-export function learnTarget(table, position, decimal, task = "auto") {
+export function learnTarget(table, position, tableDecimal, task = "auto") {
   const name = table.names[position], distinct = distinctCells(table.columns[position]);
+  const decimal = decimalPoint([table.columns[position]]);
   if (!distinct.texts.length) throw new TableError(`The target “${name}” has no values.`);
   let notation = task === "classification" ? null : notationOf(distinct, decimal);
   if (notation && task === "auto") {
     const values = new Set(distinct.texts.map((text) => notation.read(text)).filter((x) => !Number.isNaN(x)));
-    if (values.size <= LAYOUT.MAX_INTEGER_CLASSES && [...values].every(Number.isInteger)) notation = null;
+    if (values.size <= TARGETS.MAX_INTEGER_CLASSES && [...values].every(Number.isInteger)) notation = null;
   }
   if (notation) return { task: "regression", whole: false, notation };
   const numeric = distinct.texts.every((cell) => toNumber(cell, decimal) !== null) || (decimal === "." && hasThousands(distinct.texts));
@@ -131,11 +126,11 @@ export function learnTarget(table, position, decimal, task = "auto") {
   }
   const labels = new Set(distinct.texts.map(labelOf));
   const whole = [...labels].every((label) => /^[+-]?\d+$/.test(label));
-  if (task === "auto" && numeric && !(whole && labels.size <= LAYOUT.MAX_INTEGER_CLASSES)) {
+  if (task === "auto" && numeric && !(whole && labels.size <= TARGETS.MAX_INTEGER_CLASSES)) {
     return { task: "regression", whole: false, notation: null };
   }
   const nRows = distinct.counts.reduce((a, b) => a + b, 0);
-  if (labels.size > LAYOUT.MAX_INTEGER_CLASSES && labels.size > nRows / 2) {
+  if (labels.size > TARGETS.MAX_INTEGER_CLASSES && labels.size > nRows / 2) {
     throw new TableError(`The target “${name}” has ${labels.size} different values in ${nRows} rows, too many for classes: choose another target.`);
   }
   if (labels.size < 2) throw new TableError(`The target “${name}” is “${[...labels][0]}” in every row: at least two classes are needed.`);
@@ -145,16 +140,13 @@ export function learnTarget(table, position, decimal, task = "auto") {
 // -- values -------------------------------------------------------------------------------
 
 /** Return the number of each different cell of a column, NaN for missing ones. */
-export function cellNumbers(texts, decimal) {
-  const thousands = decimal === "." && texts.some((cell) => cell.includes(",")) ? "," : "";
-  return Float64Array.from(texts, (cell) => WORD_NUMBERS[cell.toLowerCase()] ?? toNumber(cell, decimal, thousands) ?? NaN);
-}
+export const cellNumbers = (texts) => Float64Array.from(texts, (cell) => WORD_NUMBERS[cell.toLowerCase()] ?? toNumber(cell) ?? NaN);
 
 /** Return a column as numbers {values}, or as texts {codes, texts} with -1 for missing values. */
 export function readColumn(table, column, decimal) {
   const { codes, texts } = table.columns[column.position];
   if (column.kind === "number") {
-    const numbers = cellNumbers(texts, decimal);
+    const numbers = cellNumbers(texts);
     return { kind: "number", values: Float64Array.from(codes, (code) => numbers[code]) };
   }
   const places = new Map();
@@ -177,7 +169,7 @@ export function readColumn(table, column, decimal) {
 export function readTarget(table, position, target, decimal) {
   const { codes, texts } = table.columns[position];
   if (target.task === "regression") {
-    const numbers = target.notation ? Float64Array.from(texts, (cell) => (standsForMissing(cell) ? NaN : target.notation.read(cell))) : cellNumbers(texts, decimal);
+    const numbers = target.notation ? Float64Array.from(texts, (cell) => (standsForMissing(cell) ? NaN : target.notation.read(cell))) : cellNumbers(texts);
     return { values: Float64Array.from(codes, (code) => numbers[code]) };
   }
   const used = new Uint8Array(texts.length);

@@ -187,6 +187,9 @@ export function pageData(file, encoder, trees, { scaling, members }) {
       column.parts = [...new Set(read)];
       column.day_first = feature.day_first;
     }
+    if (feature.notation?.reading) column.notation = feature.notation.reading;
+    const gaps = feature.notation?.gap_words ?? feature.gap_words ?? [];
+    if (gaps.length) column.gaps = gaps;
     const knots = [...new Set(entries.flatMap((entry) => entry.knots))].sort((a, b) => a - b);
     if (knots.length) column.knots = knots;
     if (feature.has_gaps || feature.ignores_gaps) column.has_gaps = true;
@@ -198,12 +201,7 @@ export function pageData(file, encoder, trees, { scaling, members }) {
     column.expressions = entries.map(({ expression, mean }) => expressions.place(withMean(expression, mean)));
     return column;
   });
-  const ranges = all.map(({ range }) => range), hasRanges = !ranges.includes(null);
-  const spread = (i) => {
-    if (!isForest) return scaling.factor[i] ? 1 / scaling.factor[i] : 0;
-    const ends = ranges[i];
-    return hasRanges ? (ends[1] - ends[0]) / 4 : ends === null ? 1 : (ends[1] - ends[0]) / 4 || 1;
-  };
+  const spread = (i) => (scaling.factor[i] ? 1 / scaling.factor[i] : 0);
   const outputs = isClassifier ? file.classes.labels.map(printable) : [printable(file.target_names[0])];
   const codes = [...new Set(trees.flatMap(({ activation }) => [...activation]))].sort((a, b) => a - b);
   const nWeights = trees.reduce((sum, tree) => sum + tree.theta.length, 0);

@@ -19,26 +19,26 @@ from bneuralt import estimators
 from bneuralt.cli.commands import train
 from bneuralt.drawing import page_data
 from bneuralt.drawing.page_data import to_lists
-from bneuralt.estimators import base, capacity, drawn_trees, growing, rows, splits, trials
-from bneuralt.estimators import scaling as scaling_module
-from bneuralt.explaining import reference_rows
+from bneuralt.explaining import importances, reference_rows
+from bneuralt.fitting import capacity, linear, recipe, rows, splits, trial
+from bneuralt.fitting.problem import read_problem
+from bneuralt.model import scaling
 from bneuralt.shrinking import idle
 from bneuralt.tables import (
     bends,
-    cell_columns,
     columns,
     csv_files,
     gaps,
-    layout_learning,
+    kinds,
     number_texts,
     sentinels,
-    table_layout,
+    targets,
 )
 from bneuralt.tables.features import category, date, feature
 from bneuralt.training.losses import LINKS, LOSSES
 from bneuralt.training.optimizers import OPTIMIZERS
 from bneuralt.training.settings import SETTINGS
-from bneuralt.tree import growth
+from bneuralt.tree import growing, growth
 from bneuralt.tree.activations import EXPRESSIONS, NAMES
 from playground.translate import module_to_javascript
 
@@ -51,7 +51,8 @@ _CONSTANTS: dict[str, tuple[Any, tuple[str, ...]]] = {
         sentinels,
         (
             *("SMALLEST_SHARE", "FEWEST_ROWS", "FAR", "FAR_FOR_NINES"),
-            *("MOST_SENTINELS", "FEWEST_OTHERS"),
+            *("MOST_SENTINELS", "FEWEST_OTHERS", "LARGEST_SHARE", "FEWEST_OTHERS_OF_UNUSUAL"),
+            "USUAL_CODES",
         ),
     ),
     "GAPS": (gaps, ("SIGNIFICANCE",)),
@@ -65,27 +66,28 @@ _CONSTANTS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "FEATURES": (feature, ("MISSING", "OPTIONAL")),
     "DATES": (date, ("PART_RANGES", "PART_NAMES")),
     "CELLS": (columns, ("MISSING_TEXTS",)),
-    "WORDS": (cell_columns, ("WORDS",)),
+    "WORDS": (number_texts, ("WORDS",)),
     "CSV": (csv_files, ("DELIMITERS", "SAMPLE")),
     "TEXTS": (
         number_texts,
         ("MOST_GAP_WORDS", "MOST_GAPS", "LONGEST", "_WITH_POINT", "_WITH_COMMA"),
     ),
     "LAYOUT": (
-        layout_learning,
-        (
-            *("MAX_INTEGER_CLASSES", "FEWEST_ROWS_WITH_IDS", "FEWEST_ROWS_WITH_NAMES"),
-            "NEARLY_ALL",
-        ),
+        kinds,
+        ("FEWEST_ROWS_WITH_IDS", "FEWEST_ROWS_WITH_NAMES", "NEARLY_ALL", "LARGEST_ID"),
     ),
-    "LATER_TABLES": (table_layout, ("MOST_GAPS",)),
+    "TARGETS": (targets, ("MAX_INTEGER_CLASSES",)),
     "ROWS": (
         rows,
         ("MOST_ROWS_TO_COPY", "ENOUGH_ROWS", "ENOUGH_NUMBERS", "FEWEST_ROWS", "ROWS_TO_COMPARE"),
     ),
     "SPLITS": (splits, ("FEWEST_ROWS_TO_SPLIT",)),
-    "SCALING": (scaling_module, ("LARGEST_OFFSET", "LARGEST_FACTOR")),
-    "SINGLE": (drawn_trees, ("LEAVES_PER_OUTPUT",)),
+    "SCALING": (scaling, ("LARGEST_OFFSET", "LARGEST_FACTOR")),
+    "SINGLE": (
+        recipe,
+        ("LEAVES_PER_OUTPUT", "MIN_WEIGHTS_JOINED", "MAX_ROWS_PLAIN", "MAX_ROWS_FOR_TRIAL"),
+    ),
+    "LINEAR": (linear, ("PENALTIES", "LARGEST_FRACTION")),
     "IDLE": (idle, ("TOLERANCE",)),
     "DRAWING": (growth, ("ENOUGH_WEIGHTS", "GROUP_TRIES")),
     "DEPTH": (growing, ("MAX_DEPTH",)),
@@ -97,7 +99,8 @@ _PATTERNS = {
     "CURRENCY": number_texts._CURRENCY,
     "ISO": columns._ISO,
     "LOCAL": columns._LOCAL,
-    "ID_NAME": layout_learning._ID_NAME,
+    "ID_NAME": kinds._ID_NAME,
+    "NAMELESS": kinds._NAMELESS,
 }
 
 _KINDS = {
@@ -106,6 +109,8 @@ _KINDS = {
     ("regression", False): "BNeuralTRegressor",
     ("regression", True): "BNeuralForestRegressor",
 }
+
+_SIDES = {"classification": "classifier", "regression": "regressor"}
 
 
 def recipe_script() -> str:
@@ -158,10 +163,8 @@ def _plain(value: Any) -> Any:
 
 
 def _trials() -> dict[str, Any]:
-    """Return the choices and the efforts of the cross-validation."""
-    constants = {name: value for name, value in vars(trials).items() if name.isupper()}
-    del constants["MEAN_LOSSES"]  # functions, which fit.js has too
-    return {name: _plain(value) for name, value in constants.items()}
+    """Return the rules and the sizes of the cross-validation."""
+    return {name: _plain(value) for name, value in vars(trial).items() if name.isupper()}
 
 
 def _references() -> dict[str, Any]:
@@ -171,7 +174,7 @@ def _references() -> dict[str, Any]:
         "most_numbers": reference_rows.MOST_NUMBERS,
         "fewest_rows": reference_rows.FEWEST_ROWS,
         "rounding": reference_rows.ROUNDING,
-        "most_rows": base.MOST_ROWS,
+        "most_rows": importances.MOST_ROWS,
         "rounding_of_names": bends.ROUNDING,
         "outdated_by_edits": list(page_data.OUTDATED_BY_EDITS),
     }
@@ -193,15 +196,14 @@ def _kind(name: str, task: str, is_forest: bool) -> dict[str, Any]:
         estimator.fit(X, y)
         estimator.save(path)
         template = json.loads(path.read_text())
-    member = estimator.estimators_[0] if is_forest else estimator
     kind = {"estimator": name, "n_trees": getattr(estimator, "n_estimators", 1)}
     if is_forest:
         return {**kind, "template": _emptied(template)}
-    values = _settings(type(member), X, y).get_params()
+    values = _settings(type(estimator), X, y).get_params()
     loss = values["loss"]
     return {
         **kind,
-        "fewest_epochs": member._fewest_epochs,
+        "fewest_epochs": capacity.FEWEST_EPOCHS[_SIDES[task]],
         "numbers": [_number(name, values[name]) for name in SETTINGS],
         "loss": loss.name,
         "loss_parameters": list(loss.numbers),
@@ -217,8 +219,8 @@ def _small_table(estimator: Any) -> tuple[Any, Any]:
 
 def _settings(estimator: Any, X: Any, y: Any) -> Any:
     """Return all settings of the training of a tree."""
-    tree = estimator()
-    return tree._settings(tree._read_rows(X, y, None, reset=True)).complete
+    problem = read_problem(estimator()._options(), X, y)
+    return recipe.training_of(problem, recipe.resolve(problem))
 
 
 def _emptied(template: dict[str, Any]) -> dict[str, Any]:
@@ -235,6 +237,7 @@ def _emptied(template: dict[str, Any]) -> dict[str, Any]:
         "history": None,
         "importances": None,
         "reference": None,
+        "training_rows": None,
     }
 
 

@@ -108,7 +108,6 @@ function describe(core, table, wishes, prepared, encoder, numbers, fit, result, 
     nWeights: trees.reduce((sum, tree) => sum + tree.theta.length, 0),
     status: result.members.some(({ status }) => status === "diverged") ? "diverged" : "completed",
     task: fit.task,
-    decayFactor: result.choice.decay_factor,
     plan: result.plan,
   };
 }

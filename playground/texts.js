@@ -58,7 +58,7 @@ function split(text) {
   return [(sign || minus).replace("+", "") + digits.replace(/\s/g, " "), prefix || suffix];
 }
 
-const areCodes = (numbers) => numbers.every((n) => /^\p{Nd}+$/u.test(n)) && numbers.some((n) => n[0] === "0" && n.length > 1);
+export const areCodes = (numbers) => numbers.every((n) => /^\p{Nd}+$/u.test(n)) && numbers.some((n) => n[0] === "0" && n.length > 1);
 
 function hours(text) {
   const match = CLOCK.exec(text);
@@ -86,7 +86,7 @@ export class Notation {
     }
     const named = [...units].filter(Boolean);
     if (named.length > 1 || (named[0] === "%" && units.size === 2)) return null;
-    if (!named.length && areCodes(numbers)) return null;
+    if (areCodes(numbers)) return null;
     for (const [point, thousands] of decimal === "." ? TEXTS.WITH_POINT : TEXTS.WITH_COMMA) {
       if (numbers.every((number) => toNumber(number, point, thousands) !== null)) {
         return new Notation(point, thousands, named[0] ?? "", false, words);
@@ -97,6 +97,13 @@ export class Notation {
 
   get isPlain() {
     return this.decimal === "." && !this.thousands && !this.unit && !this.is_clock && !this.gap_words.length;
+  }
+
+  /** How the page of a model reads a cell: null as a plain number; see bneuralt.model.readings. */
+  get reading() {
+    if (this.is_clock) return ["clock"];
+    const { decimal, thousands, unit } = this, mayPrecede = !Number.isNaN(new Notation(".", "", unit).read(`${unit}1`)); // as currencies do
+    return decimal === "." && !thousands && !unit ? null : ["amount", decimal, thousands, mayPrecede ? unit : "", unit];
   }
 
   /** Return the number of a text, NaN for gaps and texts that cannot be read. */

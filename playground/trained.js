@@ -1,6 +1,7 @@
 // A trained model: its predictions, its scores, and its file (docs/format.md).
-import { ACTIVATIONS, KINDS } from "./recipe.js";
+import { ACTIVATIONS, KINDS, N_JOINED, number_of_ramps } from "./recipe.js";
 import { fold } from "./fit.js";
+import { nExamples, nSeparate } from "./rows.js";
 import { nodesOf } from "./tree.js";
 
 /** Return the folded trees of a fit. */
@@ -75,18 +76,19 @@ export function modelFile(fit, result, trees, { classes, whole, names, targetNam
   const { template, estimator } = KINDS[`${task} ${options.isForest ? "forest" : "tree"}`];
   const signs = options.signs?.some(Boolean) ? options.signs : null;
   const usual = template.trees[0];
-  const [member] = result.members, n = member.tree.parent.length;
-  const isSingle = !options.isForest;
+  const [member] = result.members, isSingle = !options.isForest;
   return {
     ...template,
     kind: estimator,
     settings: { ...template.settings, random_state: options.seed, n_weights: options.nWeights ?? template.settings.n_weights, monotonic_cst: signs },
+    recipe: recipeFile(template.recipe, fit, result, names, signs),
     n_features: names.length,
     feature_names: names,
     encoder: encoder.features.map((feature) => feature.toPlain()),
     ranges: encoder.features.map((feature) => feature.range),
     classes: classes ? { dtype: whole ? "int64" : "str", labels: classes } : null,
     target_names: [targetName],
+    constraints: signs,
     trees: result.members.map(({ tree, history, seed }, t) => ({
       ...usual,
       random_state: isSingle ? options.seed : seed,
@@ -94,18 +96,38 @@ export function modelFile(fit, result, trees, { classes, whole, names, targetNam
       best_epoch: null,
       tree: treeFile(usual.tree, trees[t], tree),
     })),
-    training: isSingle
-      ? {
-          parameters: Array.from(member.tree.theta),
-          inputs: { offset: Array.from(result.scaling.offset), factor: Array.from(result.scaling.factor) },
-          target: result.target && { offset: [result.target[0]], factor: [result.target[1]] },
-          decay_factor: result.choice.decay_factor,
-        }
-      : null,
+    training: {
+      units: "raw",
+      inputs: { offset: Array.from(result.scaling.offset), factor: Array.from(result.scaling.factor) },
+      target: result.target && { offset: [result.target[0]], factor: [result.target[1]] },
+    },
     history: isSingle ? historyOf(member.history) : null,
     importances,
     reference,
     extra,
+  };
+}
+
+/** Return all settings of the fit, with the numbers of this table in place of those of the template. */
+function recipeFile({ values, reasons }, fit, { choice }, names, signs) {
+  const { options, encoder, rows, isJoined } = fit, { n_weights, ...plan } = fit.plan(rows);
+  const { ramp_fraction, plain_fraction, output_factor, linear, linear_share, reason } = choice, ramps = number_of_ramps(nSeparate(rows));
+  const about = `rows: ${nExamples(rows).toLocaleString("en-US")}`, sentinels = encoder.features.map(({ sentinels }, j) => [names[j], sentinels ?? []]).filter(([, found]) => found.length);
+  return {
+    values: {
+      ...values,
+      ...plan,
+      ...{ n_weights, ramps, output_factor, sentinels, monotonic_cst: signs },
+      growth: { ...values.growth, n_joined: isJoined ? N_JOINED : 1, ramp_fraction, plain_fraction, linear_share, ...(linear && { linear_penalty: linear.penalty }) },
+      training: { ...values.training, ...plan },
+    },
+    reasons: {
+      ...Object.fromEntries(Object.keys(reasons).filter((name) => !reasons[name].startsWith("trial")).map((name) => [name, about])),
+      ...(options.nWeights ? { n_weights: "set" } : {}),
+      ...(reason && { output_factor: reason }),
+      ...(linear && { linear_share: reason, linear_penalty: reason }),
+    },
+    seed: options.seed,
   };
 }
 

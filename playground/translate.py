@@ -1,6 +1,6 @@
 """Translate Python functions of plain numbers to JavaScript.
 
-The automatic settings (`bneuralt.estimators.capacity`) are arithmetic on a few numbers. The
+The automatic settings (`bneuralt.fitting.capacity`) are arithmetic on a few numbers. The
 playground takes them from the Python source, so that there is no second version of them. Syntax
 that is not needed there is refused.
 """

@@ -195,8 +195,9 @@ def test_what_is_wrong_is_named(client, frame):
         model.fit(X, SALES["price"])
     with pytest.raises(ValueError, match="y is missing"):
         model.fit(X)
+    of_others = dd.from_map(lambda i: SALES["price"][i * 3000 : (i + 1) * 3000], range(2))
     with pytest.raises(ValueError, match="X has 6 partitions, y or sample_weight has another"):
-        model.fit(X, y.repartition(npartitions=2))
+        model.fit(X, of_others)
     other = dd.from_map(lambda n: SALES["price"][:n], [1000] * 5 + [999], meta=SALES["price"][:0])
     with pytest.raises(ValueError, match="partition 5 of y has 999 rows, that of X has 1000"):
         model.fit(X, other)
@@ -218,3 +219,42 @@ def test_predictions_keep_the_index(client):
     vars(cluster_model).update(vars(model))
     predicted = cluster_model.predict(dd.from_pandas(frame[COLUMNS], npartitions=3, sort=False))
     assert predicted.compute().index.tolist() == frame.index.tolist()
+
+
+def test_columns_of_one_frame_are_aligned_however_dask_plans_them(client, tmp_path):
+    """Dask joins small files if few of their columns are read: y has fewer partitions than X."""
+    wide = pd.concat([SALES, *(SALES[["size"]].add_suffix(f"_{i}") for i in range(12))], axis=1)
+    for i in range(8):
+        wide.iloc[i * 700 : (i + 1) * 700].to_parquet(tmp_path / f"{i}.parquet", index=False)
+    table = dd.read_parquet(tmp_path)
+    X, y = table.drop(columns=["price", "kind"]), table.price
+    assert X.optimize().npartitions != y.optimize().npartitions
+    model = BNeuralForestRegressor(**FAST).fit(X, y)
+    weighted = BNeuralForestRegressor(**FAST).fit(X, y, sample_weight=table.rooms)
+    both = BNeuralForestRegressor(**FAST).fit(X, table[["price", "size"]])
+    local = wide.iloc[:5600]
+    names = list(X.columns)
+    assert model.score(local[names], local["price"]) > 0.8
+    assert weighted.score(local[names], local["price"]) > 0.8
+    assert both.predict(local[names]).shape == (5600, 2)
+    other = dd.from_map(lambda i: SALES[["price"]].iloc[i * 100 : i * 100 + 100], range(3)).price
+    with pytest.raises(ValueError, match="divide them in the same way, or take them from one"):
+        BNeuralForestRegressor(**FAST).fit(X, other)
+
+
+def test_targets_with_divisions_are_aligned_by_the_index(client, frame):
+    X, y, model = frame[COLUMNS], frame["price"], BNeuralForestRegressor(**FAST)
+    model.fit(X, y.repartition(npartitions=2))
+    assert model.score(SALES[COLUMNS], SALES["price"]) > 0.9
+    shifted = SALES["price"].set_axis(SALES.index + 3)
+    for other in (SALES["price"][:5000], shifted):
+        with pytest.raises(ValueError, match="of y has missing values"):
+            model.fit(X, dd.from_pandas(other, npartitions=2))
+
+
+@pytest.mark.parametrize("quantiles", [0.9, [0.1, 0.9]])
+def test_quantiles_are_scored_as_by_the_ordinary_forest(client, frame, quantiles):
+    model = BNeuralForestRegressor(**FAST, loss="quantile", quantiles=quantiles)
+    model.fit(frame[COLUMNS], frame["price"])
+    expected = model.to_local().score(SALES[COLUMNS], SALES["price"])
+    assert model.score(frame[COLUMNS], frame["price"]) == pytest.approx(expected)

@@ -152,8 +152,8 @@ def test_memory_does_not_grow():
 
 def test_the_tree_of_a_stream_can_go_on_in_c(tmp_path):
     model = learnt(NeuralTreeRegressor(**SMALL), [(x, y) for x, y in rows(60)])
-    (path,) = model.estimator.to_c(tmp_path / "sensor.h", learning="rmsprop", dtype="float")
-    assert "int sensor_update(const float *x, float y, float rate)" in path.read_text()
+    code = model.estimator.to_c(tmp_path / "sensor.h", learning="rmsprop", dtype="float")
+    assert "int sensor_update(const float *x, float y, float rate)" in code
 
 
 def test_a_sensor_that_ages():
@@ -163,7 +163,7 @@ def test_a_sensor_that_ages():
     frozen = part_errors(prequential_errors(Frozen(seed=0), examples))
     mean = part_errors(prequential_errors(models()["mean so far"], examples))
     assert errors["aged"] < 0.5 * frozen["aged"]
-    assert errors["all"] < 0.5 * frozen["all"] < 0.5 * mean["all"]
+    assert errors["all"] < 0.5 * min(frozen["all"], mean["all"])
 
 
 def test_numbers_beyond_those_of_the_first_examples_are_learnt():

@@ -29,6 +29,7 @@ __all__ = [
 
 N_ROWS_TO_PREDICT = 1000
 N_BINS = 15
+TRAINING_SHARE = 0.8
 
 Array = np.ndarray[Any, Any]
 
@@ -48,12 +49,26 @@ class Measured:
 
 
 def measure(
-    name: str, task: str, X: Array, y: Array, *, split_seed: int, model_seed: int
+    name: str,
+    task: str,
+    X: Array,
+    y: Array,
+    *,
+    split_seed: int,
+    model_seed: int,
+    n_training: int | None = None,
+    most_test: int | None = None,
 ) -> Measured:
-    """Measure a model on one split; test rows of classes without training rows are left out."""
-    train, test = np.split(
-        np.random.default_rng(split_seed).permutation(len(y)), [int(0.8 * len(y))]
-    )
+    """Measure a model on one split; test rows of classes without training rows are left out.
+
+    There are `n_training` training rows (by default a share of all), and at most `most_test` others
+    are test rows.
+    """
+    if n_training is None:
+        n_training = int(TRAINING_SHARE * len(y))
+    order = np.random.default_rng(split_seed).permutation(len(y))
+    train, test = np.split(order, [n_training])
+    test = test[:most_test]
     n_classes = 0
     if task == "classification":
         classes = np.unique(y[train])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -12,7 +12,6 @@ from joblib import Parallel, delayed
 from benchmarks.quality.measuring import PROBABILITY_SCORES, Measured, measure
 from benchmarks.quality.models import settings_of
 from benchmarks.quality.suites import Cell, Suite
-from benchmarks.tables import Table
 from bneuralt_paper.experiments.protocols import Outcome, Scores, derive_seed
 from bneuralt_paper.running.store import KEY_MATCHES, Finished, Key, Store
 
@@ -28,7 +27,7 @@ def run(
     """
     to_measure = missing(store, suite, cells)
     measured = Parallel(n_jobs, return_as="generator_unordered")(
-        delayed(measure_cell)(cell, suite.read, data_home)
+        delayed(measure_cell)(cell, suite, data_home)
         for cell in to_measure
         if Key(suite.protocol, *cell) not in store.finished()
     )
@@ -45,13 +44,14 @@ def run(
 
 
 def measure_cell(
-    cell: Cell, read: Callable[[str, str | None], Table], data_home: str | None
+    cell: Cell, suite: Suite, data_home: str | None
 ) -> tuple[Cell, str, Measured | Exception]:
     """Read a table and measure a model on one split of it; return an error of the model."""
     model, table, split = cell
-    data = read(table, data_home)
+    data = suite.read(table, data_home)
+    rows = {"n_training": suite.n_training, "most_test": suite.most_test}
     try:
-        result = measure(model, data.task, data.X, data.y, **seeds_of(split))
+        result = measure(model, data.task, data.X, data.y, **seeds_of(split), **rows)
     except Exception as error:
         return cell, data.checksum, error
     return cell, data.checksum, result

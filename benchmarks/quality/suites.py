@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-import bneuralt
 from benchmarks.quality.models import CURVE_WEIGHTS, MODELS, curve_name
 from benchmarks.tables import TABLES, Facts, Table, read_table
-from bneuralt.datasets.catalogue import CATALOGUE, PAPER_DATASETS
+from bneuralt_paper import load_dataset
+from bneuralt_paper.datasets.catalogue import CATALOGUE, PAPER_DATASETS
 
-__all__ = ["SUITES", "Cell", "Suite", "make_suite"]
+__all__ = ["SUITES", "Cell", "Suite", "make_suite", "small_samples"]
 
 SUITES = ("paper", "tables", "curve")
+#: Small samples have at most, and at least, so many test rows.
+MOST_TEST, FEWEST_TEST = 5_000, 40
 PAPER_MODELS = ("tree", "forest", "linear", "SVM", "random forest", "boosting", "MLP", "GP")
 TABLES_HOME = Path("build/tables")
 
@@ -26,7 +28,9 @@ Cell = tuple[str, str, int]
 class Suite:
     """Tables in the order of their sizes, and the models that are measured on them by default.
 
-    `protocol` is the name of the suite in the store, and `read` loads a table from a folder.
+    `protocol` is the name of the suite in the store, and `read` loads a table from a folder. Of
+    each table, `n_training` rows are training rows (None: most of them), and at most `most_test`
+    others are test rows.
     """
 
     protocol: str
@@ -34,6 +38,8 @@ class Suite:
     tables: dict[str, Facts]
     read: Callable[[str, str | None], Table]
     fixed_splits: int | None = None
+    n_training: int | None = None
+    most_test: int | None = None
 
     def n_splits(self, table: str) -> int:
         """Return the number of splits of a table."""
@@ -67,9 +73,21 @@ def make_suite(name: str, half: str = "reported") -> Suite:
     return Suite("tables", models, entries, _read_other)
 
 
+def small_samples(n_training: int, n_samples: int) -> Suite:
+    """Return the suite of small training sets, drawn from tables that settings are chosen on."""
+    tables = {
+        name: facts
+        for name, facts in make_suite("tables", "chosen on").tables.items()
+        if facts.n_rows >= n_training + FEWEST_TEST
+    }
+    models = ("tree", "forest", "readable tree", "linear")
+    protocol = f"{n_training} rows"
+    return Suite(protocol, models, tables, _read_other, n_samples, n_training, MOST_TEST)
+
+
 @lru_cache(maxsize=8)
 def _read_paper(name: str, data_home: str | None) -> Table:
-    data = bneuralt.load_dataset(name, data_home=data_home)
+    data = load_dataset(name, data_home=data_home)
     return Table(name, data.task, data.X, data.y, data.checksum)
 
 

@@ -26,7 +26,10 @@ def read_means(store: Store, suite: Suite) -> pd.DataFrame:
     """Return means over splits, indexed by model and table, where all splits were measured."""
     frame = store.to_frame()
     in_suite = (frame["protocol"] == suite.protocol) & frame["dataset"].isin(list(suite.tables))
-    frame = frame[in_suite].rename(columns={"experiment": "model", "dataset": "table"})
+    frame = frame[in_suite]
+    frame = frame[frame["run"] < frame["dataset"].map(suite.n_splits)].rename(
+        columns={"experiment": "model", "dataset": "table"}
+    )
     for name in PROBABILITY_SCORES:
         frame[name] = [curves[name][0] if name in curves else np.nan for curves in frame["curves"]]
     groups = frame.groupby(["model", "table"])

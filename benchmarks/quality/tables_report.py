@@ -23,7 +23,7 @@ from benchmarks.tables import SIZE_CLASSES
 from bneuralt.files import write_atomically
 from bneuralt_paper.running.store import Store
 
-__all__ = ["differences", "overview", "write"]
+__all__ = ["differences", "mean_and_error", "overview", "write"]
 
 OURS = "forest"
 
@@ -106,13 +106,14 @@ def differences(means: pd.DataFrame, suite: Suite) -> pd.DataFrame:
     for model in scores.columns.drop(OURS):
         n_tables = scores[[OURS, model]].dropna().shape[0]
         rows[model] = {"tables": float(n_tables)} | {
-            name: _mean_and_error((values[OURS] - values[model]).dropna())
+            name: mean_and_error((values[OURS] - values[model]).dropna())
             for name, values in compared.items()
         }
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def _mean_and_error(values: pd.Series) -> str:
+def mean_and_error(values: pd.Series) -> str:
+    """Return the mean of differences with its standard error."""
     if len(values) < 2:
         return ""
     return f"{values.mean():+.4f} ± {values.sem():.4f}"

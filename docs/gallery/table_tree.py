@@ -20,4 +20,4 @@ rent = 6 * flats["area"] * (1 + 0.5 * (flats["district"] == "old town")) + 2 * (
 flats.loc[::9, "area"] = np.nan
 reg = BNeuralTRegressor(n_weights=40, random_state=0).fit(flats, rent)
 
-drawing = plot_tree(reg, output_names=["rent"], layout="layered")
+drawing = plot_tree(reg, output_names=["rent"])

@@ -18,30 +18,32 @@ _WHERE = {
     "NeuralTree": "tree",
     "BNeuralTClassifier": "estimators",
     "BNeuralTRegressor": "estimators",
-    "PAPER_SETTINGS": "estimators",
-    "Growth": "estimators",
     "BNeuralForestClassifier": "estimators",
     "BNeuralForestRegressor": "estimators",
     "EvolvedTreeClassifier": "estimators",
     "EvolvedTreeRegressor": "estimators",
+    "Growth": "estimators",
+    "TrainingSettings": "training",
+    "PAPER_SETTINGS": "estimators",
+    "TableTransformer": "estimators",
+    "load_model": "estimators",
+    "open_table": "tables.block_table",
+    "plot_tree": "drawing",
+    "EffectDisplay": "explaining",
+    "train": "training",
+    "show_config": "installation",
+}
+# Names of packages that are found here too.
+_ALSO = {
     "QuantizedClassifier": "estimators.quantized",
     "QuantizedRegressor": "estimators.quantized",
-    "load_model": "estimators",
     "from_torch": "estimators",
     "register_skl2onnx": "estimators",
-    "TableTransformer": "estimators",
-    "open_table": "tables.block_table",
     "importance_stability": "explaining",
-    "EffectDisplay": "explaining",
-    "plot_tree": "drawing",
     "TreeDisplay": "drawing",
     "plot_history": "drawing",
     "plot_score_against_size": "drawing",
-    "load_dataset": "datasets",
-    "show_config": "installation",
-    "TrainingSettings": "training",
     "TrainingJob": "training",
-    "train": "training",
     "train_many": "training",
     "forward_many": "tree",
 }
@@ -50,8 +52,9 @@ __all__ = ["__version__", *_WHERE]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        value = getattr(importlib.import_module(f"bneuralt.{_WHERE[name]}"), name)
+    where = _WHERE.get(name) or _ALSO.get(name)
+    if where is not None:
+        value = getattr(importlib.import_module(f"bneuralt.{where}"), name)
         globals()[name] = value
         return value
     raise AttributeError(f"module 'bneuralt' has no attribute {name!r}")

@@ -242,14 +242,24 @@ def train(jobs: Iterable[Job], n_expected: int, data: Data, validation: Data | N
 def gradient(tree: WeightedTree, data: Data, weights: numpy.typing.NDArray[Any] | None, loss: str, loss_parameters: list[float], n_threads: int) -> tuple[float, numpy.typing.NDArray[Any]]:
     """Return the mean loss of all rows and its gradient."""
 
-def scan_csv(data: numpy.typing.NDArray[numpy.uint8], delimiter: int) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]] | None:
+def scan_csv(data: numpy.typing.NDArray[numpy.uint8], delimiter: int, width: int, is_end: bool) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32], bytes, int, int, tuple[int, int, int]]:
     """
-    Return start, end (rows by columns) and line of the cells of a plain CSV file, or None.
+    Return start and end (rows by columns) and last line of the cells of CSV text, cells with doubled quotes, whose places are behind the text, bytes and lines of complete rows, and a problem: kind (0 for none), line, and number of cells.
     """
 
 def parse_numbers(data: numpy.typing.NDArray[numpy.uint8], starts: numpy.typing.NDArray[numpy.int32], ends: numpy.typing.NDArray[numpy.int32], decimal: int) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int32], bool, bool]:
     """
     Return the numbers of cells, the cells that have none, whether all cells are digits, and whether one has a leading zero.
+    """
+
+def code_cells(data: numpy.typing.NDArray[numpy.uint8], starts: numpy.typing.NDArray[numpy.int32], ends: numpy.typing.NDArray[numpy.int32]) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int32]]:
+    """
+    Return the position of each cell among the different ones, and the first cell of each.
+    """
+
+def read_quantities(texts: list[str], decimal: int, thousands: str, unit: str, may_precede: bool) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int32]]:
+    """
+    Return the numbers of texts with separators and a unit, and the texts that are not of the usual form.
     """
 
 def engine() -> str:

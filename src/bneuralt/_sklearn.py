@@ -12,8 +12,10 @@ from sklearn.utils._param_validation import (
     StrOptions,
     validate_parameter_constraints,
 )
+from sklearn.utils.validation import _check_feature_names as check_feature_names
 from sklearn.utils.validation import _check_feature_names_in as check_feature_names_in
 from sklearn.utils.validation import _check_monotonic_cst as check_monotonic_cst
+from sklearn.utils.validation import _check_n_features as check_n_features
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 from sklearn.utils.validation import _check_y as check_y
 from sklearn.utils.validation import _get_feature_names as get_feature_names
@@ -53,8 +55,10 @@ __all__ = [
     "Interval",
     "RealNotInt",
     "StrOptions",
+    "check_feature_names",
     "check_feature_names_in",
     "check_monotonic_cst",
+    "check_n_features",
     "check_sample_weight",
     "check_y",
     "fit_context",

@@ -169,7 +169,7 @@ class _Stream(base.Estimator):
     def _update(self, estimator: Any, table: Any, targets: Sequence[Any]) -> None:
         """Train on some rows, one update for each."""
         _quietly(estimator.partial_fit, table, **self._target(targets))
-        estimator.history_.clear()  # which would grow with the stream
+        estimator.model_ = estimator.model_.without_history()
 
     def _target(self, targets: Sequence[Any]) -> dict[str, Any]:
         """Return the arguments of `partial_fit` for targets."""

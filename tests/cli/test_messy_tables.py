@@ -147,7 +147,8 @@ def train(run_here, frame, *options, target="kind"):
 def test_ids_are_left_out_with_a_note_and_kept_if_wanted(run_here):
     frame = base().assign(customer_id=np.arange(160) * 3)
     done = train(run_here, frame)
-    assert "column 'customer_id' is left out" in done.stdout and "--keep-ids" in done.stdout
+    assert "left out, because they identify rows: column 'customer_id'. " in done.stdout
+    assert "--keep-ids" in done.stdout
     assert "3 features" in train(run_here, frame, "--keep-ids").stdout
 
 

@@ -44,7 +44,6 @@ def test_every_command_has_a_page_of_help(run_here, name):
 
 def test_defaults_and_limits_of_small_options():
     parser = build_parser()
-    assert parser.parse_args(["data", "fetch"]).source == "packages"
     assert parser.parse_args(["demo", "--splits", "1"]).splits == 1
     with pytest.raises(SystemExit):
         parser.parse_args(["demo", "--splits", "0"])

@@ -1,4 +1,4 @@
-"""The scanner of plain CSV files, compared with the module `csv` and with plain Python."""
+"""The scanner of CSV files, compared with the module `csv` and with plain Python."""
 
 import csv
 import io
@@ -10,23 +10,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bneuralt import _core
+from bneuralt.tables.number_texts import Notation
 from bneuralt.tables.numbers import to_number
 
 CELLS = st.sampled_from(["", "1", "x y", "-2.5", "007", "+3", "1e5", "nan", "é"])
 
 
-def scanned(text, delimiter=","):
-    """Return the cells and line numbers that the core finds, None if the file is not plain."""
+def scanned(text, delimiter=",", width=0, is_end=True):
+    """Return the cells and line numbers that the core finds, and the problem."""
     data = text.encode()
-    found = _core.scan_csv(np.frombuffer(data, dtype=np.uint8), ord(delimiter))
-    if found is None:
-        return None
-    starts, ends, lines = found
+    starts, ends, lines, unquoted, _, _, problem = _core.scan_csv(
+        np.frombuffer(data or b"\n", dtype=np.uint8), ord(delimiter), width, is_end
+    )
+    data = (data or b"\n") + unquoted
     cells = [
         [data[a:b].decode() for a, b in zip(*places, strict=True)]
         for places in zip(starts.tolist(), ends.tolist(), strict=True)
     ]
-    return cells, lines.tolist()
+    return cells, lines.tolist(), problem
 
 
 def parsed(cells, decimal="."):
@@ -43,39 +44,124 @@ def parsed(cells, decimal="."):
     return values.tolist(), odd.tolist(), flags
 
 
+QUOTED = st.sampled_from(
+    ["", "1", "x y", "-2.5", "é", 'a "b" c', "l\nm", "l\r\nm", "a,b;c\td", '"']
+)
+
+
 @given(
-    rows=st.lists(st.lists(CELLS, min_size=2, max_size=2), min_size=1, max_size=6),
+    rows=st.lists(st.lists(QUOTED, min_size=2, max_size=2), min_size=1, max_size=6),
     quoted=st.booleans(),
-    end=st.sampled_from(["\n", "\r\n"]),
+    end=st.sampled_from(["\n", "\r\n", "\r"]),
     delimiter=st.sampled_from(",;\t"),
     ends_with_line=st.booleans(),
 )
-def test_plain_files_are_read_as_by_the_module_csv(rows, quoted, end, delimiter, ends_with_line):
-    file = io.StringIO()
-    how = csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL
+def test_cells_are_those_of_the_module_csv(rows, quoted, end, delimiter, ends_with_line):
+    file = io.StringIO(newline="")
+    how = csv.QUOTE_ALL if quoted or end == "\r" else csv.QUOTE_MINIMAL
     csv.writer(file, delimiter=delimiter, lineterminator=end, quoting=how).writerows(rows)
     text = file.getvalue() if ends_with_line else file.getvalue().removesuffix(end)
-    cells, lines = scanned(text, delimiter)
-    assert cells == rows
-    assert lines == list(range(1, len(rows) + 1))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    expected = [(cells, reader.line_num) for cells in reader]
+    cells, lines, problem = scanned(text, delimiter)
+    assert problem[0] == 0
+    assert cells == [row for row, _ in expected] == rows
+    assert lines == [line for _, line in expected]
+
+
+@given(
+    rows=st.lists(st.lists(QUOTED, min_size=3, max_size=3), min_size=1, max_size=6),
+    end=st.sampled_from(["\n", "\r\n", "\r"]),
+    n_bytes=st.integers(1, 40),
+)
+def test_rows_that_come_in_parts_are_those_of_the_whole(rows, end, n_bytes):
+    file = io.StringIO(newline="")
+    how = csv.QUOTE_ALL if end == "\r" else csv.QUOTE_MINIMAL
+    csv.writer(file, lineterminator=end, quoting=how).writerows([["x", "y", "z"], *rows])
+    text = file.getvalue()
+    expected, lines, _ = scanned(text)
+    data, rest, found, found_lines, n_before = text.encode(), b"", [], [], 0
+    for start in range(0, len(data), n_bytes):
+        rest += data[start : start + n_bytes]
+        is_end = start + n_bytes >= len(data)
+        array = np.frombuffer(rest, dtype=np.uint8)
+        starts, ends, at, unquoted, used, n_lines, problem = _core.scan_csv(
+            array, ord(","), 3, is_end
+        )
+        assert problem[0] == 0
+        cells = rest + unquoted
+        for places in zip(starts.tolist(), ends.tolist(), strict=True):
+            found.append([cells[a:b].decode() for a, b in zip(*places, strict=True)])
+        found_lines += (at + n_before).tolist()
+        rest, n_before = rest[used:], n_before + n_lines
+    assert found == expected and found_lines == lines
 
 
 def test_blanks_around_cells_and_blank_lines_are_left_out():
-    assert scanned('a , b\n\n" c "  ,d\n \n') == ([["a", "b"], ["c", "d"]], [1, 3])
-    assert scanned("a\t b\n", "\t") == ([["a", "b"]], [1])
-    assert scanned("1,2\r\n3,4\r\n") == ([["1", "2"], ["3", "4"]], [1, 2])
+    assert scanned('a , b\n\n" c "  ,d\n \n')[:2] == ([["a", "b"], ["c", "d"]], [1, 3])
+    assert scanned("a\t b\n", "\t")[:2] == ([["a", "b"]], [1])
+    assert scanned("1,2\r\n3,4,,\r\n")[:2] == ([["1", "2"], ["3", "4"]], [1, 2])
+    assert scanned("a  b\n c d \n", " ")[:2] == ([["a", "b"], ["c", "d"]], [1, 2])
+    assert scanned("")[0] == scanned("\n\n")[0] == []
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "problem"),
     [
-        "", "\n\n", "a,b\nc\n", "a,b\nc,d,e\n",  # nothing, or rows of different lengths
-        '"a,b\n', '"a\nb",c\n', '"a\rb",c\n', '"a""b",c\n', '"a"b,c\n',  # quotes
-        "a,b\rc,d\r", "a,b\r", "a\r,b\n",  # line ends of old systems
+        ("a,b\nc\n", (1, 2, 1)),
+        ("a,b\n\nc,d,e\n", (1, 3, 3)),
+        ('a,b\n"c,d\n', (2, 3, 0)),
+        ('"a"b,c\n', (3, 1, 0)),
     ],
-)  # fmt: skip
-def test_files_that_are_not_plain_are_left_to_others(text):
-    assert scanned(text) is None
+)
+def test_the_line_of_a_problem_is_named(text, problem):
+    assert scanned(text)[2] == problem
+
+
+@given(
+    st.lists(st.sampled_from(["a", "", "é", "ab", "b", "aa"]), max_size=9),
+)
+def test_different_cells_are_found_in_their_order(cells):
+    data = "".join(cells).encode()
+    ends = np.cumsum([len(cell.encode()) for cell in cells], dtype=np.int32)
+    starts = (ends - [len(cell.encode()) for cell in cells]).astype(np.int32)
+    codes, first = _core.code_cells(np.frombuffer(data or b" ", dtype=np.uint8), starts, ends)
+    distinct = list(dict.fromkeys(cells))
+    assert [cells[i] for i in first.tolist()] == distinct
+    assert [distinct[code] for code in codes.tolist()] == cells
+
+
+def test_the_core_refuses_places_outside_of_the_file():
+    data = np.frombuffer(b"1,2\n", dtype=np.uint8)
+    for start, end in ((-1, 1), (0, 5), (2, 1)):
+        for function in (_core.code_cells, lambda *a: _core.parse_numbers(*a, ord("."))):
+            with pytest.raises(ValueError, match="places in data"):
+                function(data, np.int32([start]), np.int32([end]))
+    with pytest.raises(ValueError, match="delimiter"):
+        _core.scan_csv(data, ord('"'), 0, True)
+
+
+@given(
+    numbers=st.lists(st.floats(-1e9, 1e9).map(lambda x: round(x, 2)), min_size=1, max_size=5),
+    unit=st.sampled_from(["", "EUR", "kg", "%", "€", "m²"]),
+    in_front=st.booleans(),
+    separators=st.sampled_from([".,", ",.", ". ", ".'", ",", "."]),
+    noise=st.sampled_from(["", " ", "x", "5", ",", "-"]),
+)
+def test_quantities_are_those_of_plain_python(numbers, unit, in_front, separators, noise):
+    decimal, thousands = separators[0], separators[1:]
+    notation = Notation(decimal, thousands, unit)
+    texts = []
+    for number in numbers:
+        whole, _, fraction = f"{abs(number):,}".partition(".")
+        text = whole.replace(",", thousands) + (decimal + fraction if fraction else "")
+        text = f"{unit} {text}" if in_front else f"{text} {unit}".strip()
+        texts += ["-" + text if number < 0 else text, text + noise, noise + text]
+    values, is_read = notation.read(texts)
+    for text, value, read in zip(texts, values.tolist(), is_read.tolist(), strict=True):
+        expected = notation._number(text)
+        assert read == (expected is not None)
+        assert value == expected or (expected is None and math.isnan(value))
 
 
 @given(st.lists(CELLS, min_size=1, max_size=6), st.sampled_from(".,"))

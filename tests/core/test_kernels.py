@@ -7,9 +7,10 @@ import warnings
 import numpy as np
 import pytest
 
-from bneuralt import NeuralTree, TrainingSettings, _core, reference, train
+from bneuralt import NeuralTree, TrainingSettings, _core, train
 from bneuralt.training import TrainingDiverged, gradient
 from bneuralt.training.losses import CrossEntropy, Pinball, get_loss
+from tests import reference
 from tests.helpers.strategies import draw_rows, draw_tree
 
 pytestmark = pytest.mark.usefixtures("engine")  # every test with each instruction set

@@ -5,10 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from bneuralt import NeuralTree, TrainingSettings, _core, reference
+from bneuralt import NeuralTree, TrainingSettings, _core
 from bneuralt.training import TrainingJob, epoch_order, gradient, train_many
 from bneuralt.training.optimizers import OPTIMIZERS
 from bneuralt.tree.contributions import jacobian
+from tests import reference
 from tests.core.test_border import job_of, tree_of
 
 TREE = NeuralTree.random(2, 3, output_activation="linear", random_state=0)

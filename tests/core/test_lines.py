@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bneuralt import NeuralTree, TrainingSettings, _core, reference, train
+from bneuralt import NeuralTree, TrainingSettings, _core, train
 from bneuralt.arrays import CheckedTable, NotFiniteError
 from bneuralt.lines import IDENTITY, ClampedLine, InputLines
 from bneuralt.training import TrainingJob, train_many
 from bneuralt.tree.forward import mean_forward
+from tests import reference
 from tests.helpers.strategies import seeds
 
 pytestmark = pytest.mark.usefixtures("engine")  # every test with each instruction set

@@ -17,9 +17,10 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from bneuralt import BNeuralTClassifier, NeuralTree, TrainingSettings, _core, reference, train
+from bneuralt import BNeuralTClassifier, NeuralTree, TrainingSettings, _core, train
 from bneuralt.training import epoch_order, gradient, losses, optimizers
 from bneuralt.tree import activations
+from tests import reference
 from tests.helpers.paths import DOCS
 from tests.helpers.strategies import draw_activation, draw_parameter, draw_targets
 

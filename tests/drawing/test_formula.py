@@ -19,9 +19,9 @@ from bneuralt.drawing.notation import LatexNotation, SympyNotation, TextNotation
 from bneuralt.expressions import Expression, constant, evaluate, square, variable
 from bneuralt.expressions.operations import NUMERIC
 from bneuralt.model import Model
-from bneuralt.reference import VALUE
 from bneuralt.tree.activations import EXPRESSIONS, NAMES
 from tests.helpers.expression_samples import NUMBERS
+from tests.reference import VALUE
 
 N_TREES, N_INPUTS = 200, 6
 
@@ -184,7 +184,7 @@ def test_names_of_the_table_and_indicators():
     expected = reg.predict(pd.DataFrame({"net income": [0.5], "colour": ["r"]}))[0]
     lines = [f"y = {formula}", *text.splitlines()[1:]]
     assert computed(lines, {})[0] == pytest.approx(expected, rel=1e-6)
-    latex = reg.to_formula("latex")
+    latex = reg.to_formula(format="latex")
     assert r"\text{net income}" in latex and r"[\text{colour=r}]" in latex
 
 
@@ -194,7 +194,7 @@ def test_symbols_of_formulas_are_inputs():
     X = pd.DataFrame({"net income": rng.standard_cauchy(300), "age": rng.uniform(18, 90, 300)})
     y = X["net income"].clip(-2, 2) + (X["age"] > 65)
     reg = BNeuralTRegressor(n_weights=20, dtype="float64", random_state=0).fit(X, y)
-    (expression,) = reg.to_formula("sympy").values()
+    (expression,) = reg.to_formula(format="sympy").values()
     names = reg.encoder_.input_names
     symbols = {symbol.name for symbol in expression.free_symbols}
     assert symbols <= set(names)
@@ -208,20 +208,32 @@ def test_symbols_of_formulas_are_inputs():
     np.testing.assert_allclose(computed_values, reg.predict(X), rtol=1e-9, atol=1e-9)
 
 
-def test_scores_of_classes():
+def test_two_classes_have_one_line():
     X = np.random.default_rng(0).normal(size=(200, 3))
     y = np.where(X[:, 0] > X[:, 1], "up", "down")
     clf = BNeuralTClassifier(n_weights=30, random_state=0, scale="standard").fit(X, y)
-    expressions = clf.to_formula("sympy")
-    assert list(expressions) == ["down", "up"]
-    values = {
-        symbol: X[7, int(symbol.name[1:])]
-        for e in expressions.values()
-        for symbol in e.free_symbols
-    }
+    expressions = clf.to_formula(format="sympy")
+    assert list(expressions) == ["log-odds of up"]
+    (expression,) = expressions.values()
+    values = {symbol: X[7, int(symbol.name[1:])] for symbol in expression.free_symbols}
+    odds = float(expression.subs(values))
+    np.testing.assert_allclose(1 / (1 + np.exp(-odds)), clf.predict_proba(X[7:8])[0, 1], rtol=1e-5)
+    assert clf.to_formula().startswith("log-odds of up = ")
+    assert clf.to_formula(output_names=["a", "b"]).startswith("log-odds of b = ")
+
+
+def test_scores_of_three_classes():
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    clf = BNeuralTClassifier(n_weights=30, random_state=0, scale="standard")
+    clf.fit(X, X.argmax(axis=1))
+    expressions = clf.to_formula(format="sympy")
+    assert list(expressions) == ["0", "1", "2"]
+    symbols = set().union(*(e.free_symbols for e in expressions.values()))
+    values = {symbol: X[7, int(symbol.name[1:])] for symbol in symbols}
     scores = [float(e.subs(values)) for e in expressions.values()]
-    share = math.exp(scores[1]) / sum(map(math.exp, scores))
-    assert share == pytest.approx(clf.predict_proba(X[7:8])[0, 1], rel=1e-5)
+    np.testing.assert_allclose(
+        np.exp(scores) / np.exp(scores).sum(), clf.predict_proba(X[7:8])[0], rtol=1e-5
+    )
 
 
 def test_rounded_weights_and_special_characters():
@@ -238,7 +250,7 @@ def test_digits_that_matter(seed):
     X = rng.normal(size=(200, 3)) * [1.0, 100.0, 1e-3] + [0.0, 1000.0, 0.0]
     y = X[:, 0] + np.tanh(X[:, 1] / 100)
     model = BNeuralTRegressor(n_weights=20, random_state=seed, scale="standard", ramps=0).fit(X, y)
-    digits = digits_that_matter(model.model_.trees[0], model.model_.input_ranges)
+    digits = digits_that_matter(model.tree_, model.model_.input_ranges)
     assert digits <= 6
     text = model.to_formula(simplified=False)
     assert text == model.to_formula(digits=digits, simplified=False)
@@ -268,4 +280,4 @@ def test_only_formulas_that_can_be_read():
         forest.to_formula()
     assert forest.to_formula(tree=1) == forest.estimators_[1].to_formula()
     with pytest.raises(ValueError, match="format='html' must be"):
-        forest.to_formula("html")
+        forest.to_formula(format="html")

@@ -1,11 +1,10 @@
 """Marks of a scene, on their own and as SVG."""
 
-import numpy as np
 import pytest
 
 from bneuralt import NeuralTree, plot_tree
 from bneuralt.drawing.display import tree_scene
-from bneuralt.drawing.scene import Dots, Scene, Text, fitted, text_width
+from bneuralt.drawing.scene import Scene, Text, fitted, text_width
 from bneuralt.drawing.svg import scene_to_svg
 from bneuralt.drawing.view import TreeView
 
@@ -54,24 +53,6 @@ def test_a_title_is_shortened_to_the_width_of_the_picture():
     title = min((text for text in scene.texts if text.bold), key=lambda text: text.y)
     assert "…" in title.text
     assert title.x + text_width(title.text, title.size, bold=True) <= scene.width
-
-
-def test_a_circle_has_one_dot_in_its_centre():
-    tree = NeuralTree.random(4, 3, n_weights=60, random_state=0)
-    scene = tree_scene(TreeView.of(tree), layout="radial")
-    (centre,) = [mark for mark in scene.marks if isinstance(mark, Dots) and mark.fill == "output"]
-    assert centre.centers.shape == (1, 2)
-
-
-@pytest.mark.parametrize("n_leaves", [4, 5, 9, 12])
-def test_labels_around_a_circle_are_never_upside_down(n_leaves):
-    weights = np.append(0.0, np.linspace(1, 2, n_leaves))
-    leaves = np.zeros(n_leaves, int), np.arange(n_leaves)
-    tree = NeuralTree(n_leaves, 1, [-1], [0], *leaves, weights)
-    scene = tree_scene(TreeView.of(tree), layout="radial")
-    angles = {text.angle for text in scene.texts}
-    assert all(-90 <= angle <= 90 for angle in angles) and len(angles) >= 3
-    assert -90 not in angles and (90 in angles) == (n_leaves % 2 == 1)  # outwards at the bottom
 
 
 def test_sizes_of_texts_are_those_of_the_scene():

@@ -9,7 +9,7 @@ from bneuralt.drawing import pages
 from bneuralt.drawing.page_data import to_lists
 from bneuralt.drawing.view import cells as cell_values
 from bneuralt.expressions import evaluate
-from bneuralt.model.description import ModelColumn
+from bneuralt.model import ModelColumn
 from bneuralt.tables.columns import Frame
 from bneuralt.training.losses import LINKS, LOSSES, TASKS, shares
 from bneuralt.tree.activations import ACTIVATIONS, EXPRESSIONS
@@ -30,7 +30,7 @@ def run(browser, expression, names, rows, column=None, has_vectors=False):
     """Return the value of an expression for each row, as the page computes it."""
     categories = () if column is None else tuple(column["categories"])
     lists = to_lists(expression, categories)
-    script = f"""{pages._joined("cells", "expressions")}
+    script = f"""{pages._joined("../../model/cells", "cells", "expressions")}
     const special = {{ NaN: NaN, Infinity: Infinity, "-Infinity": -Infinity }};
     const options = {{ column: {json.dumps(column)}, hasVectors: {json.dumps(has_vectors)} }};
     const value = compile({json.dumps(lists)}, {json.dumps(names)}, options);

@@ -36,7 +36,6 @@ from bneuralt.tables.bends import Ramp
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.features import NumberFeature
 
-LAYOUTS = ["layered", "radial"]
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -83,11 +82,11 @@ def messy():
 # -- what is shown ------------------------------------------------------------------------
 
 
-@given(seed=st.integers(0, 2**31), n_outputs=st.integers(1, 4), layout=st.sampled_from(LAYOUTS))
+@given(seed=st.integers(0, 2**31), n_outputs=st.integers(1, 4))
 @settings(max_examples=40, deadline=None)
-def test_every_node_term_and_edge_is_drawn_once(seed, n_outputs, layout):
+def test_every_node_term_and_edge_is_drawn_once(seed, n_outputs):
     view = TreeView.of(random_tree(seed, n_outputs), simplified=False)
-    scene = tree_scene(view, layout=layout, max_leaves=None, legend=False)
+    scene = tree_scene(view, max_leaves=None, legend=False)
     n_nodes, has_root = view.tree.parent.size, n_outputs > 1
     n_edges = sum(len(mark.points) for mark in scene.marks if isinstance(mark, Curves))
     assert n_edges == view.n_terms + n_nodes - n_outputs + n_outputs * has_root
@@ -103,16 +102,15 @@ def test_labels_are_names_and_weights_of_the_table(iris):
     X, y, _ = iris
     clf = BNeuralTClassifier(n_weights=40, random_state=0, scale="standard", ramps=0).fit(X, y)
     view = TreeView.of(clf)
-    for layout in LAYOUTS:
-        texts = [text.text for text in tree_scene(view, layout=layout).texts]
-        for name in X.columns:
-            features = [view.feature_names[i] for i in view.term_feature]
-            assert texts.count(name) == features.count(name) > 0
-        for name in np.unique(y):
-            assert name in texts
-        for weight in view.entry_weight:
-            assert signed(weight) in texts
-    texts = [text.text for text in tree_scene(view, layout="layered").texts]
+    texts = [text.text for text in tree_scene(view).texts]
+    for name in X.columns:
+        features = [view.feature_names[i] for i in view.term_feature]
+        assert texts.count(name) == features.count(name) > 0
+    for name in np.unique(y):
+        assert name in texts
+    for weight in view.entry_weight:
+        assert signed(weight) in texts
+    texts = [text.text for text in tree_scene(view).texts]
     for bias in view.tree.bias:
         assert signed(bias) in texts
     for edge in view.tree.edge:
@@ -188,18 +186,17 @@ def test_models_from_files_know_about_how_much_features_vary(iris, tmp_path):
     assert np.all(np.abs(np.log(loaded.spread / fitted.spread)) < np.log(2))
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_large_trees_are_summarised_unless_all_is_asked_for(layout):
+def test_large_trees_are_summarised_unless_all_is_asked_for():
     tree = NeuralTree.random(30, 4, n_weights=5000, random_state=0)
     view = TreeView.of(tree)
     outline = outline_of(view, None, 50)
     assert outline.n_rows <= 60
     assert outline.n_hidden.sum() + (outline.kind == TERM).sum() == view.n_terms
-    scene = tree_scene(view, layout=layout)
+    scene = tree_scene(view)
     shown = [re.match(r"([\d,]+) leaves \([<\d. %]+\): x\d", text.text) for text in scene.texts]
     assert sum(match is not None for match in shown) > 10
     assert sum(len(m.points) for m in scene.marks if isinstance(m, Wedges)) == sum(map(bool, shown))
-    complete = tree_scene(view, layout=layout, max_leaves=None)
+    complete = tree_scene(view, max_leaves=None)
     n_edges = sum(len(mark.points) for mark in complete.marks if isinstance(mark, Curves))
     assert n_edges == view.n_terms + view.tree.parent.size
 
@@ -210,15 +207,14 @@ def test_a_node_of_very_many_leaves_shows_the_strongest():
     outline = outline_of(TreeView.of(tree), None, 100)
     assert (outline.kind == TERM).sum() == 24 and outline.n_hidden.sum() == 476
     assert outline.index[outline.kind == TERM].min() == 476
-    scene = tree_scene(TreeView.of(tree), layout="layered")
+    scene = tree_scene(TreeView.of(tree))
     assert any(text.text.startswith("476 weaker terms (") for text in scene.texts)
 
 
 def test_a_tree_deeper_than_pythons_stack():
     n = 3000
     tree = NeuralTree(1, 1, np.arange(-1, n - 1), [0] + [1] * (n - 1), [n - 1], [0], np.ones(2 * n))
-    for layout in LAYOUTS:
-        assert tree_svg(tree, layout=layout, max_leaves=None).endswith("</svg>\n")
+    assert tree_svg(tree, max_leaves=None).endswith("</svg>\n")
 
 
 # -- legibility ---------------------------------------------------------------------------
@@ -253,15 +249,14 @@ def overlapping(scene):
 @given(
     seed=st.integers(0, 2**31),
     n_outputs=st.integers(1, 5),
-    layout=st.sampled_from(LAYOUTS),
     with_example=st.booleans(),
 )
 @settings(max_examples=60, deadline=None)
-def test_labels_do_not_overlap(seed, n_outputs, layout, with_example):
+def test_labels_do_not_overlap(seed, n_outputs, with_example):
     tree = tree_of_size(seed, 60, n_outputs)
     names = ["age", "petal length (cm)", "Wärme", "a rather long name of a feature", "x", "日本語"]
     view = TreeView.of(tree, feature_names=names)
-    scene = tree_scene(view, layout=layout, example=[1.0] * 6 if with_example else None)
+    scene = tree_scene(view, example=[1.0] * 6 if with_example else None)
     assert overlapping(scene) == []
     for text in scene.texts:
         corners = box_of(text)
@@ -296,10 +291,9 @@ def contrast(a, b):
 def test_contrast_of_text(iris, messy):
     pairs = set()
     for model, row in ((iris[2], iris[0].iloc[[70]]), (messy[1], messy[0].iloc[[3]])):
-        for layout in LAYOUTS:
-            for example in (None, row):
-                scene = tree_scene(TreeView.of(model), layout=layout, example=example)
-                pairs |= {(text.color, text.ground) for text in scene.texts}
+        for example in (None, row):
+            scene = tree_scene(TreeView.of(model), example=example)
+            pairs |= {(text.color, text.ground) for text in scene.texts}
     assert {("ink", "ground"), ("on output", "output"), ("on decision", "decision")} <= pairs
     for theme, palette in PALETTES.items():
         for color, ground in pairs:
@@ -311,7 +305,7 @@ def test_contrast_of_text(iris, messy):
 
 def test_widths_and_colours_follow_the_weights():
     tree = NeuralTree(3, 1, [-1], [0], [0, 0, 0], [0, 1, 2], [0.0, 4.0, -2.0, 0.1])
-    scene = tree_scene(TreeView.of(tree), layout="layered")
+    scene = tree_scene(TreeView.of(tree))
     width = {(m.color, m.width) for m in scene.marks if isinstance(m, Curves)}
     (strong,) = [w for c, w in width if c == "positive" and w > 2]
     (weak,) = [w for c, w in width if c == "positive" and w < 2]
@@ -331,17 +325,16 @@ def test_long_names_are_shortened_and_kept_in_notes():
 # -- SVG ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_svg_of_a_large_tree_is_small(layout):
+def test_svg_of_a_large_tree_is_small():
     tree = NeuralTree.random(50, 10, n_weights=26_000, random_state=0)
     assert tree.size >= 20_000
-    svg = tree_svg(tree, layout=layout, max_leaves=None)
+    svg = tree_svg(tree, max_leaves=None)
     assert len(svg.encode()) < 5e6
     root = ElementTree.fromstring(svg)
     edges = sum(path.get("d").count("c") for path in root.iter(f"{SVG}path"))
     view = TreeView.of(tree)
     assert edges == view.n_terms + view.tree.parent.size
-    assert len(tree_svg(tree, layout=layout)) < 200_000
+    assert len(tree_svg(tree)) < 200_000
 
 
 def test_names_are_text_and_nothing_else():
@@ -483,8 +476,6 @@ def test_names_are_no_formulas_in_plots(tmp_path):
 
 def test_wrong_arguments_are_named(iris):
     clf = iris[2]
-    with pytest.raises(ValueError, match="layout='round' must be 'auto', 'layered' or 'radial'"):
-        tree_svg(clf, layout="round")
     with pytest.raises(ValueError, match="theme='blue' must be"):
         tree_svg(clf, theme="blue")
     with pytest.raises(ValueError, match="theme='auto' must be 'light' or 'dark'"):

@@ -50,7 +50,7 @@ def test_an_open_figure_is_used(model, plt):
 def test_without_a_figure_one_of_the_size_of_the_tree_is_opened(model, plt):
     small = plot_tree(model).figure.get_size_inches()
     plt.close("all")
-    large = plot_tree(model, max_leaves=None, simplified=False, layout="layered").figure
+    large = plot_tree(model, max_leaves=None, simplified=False).figure
     assert large.get_size_inches()[1] >= small[1]
     assert len(plt.get_fignums()) == 1
 

@@ -134,8 +134,6 @@ def test_models_have_the_names_of_their_table():
     X = pd.DataFrame({"size": np.arange(60.0), "colour": list("rgb") * 20})
     clf = BNeuralTClassifier(n_weights=60, max_epochs=5, random_state=0).fit(X, X.colour == "r")
     drawing = draw_simplified(clf, width=80)
-    assert re.search(r"(?m)^False = .*\n(.*\n)*True = ", drawing)
+    assert drawing.startswith("log-odds of True = ") and "False" not in drawing
     assert " size" in drawing and " colour=r" in drawing
-    assert draw_simplified(clf.tree_, width=80).count(" x") == len(
-        re.findall("size|colour", drawing)
-    )
+    assert re.search(" x[0-9]", draw_simplified(clf.tree_, width=80))

@@ -26,6 +26,7 @@ from bneuralt import (
     TrainingSettings,
     open_table,
 )
+from bneuralt.fitting.plan import plan_tree
 from bneuralt.tables import mapped
 from bneuralt.tables.csv_files import TableError
 from tests.helpers.block_tables import LITTLE, sales, write_parts
@@ -125,15 +126,15 @@ def test_the_same_trees_over_the_processes_of_joblib():
 
 
 def test_trees_of_a_forest_on_very_many_rows_draw_blocks_of_them(monkeypatch):
-    monkeypatch.setattr("bneuralt.estimators.forest.ROWS_PER_TREE", 1500)
-    monkeypatch.setattr("bneuralt.estimators.rows.BLOCK_BYTES", 2**12)
-    drawn, plan = [], BNeuralTRegressor._plan
+    monkeypatch.setattr("bneuralt.fitting.forest.ROWS_PER_TREE", 1500)
+    monkeypatch.setattr("bneuralt.fitting.rows.BLOCK_BYTES", 2**12)
+    drawn = []
 
-    def planned(self, rows, validation):
-        drawn.append(rows.index)
-        return plan(self, rows, validation)
+    def planned(problem, *arguments, **options):
+        drawn.append(problem.rows.index)
+        return plan_tree(problem, *arguments, **options)
 
-    monkeypatch.setattr(BNeuralTRegressor, "_plan", planned)
+    monkeypatch.setattr("bneuralt.fitting.forest.plan_tree", planned)
     table, five = table_for(BNeuralForestRegressor), {"n_estimators": 5, "weight_decay": 0.01}
     forests = [made(BNeuralForestRegressor, **five, n_jobs=jobs).fit(table) for jobs in (1, 2)]
     assert trees(forests[0]) == trees(forests[1])

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bneuralt.estimators.capacity import (
+from bneuralt.fitting.capacity import (
     ENOUGH_EXAMPLES,
     FEWEST_OF_MANY,
     IN_FOREST,

@@ -23,8 +23,8 @@ from bneuralt import (
 )
 from bneuralt.cli.program import main
 from bneuralt.estimators.card_scores import Reliability, ScoredRows, scores_with_intervals, wilson
-from bneuralt.estimators.fingerprints import MOST_HASHES, Fingerprints
 from bneuralt.files import ModelFileError
+from bneuralt.model.fingerprints import MAX_HASHES, Fingerprints
 from tests.helpers.tables import DIABETES, IRIS
 
 FAST = {"max_epochs": 5, "random_state": 0}
@@ -98,8 +98,8 @@ def test_large_trainings_keep_some_hashes():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5000, 2))
     model = BNeuralTRegressor(max_epochs=1, n_weights=10).fit(X, X[:, 0])
-    known = model._fingerprints
-    assert known.hashes.size == MOST_HASHES and not known.is_complete
+    known = model.model_.fingerprints
+    assert known.hashes.size == MAX_HASHES and not known.is_complete
     seen = re.search(r"([\d,]+) of ([\d,]+) checked rows", texts(model.card(X[:1000], X[:1000, 0])))
     n_seen, n_checked = (int(text.replace(",", "")) for text in seen.groups())
     assert n_seen == n_checked and 60 < n_checked < 150  # about a tenth
@@ -110,7 +110,7 @@ def test_parts_of_a_table_are_joined():
     X, y = np.arange(40.0).reshape(20, 2), np.arange(20) % 2
     model = BNeuralTClassifier(n_weights=10, random_state=0)
     model.partial_fit(X[:10], y[:10], classes=[0, 1]).partial_fit(X[10:], y[10:])
-    assert model._fingerprints.n_rows == 20
+    assert model.model_.fingerprints.n_rows == 20
     assert "20 of 20 checked rows" in texts(model.card(X, y))
 
 

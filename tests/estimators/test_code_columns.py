@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from bneuralt import BNeuralForestRegressor, BNeuralTClassifier, BNeuralTRegressor
-from bneuralt.estimators.code_columns import CodeWarning
+from bneuralt.fitting.code_columns import CodeWarning
 
 RNG = np.random.default_rng(0)
 N_ROWS = 1500

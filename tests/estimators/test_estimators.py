@@ -26,11 +26,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_param_validation, parametrize_with_checks
 
-from bneuralt import PAPER_SETTINGS, BNeuralTClassifier, BNeuralTRegressor
-from bneuralt.estimators.callbacks import Step, _progress_line
-from bneuralt.estimators.splits import TinyDataWarning
-from bneuralt.training import TrainingDiverged
+from bneuralt import PAPER_SETTINGS, BNeuralTClassifier, BNeuralTRegressor, Growth
+from bneuralt.estimators.callbacks import _progress_line
+from bneuralt.fitting.progress import Step
 from bneuralt.training.optimizers import RMSprop
+from bneuralt.warnings import TinyDataWarning, TrainingDiverged
 from tests.helpers.flat import flat
 from tests.helpers.tables import BREAST_CANCER, DIABETES, IRIS
 
@@ -41,6 +41,11 @@ def classifier(**parameters):
 
 def regressor(**parameters):
     return flat(BNeuralTRegressor, **{"max_epochs": 20, "random_state": 0, **parameters})
+
+
+#: One tree, without the trial that otherwise precedes its training.
+ALONE = {"n_joined": 1, "weight_decay": 0.1, "output_factor": 1.0, "ramp_fraction": 0.0,
+         "linear_share": 0.0}  # fmt: skip
 
 
 # -- scikit-learn's conventions -----------------------------------------------------------
@@ -78,12 +83,15 @@ def test_attributes_after_a_fit(X):
     assert clf.n_features_in_ == 4
     assert clf.tree_.n_inputs == clf.encoder_.n_inputs == (4 if X.dtype == np.uint8 else 36)
     assert clf.n_parameters_ == clf.tree_.n_parameters
-    assert clf.n_iter_ == 20 and clf.best_epoch_ is None
+    # two trees: 8 epochs in the trial, and 10 afterwards
+    assert clf.n_iter_ == 18 and clf.recipe_.max_epochs == 20 and clf.best_epoch_ is None
     assert {name: len(values) for name, values in clf.history_.items()} == {
-        "train_loss": 20,
-        "train_score": 20,
-        "learning_rate": 20,
+        "train_loss": 18,
+        "train_score": 18,
+        "learning_rate": 18,
     }
+    alone = classifier(**ALONE).fit(X, y)
+    assert alone.n_iter_ == len(alone.history_["train_loss"]) == 20
     assert {name: len(values) for name, values in clf.moved_leaves_.items()} == {
         "tried": 4,
         "stayed": 4,
@@ -329,12 +337,14 @@ def test_validation_rows_of_the_user(make, data):
     # With no selection asked for, they are only looked at.
     watched = make().fit(X[::2], y[::2], X_val=X[1::2], y_val=y[1::2])
     np.testing.assert_array_equal(watched.predict(X), make().fit(X[::2], y[::2]).predict(X))
-    assert len(watched.history_["val_loss"]) == 20
+    losses = watched.history_["val_loss"]
+    assert len(losses) == watched.n_iter_ == 18
+    np.testing.assert_array_equal(np.isnan(losses), np.arange(18) < 8)  # unknown in the trial
 
 
 def test_refit_uses_all_rows_for_the_best_number_of_epochs():
     X, y = DIABETES
-    settings = {"max_epochs": 200, "learning_rate": 0.1, "n_init": 1, "weight_decay": 0.1}
+    settings = {**ALONE, "max_epochs": 200, "learning_rate": 0.1}
     searched = regressor(early_stopping=True, **settings).fit(X, y)
     refitted = regressor(early_stopping="refit", **settings).fit(X, y)
     assert refitted.n_iter_ == searched.best_epoch_ + 1
@@ -374,11 +384,11 @@ def test_stopping_in_the_middle_of_several_trees_keeps_the_best_so_far():
             raise KeyboardInterrupt
 
     X, y = DIABETES
-    first = regressor(n_init=1, weight_decay=0.1).fit(X, y)
-    stopped = regressor(n_init=4, weight_decay=0.1).fit(X, y, callback=stop_in_the_second_tree)
+    first = regressor(n_init=1, **ALONE).fit(X, y)
+    stopped = regressor(n_init=4, **ALONE).fit(X, y, callback=stop_in_the_second_tree)
     np.testing.assert_array_equal(stopped.predict(X), first.predict(X))
     n_epochs = 0
-    interrupted = regressor(n_init=4, weight_decay=0.1)
+    interrupted = regressor(n_init=4, **ALONE)
     with pytest.raises(KeyboardInterrupt):
         interrupted.fit(X, y, callback=interrupt_in_the_second_tree)
     np.testing.assert_array_equal(interrupted.predict(X), first.predict(X))
@@ -477,7 +487,7 @@ def test_callback_sees_every_epoch_and_may_stop():
         states.append(state)
         return len(states) == 7
 
-    clf = classifier().fit(*IRIS, callback=stop_after_seven)
+    clf = classifier(**ALONE).fit(*IRIS, callback=stop_after_seven)
     assert [state.epoch for state in states] == list(range(7))
     assert clf.n_iter_ == 7
     np.testing.assert_array_equal(
@@ -498,7 +508,7 @@ def test_ctrl_c_keeps_the_weights_so_far():
         if state.epoch == 4:
             os.kill(os.getpid(), signal.SIGINT)
 
-    clf = classifier(max_epochs=10**6)
+    clf = classifier(max_epochs=10**6, **ALONE)
     with pytest.raises(KeyboardInterrupt):
         clf.fit(*IRIS, callback=interrupt)
     assert 4 <= clf.n_iter_ <= 6
@@ -559,11 +569,11 @@ def test_callbacks_of_scikit_learn(early_stopping):
     assert recorder.events[:2] == ["setup", "begin fit"]
     assert recorder.events[-2:] == ["end fit", "teardown"]
     assert epochs == ["begin epoch", "end epoch"] * (len(epochs) // 2)
-    if early_stopping is False:
+    if early_stopping is False:  # 25 epochs of each of two trees, after a trial
         assert len(epochs) == 100
 
     stopper = Recorder(stop_at=3)
-    assert classifier().set_callbacks(stopper).fit(*IRIS).n_iter_ == 4
+    assert classifier(**ALONE).set_callbacks(stopper).fit(*IRIS).n_iter_ == 4
 
 
 # -- bad input ----------------------------------------------------------------------------
@@ -670,12 +680,15 @@ def test_divergence_is_told():
 
 def test_few_rows_are_gone_over_more_often():
     X, y = IRIS
-    alone = {"n_weights": 100, "random_state": 0}
+    alone = {"n_weights": 100, "random_state": 0, "growth": Growth(n_joined=1)}
     assert BNeuralTClassifier(**alone).fit(X, y).n_iter_ > 100
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 3))
-    assert BNeuralTClassifier(**alone).fit(X, X[:, 0] > 0).n_iter_ == 50
-    assert BNeuralTRegressor(**alone).fit(X, X[:, 0]).n_iter_ == 100
+    for model, y, n_epochs in (
+        (BNeuralTClassifier(**alone), X[:, 0] > 0, 50),
+        (BNeuralTRegressor(**alone), X[:, 0], 100),
+    ):
+        assert model.fit(X, y).n_iter_ == model.recipe_.max_epochs == n_epochs
 
 
 def test_share_of_the_usual_size_gives_way_to_a_wanted_size():

@@ -20,16 +20,19 @@ from bneuralt import (
     Growth,
     NeuralTree,
 )
-from bneuralt.estimators.callbacks import ForestState, TrainingData, describe_epoch, describe_forest
-from bneuralt.estimators.canonical import canonical_rows
-from bneuralt.estimators.forest import _number
-from bneuralt.estimators.rows import Rows
-from bneuralt.estimators.scaling import Scaling, fold, learn_scaling
-from bneuralt.estimators.splits import TinyDataWarning, hold_out
-from bneuralt.estimators.weights import class_weights
+from bneuralt.estimators.callbacks import TrainingData
+from bneuralt.fitting.canonical import canonical_rows
+from bneuralt.fitting.forest import features_of_tree, number_of
+from bneuralt.fitting.problem import read_problem
+from bneuralt.fitting.progress import ForestState, describe_epoch, describe_forest
+from bneuralt.fitting.rows import Rows
+from bneuralt.fitting.splits import hold_out
+from bneuralt.fitting.weights import RowWeights, class_weights
+from bneuralt.model.scaling import Scaling, fold, learn_scaling
 from bneuralt.tables.moments import ColumnMoments
-from bneuralt.training import EpochState, TrainingDiverged
+from bneuralt.training import EpochState
 from bneuralt.tree.sampling import VarianceSampling
+from bneuralt.warnings import TinyDataWarning, TrainingDiverged
 from tests.helpers.flat import flat
 from tests.helpers.tables import IRIS
 
@@ -46,22 +49,19 @@ def blob(n_rows, n_columns=3, seed=0):
 # -- rows ------------------------------------------------------------------------------------
 
 
-def rows_of(n_rows, weight=1.0):
-    X = np.arange(float(n_rows))[:, np.newaxis]
-    return canonical_rows(X, np.zeros(n_rows, dtype=np.int32), np.full(n_rows, weight))
-
-
 @pytest.mark.parametrize(
     ("n_rows", "weight", "times"),
-    [(10, 0.2, 1), (10, 1.0, 1), (10, 1.49, 1), (10, 1.5, 2), (10, 3.0, 3),
+    [(10, 0.2, 1), (10, 1.0, 1), (10, 1.5, 1), (10, 3.0, 3), (10, 10.0, 10), (10, 11.0, 1),
      (2048, 3.0, 2), (4096, 3.0, 1), (5000, 3.0, 1)],
 )  # fmt: skip
 def test_an_epoch_goes_over_rows_as_often_as_they_were_there(n_rows, weight, times):
-    rows = rows_of(n_rows, weight)
+    X = np.arange(float(n_rows))[:, np.newaxis]
+    weights = RowWeights.of(np.full(n_rows, weight))
+    rows = canonical_rows(X, np.zeros(n_rows, dtype=np.int32), weights)
     assert rows.times == times and rows.n_examples == n_rows * times
     once = rows.one_epoch()
     assert len(once) == n_rows * times and once.n_examples == n_rows * times
-    np.testing.assert_allclose(once.weight, weight / times)
+    np.testing.assert_allclose(once.weight, weights.weight[0] / times)
     assert np.bincount(once.X[:, 0].astype(int)).tolist() == [times] * n_rows
 
 
@@ -86,11 +86,11 @@ def test_copies_are_found_in_large_tables():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30_000, 5))  # hashed in several parts
     y = np.zeros(60_000, dtype=np.int32)
-    rows = canonical_rows(np.concatenate([X, X[::-1]]), y, np.ones(60_000))
+    rows = canonical_rows(np.concatenate([X, X[::-1]]), y, RowWeights.ones(60_000))
     assert len(rows) == 30_000 and set(rows.weight.tolist()) == {2.0}
     changed = np.concatenate([X, X[::-1]])
     changed[-1, -1] += 1
-    assert len(canonical_rows(changed, y, np.ones(60_000))) == 30_001
+    assert len(canonical_rows(changed, y, RowWeights.ones(60_000))) == 30_001
 
 
 def splits(n_rows, fraction, seed=0, y=None):
@@ -246,13 +246,17 @@ def test_history_has_the_scores_of_the_model(output):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 3))
     y = 30 + 5 * X[:, 0] + rng.normal(size=120)
+    alone = {"n_init": 2, "linear_share": 0.0}  # the history is that of the trained tree
     reg = BNeuralTRegressor(
-        max_epochs=30, random_state=0, growth=Growth(output_activation=output, n_init=2)
+        max_epochs=30,
+        output_factor=1.0,
+        random_state=0,
+        growth=Growth(output_activation=output, **alone),
     )
     reg.fit(X, y, X_val=X[:50], y_val=y[:50])
     assert reg.history_["val_score"][-1] == pytest.approx(reg.score(X[:50], y[:50]), abs=1e-4)
     assert 0 < reg.history_["train_score"][-1] < 1
-    clf = BNeuralTClassifier(max_epochs=5, random_state=0)
+    clf = BNeuralTClassifier(max_epochs=5, random_state=0, growth=Growth(n_joined=1))
     clf.fit(*IRIS, X_val=IRIS[0][::3], y_val=IRIS[1][::3])
     assert clf.history_["val_score"][-1] == pytest.approx(clf.score(IRIS[0][::3], IRIS[1][::3]))
     assert set(flat(BNeuralTClassifier, **SMALL).fit(*IRIS).history_) == {
@@ -284,7 +288,7 @@ def test_probabilities_of_a_forest_are_means(output):
 
 
 def test_scores_in_callbacks_lines_are_those_of_history(capsys):
-    reg = BNeuralTRegressor(max_epochs=3, verbose=1, random_state=0, growth=Growth(n_init=1))
+    reg = BNeuralTRegressor(max_epochs=3, verbose=1, random_state=0, growth=Growth(n_joined=1))
     X, _ = blob(80)
     for more in ({}, {"X_val": X[:30], "y_val": 3 * X[:30, 0]}):
         reg.fit(X, 3 * X[:, 0], **more)
@@ -363,7 +367,7 @@ def test_warm_start_keeps_the_scaling_and_draws_no_tree():
     [(None, 80), (1, 1), (80, 80), (500, 80), (0.5, 40), (1.0, 80), (0.001, 1), (0.019, 2)],
 )
 def test_numbers_and_shares(setting, number):
-    assert _number(setting, 80) == number
+    assert number_of(setting, 80) == number
     X, y = blob(80)
     forest = flat(BNeuralForestClassifier, n_estimators=1, max_samples=setting, **SMALL).fit(X, y)
     assert hasattr(forest, "oob_score_") == (number < 80)
@@ -406,9 +410,9 @@ def test_members_have_the_parameters_of_the_forest_and_no_threads_of_their_own()
     assert len(set(seeds)) == 3
     same = flat(BNeuralForestClassifier, n_estimators=3, learning_rate=0.03, **SMALL).fit(X, y)
     assert [member.random_state for member in same.estimators_] == seeds
-    first = list(forest.estimators_)
+    trees = [member.tree_ for member in forest.estimators_]
     forest.set_params(n_estimators=3).fit(X, y)
-    assert forest.estimators_ == first
+    assert [member.tree_ for member in forest.estimators_] == trees
     with pytest.raises(ValueError, match="n_estimators=2 is less than the 3 trees"):
         forest.set_params(n_estimators=2).fit(X, y)
 
@@ -418,17 +422,23 @@ def test_each_tree_draws_from_features_of_its_own():
     X = rng.normal(size=(60, 12))
     y = (X[:, 0] > 0).astype(int)
     forest = flat(BNeuralForestClassifier, n_estimators=5, max_features=3, **SMALL).fit(X, y)
-    used = [tuple(np.flatnonzero(member.growth.feature_sampling)) for member in forest.estimators_]
+    problem = read_problem(forest._options(), X, y)
+    seeds = [member.random_state for member in forest.estimators_]
+    used = [tuple(np.flatnonzero(features_of_tree(problem, seed))) for seed in seeds]
     assert {len(features) for features in used} == {3} and len(set(used)) > 1
     for member, features in zip(forest.estimators_, used, strict=True):
         assert features_of_leaves(member) <= set(features)
     chances = np.arange(12.0)
     forest = flat(
         BNeuralForestClassifier, n_estimators=2, max_features=6, **SMALL, feature_sampling=chances
-    ).fit(X, y)
-    for member in forest.estimators_:
-        kept = member.growth.feature_sampling != 0
-        np.testing.assert_array_equal(member.growth.feature_sampling[kept], chances[kept])
+    )
+    problem = read_problem(forest._options(), X, y)
+    for seed in seeds:
+        sampling = features_of_tree(problem, seed)
+        kept = sampling != 0
+        assert 5 <= kept.sum() <= 6  # the first may be drawn, and has no chance
+        np.testing.assert_array_equal(sampling[kept], chances[kept])
+    assert features_of_leaves(forest.fit(X, y).estimators_[0]) <= set(range(1, 12))
     assert chances.tolist() == list(range(12))
     drawn = BNeuralForestClassifier(max_features=3, growth=Growth(feature_sampling=lambda *a: None))
     with pytest.raises(ValueError, match="cannot be combined with a callable"):

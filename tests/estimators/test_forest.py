@@ -81,7 +81,10 @@ def test_history_is_a_table_of_all_trees(make, data, early_stopping, tmp_path):
 @BOTH
 def test_members_are_trees_of_their_own(make, data):
     X, y = data
-    forest = make(weight_decay=0.1).fit(X, y)
+    settings = {"weight_decay": 0.1, "output_factor": 1.0, "ramp_fraction": 0.0, "n_joined": 1,
+                "linear_share": 0.0, "plain_fraction": 0.0}  # fmt: skip
+    n_weights = make().fit(X, y).recipe_.n_weights  # that of a tree alone is another one
+    forest = make(n_weights=n_weights, **settings).fit(X, y)
     single = BNeuralTClassifier if make is classifier else BNeuralTRegressor
     for member in forest.estimators_:
         assert type(member) is single
@@ -116,9 +119,9 @@ def test_warm_start_adds_trees(make, data):
     X, y = data
     at_once = make(n_estimators=5).fit(X, y)
     grown = make(n_estimators=2, warm_start=True).fit(X, y)
-    first = grown.estimators_[0]
+    first = grown.estimators_[0].tree_
     grown.set_params(n_estimators=5).fit(X, y)
-    assert grown.estimators_[0] is first
+    assert grown.estimators_[0].tree_ == first
     np.testing.assert_array_equal(grown.predict(X), at_once.predict(X))
     with pytest.raises(ValueError, match="n_estimators=3 is less than the 5 trees"):
         grown.set_params(n_estimators=3).fit(X, y)
@@ -239,16 +242,16 @@ def categories(n_rows=240):
     return np.random.default_rng(0).integers(4, size=(n_rows, 4)).astype(float)
 
 
-def decays(X, y, **parameters):
+def decay(X, y, **parameters):
     forest = flat(BNeuralForestClassifier, n_estimators=2, random_state=0, **parameters).fit(X, y)
-    return {round(member.weight_decay, 4) for member in forest.estimators_}
+    return forest.recipe_.weight_decay
 
 
 def is_damped(X, y, **parameters):
     """Return whether the effects in a forest are kept smaller than usual."""
     forest = flat(BNeuralForestClassifier, n_estimators=2, random_state=0, **parameters).fit(X, y)
-    choice = forest.estimators_[0]._choice
-    return choice.output_factor < 0.5 or choice.decay_factor > 1.0
+    recipe = forest.recipe_
+    return recipe.output_factor < 0.5 or recipe.reasons["weight_decay"].startswith("trial")
 
 
 def test_effects_follow_the_noise_of_categories_and_of_numbers():
@@ -260,8 +263,9 @@ def test_effects_follow_the_noise_of_categories_and_of_numbers():
     assert is_damped(X, noise, **listed)
     assert is_damped(X, noise)  # of numbers
     for columns in (listed, {}):
-        assert not is_damped(X, noise, weight_decay=0.1, **columns)
-        assert decays(X, noise, weight_decay=0.1, **columns) == {0.1}
+        fixed = {"weight_decay": 0.1, "output_factor": 1.0}
+        assert not is_damped(X, noise, **fixed, **columns)
+        assert decay(X, noise, weight_decay=0.1, **columns) == 0.1
 
 
 def test_effects_of_larger_tables_follow_their_noise():

@@ -7,8 +7,11 @@ import pytest
 from sklearn.datasets import make_classification, make_regression
 
 from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, BNeuralTRegressor, Growth
-from bneuralt.estimators.capacity import MOST_ROWS_JOINED, N_JOINED, n_epochs_joined
-from bneuralt.estimators.fitting import FitBatch
+from bneuralt.fitting.capacity import MOST_ROWS_JOINED, N_JOINED, n_epochs_joined
+from bneuralt.fitting.plan import plan_tree
+from bneuralt.fitting.problem import read_problem
+from bneuralt.fitting.recipe import resolve
+from bneuralt.fitting.train import FitBatch
 
 
 def table(n_rows=120, seed=0):
@@ -16,8 +19,8 @@ def table(n_rows=120, seed=0):
 
 
 def planned(model, X, y):
-    rows = model._read_rows(X, y, None, reset=True)
-    return model._plan(rows, None)
+    problem = read_problem(model._options(), X, y)
+    return plan_tree(problem, resolve(problem), problem.options.seed)
 
 
 def trained(model, X, y):
@@ -32,25 +35,35 @@ def diverged(result):
 
 def test_the_tree_is_the_mean_of_trees_trained_apart():
     X, y = table()
-    model = BNeuralTClassifier(random_state=0)
-    fit = trained(model, X, y)
-    assert len(fit.starts) == N_JOINED
-    assert {result.n_epochs for result in fit.results} == {n_epochs_joined(250, has_trial=True)}
+    fit = trained(BNeuralTClassifier(random_state=0), X, y)
+    assert len(fit.starts) == N_JOINED and fit.is_mean
     inputs = np.random.default_rng(1).normal(size=(9, fit.tree.n_inputs))
     outputs = [result.tree.forward(inputs) for result in fit.results]
     assert np.abs(outputs[0] - outputs[1]).max() > 0.1  # they differ
     np.testing.assert_allclose(fit.tree.forward(inputs), np.mean(outputs, axis=0), atol=1e-5)
     loss = np.mean([result.history["train_loss"] for result in fit.results], axis=0)
-    np.testing.assert_allclose(fit.history(model._error_unit)["train_loss"], loss)
+    np.testing.assert_allclose(fit.history(lambda *_: 1.0)["train_loss"], loss)
+
+
+def test_epochs_are_those_of_the_trial_and_of_the_training_after_it():
+    X, y = table()
+    n_in_trial, n_after = 100, n_epochs_joined(250, has_trial=True)
+    for options in ({}, {"max_epochs": 250}, {"weight_decay": 0.1}):
+        model = BNeuralTClassifier(random_state=0, **options).fit(X, y)
+        assert model.recipe_.max_epochs == 250 and model.recipe_.growth.n_joined == N_JOINED
+        assert model.n_iter_ == n_in_trial + n_after
+        assert {len(curve) for curve in model.history_.values()} == {model.n_iter_}
+    few = BNeuralTClassifier(random_state=0, max_epochs=10).fit(X, y)
+    assert few.n_iter_ == n_epochs_joined(10, has_trial=False)
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        {"n_weights": 80},
+        {"n_weights": 79},  # too few for two
         {"n_weights": "readable"},
-        {"max_epochs": 7},
         {"early_stopping": True},
+        {"growth": Growth(n_joined=1)},
         {"growth": Growth(n_init=3)},
         {"growth": Growth(max_size=50)},
         {"growth": Growth(max_depth=3)},
@@ -63,18 +76,28 @@ def test_other_settings_train_one_tree_or_keep_the_best(options):
     assert len(fit.starts) == (3 if options.get("growth") == Growth(n_init=3) else 1)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{"n_weights": 80}, {"max_epochs": 7}, {"weight_decay": 0.1}, {"growth": Growth(n_joined=3)}],
+)
+def test_settings_that_leave_trees_joined(options):
+    fit = planned(BNeuralTClassifier(random_state=0, **options), *table())
+    assert fit.is_mean and len(fit.starts) == (3 if "growth" in options else N_JOINED)
+
+
 def test_large_tables_and_trees_of_forests_are_trained_alone():
     X, y = table(MOST_ROWS_JOINED + 1)
     assert not planned(BNeuralTClassifier(random_state=0), X, y).is_mean
     forest = BNeuralForestClassifier(n_estimators=2, random_state=0).fit(*table())
-    assert all(tree.n_iter_ > n_epochs_joined(250, has_trial=True) for tree in forest.estimators_)
+    assert forest.recipe_.growth.n_joined == 1
+    assert {tree.n_iter_ for tree in forest.estimators_} == {250}
 
 
 def test_trees_share_the_weights():
     X, y = make_regression(300, 3, random_state=0)
-    model = BNeuralTRegressor(random_state=0)
-    fit = planned(model, X, y)
-    n_weights = model._n_weights(fit.rows)
+    problem = read_problem(BNeuralTRegressor(random_state=0)._options(), X, y)
+    recipe = resolve(problem)
+    fit, n_weights = plan_tree(problem, recipe, 0), recipe.n_weights
     assert 0.9 * n_weights < sum(start.n_parameters for start in fit.starts) <= n_weights
 
 
@@ -97,7 +120,7 @@ def test_a_training_that_is_stopped_keeps_the_trees_that_were_trained():
 
     model = BNeuralTClassifier(random_state=0).fit(X, y, callback=stop)
     assert n_seen == [0, 1, 2]
-    assert model.n_iter_ == 3
+    assert model.n_iter_ == 100 + 3  # those of the trial too
     whole = BNeuralTClassifier(random_state=0).fit(X, y)
     assert model.n_parameters_ < 0.6 * whole.n_parameters_
 

@@ -26,8 +26,9 @@ from bneuralt import (
     load_model,
 )
 from bneuralt.estimators.kinds import registered_kinds
-from bneuralt.estimators.model_file import MODEL_VERSION, _have_equal_shapes
 from bneuralt.files import ModelFileError
+from bneuralt.model.file_reading import OLDEST_VERSION
+from bneuralt.model.file_writing import MODEL_VERSION
 from bneuralt.training.losses import CrossEntropy
 from bneuralt.training.optimizers import OPTIMIZERS, Adam, Momentum
 from bneuralt.tree.activations import NAMES, Gaussian, LeakyReLU
@@ -98,14 +99,21 @@ DATE = {"kind": "date", "parts": ["year"], "means": [1.0], "has_gaps": False, "d
 
 def test_a_model_of_each_kind_is_kept():
     kept = [json.loads(path.read_text()) for path in KEPT]
-    assert {model["version"] for model in kept} == {MODEL_VERSION}
-    assert {model["kind"] for model in kept} == set(registered_kinds()) & set(dir(bneuralt))
+    assert {model["version"] for model in kept} == set(range(OLDEST_VERSION, MODEL_VERSION + 1))
+    for version in range(OLDEST_VERSION, MODEL_VERSION + 1):
+        kinds = {model["kind"] for model in kept if model["version"] == version}
+        assert kinds == set(registered_kinds()) & set(dir(bneuralt))
     names = {name for path in KEPT_TREES for name in json.loads(path.read_text())["activation"]}
     assert names >= set(NAMES[:10])
 
 
 def test_kept_models_have_their_settings():
-    loaded = load_model(KEPT[0].parent / "tree_classifier.json")
+    for folder in {path.parent for path in KEPT}:
+        loaded = load_model(folder / "tree_classifier.json")
+        check_settings(loaded)
+
+
+def check_settings(loaded):
     assert loaded.training.optimizer == Adam(beta2=0.99)
     assert loaded.class_weight == {"setosa": 2.0, "virginica": 1.0}
     assert loaded.growth == Growth(max_depth=2) and loaded.max_epochs == 10
@@ -199,15 +207,17 @@ def test_settings_that_json_cannot_hold_are_left_out(tmp_path):
         (flat(BNeuralTRegressor, **SMALL), DIABETES),
         (flat(BNeuralTRegressor, loss="poisson", scale="minmax", **SMALL), DIABETES),
         (flat(BNeuralTRegressor, train_activations=True, scale=None, **SMALL), DIABETES),
+        (flat(BNeuralForestRegressor, n_estimators=2, **SMALL), DIABETES),
     ],
 )
 def test_a_loaded_tree_is_trained_further_as_the_saved_one(model, data, tmp_path):
     model = clone(model).fit(*data)
     model.save(tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json")
-    model.to_c(tmp_path / "a.h", name="m", learning="sgd")
-    loaded.to_c(tmp_path / "b.h", name="m", learning="sgd")
-    assert (tmp_path / "a.h").read_text() == (tmp_path / "b.h").read_text()
+    if not hasattr(model, "estimators_"):
+        model.to_c(tmp_path / "a.h", name="m", learning="sgd")
+        loaded.to_c(tmp_path / "b.h", name="m", learning="sgd")
+        assert (tmp_path / "a.h").read_text() == (tmp_path / "b.h").read_text()
     np.testing.assert_array_equal(
         loaded.partial_fit(*data).predict(data[0]), model.partial_fit(*data).predict(data[0])
     )
@@ -220,9 +230,9 @@ def test_a_file_without_training_cannot_be_trained_further_and_says_so(tmp_path)
     del content["training"]
     path.write_text(json.dumps(content))
     loaded = load_model(path)
-    with pytest.raises(ValueError, match="was loaded from a file"):
+    with pytest.raises(ValueError, match="cannot be trained further, since the scaling"):
         loaded.partial_fit(*IRIS)
-    with pytest.raises(ValueError, match="was loaded from a file"):
+    with pytest.raises(ValueError, match="cannot be trained further, since the scaling"):
         loaded.set_params(warm_start=True).fit(*IRIS)
     with pytest.raises(ValueError, match="cannot learn in C, since the scaling of its training"):
         loaded.to_c(tmp_path / "m.h", learning="sgd")
@@ -232,14 +242,12 @@ def test_a_file_without_training_cannot_be_trained_further_and_says_so(tmp_path)
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"parameters": [1.0]}, '"parameters" of "training" must be a list of'),
-        ({"parameters": "many"}, '"parameters" of "training" must be a list of'),
+        ({"units": None}, '"units" of "training" is None, it must be "raw" or "scaled"'),
+        ({"units": ["raw"]}, '"units" of "training" is'),
         ({"inputs": {"offset": [0.0] * 10}}, "factor"),
         ({"inputs": {"offset": [0.0] * 80, "factor": [None] * 80}}, '"factor" of "training"'),
         ({"inputs": [1.0]}, '"inputs" of "training" must be an object'),
         ({"target": None}, '"target" of "training" does not go with the loss'),
-        ({"decay_factor": "large"}, '"decay_factor" of "training" must be'),
-        ({"decay_factor": -1.0}, '"decay_factor" of "training" is -1.0, which is negative'),
         ({"more": 1}, "more"),
     ],
 )
@@ -253,15 +261,39 @@ def test_damaged_training_is_refused(change, message, tmp_path):
         load_model(path)
 
 
-def test_training_of_forests_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"more": 1}, "more"),
+        ({"seed": "1"}, '"recipe" has values of other types'),
+        ({"reasons": [1]}, '"recipe" has values of other types'),
+        ({"values": {"weight_decay": "large"}}, '"weight_decay" of "recipe" is'),
+        ({"values": {"output_factor": -1.0}}, '"output_factor" of "recipe" is -1.0'),
+        ({"values": {"growth": 3}}, '"recipe" cannot be read'),
+        ({"values": {"training": {"optimizer": {"name": "sgd"}}}}, '"recipe" cannot be read'),
+    ],
+)
+def test_damaged_recipes_are_refused(change, message, tmp_path):
     path = tmp_path / "model.json"
-    flat(BNeuralForestRegressor, n_estimators=2, **SMALL).fit(*DIABETES).save(path)
+    flat(BNeuralTRegressor, **SMALL).fit(*DIABETES).save(path)
     content = json.loads(path.read_text())
-    assert content["training"] is None
-    content["training"] = {"parameters": [], "inputs": None, "target": None}
+    content["recipe"] |= change
     path.write_text(json.dumps(content))
-    with pytest.raises(ModelFileError, match='"training" is for single trees'):
+    with pytest.raises(ModelFileError, match=message):
         load_model(path)
+
+
+def test_recipes_are_kept(tmp_path):
+    for model in (
+        BNeuralTClassifier(max_epochs=20, random_state=0),
+        flat(BNeuralForestClassifier, n_estimators=2, **SMALL, activation=["tanh", "gaussian"]),
+    ):
+        model.fit(*IRIS).save(tmp_path / "model.json")
+        loaded = load_model(tmp_path / "model.json").recipe_
+        assert repr(loaded) == repr(model.recipe_) and loaded.seed == model.recipe_.seed
+        assert loaded.growth == model.recipe_.growth
+        assert loaded.training == model.recipe_.training
+        assert dict(loaded.values) == dict(model.recipe_.values)
 
 
 def test_a_loaded_forest_can_get_more_trees(tmp_path):
@@ -300,12 +332,17 @@ def load_text(text, folder):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 4}, "version 4 of the bneuralt-model format.*install a newer bneuralt"),
+        ({"version": 5}, "version 5 of the bneuralt-model format.*install a newer bneuralt"),
         ({"format": "other"}, "not a bneuralt-model file: its \"format\" is 'other'"),
         ({"format": "bneuralt-tree"}, "its \"format\" is 'bneuralt-tree'"),
         ({"kind": "os.system"}, "\"kind\" is 'os.system', known are"),
         ({"kind": "BNeuralTClassifier"}, '"trees" has 2 trees: too few or too many'),
-        ({"kind": "BNeuralForestRegressor"}, "has 3 outputs, the model needs 1"),
+        ({"kind": "BNeuralForestRegressor"}, '"loss" is .*cross_entropy.* not one of numbers'),
+        ({"loss": {"name": "squared"}}, '"loss"'),
+        ({"loss": 3}, '"loss"'),
+        ({"constraints": [1, 0, 0]}, '"constraints"'),
+        ({"constraints": [2, 0, 0, 0]}, '"constraints"'),
+        ({"interaction_sets": [[0, 9]]}, "interaction_sets has column 9"),
         ({"trees": []}, '"trees" has 0 trees'),
         ({"trees": {}}, '"trees" is not a list'),
         ({"trees": [3]}, r'"trees"\[0\] must be an object, not int'),
@@ -558,18 +595,3 @@ def test_a_kind_of_another_package_is_found_by_its_entry_point_only(tmp_path, mo
     assert type(loaded).__module__ == "another_package" and loaded.predict(IRIS[0]).shape == (150,)
     loaded.save(tmp_path / "again.json")
     assert json.loads((tmp_path / "again.json").read_text())["kind"] == "AnotherClassifier"
-
-
-@pytest.mark.parametrize("name", ["parent", "activation", "leaf_parent", "leaf_input"])
-def test_training_goes_on_from_trees_of_the_same_shape_only(name):
-    arrays = {
-        "parent": [-1, 0, 0], "activation": [0, 2, 2], "leaf_parent": [1, 1, 2, 2],
-        "leaf_input": [0, 1, 0, 1],
-    }  # fmt: skip
-    others = {
-        "parent": [-1, 0, 1], "activation": [0, 2, 1], "leaf_parent": [1, 2, 2, 2],
-        "leaf_input": [0, 1, 1, 1],
-    }  # fmt: skip
-    tree, same = (NeuralTree(2, 1, *arrays.values(), np.full(9, x)) for x in (0.5, 1.0))
-    other = NeuralTree(2, 1, *(arrays | {name: others[name]}).values(), np.full(9, 0.5))
-    assert _have_equal_shapes(tree, same) and not _have_equal_shapes(tree, other)

@@ -16,7 +16,7 @@ from bneuralt.tree.forward import OutputOverflow
 X = np.random.default_rng(0).normal(size=(80, 3))
 
 
-LINEAR = Growth(activation="leaky_relu")  # without an upper limit
+LINEAR = Growth(activation="leaky_relu", n_joined=1)  # without an upper limit
 STRAIGHT = {"scale": "standard", "ramps": 0}  # without limits of the features
 LABELS = (X[:, 0] > 0).astype(int)
 

@@ -25,8 +25,8 @@ from bneuralt import (
     TrainingSettings,
     load_model,
 )
+from bneuralt.estimators.base import OBJECTS as NESTED
 from bneuralt.estimators.kinds import find_class, registered_kinds
-from bneuralt.estimators.nested import OBJECTS as NESTED
 from bneuralt.training.losses import CrossEntropy, Huber
 from bneuralt.training.optimizers import RMSprop
 from tests.helpers.flat import flat
@@ -39,7 +39,7 @@ KINDS = [*TREES, *FORESTS, *EVOLVED]
 
 WHOLE = ("max_depth", "max_children", "min_children", "max_size", "n_weights", "n_init",
          "max_weights", "leaf_moves", "patience", "n_estimators", "max_epochs", "batch_size",
-         "min_size", "max_samples", "max_features")  # fmt: skip
+         "min_size", "max_samples", "max_features", "n_joined")  # fmt: skip
 
 # the least whole number that is allowed
 LEAST = {"max_depth": 0, "max_children": 2, "n_weights": 3, "max_weights": 2, "leaf_moves": 0,
@@ -52,6 +52,8 @@ RANGES = {
     "init_scale": (0.0, True, None, False),
     "learning_rate": (0.0, False, None, False),
     "weight_decay": (0.0, True, None, False),
+    "output_factor": (0.0, True, None, False),
+    "ramp_fraction": (0.0, True, 1.0, True),
     "clip_norm": (0.0, False, None, False),
     "validation_fraction": (0.0, False, 1.0, False),
     "max_samples": (0.0, False, 1.0, True),
@@ -62,7 +64,7 @@ OPTIONAL = ("min_size", "max_size", "n_weights", "feature_sampling", "clip_norm"
             "select", "scale", "class_weight", "random_state", "n_jobs", "patience", "block_rows",
             "max_samples", "max_features", "categorical_features", "leaf_probability", "max_depth",
             "monotonic_cst", "interaction_cst", "max_weights", "growth", "training",
-            "sentinels")  # fmt: skip
+            "sentinels", "linear_penalty")  # fmt: skip
 NAMES = {name.rpartition("__")[2] for name in BNeuralForestClassifier().get_params()}
 
 
@@ -108,9 +110,9 @@ def test_an_unfit_value_is_refused():
 
 
 def test_there_are_few_parameters():
-    assert all(len(kind().get_params(deep=False)) <= 24 for kind in TREES)
-    assert all(len(kind().get_params(deep=False)) <= 28 for kind in FORESTS)
-    assert all(len(kind().get_params(deep=False)) <= 24 for kind in EVOLVED)
+    assert all(len(kind().get_params(deep=False)) <= 26 for kind in TREES)
+    assert all(len(kind().get_params(deep=False)) <= 30 for kind in FORESTS)
+    assert all(len(kind().get_params(deep=False)) <= 25 for kind in EVOLVED)
 
 
 def test_defaults():
@@ -169,7 +171,7 @@ def test_objects_are_values(value):
         value.set_params(depth=3)
 
 
-OTHER = {"init_scale": 7.0, "block_rows": 7}
+OTHER = {"ramp_fraction": 0.7, "block_rows": 7, "linear_penalty": 3.0}
 
 
 def test_set_params_returns_a_new_object():

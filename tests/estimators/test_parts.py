@@ -17,6 +17,7 @@ from bneuralt import (
     TrainingSettings,
     load_model,
 )
+from bneuralt.fitting.forest import draw_rows
 from tests.helpers.tables import DIABETES
 
 X, Y = load_breast_cancer(return_X_y=True)
@@ -55,6 +56,7 @@ def test_each_tree_of_a_forest_is_trained_like_a_single_one(kind):
     single = BNeuralTClassifier if kind is BNeuralForestClassifier else BNeuralTRegressor
     for member in forest.estimators_:
         tree = single(**{name: getattr(member, name) for name in single().get_params(deep=False)})
+        tree.set_params(weight_decay=forest.recipe_.weight_decay)  # less than that of one tree
         np.testing.assert_array_equal(fit_parts(tree).predict(X), member.predict(X))
 
 
@@ -109,7 +111,7 @@ def test_parameters_of_forests_are_used(kind, parameters):
     if "max_features" in parameters:
         assert all(np.unique(member.tree_.leaf_input).size <= 4 for member in members)
     if "training" in parameters:
-        assert {member.weight_decay for member in members} == {0.01}
+        assert model.recipe_.weight_decay == 0.01
     if "monotonic_cst" in parameters:
         assert model.check_monotonic()
 
@@ -118,7 +120,8 @@ def test_rows_are_drawn_anew_for_each_part():
     model = BNeuralForestRegressor(**SMALL, max_samples=1)
     rows = np.arange(40.0)[:, None]
     model.partial_fit(rows, rows[:, 0])
-    drawn = {int(np.argmax(model._draw_rows(40, 1, n_before))) for n_before in range(20)}
+    options = model._options()
+    drawn = {int(np.argmax(draw_rows(options, 40, 1, n_before))) for n_before in range(20)}
     assert len(drawn) > 5
 
 
@@ -142,10 +145,17 @@ def test_a_first_part_of_one_class_and_one_row():
     assert fit_parts(model, n_times=5).score(X, Y) > 0.85
 
 
-def test_forests_from_files_are_not_trained_further(tmp_path):
-    fit_parts(BNeuralForestRegressor(**SMALL)).save(tmp_path / "model.json")
-    with pytest.raises(ValueError, match="cannot be trained further"):
-        load_model(tmp_path / "model.json").partial_fit(X, Y)
+def test_forests_from_files_are_trained_further(tmp_path):
+    model = fit_parts(BNeuralForestRegressor(**SMALL))
+    model.save(tmp_path / "model.json")
+    loaded = load_model(tmp_path / "model.json")
+    before = loaded.score(X, Y)
+    for _ in range(5):
+        loaded.partial_fit(X, Y)
+    assert loaded.n_iter_ == 6 + 5 and loaded.score(X, Y) > before
+    assert [member.tree_.parent.tolist() for member in loaded.estimators_] == [
+        member.tree_.parent.tolist() for member in model.estimators_
+    ]
 
 
 def test_an_error_leaves_the_forest_as_it_was():
@@ -165,7 +175,7 @@ def test_small_parts_are_trained_with_the_decay_of_the_first_rows(kind):
     options = {"classes": [0, 1]} if kind is BNeuralTClassifier else {}
     automatic = kind(n_weights=60, random_state=0)
     automatic.partial_fit(X, Y, **options)
-    decay = automatic._rate_and_decay["weight_decay"]
+    decay = automatic.recipe_.weight_decay
     same = kind(n_weights=60, random_state=0, weight_decay=decay)
     same.partial_fit(X, Y, **options)
     for part in PARTS:

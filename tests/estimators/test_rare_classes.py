@@ -5,8 +5,8 @@ import pytest
 from sklearn.metrics import log_loss, roc_auc_score
 
 from bneuralt import BNeuralForestClassifier, BNeuralTClassifier
-from bneuralt.estimators import trials
-from bneuralt.estimators.capacity import IN_FOREST, SINGLE_TREE, effective_share
+from bneuralt.fitting import recipe
+from bneuralt.fitting.capacity import IN_FOREST, SINGLE_TREE, effective_share
 
 N = 1500
 
@@ -14,7 +14,7 @@ N = 1500
 @pytest.fixture(autouse=True)
 def _no_trials(monkeypatch):
     """Let no cross-validation change the decay."""
-    monkeypatch.setattr(trials, "MOST_ROWS", 0)
+    monkeypatch.setattr(recipe, "MAX_ROWS_FOR_TRIAL", 0)
 
 
 def table(share, seed=0, n=N):
@@ -29,8 +29,8 @@ def size_and_decay(y):
     """Return the number of weights and the decay of a tree of a forest."""
     X = np.random.default_rng(0).normal(size=(len(y), 3))
     model = BNeuralForestClassifier(n_estimators=1, max_epochs=1, random_state=0)
-    member = model.fit(X, y).estimators_[0]
-    return member.n_weights, member.weight_decay
+    recipe = model.fit(X, y).recipe_
+    return recipe.n_weights, recipe.weight_decay
 
 
 @pytest.mark.parametrize("share", [0.2, 0.35, 0.5])
@@ -67,10 +67,10 @@ def test_every_output_keeps_some_weights():
 def test_rows_count_and_not_their_weights():
     X, y = table(0.05)
     model = BNeuralForestClassifier(n_estimators=1, max_epochs=1, random_state=0)
-    balanced = model.set_params(class_weight="balanced").fit(X, y).estimators_[0].n_weights
-    assert balanced == model.set_params(class_weight=None).fit(X, y).estimators_[0].n_weights
-    repeated = model.fit(X.repeat(2, axis=0), y.repeat(2)).estimators_[0]
-    weighted = model.fit(X, y, sample_weight=np.full(N, 2)).estimators_[0]
+    balanced = model.set_params(class_weight="balanced").fit(X, y).recipe_.n_weights
+    assert balanced == model.set_params(class_weight=None).fit(X, y).recipe_.n_weights
+    repeated = model.fit(X.repeat(2, axis=0), y.repeat(2)).recipe_
+    weighted = model.fit(X, y, sample_weight=np.full(N, 2)).recipe_
     assert (repeated.n_weights, repeated.weight_decay) == (
         weighted.n_weights,
         weighted.weight_decay,

@@ -16,8 +16,9 @@ from bneuralt import (
     BNeuralTRegressor,
     EvolvedTreeClassifier,
 )
-from bneuralt.estimators.canonical import canonical_rows
-from bneuralt.estimators.splits import hold_out, hold_out_for_calibration
+from bneuralt.fitting.canonical import canonical_rows
+from bneuralt.fitting.splits import hold_out, hold_out_for_calibration
+from bneuralt.fitting.weights import RowWeights
 
 SMALL = {"n_weights": 40, "max_epochs": 10, "random_state": 0}
 
@@ -51,7 +52,7 @@ def repeated(draw):
 @given(repeated(), st.integers(0, 99))
 def test_parts_have_all_rows_and_equal_rows_are_merged_in_each(table, seed):
     X, y, weight = table
-    rows = canonical_rows(X, y, weight)
+    rows = canonical_rows(X, y, RowWeights.of(weight))
     assert rows.n_separate == weight.sum()
     parts = [
         hold_out(rows, 0.3, np.random.default_rng(seed)),
@@ -72,21 +73,25 @@ def test_splits_depend_neither_on_the_order_nor_on_the_form_of_rows(table, rando
     X, y, weight = table
     copies = np.repeat(np.arange(len(y)), weight.astype(int))
     random.shuffle(order := copies.tolist())
-    weighted = hold_out(canonical_rows(X, y, weight), 0.2, np.random.default_rng(0))
+    weighted = hold_out(canonical_rows(X, y, RowWeights.of(weight)), 0.2, np.random.default_rng(0))
     again = hold_out(
-        canonical_rows(X[order], y[order], np.ones(len(order))), 0.2, np.random.default_rng(0)
+        canonical_rows(X[order], y[order], RowWeights.ones(len(order))),
+        0.2,
+        np.random.default_rng(0),
     )
     for part, same in zip(weighted, again, strict=True):
         assert total(part) == total(same)
         assert (part.times, part.X.tolist()) == (same.times, same.X.tolist())
 
 
-def test_weights_that_are_no_counts_are_not_divided():
+def test_weights_that_are_no_counts_are_relative():
     X, y, _ = survey(100)
-    rows = canonical_rows(X, y.astype(np.int32), np.full(100, 0.5))
-    assert rows.n_separate == 100 and set(rows.separate.weight.tolist()) == {0.5}
-    large = canonical_rows(np.arange(3.0)[:, None], np.zeros(3), np.full(3, 1e9))
-    assert large.n_separate == 3 and large.separate is large
+    weight = np.where(np.arange(100) % 2, 0.5, 0.75)
+    rows = canonical_rows(X, y.astype(np.int32), RowWeights.of(weight))
+    assert rows.n_separate == 100 and rows.weight.sum() == pytest.approx(100)
+    large = RowWeights.of(np.full(3, 1e9))
+    large = canonical_rows(np.arange(3.0)[:, None], np.zeros(3), large)
+    assert large.n_separate == 3 and large.separate is large and set(large.weight) == {1.0}
 
 
 @pytest.mark.parametrize(
@@ -155,7 +160,7 @@ def test_evolved_trees_are_judged_on_repeated_rows():
     X, y, _ = survey()
     model = EvolvedTreeClassifier(n_generations=2, population_size=8, random_state=0).fit(X, y)
     X_new, y_new, _ = survey(seed=1)
-    chosen = next(entry for entry in model.pareto_front_ if entry.model.tree_ is model.tree_)
+    chosen = next(entry for entry in model.pareto_front_ if entry.model.tree_ == model.tree_)
     assert chosen.score == pytest.approx(model.score(X_new, y_new), abs=0.03)
 
 
@@ -166,10 +171,7 @@ def test_the_decay_of_forests_is_chosen_on_repeated_rows_as_on_jittered_ones():
     table = pd.DataFrame(answers).add_prefix("question ").assign(constant=1.0)
     jittered = table.assign(constant=rng.normal(1.0, 1e-9, 400))
     decays = [
-        BNeuralForestClassifier(n_estimators=1, random_state=0)
-        .fit(X, y)
-        .estimators_[0]
-        .weight_decay
+        BNeuralForestClassifier(n_estimators=1, random_state=0).fit(X, y).recipe_.weight_decay
         for X in (table, jittered)
     ]
     assert decays[0] == pytest.approx(decays[1], rel=0.2)
@@ -241,8 +243,8 @@ def test_sizes_follow_rows_that_differ(noise, has_weights):
 def test_rows_that_differ_are_counted_on_a_part_of_many():
     X = np.repeat(np.arange(50.0), 300)[:, np.newaxis]
     target = np.random.default_rng(0).normal(size=len(X))
-    assert canonical_rows(X, target, np.ones(len(X))).n_different == 50
+    assert canonical_rows(X, target, RowWeights.ones(len(X))).n_different == 50
     unique = np.arange(float(len(X)))[:, np.newaxis]
-    assert canonical_rows(unique, target, np.ones(len(X))).n_different == len(X)
-    few = canonical_rows(np.floor(unique[:900] / 3), target[:900], np.ones(900))
+    assert canonical_rows(unique, target, RowWeights.ones(len(X))).n_different == len(X)
+    few = canonical_rows(np.floor(unique[:900] / 3), target[:900], RowWeights.ones(900))
     assert few.n_different == 300

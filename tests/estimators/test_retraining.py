@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bneuralt import NeuralTree
-from bneuralt.estimators.retraining import unfold
-from bneuralt.estimators.scaling import Scaling, fold
+from bneuralt.model.scaling import Scaling, fold, unfold
 
 
 @given(seed=st.integers(0, 1000), scales_target=st.booleans())

@@ -7,13 +7,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from bneuralt import BNeuralTClassifier, NeuralTree
-from bneuralt.estimators.canonical import _folded, canonical_rows, hash_rows
-from bneuralt.estimators.rows import Rows
-from bneuralt.estimators.scaling import fold, learn_scaling
-from bneuralt.estimators.splits import TinyDataWarning, hold_out
-from bneuralt.estimators.weights import class_weights
+from bneuralt.fitting.canonical import _folded, canonical_rows, hash_rows
+from bneuralt.fitting.rows import Rows
+from bneuralt.fitting.splits import hold_out
+from bneuralt.fitting.weights import RowWeights, class_weights
+from bneuralt.model.scaling import fold, learn_scaling
 from bneuralt.tables.moments import ColumnMoments
 from bneuralt.tables.row_hashes import mixed
+from bneuralt.warnings import TinyDataWarning
 
 DTYPES = st.sampled_from([np.float64, np.float32, np.uint8])
 
@@ -46,16 +47,17 @@ def assert_same(first, second):
 @given(tables(), st.randoms(use_true_random=False))
 def test_rows_are_merged_and_their_order_does_not_matter(table, random):
     X, y = table
-    rows = canonical_rows(X, y, np.ones(len(y)))
+    rows = canonical_rows(X, y, RowWeights.ones(len(y)))
     counts = {}
     for x, target in zip(X.tolist(), y.tolist(), strict=True):
         counts[(*x, target)] = counts.get((*x, target), 0) + 1
     assert as_set(rows) == counts
-    assert rows.X.dtype == X.dtype and rows.X.flags.c_contiguous
+    kept = np.uint8 if X.dtype == np.uint8 else np.float64  # small tables are widened
+    assert rows.X.dtype == kept and rows.X.flags.c_contiguous
 
     order = list(range(len(y)))
     random.shuffle(order)
-    assert_same(rows, canonical_rows(X[order], y[order], np.ones(len(y))))
+    assert_same(rows, canonical_rows(X[order], y[order], RowWeights.ones(len(y))))
 
 
 @given(tables(), st.data())
@@ -63,8 +65,9 @@ def test_weights_are_repetitions(table, data):
     X, y = table
     times = data.draw(arrays(np.int64, len(y), elements=st.integers(0, 3)))
     times[0] += 1
-    weighted = canonical_rows(X, y, times.astype(float))
-    repeated = canonical_rows(X.repeat(times, axis=0), y.repeat(times), np.ones(times.sum()))
+    weighted = canonical_rows(X, y, RowWeights.of(times.astype(float)))
+    equal = RowWeights.ones(times.sum())
+    repeated = canonical_rows(X.repeat(times, axis=0), y.repeat(times), equal)
     assert_same(weighted, repeated)
 
 
@@ -73,7 +76,8 @@ def test_unequal_weights_of_copies_add_up_alike_in_any_order(table, data):
     X, y = table
     weight = data.draw(arrays(float, len(y), elements=st.floats(0.01, 10)))
     order = data.draw(st.permutations(range(len(y))))
-    assert_same(canonical_rows(X, y, weight), canonical_rows(X[order], y[order], weight[order]))
+    one, other = (RowWeights(part, np.ones(len(y))) for part in (weight, weight[order]))
+    assert_same(canonical_rows(X, y, one), canonical_rows(X[order], y[order], other))
 
 
 def test_different_rows_of_one_hash_stay_apart():
@@ -84,9 +88,9 @@ def test_different_rows_of_one_hash_stay_apart():
     second = np.concatenate([first[:1] + key[1:], first[1:] - key[:1]])
     X = _folded(np.stack([first, second, first])).view(np.uint8)  # folding twice changes nothing
     assert len(set(hash_rows(X, y).tolist())) == 1
-    rows = canonical_rows(X, y, np.ones(3))
+    rows = canonical_rows(X, y, RowWeights.ones(3))
     assert as_set(rows) == {(*X[0].tolist(), 0): 2.0, (*X[1].tolist(), 0): 1.0}
-    assert_same(rows, canonical_rows(X[::-1].copy(), y, np.ones(3)))
+    assert_same(rows, canonical_rows(X[::-1].copy(), y, RowWeights.ones(3)))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8])
@@ -143,7 +147,7 @@ def test_balanced_class_weights_count_weights_not_rows():
 @given(st.integers(1, 40), st.integers(1, 200))
 def test_an_epoch_is_as_long_as_the_rows_were_many(n_kinds, n_copies):
     X = np.arange(n_kinds, dtype=float)[:, None].repeat(n_copies, axis=0)
-    once = canonical_rows(X, np.zeros(len(X)), np.ones(len(X))).one_epoch()
+    once = canonical_rows(X, np.zeros(len(X)), RowWeights.ones(len(X))).one_epoch()
     n_rows = min(len(X), 4096 // n_kinds * n_kinds)
     assert len(once) == n_rows and once.weight.sum() == pytest.approx(len(X))
     assert np.ptp(np.unique(once.X, return_counts=True)[1]) == 0

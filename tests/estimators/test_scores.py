@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import make_multilabel_classification
 
 from bneuralt import BNeuralForestClassifier, BNeuralTRegressor
+from bneuralt.model.tasks import Labels
 
 
 @pytest.mark.parametrize("multilabel", [False, True])
@@ -22,15 +23,10 @@ def test_out_of_bag_scores_are_better_than_chance_and_below_those_of_training(mu
 
 
 def test_the_row_of_two_right_labels_of_three_is_two_thirds_right():
-    forest = BNeuralForestClassifier(n_estimators=2, max_epochs=1, random_state=0)
-    y = np.eye(3, dtype=int)[np.arange(30) % 3]
-    forest.fit(np.random.default_rng(0).normal(size=(30, 2)), y)
-
-    class Rows:
-        y = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
-
+    task = Labels.learn(np.eye(3, dtype=int), None, "BNeuralForestClassifier")
+    target = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
     shares = np.array([[0.9, 0.1, 0.6], [0.4, 0.5, 0.51]])
-    assert forest._row_accuracies(shares, Rows()) == pytest.approx([2 / 3, 1 / 3])
+    assert task.row_scores(shares, target, 1.0) == pytest.approx([2 / 3, 1 / 3])
 
 
 def test_early_stopping_has_a_patience_of_its_own():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bneuralt import BNeuralTClassifier
-from bneuralt.estimators.rows import Rows
-from bneuralt.estimators.splits import (
+from bneuralt.fitting.rows import Rows
+from bneuralt.fitting.splits import (
     FEWEST_ROWS_TO_SPLIT,
     TinyDataWarning,
     hold_out,

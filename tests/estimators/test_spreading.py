@@ -8,7 +8,7 @@ import pytest
 from joblib import parallel_config
 
 from bneuralt import BNeuralForestClassifier, BNeuralForestRegressor
-from bneuralt.estimators.splits import TinyDataWarning
+from bneuralt.fitting.splits import TinyDataWarning
 from tests.helpers.flat import flat
 
 RNG = np.random.default_rng(0)

@@ -14,9 +14,8 @@ from bneuralt import (
     Growth,
     load_model,
 )
-from bneuralt.tables.value_warnings import (
-    MissingValuesWarning,
-)
+from bneuralt.fitting.problem import read_problem
+from bneuralt.warnings import MissingValuesWarning
 from tests.helpers.flat import flat
 from tests.helpers.tables import IRIS, people
 
@@ -77,15 +76,26 @@ def test_sparse_matrices_give_what_dense_ones_give(make):
     np.testing.assert_array_equal(reg.predict(make(X)), again.predict(X))
 
 
-@pytest.mark.parametrize(("values", "dtype"), [([1, 200], "uint8"), ([0.5, -3], "float32")])
-def test_sparse_tables_are_stored_in_the_smallest_type(values, dtype):
+@pytest.mark.parametrize(
+    ("values", "given", "stored"),
+    [
+        ([1, 200], "uint8", "uint8"),
+        ([1, 200], "float64", "float32"),
+        ([0.5, -3], "float64", "float32"),
+        ([0.1, -3], "float64", "float64"),
+    ],
+)
+def test_large_sparse_tables_are_stored_in_the_smallest_type(values, given, stored, monkeypatch):
     rng = np.random.default_rng(0)
     X = sparse.random_array((3000, 40), density=0.1, rng=rng, format="csr")
-    X.data = rng.choice(np.array(values, dtype=float), X.nnz)
+    X.data = rng.choice(np.array(values, dtype=given), X.nnz)
     y = np.asarray(X[:, :4].sum(axis=1)).ravel()
     model = flat(BNeuralTRegressor, **SMALL)
-    rows = model._read_rows(X, y, None, reset=True)
-    assert rows.table.dtype == dtype
+    rows = read_problem(model._options(), X, y).rows
+    assert rows.table.dtype == ("uint8" if stored == "uint8" else "float64")
+    monkeypatch.setattr("bneuralt.fitting.canonical.MAX_WIDENED_BYTES", 0)
+    rows = read_problem(model._options(), X, y).rows
+    assert rows.table.dtype == stored
     np.testing.assert_allclose(rows.table[:, :4].sum(axis=1, dtype=float), rows.y)
     np.testing.assert_array_equal(model.fit(X, y).predict(X), model.predict(X.toarray()))
 
@@ -194,5 +204,5 @@ def test_leaves_move_only_to_inputs_of_features_that_may_be_drawn():
         max_epochs=20,
         random_state=0,
         growth=Growth(feature_sampling=[1, 1, 0]),
-    ).fit(X, X[:, 2] > 0)
+    ).fit(X, X[:, 0] + X[:, 1] + X[:, 2] > 2.5)
     assert set(model.encoder_.groups[model.tree_.leaf_input]) == {0, 1}

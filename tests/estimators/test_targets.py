@@ -1,5 +1,7 @@
 """More targets: several outputs, losses, quantiles, prediction intervals, several labels."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,8 +21,8 @@ from bneuralt import (
     EvolvedTreeRegressor,
     load_model,
 )
-from bneuralt.estimators.intervals import Calibration, calibrated_interval, weighted_quantile
 from bneuralt.files import ModelFileError
+from bneuralt.model.intervals import Calibration, calibrated_interval, weighted_quantile
 from bneuralt.training.losses import Huber
 from tests.helpers.flat import flat
 from tests.helpers.tables import DIABETES
@@ -182,7 +184,7 @@ def test_quantiles_never_cross(make):
     assert predicted.shape == (2000, 6)
     assert (np.diff(predicted[:, np.argsort(quantiles)]) >= 0).all()
     # the outputs of the trees do cross, and sorting them costs nothing
-    outputs = model._mean_outputs(model._trees, X)
+    outputs = model.model_.outputs(model.model_.encode(X)).mean(axis=0)
     assert (np.diff(outputs[:, np.argsort(quantiles)]) < 0).any()
 
     def cost(values):
@@ -257,7 +259,7 @@ def test_intervals_cover_what_they_promise(model, coverage):
 
 def test_intervals_of_quantiles_are_wider_where_the_noise_is():
     table, target = noisy(0, 3000)
-    model = tree(conformal=0.3, loss="quantile").fit(table, target)
+    model = tree(conformal=0.3, loss="quantile", max_epochs="auto").fit(table, target)
     calm, wild = model.predict_interval([[0.0, 0.0], [0.0, 1.0]])
     assert np.ptp(wild) > 1.3 * np.ptp(calm)
 
@@ -449,11 +451,6 @@ def test_files_hold_all_that_predicting_needs(model, tmp_path):
     [
         ('"n_columns":1', '"n_columns":0', '"targets" is'),
         ('"multilabel":false', '"multilabel":1', '"targets" is'),
-        ('"quantiles":[0.1,0.9]', '"quantiles":[0.1,9]', "settings.*quantiles=.0.1, 9"),
-        ('"quantiles":[0.1,0.9]', '"quantiles":[0.1]', "has 2 outputs, the model needs 1"),
-        ('"loss":"quantile"', '"loss":"cross_entropy"', "is for classifiers"),
-        ('"monotonic_cst":null', '"monotonic_cst":[1,2]', "settings.*monotonic_cst"),
-        ('"monotonic_cst":null', '"monotonic_cst":[["bmi",1]]', "settings.*feature names"),
         ('"weight":[', '"weight":[-1.0,', "calibration"),
         ('"weight":[1.0', '"weight":[0.0', "positive weight"),
         ('"residuals":[', '"residuals":["x",', "finite numbers"),
@@ -468,6 +465,38 @@ def test_files_that_are_not_right(old, new, message, tmp_path):
     path.write_text(text.replace(old, new, 1))
     with pytest.raises(ModelFileError, match=message):
         load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("loss", {"name": "pinball", "quantiles": [0.1, 9]}, '"loss".*quantiles'),
+        ("loss", {"name": "pinball", "quantiles": [0.1]}, "has 2 outputs, the model needs 1"),
+        ("loss", {"name": "cross_entropy", "label_smoothing": 0.0}, "not one of numbers"),
+        ("constraints", [1, 2], '"constraints"'),
+        ("constraints", {"bmi": 1}, '"constraints"'),
+    ],
+)
+def test_files_whose_loss_or_constraints_are_not_right(key, value, message, tmp_path):
+    path = tmp_path / "model.json"
+    tree(loss="quantile", quantiles=(0.1, 0.9)).fit(X, y).save(path)
+    path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+    with pytest.raises(ModelFileError, match=message):
+        load_model(path)
+
+
+def test_settings_of_a_file_are_those_of_the_next_fit(tmp_path):
+    path = tmp_path / "model.json"
+    model = tree(loss="poisson").fit(X, y)
+    model.save(path)
+    content = json.loads(path.read_text())
+    content["settings"]["loss"] = "squared_error"
+    path.write_text(json.dumps(content))
+    loaded = load_model(path)
+    assert loaded.loss == "squared_error"
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    model.set_params(loss="squared_error")
+    np.testing.assert_array_equal(model.predict(X), loaded.predict(X))
 
 
 @pytest.mark.parametrize("n_columns", [2**31, 2**32 + 1])

@@ -11,9 +11,11 @@ from bneuralt import (
     Growth,
     TrainingSettings,
 )
-from bneuralt.estimators import fitting, trials
-from bneuralt.estimators.canonical import canonical_rows
-from bneuralt.estimators.fitting import TreeFit
+from bneuralt.fitting import recipe, train
+from bneuralt.fitting.canonical import canonical_rows
+from bneuralt.fitting.capacity import FEWEST_EPOCHS
+from bneuralt.fitting.train import TreeFit
+from bneuralt.fitting.weights import RowWeights
 from bneuralt.training import train_many
 from tests.helpers.tables import IRIS
 
@@ -22,7 +24,7 @@ from tests.helpers.tables import IRIS
 def recorded(monkeypatch):
     """The jobs that estimators give to the core, with their results; there are no trials."""
     jobs = []
-    monkeypatch.setattr(trials, "MOST_ROWS", 0)
+    monkeypatch.setattr(recipe, "MAX_ROWS_FOR_TRIAL", 0)
 
     def record(given, *arguments, **more):
         asked = list(given)
@@ -30,7 +32,7 @@ def recorded(monkeypatch):
         jobs.extend(zip(asked, results, strict=True))
         return results
 
-    monkeypatch.setattr(fitting, "train_many", record)
+    monkeypatch.setattr(train, "train_many", record)
     return jobs
 
 
@@ -58,7 +60,7 @@ def test_partial_fit_goes_on_with_the_optimizer_and_in_another_order(recorded):
 
 def canonical(X, y, weight=None):
     weight = np.ones(len(X)) if weight is None else weight
-    return canonical_rows(X, y.astype(np.int32), weight)
+    return canonical_rows(X, y.astype(np.int32), RowWeights.of(weight))
 
 
 @pytest.mark.parametrize("bootstrap", [False, True])
@@ -184,5 +186,5 @@ def test_weights_make_examples(recorded):
     clf.fit(X, y, sample_weight=np.full(300, 4.0))
     ((job, result),) = recorded
     assert len(job.rows) == 1200 and job.settings.batch_size == 32
-    assert result.n_epochs == max(type(clf)._fewest_epochs, round(30_000 / 1200))
+    assert result.n_epochs == max(FEWEST_EPOCHS["classifier"], round(30_000 / 1200))
     assert job.sample_weight is None

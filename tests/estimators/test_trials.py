@@ -1,4 +1,4 @@
-"""Decay, factor of outputs and ramps of trees are chosen by cross-validation."""
+"""Shares of trees and linear part, and the use of ramps, are chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from bneuralt import (
     BNeuralForestRegressor,
     BNeuralTClassifier,
     BNeuralTRegressor,
-    TrainingSettings,
 )
-from bneuralt.estimators import single, trials
-from bneuralt.estimators.capacity import SINGLE_TREE
-from bneuralt.estimators.trials import USUAL, Choice
+from bneuralt.fitting import recipe as recipes
+from bneuralt.fitting.row_losses import RowLoss
+from bneuralt.fitting.trial import HeldOut, best_shares
 
 MODELS = (BNeuralTRegressor, BNeuralForestRegressor, BNeuralTClassifier, BNeuralForestClassifier)
 FORESTS = (BNeuralForestRegressor, BNeuralForestClassifier)
@@ -28,10 +27,15 @@ def make(cls, **parameters):
 
 
 def choice_of(model):
-    """What was chosen for the tree, or for all trees of a forest."""
-    choices = {tree._choice for tree in getattr(model, "estimators_", [model])}
-    assert len(choices) == 1
-    return choices.pop()
+    recipe = model.recipe_
+    growth = recipe.growth
+    return (
+        recipe.output_factor,
+        growth.linear_share,
+        growth.linear_penalty,
+        growth.plain_fraction,
+        growth.ramp_fraction,
+    )
 
 
 def table(noise, seed=0, n=400, n_columns=10):
@@ -53,98 +57,64 @@ def wavy(noise, seed, n=400):
 
 
 @pytest.mark.parametrize("cls", MODELS)
-def test_the_effects_of_a_noisy_target_are_smaller(cls):
-    for seed in range(3):
-        clean, noisy = (
-            choice_of(make(cls).fit(X, target_of(cls, y)))
-            for X, y in (wavy(0.02, seed), wavy(8.0, seed))
-        )
-        assert clean.output_factor > 0.7 and clean.decay_factor <= 1.0
-        assert noisy.output_factor < min(0.9, clean.output_factor) or noisy.decay_factor > 1.0
+def test_what_trees_alone_can_learn_is_left_to_them(cls):
+    for seed in range(2):
+        X, y = wavy(0.02, seed)
+        clean = make(cls).fit(X, target_of(cls, y)).recipe_
+        assert clean.output_factor > 0.7
+        X, y = wavy(8.0, seed)
+        noisy = make(cls).fit(X, target_of(cls, y)).recipe_
+        assert noisy.output_factor < min(0.9, clean.output_factor)
 
 
 @pytest.mark.parametrize("cls", MODELS)
-def test_little_is_predicted_where_there_is_nothing_to_learn(cls):
-    rng = np.random.default_rng(5)
-    X, y = rng.normal(size=(1300, 8)), rng.normal(size=1300)
-    y = target_of(cls, y)
-    model = make(cls).fit(X[:300], y[:300])
-    if "Classifier" in cls.__name__:
-        shares = model.predict_proba(X[300:])[np.arange(1000), y[300:]]
-        assert -np.log(shares).mean() < np.log(2) + 0.03
-    else:
-        assert model.score(X[300:], y[300:]) > -0.15
+def test_what_is_linear_is_left_to_the_linear_part(cls):
+    X, y = table(3.0)
+    model = make(cls).fit(X, target_of(cls, y))
+    assert model.recipe_.growth.linear_share > model.recipe_.output_factor
+    assert "linear model is as good" in model.recipe_.reasons["linear_share"]
 
 
-@pytest.mark.parametrize("cls", [BNeuralTRegressor, BNeuralForestRegressor])
-def test_a_clean_linear_target_gets_no_more_decay_than_usual(cls):
+@pytest.mark.parametrize("cls", MODELS)
+def test_where_there_is_nothing_to_learn_the_model_is_a_constant(cls):
+    n_constant = 0
     for seed in range(4):
-        X, y = table(0.01, seed)
-        choice = choice_of(make(cls).fit(X, y))
-        assert choice.decay_factor <= 1.0 and choice.output_factor > 0.95
-
-
-@pytest.mark.parametrize("cls", [BNeuralTRegressor, BNeuralTClassifier])
-def test_a_tree_that_is_trained_further_is_not_multiplied_again(cls):
-    X, y = table(8.0)
-    y = target_of(cls, y)
-    model = make(cls, max_epochs=60).fit(X, y)
-    assert choice_of(model).output_factor < 0.9
-    before = model._trained_tree
-    model.set_params(warm_start=True, max_epochs=0).fit(X, y)
-    np.testing.assert_array_equal(model._trained_tree.parameters, before.parameters)
-
-
-def test_trees_are_trained_with_what_was_chosen(monkeypatch):
-    X, y = table(4.0)
-    monkeypatch.setattr(single, "choose", lambda *_: Choice(4.0, output_factor=0.5))
-    chosen = make(BNeuralTRegressor, max_epochs=60).fit(X, y).predict(X)
-    monkeypatch.undo()
-    decay = 4.0 * SINGLE_TREE.weight_decay(len(X))
-    same = make(BNeuralTRegressor, max_epochs=60, weight_decay=decay).fit(X, y).predict(X)
-    np.testing.assert_allclose(chosen, 0.5 * (same + y.mean()), rtol=1e-4, atol=1e-4)
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(1300, 8)), rng.normal(size=1300)
+        y = target_of(cls, y)
+        model = make(cls).fit(X[:300], y[:300])
+        if "Classifier" in cls.__name__:
+            predicted = model.predict_proba(X[300:])
+            of_class = predicted[np.arange(1000), y[300:]]
+            assert -np.log(of_class).mean() < np.log(2) + 0.03
+            frequency = np.bincount(y[:300]) / 300
+        else:
+            predicted = model.predict(X[300:])
+            assert model.score(X[300:], y[300:]) > -0.1
+            frequency = y[:300].mean()
+        if model.recipe_.growth.linear_penalty is None:
+            n_constant += 1
+            assert np.ptp(predicted, axis=0).max() < 1e-6
+            np.testing.assert_allclose(predicted[0], frequency, atol=0.01)
+            assert "constant is as good" in model.recipe_.reasons["output_factor"]
+    assert n_constant >= 3  # noise can look like an effect on held-out rows, too
 
 
 @pytest.mark.parametrize("cls", MODELS)
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"weight_decay": 0.1, "ramps": 4},
-        {"weight_decay": 0.1, "ramps": 0},
-        {"early_stopping": True},
-        {"max_epochs": 5},
-        {"training": TrainingSettings(weight_decay=0.1), "ramps": 0},
-    ],
-)
-def test_there_is_no_trial_where_it_is_switched_off(cls, parameters, monkeypatch):
-    monkeypatch.setattr(trials, "_try", None)  # raises an error if it is called
+@pytest.mark.parametrize("parameters", [{"early_stopping": True}, {"max_epochs": 5}])
+def test_there_is_no_trial_where_it_is_switched_off(cls, parameters):
     X, y = table(8.0)
     model = make(cls, **{"max_epochs": 20, **parameters}).fit(X, target_of(cls, y))
-    assert choice_of(model) == USUAL
+    assert choice_of(model)[:2] == (1.0, 0.0)
 
 
 @pytest.mark.parametrize("cls", MODELS)
-def test_there_is_no_trial_for_many_rows(cls, monkeypatch):
-    monkeypatch.setattr(trials, "_try", None)
-    monkeypatch.setattr(trials, "MOST_ROWS", 399)
-    X, y = table(8.0)
-    assert choice_of(make(cls, max_epochs=20).fit(X, target_of(cls, y))) == USUAL
-
-
-@pytest.mark.parametrize("cls", MODELS)
-def test_there_is_no_trial_for_few_rows(cls, monkeypatch):
-    monkeypatch.setattr(trials, "_try", None)
+def test_there_is_no_trial_for_many_or_few_rows(cls, monkeypatch):
     X, y = table(8.0, n=12)
-    assert choice_of(make(cls, max_epochs=20).fit(X, target_of(cls, y))) == USUAL
-
-
-@pytest.mark.parametrize("cls", MODELS)
-def test_a_seed_gives_the_same_choice_and_the_same_trees(cls):
-    X, y = table(2.0)
-    y = target_of(cls, y)
-    one, other = (make(cls, max_epochs=20).fit(X, y) for _ in range(2))
-    assert choice_of(one) == choice_of(other)
-    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+    assert choice_of(make(cls, max_epochs=20).fit(X, target_of(cls, y)))[:2] == (1.0, 0.0)
+    monkeypatch.setattr(recipes, "MAX_ROWS_FOR_TRIAL", 399)
+    X, y = table(8.0)
+    assert choice_of(make(cls, max_epochs=20).fit(X, target_of(cls, y)))[:2] == (1.0, 0.0)
 
 
 @pytest.mark.parametrize("cls", MODELS)
@@ -175,20 +145,23 @@ def test_repeated_rows_are_rows_of_weight_2(cls):
 def test_all_columns_may_be_categories(cls):
     rng = np.random.default_rng(3)
     answers = rng.choice(["yes", "no", "maybe"], (300, 3))
-    y = (answers[:, 0] == "yes") * 0.5 + rng.normal(size=300)
+    y = (answers[:, 0] == "yes") * 2.0 + rng.normal(size=300)
     X = pd.DataFrame(answers).add_prefix("question ")
-    choice = choice_of(make(cls, max_epochs=20).fit(X, target_of(cls, y)))
-    assert choice.decay_factor in (0.25, 1.0, 4.0) and choice.ramp_share == 0.0
+    model = make(cls, max_epochs=20).fit(X, target_of(cls, y))
+    assert model.recipe_.growth.linear_share > 0.0
+    assert model.recipe_.growth.ramp_fraction == 0.0
 
 
-def test_trees_begin_with_ramps_where_effects_change_their_direction():
-    rng = np.random.default_rng(4)
-    X = rng.uniform(-3, 3, size=(1200, 3))
-    wave = np.sin(4 * X[:, 0]) + np.sign(np.sin(3 * X[:, 1]))
-    wavy = make(BNeuralTRegressor, weight_decay=1e-4).fit(X, wave)
-    straight = make(BNeuralTRegressor, weight_decay=1e-4).fit(X, X @ [1.0, -2.0, 0.5])
-    assert choice_of(straight) == USUAL
-    assert choice_of(wavy) in (USUAL, Choice(ramp_share=0.8))
+@pytest.mark.parametrize("cls", [BNeuralTRegressor, BNeuralTClassifier])
+def test_a_tree_that_is_trained_further_is_not_multiplied_again(cls):
+    X, y = table(8.0)
+    y = target_of(cls, y)
+    model = make(cls, max_epochs=60).fit(X, y)
+    assert model.recipe_.output_factor < 0.9
+    (before,) = model.model_.trees
+    model.set_params(warm_start=True, max_epochs=0).fit(X, y)
+    (after,) = model.model_.trees
+    np.testing.assert_allclose(after.parameters, before.parameters, rtol=1e-6)
 
 
 def test_a_trial_that_diverges_changes_nothing():
@@ -197,4 +170,22 @@ def test_a_trial_that_diverges_changes_nothing():
     model = BNeuralTRegressor(random_state=0, max_epochs=20, learning_rate=1e3)
     with np.errstate(all="ignore"), pytest.warns(Warning):
         model.fit(X, y)
-    assert choice_of(model).decay_factor in (0.25, 1.0, 4.0)
+    assert np.isfinite(choice_of(model)[:2]).all()
+
+
+def held_out(trees, linear, y):
+    n = y.size
+    loss = RowLoss("numbers", y[np.newaxis])
+    return HeldOut(loss, trees[np.newaxis, np.newaxis], linear[np.newaxis], np.ones(n) / n, [0], n)
+
+
+def test_shares_are_those_of_least_squares_for_many_rows_and_the_expected_ones_for_few():
+    rng = np.random.default_rng(0)
+    trees, linear = rng.normal(size=(2, 20_000))
+    y = 0.9 * trees + 0.2 * linear + 0.1 * rng.normal(size=20_000)
+    many = held_out(trees, linear, y)
+    shares = best_shares(many, many.trees[0], (0.5, 0.5))
+    np.testing.assert_allclose([shares.trees, shares.linear], [0.9, 0.2], atol=0.01)
+    few = held_out(trees[:2], linear[:2], 5 * rng.normal(size=2))
+    shares = best_shares(few, few.trees[0], (0.5, 0.5))
+    assert 0.0 <= shares.trees <= 1.5 and abs(shares.linear - 0.5) < 0.5

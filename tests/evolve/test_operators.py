@@ -9,8 +9,9 @@ from bneuralt import NeuralTree, _core
 from bneuralt.evolve.genome import FunctionNode, Genome, Leaf, genome_of
 from bneuralt.evolve.operators import MUTATIONS, Space, crossover, mutate, random_genome
 from bneuralt.tree.activations import NAMES
+from tests.helpers.quick import cases
 
-N_OPERATIONS = 10_000
+N_OPERATIONS = cases(10_000)
 
 HFNT = ("gaussian", "tanh", "sigmoid", "linear_tanh", "linear_sigmoid", "bipolar", "unipolar")
 

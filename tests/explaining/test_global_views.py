@@ -14,8 +14,8 @@ from bneuralt import (
 )
 from bneuralt.explaining import explain, feature_use
 from bneuralt.model import Model
-from bneuralt.reference.shapley import shapley_values
 from tests.helpers.tables import IRIS
+from tests.reference.shapley import shapley_values
 
 
 def test_unused_features_are_listed():

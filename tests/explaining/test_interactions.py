@@ -209,14 +209,24 @@ def test_sets_are_those_of_scikit_learn():
     assert InteractionSets.of([], 2).sets == ((0, 1),)
 
 
+def test_sets_may_have_the_names_of_columns():
+    X, y = load_iris(return_X_y=True)
+    table = pd.DataFrame(X, columns=list("abcd"))
+    settings = {"max_epochs": 2, "random_state": 0}
+    by_name = BNeuralTRegressor(interaction_cst=[{"a", "c"}], **settings).fit(table, y)
+    by_position = BNeuralTRegressor(interaction_cst=[{0, 2}], **settings).fit(table, y)
+    assert by_name.model_.interaction_sets == by_position.model_.interaction_sets
+    assert by_name.tree_ == by_position.tree_
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
         ({"interaction_cst": [{0, 9}]}, "column 9, which does not exist: positions are 0 to 3"),
         ({"interaction_cst": [{-1}]}, "column -1, which does not exist"),
         ({"interaction_cst": ["a"]}, "has 'a', which must be a set, tuple or list"),
-        ({"interaction_cst": [{"a"}]}, "has 'a', which must be the position of a column, 0 to 3"),
-        ({"interaction_cst": [{0.5}]}, "has 0.5, which must be the position"),
+        ({"interaction_cst": [{"a"}]}, "has 'a', which must be the name of a column, or its pos"),
+        ({"interaction_cst": [{0.5}]}, "has 0.5, which must be the name of a column, or its pos"),
         ({"interaction_cst": [set()]}, "has an empty set: a set needs at least one column"),
         ({"interaction_cst": "none"}, "'interaction_cst' parameter"),
         ({"interaction_cst": 3}, "'interaction_cst' parameter"),

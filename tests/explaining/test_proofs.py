@@ -70,6 +70,8 @@ def test_proofs_of_models_without_constraints():
 def test_a_broken_promise_is_noticed():
     model = BNeuralTRegressor(monotonic_cst=CONSTRAINTS, **FAST).fit(X, y)
     model.set_params(monotonic_cst=[-1, -1, 0, 0])
+    assert model.check_monotonic().holds  # parameters are those of the next fit
+    model.model_ = replace(model.model_, constraints=(-1, -1, 0, 0))
     proof = model.check_monotonic()
     assert not proof.holds and not proof[0].holds and proof[1].holds
     assert "DOES NOT HOLD" in str(proof)

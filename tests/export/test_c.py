@@ -66,7 +66,7 @@ def test_wide_nodes_and_many_inputs(tmp_path):
     leaves = [0] * 20 + [1] * 280 + [2] * 3 + [3] * 2
     parent = [-1, -1, 0, *[1] * 9]
     leaves += [i for i in range(4, 12) for _ in range(2)]
-    clf.tree_ = NeuralTree(
+    tree = NeuralTree(
         300,
         2,
         parent,
@@ -75,6 +75,7 @@ def test_wide_nodes_and_many_inputs(tmp_path):
         rng.permutation(np.arange(len(leaves)) % 300),
         rng.normal(size=2 * 12 - 2 + len(leaves)) / 10,
     )
+    clf.model_ = clf.model_.in_raw_units().with_trees([tree])
     jobs = [(clf, dtype, "tables", X) for dtype in ("int8", "int16", "double")]
     results = run_models(tmp_path, jobs)
     for (_, dtype, *_), (decided, shares) in zip(jobs[:2], results[:2], strict=True):
@@ -116,7 +117,7 @@ def test_columns_of_which_only_gaps_matter(tmp_path):
     codes[:3] = [1e30, -1e30, 200.0]  # none of them is a category
     later = frame.assign(colour=np.where(np.arange(60) < 3, "blue", frame["colour"]))
     names = np.where(frame["name"].isna(), np.nan, -1.0)  # all of them are rare
-    rows = np.c_[frame["nothing"], missing, frame["x"], codes, names]
+    rows = np.c_[missing, frame["x"], codes, names]  # "nothing" is not read
     jobs = [(clf, "double", "tables", rows), (plain, "int8", "tables", rows)]
     (_, real), (_, rounded) = run_models(tmp_path, jobs, flags=SANITIZE)
     with pytest.warns(UserWarning, match="not seen in training"):
@@ -132,7 +133,7 @@ def test_columns_of_which_only_gaps_matter(tmp_path):
         capture_output=True,
         check=True,
     )
-    shares = [row[1:] for row in csv.reader(io.StringIO(run.stdout.decode()))]
+    shares = [row[1:] for row in list(csv.reader(io.StringIO(run.stdout.decode())))[1:]]
     assert np.allclose(np.array(shares, dtype=float), clf.predict_proba(frame), atol=1e-6)
 
 
@@ -205,8 +206,9 @@ def test_contributions_only_of_sums(tmp_path, iris):
 
 @pytest.mark.parametrize("dtype", ["double", "int8"])
 def test_header_and_source_compile_as_c_and_cplusplus(tmp_path, iris, dtype):
-    paths = iris[0].to_c(tmp_path / "iris.c", dtype=dtype, main=True)
-    assert [path.name for path in paths] == ["iris.h", "iris.c", "iris_main.c"]
+    source = iris[0].to_c(tmp_path / "iris.c", dtype=dtype, main=True)
+    assert {path.name for path in tmp_path.iterdir()} == {"iris.h", "iris.c", "iris_main.c"}
+    assert (tmp_path / "iris.c").read_text() == source
     command = ["gcc", *FLAGS, "iris.c", "iris_main.c", "-o", "iris", "-lm"]
     subprocess.run(command, cwd=tmp_path, check=True)
     (tmp_path / "sketch.cpp").write_text(
@@ -243,7 +245,7 @@ def test_program_predicts_csv_rows(tmp_path, dtype):
     )
     other = subprocess.run(["./m"], cwd=tmp_path, input=b"size (cm),when\n", capture_output=True)
     assert other.returncode == 1 and b"names of all columns" in other.stderr
-    rows = list(csv.reader(io.StringIO(run.stdout.decode())))
+    rows = list(csv.reader(io.StringIO(run.stdout.decode())))[1:]
     model = clf if dtype == "double" else clf.quantize(dtype)
     assert [row[0] for row in rows] == model.predict(frame).tolist()
     shares = np.array([row[1:] for row in rows], dtype=float)
@@ -259,7 +261,7 @@ def test_program_predicts_labels_of_csv_rows(tmp_path, dtype):
     run = subprocess.run(
         ["./m"], cwd=tmp_path, input=X.to_csv(index=False).encode(), capture_output=True, check=True
     )
-    rows = list(csv.reader(io.StringIO(run.stdout.decode())))
+    rows = list(csv.reader(io.StringIO(run.stdout.decode())))[1:]
     model = clf if dtype == "double" else clf.quantize(dtype)
     assert [[int(label) for label in row[0].split()] for row in rows] == model.predict(X).tolist()
     shares = np.array([row[1:] for row in rows], dtype=float)
@@ -312,21 +314,18 @@ def test_comment_states_bound_loss_and_size(tmp_path, iris):
     assert "Accuracy on 150 rows: 1.0000 with real weights" in about.replace("\n * ", " ")
 
 
-def test_style_is_chosen_by_size_and_selectable(tmp_path, iris):
+def test_style_is_chosen_by_size_and_selectable(iris):
     texts = {}
     for style in ("auto", "tables", "code"):
-        (path,) = iris[0].to_c(tmp_path / "iris.h", style=style)
-        texts[style] = path.read_text()
+        texts[style] = iris[0].to_c(style=style)
     assert texts["auto"] == texts["code"] != texts["tables"]
     forest = BNeuralForestClassifier(n_estimators=20, max_epochs=1, random_state=0)
     forest.fit(iris[1], iris[0].predict(iris[1]))
-    (path,) = forest.to_c(tmp_path / "iris.h")
-    assert "iris_weights" in path.read_text()
+    assert "iris_weights" in forest.to_c(name="iris")
 
 
-def test_without_library(tmp_path, iris):
-    (path,) = iris[0].to_c(tmp_path / "iris.h", libm=False)
-    assert "#include" not in path.read_text()
+def test_without_library(iris):
+    assert "#include" not in iris[0].to_c(libm=False)
 
 
 # -- bad input ----------------------------------------------------------------------------
@@ -337,13 +336,14 @@ def test_without_library(tmp_path, iris):
 )
 def test_names_that_c_does_not_allow_are_refused(tmp_path, iris, name):
     with pytest.raises((ValueError, TypeError), match="name="):
-        iris[0].to_c(tmp_path / "iris.h", name)
+        iris[0].to_c(tmp_path / "iris.h", name=name)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("stem", ["while", "my model", "7", "\u00e4\u00f6", "a-b__c"])
 def test_names_of_files_become_names_in_c(tmp_path, iris, stem):
-    (path,) = iris[0].to_c(tmp_path / f"{stem}.h", dtype="int8")
+    path = tmp_path / f"{stem}.h"
+    iris[0].to_c(path, dtype="int8")
     subprocess.run(["gcc", *FLAGS, "-x", "c", "-fsyntax-only", path], check=True)
 
 
@@ -410,10 +410,11 @@ def test_too_large_for_statements(tmp_path, iris):
     model = BNeuralTClassifier(max_epochs=1, ramps=0, random_state=0)
     model.fit(iris[1], iris[0].predict(iris[1]))
     n = 21_000
-    model.tree_ = NeuralTree(
+    tree = NeuralTree(
         4, 3, [-1] * 3 + [0] * n, [0] * 3 + [2] * n, [1, 2, *range(3, n + 3)], [0] * (n + 2),
         np.ones(2 * (n + 3) - 3 + n + 2),
     )  # fmt: skip
+    model.model_ = model.model_.in_raw_units().with_trees([tree])
     with pytest.raises(ValueError, match="use style='tables'"):
         model.to_c(tmp_path / "m.h", style="code")
     assert list(tmp_path.iterdir()) == []

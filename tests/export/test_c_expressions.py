@@ -15,8 +15,8 @@ from bneuralt.export.activation_forms import ActivationForm, activation_form
 from bneuralt.export.c import c_files
 from bneuralt.export.c.csv_program import DATE_PARTS as C_DATE_PARTS
 from bneuralt.export.cell_reads import cell_reads
-from bneuralt.export.whole import FORMATS, integer_model
-from bneuralt.export.whole.curve_tables import fitted_curve
+from bneuralt.export.integer import FORMATS, integer_model
+from bneuralt.export.integer.curve_tables import fitted_curve
 from bneuralt.expressions import (
     NUMBER,
     OPERATIONS,
@@ -257,8 +257,8 @@ def test_constants_of_activations_are_no_code(tmp_path, curved):
     curved({"bipolar": Z / (variable("steepness") + absolute(Z))})
     steep = [activations.Bipolar(value) for value in (0.5, 1.0, 2.0)]
     model = numbers_model([tree_of(steep)])
-    (text,) = c_files(model, tmp_path / "m.h", style="tables").values()
-    assert "m_curve0(z, w[0])" in text and "curve1" not in text
+    text, _ = c_files(model, style="tables")
+    assert "model_curve0(z, w[0])" in text and "curve1" not in text
     compare_real(tmp_path, [model], numbers_frame(3))
 
 
@@ -267,7 +267,7 @@ def test_contributions_of_any_activation(tmp_path, curved, dtype):
     """The contributions of a row add up to the difference to the baseline."""
     curved({"tanh": CURVES["softsign"], "sigmoid": CURVES["log"]})
     model = numbers_model([tree_of(["tanh", "sigmoid", "gaussian", "relu"])])
-    files = c_files(model, tmp_path / "m.h", dtype=dtype, contributions=True)
+    _, files = c_files(model, tmp_path / "m.h", dtype=dtype, contributions=True)
     (tmp_path / "m.h").write_text(next(iter(files.values())))
     (tmp_path / "program.c").write_text(
         '#include "m.h"\n#include <stdio.h>\nint main(void)\n{\n'
@@ -342,14 +342,16 @@ def test_program_prints_predictions(tmp_path, link, dtype, libm):
     """Not the sums of which they are a function."""
     model = numbers_model([tree_of(["tanh"])], link)
     integers = integer_model(model, dtype, model.input_ranges) if dtype == "int16" else None
-    files = c_files(model, tmp_path / "m.h", dtype=dtype, main=True, integers=integers, libm=libm)
+    _, files = c_files(
+        model, tmp_path / "m.h", dtype=dtype, main=True, integers=integers, libm=libm
+    )
     for path, text in files.items():
         path.write_text(text)
     subprocess.run(["gcc", *FLAGS, "m_main.c", "-o", "m", "-lm"], cwd=tmp_path, check=True)
     frame = numbers_frame(3)
     table = "\n".join(",".join(map(repr, row)) for row in c_rows(model, frame).tolist())
     run = subprocess.run(["./m"], cwd=tmp_path, input=table.encode(), capture_output=True)
-    numbers = np.array(list(csv.reader(io.StringIO(run.stdout.decode()))), dtype=float)
+    numbers = np.array(list(csv.reader(io.StringIO(run.stdout.decode())))[1:], dtype=float)
     inputs = model.encode(frame)
     if integers is None:
         expected = model.predictions(model.outputs(inputs))
@@ -367,7 +369,7 @@ def test_program_prints_counts_of_poisson_models(tmp_path):
     subprocess.run(["gcc", *FLAGS, "m_main.c", "-o", "m", "-lm"], cwd=tmp_path, check=True)
     table = "\n".join(f"{a!r},{b!r}" for a, b in X.tolist())
     run = subprocess.run(["./m"], cwd=tmp_path, input=table.encode(), capture_output=True)
-    counts = np.array(run.stdout.split(), dtype=float)
+    counts = np.array(run.stdout.split()[1:], dtype=float)  # below the name of the target
     assert np.allclose(counts, model.quantize("int8").predict(X))
     assert (counts > 0).all()
 
@@ -501,7 +503,7 @@ def test_program_reads_every_cell(tmp_path, dtype):
     expected = model.predictions(model.outputs(inputs))
     if integers is not None:
         expected = integers.predictions(integers.outputs(integers.encode(inputs)))
-    files = c_files(model, tmp_path / "m.h", dtype=dtype, main=True, integers=integers)
+    _, files = c_files(model, tmp_path / "m.h", dtype=dtype, main=True, integers=integers)
     for path, text in files.items():
         path.write_text(text)
     subprocess.run(["gcc", *FLAGS, "m_main.c", "-o", "m", "-lm"], cwd=tmp_path, check=True)
@@ -514,7 +516,7 @@ def test_program_reads_every_cell(tmp_path, dtype):
     run = subprocess.run(
         ["./m"], cwd=tmp_path, input="\n".join(lines).encode(), capture_output=True, check=True
     )
-    numbers = np.array(list(csv.reader(io.StringIO(run.stdout.decode()))), dtype=float)
+    numbers = np.array(list(csv.reader(io.StringIO(run.stdout.decode())))[1:], dtype=float)
     assert np.allclose(numbers, expected, rtol=1e-10, atol=1e-10)
 
 

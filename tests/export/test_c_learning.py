@@ -20,8 +20,8 @@ from bneuralt.export.c import c_files
 from bneuralt.export.c.line_inputs import line_of
 from bneuralt.export.c.update_code import learning_rule
 from bneuralt.expressions import NUMBER, OUTPUTS, evaluate, if_missing, maximum, minimum
-from bneuralt.model import Learning, Model
-from bneuralt.reference import gradient
+from bneuralt.model import Model
+from bneuralt.model.scaling import Scaling
 from bneuralt.tables.bends import Ramp
 from bneuralt.tables.columns import Column
 from bneuralt.tables.encoder import TableEncoder
@@ -32,6 +32,7 @@ from bneuralt.tree.activations import ACTIVATIONS
 from tests.helpers.c_programs import COMPILERS, FLAGS, SANITIZE
 from tests.helpers.learners import Learner, order_of, random_learner
 from tests.helpers.tables import IRIS
+from tests.reference import gradient
 from tests.tools.compare_learning import TOLERANCE, complaints
 
 needs_gcc = pytest.mark.skipif("gcc" not in COMPILERS, reason="gcc is not installed")
@@ -315,10 +316,12 @@ def test_inputs_are_taken_from_their_expressions(dtype, tmp_path):
     n = encoder.n_inputs
     tree = NeuralTree.random(n, 2, 3, 4, activation="tanh", n_weights=60, random_state=0)
     inputs = rng.normal(size=n), rng.uniform(0.5, 2.0, n)
-    learning = Learning(tree, CrossEntropy(), inputs)
-    model = Model("Ramps", encoder, (tree,), "classes", OUTPUTS, learning=learning)
+    model = Model(
+        "Ramps", encoder, (tree,), "classes", OUTPUTS,
+        scaling=Scaling(*inputs), loss=CrossEntropy(), can_learn=True,
+    )  # fmt: skip
     (folder := tmp_path / dtype).mkdir()
-    for path, text in c_files(model, folder / "m.c", dtype=dtype, learning="sgd").items():
+    for path, text in c_files(model, folder / "m.c", dtype=dtype, learning="sgd")[1].items():
         path.write_text(text)
     command = ["gcc", *FLAGS, "-shared", "-fPIC", "m.c", "-o", "m.so", "-lm"]
     subprocess.run(command, cwd=folder, check=True)

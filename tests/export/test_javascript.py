@@ -41,7 +41,7 @@ def test_browser_equals_the_model(chromium, seed):
 
 def test_a_script_element_makes_the_function_global(chromium, tmp_path):
     drawn = random_model(24)
-    (tmp_path / "model.js").write_text(drawn.model.to_javascript("risk"), encoding="utf-8")
+    (tmp_path / "model.js").write_text(drawn.model.to_javascript(name="risk"), encoding="utf-8")
     page = '<!doctype html><meta charset="utf-8"><script src="model.js"></script>'
     (tmp_path / "page.html").write_text(page)
     chromium.page.open(tmp_path / "page.html")
@@ -59,7 +59,7 @@ def run_file(folder, code, name="test.mjs"):
 
 def test_modules_can_import_the_function(node, tmp_path):
     drawn = random_model(1)
-    source = drawn.model.to_javascript("risk")
+    source = drawn.model.to_javascript(name="risk")
     show = f"console.log(JSON.stringify(risk({json.dumps(json_rows(drawn.rows)[0])})));"
     (tmp_path / "model.cjs").write_text(source)
     (tmp_path / "model.mjs").write_text(source + "export { risk };")
@@ -135,10 +135,25 @@ def test_hostile_names_stay_text(node):
     assert {result["label"] for result in results} <= set(y)
 
 
+def test_a_page_can_carry_the_code(chromium, tmp_path):
+    """Names and texts that end a script element do not end this one."""
+    names = ["</script><b>", "<!--", "x"]
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 3)), columns=names)
+    X["x"] = pd.Series(np.array(["</script>", "<script>"])[rng.integers(0, 2, 60)], dtype=object)
+    y = np.array(["</script>", "other"])[(X.iloc[:, 0] > 0).to_numpy().astype(int)]
+    source = BNeuralTClassifier(max_epochs=2, random_state=0).fit(X, y).to_javascript(name="f")
+    assert "</script" not in source and "<!--" not in source
+    page = f'<!doctype html><meta charset="utf-8"><script>{source}</script>'
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    chromium.page.open(tmp_path / "page.html")
+    assert chromium.page.run("return f.classes;") == ["</script>", "other"]
+
+
 @pytest.mark.parametrize("name", ["", "1a", "class", "a b", "module", "f() {}; function g"])
 def test_names_that_javascript_does_not_allow_are_refused(name):
     with pytest.raises(ValueError, match="name="):
-        random_model(0).model.to_javascript(name)
+        random_model(0).model.to_javascript(name=name)
 
 
 def test_an_unfitted_model_is_refused():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bneuralt import BNeuralForestRegressor, BNeuralTClassifier, BNeuralTRegressor
-from bneuralt.export.whole.number_units import MOST_PRODUCT, TOP, _whole_line
+from bneuralt.export.integer.number_units import MOST_PRODUCT, TOP, _whole_line
 from bneuralt.lines import ClampedLine
 
 RNG = np.random.default_rng(0)
@@ -58,7 +58,7 @@ def run(model, table, tmp_path, dtype):
     )
     result = subprocess.run(["./m"], cwd=tmp_path, input=rows, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
-    return [line.split(",") for line in result.stdout.split()]
+    return [line.split(",") for line in result.stdout.splitlines()[1:]]
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -80,7 +80,7 @@ def test_code_computes_ramps_of_columns(model, is_bent, table, dtype, tmp_path):
     rounded = model.quantize(dtype)
     integers = rounded.integer_model_
     assert integers.inputs.numbers
-    code = model.to_c(tmp_path / "row.h", dtype=dtype)[0].read_text()
+    code = model.to_c(tmp_path / "row.h", dtype=dtype)
     n_gaps = sum(len(f.sentinels) > 0 and f.has_gaps for f in model.encoder_.features)
     assert f"ROW_N_FEATURES {4 + n_gaps}" in code
     rows = np.vstack([table, 3.0 * table])
@@ -104,10 +104,10 @@ def test_one_ramp_needs_no_arithmetic(tmp_path):
     model = BNeuralTRegressor(n_weights=3, ramps=4, random_state=0).fit(x, x[:, 0])
     (leaf,) = model.encoder_.inputs_of(0)[1:2]
     tree = model.tree_.with_leaf_inputs(np.full(model.tree_.n_leaves, leaf), model.tree_.parameters)
-    model = model._with_trees([tree])
+    model = model._with_model(model.model_.in_raw_units().with_trees([tree]))
     rounded = model.quantize("int8")
     assert not rounded.integer_model_.inputs.numbers
-    code = model.to_c(tmp_path / "m.h", dtype="int8")[0].read_text()
+    code = model.to_c(tmp_path / "m.h", dtype="int8")
     assert "M_N_FEATURES 1" in code and "m_line" not in code
     written = np.array(run(model, x, tmp_path, "int8"), dtype=float)[:, 0]
     np.testing.assert_array_equal(written, rounded.predict(x))

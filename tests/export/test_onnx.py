@@ -119,7 +119,7 @@ def test_contributions_are_those_of_explain(seed):
 
 def test_contributions_in_float32():
     drawn = random_model(4)  # a tree of numbers
-    proto = drawn.model.to_onnx("float", contributions=True)
+    proto = drawn.model.to_onnx(dtype="float", contributions=True)
     rows = random_table(np.random.default_rng(0), drawn.table, 50)
     values = session_of(proto).run(None, fed(proto, rows))[-1]
     expected = drawn.model.explain(rows).values
@@ -279,7 +279,7 @@ def test_every_operation_on_cells(name):
 @pytest.mark.parametrize("dtype", ["double", "float"])
 def test_every_kind_of_column(dtype):
     model, rows = model_with_all_columns(np.random.default_rng(0), 300)
-    proto = to_onnx(model, dtype)
+    proto = to_onnx(model, dtype=dtype)
     predictions = session_of(proto).run(None, cells_fed(proto, rows))[0]
     expected = model.outputs(model.encode(rows))[0]
     assert_same(predictions, expected, 1e-5 if dtype == "double" else 1e-2)
@@ -312,7 +312,7 @@ def test_no_number_makes_a_probability_nan(name, dtype):
     X = rng.choice([-np.inf, -largest, -1e30, 0.0, 1.0, 1e30, largest, np.inf], (500, 4))
     for link in (LINKS["classes"], LINKS["labels"], ALL_LINKS["shares"], ALL_LINKS["clipped"]):
         model = replace(model_with_activation(rng, name), task="classes", link=link)
-        results = session_of(to_onnx(model, dtype)).run(None, {"X": X.astype(np.float32)})
+        results = session_of(to_onnx(model, dtype=dtype)).run(None, {"X": X.astype(np.float32)})
         assert np.isfinite(results[1]).all()
 
 
@@ -322,7 +322,7 @@ def test_overflowing_numbers_saturate():
     X = np.array([[1e38, -1e38, 1e38, -1e38]], dtype=np.float32)
     expected = model.predictions(model.outputs(X.astype(float)))
     for dtype in ("double", "float"):
-        assert_same(session_of(to_onnx(model, dtype)).run(None, {"X": X})[1], expected, 1e-4)
+        assert_same(session_of(to_onnx(model, dtype=dtype)).run(None, {"X": X})[1], expected, 1e-4)
 
 
 # -- pipelines ---------------------------------------------------------------------------

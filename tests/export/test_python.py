@@ -42,7 +42,7 @@ def test_contributions_of_means_of_probabilities_are_refused():
 
 
 def test_the_source_is_one_function_without_imports():
-    tree = ast.parse(random_model(2).model.to_python("credit_risk"))
+    tree = ast.parse(random_model(2).model.to_python(name="credit_risk"))
     (function,) = tree.body
     assert isinstance(function, ast.FunctionDef) and function.name == "credit_risk"
     assert not any(isinstance(node, (ast.Import, ast.ImportFrom)) for node in ast.walk(tree))
@@ -66,7 +66,7 @@ def test_hostile_names_stay_text():
 @pytest.mark.parametrize("name", ["", "1a", "def", "max", "a b", "f(x):\n  pass\ndef g"])
 def test_names_that_python_does_not_allow_are_refused(name):
     with pytest.raises(ValueError, match="name="):
-        random_model(0).model.to_python(name)
+        random_model(0).model.to_python(name=name)
 
 
 def test_values_may_be_texts_dates_or_missing():

@@ -16,8 +16,8 @@ from bneuralt import (
     QuantizedClassifier,
 )
 from bneuralt.export.activation_forms import activation_form
-from bneuralt.export.whole import FORMATS
-from bneuralt.export.whole.curve_tables import shared_tables
+from bneuralt.export.integer import FORMATS
+from bneuralt.export.integer.curve_tables import shared_tables
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.activations import NAMES
 from tests.helpers.strategies import activations
@@ -41,7 +41,8 @@ def test_errors_of_leaves_with_the_same_feature_can_cancel(dtype):
     bounds, activation = [], [NAMES.index(name) for name in ("linear", "tanh", "tanh")]
     for second in (0, 1):
         weights = [0.0, 0.0, 0.0, 1.0, -1.0, 0.3, 0.27]
-        model.tree_ = NeuralTree(2, 1, [-1, 0, 0], activation, [1, 2], [0, second], weights)
+        tree = NeuralTree(2, 1, [-1, 0, 0], activation, [1, 2], [0, second], weights)
+        model.model_ = model.model_.in_raw_units().with_trees([tree])
         rounded = model.quantize(dtype)
         bounds.append(rounded.error_bound_)
         assert np.abs(rounded.predict(X) - model.predict(X)).max() <= bounds[-1]
@@ -163,7 +164,8 @@ def test_models_without_a_range_need_rows(tmp_path):
     X, y = IRIS
     model = BNeuralTClassifier(random_state=0, max_epochs=5).fit(X, y)
     expected = model.quantize().predict_proba(X)
-    model.encoder_ = replace(model.encoder_, ranges=None)
+    encoder = replace(model.encoder_, ranges=None)
+    model.model_ = replace(model.model_, encoder=encoder)
     with pytest.raises(ValueError, match="has no ranges"):
         model.quantize()
     with pytest.raises(ValueError, match="has no ranges"):

@@ -107,7 +107,10 @@ def test_hostile_names_do_no_harm(database):
     y = np.array([attack, "\\'; --"])[rng.integers(0, 2, 60)]
     model = BNeuralTClassifier(max_epochs=3, random_state=0).fit(X, y)
     database.fill(X)
-    label, share = model.to_sql(database.name), model.to_sql(database.name, of=attack)
+    label, share = (
+        model.to_sql(dialect=database.name),
+        model.to_sql(dialect=database.name, of=attack),
+    )
     rows = database.evaluate(label, share)
     position = list(model.classes_).index(attack)
     expected = model.predict_proba(X)[:, position]
@@ -127,7 +130,7 @@ def test_categories_may_be_numbers_or_truth_values(database):
     model.fit(X, y)
     table = X.assign(code=X["code"], on=X["on"].astype(str))
     database.fill(table)
-    values = np.array(database.evaluate(model.to_sql(database.name)))[:, 0]
+    values = np.array(database.evaluate(model.to_sql(dialect=database.name)))[:, 0]
     assert_same(values, model.predict(X), 1e-4)
 
 
@@ -154,7 +157,7 @@ def test_unknown_columns_are_errors(database):
     model.fit(pd.DataFrame({"a": np.arange(20.0), "b": np.arange(20.0) % 3}), np.arange(20.0))
     database.fill(pd.DataFrame({"a": [1.0]}))
     with pytest.raises(Exception, match="b"):
-        database.evaluate(model.to_sql(database.name))
+        database.evaluate(model.to_sql(dialect=database.name))
 
 
 # -- bad input ---------------------------------------------------------------------------
@@ -168,7 +171,7 @@ def fitted(columns=("a", "b"), y=None, **options):
 
 def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match=r"dialect='oracle' is unknown: use one of sqlite"):
-        fitted().to_sql("oracle")
+        fitted().to_sql(dialect="oracle")
     with pytest.raises(ValueError, match=r"of=7 is not an output of the model: they are 0, 1, 2"):
         fitted().to_sql(of=7)
     with pytest.raises(ValueError, match="several labels: choose one"):

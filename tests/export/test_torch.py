@@ -40,7 +40,7 @@ def check(seed, n_rows=100):
     """Compare one model with its module."""
     drawn = random_model(seed, n_rows)
     _, expected, model = drawn.expected
-    module = drawn.model.to_torch(torch.float64)
+    module = drawn.model.to_torch(dtype=torch.float64)
     with torch.no_grad():
         outputs = module(module.encode(drawn.rows)).numpy()
     assert_same(outputs, expected, 1e-12, model, terms=drawn.terms)
@@ -112,7 +112,7 @@ def test_a_module_is_saved_by_its_weights(tmp_path):
 
 def test_a_module_is_pickled_as_a_whole():
     drawn = random_model(3)
-    module = pickle.loads(pickle.dumps(drawn.model.to_torch(torch.float64)))
+    module = pickle.loads(pickle.dumps(drawn.model.to_torch(dtype=torch.float64)))
     with torch.no_grad():
         outputs = module(module.encode(drawn.rows)).numpy()
     assert_same(outputs, drawn.expected[1], 1e-12, drawn.described, terms=drawn.terms)
@@ -182,7 +182,7 @@ def test_every_activation(name, dtype):
     rng = np.random.default_rng(0)
     model = model_with_activation(rng, name)
     X = rng.normal(size=(100, 4))
-    module = to_torch(model, getattr(torch, dtype))
+    module = to_torch(model, dtype=getattr(torch, dtype))
     outputs = module(module.encode(X)).detach().numpy()
     assert_same(outputs, model.outputs(X)[0], 1e-12 if dtype == "float64" else 1e-4)
 
@@ -213,13 +213,13 @@ def test_every_link(name, averages, n_trees):
     expected = model.predictions(model.outputs(X))
     module = to_torch(model)
     assert_same(module(module.encode(X)).detach().numpy(), expected, 1e-12)
-    single = to_torch(model, torch.float32)
+    single = to_torch(model, dtype=torch.float32)
     assert_same(single(single.encode(X)).detach().numpy(), expected, 1e-4)
 
 
 def test_shares_of_zeros_are_numbers_in_float32():
     model = model_with_link(np.random.default_rng(0), ALL_LINKS["shares"])
-    module = to_torch(model, torch.float32)
+    module = to_torch(model, dtype=torch.float32)
     with torch.no_grad():
         for weights in module.weights:
             weights.zero_()

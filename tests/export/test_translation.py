@@ -1,5 +1,6 @@
 """Every operation, activation, link and kind of column is the same in every language."""
 
+import importlib
 import json
 from inspect import signature
 
@@ -37,13 +38,14 @@ from bneuralt.expressions import (
     total,
     variable,
 )
-from bneuralt.expressions.operations import DATE_PARTS, NUMERIC
+from bneuralt.expressions.operations import DATE_PARTS, NUMERIC, Operation
 from bneuralt.model import Model
 from bneuralt.tables.columns import Column, as_frame
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.features import KINDS, Input, NumberFeature
 from bneuralt.training.losses import LOSSES, Pinball, get_loss, shares
 from bneuralt.tree.activations import NAMES, get_activation
+from tests.helpers.compiled import Compiled
 from tests.helpers.fitted_models import random_table
 from tests.helpers.runners import RUNNERS, available
 from tests.helpers.strategies import draw_activation
@@ -53,7 +55,11 @@ RTOL = ATOL = 1e-12
 _Z = variable("z")
 
 
-@pytest.fixture(scope="module", params=list(RUNNERS))
+#: Compilers take a second for each model: `test_compiled` has many operations in one.
+INTERPRETED = [name for name, runner in RUNNERS.items() if not isinstance(runner, Compiled)]
+
+
+@pytest.fixture(scope="module", params=INTERPRETED)
 def runner(request):
     with available(request.param) as runner:
         yield runner
@@ -173,7 +179,7 @@ def test_operations_on_numbers(runner, name):
 class FormulaFeature:
     """A column whose input is an expression."""
 
-    kind, n_inputs = "number", 1
+    kind, n_inputs, passes_numbers, drawn = "number", 1, False, [True]
 
     def __init__(self, expression):
         self.expression = expression
@@ -319,6 +325,31 @@ def test_templates_are_plain_data():
 def test_code_has_no_needless_parentheses():
     power = exp(OUTPUTS - largest(OUTPUTS))
     code = python.to_python(described(identity(2), power / total(power)))
-    assert "return [exp0 / total, exp1 / total]" in code
+    assert "p0 = exp0 / sum0\n    p1 = exp1 / sum0\n" in code
     tree = NeuralTree(2, 1, [-1], [0], [0, 0], [0, 1], [0.5, 2.0, -1.5])
     assert "o0 = 0.5 + 2.0 * i0 - 1.5 * i1\n" in python.to_python(described(tree))
+
+
+def test_an_operation_takes_one_line_of_a_language(runner, monkeypatch):
+    """The value of an operation is one entry of a table in each printer."""
+    if runner.name in sql.DIALECTS:
+        table = sql.DIALECTS[runner.name].templates
+    else:
+        module = {"chromium": "javascript"}.get(runner.name, runner.name)
+        table = importlib.import_module(f"bneuralt.export.{module}").TEMPLATES
+    monkeypatch.setitem(OPERATIONS, "cube", Operation(lambda a: a**3))
+    monkeypatch.setitem(table, "cube", ("product", "{0:sign} * {0:sign} * {0:sign}"))
+    link = Expression("cube", (OUTPUTS,))
+    assert_agrees(runner, described(identity(2), link), normal_rows(5, k=2))
+    monkeypatch.delitem(table, "cube")
+    with pytest.raises(ValueError, match="has no template for the operation 'cube'"):
+        assert_agrees(runner, described(identity(2), link), normal_rows(5, k=2))
+
+
+@pytest.mark.parametrize("number", [5e-324, -1e-310, 1.7e308, -1.7e308])
+def test_numbers_at_the_ends_of_the_range(runner, number):
+    """They are read, and what databases cannot compute has the limits that are documented."""
+    model = described(identity(1, "tanh", scale=0.5))
+    frame = pd.DataFrame({model.columns[0].name: [number, 0.25]})
+    expected = np.tanh(0.5 * frame.to_numpy())
+    np.testing.assert_allclose(runner.predict(model, frame)[1], expected, rtol=RTOL, atol=ATOL)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from bneuralt import BNeuralTClassifier, BNeuralTRegressor, load_model
 from bneuralt.cli.program import main
 from bneuralt.files import ModelFileError, parse_json, write_atomically
 from bneuralt.files.atomic import write_together
+from bneuralt.model.tasks import Classes
 
 STOPPED_BEFORE_THE_END = """
 import os, sys, time
@@ -135,7 +137,8 @@ def test_a_class_name_that_is_no_text_cannot_be_saved_or_loaded(tmp_path):
     (tmp_path / "damaged.json").write_text(text)
     with pytest.raises(ModelFileError, match="surrogates"):
         load_model(tmp_path / "damaged.json")
-    model.classes_ = np.array(["\ud800", "two"])
+    target = Classes(np.array(["\ud800", "two"]))
+    model.model_ = replace(model.model_, target=target)
     with pytest.raises(ValueError, match="surrogates"):
         model.save(tmp_path / "other.json")
     assert not (tmp_path / "other.json").exists()

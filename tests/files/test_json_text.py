@@ -10,10 +10,10 @@ from bneuralt.files import ModelFileError, format_json, parse_json
 
 def test_a_key_that_occurs_twice_is_found_in_linear_time():
     text = "{" + ",".join(f'"k{i}":0' for i in range(200_000)) + ',"k199999":1}'
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(ModelFileError, match="the key 'k199999' occurs twice"):
         parse_json(text)
-    assert time.perf_counter() - start < 15  # minutes if each key is counted
+    assert time.process_time() - start < 15  # minutes if each key is counted
 
 
 def test_format_json_nests():

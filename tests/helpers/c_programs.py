@@ -10,7 +10,7 @@ import numpy as np
 
 from bneuralt.export.c import c_files
 from bneuralt.export.c.features import CRow
-from bneuralt.export.whole import IntegerModel
+from bneuralt.export.integer import IntegerModel
 from bneuralt.expressions.operations import DATE_PARTS
 from bneuralt.model import Model
 from bneuralt.tables.columns import Column, Frame
@@ -66,7 +66,7 @@ def run_models(folder: Path, jobs, compiler="gcc", flags=("-O1",), libm=True):
             model, options["integers"] = source.model, source
         else:
             model = source if isinstance(source, Model) else source.model_
-        files = c_files(model, folder / f"m{i}.h", **options)
+        _, files = c_files(model, folder / f"m{i}.h", **options)
         for path, text in files.items():
             path.write_text(text)
             includes.append(f'#include "{path.name}"')

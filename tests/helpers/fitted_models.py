@@ -53,7 +53,7 @@ class Drawn(NamedTuple):
     @property
     def described(self):
         """The description of the model, with trees that compute in float64."""
-        model = self.model.model_
+        model = self.model.model_.in_raw_units()
         return replace(model, trees=tuple(tree.astype(np.float64) for tree in model.trees))
 
     @property

@@ -1,8 +1,8 @@
 """The error bound of integer models, computed by another route, and a search for large errors.
 
-`bneuralt.export.whole` derives the bound while it chooses integers, in float64. Here it is derived
-afterwards from the integers that were chosen, step by step of the integer program, with 30 digits;
-tables are looked up for all arguments, and the powers of the softmax are enumerated.
+`bneuralt.export.integer` derives the bound while it chooses integers, in float64. Here it is
+derived afterwards from the integers that were chosen, step by step of the integer program, with 30
+digits; tables are looked up for all arguments, and the powers of the softmax are enumerated.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import mpmath
 import numpy as np
 from mpmath import mpf
 
-from bneuralt.export.nodes import nodes_of
-from bneuralt.export.whole.integer_model import (
+from bneuralt.export.integer.integer_model import (
     _have_same_outputs,
     _with_linear_outputs,
     _with_output_function,
 )
-from bneuralt.export.whole.integer_trees import _Converter, _integer_forms
+from bneuralt.export.integer.integer_trees import _Converter, _integer_forms
+from bneuralt.export.nodes import nodes_of
 from bneuralt.expressions import derivative, evaluate, knots
 from bneuralt.tables.columns import Column
 

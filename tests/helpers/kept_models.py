@@ -10,16 +10,13 @@ from sklearn.base import clone
 from bneuralt import load_model
 
 
-def write_model(model, folder, rows):
+def write_model(name, model, folder, rows):
     """Write a model and what it predicts for some rows; a file that is there already stays."""
-    name = model.extra_["name"]
     if (folder / f"{name}.json").exists():
         return
-    model.save(folder / f"{name}.json", extra=model.extra_)
+    model.save(folder / f"{name}.json", extra={"name": name})
     is_classifier = hasattr(model, "classes_")
-    predicted = (
-        model._scores(model.encoder_.numbers(rows)) if is_classifier else model.predict(rows)
-    )
+    predicted = model._scores(with_names(model, rows)) if is_classifier else model.predict(rows)
     record = {"rows": rows.tolist(), "predicted": np.asarray(predicted, float).tolist()}
     (folder / f"{name}.predictions").write_text(json.dumps(record) + "\n")
 

@@ -68,7 +68,7 @@ class Learner:
             schedule="constant",
             leaf_moves=0,
         )
-        signs = self.estimator._constrained([self.estimator._trained_tree])[1]
+        signs = self.estimator.model_.in_scaled_units().signs_of(0)
         job = TrainingJob(
             learning.tree.astype(dtype),
             settings,
@@ -76,7 +76,7 @@ class Learner:
             rows=np.arange(len(self.order)) % len(self.target),
             input_scaling=learning.inputs,
             target_scaling=learning.targets,
-            signs=None if signs is None else signs[0],
+            signs=signs,
         )
         inputs = self.estimator.model_.encode(self.rows)
         (result,) = train_many([job], inputs, self.target)
@@ -103,7 +103,7 @@ def random_learner(seed, dtype, n_rows=100, n_updates=1000):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         estimator.fit(table, y)
-        target = estimator._encode(y, np.ones(len(y)))
+        target = estimator.model_.target.encode(y, np.ones(len(y)))
     if dtype == "float" and target.dtype.kind == "f":
         target = target.astype(np.float32).astype(np.float64)
     order = order_of(seed, n_rows, n_updates)

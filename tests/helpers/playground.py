@@ -15,8 +15,12 @@ from bneuralt import (
     BNeuralTRegressor,
     load_model,
 )
-from bneuralt.tables.csv_files import parse_csv
-from bneuralt.tables.layout_learning import learn_layout
+from bneuralt.fitting.capacity import FEWEST_PER_OUTPUT, n_epochs_joined
+from bneuralt.fitting.problem import read_problem
+from bneuralt.fitting.recipe import may_try, resolve, size_to_draw
+from bneuralt.tables import parse_csv
+from bneuralt.tables.kinds import decided
+from bneuralt.tables.table_layout import learn_layout
 
 
 def built():
@@ -50,7 +54,7 @@ def frame_of(table, target, **options):
     """Return the columns and the target of a table, as the program reads them."""
     cells = parse_csv(table.encode())
     layout = learn_layout(cells, target, **options)
-    return layout.frame(cells), layout.labels(cells)
+    return decided(layout.frame(cells)), layout.labels(cells)
 
 
 def in_python(table, target, **options):
@@ -60,28 +64,37 @@ def in_python(table, target, **options):
     layout = learn_layout(cells, target, **options)
     y = layout.labels(cells)
     known = np.array([label is not None and label == label for label in y.tolist()])
-    X, y = layout.frame(cells).take(np.flatnonzero(known)), np.array(y[known].tolist())
+    X = decided(layout.frame(cells)).take(np.flatnonzero(known))
+    y = np.array(y[known].tolist())
     is_classifier = layout.task == "classification"
-    tree = (BNeuralTClassifier if is_classifier else BNeuralTRegressor)(random_state=0)
-    forest = (BNeuralForestClassifier if is_classifier else BNeuralForestRegressor)(random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        rows = tree._read_rows(X, y, None, reset=True)
-        forest._read_rows(X, y, None, reset=True)
-    member = forest._new_member(0)
-    forest._prepare(member, rows)
+    settings = {"random_state": 0, "categorical_features": options.get("categorical", "from_dtype")}
+    tree = (BNeuralTClassifier if is_classifier else BNeuralTRegressor)(**settings)
+    forest = (BNeuralForestClassifier if is_classifier else BNeuralForestRegressor)(**settings)
     plans = []
-    for estimator in (tree, member):
-        fit = estimator._plan(rows, None)
-        names = ("learning_rate", "weight_decay", "batch_size", "max_epochs")
-        n_weights = estimator._n_weights(rows) // (len(fit.starts) if fit.is_mean else 1)
-        size = {"n_weights": n_weights, "n_rows": len(rows), "times": rows.times}
-        plans.append({**size, **{name: getattr(fit.settings, name) for name in names}})
-    used = {column.position: column.kind for column in layout.columns}
-    kinds = [used.get(j, "unused") for j in range(len(cells.names))]
+    for estimator in (forest, tree):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            problem = read_problem(estimator._options(), X, y)
+        recipe, rows = resolve(problem), problem.rows
+        names = ("n_weights", "learning_rate", "weight_decay", "batch_size", "max_epochs")
+        plan = {name: getattr(recipe, name) for name in names}
+        plan["n_weights"] = size_to_draw(problem, recipe)
+        if recipe.growth.n_joined > 1:
+            least = FEWEST_PER_OUTPUT * problem.n_outputs
+            plan["n_weights"] = max(plan["n_weights"] // recipe.growth.n_joined, least)
+            plan["max_epochs"] = n_epochs_joined(plan["max_epochs"], may_try(problem, recipe))
+        plans.insert(0, {**plan, "n_rows": len(rows), "times": rows.times})
+    encoder = problem.encoder
+    features = encoder.features
+    kinds = ["unused"] * len(cells.names)
+    for column, feature in zip(layout.columns, features, strict=True):
+        is_text = feature.kind == "date" or getattr(feature, "notation", None) is not None
+        kinds[column.position] = "text" if is_text else feature.kind
+    used = [j for j, feature in enumerate(features) if feature.kind != "unused"]
+    plain, ranges = encoder.to_plain(), encoder.ranges
     return {
         "kinds": kinds, "target": layout.target_position, "task": layout.task,
-        "classes": tree.classes_.tolist() if is_classifier else None,
-        "encoder": tree.encoder_.to_plain(), "ranges": tree.encoder_.ranges,
-        "inputs": tree.encoder_.encode(X), "plans": plans,
+        "classes": problem.task.classes.tolist() if is_classifier else None,
+        "encoder": [plain[j] for j in used], "ranges": [ranges[j] for j in used],
+        "inputs": encoder.encode(X), "plans": plans,
     }  # fmt: skip

@@ -9,6 +9,7 @@ classes, labels or numbers.
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from bneuralt import (
     BNeuralTRegressor,
     NeuralTree,
 )
+from bneuralt.fitting.finish import new_model
+from bneuralt.fitting.problem import read_problem
 from bneuralt.tables.bends import STRAIGHT, Bending
 from bneuralt.tables.columns import Column, Frame
 from bneuralt.tables.encoder import learn_encoder
@@ -144,33 +147,31 @@ def _model(rng, task, encoder, inputs):
         (False, False): BNeuralForestRegressor,
     }
     model = types[is_classifier, n_trees == 1]()
-    model.n_features_in_ = len(encoder.features)
-    model.feature_names_in_ = np.array(encoder.names, dtype=object)
-    model.encoder_ = encoder
     output = "linear"
     if is_classifier:
-        model.multilabel_ = "labels" in task
         k = int(rng.integers(2, 6))
-        model.classes_ = np.arange(k) if model.multilabel_ else np.array(sorted(WORDS)[:k])
+        classes = np.array(sorted(WORDS)[:k])
+        y = np.tile(np.arange(2), (k, 1)).T if "labels" in task else classes
         if task in ("shares", "sigmoid_labels"):
             output = draw_activation(
                 rng, str(rng.choice(["sigmoid", "sigmoid", "linear_sigmoid", "gaussian"]))
             )
     else:
-        model.n_outputs_ = k = int(rng.integers(2, 4)) if task == "numbers" else 1
-        model.calibration_ = None
+        k = int(rng.integers(2, 4)) if task == "numbers" else 1
+        y = np.arange(2.0) if k == 1 else np.tile(np.arange(2.0), (k, 1)).T
         if task == "poisson":
             model.set_params(loss="poisson")
         if task == "quantile":
             model.set_params(loss="quantile", quantiles=(0.5, 0.05, 0.95))
             k = 3
     trees = [_tree(rng, k, output, inputs) for _ in range(n_trees)]
-    if n_trees == 1:
-        model.tree_ = trees[0]
-    else:
-        model.estimators_ = [model._new_member(None) for _ in trees]
-        for member, tree in zip(model.estimators_, trees, strict=True):
-            member.tree_ = tree
+    if output != "linear":
+        model.set_params(growth__output_activation="sigmoid", loss="squared_error")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        problem = read_problem(model._options(), np.zeros((len(y), 1)), y)
+    problem = replace(problem, encoder=encoder, scaling=None, target_scaling=None)
+    model.model_ = new_model(problem, None, trees, is_raw=True, can_learn=False)
     return model
 
 

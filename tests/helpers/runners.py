@@ -20,11 +20,12 @@ import pandas as pd
 import pytest
 
 from bneuralt.explaining import explain
+from bneuralt.export.contributions import explained_link
 from bneuralt.export.javascript import to_javascript
 from bneuralt.export.python import to_python
-from bneuralt.export.shares_of_columns import explained_link
 from bneuralt.export.sql import to_sql
 from tests.helpers.comparison import assert_same
+from tests.helpers.compiled import COMPILED
 from tests.helpers.databases import DATABASES
 
 
@@ -36,6 +37,17 @@ class Runner:
 
     def why_not(self):
         return None
+
+    def refusals(self, model, rows):
+        """Return the message for each row, None if it is predicted."""
+        messages = []
+        for i in range(len(rows)):
+            try:
+                self.predict(model, rows[i : i + 1])
+                messages.append(None)
+            except Exception as error:
+                messages.append(str(error))
+        return messages
 
     def __enter__(self):
         return self
@@ -159,7 +171,8 @@ class Sql(Runner):
             names = [None]
         self.database.fill(rows)
         parts = [
-            self.database.evaluate(to_sql(model, self.name, of, contributions=True)) for of in names
+            self.database.evaluate(to_sql(model, dialect=self.name, of=of, contributions=True))
+            for of in names
         ]
         values = np.array(parts, dtype=float)
         return values[0] if len(names) == 1 else values.transpose(1, 2, 0)
@@ -167,9 +180,9 @@ class Sql(Runner):
     def predict(self, model, rows, outputs=slice(None)):
         names = list(model.output_names if model.classes is None else model.classes)
         names = names[outputs] if len(names) > 1 else [None]
-        expressions = [to_sql(model, self.name, of) for of in names]
+        expressions = [to_sql(model, dialect=self.name, of=of) for of in names]
         if model.task == "classes":
-            expressions.append(to_sql(model, self.name))
+            expressions.append(to_sql(model, dialect=self.name))
         self.database.fill(rows)
         table = self.database.evaluate(*expressions)
         values = np.array([row[: len(names)] for row in table], dtype=float)
@@ -180,7 +193,13 @@ class Sql(Runner):
 
 RUNNERS = {
     runner.name: runner
-    for runner in (Python(), Node(), Chromium(), *(Sql(kind) for kind in DATABASES.values()))
+    for runner in (
+        Python(),
+        Node(),
+        Chromium(),
+        *(Sql(kind) for kind in DATABASES.values()),
+        *COMPILED,
+    )
 }
 
 

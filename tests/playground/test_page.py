@@ -142,7 +142,7 @@ def test_no_request_is_made_and_none_could_be(browser):
 def test_a_table_with_gaps_text_and_dates(browser, tmp_path):
     before = models(browser)
     example(browser, "Customers")
-    assert finished(browser, before) > 0.7
+    assert finished(browser, before) > 0.65  # 0.61 of a linear model
     seen = kinds(browser)
     numbers = dict.fromkeys(["age", "monthly fee", "calls to support"], "number")
     others = {"customer id": "not used", "plan": "category", "customer since": "date"}
@@ -255,8 +255,9 @@ def values(column):
     """Return the values of a column as a form has them."""
     if column.kind == "number":
         return [None if np.isnan(x) else float(x) for x in column.values]
-    if column.notation is not None:
-        numbers = np.append(column.notation.read(column.texts)[0], np.nan)[column.values]
+    if column.decision is not None and column.decision.notation is not None:
+        read = column.decision.notation.read(column.texts)[0]
+        numbers = np.append(read, np.nan)[column.values]
         return [None if np.isnan(x) else float(x) for x in numbers]
     return [None if code < 0 else column.texts[code] for code in column.values.tolist()]
 

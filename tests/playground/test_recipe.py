@@ -8,8 +8,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from bneuralt.estimators import capacity
-from bneuralt.tables import layout_learning, number_texts
+from bneuralt.fitting import capacity
+from bneuralt.tables import kinds, number_texts
 from tests.helpers.playground import built
 
 
@@ -70,7 +70,7 @@ def test_automatic_settings_are_those_of_python():
 PATTERNS = {
     "PARTS": (number_texts._PARTS, ["$1,161", "-3.5 kg", "EUR 7", "12 m²", "A12", "1e3", "5%"]),
     "CLOCK": (number_texts._CLOCK, ["12:30", "7:05:59", "24", "12:75", "1:02:03.5"]),
-    "ID_NAME": (layout_learning._ID_NAME, ["id", "customerID", "Order-No.", "paid", "key"]),
+    "ID_NAME": (kinds._ID_NAME, ["id", "customerID", "Order-No.", "paid", "key"]),
 }  # fmt: skip
 
 

@@ -5,8 +5,10 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
 
 from tests.cli.test_messy_tables import TABLES, base, days
+from tests.helpers import messy_tables
 from tests.helpers.playground import built, in_node, in_python
 from tests.helpers.tables import people
 
@@ -172,3 +174,14 @@ def assert_equal(seen, expected):
         assert seen == pytest.approx(expected, rel=1e-12, abs=1e-12)
     else:
         assert seen == expected
+
+
+@settings(max_examples=25, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@given(table=messy_tables.tables())
+def test_random_messy_tables_are_read_as_in_python(table):
+    text = messy_tables.as_csv(table).decode()
+    seen, expected = in_node(text, "y", ["inputs"]), in_python(text, "y")
+    assert "error" not in seen, seen
+    assert seen["kinds"][:-1] == expected["kinds"][:-1]
+    assert_equal(seen["encoder"], expected["encoder"])
+    np.testing.assert_allclose(seen["inputs"], expected["inputs"], rtol=0, atol=1e-9)

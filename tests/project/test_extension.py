@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from pathlib import Path
 
 import pytest
 
@@ -174,13 +175,13 @@ from bneuralt import (
     TrainingSettings,
     load_model,
     plot_tree,
-    reference,
     train,
 )
 from bneuralt.cli.program import main
 from bneuralt.training.losses import ExtraSoftplus
 from bneuralt.training.optimizers import ExtraLion
 from bneuralt.tree.activations import NAMES, ExtraSoftSign
+from tests import reference
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(200, 3))
@@ -363,7 +364,7 @@ ADDITIONS = {
                     "link=log(1.0 + exp(OUTPUTS)),\n        scaling=None,\n    ),\n",
                 ),
             ),
-            "src/bneuralt/reference/losses.py": both(
+            "tests/reference/losses.py": both(
                 before(
                     '    "absolute_error": lambda o, t: sum',
                     '    "extra_softplus": lambda o, t: sum(\n        '
@@ -383,7 +384,7 @@ ADDITIONS = {
         3,
         {
             "cpp/kernels/optimizers.hpp": listed("Optimizers", OPTIMIZER, "ExtraLion"),
-            "src/bneuralt/reference/optimizers.py": both(
+            "tests/reference/optimizers.py": both(
                 before("RULE: dict", LION), before('    "gd": ', '    "extra_lion": _lion,\n')
             ),
             "docs/training.md": before("`poisson`: `Poisson()`", "`extra_lion`: ...\n\n"),
@@ -462,7 +463,7 @@ def extended(tmp_path_factory):
         pytest.skip("needs a C++ compiler: none of CXX, c++ and g++ was found")
     folder = tmp_path_factory.mktemp("extended")
     ignored = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__", "_build")
-    for part in ("cpp", "src", "docs"):
+    for part in ("cpp", "src", "docs", "tests"):
         shutil.copytree(ROOT / part, folder / part, ignore=ignored)
     for _, edits in ADDITIONS.values():
         for name, edit in edits.items():
@@ -491,7 +492,8 @@ def extended(tmp_path_factory):
 
 def test_everything_else_follows(extended):
     # without site, so that an editable installation does not take precedence over the folder
-    places = os.pathsep.join([str(extended / "src"), *sys.path])
+    others = [place for place in sys.path if Path(place or ".").resolve() != ROOT]
+    places = os.pathsep.join([str(extended / "src"), str(extended), *others])
     environment = {**os.environ, "PYTHONPATH": places}
     code = (
         "import bneuralt._core as c; print(c.__file__, c.engines(), [e.name for e in c.losses()])"
@@ -500,7 +502,8 @@ def test_everything_else_follows(extended):
     assert str(extended) in where and "['baseline']" in where and "extra_softplus" in where
     shown = run(
         sys.executable, "-S", "-m", "pytest", "-v", "-p", "no:cacheprovider",
-        "--rootdir", ROOT, ROOT / "tests/core/test_registry.py", extended / "test_use.py",
+        "-c", ROOT / "pyproject.toml", "--rootdir", extended,
+        extended / "tests/core/test_registry.py", extended / "test_use.py",
         "-k", "(extra_ or every_entry_has_a_twin or test_use) and not documented",
         env=environment, cwd=extended,
     )  # fmt: skip

@@ -16,8 +16,8 @@ def is_private(name):
 
 
 def is_own(node):
-    """Whether a value is the object or class itself, in one of its methods."""
-    return isinstance(node, ast.Name) and node.id in ("self", "cls")
+    """Whether a value is the object or class itself, or another of it, in one of its methods."""
+    return isinstance(node, ast.Name) and node.id in ("self", "cls", "other")
 
 
 def private_names_of_estimators():
@@ -52,8 +52,8 @@ def private_uses(source):
 
 
 def test_private_attributes_are_found():
-    assert {"_read_rows", "_trained_tree", "_importances", "_link"} <= PRIVATE
-    source = "model._link()\nself._link\nself.model._trees\ngetattr(model, '_trained_tree')\n"
+    assert {"_options", "_fitted", "_raw", "_read_features"} <= PRIVATE
+    source = "model._raw()\nself._raw\nself.model._fitted()\ngetattr(model, '_options')\n"
     assert sorted(line for line, _ in private_uses(source)) == [1, 3, 4]
 
 

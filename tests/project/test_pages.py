@@ -9,12 +9,13 @@ import runpy
 import pytest
 
 import bneuralt
-from bneuralt.estimators import capacity
-from bneuralt.estimators.declaring import GROUPS
-from bneuralt.estimators.growing import EVOLVED_GROWTH, TREE_GROWTH
-from bneuralt.estimators.parameters import LEAF_MOVES, PATIENCE
+from bneuralt import warnings
+from bneuralt.declaring import GROUPS
+from bneuralt.fitting import capacity
+from bneuralt.fitting.recipe import LEAF_MOVES, PATIENCE
 from bneuralt.training import losses, optimizers
 from bneuralt.tree import activations
+from bneuralt.tree.growing import EVOLVED_GROWTH, TREE_GROWTH
 from tests.helpers.paths import DOCS, ROOT
 from tests.project.test_project import resolve
 
@@ -95,6 +96,7 @@ def test_public_names_are_documented():
     missing = set(bneuralt.__all__) - {name.removeprefix("bneuralt.") for name in listed}
     assert missing == {"__version__", "PAPER_SETTINGS"}
     assert "bneuralt.PAPER_SETTINGS" in text_of(DOCS / "api.md")
+    assert {f"bneuralt.warnings.{name}" for name in warnings.__all__} <= listed
 
 
 @pytest.mark.parametrize("name", list(api_names()))

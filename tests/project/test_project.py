@@ -84,12 +84,15 @@ def test_classifiers_name_the_tested_pythons(pyproject):
 
 
 def test_targets_of_make_are_described():
-    """In `make help`, and those of developers in CONTRIBUTING.md, which describe nothing else."""
-    makefile = text_of("Makefile").replace("\\\n", " ")
-    targets = set(re.search(r"(?m)^\.PHONY:(.+)$", makefile)[1].split())
-    assert set(re.findall(r'echo "make ([\w-]+)', makefile)) == targets - {"help"}
-    contributing = set(re.findall(r"(?m)^\| `make ([\w-]+)` \|", text_of("CONTRIBUTING.md")))
-    assert contributing == targets - {"help", "demo", "clean"}
+    """In `make help` or `make help-dev`, and those of developers in CONTRIBUTING.md, alone."""
+    described = set(re.findall(r"(?m)^\| `make ([\w-]+)` \|", text_of("CONTRIBUTING.md")))
+    expected = set()
+    for path in ("Makefile", "dev.mk"):
+        text = text_of(path).replace("\\\n", " ")
+        targets = set(re.search(r"(?m)^\.PHONY:(.+)$", text)[1].split()) - {"help", "help-dev"}
+        assert set(re.findall(r'echo "make ([\w-]+)', text)) - {"help-dev"} == targets
+        expected |= targets
+    assert described == expected - {"demo", "clean"}
 
 
 def resolve(name):

@@ -8,12 +8,11 @@ import bneuralt
 
 #: Modules whose objects collect something or follow a computation, and parameters of estimators.
 MUTABLE = {
-    "bneuralt.drawing.display", "bneuralt.drawing.layered", "bneuralt.drawing.radial",
+    "bneuralt.drawing.display", "bneuralt.drawing.layered",
     "bneuralt.drawing.scene", "bneuralt.estimators.evolution_parameters",
-    "bneuralt.estimators.fitting", "bneuralt.estimators.parameters",
+    "bneuralt.fitting.forest", "bneuralt.fitting.train", "bneuralt.estimators.parameters",
     "bneuralt.explaining.effect_display",
-    "bneuralt.reference.optimizers", "bneuralt.reference.tree_nodes",
-    "bneuralt.tables.block_learning", "bneuralt.tree.authors_format", "bneuralt.tree.simplify",
+    "bneuralt.tables.block_learning", "bneuralt.tree.simplify",
 }  # fmt: skip
 
 

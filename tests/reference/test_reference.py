@@ -7,11 +7,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from bneuralt import NeuralTree, reference
+from bneuralt import NeuralTree
 from bneuralt.training import losses, optimizers
 from bneuralt.training.losses import CrossEntropy, Huber, Pinball
 from bneuralt.training.optimizers import Adam, Momentum, RMSprop, get_optimizer
 from bneuralt.tree.activations import NAMES, get_activation
+from tests import reference
 from tests.helpers.strategies import KINKED, draw_targets, neural_trees
 
 SEEDS = st.integers(0, 2**32 - 1)

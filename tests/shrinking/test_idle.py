@@ -13,7 +13,7 @@ from bneuralt import (
     Growth,
     NeuralTree,
 )
-from bneuralt.estimators.single import SingleTree
+from bneuralt.fitting import tree as fitting_of_trees
 from bneuralt.shrinking import without_idle_branches
 from bneuralt.training import TrainingDiverged
 from tests.helpers.strategies import neural_trees, seeds
@@ -27,16 +27,12 @@ def table(n_rows=4000, n_columns=8, seed=0):
 @pytest.fixture(scope="module")
 def fitted():
     """An estimator with the tree before the removal."""
-    trees = []
-
-    class Recorded(BNeuralTRegressor):
-        def _remove_idle(self, rows):
-            trees.append(self.tree_)
-            super()._remove_idle(rows)
-
     X, y = table()
-    model = Recorded(random_state=0, max_epochs=40, weight_decay=0.5).fit(X, y)
-    return model, trees[-1], X, y
+    settings = {"random_state": 0, "max_epochs": 40, "weight_decay": 0.5}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitting_of_trees, "without_idle_branches", lambda tree, *ends: tree)
+        before = BNeuralTRegressor(**settings).fit(X, y).tree_
+    return BNeuralTRegressor(**settings).fit(X, y), before, X, y
 
 
 @settings(max_examples=150)
@@ -72,7 +68,7 @@ def test_a_default_tree_is_smaller_and_predicts_the_same(fitted):
     assert model.n_parameters_ < before.n_parameters
     expected = before.forward(model.encoder_.encode(X)).ravel()
     assert np.abs(model.predict(X) - expected).max() < 1e-5 * y.std()
-    assert model._trained_tree.n_parameters == model.n_parameters_
+    assert model.model_.trees[0].n_parameters == model.n_parameters_
 
 
 def test_later_training_continues_from_the_smaller_tree(fitted):
@@ -83,12 +79,11 @@ def test_later_training_continues_from_the_smaller_tree(fitted):
     assert model.score(X, y) > score - 0.1
 
 
-def test_sizes_that_are_given_are_kept():
+def test_trees_that_are_trained_further_or_limited_by_growth_keep_their_branches():
     X, y = table(300, 3)
     X[:, 2] = 0.0
     settings = {"random_state": 0, "max_epochs": 3}
     for change in (
-        {"n_weights": 150},
         {"warm_start": True},
         {"growth": Growth(max_size=40)},
         {key: value for key, value in PAPER_SETTINGS.items() if key != "max_epochs"},
@@ -96,7 +91,9 @@ def test_sizes_that_are_given_are_kept():
         calls = []
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(
-                SingleTree, "_remove_idle", lambda *arguments, calls=calls: calls.append(arguments)
+                fitting_of_trees,
+                "without_idle_branches",
+                lambda tree, *ends, calls=calls: calls.append(ends) or tree,
             )
             BNeuralTRegressor(**(settings | change)).fit(X, y)
         assert not calls, change
@@ -106,9 +103,13 @@ def test_trees_of_a_forest_have_fewer_weights_too(fitted):
     _, _, X, y = fitted
     settings = {"n_estimators": 2, "max_epochs": 40, "weight_decay": 0.5, "random_state": 0}
     forest = BNeuralForestRegressor(**settings).fit(X, y)
-    drawn = BNeuralForestRegressor(n_weights=3200, **settings).fit(X, y)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitting_of_trees, "without_idle_branches", lambda tree, *ends: tree)
+        drawn = BNeuralForestRegressor(n_weights=3200, **settings).fit(X, y)
     assert forest.n_parameters_ < drawn.n_parameters_
     np.testing.assert_allclose(forest.predict(X), drawn.predict(X), atol=1e-4 * y.std())
+    explicit = BNeuralForestRegressor(n_weights=3200, **settings).fit(X, y)
+    assert explicit.model_.trees == forest.model_.trees
 
 
 def test_monotonic_effects_stay_proven():

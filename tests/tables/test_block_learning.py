@@ -28,7 +28,7 @@ def summary_of(frame, ends, n_rows=1000, weight=None):
 
 def plain(summary):
     """Return the rows of a summary as lists."""
-    frame, target, weight = summary.learning_rows()
+    frame, target, weight, _ = summary.learning_rows()
     columns = [column.as_text() for column in frame.columns]
     texts = [[(*c.texts, None)[code] for code in c.values.tolist()] for c in columns]
     return texts, target.tolist(), np.round(weight, 6).tolist()
@@ -49,7 +49,7 @@ def test_rows_depend_neither_on_blocks_nor_on_the_order_of_merging(ends, seed):
 
 def test_a_table_that_is_not_larger_than_the_sample_is_learnt_exactly():
     frame = sales(3000)
-    rows, target, weight = summary_of(frame, [1000, 1001], n_rows=5000).learning_rows()
+    rows, target, weight, _ = summary_of(frame, [1000, 1001], n_rows=5000).learning_rows()
     assert len(rows) == 3000 and (weight == 1.0).all()
     options = {"names": NAMES, "bending": Bending(8, True), "categorical_features": ["rooms"]}
     from_blocks = learn_encoder(rows, weight, target=target, **options)
@@ -64,7 +64,7 @@ def test_a_sample_shows_ends_gaps_and_rare_texts_of_the_table(seed):
     frame.loc[7, "size"], frame.loc[11_111, "size"] = 1e4, -1e4
     frame.loc[19_999, ["shop", "sold"]] = "late", np.datetime64("NaT", "s")
     frame.loc[19_998, "rooms"] = 77
-    rows, target, weight = summary_of(frame, [9000]).learning_rows()
+    rows, target, weight, _ = summary_of(frame, [9000]).learning_rows()
     assert 1000 < len(rows) < 1020
     assert weight.sum() == pytest.approx(len(frame), rel=0.001)
     encoder = learn_encoder(rows, weight, ["rooms"], NAMES, target, Bending(8, True))
@@ -83,7 +83,7 @@ def test_quantiles_of_the_sample_are_as_close_as_stated():
     for start in range(0, n, 30_000):
         part = values[start : start + 30_000]
         summary.add(Frame([Column("number", part)], ["x"]), part, np.ones(len(part)), start)
-    rows, _, weight = summary.learning_rows()
+    rows, _, weight, _ = summary.learning_rows()
     order = np.argsort(rows.columns[0].values)
     share = np.cumsum(weight[order]) / weight.sum()
     error = np.abs(share - rows.columns[0].values[order] / n).max()
@@ -93,7 +93,7 @@ def test_quantiles_of_the_sample_are_as_close_as_stated():
 def test_rows_of_weight_0_are_not_in_the_sample():
     frame, weight = sales(2000), np.ones(2000)
     weight[frame["rooms"].to_numpy() == 8] = 0
-    rows, _, weights = summary_of(frame, [900], 500, weight).learning_rows()
+    rows, _, weights, _ = summary_of(frame, [900], 500, weight).learning_rows()
     assert "8" not in rows.columns[4].texts
     assert weights.sum() == pytest.approx(weight.sum(), rel=0.01)
 

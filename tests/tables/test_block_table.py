@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
-from bneuralt import open_table
+from bneuralt import BNeuralTRegressor, open_table
 from bneuralt.tables.block_table import read_ahead
 from bneuralt.tables.csv_files import TableError
 from tests.helpers.block_tables import LITTLE, sales, write_parts
@@ -26,7 +26,7 @@ def all_rows(table):
 
 
 def to_pandas(frame):
-    return frame.to_pandas()
+    return (frame.to_arrow() if hasattr(frame, "to_arrow") else frame).to_pandas()
 
 
 def assert_same_values(rows, frame=SALES):
@@ -175,7 +175,7 @@ def test_a_file_that_ends_early_is_named(tmp_path, ending):
     pattern = write_parts(SALES, tmp_path, ending=ending)
     path = tmp_path / f"part2.{ending}"
     path.write_bytes(path.read_bytes()[:-1000])
-    with pytest.raises(TableError, match=f"part2.{ending}: cannot be read"):
+    with pytest.raises(TableError, match=f"part2.{ending}: cannot be (read|decompressed)"):
         list(open_table(pattern, "price").blocks())
 
 
@@ -201,21 +201,23 @@ def test_empty_files_and_partitions_have_no_rows(tmp_path):
         list(open_table([SALES[:0]]).blocks())
 
 
-def test_a_csv_column_becomes_text_if_a_later_row_or_file_needs_it(tmp_path):
-    rows = [f"{i},{i}\n" for i in range(200_000)]
-    (tmp_path / "a.csv").write_text("x,y\n" + "".join(rows) + "1.5,2\nword,3\n")
+def test_numbers_of_a_csv_file_are_texts_if_a_later_row_or_file_needs_it(tmp_path):
+    rows = [f"{'1.50' if i % 2 else i % 7},{i}\n" for i in range(60_000)]
+    (tmp_path / "a.csv").write_text("x,y\n" + "".join(rows) + "1.5,2\na,3\nb,3\nc,3\nd,3\n")
     (tmp_path / "b.csv").write_text("x,y\n7,8\n")
-    table = open_table(tmp_path, "y")
-    assert {str(block.frame.schema.field("x").type) for block in table.blocks()} == {"string"}
-    (tmp_path / "a.csv").write_text("x,y\n" + "".join(rows) + "1.5,2\n")
-    kinds = {str(block.frame.schema.field("x").type) for block in open_table(tmp_path).blocks()}
-    assert kinds == {"double", "int64"}
+    blocks = open_table(tmp_path, "y", max_memory=LITTLE)
+    assert len(list(blocks.blocks())) > 3
+    models = []
+    for table in (blocks, open_table(tmp_path, "y")):
+        with pytest.warns(UserWarning, match="numbers and texts are read as categories"):
+            models.append(BNeuralTRegressor(max_epochs=1, random_state=0).fit(table))
+    categories = [model.encoder_.features[0].categories for model in models]
+    assert categories[0] == categories[1] and "1.50" in categories[0]
 
 
-def test_a_csv_file_without_names_or_of_other_bytes_is_refused(tmp_path):
+def test_a_csv_file_without_names_or_of_other_bytes(tmp_path):
     (tmp_path / "a.csv").write_text("1,2\n3,4\n")
-    with pytest.raises(TableError, match=r"a.csv: the first line has numbers"):
-        open_table(tmp_path / "a.csv")
+    assert open_table(tmp_path / "a.csv").names == ("column1", "column2")
     (tmp_path / "a.csv").write_bytes(b"\x00\x01\x02" * 100)
     with pytest.raises(TableError, match=r"not a text file"):
         open_table(tmp_path / "a.csv")

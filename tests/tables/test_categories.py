@@ -45,3 +45,18 @@ def test_gaps_take_the_place_of_a_category():
     with_gaps = _learn([30] + [30] * most)
     assert len(with_gaps.categories) == most - 2  # one for gaps, one for the rest
     assert len(_learn([30] + [30] * (most - 1)).categories) == most - 1
+
+
+@pytest.mark.parametrize(("n_rows", "fewest"), [(100, 2), (5_000, 10), (10_000, 20), (50_000, 20)])
+def test_rare_values_are_those_of_less_than_a_share_of_2_to_20_rows(n_rows, fewest):
+    """0.2 % of the rows; v01 is just frequent enough, v02 is not."""
+    feature = _learn([0, n_rows - 2 * fewest + 1, fewest, fewest - 1])
+    assert feature.categories == ("v00", "v01") and feature.rare == ("v02",)
+    # a weight of 2 is two rows
+    feature = _learn([0, n_rows - 2 * fewest + 1, fewest, fewest - 1], weight=2.0)
+    share = max(2, min(0.002 * 2 * n_rows, 20))
+    assert feature.categories == tuple(
+        text
+        for text, n in (("v00", n_rows), ("v01", 2 * fewest), ("v02", 2 * fewest - 2))
+        if n >= share
+    )

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from bneuralt import BNeuralForestClassifier, BNeuralTClassifier, load_model
-from bneuralt.tables.value_warnings import RareValuesWarning
+from bneuralt.tables.value_warnings import IdentifierWarning, RareValuesWarning
 
 RNG = np.random.default_rng(0)
 
@@ -31,7 +31,11 @@ def rare_warnings(estimator, X):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         estimator(random_state=0, n_weights=20).fit(X, np.arange(len(X)) % 2)
-    return [str(w.message) for w in caught if issubclass(w.category, RareValuesWarning)]
+    return [
+        str(w.message)
+        for w in caught
+        if issubclass(w.category, (IdentifierWarning, RareValuesWarning))
+    ]
 
 
 @pytest.mark.parametrize("estimator", [BNeuralTClassifier, BNeuralForestClassifier])
@@ -45,7 +49,29 @@ def test_identifiers_are_named_once_for_all_columns(estimator):
     names = {f"name{i}": [f"n{i}-{k}x{k}" for k in range(100)] for i in range(3)}
     messages = rare_warnings(estimator, pd.DataFrame({**names, "x": RNG.normal(size=100)}))
     assert len(messages) == 1
-    assert all(f"column 'name{i}' of X (such as 'n{i}-0x0')" in messages[0] for i in range(3))
+    assert all(f"column 'name{i}' of X" in messages[0] for i in range(3))
+    assert "identifiers='keep'" in messages[0]
+
+
+@pytest.mark.parametrize("estimator", [BNeuralTClassifier, BNeuralForestClassifier])
+@pytest.mark.filterwarnings("ignore")
+def test_identifiers_are_dropped_kept_or_named(estimator):
+    X = pd.DataFrame({"customer_id": np.arange(100) * 3, "x": RNG.normal(size=100)})
+    y = np.arange(100) % 2
+
+    def kinds(X=X, **options):
+        model = estimator(random_state=0, n_weights=20, **options).fit(X, y)
+        model.predict(X)
+        return [feature.kind for feature in model.encoder_.features]
+
+    assert kinds() == kinds(identifiers=["customer_id"]) == ["unused", "number"]
+    assert kinds(identifiers=[0]) == ["unused", "number"]
+    assert kinds(identifiers="keep") == ["number", "number"]
+    assert kinds(identifiers=["x"]) == ["number", "unused"]
+    assert kinds(X[["customer_id"]]) == ["number"]  # a single column may well count its rows
+    assert kinds(X.to_numpy()) == ["number", "number"]  # without names
+    with pytest.raises(ValueError, match="identifiers has 'z', but X has no such column"):
+        kinds(identifiers=["z"])
 
 
 @pytest.mark.parametrize(("n_rare", "is_said"), [(422, True), (20, True), (19, False)])

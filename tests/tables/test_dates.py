@@ -94,3 +94,14 @@ def test_texts_have_the_month_first_unless_training_showed_the_day(feature):
     of_texts = Column("text", np.arange(2, dtype=np.int32), ("13/4/2020", "3/4/2020"))
     day_first = DateFeature.learn(of_texts, np.ones(2))
     assert day_first.parse(column)[0].values.tolist() == [np.datetime64("2020-04-03", "s").item()]
+
+
+def test_a_year_that_other_dates_have_is_no_end_of_time():
+    """A date far outside that repeats, and one more day of the same year."""
+    X, y, is_open = contracts()
+    other = X.copy()
+    other.loc[np.flatnonzero(~is_open)[0], "end"] = "9999-01-01"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SentinelWarning)
+        model = BNeuralTRegressor(random_state=0, max_epochs=2).fit(other, y)
+    assert model.encoder_.features[0].sentinels == ()

@@ -14,6 +14,7 @@ from bneuralt import (
 )
 from bneuralt.tables.columns import as_frame
 from bneuralt.tables.encoder import TableEncoder, learn_encoder
+from bneuralt.tables.reader import TableReader
 from bneuralt.tables.value_warnings import (
     MissingValuesWarning,
     RareValuesWarning,
@@ -200,3 +201,16 @@ def test_a_fitted_encoder_takes_data_frames(library, has_text):
     in_other_order = make(dict(reversed(table.items())))
     outputs = model.tree_.forward(model.encoder_.encode(in_other_order))[:, 0]
     np.testing.assert_allclose(outputs, model.predict(pd.DataFrame(table)), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("n_odd", "is_said"), [(5, False), (6, True)])
+def test_a_handful_of_odd_values_in_a_thousand_rows_is_not_said(n_odd, is_said):
+    X = pd.DataFrame({"a": np.arange(1000.0), "c": ["x", "y"] * 500})
+    table = TableReader().read(X)
+    encoder = learn_encoder(table.cells, names=table.names)
+    X.loc[: n_odd - 1, "a"] = np.nan
+    X.loc[: n_odd - 1, "c"] = "z"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        encoder.encode(X)
+    assert len(caught) == 2 * is_said

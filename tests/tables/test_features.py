@@ -80,7 +80,7 @@ class RootFeature(features.Feature):
     has_gaps: bool = False
 
     @classmethod
-    def learn(cls, column, weight, target=None):
+    def learn(cls, column, weight, target=None, counts=None):
         is_count = column.kind == "number" and np.all(column.values == np.abs(column.values) // 1)
         return cls() if is_count and np.max(column.values) > 9 else None
 

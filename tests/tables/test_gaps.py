@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import chi2, chi2_contingency
 
 from bneuralt.tables.gaps import SIGNIFICANCE, gaps_are_informative
 
@@ -34,3 +35,38 @@ def test_weights_are_repetitions_and_more_rows_are_more_certain():
     assert gaps_are_informative(gaps, target, np.ones(40)) == (SIGNIFICANCE > 1e-3)
     assert gaps_are_informative(gaps, target, np.full(40, 10.0))
     assert gaps_are_informative(np.tile(gaps, 10), np.tile(target, 10), np.ones(400))
+
+
+def _p_value_of_classes(gaps, classes, weight):
+    """Pearson's test of the table of gaps by classes, by SciPy."""
+    table = [
+        [weight[(classes == c) & (gaps == g)].sum() for c in np.unique(classes)] for g in (0, 1)
+    ]
+    return chi2_contingency(table, correction=False).pvalue
+
+
+def _p_value_of_numbers(gaps, target, weight):
+    """The test of a correlation, with repeated rows for weights."""
+    repeats = weight.astype(int)
+    r = np.corrcoef(np.repeat(gaps, repeats), np.repeat(target, repeats))[0, 1]
+    return chi2.sf(repeats.sum() * r**2, 1)
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3, 6])
+def test_gaps_are_informative_below_a_probability_of_one_percent(n_classes):
+    rng = np.random.default_rng(n_classes)
+    decisions = []
+    for _ in range(200):
+        strength = rng.uniform(0.0, 0.5)
+        weight = rng.integers(1, 4, 120).astype(float)
+        if n_classes:
+            target = rng.integers(0, n_classes, 120)
+            gaps = rng.random(120) < 0.25 + strength * (target == 0)
+            p = _p_value_of_classes(gaps, target, weight)
+        else:
+            target = rng.normal(size=120)
+            gaps = rng.random(120) < 0.25 + strength * (target > 1.0)
+            p = _p_value_of_numbers(gaps, target, weight)
+        assert gaps_are_informative(gaps, target, weight) == (p < 0.01), p
+        decisions.append(0.002 < p < 0.05)
+    assert sum(decisions) > 20  # cases that are close enough to tell levels apart

@@ -17,6 +17,7 @@ from bneuralt import (
 from bneuralt.tables.columns import as_frame
 from bneuralt.tables.encoder import learn_encoder
 from bneuralt.training import epoch_order
+from tests.helpers.needs import needs
 
 N_ROWS, N_COLUMNS = 20_000, 100
 # Without ramps: statistics of a thousand rows of all inputs would be larger than the table.
@@ -33,6 +34,7 @@ ESTIMATORS = [
 
 
 @pytest.fixture
+@needs("slow")
 def every_table_is_large(monkeypatch):
     monkeypatch.setattr(arrays, "LARGEST_COPY", 2**17)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bneuralt import BNeuralTClassifier, load_model
+from bneuralt import BNeuralTClassifier, BNeuralTRegressor, load_model
 from bneuralt.tables.columns import as_frame
 from bneuralt.tables.encoder import TableEncoder, learn_encoder
 from bneuralt.tables.number_texts import Notation, gap_words
@@ -192,14 +192,37 @@ def test_a_new_word_is_a_gap_and_other_texts_are_refused():
         model = BNeuralTClassifier(random_state=0).fit(X, y)
     with pytest.warns(TextValuesWarning, match="1 value of column 'price' of X, such as 'free'"):
         free = model.predict_proba(X.assign(price=["free", *X["price"][1:]]))
-    with pytest.warns(UserWarning, match="missing"):
-        missing = model.predict_proba(X.assign(price=[None, *X["price"][1:]]))
+    missing = model.predict_proba(X.assign(price=[None, *X["price"][1:]]))
     np.testing.assert_array_equal(free, missing)
     for price in ("5 kg", "12x34"):
         with pytest.raises(ValueError, match=f"'price' of X had numbers .* the text '{price}'"):
             model.predict(X.assign(price=[price, *X["price"][1:]]))
     with pytest.raises(ValueError, match="the text 'free'"):
         model.predict(X.assign(price="free"))
+
+
+@pytest.mark.filterwarnings("ignore:texts are read as numbers")
+def test_a_row_is_read_as_it_is_among_others():
+    X = pd.DataFrame(
+        {
+            "price": [f"{a / 8:,.2f}".translate(str.maketrans(",.", ".,")) for a in NUMBERS],
+            "size": [f"{a % 5}.50" for a in NUMBERS],
+            "x": NUMBERS % 7,
+        }
+    )
+    X["price"] = ["1.234", "200", *X["price"][2:]]  # also numbers as Python writes them
+    options = {"categorical_features": ["size"], "random_state": 0, "max_epochs": 5}
+    model = BNeuralTClassifier(**options).fit(X, NUMBERS > 2500)
+    for few in (X[:1], X[:2], X[:2].to_numpy(), X[:2].to_numpy().tolist()):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            found = model.predict_proba(few)
+        np.testing.assert_allclose(found, model.predict_proba(X)[: len(few)], rtol=1e-6)
+        assert model.model_.encode(few)[0, 0] == 1234
+    # also if all columns of the training table are texts of plain numbers
+    sizes = X[["size", "x"]]
+    of_sizes = BNeuralTClassifier(**options).fit(sizes, NUMBERS > 2500)
+    assert of_sizes.encoder_.features[0].categories == tuple(f"{a}.50" for a in range(5))
 
 
 def test_only_training_rows_decide():
@@ -209,3 +232,21 @@ def test_only_training_rows_decide():
     weight[-1] = 0
     with pytest.warns(TextValuesWarning):
         assert learn_encoder(as_frame(X), weight).features[0].notation == Notation(unit="kg")
+
+
+def test_texts_with_units_are_numbers_in_explanations_and_pages():
+    rng = np.random.default_rng(0)
+    values = rng.uniform(100, 9000, 200).round(2)
+    X = pd.DataFrame({"price": [f"{x:,.2f} EUR" for x in values], "z": rng.normal(size=200)})
+    y = np.sqrt(values) + X["z"]
+    with pytest.warns(TextValuesWarning):
+        model = BNeuralTRegressor(random_state=0, n_weights=30).fit(X, y)
+    numbers = X.assign(price=values)
+    np.testing.assert_array_equal(model.predict(X), model.predict(numbers))
+    by_text = model.effect("price", at=["3,221.11 EUR", "500"])
+    by_number = model.effect("price", at=[3221.11, 500])
+    np.testing.assert_array_equal(by_text.y, by_number.y)
+    assert model.to_html(examples=X[:5]) == model.to_html(examples=numbers[:5])
+    assert "price = 3" not in model.explain(X[:1]).sentence(0) or values[0] // 1000 == 3
+    with pytest.raises(ValueError, match="'price' of X had numbers"):
+        model.explain(X.assign(price="5 kg"))

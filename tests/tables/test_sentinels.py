@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,3 +42,21 @@ def test_statistics_of_lines_are_those_of_the_inputs(seed, dtype):
     )
     for name in ("low", "high", "mean", "variance"):
         np.testing.assert_allclose(getattr(of_lines, name), getattr(of_inputs, name), rtol=1e-9)
+
+
+def test_values_are_no_sentinels():
+    rng = np.random.default_rng(0)
+    few = rng.choice([0.0, 1.0, 2.0, 3.0, 50.0], 300, p=[0.4, 0.3, 0.2, 0.06, 0.04])
+    codes = np.where(rng.random(300) < 0.2, 94110.0, rng.integers(0, 40, 300))
+    frequent = np.where(rng.random(325) < 0.7, -0.383, rng.uniform(3.0, 3.2, 325).round(3))
+    for values in (few, codes, frequent):
+        assert find_sentinels(values, np.ones(values.size)) == ()
+
+
+@pytest.mark.parametrize("code", [-999.0, 999.0, 9999.0, -99.9, 65535.0, 12345.0])
+@pytest.mark.parametrize("share", [0.02, 0.4])
+def test_usual_codes_may_be_frequent_and_others_rare(code, share):
+    rng = np.random.default_rng(1)
+    values = np.where(rng.random(500) < share, code, rng.integers(0, 30, 500))
+    is_found = code != 12345 or share < 0.05
+    assert find_sentinels(values, np.ones(500)) == ((code,) if is_found else ())

@@ -79,7 +79,7 @@ def _expected(estimator, dtype, rows):
     The last two entries are the smallest sum of the outputs of a tree, and how much larger the
     terms of an output are than the output, by which errors of rounding grow.
     """
-    model, n = estimator.model_.simplified(), len(rows)
+    model, n = estimator.model_.in_raw_units().simplified(), len(rows)
     total, terms = np.ones(n), np.ones((n, 1))
     if dtype in TOLERANCE:
         inputs = model.encode(rows).astype(np.float64)

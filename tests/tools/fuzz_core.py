@@ -266,11 +266,22 @@ class Valid:
         return self.rng.choice(np.frombuffer(b'0123456789.-+eE,,,\n\n\r"; xn\xff', np.uint8), 200)
 
     def cells(self) -> dict[str, Any]:
-        """Arguments of parse_numbers."""
+        """A text, and the places of cells in it."""
         text = self.text()
         places = np.sort(self.rng.integers(0, text.size + 1, size=(self.n, 2)), axis=1)
         starts, ends = np.ascontiguousarray(places.T.astype(np.int32))
-        return {"data": text, "starts": starts, "ends": ends, "decimal": ord(".")}
+        return {"data": text, "starts": starts, "ends": ends}
+
+    def quantities(self) -> dict[str, Any]:
+        """Arguments of read_quantities."""
+        texts = ["1,234.5 EUR", "EUR 7", "-3", "", "x", "1.2.3", "\u00a0 5 EUR", "1e9", "\0", "EUR"]
+        return {
+            "texts": self.rng.choice(texts, self.n).tolist(),
+            "decimal": ord("."),
+            "thousands": ",",
+            "unit": str(self.rng.choice(["", "EUR"])),
+            "may_precede": bool(self.rng.integers(2)),
+        }
 
     @property
     def labels(self) -> bool:
@@ -396,7 +407,8 @@ def draw_call(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
             ["Structure", "WeightedTree", "InputLines", "Data", "Settings", "Job", "train", "train",
              "train", "train", "gradient", "gradient", "forward", "forward", "forward_tree",
              "forward_tree", "shares", "jacobian", "epoch_order", "first_not_finite", "untouched",
-             "use_engine", "scan_csv", "parse_numbers", "uniform"]
+             "use_engine", "scan_csv", "parse_numbers", "code_cells", "read_quantities",
+             "uniform"]
         )
     )  # fmt: skip
     loss, loss_parameters = valid.loss()
@@ -433,8 +445,13 @@ def draw_call(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
         "uniform": lambda: {"seed": 3, "i": 2},
         "first_not_finite": lambda: {"X": rows()},
         "untouched": lambda: {"job": _core.Job(**valid.job())},
-        "scan_csv": lambda: {"data": valid.text(), "delimiter": ord(",")},
-        "parse_numbers": valid.cells,
+        "scan_csv": lambda: {
+            "data": valid.text(), "delimiter": ord(","), "width": int(rng.integers(0, 4)),
+            "is_end": bool(rng.integers(2)),
+        },
+        "parse_numbers": lambda: {**valid.cells(), "decimal": ord(".")},
+        "code_cells": valid.cells,
+        "read_quantities": valid.quantities,
         "use_engine": lambda: {"name": str(rng.choice([*_core.engines(), "auto"]))},
     }[name]()  # fmt: skip
     if rng.random() < (0.5 if name == "train" else 0.85):

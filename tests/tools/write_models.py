@@ -7,6 +7,7 @@ written again:
 """
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +22,8 @@ from bneuralt import (
     EvolvedTreeRegressor,
     NeuralTree,
 )
-from bneuralt.estimators.model_file import MODEL_VERSION, model_to_dict
-from bneuralt.estimators.model_loading import model_from_dict
+from bneuralt.estimators.files import estimator_of_dict
+from bneuralt.model.file_writing import MODEL_VERSION, model_to_dict
 from bneuralt.training.losses import CrossEntropy, Huber
 from bneuralt.training.optimizers import Adam
 from bneuralt.tree.activations import NAMES, Gaussian, LeakyReLU, get_activation
@@ -101,16 +102,16 @@ def main() -> None:
         ).fit(diabetes.data, diabetes.target),
     }
     for name, model in models.items():
-        model.extra_ = {"name": name}
         table = messy if "messy" in name else iris.data.to_numpy()
-        write_model(model, folder, (table if "classifier" in name else diabetes.data)[::30])
+        write_model(name, model, folder, (table if "classifier" in name else diabetes.data)[::30])
     if not (folder / "trees").exists():
         write_trees(folder / "trees")
 
 
 def edited(model: BNeuralTRegressor) -> BNeuralTRegressor:
     """Return a model with an edit of each kind, with a log as the page of a model writes it."""
-    content, edits = model_to_dict(model), []
+    raw = replace(model.model_.in_raw_units(), importances=None, can_learn=False)
+    content, edits = model_to_dict(raw, model.get_params(deep=False)), []
     weights = content["trees"][0]["tree"]
 
     def edit(kind, changes, column=None, before=None, after=None):
@@ -128,7 +129,8 @@ def edited(model: BNeuralTRegressor) -> BNeuralTRegressor:
     rises = (leaf_effects(NeuralTree.from_dict(weights)) > 0) & is_of_column
     edit("sign", [("leaf_weight", i, 0.0) for i in np.flatnonzero(rises).tolist()], 2, 0, -1)
     content["settings"]["monotonic_cst"] = [0, 0, -1, 0, 0, 0, 0, 0, 0, 0]
-    return model_from_dict({**content, "training": None, "importances": None, "edits": edits})
+    content["constraints"] = content["settings"]["monotonic_cst"]
+    return estimator_of_dict({**content, "edits": edits})
 
 
 def write_trees(folder: Path) -> None:

@@ -8,12 +8,12 @@ import pytest
 from bneuralt import (
     NeuralTree,
     TrainingSettings,
-    reference,
     train,
 )
 from bneuralt.training import TrainingJob, train_many
 from bneuralt.training.losses import CrossEntropy
 from bneuralt.training.trainer import TrainingDiverged, epoch_order, gradient
+from tests import reference
 from tests.helpers.strategies import draw_rows, draw_tree
 
 

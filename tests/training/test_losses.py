@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit, huber, softmax
+from sklearn.metrics import log_loss, mean_pinball_loss, mean_poisson_deviance
 
 from bneuralt import BNeuralTClassifier, NeuralTree, TrainingSettings, train
 from bneuralt.expressions import evaluate
-from bneuralt.reference.losses import LOSS_GRADIENT
 from bneuralt.training import TrainingJob, gradient, train_many
-from bneuralt.training.losses import LOSSES, CrossEntropy, Huber, Pinball
+from bneuralt.training.losses import LOSSES, BinaryCrossEntropy, CrossEntropy, Huber, Pinball
 from tests.helpers.strategies import draw_parameter
+from tests.reference.losses import LOSS_GRADIENT
 
 
 def fit(X, y, loss, n_outputs, max_epochs=60, output="linear", **options):
@@ -205,3 +207,109 @@ def test_the_slope_of_each_loss_is_its_gradient(name):
         slope = np.broadcast_to(evaluate(loss.slope(3), variables), 3)
         expected = LOSS_GRADIENT[name](outputs.tolist(), targets.tolist(), *loss.numbers)
         np.testing.assert_allclose(slope, expected, atol=1e-12)
+
+
+# -- values, by other libraries ---------------------------------------------------------------
+
+
+def _identity(n_outputs):
+    """A tree whose outputs are its inputs."""
+    one = np.arange(n_outputs)
+    weights = np.concatenate([np.zeros(n_outputs), np.ones(n_outputs)])
+    return NeuralTree(n_outputs, n_outputs, -np.ones(n_outputs, int), 0 * one, one, one, weights)
+
+
+def _loss_of(loss, outputs, y, weight=None):
+    """The mean loss of rows, as it is reported before the first update."""
+    how = TrainingSettings(loss=loss, batch_size=None, max_epochs=1)
+    tree = _identity(outputs.shape[1])
+    result = train(tree, outputs, y, settings=how, sample_weight=weight)
+    return result.history["train_loss"][0]
+
+
+_RNG = np.random.default_rng(0)
+OUTPUTS, WEIGHT = 2 * _RNG.normal(size=(60, 2)), _RNG.uniform(0.2, 3.0, 60)
+NUMBERS, COUNTS = _RNG.normal(size=(60, 2)), _RNG.poisson(1.5, (60, 2)).astype(float)
+LABELS = _RNG.integers(0, 2, (60, 2)).astype(float)
+CLASSES = _RNG.integers(0, 3, 60)
+LOGITS = 2 * _RNG.normal(size=(60, 3))
+
+
+def _log_losses(outputs, labels):
+    """Those of labels one by one, by scikit-learn."""
+    return np.array(
+        [
+            [log_loss([t], [expit(o)], labels=[0, 1]) for o, t in zip(*pair, strict=True)]
+            for pair in zip(outputs, labels, strict=True)
+        ]
+    )
+
+
+def _poisson_deviances(means, counts):
+    return np.array(
+        [
+            [mean_poisson_deviance([t], [m]) for m, t in zip(*pair, strict=True)]
+            for pair in zip(means, counts, strict=True)
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("loss", "outputs", "y", "expected"),
+    [
+        (Huber(delta=0.7), OUTPUTS, NUMBERS, lambda: huber(0.7, OUTPUTS - NUMBERS)),
+        (Huber(delta=3.0), OUTPUTS, NUMBERS, lambda: huber(3.0, OUTPUTS - NUMBERS)),
+        ("absolute_error", OUTPUTS, NUMBERS, lambda: np.abs(OUTPUTS - NUMBERS)),
+        (
+            "poisson",
+            OUTPUTS,
+            COUNTS,
+            lambda: 0.5 * _poisson_deviances(np.exp(OUTPUTS), COUNTS),
+        ),
+        (BinaryCrossEntropy(), OUTPUTS, LABELS, lambda: _log_losses(OUTPUTS, LABELS)),
+        (
+            BinaryCrossEntropy(label_smoothing=0.3),  # 15 % of the labels are the other one
+            OUTPUTS,
+            LABELS,
+            lambda: 0.85 * _log_losses(OUTPUTS, LABELS) + 0.15 * _log_losses(OUTPUTS, 1 - LABELS),
+        ),
+        (
+            CrossEntropy(label_smoothing=0.3),  # 30 % of the labels are any of the three
+            LOGITS,
+            CLASSES,
+            lambda: (
+                -0.7 * np.log(softmax(LOGITS, axis=1)[np.arange(60), CLASSES])
+                - 0.3 * np.log(softmax(LOGITS, axis=1)).mean(axis=1)
+            )[:, np.newaxis],
+        ),
+        (
+            Pinball([0.2, 0.7]),
+            OUTPUTS,
+            NUMBERS[:, 0],
+            lambda: np.array(
+                [
+                    [
+                        mean_pinball_loss([t], [o], alpha=q)
+                        for o, q in zip(row, [0.2, 0.7], strict=True)
+                    ]
+                    for row, t in zip(OUTPUTS, NUMBERS[:, 0], strict=True)
+                ]
+            ),
+        ),
+    ],
+    ids=[
+        "huber",
+        "wide huber",
+        "absolute",
+        "poisson",
+        "binary",
+        "smoothed binary",
+        "smoothed",
+        "pinball",
+    ],
+)
+def test_values_of_losses_are_those_of_other_libraries(loss, outputs, y, expected):
+    by_row = expected().sum(axis=1)
+    assert _loss_of(loss, outputs, y) == pytest.approx(by_row.mean(), rel=1e-9)
+    weighted = np.average(by_row, weights=WEIGHT)
+    assert _loss_of(loss, outputs, y, WEIGHT) == pytest.approx(weighted, rel=1e-9)

@@ -10,9 +10,10 @@ import warnings
 import numpy as np
 import pytest
 
-from bneuralt import NeuralTree, TrainingSettings, _core, reference, train
-from bneuralt.estimators.callbacks import ForestState, Step, TrainingData
-from bneuralt.estimators.rows import Rows
+from bneuralt import NeuralTree, TrainingSettings, _core, train
+from bneuralt.estimators.callbacks import TrainingData
+from bneuralt.fitting.progress import ForestState, Step
+from bneuralt.fitting.rows import Rows
 from bneuralt.training import (
     EpochState,
     OptimizerState,
@@ -24,6 +25,7 @@ from bneuralt.training import (
 )
 from bneuralt.tree.growth import GrowthRule
 from bneuralt.tree.sampling import ReceptiveFields, VarianceSampling
+from tests import reference
 from tests.helpers.strategies import draw_rows, draw_tree
 
 RNG = np.random.default_rng(0)

@@ -14,17 +14,18 @@ import pytest
 from bneuralt import (
     BNeuralTClassifier,
     BNeuralTRegressor,
+    Growth,
     NeuralTree,
     TrainingSettings,
-    reference,
     train,
 )
-from bneuralt.estimators import fitting
-from bneuralt.estimators.scaling import learn_scaling
+from bneuralt.fitting import train as fitting
+from bneuralt.model.scaling import learn_scaling
 from bneuralt.tables.moments import ColumnMoments
 from bneuralt.training.losses import CrossEntropy, get_loss
 from bneuralt.training.optimizers import OPTIMIZERS
 from bneuralt.training.trainer import epoch_order, gradient, train_many
+from tests import reference
 
 N_ROWS, N_INPUTS = 45, 5  # no multiple of any vector's width
 
@@ -182,6 +183,7 @@ def test_a_fitted_tree_predicts_what_the_reference_trains(dtype, kind, model_typ
         max_epochs=3,
         batch_size=8,
         random_state=0,
+        growth=Growth(n_joined=1),
         training=TrainingSettings(leaf_moves=0),
     )
     model.fit(case.X, y)

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from bneuralt import NeuralTree, reference
+from bneuralt import NeuralTree
 from bneuralt.arrays import NotFiniteError
 from bneuralt.tree.activations import NAMES
 from bneuralt.tree.contributions import contributions, jacobian
 from bneuralt.tree.walk import outputs_above
+from tests import reference
 from tests.helpers.strategies import draw_tree, neural_trees, seeds
 
 

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from bneuralt import NeuralTree
 from bneuralt.tree.growth import GrowthRule
+from tests.helpers.quick import cases
 
-N_TREES = 10_000
+N_TREES = cases(10_000)
 
 
 def n_children(tree):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from bneuralt import NeuralTree
 from bneuralt.files import ModelFileError
+from bneuralt_paper import read_authors_tree
 from tests.helpers.paths import DOCS
 from tests.helpers.strategies import neural_trees
 
@@ -69,7 +70,7 @@ def test_the_examples_in_the_documentation():
     above, below = 0.5 + 2 * (-1 + 4 * 0.3 + 0.25 * 0.7) + 3 * 0.7, 0.5 + 2 * 0.2 * -1
     assert trees[0].forward([[0.3, 0.7], [0.0, 0.0]])[:, 0] == pytest.approx([above, below])
     value = 1 / (1 + math.exp(-(0.5 + 2.0 * 0.3 - 0.7)))
-    assert NeuralTree.from_authors_json(authors).forward([0.3, 0, 0, 0.7]) == pytest.approx([value])
+    assert read_authors_tree(authors).forward([0.3, 0, 0, 0.7]) == pytest.approx([value])
 
 
 @pytest.mark.parametrize("cut", [0, 1, 20, 100, 300, -2, -3])
@@ -97,7 +98,7 @@ BROKEN = [
     ("[]", 'not a bneuralt-tree file: it has no key "format"'),
     ("3", 'it has no key "format"'),
     ('{"a": 1}', 'it has no key "format"'),
-    ('{"name": "f:2", "children": []}', "use NeuralTree.from_authors_json"),
+    ('{"name": "f:2", "children": []}', "use read_authors_tree of bneuralt-paper"),
     ('{"format": "other", "version": 1}', "its \"format\" is 'other'"),
     (changed(version=3), "has version 3 .* reads version 2: install a newer"),
     (changed(version=1), "version 1 .* never part of a release"),

@@ -7,11 +7,8 @@ from bneuralt import (
     NeuralTree,
     TrainingJob,
     TrainingSettings,
-    reference,
     train_many,
 )
-from bneuralt.reference.signs import weight_signs as weight_signs_of_nodes
-from bneuralt.reference.tree_nodes import build
 from bneuralt.training import epoch_order
 from bneuralt.training.optimizers import OPTIMIZERS
 from bneuralt.tree.activations import NAMES, get_activation
@@ -24,7 +21,10 @@ from bneuralt.tree.monotonic import (
     reflected,
     weight_signs,
 )
+from tests import reference
 from tests.helpers.monotonic import X, rises, y
+from tests.reference.signs import weight_signs as weight_signs_of_nodes
+from tests.reference.tree_nodes import build
 
 INCREASING = [name for name in NAMES if name != "gaussian"]
 

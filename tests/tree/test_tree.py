@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bneuralt import NeuralTree, reference
+from bneuralt import NeuralTree
 from bneuralt.tree.activations import NAMES, LeakyReLU, activation_code
 from bneuralt.tree.forward import OutputOverflow, mean_forward
+from tests import reference
 from tests.helpers.strategies import neural_trees
 
 DTYPES = (np.float64, np.float32)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -18,16 +19,19 @@ from bneuralt.cli.model_fitting import (
     check_single_prediction,
     describe_model,
     make_model,
+    n_used,
     score_held_out,
+    set_columns,
     timed_fit,
 )
 from bneuralt.cli.outputs import StatusLine, count
 from bneuralt.cli.summary import train_report
-from bneuralt.cli.table_options import open_blocks
+from bneuralt.cli.table_options import max_bytes
 from bneuralt.cli.trained_models import check_model_output, save_trained_model
-from bneuralt.tables.block_table import Block, BlockTable
+from bneuralt.tables.block_sources import FileSource
+from bneuralt.tables.block_table import Block, BlockTable, open_table
 from bneuralt.tables.csv_files import TableError
-from bneuralt.tables.layout_learning import MAX_INTEGER_CLASSES
+from bneuralt.tables.targets import MAX_INTEGER_CLASSES
 
 __all__ = ["train_from_blocks"]
 
@@ -40,19 +44,11 @@ BASELINE_ROWS = 100_000
 #: More labels than this are not counted: the target is not one of classes.
 MOST_LABELS = 1_000
 
-#: Options that say how cells of one CSV file are read, with their default values.
-NOT_FOR_BLOCKS = {
-    "delimiter": None,
-    "header": None,
-    "encoding": None,
-    "decimal": None,
-    "missing": "learn",
-    "max_categories": None,
-    "keep_ids": False,
-}
+#: Options that are for tables in memory, with their default values.
+NOT_FOR_BLOCKS = {"missing": "learn", "max_categories": None}
 
 
-def train_from_blocks(args: argparse.Namespace, settings: Sequence[str]) -> None:
+def train_from_blocks(args: argparse.Namespace, settings: Sequence[str], files: FileSource) -> None:
     """Train a model, write it, and print the report.
 
     Parameters
@@ -61,6 +57,7 @@ def train_from_blocks(args: argparse.Namespace, settings: Sequence[str]) -> None
         The arguments of `bneuralt train`.
     settings : sequence of str
         Settings of the estimator, each of the form ``NAME=VALUE``.
+    files : FileSource
     """
     for option, default in NOT_FOR_BLOCKS.items():
         if getattr(args, option) != default:
@@ -70,10 +67,12 @@ def train_from_blocks(args: argparse.Namespace, settings: Sequence[str]) -> None
                 USAGE,
             )
     check_model_output(args.out, inputs=())
-    table = open_blocks(args.data, args.target, args.max_memory)
     try:
-        table = table.without(args.drop)
-        table.select(args.categorical)
+        target = _name(args.target, files.names)
+        table = open_table(files, target, max_memory=max_bytes(args.max_memory))
+        table = table.without([_name(column, files.names) for column in args.drop])
+        categorical = [_name(column, files.names) for column in args.categorical]
+        table.select(categorical)
     except ValueError as error:
         raise CommandError(f"{args.data}: {error}.", BAD_DATA) from None
     if not table.names:
@@ -90,8 +89,7 @@ def train_from_blocks(args: argparse.Namespace, settings: Sequence[str]) -> None
             verbose=args.verbose,
         )
         check_single_prediction(model)
-        if args.categorical:
-            model.set_params(categorical_features=args.categorical)
+        set_columns(model, categorical, args.keep_ids)
         share = min(args.test_fraction, MOST_HELD_OUT / n_rows)
         train, test = table.split(share, args.seed) if share else (table, None)
         status(f"training on {count(round((1 - share) * n_rows), 'row')}")
@@ -114,7 +112,7 @@ def train_from_blocks(args: argparse.Namespace, settings: Sequence[str]) -> None
         "data": {
             "file": args.data,
             "rows": n_rows,
-            "features": len(table.names),
+            "features": n_used(model),
             "target": table.target[0],
             "classes": labels,
         },
@@ -128,6 +126,15 @@ def train_from_blocks(args: argparse.Namespace, settings: Sequence[str]) -> None
     scores = held_out["scores"] if held_out else None
     save_trained_model(model, args.out, {"held_out_scores": scores})
     print(json.dumps(report, indent=2) if args.json else train_report(report))
+
+
+def _name(column: str, names: Sequence[str]) -> str:
+    """Return the name of a column, which may be its number counted from 1; -1 is the last one."""
+    if column not in names and re.fullmatch(r"-?\d+", column):
+        number = int(column)
+        if 1 <= abs(number) <= len(names):
+            return names[number - 1 if number > 0 else number]
+    return column
 
 
 def _block(frame: Any) -> Block:

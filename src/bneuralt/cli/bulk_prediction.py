@@ -18,30 +18,20 @@ from bneuralt._typing import Array
 from bneuralt.cli.csv_cells import csv_lines
 from bneuralt.cli.errors import BAD_DATA, CANNOT_WRITE, USAGE, CommandError
 from bneuralt.cli.outputs import StatusLine, count
-from bneuralt.cli.table_options import open_blocks
-from bneuralt.cli.trained_models import load_trained_model, task_of
-from bneuralt.estimators.inputs import names_of
+from bneuralt.cli.table_options import csv_options, max_bytes, open_files
+from bneuralt.cli.trained_models import load_trained_model, stored_layout, task_of
 from bneuralt.files import write_atomically, writing_atomically
 from bneuralt.tables.block_files import pyarrow
 from bneuralt.tables.block_sources import matching_files
-from bneuralt.tables.block_table import Block, BlockTable
+from bneuralt.tables.block_table import Block, open_table
 
 __all__ = ["predict_in_bulk"]
 
 #: The file of an output folder that says what its files are predictions of.
 RECORD = "_predictions.json"
 
-#: Options of `predict` that are for single files, with their default values.
-NOT_FOR_BLOCKS = {
-    "held_out": False,
-    "json": False,
-    "unknown": "other",
-    "missing": "learn",
-    "delimiter": None,
-    "header": None,
-    "encoding": None,
-    "decimal": None,
-}
+#: Options of `predict` that are for one table of predictions, with their default values.
+NOT_FOR_BLOCKS = {"held_out": False, "json": False, "unknown": "other", "missing": "learn"}
 
 
 class FileTask(NamedTuple):
@@ -57,12 +47,10 @@ def predict_in_bulk(args: argparse.Namespace) -> None:
     for option, default in NOT_FOR_BLOCKS.items():
         if getattr(args, option) != default:
             raise CommandError(
-                f"--{option.replace('_', '-')}: is not possible for a table that is read in "
-                "blocks; omit the option.",
+                f"--{option.replace('_', '-')}: is not possible if --out is a folder; omit the "
+                "option, or let --out end in .csv.",
                 USAGE,
             )
-    if not args.out:
-        raise CommandError("--out FOLDER is needed for a table that is read in blocks.", USAGE)
     model = load_trained_model(args.model)
     if args.probabilities and task_of(model) == "regression":
         raise CommandError(f"--probabilities: {args.model} is a regression model; omit the option.")
@@ -71,8 +59,8 @@ def predict_in_bulk(args: argparse.Namespace) -> None:
             f"{args.model}: the model has no names of columns, by which they are found in files; "
             "train it on a table with names."
         )
-    table = open_blocks(args.data, None, args.max_memory)
-    copied = _copied_columns(table, model, args)
+    options = csv_options(args, layout=stored_layout(model, args.model))
+    copied = _copied_columns(open_files(args.data, options).names, model, args)
     tasks = _tasks(args)
     done = _prepare(args, tasks, copied)
     n_rows, left = 0, [task for task in tasks if task not in done]
@@ -85,15 +73,27 @@ def predict_in_bulk(args: argparse.Namespace) -> None:
     print(f"{count(n_rows, 'row')} of {count(len(left), 'file')} predicted, in {args.out}{before}")
 
 
-def _copied_columns(table: BlockTable, model: Any, args: argparse.Namespace) -> list[str]:
+def _copied_columns(names: Sequence[str], model: Any, args: argparse.Namespace) -> list[str]:
     """Return the columns that are copied to the predictions, after a check of the others."""
-    needed = names_of(model) or ()
+    needed = _needed(model)
     for name in (*needed, *args.ids):
-        if name not in table.names:
-            known = ", ".join(map(repr, table.names[:20]))
+        if name not in names:
+            known = ", ".join(map(repr, names[:20]))
             raise CommandError(f"{args.data}: there is no column {name!r}; there are {known}.",
                                BAD_DATA)  # fmt: skip
-    return list(args.ids) or [name for name in table.names if name not in needed]
+    return list(args.ids) or [name for name in names if name not in needed]
+
+
+def names_of(model: Any) -> tuple[str, ...] | None:
+    """Return the names of the columns of a model; None if they have none."""
+    names: tuple[str, ...] | None = model.encoder_.names
+    return names
+
+
+def _needed(model: Any) -> list[str]:
+    """Return the names of the columns that a model uses."""
+    features = zip(names_of(model) or (), model.encoder_.features, strict=True)
+    return [name for name, feature in features if feature.kind != "unused"]
 
 
 def _tasks(args: argparse.Namespace) -> list[FileTask]:
@@ -178,17 +178,18 @@ def _prepare(
 def _predict_file(model: Any, task: FileTask, copied: list[str], args: argparse.Namespace) -> int:
     """Predict the rows of a file, and return their number; the output is complete or absent."""
     task.out.parent.mkdir(parents=True, exist_ok=True)
-    table = open_blocks(task.source, None, args.max_memory)
-    names, n_rows = names_of(model) or (), 0
+    options = csv_options(args, layout=stored_layout(model, args.model))
+    table = open_table(open_files(task.source, options), max_memory=max_bytes(args.max_memory))
+    n_rows = 0
     is_csv = task.out.suffix == ".csv"
     write = _write_csv if is_csv else _write_parquet
     with writing_atomically(task.out) as file:
 
         def predicted() -> Iterator[tuple[Block, dict[str, Array]]]:
             nonlocal n_rows
-            for block in table.select(names).blocks(copied):
+            for block in table.select(_needed(model)).blocks(copied):
                 try:
-                    columns = _predictions(model, block, names, args.probabilities)
+                    columns = _predictions(model, block, args.probabilities)
                 except ValueError as error:
                     raise CommandError(f"{task.source}: {error}", BAD_DATA) from None
                 first = block.first_row + 1
@@ -205,10 +206,8 @@ def _predict_file(model: Any, task: FileTask, copied: list[str], args: argparse.
     return n_rows
 
 
-def _predictions(
-    model: Any, block: Block, names: Sequence[str], has_shares: bool
-) -> dict[str, Array]:
-    frame = block.columns(names)
+def _predictions(model: Any, block: Block, has_shares: bool) -> dict[str, Array]:
+    frame = block.columns(_needed(model)).completed(names_of(model) or ())
     columns = {"prediction": model.predict(frame)}
     if has_shares:
         shares = model.predict_proba(frame)
@@ -222,7 +221,7 @@ def _write_parquet(file: Any, parts: Any, copied: list[str], raw: bool) -> None:
     writer = None
     for block, columns in parts:
         own = {name: arrow.array(values) for name, values in columns.items()}
-        more = {name: block.frame.column(name) for name in copied}
+        more = {name: _arrow_column(arrow, block, name) for name in copied}
         part = arrow.table({**more, **own})
         writer = writer or parquet.ParquetWriter(file, part.schema)
         writer.write_table(part.cast(writer.schema))
@@ -231,12 +230,17 @@ def _write_parquet(file: Any, parts: Any, copied: list[str], raw: bool) -> None:
     writer.close()
 
 
+def _arrow_column(arrow: Any, block: Block, name: str) -> Any:
+    is_arrow = hasattr(block.frame, "column_names")
+    return block.frame.column(name) if is_arrow else arrow.array(block.raw(name))
+
+
 def _write_csv(file: Any, parts: Any, copied: list[str], raw: bool) -> None:
     text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
     has_titles = False
     for block, columns in parts:
-        values = [*columns.values(), *(block.array(name) for name in copied)]
-        rows: Any = zip(*(column.tolist() for column in values), strict=True)
+        own = [column.tolist() for column in columns.values()]
+        rows: Any = zip(*own, *(block.raw(name) for name in copied), strict=True)
         if not has_titles:
             text.write(csv_lines([[*columns, *copied]], raw=True))
             has_titles = True

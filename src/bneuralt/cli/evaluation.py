@@ -13,10 +13,11 @@ from sklearn.metrics import d2_pinball_score, f1_score, r2_score, roc_auc_score
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 
 from bneuralt._typing import Array, IntArray
-from bneuralt.estimators.code_columns import CodeWarning
-from bneuralt.estimators.large_integers import RoundedIntegersWarning
-from bneuralt.estimators.outliers import OutlyingTargetWarning
-from bneuralt.estimators.readable import ReadableTreeWarning
+from bneuralt.fitting.canonical import hash_rows
+from bneuralt.fitting.code_columns import CodeWarning
+from bneuralt.fitting.large_integers import RoundedIntegersWarning
+from bneuralt.fitting.outliers import OutlyingTargetWarning
+from bneuralt.fitting.readable import ReadableTreeWarning
 from bneuralt.tables.columns import Frame
 from bneuralt.tables.value_warnings import (
     COLUMN_WARNINGS,
@@ -32,6 +33,7 @@ __all__ = [
     "feature_usage",
     "model_scores",
     "scores",
+    "seen_rows",
     "split_rows",
 ]
 
@@ -286,16 +288,14 @@ def feature_usage(
         The most important feature first. ``importance`` is the drop of the score (accuracy or r2)
         when the values of the feature are shuffled.
     """
-    described, names = model.model_, X.names or []
+    described, names = model.model_.in_raw_units(), X.names or []
     rng = np.random.default_rng(seed)
     rows = rng.permutation(len(y))[:most_rows]
     y = y[rows]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         inputs = described.encode(X.take(rows))  # once for all features
-    counts = np.sum([tree.input_counts for tree in described.trees], axis=0)
-    leaves = np.zeros(len(names), dtype=int)  # a leaf has an edge to each input of its feature
-    np.maximum.at(leaves, described.column_of_input, counts)
+    leaves = _leaves(described)
     drop = np.zeros(len(names))
     repeats = 5 if len(names) <= 100 else 1  # each repeat predicts all rows once per feature
     whole = _score_of_inputs(model, inputs, y) if len(y) > 1 else 0.0
@@ -315,9 +315,33 @@ def feature_usage(
     ]
 
 
+def _leaves(described: Any) -> Array:
+    """Return the number of leaves of each column.
+
+    A leaf has an edge to each input of its column, or to one of its ramps in place of the number.
+    """
+    counts = np.sum([tree.input_counts for tree in described.trees], axis=0)
+    leaves = np.zeros(len(described.columns), dtype=int)
+    for j, column in enumerate(described.columns):
+        if column.inputs:
+            is_ramp = np.array([not described.inputs[i].is_drawn for i in column.inputs])
+            own = counts[column.inputs.start : column.inputs.stop]
+            leaves[j] = max(own[~is_ramp].max(), own[0] + own[is_ramp].sum())
+    return leaves
+
+
+def seen_rows(model: Any, X: Frame, y: Array, train: IntArray, test: IntArray) -> int:
+    """Return how many held-out rows are equal to training rows, their targets included."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        numbers = model.encoder_.numbers(X)
+    hashes = hash_rows(numbers, np.unique(y, return_inverse=True)[1])
+    return int(np.isin(hashes[test], hashes[train]).sum())
+
+
 def _score_of_inputs(model: Any, inputs: Array, y: Array) -> float:
     """Return the score of a model on rows that are encoded already."""
-    described = model.model_
+    described = model.model_.in_raw_units()
     decisions = described.decisions(described.outputs(inputs))
     if described.task == "classes":
         return float(np.mean(model.classes_[decisions] == y))

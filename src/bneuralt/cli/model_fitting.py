@@ -6,7 +6,7 @@ import difflib
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,22 +23,26 @@ from bneuralt.estimators import (
     BNeuralTClassifier,
     BNeuralTRegressor,
 )
-from bneuralt.estimators.code_columns import CodeWarning
-from bneuralt.estimators.large_integers import RoundedIntegersWarning
-from bneuralt.estimators.outliers import OutlyingTargetWarning
-from bneuralt.estimators.readable import ReadableTreeWarning
+from bneuralt.fitting.code_columns import CodeWarning
+from bneuralt.fitting.large_integers import RoundedIntegersWarning
+from bneuralt.fitting.outliers import OutlyingTargetWarning
+from bneuralt.fitting.readable import ReadableTreeWarning
+from bneuralt.fitting.trial import CONSTANT_IS_AS_GOOD, LINEAR_IS_AS_GOOD
 from bneuralt.tables.columns import Frame
-from bneuralt.tables.csv_files import TableError
+from bneuralt.tables.csv_files import TableError, quoted
 from bneuralt.tables.table_layout import TableLayout
 from bneuralt.tables.value_warnings import COLUMN_WARNINGS
 
 __all__ = [
     "FittedModel",
+    "check_categories",
     "check_single_prediction",
     "describe_model",
     "fit_and_score",
     "make_model",
+    "n_used",
     "score_held_out",
+    "set_columns",
     "timed_fit",
 ]
 
@@ -125,6 +129,35 @@ def make_model(
         raise CommandError(f"a setting cannot be used: {error}") from error
 
 
+def set_columns(model: Any, categorical: Sequence[str], keep_ids: bool) -> None:
+    """Set the parameters that follow from --categorical and --keep-ids."""
+    if categorical:
+        model.set_params(categorical_features=list(categorical))
+    if keep_ids:
+        model.set_params(identifiers="keep")
+
+
+def check_categories(model: Any, X: Any, most: int | None, source: str) -> None:
+    """Raise an error if a column of categories has more values than --max-categories allows."""
+    if most is None:
+        return
+    encoder = model.encoder_
+    for j, feature in enumerate(encoder.features):
+        listed = model.categorical_features
+        is_declared = not isinstance(listed, str) and encoder.name(j) in listed
+        if not feature.is_one_hot or is_declared:
+            continue
+        texts = X.columns[j].as_text().texts
+        if len(texts) > most:
+            name = encoder.name(j)
+            raise CommandError(
+                f"{source}: column {name!r} has {len(texts)} distinct texts, such as "
+                f"{quoted(sorted(texts), 3)}. If it identifies the rows, drop it (--drop "
+                f"{name!r}); otherwise increase --max-categories (now {most}).",
+                BAD_DATA,
+            )
+
+
 def _parameters_by_name(model: Any) -> dict[str, str]:
     """Return the parameters by the names of ``--set``: those of `growth` and `training` go bare."""
     nested = {name.rpartition("__")[2]: name for name in model.get_params()}
@@ -194,10 +227,16 @@ def fit_and_score(
     status(f"training on {count(len(train), 'row')}")
     X_train = X.take(train)
     seconds, learnt = timed_fit(model, X_train, y[train], USAGE if has_settings else BAD_DATA)
-    model.target_names_ = (layout.target,) if layout.target else ()
+    model.model_ = replace(model.model_, target_names=(layout.target,) if layout.target else ())
     held_out = None
     if len(test):
         held_out = score_held_out(model, task, X.take(test), y[test], y[train])
+        held_out["seen_rows"] = evaluation.seen_rows(model, X, y, train, test)
+        if held_out["seen_rows"] >= _NOTABLE_SEEN * len(test):
+            learnt.append(
+                f"{held_out['seen_rows']:,} of {count(len(test), 'held-out row')} are equal to "
+                "training rows, so the scores may be too good for new rows; remove repeated rows."
+            )
     cv = None
     if folds:
         cv = evaluation.cross_validate(model, task, X_train, y[train], folds, seed, status)
@@ -209,7 +248,7 @@ def fit_and_score(
         "task": task,
         "data": {
             "rows": len(y),
-            "features": X.shape[1],
+            "features": n_used(model),
             "target": layout.target,
             "classes": _class_counts(y) if task == "classification" else None,
         },
@@ -246,23 +285,36 @@ _TABLE_WARNINGS = (
 _ADVICE = {
     "name the column in categorical_features": "use --categorical COLUMN",
     "set sentinels=None": "use --set sentinels=none",
+    "set identifiers='keep'": "use --keep-ids",
     "use loss='huber'": "use --set loss=huber",
     "n_weights='readable': ": "",
     "use n_weights='auto' if": "omit --readable if",
-    "' of X ": "' ",
+    "' of X": "'",
 }
+
+#: Held-out rows that are equal to training rows are noted from this share on.
+_NOTABLE_SEEN = 0.05
 
 #: A class with this share of the rows dominates; one with fewer rows than this cannot be judged.
 _DOMINANT_SHARE = 0.8
 _FEW_ROWS = 5
 
 
+#: What a report says where a trial found no use of trees.
+_SIMPLER = {
+    CONSTANT_IS_AS_GOOD: "in cross-validation, no model was better than one answer for all rows.",
+    LINEAR_IS_AS_GOOD: "in cross-validation, a linear model was as good as the trees.",
+}
+
+
 def _notes(task: str, y: Array, model: Any) -> list[str]:
-    """Return what a user should know about the classes."""
+    """Return what a user should know about the model and about the classes."""
+    reason = model.recipe_.reasons.get("linear_share", "")
+    simpler = [note for words, note in _SIMPLER.items() if words in reason]
     if task == "regression":
-        return []
+        return simpler
     labels, counts = np.unique(y, return_counts=True)
-    notes = [
+    notes = simpler + [
         f"class {label!r} has only {count(int(n), 'row')}, too few to learn or to judge it."
         for label, n in zip(labels.tolist(), counts, strict=True)
         if n < _FEW_ROWS
@@ -309,6 +361,11 @@ def score_held_out(model: Any, task: str, X: Any, y: Array, y_train: Array) -> d
     if task == "classification":
         held_out["confusion"] = evaluation.confusion(y, predicted)
     return held_out
+
+
+def n_used(model: Any) -> int:
+    """Return the number of columns that a model uses."""
+    return sum(feature.kind != "unused" for feature in model.encoder_.features)
 
 
 def describe_model(model: Any) -> dict[str, Any]:

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
 import shutil
 import sys
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from bneuralt.cli.errors import CANNOT_WRITE, CommandError
 
-__all__ = ["StatusLine", "check_output", "count", "escape_control", "terminal_width"]
+__all__ = [
+    "StatusLine",
+    "check_output",
+    "count",
+    "escape_control",
+    "terminal_width",
+    "to_standard_output",
+    "write_data",
+]
+
+#: How the files of commands end that are written to the standard output by ``--out -``.
+ENDINGS = {"draw": ".svg", "card": ".html", "explain": ".csv"}
 
 #: Control characters, line separators, and characters that change the direction of writing.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -43,6 +59,37 @@ def escape_control(text: str, keep: str = "") -> str:
 
 def _escape(character: str, keep: str) -> str:
     return character if character in keep else character.encode("unicode_escape").decode()
+
+
+def write_data(content: str | bytes) -> None:
+    """Write the result of a command to the standard output, as UTF-8 whatever the locale is."""
+    data = content.encode() if isinstance(content, str) else content
+    if hasattr(sys.stdout, "buffer"):
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    else:
+        sys.stdout.write(data.decode())
+
+
+def to_standard_output(run: Callable[[Any], int | None], args: Any, command: str) -> int | None:
+    """Run a command with ``--out -``: its file goes to the standard output, all else to stderr."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"output{ENDINGS.get(command, '.json')}"
+        args.out = str(path)
+        said = io.StringIO()
+        try:
+            with contextlib.redirect_stdout(said):
+                code = run(args)
+        finally:
+            print(said.getvalue().replace(args.out, "standard output"), end="", file=sys.stderr)
+        written = sorted(Path(folder).iterdir())
+        if len(written) > 1:
+            raise CommandError(
+                "--out -: several files are written; name one of them.", CANNOT_WRITE
+            )
+        write_data(written[0].read_bytes())
+    return code
 
 
 def check_output(path: str, *, inputs: tuple[str, ...] = ()) -> None:

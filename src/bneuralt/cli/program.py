@@ -23,7 +23,7 @@ from bneuralt.cli.errors import (
     OK,
     CommandError,
 )
-from bneuralt.cli.outputs import escape_control
+from bneuralt.cli.outputs import escape_control, to_standard_output
 
 __all__ = ["build_parser", "main"]
 
@@ -40,13 +40,17 @@ COMMANDS = (
     ("draw", "draw the tree of a trained model"),
     ("export", "write a trained model as code for another language"),
     ("playground", "open a page that trains models in a browser"),
-    ("data", "list or download the data sets of the paper"),
     ("config", "show versions and the instruction set in use"),
 )
 
 
 #: Commands of other packages: name, summary, and how to install the package.
 OTHER_COMMANDS = {
+    "data": (
+        "list or download the data sets of the paper (needs bneuralt-paper)",
+        "the command 'data' is part of the package bneuralt-paper: run pip install ./paper in a "
+        "clone of bneuralt.",
+    ),
     "paper": (
         "reproduce the paper's tables and figures (needs bneuralt-paper)",
         "the command 'paper' is part of the package bneuralt-paper: run pip install ./paper in a "
@@ -136,7 +140,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             args = build_parser(argv).parse_args(argv)
-            code = args.run(args)
+            command = args.run.__module__.rpartition(".")[2]
+            if getattr(args, "out", None) == "-" and command != "predict":
+                code = to_standard_output(args.run, args, command)
+            else:
+                code = args.run(args)
         sys.stdout.flush()
         return OK if code is None else code
     except KeyboardInterrupt:
@@ -158,15 +166,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _exit_code(error: Exception) -> int | None:
     """Return the exit code of errors that the user can correct, or None for internal errors."""
     # Imported here because they load NumPy, which --help does not need.
-    from bneuralt.datasets.fetching import FetchError
-    from bneuralt.datasets.loading import DatasetNotFoundError
     from bneuralt.files import ModelFileError
     from bneuralt.tables.csv_files import TableError
 
     if isinstance(error, ModelFileError):
         return BAD_MODEL
-    if isinstance(error, (TableError, DatasetNotFoundError, FetchError)):
+    if isinstance(error, TableError):
         return BAD_DATA
+    if isinstance(code := getattr(error, "exit_code", None), int):  # of another package
+        return code
     if isinstance(error, OSError) and (error.filename is not None or error.errno == errno.ENOSPC):
         return CANNOT_WRITE
     return None

@@ -5,23 +5,26 @@ from __future__ import annotations
 import argparse
 import glob
 import os
-import re
+import sys
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from bneuralt.cli.errors import CommandError
 
 if TYPE_CHECKING:
-    from bneuralt.tables.block_table import BlockTable
-    from bneuralt.tables.csv_files import CsvTable
+    from bneuralt.tables.block_sources import FileSource
+    from bneuralt.tables.csv_files import CsvOptions
+    from bneuralt.tables.file_table import FileTable
     from bneuralt.tables.table_layout import TableLayout
 
 __all__ = [
     "add_memory_argument",
     "add_table_arguments",
+    "csv_options",
     "delimiter_of",
     "is_in_blocks",
-    "open_blocks",
+    "max_bytes",
+    "open_files",
     "read_file",
 ]
 
@@ -57,13 +60,14 @@ def add_memory_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-memory",
         metavar="SIZE",
-        help="memory for a table that is read in blocks, such as 500MB (default 1GB); with this "
-        "option, a single file is read in blocks too",
+        help="memory for a table that is read in blocks, such as 500MB (default 1GB); a folder is "
+        "read in blocks if it takes more than a sixteenth of that, and with this option a single "
+        "file too",
     )
 
 
 def is_in_blocks(path: str, max_memory: str | None) -> bool:
-    """Return whether a table is read in blocks: several files, or any if the memory is limited."""
+    """Return whether a table may be read in blocks: several files, or a limit of the memory."""
     return (
         max_memory is not None
         or os.path.isdir(path)
@@ -71,36 +75,34 @@ def is_in_blocks(path: str, max_memory: str | None) -> bool:
     )
 
 
-def open_blocks(path: str, target: str | None, max_memory: str | None) -> BlockTable:
-    """Open a table that is read in blocks.
-
-    Parameters
-    ----------
-    path : str
-        A file, a folder or a pattern.
-    target : str or None
-        Name of the target, or its number counted from 1; -1 is the last column.
-    max_memory : str or None
-        The value of ``--max-memory``.
-    """
-    from bneuralt.tables.block_table import open_table
+def max_bytes(max_memory: str | None) -> int:
+    """Return the number of bytes of ``--max-memory``."""
+    from bneuralt.tables.block_table import bytes_of
     from bneuralt.tables.csv_files import TableError
 
     try:
-        table = open_table(path, max_memory=max_memory or "1GB")
-        if target is None:
-            return table
-        if target not in table.names and re.fullmatch(r"-?\d+", target):
-            number = int(target)
-            if 1 <= abs(number) <= len(table.names):
-                target = table.names[number - 1 if number > 0 else number]
-        return open_table(path, target, max_memory=max_memory or "1GB")
+        return bytes_of(max_memory or "1GB")
+    except ValueError as error:
+        raise TableError(f"{error}.") from None
+
+
+def open_files(path: str, options: CsvOptions) -> FileSource:
+    """Open a file, a folder, a pattern, or the standard input ("-")."""
+    from bneuralt.tables.block_files import open_file
+    from bneuralt.tables.block_sources import FileSource
+    from bneuralt.tables.csv_files import TableError
+
+    try:
+        if path != "-":
+            return FileSource(path, options)
+        file = open_file("standard input", options, sys.stdin.buffer.read())
     except ImportError as error:
         raise CommandError(f"{path}: {error}.") from None
-    except TableError:
-        raise
-    except (ValueError, FileNotFoundError) as error:
-        raise TableError(f"{error}" if path in str(error) else f"{path}: {error}.") from None
+    except FileNotFoundError as error:
+        raise TableError(str(error)) from None
+    if file is None:
+        raise TableError("standard input: the file is empty.")
+    return FileSource(path, files=[file])
 
 
 def delimiter_of(args: argparse.Namespace) -> str | None:
@@ -109,36 +111,42 @@ def delimiter_of(args: argparse.Namespace) -> str | None:
     return delimiter
 
 
-def read_file(
-    path: str,
-    args: argparse.Namespace,
-    expect: Collection[str] = (),
-    layout: TableLayout | None = None,
-) -> CsvTable:
-    """Read a table as the options say, or else as the training table of a model was read.
+def csv_options(
+    args: argparse.Namespace, expect: Collection[str] = (), layout: TableLayout | None = None
+) -> CsvOptions:
+    """Return how CSV files are read: as the options say, or else as the training table was read.
 
     Parameters
     ----------
-    path : str
-        The file; ``"-"`` is the standard input.
     args : argparse.Namespace
         The options of `add_table_arguments`.
     expect : collection of str
         Names of columns that the command needs.
     layout : TableLayout, optional
-        The layout of the model. Its delimiter and encoding are the defaults of the options, and its
-        columns are expected.
-
-    Returns
-    -------
-    CsvTable
-        The cells as text.
+        The layout of the model. Its delimiter, encoding and decimal point are the defaults of the
+        options, and its columns are expected.
     """
-    from bneuralt.tables.csv_files import read_csv
+    from bneuralt.tables.csv_files import CsvOptions
 
-    delimiter, encoding = delimiter_of(args), args.encoding
+    delimiter, encoding, decimal = delimiter_of(args), args.encoding, args.decimal
     if layout is not None:
         delimiter = delimiter or layout.delimiter or None
         encoding = encoding or layout.encoding or None
-        expect = layout.column_names
-    return read_csv(path, delimiter=delimiter, header=args.header, encoding=encoding, expect=expect)
+        decimal = decimal or layout.decimal or None
+        expect = layout.needed_names
+    return CsvOptions(delimiter, args.header, encoding, decimal, expect)
+
+
+def read_file(
+    path: str,
+    args: argparse.Namespace,
+    expect: Collection[str] = (),
+    layout: TableLayout | None = None,
+) -> FileTable:
+    """Read a file, or all files of a folder or pattern, into memory; see `csv_options`."""
+    from bneuralt.tables.file_table import read_files
+
+    name = "standard input" if path == "-" else path
+    table = read_files(name, open_files(path, csv_options(args, expect, layout)))
+    assert table is not None
+    return table

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bneuralt._typing import Array, IntArray
-from bneuralt.cli.errors import BAD_MODEL, CANNOT_WRITE, CommandError
+from bneuralt.cli.errors import BAD_DATA, BAD_MODEL, CANNOT_WRITE, CommandError
 from bneuralt.cli.outputs import check_output
 from bneuralt.estimators import load_model
-from bneuralt.tables.csv_files import CsvTable, near_file
+from bneuralt.tables.csv_files import near_file
+from bneuralt.tables.encoder import UnfitColumn
+from bneuralt.tables.file_table import FileTable
 from bneuralt.tables.table_layout import FeatureColumn, TableLayout
 from bneuralt.tree import NeuralTree
 
@@ -20,6 +23,7 @@ __all__ = [
     "held_out_rows",
     "is_known",
     "load_trained_model",
+    "misfit",
     "save_trained_model",
     "stored_layout",
     "task_of",
@@ -87,7 +91,6 @@ def load_trained_model(path: str) -> Any:
         ) from None
     if model.extra_.get("table") is not None:
         stored_layout(model, path)  # raises an error if it is damaged
-    model.finds_columns_ = True
     return model
 
 
@@ -126,32 +129,30 @@ def stored_layout(model: Any, path: str) -> TableLayout:
             f"{task_of(model)}; train the model again.",
             BAD_MODEL,
         )
-    return layout
+    return replace(layout, optional=frozenset(model.encoder_.unused_names))
 
 
 def _numeric_layout(model: Any) -> TableLayout:
     names = getattr(model, "feature_names_in_", None)
     n, encoder, task = model.n_features_in_, model.encoder_, task_of(model)
     return TableLayout(
-        columns=tuple(
-            FeatureColumn(encoder.name(i), i, feature.cells)
-            for i, feature in enumerate(encoder.features)
-        ),
+        columns=tuple(FeatureColumn(encoder.name(i), i) for i in range(n)),
         target="target",
         target_position=n,
         task=task,
         whole_numbers=task == "classification" and model.classes_.dtype.kind in "iu",
         n_columns=n + 1,
         has_header=names is not None,
+        optional=frozenset(encoder.unused_names),
     )
 
 
-def usable_rows(layout: TableLayout, table: CsvTable, y: Array, missing: str) -> IntArray:
+def usable_rows(layout: TableLayout, table: FileTable, y: Array, missing: str) -> IntArray:
     """Return the rows that can be trained on.
 
     Parameters
     ----------
-    layout, table : TableLayout, CsvTable
+    layout, table : TableLayout, FileTable
         The training table.
     y : array
         Its target, with NaN or None where it is missing.
@@ -177,7 +178,7 @@ def is_known(y: Array) -> Array:
 
 
 def held_out_rows(
-    model: Any, path: str, table: CsvTable, layout: TableLayout, y: Array | None
+    model: Any, path: str, table: FileTable, layout: TableLayout, y: Array | None
 ) -> IntArray | None:
     """Return the rows of a table that `train` held out.
 
@@ -185,7 +186,7 @@ def held_out_rows(
     ----------
     model, path : estimator, str
         A model from `load_trained_model` and its file, which messages name.
-    table : CsvTable
+    table : FileTable
         Any table.
     layout : TableLayout
         The layout of the model.
@@ -217,6 +218,18 @@ def held_out_rows(
     targets = np.array(y[used].tolist())
     test = used[split_rows(layout.task, targets, fraction, seed)[1]]
     return test if test.size else None
+
+
+def misfit(error: ValueError, table: FileTable, layout: TableLayout) -> CommandError:
+    """Return the message for a table that does not fit a model, with the place of the cell."""
+    if isinstance(error, UnfitColumn) and error.row is not None:
+        name = layout.column_names[error.column]
+        place = table.place(error.row, table.position(name) if table.has_header else error.column)
+        problem = str(error).partition(" of X ")[2]
+        return CommandError(
+            f"{table.source}: {place} contains {error.text!r}; the column {problem}.", BAD_DATA
+        )
+    return CommandError(f"{table.source}: {error}", BAD_DATA)
 
 
 def task_of(model: Any) -> str:

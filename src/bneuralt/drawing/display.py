@@ -10,7 +10,6 @@ from bneuralt.drawing.labels import counted
 from bneuralt.drawing.layered import layered_scene
 from bneuralt.drawing.marks import Drawing
 from bneuralt.drawing.outline import outline_of
-from bneuralt.drawing.radial import radial_scene
 from bneuralt.drawing.scene import Scene
 from bneuralt.drawing.svg import scene_to_svg
 from bneuralt.drawing.view import TreeView
@@ -19,14 +18,13 @@ from bneuralt.plotting import current_axes, require_matplotlib
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["LAYOUTS", "TreeDisplay", "plot_tree", "tree_scene", "tree_svg"]
+__all__ = ["TreeDisplay", "plot_tree", "tree_scene", "tree_svg"]
 
 PIXELS_PER_INCH = 96.0
-LAYOUTS = {"layered": layered_scene, "radial": radial_scene}
 
 #: If `max_leaves` is "auto": the largest number of terms that is drawn completely, and the target
 #: number of rows of larger trees.
-MOST_LEAVES = {"layered": (60, 40), "radial": (240, 100)}
+MOST_LEAVES = (60, 40)
 #: The target number of rows is at least this many for each output.
 LEAVES_PER_OUTPUT = 3
 
@@ -34,26 +32,21 @@ LEAVES_PER_OUTPUT = 3
 def tree_scene(
     view: TreeView,
     *,
-    layout: str = "auto",
     example: Any = None,
     max_leaves: int | str | None = "auto",
     legend: bool = True,
 ) -> Scene:
     """Return the picture of a tree as marks; the parameters are those of `plot_tree`."""
-    if layout != "auto" and layout not in LAYOUTS:
-        raise ValueError(f"layout={layout!r} must be 'auto', 'layered' or 'radial'")
-    if layout == "auto":
-        layout = "layered"
     most = max_leaves
     if max_leaves == "auto":
-        complete, partial = MOST_LEAVES[layout]
+        complete, partial = MOST_LEAVES
         partial = max(partial, LEAVES_PER_OUTPUT * view.tree.n_outputs)
         most = max(complete, partial) if view.n_terms <= complete else partial
     if most is not None and (isinstance(most, str) or most < 1):
         raise ValueError(f"max_leaves={max_leaves!r} must be 'auto', None or at least 1")
     values = None if example is None else view.example(example)
     drawing = Drawing(view, outline_of(view, values, most), values, legend)
-    scene = LAYOUTS[layout](drawing)
+    scene = layered_scene(drawing)
     scene.description = (
         f"Neural tree: {counted(view.n_terms, 'leaf')}, outputs {', '.join(view.output_names[:20])}"
     )
@@ -64,7 +57,6 @@ def tree_svg(
     model: Any,
     *,
     theme: str = "light",
-    layout: str = "auto",
     tree: int = 0,
     example: Any = None,
     max_leaves: int | str | None = "auto",
@@ -81,7 +73,7 @@ def tree_svg(
         What to draw.
     theme : {"light", "dark", "auto"}
         The ground that it is drawn on; with "auto", the browser chooses.
-    layout, tree, example, max_leaves, simplified, legend, feature_names, output_names
+    tree, example, max_leaves, simplified, legend, feature_names, output_names
         As for `plot_tree`.
 
     Returns
@@ -104,7 +96,7 @@ def tree_svg(
         feature_names=feature_names,
         output_names=output_names,
     )
-    scene = tree_scene(view, layout=layout, example=example, max_leaves=max_leaves, legend=legend)
+    scene = tree_scene(view, example=example, max_leaves=max_leaves, legend=legend)
     return scene_to_svg(scene, theme)
 
 
@@ -173,7 +165,6 @@ class TreeDisplay:
         *,
         ax: Axes | None = None,
         theme: str = "light",
-        layout: str = "auto",
         tree: int = 0,
         example: Any = None,
         max_leaves: int | str | None = "auto",
@@ -196,9 +187,7 @@ class TreeDisplay:
             feature_names=feature_names,
             output_names=output_names,
         )
-        scene = tree_scene(
-            view, layout=layout, example=example, max_leaves=max_leaves, legend=legend
-        )
+        scene = tree_scene(view, example=example, max_leaves=max_leaves, legend=legend)
         return cls(scene, theme).plot(ax)
 
 
@@ -218,8 +207,6 @@ def plot_tree(model: Any, ax: Axes | None = None, **options: Any) -> Axes:
         figure, one of the size that the tree needs is opened.
     theme : {"light", "dark"}, default "light"
         The ground that it is drawn on.
-    layout : {"auto", "layered", "radial"}, default "auto"
-        From left to right, or around a centre. "auto" is "layered".
     tree : int, default 0
         Which tree of a forest, from 0.
     example : array-like, mapping, or data frame of one row, optional
@@ -228,8 +215,8 @@ def plot_tree(model: Any, ax: Axes | None = None, **options: Any) -> Axes:
     max_leaves : int, "auto" or None, default "auto"
         Target number of leaves: the strongest paths are drawn, other subtrees are summarised, with
         their share in the output, and weights that do nothing are not drawn. None draws all leaves.
-        "auto" draws trees of up to 60 leaves (radial: 240) completely, and about 40 (100) leaves of
-        larger ones, at least 3 for each output.
+        "auto" draws trees of up to 60 leaves completely, and about 40 leaves of larger ones, at
+        least 3 for each output.
     simplified : bool, default True
         Draw an equal tree with fewer weights, made by `bneuralt.tree.simplify`.
     legend : bool, default True

@@ -9,7 +9,7 @@ import numpy as np
 
 from bneuralt._typing import FloatArray
 from bneuralt.drawing.notation import PRODUCT, LatexNotation, Spelled, SympyNotation, TextNotation
-from bneuralt.drawing.view import NodeActivation, TreeView, has_short_weights
+from bneuralt.drawing.view import NodeActivation, TreeView, has_short_weights, in_log_odds
 from bneuralt.expressions import variable
 from bneuralt.model import Model
 from bneuralt.tree import NeuralTree
@@ -54,6 +54,7 @@ def to_formula(
     y &= 0.5 - x_{0} + 3 \cdot \tanh\left(2 \cdot x_{0} + 0.25 \cdot x_{1}\right)
     \end{aligned}
     """
+    model = model.in_raw_units()
     if format not in _WRITERS:
         raise ValueError(f"format={format!r} must be 'text', 'latex' or 'sympy'")
     n_trees = len(model.trees)
@@ -62,6 +63,7 @@ def to_formula(
             f"the model is a forest, whose prediction is the mean of {n_trees} trees: choose one "
             "with tree=0, 1, ..."
         )
+    model, output_names = in_log_odds(model, output_names)
     view = TreeView.of(
         model,
         tree=tree or 0,

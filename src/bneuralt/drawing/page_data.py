@@ -25,7 +25,7 @@ from bneuralt.expressions import (
     evaluate,
     without_order,
 )
-from bneuralt.model import Model, ModelColumn
+from bneuralt.model import Model, ModelColumn, reading_of
 from bneuralt.tables.columns import Column, Frame
 from bneuralt.tables.features import Input, NumberFeature
 from bneuralt.tree.activations import ACTIVATIONS, EXPRESSIONS, NAMES
@@ -210,6 +210,11 @@ def _column(
         described["categories"] = list(column.categories)
     if parts := column.cell_operations.get("date_part"):
         described["parts"], described["day_first"] = list(parts), column.day_first
+    reading = reading_of(described["reads"], j, column)
+    if reading.kind in ("amount", "clock"):
+        described["notation"] = [reading.kind, *reading.settings]
+    if reading.gaps:
+        described["gaps"] = list(reading.gaps)
     feature = column.feature
     start, end = np.searchsorted(used, [column.inputs.start, column.inputs.stop])
     entries = model.inputs[column.inputs.start : column.inputs.stop]

@@ -33,7 +33,8 @@ __all__ = [
 
 #: The scripts, each after those that it imports.
 _SCRIPTS = (
-    *("cells", "expressions", "model", "tree", "prediction", "format", "elements", "background"),
+    *("../../model/cells", "cells", "expressions", "model", "tree", "prediction", "format"),
+    *("elements", "background"),
     *("effects", "effect_charts", "effect_panel", "interactions"),
     *("scores", "editing", "edit_panel"),
     *("summary", "layout", "scene", "view", "gestures", "form", "rows", "panels", "history"),
@@ -196,6 +197,8 @@ def policy_hash(text: str) -> str:
 
 @cache
 def _file(name: str) -> str:
+    if name.startswith("../../model/"):
+        return (files("bneuralt.model") / name.rpartition("/")[2]).read_text(encoding="utf-8")
     return (files("bneuralt.drawing") / "page" / name).read_text(encoding="utf-8")
 
 

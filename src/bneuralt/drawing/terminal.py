@@ -7,6 +7,7 @@ function nodes that are its children follow, indented; they are terms of the sam
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,7 @@ import numpy as np
 
 from bneuralt._typing import IntArray
 from bneuralt.drawing.labels import counted
-from bneuralt.drawing.view import TreeView
+from bneuralt.drawing.view import TreeView, as_model, in_log_odds
 from bneuralt.expressions import variable
 from bneuralt.tree.neural_tree import NeuralTree
 from bneuralt.tree.walk import node_levels, sum_up
@@ -77,18 +78,19 @@ def draw_tree(
     >>> print(draw_tree(tree, feature_names=["age", "height", "weight"],
     ...                 output_names=["no", "yes"], width=70, simplified=False))
     no = sigmoid of  +0.00  -0.57 age
-    ├─ -1.66 sigmoid of  +0.00  +0.33 height  -0.10 weight  +1.28 age
-    └─ +0.95 sigmoid of  +0.00  -1.94 height  -3e-03 weight
+    ├─ -1.66 sigmoid of  +0.00  +0.33 height  -0.095 weight  +1.28 age
+    └─ +0.95 sigmoid of  +0.00  -1.94 height  -0.0033 weight
     yes = sigmoid of  +0.00  -0.58 height
     ├─ -0.29 sigmoid of  +0.00  -0.77 height  +0.67 age  -1.83 weight
     └─ -0.76 sigmoid of  +0.00  -0.30 weight  +0.18 weight  -1.29 weight
     """
+    shown, names = in_log_odds(as_model(model), output_names)
     view = TreeView.of(
-        model,
+        shown,
         tree=tree,
         simplified=simplified,
         feature_names=feature_names,
-        output_names=output_names,
+        output_names=names,
     )
     width = shutil.get_terminal_size().columns if width is None else width
     pen = _Pen(
@@ -159,8 +161,16 @@ class _Pen:
         return f"{style}{text}{_RESET}" if self.color and text else text
 
     def shorten(self, name: str) -> str:
+        """Return a name that fits; the ends of a ramp and other numbers are never cut."""
         room = max(8, self.width // 3)
-        return name if len(name) <= room else name[: room - len(self.dots)] + self.dots
+        if len(name) <= room:
+            return name
+        ramp = re.search(r" from \S+ to \S+$", name)
+        column, rest = (name[: ramp.start()], ramp[0]) if ramp else (name, "")
+        kept = column[: max(1, room - len(rest) - len(self.dots))]
+        if re.match(r"[\d.]", column[len(kept) :]):
+            kept = re.sub(r"[\d.]+$", "", kept)
+        return kept + self.dots + rest if len(kept) < len(column) else name
 
 
 @dataclass(frozen=True)
@@ -260,7 +270,9 @@ def _signed(value: float, view: TreeView) -> str:
     if view.has_short_weights:
         return f"{float(value):+.15g}"
     size = abs(float(value))
-    return f"{value:+.2f}" if size == 0 or 0.005 <= size < 1000 else f"{value:+.0e}"
+    if size == 0 or 0.1 <= size < 1000:
+        return f"{value:+.2f}"
+    return f"{value:+.0f}" if 1000 <= size < 1e6 else f"{value:+.2g}"
 
 
 def _sign_style(value: float) -> str:

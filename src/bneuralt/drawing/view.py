@@ -14,10 +14,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.expressions import OUTPUTS, Expression, exp
-from bneuralt.model import Model
+from bneuralt.model import Model, log_odds_model
 from bneuralt.tables.columns import Frame
 from bneuralt.tables.features import MISSING, Input
 from bneuralt.tree.activations import NAMES, expression_of
@@ -35,6 +36,7 @@ __all__ = [
     "as_model",
     "cells",
     "has_short_weights",
+    "in_log_odds",
     "input_spreads",
     "named_inputs",
     "output_names_of",
@@ -412,6 +414,19 @@ def printable(text: object) -> str:
 # -- parts of a model ----------------------------------------------------------------------
 
 
+def in_log_odds(
+    model: Model, output_names: Sequence[object] | None = None
+) -> tuple[Model, Sequence[object] | None]:
+    """Return a model of two classes with one score, the log-odds of the second, and its name.
+
+    Other models, and the names of their outputs, are returned as they are.
+    """
+    odds = log_odds_model(model)
+    if odds is None:
+        return model, output_names
+    return odds, output_names and [f"log-odds of {output_names[1]}"]
+
+
 def as_model(model: Any) -> Model:
     """Return the description of what is to be drawn.
 
@@ -425,11 +440,12 @@ def as_model(model: Any) -> Model:
     2
     """
     if isinstance(model, Model):
-        return model
+        return model.in_raw_units()
     if isinstance(model, NeuralTree):
         return Model.of_tree(model)
-    if hasattr(type(model), "model_"):  # an estimator that is not fitted raises an error here
-        description: Model = model.model_
+    if hasattr(type(model), "recipe_"):  # an estimator of this package
+        check_is_fitted(model)
+        description: Model = model.model_.in_raw_units()
         return description
     raise TypeError(
         f"model must be a fitted estimator of bneuralt or a NeuralTree, not {type(model).__name__}"
@@ -491,8 +507,8 @@ def input_spreads(model: Model) -> FloatArray | None:
     A model from a file has the range of each input, a quarter of which is about the standard
     deviation.
     """
-    if model.spread is not None:
-        return model.spread
+    if model.input_std is not None:
+        return model.input_std
     ranges = [entry.range for entry in model.inputs]
     if None in ranges:
         return None

@@ -1,13 +1,13 @@
-"""Scikit-learn estimators: single trees, forests, and their files."""
+"""Scikit-learn estimators: single trees, forests, evolved trees, and their files."""
 
 from bneuralt.estimators.evolved import EvolvedTreeClassifier, EvolvedTreeRegressor
+from bneuralt.estimators.files import load_model
 from bneuralt.estimators.forest import BNeuralForestClassifier, BNeuralForestRegressor
 from bneuralt.estimators.frameworks import from_torch, register_skl2onnx
-from bneuralt.estimators.growing import Growth
-from bneuralt.estimators.model_loading import load_model
 from bneuralt.estimators.parameters import PAPER_SETTINGS
-from bneuralt.estimators.single import BNeuralTClassifier, BNeuralTRegressor
 from bneuralt.estimators.transformer import TableTransformer
+from bneuralt.estimators.tree import BNeuralTClassifier, BNeuralTRegressor
+from bneuralt.tree.growing import Growth
 
 __all__ = [
     "PAPER_SETTINGS",

@@ -1,100 +1,77 @@
-"""Base class of all estimators: input validation and tree evaluation.
+"""Base class of all estimators: parameters, `fit`, and attributes that read the fitted model.
 
-`NeuralTreeEstimator` turns the arguments of `fit` into rows. The classes of `single`, `forest` and
-`evolution` train on the rows; `classification` and `regression` encode targets and turn outputs
-into predictions.
+`fit` makes one immutable value, `model_`. Every other fitted attribute is a property that reads it,
+and every method a function of it. An estimator has no other state: a fit that fails leaves the
+model of before (or none), and one that is interrupted by Ctrl-C has the trees that were finished.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from functools import partial
 from os import PathLike
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from scipy.sparse import issparse
-from sklearn.utils import check_random_state
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from bneuralt._sklearn import CallbackSupportMixin, check_monotonic_cst, fit_context
-from bneuralt._typing import Array, FloatArray
-from bneuralt.arrays import NotFiniteError
-from bneuralt.estimators.block_rows import (
-    encoded_blocks,
-    encoded_parts,
-    in_order,
-    read_block_rows,
-    target_of_blocks,
-    whole_table,
-)
+from bneuralt._sklearn import CallbackSupportMixin, fit_context
+from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.estimators.callbacks import TrainingData, reporting, show_unused
-from bneuralt.estimators.canonical import canonical_rows
-from bneuralt.estimators.capacity import number_of_ramps
-from bneuralt.estimators.code_columns import warn_of_codes
-from bneuralt.estimators.drawing_methods import DrawingMethods
-from bneuralt.estimators.explaining_methods import ExplainingMethods
-from bneuralt.estimators.export_methods import ExportMethods
-from bneuralt.estimators.fingerprints import Fingerprints
-from bneuralt.estimators.inputs import (
-    encoded,
-    is_ready,
-    names_of,
-    names_of_target,
-    read_table,
-    read_target,
-    refuse_not_finite,
-    training_inputs,
-)
-from bneuralt.estimators.large_integers import warn_of_rounding
-from bneuralt.estimators.model_file import save_model
-from bneuralt.estimators.rows import Rows
-from bneuralt.estimators.shrinking_methods import ShrinkingMethods
-from bneuralt.estimators.weights import class_weights, read_weights
-from bneuralt.explaining.importances import MOST_ROWS, mean_contributions
-from bneuralt.explaining.reference_rows import reference_rows
-from bneuralt.expressions import direction
-from bneuralt.model import Learning, Model
-from bneuralt.tables.bends import STRAIGHT, Bending
-from bneuralt.tables.block_table import BlockTable
-from bneuralt.tables.encoder import (
-    TableEncoder,
-    are_numbers,
-    learn_encoder,
-    plain_encoder,
-)
-from bneuralt.tables.sparse_rows import blocks, dense
-from bneuralt.tree import NeuralTree, mean_forward
-from bneuralt.tree.forward import OutputOverflow
-from bneuralt.tree.interactions import InteractionSets
+from bneuralt.estimators.edits import edits_to_store
+from bneuralt.estimators.methods import ModelMethods
+from bneuralt.files import format_json, write_atomically
+from bneuralt.fitting.finish import FitInterrupted
+from bneuralt.fitting.large_integers import warn_of_rounding
+from bneuralt.fitting.options import AT_TOP, Options
+from bneuralt.fitting.plan import drawn_seed
+from bneuralt.fitting.problem import Problem, read_problem
+from bneuralt.fitting.progress import Listen
+from bneuralt.model import Model, Recipe
+from bneuralt.model.file_writing import model_to_dict
+from bneuralt.model.inputs import columns_of, read_features, read_table
+from bneuralt.tables.encoder import TableEncoder
+from bneuralt.tables.sparse_rows import dense
+from bneuralt.training import TrainingSettings
+from bneuralt.tree import NeuralTree
+from bneuralt.tree.growing import TREE_GROWTH, Growth
+from bneuralt.values import Values, is_auto
 
-__all__ = ["NeuralTreeEstimator"]
+__all__ = ["OBJECTS", "NeuralTreeEstimator"]
 
-#: Attributes that `fit` sets before training, from the table and the target.
-LEARNT_FROM_INPUT = (
-    "n_features_in_",
-    "feature_names_in_",
-    "target_names_",
-    "encoder_",
-    "classes_",
-    "multilabel_",
-    "n_outputs_",
+#: The objects that None stands for.
+OBJECTS: Mapping[str, Values] = MappingProxyType(
+    {"growth": Growth(), "training": TrainingSettings()}
 )
 
+#: Arguments of `fit` of other libraries, and what to use here.
+OTHER_NAMES = {
+    "eval_set": "X_val and y_val",
+    "validation_data": "X_val and y_val",
+    "sample_weights": "sample_weight",
+    "weight": "sample_weight",
+    "callbacks": "callback",
+    "epochs": "max_epochs of the constructor",
+}
 
-class NeuralTreeEstimator(
-    CallbackSupportMixin, DrawingMethods, ExplainingMethods, ShrinkingMethods, ExportMethods
-):
-    """Base class of all estimators; subclasses train in `_fit_rows`."""
 
-    encoder_: TableEncoder
-    target_names_: tuple[str, ...] = ()
-    _importances: FloatArray | None = None
-    _reference: FloatArray | None = None  # rows that stand for the training rows
-    _fingerprints: Fingerprints | None = None  # of the training rows
+class NeuralTreeEstimator(CallbackSupportMixin, ModelMethods):
+    """Base class of all estimators; a subclass says which function of `fitting` fits it."""
+
+    model_: Model
+
+    #: The function that fits a model, and the one that trains for an epoch, if there is one.
+    _fit_problem: ClassVar[staticmethod[[Problem, Listen], Model]]
+    _fit_part: ClassVar[staticmethod[[Problem], Model] | None] = None
     _holds_many_trees: ClassVar[bool] = False
-    _reads_blocks: ClassVar[bool] = False  # whether tables of several blocks are taken
+    _can_learn: ClassVar[bool] = True
+    #: Automatic values of `growth`, and fields of `growth` and `training` that are not used.
+    _growth_values: ClassVar[Mapping[str, Any]] = TREE_GROWTH
+    _unused: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -105,8 +82,12 @@ class NeuralTreeEstimator(
         X_val: Any = None,
         y_val: Any = None,
         callback: Callable[[Any], Any] | None = None,
+        **unknown: Any,
     ) -> Self:
         """Fit the model.
+
+        If an error is raised, the estimator keeps the model that it had before, or has none. After
+        Ctrl-C it has the trees that were finished, if there are any.
 
         Parameters
         ----------
@@ -120,47 +101,277 @@ class NeuralTreeEstimator(
             columns: for classifiers 1 where a row has a label and 0 elsewhere (multilabel), for
             regressors several numbers to predict.
         sample_weight : array-like of shape (n_rows,), optional
-            Weight of each row. A row of weight 2 is equivalent to two equal rows. For a table that
-            is read in blocks, also the name of a column.
+            Weight of each row. Whole weights with a total of at most ten times the number of rows
+            count equal rows: a row of weight 2 is equivalent to two equal rows. All others are
+            relative: multiplying them by a constant changes nothing. For a table that is read in
+            blocks, also the name of a column.
         X_val, y_val : array-like, optional
             Validation rows, used instead of a part of the training rows.
         callback : callable, optional
             Called with a state object after each epoch (`bneuralt.training.EpochState`) or, by
-            forests, after each tree (`bneuralt.estimators.callbacks.ForestState`). Training stops
+            forests, after each tree (`bneuralt.fitting.progress.ForestState`). Training stops
             if it returns a true value.
+        **unknown
+            Raises an error that names the right argument.
 
         Returns
         -------
         self
         """
-        rows = self._read_rows(X, y, sample_weight, reset=not self._is_warm_start())
-        warn_of_rounding(X, self.encoder_)
-        fingerprints = Fingerprints.of(rows, self._fingerprints if self._is_warm_start() else None)
-        validation = None
-        if X_val is not None or y_val is not None:
-            validation = self._read_validation_rows(X_val, y_val)
-        data = TrainingData(X, y, sample_weight)
-        for name in ("calibration_", "compaction_", "edits_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
-        calibration = None
-        if getattr(self, "conformal", None) is not None:
-            rows, calibration = self._set_aside(rows)
-            if self.encoder_.is_plain and not self._is_warm_start():
-                self._bend(rows)  # without the rows that were set aside
-                lines = self.encoder_.lines
-                rows, calibration = rows.with_lines(lines), calibration.with_lines(lines)
-                validation = None if validation is None else validation.with_lines(lines)
-        with reporting(self, partial(self._step, rows), data, callback) as report:
-            self._fit_rows(rows, validation, report)
+        for name in unknown:
+            hint = f": use {OTHER_NAMES[name]}" if name in OTHER_NAMES else ""
+            raise TypeError(
+                f"{type(self).__name__}.fit() got an unexpected keyword argument {name!r}{hint}"
+            )
+        problem = read_problem(
+            self._options(), X, y, sample_weight, X_val, y_val, before=self._before()
+        )
+        warn_of_rounding(X, problem.encoder)
+        listen = partial(reporting, self, TrainingData(X, y, sample_weight), callback)
+        try:
+            self.model_ = type(self)._fit_problem(problem, listen)
+        except FitInterrupted as interruption:
+            if interruption.model is not None:
+                self.model_ = interruption.model
+            raise
         if self.verbose:
             show_unused(self._unused_features())
-        if calibration is not None:
-            self._calibrate(calibration)
-        self._learn_importances(rows)
-        if self._importances is not None:
-            warn_of_codes(self, rows)
-        self._fingerprints = fingerprints
         return self
+
+    def _before(self) -> Model | None:
+        """Return the model that `fit` continues from; None if it starts anew."""
+        if not (getattr(self, "warm_start", False) and self.__sklearn_is_fitted__()):
+            return None
+        return self._trainable()
+
+    def _trainable(self) -> Model:
+        """Return the model for further training."""
+        if not self.model_.can_learn:
+            raise ValueError(
+                f"this {type(self).__name__} cannot be trained further, since the scaling of its "
+                "training is not known (an old file, or from_torch): fit it with warm_start=False"
+            )
+        return self.model_.in_scaled_units()
+
+    def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
+        """Train for one epoch on some rows."""
+        conformal = getattr(self, "conformal", None)
+        if conformal is not None:
+            raise ValueError(
+                f"conformal={conformal!r} holds out rows of the whole table, and partial_fit "
+                "gets a part of it: use fit, or conformal=None"
+            )
+        before = self._trainable() if self.__sklearn_is_fitted__() else None
+        problem = read_problem(
+            self._options(), X, y, sample_weight, before=before, classes=classes, in_parts=True
+        )
+        fit_part = type(self)._fit_part
+        assert fit_part is not None
+        self.model_ = fit_part(problem)
+        return self
+
+    # -- parameters ----------------------------------------------------------------------
+
+    def _options(self) -> Options:
+        """Return the parameters as plain values."""
+        parameters = self.get_params(deep=False)
+        known = {entry.name for entry in fields(Options)}
+        values = {name: value for name, value in parameters.items() if name in known}
+        values["growth"] = self._object("growth").filled(self._growth_values)
+        values["training"] = self._object("training")
+        return Options(
+            **{
+                **values,
+                "estimator": type(self).__name__,
+                "is_classifier": is_classifier(self),
+                "seed": drawn_seed(getattr(self, "random_state", None)),
+                "n_threads": self._n_threads(),
+                "parameters": parameters,
+                "tables_in_blocks": self._fit_part is not None,
+            }
+        )
+
+    def _object(self, name: str) -> Any:
+        value = getattr(self, name, None)
+        return value if isinstance(value, Values) else OBJECTS[name]  # other types are refused
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name.
+
+        Parameters
+        ----------
+        deep : bool
+            Whether to include nested parameters, such as `growth__max_depth`.
+        """
+        parameters: dict[str, Any] = super().get_params(deep=deep)
+        if deep:
+            for owner in OBJECTS:
+                if owner in parameters:
+                    inner = self._object(owner).get_params()
+                    parameters |= {f"{owner}__{name}": value for name, value in inner.items()}
+        return parameters
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters; a nested one, such as `growth__max_depth`, replaces the whole object.
+
+        Parameters
+        ----------
+        **parameters
+            Values by name.
+
+        Returns
+        -------
+        self
+        """
+        plain: dict[str, Any] = {}
+        inner: dict[str, dict[str, Any]] = {}
+        for name, value in parameters.items():
+            owner, _, field = name.partition("__")
+            if field and owner in OBJECTS and hasattr(self, owner):
+                inner.setdefault(owner, {})[field] = value
+            else:
+                plain[name] = value
+        super().set_params(**plain)
+        for owner, values in inner.items():
+            setattr(self, owner, self._object(owner).set_params(**values))
+        return self
+
+    def _validate_params(self) -> None:
+        """Check all parameters; raise an error if a setting is set twice, or is not used."""
+        super()._validate_params()
+        for name in AT_TOP:
+            value, nested = getattr(self, name, "auto"), getattr(self._object("training"), name)
+            if not is_auto(value) and not is_auto(nested):
+                raise ValueError(
+                    f"{name}={value!r} and training=TrainingSettings({name}={nested!r}) are both "
+                    "given: leave one of them out"
+                )
+        for owner, names in self._unused.items():
+            for name in names:
+                value = getattr(self._object(owner), name)
+                if not is_auto(value):
+                    raise ValueError(
+                        f"{name}={value!r} of {owner} has no meaning for {type(self).__name__}: "
+                        "leave it out"
+                    )
+        if getattr(self, "n_weights", None) == "readable" and getattr(self, "warm_start", False):
+            raise ValueError(
+                "n_weights='readable' cannot be combined with warm_start=True: training would "
+                "change the rounded weights; use another n_weights"
+            )
+
+    def _n_threads(self) -> int:
+        # the core uses at most one thread per processor
+        return min(effective_n_jobs(getattr(self, "n_jobs", None)), 2**31 - 1)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.sparse = True
+        return tags
+
+    # -- the fitted model ----------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "model_" in self.__dict__
+
+    def _fitted(self) -> Model:
+        """Return the fitted model; an estimator that is not fitted raises an error."""
+        if "model_" not in self.__dict__:
+            check_is_fitted(self)
+        return self.model_
+
+    def _raw(self) -> Model:
+        """Return the fitted model in raw units."""
+        return self._fitted().in_raw_units()
+
+    def _attribute(self, name: str, value: Any) -> Any:
+        """Return a fitted attribute; raise an AttributeError if the model does not have it."""
+        if value is None:
+            raise AttributeError(f"this {type(self).__name__} has no {name}")
+        return value
+
+    def _read_features(self, X: Any) -> Any:
+        return read_features(self._fitted(), X)
+
+    def _checked_table(self, X: Any) -> Any:
+        """Return a table after scikit-learn has checked its columns."""
+        model = self._fitted()
+        return dense(read_table(X, model.kind, columns_of(model))[0])
+
+    @property
+    def _model_or_error(self) -> Model:
+        """The fitted model, for attributes, which are absent before a fit."""
+        if "model_" not in self.__dict__:
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet")
+        return self.model_
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features: columns of X."""
+        return len(self._model_or_error.encoder.features)
+
+    @property
+    def feature_names_in_(self) -> Array:
+        """Names of the features, if X had names that are all strings."""
+        names = self._model_or_error.encoder.names
+        return np.array(self._attribute("feature_names_in_", names), dtype=object)
+
+    @property
+    def encoder_(self) -> TableEncoder:
+        """How columns become inputs of trees."""
+        return self._model_or_error.encoder
+
+    @property
+    def target_names_(self) -> tuple[str, ...]:
+        """Names of the columns of the target; empty if it had none."""
+        return self._model_or_error.target_names
+
+    @property
+    def recipe_(self) -> Recipe:
+        """All settings of the fit, with their automatic values."""
+        recipe: Recipe = self._attribute("recipe_", self._model_or_error.recipe)
+        return recipe
+
+    @property
+    def tree_(self) -> NeuralTree:
+        """The tree, for unscaled inputs; not of forests."""
+        trees = self._model_or_error.in_raw_units().trees
+        if self._holds_many_trees and len(trees) > 1:
+            raise AttributeError(f"this {type(self).__name__} has {len(trees)} trees: estimators_")
+        return trees[0]
+
+    @property
+    def n_parameters_(self) -> int:
+        """Number of trainable weights of all trees together."""
+        return self._model_or_error.in_raw_units().n_parameters
+
+    @property
+    def n_iter_(self) -> int:
+        """Number of epochs of the tree that was trained longest."""
+        states = self._model_or_error.states
+        return int(max(state.n_iter for state in states)) if states else 0
+
+    @property
+    def best_epoch_(self) -> int | None:
+        """The epoch, counted from 0, whose weights were selected on validation rows."""
+        states = self._model_or_error.states
+        return states[0].best_epoch if states else None
+
+    @property
+    def moved_leaves_(self) -> Mapping[str, IntArray] | None:
+        """For each feature, how many leaves were moved to it, and how many stayed."""
+        states = self._model_or_error.states
+        return states[0].moved_leaves if states else None
+
+    @property
+    def history_(self) -> dict[str, Array]:
+        """Loss, score and learning rate of each epoch."""
+        states = self._model_or_error.states
+        history = dict(states[0].history) if states else {}
+        found: dict[str, Array] = self._attribute("history_", history or None)
+        return found
 
     @property
     def feature_importances_(self) -> FloatArray:
@@ -170,321 +381,52 @@ class NeuralTreeEstimator(
         predictions, for up to 1,000 training rows and compared with their mean; `fit` computes
         them. They add up to 1.
         """
-        if not self.__sklearn_is_fitted__():
-            check_is_fitted(self)
-        if self._importances is None:
+        importances = self._fitted().importances
+        if importances is None:
             raise AttributeError(
                 f"this {type(self).__name__} has no feature_importances_, which fit computes from "
                 "the training rows: use explain(X).importances"
             )
-        return self._importances
-
-    def _learn_importances(self, rows: Rows) -> None:
-        # The first rows are a random sample, since rows are sorted by a hash.
-        n_rows = min(MOST_ROWS, len(rows))
-        sample = rows.spread(n_rows) if rows.on_disk else rows
-        sample = sample if len(sample) == n_rows else sample.take(np.arange(n_rows))
-        model, inputs = self.model_, sample.inputs
-        try:
-            self._importances = mean_contributions(model, inputs, sample.weight)
-        except OutputOverflow:  # the weights have diverged
-            self._importances = self._reference = None
-            return
-        self._reference = reference_rows(model, inputs, sample.weight, self._importances)
+        return importances
 
     @property
-    def _is_readable(self) -> bool:
-        """Whether numbers of the model have few digits."""
-        return False
-
-    def _is_warm_start(self) -> bool:
-        return self.warm_start and self.__sklearn_is_fitted__()
-
-    def _read_rows(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        reset: bool,
-        classes: Any = None,
-        in_parts: bool = False,
-    ) -> Rows:
-        """Read training rows.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As passed to `fit`.
-        reset : bool
-            Whether to learn the features and the classes from these rows.
-        classes : array-like, optional
-            All labels; by default those of y.
-        in_parts : bool
-            Whether later calls bring more rows: then the relation of missing values to the target
-            is not decided by the first ones.
-        """
-        if isinstance(X, BlockTable):
-            return self._read_blocks(X, y, sample_weight, reset, in_parts)
-        table = read_table(self, X, reset)
-        source, y = y, read_target(self, y, table)
-        weight = read_weights(sample_weight, table)
-        if reset:
-            self.target_names_ = names_of_target(source, y)
-            self._learn_target(y if weight.all() else y[weight > 0], classes)
-        target = self._encode(y, weight)
-        names, categories = names_of(self), self.categorical_features
-        rows = None
-        if reset and are_numbers(table, categories, names):  # needs the statistics of the rows only
-            rows = canonical_rows(training_inputs(self, table, None), target, weight)
-            if self._finds_sentinels(table) and rows.has_sentinels:
-                rows = None
-        if rows is not None:
-            self.encoder_ = plain_encoder([rows.moments], names)
-            rows = self._weighed(rows)
-            self._bend(rows)
-        else:
-            if reset:
-                self.encoder_ = learn_encoder(
-                    table,
-                    weight,
-                    categories,
-                    names,
-                    None if in_parts else target,
-                    self._bending(table),
-                    self._finds_sentinels(table),
-                )
-            inputs = training_inputs(self, table, self.encoder_)
-            rows = self._weighed(canonical_rows(inputs, target, weight))
-        return self._with_lines(rows, reset)
-
-    def _read_blocks(
-        self, table: BlockTable, y: Any, sample_weight: Any, reset: bool, in_parts: bool
-    ) -> Rows:
-        """Read training rows from a table in blocks; a table of one block as any other."""
-        if y is not None:
-            raise ValueError("y must be None: the table has the target, see open_table")
-        whole = whole_table(table, sample_weight)
-        if whole is not None:
-            rows = self._read_rows(*whole, reset, in_parts=in_parts)
-            if reset:
-                self.target_names_ = table.target
-            return rows
-        if in_parts or not self._reads_blocks:
-            method = f"{type(self).__name__}.{'partial_fit' if in_parts else 'fit'}"
-            raise TypeError(
-                f"{method} does not take tables of several blocks: pass a data frame, such as "
-                "table.head(100_000), or use fit of a tree or forest"
-            )
-        rows = self._weighed(read_block_rows(self, table, sample_weight, reset))
-        return self._with_lines(rows, reset)
-
-    def _with_lines(self, rows: Rows, reset: bool) -> Rows:
-        """Return rows with the inputs of trees, after a check of constraints on features."""
-        if reset and self.monotonic_cst is not None:
-            self._feature_signs()  # raises an error if the constraints do not fit the columns
-        if reset and self.interaction_cst is not None:
-            self._interactions()  # the same
-        return rows.with_lines(self.encoder_.lines)
-
-    def _bend(self, rows: Rows) -> None:
-        """Learn limits and ramps of a table of numbers without gaps."""
-        sample = rows.sample(rows.table.shape[1])
-        bending = self._bending(rows.table, rows.n_separate)
-        self.encoder_ = self.encoder_.bent(sample.X, sample.weight, bending)
-
-    def _weighed(self, rows: Rows) -> Rows:
-        """Return rows with the weights of their classes."""
-        class_weight = getattr(self, "class_weight", None)
-        if class_weight is None:
-            return rows
-        return rows.weighed(class_weights(class_weight, self.classes_, rows))
-
-    def _bending(self, table: Any, n_rows: int | None = None) -> Bending:
-        """Return the rule by which columns of numbers get limits and ramps."""
-        n_ramps = getattr(self, "ramps", None)
-        if n_ramps is None:  # estimators without this parameter
-            return STRAIGHT
-        is_robust = self.scale == "robust" and table.dtype != np.uint8
-        is_robust = is_robust and not callable(self._growth.feature_sampling)  # as of images
-        if isinstance(n_ramps, str):  # "auto"
-            n_ramps = number_of_ramps(n_rows or table.shape[0]) if is_robust else 0
-        return Bending(n_ramps, is_robust, is_rounded=self._is_readable)
-
-    def _finds_sentinels(self, table: Any) -> bool:
-        """Return whether numbers far outside of the others can stand for missing values."""
-        return getattr(self, "sentinels", None) == "auto" and self._bending(table).is_limited
-
-    def _feature_signs(self) -> Array | None:
-        """Return the constraint of each feature, -1, 0 or 1; None if there are none."""
-        if self.monotonic_cst is None:
-            return None
-        signs: Array = check_monotonic_cst(self, self.monotonic_cst)
-        if signs.ndim != 1:
-            raise ValueError(f"monotonic_cst must have one dimension, it has {signs.ndim}")
-        if not signs.any():
-            return None
-        self._output_signs()  # raises an error for targets without a direction
-        along = self._input_directions()
-        for i in np.flatnonzero(signs).tolist():
-            inputs = [along[j] for j in self.encoder_.inputs_of(i)]
-            if None in inputs or not any(inputs):
-                raise ValueError(
-                    f"monotonic_cst={self.monotonic_cst!r:.100} constrains the effect of column "
-                    f"{self.encoder_.name(i)!r}, which is a {self.encoder_.features[i].kind}: only "
-                    "numbers can have a monotone effect; use 0 for this column, or convert it to "
-                    "numbers"
-                )
-        return signs
-
-    def _interactions(self) -> InteractionSets | None:
-        """Return the sets of features that may interact; None if there are no constraints."""
-        if self.interaction_cst is None:
-            return None
-        if self._output_activation != "linear":
-            raise ValueError(
-                f"interaction_cst={self.interaction_cst!r:.100} needs linear outputs, in which "
-                f"subtrees are added, and output_activation is {self._output_activation!r}: use "
-                "'linear'"
-            )
-        if callable(self._growth.feature_sampling):
-            raise ValueError(
-                f"interaction_cst={self.interaction_cst!r:.100} cannot be combined with a callable "
-                "feature_sampling, which chooses features by itself: use probabilities, or None"
-            )
-        return InteractionSets.of(self.interaction_cst, self.n_features_in_)
-
-    def _input_directions(self) -> list[int | None]:
-        """Return the direction of each input with its column: -1, 0, 1, or None if unproven."""
-        return [direction(entry.expression).sign for entry in self.encoder_.inputs]
-
-    def _input_signs(self) -> Array | None:
-        """Return the constraint of each input of the trees; None if there are none.
-
-        Indicators of missing values are not constrained.
-        """
-        signs = self._feature_signs()
-        if signs is None:
-            return None
-        along = np.array([sign or 0 for sign in self._input_directions()], dtype=signs.dtype)
-        return along * signs[self.encoder_.groups]
+    def compaction_(self) -> Any:
+        """Sizes and scores of smaller models, if this one was made smaller."""
+        return self._attribute("compaction_", self._model_or_error.compaction)
 
     @property
-    def _trees(self) -> list[NeuralTree]:
-        raise NotImplementedError
-
-    @property
-    def model_(self) -> Model:
-        """The description of the fitted model that drawings, explanations and exports use."""
-        check_is_fitted(self)
-        constraints, interactions = self._feature_signs(), self._interactions()
-        members = getattr(self, "estimators_", [self])
-        scaling = getattr(members[0], "_input_scaling", None)
-        spread = None
-        if scaling is not None:
-            spread = np.divide(
-                1.0, scaling.factor, out=np.zeros_like(scaling.factor), where=scaling.factor != 0
-            )
-        return Model(
-            kind=type(self).__name__,
-            encoder=self.encoder_,
-            trees=tuple(self._trees),
-            target_names=self.target_names_,
-            spread=spread,
-            constraints=() if constraints is None else tuple(constraints.tolist()),
-            interaction_sets=None if interactions is None else interactions.sets,
-            history=tuple(getattr(member, "history_", {}) for member in members),
-            learning=self._learning(),
-            reference=self._reference,
-            **self._outputs_described(),
+    def edits_(self) -> list[Mapping[str, Any]]:
+        """What was edited by hand after training."""
+        edits: list[Mapping[str, Any]] = self._attribute(
+            "edits_", list(self._model_or_error.edits) or None
         )
+        return edits
 
-    def _learning(self) -> Learning | None:
-        """Return what further updates of the weights need; None if there can be none."""
-        return None
+    @property
+    def extra_(self) -> Mapping[str, Any]:
+        """Content that was added to the file of the model."""
+        return self._model_or_error.extra
 
     def _unused_features(self) -> list[str]:
         """Return the names of the features that no leaf of any tree uses."""
-        encoder = self.encoder_
-        n_leaves = np.sum([tree.input_counts for tree in self._trees], axis=0)
-        n_leaves = np.bincount(encoder.groups, n_leaves, minlength=len(encoder.features))
-        return [encoder.name(i) for i in np.flatnonzero(n_leaves == 0).tolist()]
+        model = self.model_
+        n_leaves = np.sum([tree.input_counts for tree in model.trees], axis=0)
+        n_leaves = np.bincount(
+            model.encoder.groups, n_leaves, minlength=len(model.encoder.features)
+        )
+        return [model.encoder.name(i) for i in np.flatnonzero(n_leaves == 0).tolist()]
 
-    def _read_validation_rows(self, X_val: Any, y_val: Any) -> Rows:
-        if isinstance(X_val, BlockTable):
-            return self._read_validation_blocks(X_val, y_val)
-        if X_val is None or y_val is None:
-            missing = "X_val" if X_val is None else "y_val"
-            raise ValueError(f"{missing} is missing: validation rows need both X_val and y_val")
-        table = read_table(self, X_val, reset=False)
-        y = read_target(self, y_val, table, "y_val")
-        weight = np.ones(len(y))
-        inputs = dense(training_inputs(self, table, self.encoder_))
-        return Rows(inputs, self._encode(y, weight, "y_val"), weight, lines=self.encoder_.lines)
+    # -- copies and files ----------------------------------------------------------------
 
-    def _read_validation_blocks(self, table: BlockTable, y_val: Any) -> Rows:
-        if y_val is not None:
-            raise ValueError("y_val must be None: the table X_val has the target, see open_table")
-        whole = whole_table(table)
-        if whole is not None:
-            return self._read_validation_rows(whole.X, whole.y)
-        y = target_of_blocks(table)
-        weight = np.ones(len(y))
-        inputs = encoded_blocks(self.encoder_, in_order(self, table))
-        target = self._encode(y, weight, "y_val")
-        return Rows(inputs, target, weight, lines=self.encoder_.lines, on_disk=True)
+    def _with_model(self, model: Model) -> Self:
+        """Return an estimator of the same parameters with another model."""
+        other = type(self)(**self.get_params(deep=False))
+        other.model_ = model
+        return other
 
-    def _checked_table(self, X: Any) -> Any:
-        """Return a table after scikit-learn has checked its columns."""
-        check_is_fitted(self)
-        return dense(read_table(self, X, reset=False))
-
-    def _pass_on(self, other: NeuralTreeEstimator) -> None:
-        """Copy the attributes that were learnt from the table to another estimator."""
-        for name in LEARNT_FROM_INPUT:
-            if hasattr(self, name):
-                setattr(other, name, getattr(self, name))
-
-    def _read_features(self, X: Any) -> Any:
-        if not self.__sklearn_is_fitted__():
-            check_is_fitted(self)
-        if is_ready(X, self):
-            return encoded(self.encoder_, X)
-        if isinstance(X, BlockTable):
-            return in_order(self, X)
-        table = read_table(self, X, reset=False)
-        return table if issparse(table) else encoded(self.encoder_, table)
-
-    def _mean_outputs(
-        self, trees: Sequence[NeuralTree], X: Any, softmax: bool = False
-    ) -> FloatArray:
-        """Return the mean output of trees per row; raise an error on non-finite input."""
-        parts: Iterable[Array] | None = None
-        if issparse(X):
-            parts = (encoded(self.encoder_, block) for block in blocks(X))
-        elif isinstance(X, BlockTable):
-            parts = encoded_parts(self.encoder_, X)
-        if parts is not None:
-            return np.concatenate([self._mean_outputs(trees, part, softmax) for part in parts])
-        try:
-            return mean_forward(trees, X, self._n_threads(), softmax, self.encoder_.lines)
-        except NotFiniteError as error:
-            if not np.isnan(X[error.row, error.column]):
-                raise refuse_not_finite(self, self.encoder_, X, error.row, error.column) from None
-        return self._mean_outputs(trees, self.encoder_.numbers(X), softmax)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.sparse = True
-        return tags
-
-    def _draw_seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-
-    def _n_threads(self) -> int:
-        # the core uses at most one thread per processor
-        return min(effective_n_jobs(self.n_jobs), 2**31 - 1)
+    def _file_content(self, model: Model, extra: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Return what `save` writes."""
+        return model_to_dict(model, self.get_params(deep=False), edits_to_store(model), extra)
 
     def save(self, path: str | PathLike[str], extra: dict[str, Any] | None = None) -> None:
         """Write the model to a JSON file; `bneuralt.load_model` reads it.
@@ -498,5 +440,11 @@ class NeuralTreeEstimator(
         extra : dict, optional
             Any other content that JSON can represent; the loaded model has it as `extra_`.
         """
-        check_is_fitted(self)
-        save_model(self, path, extra)
+        content = self._file_content(self._fitted(), extra)
+        content["kind"] = self._registered_kind()
+        write_atomically(path, format_json(content) + "\n")
+
+    def _registered_kind(self) -> str:
+        from bneuralt.estimators.kinds import kind_of
+
+        return kind_of(self)

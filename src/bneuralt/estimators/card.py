@@ -5,7 +5,6 @@ It is computed from a fitted model and some rows, and printed or sent as one fil
 
 from __future__ import annotations
 
-import copy
 import platform
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,7 +32,9 @@ from bneuralt.drawing.view import TreeView, cells
 from bneuralt.estimators.card_groups import cell_text, groups_of
 from bneuralt.estimators.card_scores import Reliability, ScoredRows, scores_with_intervals, wilson
 from bneuralt.explaining import Effect, check_interactions, check_monotonic, effect, explain
-from bneuralt.export.whole import input_ranges, integer_model
+from bneuralt.export.integer import input_ranges, integer_model
+from bneuralt.fitting.fingerprints import n_seen
+from bneuralt.fitting.problem import problem_of
 from bneuralt.model import Model
 from bneuralt.tables.columns import Frame
 
@@ -57,7 +58,7 @@ class _Card:
 
     def __init__(self, estimator: Any, X: Any, y: Any, group: Any) -> None:
         self.estimator = estimator
-        self.model: Model = estimator.model_
+        self.model: Model = estimator.model_.in_raw_units()
         table = estimator._checked_table(X)
         if len(table) == 0:
             raise ValueError("X has no rows: a card needs rows with their target")
@@ -111,7 +112,7 @@ class _Card:
     # -- rows ----------------------------------------------------------------------------
 
     def _seen(self) -> list[Block]:
-        known, n = self.estimator._fingerprints, len(self.rows)
+        known, n = self.model.fingerprints, len(self.rows)
         if known is None:
             return [
                 Notice(
@@ -119,17 +120,17 @@ class _Card:
                     "training: the model holds no hashes of its training rows."
                 )
             ]
-        rows = copy.copy(self.estimator)._read_rows(self.X, self.target, None, reset=False)
-        n_checked, n_seen = known.seen(rows)
+        problem = problem_of(self.model, self.estimator._options(), self.X, self.target)
+        n_checked, seen = n_seen(known, problem.rows)
         text = f"{counted(n, 'row')}; the model was trained on {counted(known.n_rows, 'row')}. "
-        if n_seen == 0:
+        if seen == 0:
             if n_checked == 0:
                 return [Notice(text + "None of the rows could be checked for use in training.")]
             of = "None of them" if n_checked == n else f"None of the {n_checked:,} checked rows"
             return [Notice(text + f"{of} is equal to a training row.", "good")]
         text += (
-            f"{n_seen:,} of {n_checked:,} checked rows {'is' if n_seen == 1 else 'are'} equal to "
-            f"{'a training row' if n_seen == 1 else 'training rows'}: the scores "
+            f"{seen:,} of {n_checked:,} checked rows {'is' if seen == 1 else 'are'} equal to "
+            f"{'a training row' if seen == 1 else 'training rows'}: the scores "
             "below are not those of unseen rows only."
         )
         if known.n_different <= 0.9 * known.n_rows:
@@ -377,7 +378,7 @@ class _Card:
             f"{counted(len(model.trees), 'tree')}, {counted(model.n_parameters, 'weight')}, "
             f"{used} of {counted(len(model.columns), 'column')} used."
         )
-        scene = tree_scene(TreeView.of(model), max_leaves=40, layout="layered")
+        scene = tree_scene(TreeView.of(model), max_leaves=40)
         caption = "The tree." if len(model.trees) == 1 else "The first tree."
         return [text, Figures([(scene, caption)])]
 
@@ -403,7 +404,7 @@ class _Card:
             blocks += [Notice(text), Table(("time", "edit"), rows, "Edits", are_numbers=False)]
         if isinstance(digest := extra.get("data_sha256"), str):
             blocks.append(f"SHA-256 of the training table: {digest}.")
-        known = estimator._fingerprints
+        known = self.model.fingerprints
         if known is not None:
             blocks.append(
                 f"Training rows: {known.n_rows:,}, of which {known.n_different:,} different."

@@ -12,29 +12,36 @@ import inspect
 import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.metrics import accuracy_score, r2_score
+from sklearn.metrics import accuracy_score
 
 from bneuralt._typing import Array, FloatArray
-from bneuralt.estimators.canonical import canonical_rows
 from bneuralt.estimators.forest import (
     BNeuralForestClassifier,
     BNeuralForestRegressor,
     Forest,
 )
-from bneuralt.estimators.inputs import names_of, read_table, training_inputs
-from bneuralt.estimators.rows import Rows
-from bneuralt.estimators.single import SingleTree
-from bneuralt.estimators.trials import choose
+from bneuralt.fitting.canonical import canonical_rows
+from bneuralt.fitting.finish import finished, new_model
+from bneuralt.fitting.forest import Member, rows_of_tree, shrink, train_here, tree_seeds
+from bneuralt.fitting.options import Options
+from bneuralt.fitting.problem import Problem, constraints_of, learn_from_sample
+from bneuralt.fitting.recipe import resolve
+from bneuralt.fitting.rows import Rows
+from bneuralt.fitting.tree import check_max_weights
+from bneuralt.fitting.trial import Trial, run_trial
+from bneuralt.fitting.weights import MAX_COPIES_PER_ROW, RowWeights, class_weights
+from bneuralt.model import Model, Recipe
+from bneuralt.model.inputs import training_inputs
 from bneuralt.tables import frames
 from bneuralt.tables.block_learning import TableSummary
 from bneuralt.tables.block_table import Block
 from bneuralt.tables.columns import Column, Frame
-from bneuralt.tables.encoder import categorical_mask, learn_encoder
+from bneuralt.tables.encoder import categorical_mask
 
 __all__ = ["ClusterClassifier", "ClusterForest", "ClusterRegressor", "with_client"]
 
@@ -71,7 +78,7 @@ class PartitionRows:
 
     frame: Any
     target: Array
-    weight: FloatArray | None
+    weight: FloatArray
 
     def __len__(self) -> int:
         return len(self.target)
@@ -121,61 +128,22 @@ class ClusterForest(Forest):
                     f"rows are in several places: use {name}={off!r}"
                 )
         self._validate_params()
-        for name in ("calibration_", "compaction_", "edits_", "oob_score_", "_fingerprints"):
-            self.__dict__.pop(name, None)  # of an earlier fit
         with self.client_.as_current():  # which need not be the default one
-            cluster = _Cluster(self.client_, X, y, sample_weight)
-            rows = self._learn_columns(cluster)
-            seed = self._draw_seed()
-            members = self._new_members(seed, 0, choose(self, rows, seed))
-            self.estimators_ = cluster.train(self._local(), members)
-        self._learn_importances(rows)
+            self.model_ = fit_partitions(self._options(), self.client_, X, y, sample_weight)
         return self
 
-    def _learn_columns(self, cluster: _Cluster) -> Rows:
-        """Learn features and target from all partitions, and return a sample of the rows."""
-        names = cluster.names
-        listed = categorical_mask(self.categorical_features, cluster.n_columns, names)
-        summary, labels = cluster.summarize(listed, is_classifier(self))
-        if summary.total == 0:
-            raise ValueError("X has no rows, or none of a positive weight: at least one is needed")
-        frame, y, weight = summary.learning_rows()
-        if names is None:
-            frame = Frame(frame.columns)
-        cells = read_table(self, frame, reset=True)
-        self.target_names_ = cluster.target_names
-        self._learn_target(y, labels)
-        target = self._encode(y if labels is None else y.astype(labels.dtype), weight)
-        self.encoder_ = learn_encoder(
-            cells,
-            weight,
-            self.categorical_features,
-            names_of(self),
-            target,
-            self._bending(cells, summary.total),
-            self._finds_sentinels(cells),
-        )
-        inputs = training_inputs(self, cells, self.encoder_)
-        rows = Rows(inputs, target, weight)
-        if summary.total <= len(frame):
-            rows = canonical_rows(inputs, target, weight)
-        return self._with_lines(self._weighed(rows), reset=True)
-
-    def _local(self) -> Forest:
-        """Return an ordinary forest with the same parameters and features, without trees."""
+    def _local_parameters(self) -> dict[str, Any]:
         parameters = self.get_params(deep=False)
         del parameters["client"]
-        forest = self._local_type(**{**parameters, "n_jobs": 1, "verbose": 0})
-        self._pass_on(forest)
-        return forest
+        return parameters
+
+    def _options(self) -> Options:
+        return replace(super()._options(), parameters=self._local_parameters())
 
     def to_local(self) -> Forest:
         """Return the fitted model as an ordinary forest, which needs no Dask."""
-        parameters = self.get_params(deep=False)
-        del parameters["client"]
-        forest = self._local_type(**parameters)
-        learnt = {key: value for key, value in vars(self).items() if key != "client"}
-        forest.__dict__.update(learnt)
+        forest = self._local_type(**self._local_parameters())
+        forest.model_ = self._fitted()
         return forest
 
     def __sklearn_clone__(self) -> Self:
@@ -227,8 +195,14 @@ class ClusterForest(Forest):
         dask: Any = importlib.import_module("dask")
         with nullcontext() if self.client is None else self.client.as_current():
             predicted, target, weight = dask.compute(self.predict(X), y, sample_weight)
-        metric = accuracy_score if is_classifier(self) else r2_score
-        return float(metric(np.asarray(target), np.asarray(predicted), sample_weight=weight))
+        y, values = np.asarray(target), np.asarray(predicted)
+        if is_classifier(self):
+            return float(accuracy_score(y, values, sample_weight=weight))
+        weights = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
+        columns = values.reshape(len(values), -1).astype(np.float64)
+        y = y.ravel() if columns.shape[1] == 1 or y.ndim == 1 else y
+        assert self.model_.target is not None
+        return self.model_.target.score(columns, y.astype(np.float64), weights)
 
 
 class ClusterClassifier(ClusterForest, BNeuralForestClassifier):
@@ -288,13 +262,17 @@ def _new_part(i: int, frame: Any, target: Any, weight: Any) -> PartitionRows:
     y = np.asarray(target)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
-    w = None if weight is None else np.asarray(weight, dtype=np.float64)
+    w = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
     for name, array in (("y", y), ("sample_weight", w)):
-        if array is not None and len(array) != len(frame):
+        if len(array) != len(frame):
             raise ValueError(
                 f"partition {i} of {name} has {len(array)} rows, that of X has {len(frame)}: "
                 "divide both in the same way"
             )
+    if not (np.isfinite(w).all() and (w >= 0).all()):
+        raise ValueError(
+            f"partition {i} of sample_weight has numbers that are missing, negative or infinite"
+        )
     if y.dtype.kind == "O":
         is_gap = np.array([v is None or v != v for v in y.ravel().tolist()], dtype=bool)
     else:
@@ -302,6 +280,22 @@ def _new_part(i: int, frame: Any, target: Any, weight: Any) -> PartitionRows:
     if is_gap.any():
         raise ValueError(f"partition {i} of y has missing values: leave these rows out")
     return PartitionRows(frame, y, w)
+
+
+def _size(part: PartitionRows) -> tuple[int, int, float, bool]:
+    """Return the numbers of rows and of used rows, the total weight, and if weights are whole."""
+    weight = part.weight
+    is_whole = bool(np.all(weight == np.floor(weight)))
+    return len(part), int(np.count_nonzero(weight)), float(weight.sum()), is_whole
+
+
+def _split_part(i: int, frame: Any, n_targets: int) -> PartitionRows:
+    """Return a partition of `_joined` with its targets and weights apart."""
+    names = [_TARGET.format(k) for k in range(n_targets)]
+    target = frame[names[0]] if n_targets == 1 else frame[names]
+    weight = frame[_WEIGHT] if _WEIGHT in frame.columns else None
+    features = frame[[name for name in frame.columns if name not in (*names, _WEIGHT)]]
+    return _new_part(i, features, target, weight)
 
 
 def _cells(part: PartitionRows, names: Sequence[str] | None) -> Frame:
@@ -324,41 +318,104 @@ def _summary_of_parts(
     columns = names or [f"x{i}" for i in range(len(listed))]
     summary, labels = TableSummary(columns, listed, SAMPLE_ROWS), set()
     for i, start, part in zip(numbers, starts, parts, strict=True):
-        if len(part) == 0:
-            continue
-        weight = np.ones(len(part)) if part.weight is None else part.weight
-        summary.add(_cells(part, names), part.target, weight, start, f"partition {i}")
+        summary.add(_cells(part, names), part.target, part.weight, start, f"partition {i}")
         if has_labels and part.target.ndim == 1:
-            used = part.target[weight > 0]
+            used = part.target[part.weight > 0]
             labels |= set(used.tolist() if used.dtype.kind == "O" else np.unique(used).tolist())
     return summary, labels
 
 
-def _rows_of_parts(forest: Forest, *parts: PartitionRows) -> Rows:
+def _rows_of_parts(problem: Problem, are_counts: bool, *parts: PartitionRows) -> Rows:
     """Return the encoded rows of some partitions."""
-    names = names_of(forest)
-    used = [part for part in parts if len(part)]
-    inputs = np.concatenate([forest.encoder_.numbers(_cells(part, names)) for part in used])
-    y = np.concatenate([part.target for part in used])
-    weight = np.concatenate(
-        [np.ones(len(part)) if part.weight is None else part.weight for part in used]
+    columns, encoder, task = problem.columns, problem.encoder, problem.task
+    inputs = np.concatenate(
+        [training_inputs(_cells(part, columns.names), columns, encoder) for part in parts]
     )
-    rows = canonical_rows(inputs, forest._encode(y, weight), weight)
-    return forest._weighed(rows).with_lines(forest.encoder_.lines)
+    weight = np.concatenate([part.weight for part in parts])
+    is_used = (weight > 0).astype(np.float64)
+    weights = RowWeights(weight, weight)
+    if not are_counts:
+        weights = RowWeights(weight * (is_used.sum() / weight.sum()), is_used)
+    target = task.encode(np.concatenate([part.target for part in parts]), weight)
+    rows = canonical_rows(inputs, target, weights).with_lines(encoder.lines)
+    return _weighed(problem, rows)
+
+
+def _weighed(problem: Problem, rows: Rows) -> Rows:
+    """Return rows with the weights of their classes."""
+    class_weight, classes = problem.options.class_weight, problem.task.classes
+    if class_weight is None or classes is None:
+        return rows
+    return rows.weighed(class_weights(class_weight, classes, rows))
 
 
 def _same(value: Any) -> Any:
     return value
 
 
-def _train_on(forest: Forest, member: SingleTree, rows: Rows) -> SingleTree:
-    """Train a tree on rows of the worker."""
-    forest._train_here([member], rows, None)
-    forest._shrink(member, rows)
+def _recipe(problem: Problem, seed: int, rows: Rows) -> Recipe:
+    """Return the settings of trees of a worker, from the rows of one of them."""
+    return resolve(problem.with_rows(rows), rows_of_tree(problem.options, rows, seed))
+
+
+def _train_on(problem: Problem, seed: int, rows: Rows, trial: Trial, place: int) -> Member:
+    """Train a tree on rows of the worker; its linear part is that of the trial."""
+    problem, recipe = problem.with_rows(rows), trial.recipe
+    member = Member(seed, place, trial.linear)
+    train_here(problem, recipe, [member])
+    shrink(problem, recipe, member)
     return member
 
 
 # -- what runs at the client --------------------------------------------------------------
+
+
+def fit_partitions(options: Options, client: Any, X: Any, y: Any, sample_weight: Any) -> Model:
+    """Fit a forest, each tree on partitions of one worker.
+
+    Parameters
+    ----------
+    options : Options
+    client : distributed.Client
+    X, y, sample_weight : collections of Dask
+    """
+    cluster = _Cluster(client, X, y, sample_weight)
+    problem = _problem_of_sample(options, cluster)
+    check_max_weights(problem)
+    assert options.n_estimators is not None
+    recipe, members = cluster.train(problem, tree_seeds(options.seed, options.n_estimators))
+    trees = [member.tree for member in members if member.tree is not None]
+    model = new_model(problem, recipe, trees, [member.state for member in members])
+    return finished(problem, model)
+
+
+def _problem_of_sample(options: Options, cluster: _Cluster) -> Problem:
+    """Learn columns and target from all partitions; the rows are a sample of them."""
+    listed = categorical_mask(options.categorical_features, cluster.n_columns, cluster.names)
+    summary, labels = cluster.summarize(listed, options.is_classifier)
+    frame, y, weight, counts = summary.learning_rows()
+    frame = frame if cluster.names is not None else Frame(frame.columns)
+    y = y if labels is None else y.astype(labels.dtype)
+    columns, encoder, task, loss = learn_from_sample(
+        options, frame, y, RowWeights(weight, counts), labels, summary.total
+    )
+    if summary.total > len(frame):  # rows of a sample count once
+        counts = np.ones(len(frame))
+    inputs = training_inputs(frame, columns, encoder)
+    rows = canonical_rows(inputs, task.encode(y, weight), RowWeights(weight, counts))
+    signs, interactions = constraints_of(options, columns, encoder, task)
+    problem = Problem(
+        options,
+        columns,
+        encoder,
+        task,
+        loss,
+        rows.with_lines(encoder.lines),
+        target_names=cluster.target_names,
+        signs=signs,
+        interactions=interactions,
+    )
+    return problem.with_rows(_weighed(problem, problem.rows)).scaled()
 
 
 class _Cluster:
@@ -370,31 +427,43 @@ class _Cluster:
             raise ValueError("y is missing: it must be a Dask collection with the partitions of X")
         self._client = client
         self.target_names = _target_names(y)
-        collections = {"X": X, "y": y, "sample_weight": sample_weight}
-        columns: list[Any] = [
-            client.compute(_delayed_parts(collection, name))
-            for name, collection in collections.items()
-            if collection is not None
-        ]
-        if len({len(parts) for parts in columns}) > 1:
-            raise ValueError(
-                f"X has {len(columns[0])} partitions, y or sample_weight has another number: "
-                "divide them in the same way"
-            )
-        if sample_weight is None:
-            columns.append([None] * len(columns[0]))
-        self.parts = [
-            client.submit(_new_part, i, *each, pure=False)
-            for i, each in enumerate(zip(*columns, strict=True))
-        ]
-        del columns  # the parts hold them
+        self.parts = self._parts(X, y, sample_weight)
         distributed.wait(self.parts)
-        self.lengths: list[int] = client.gather([client.submit(len, p) for p in self.parts])
+        sizes = client.gather([client.submit(_size, part) for part in self.parts])
+        self.lengths, self.n_used, total, is_whole = zip(*sizes, strict=True)
+        self.are_counts = all(is_whole) and sum(total) <= MAX_COPIES_PER_ROW * sum(self.n_used)
         self.n_columns = int(X.shape[1])
         self.names: list[str] | None = None
         if hasattr(X, "columns"):
             self.names = [str(name) for name in X.columns]
         self.held = self._held()
+
+    def _parts(self, X: Any, y: Any, sample_weight: Any) -> list[Any]:
+        """Return the partitions of all rows, each with its targets and weights."""
+        submit, compute = self._client.submit, self._client.compute
+        joined = _joined(X, y, sample_weight)
+        if joined is not None:
+            n_targets = len(_series(y))
+            parts = compute(_delayed_parts(joined, "X"))
+            return [submit(_split_part, i, p, n_targets, pure=False) for i, p in enumerate(parts)]
+        collections = {"X": X, "y": y, "sample_weight": sample_weight}
+        columns: list[Any] = [
+            compute(_delayed_parts(collection, name))
+            for name, collection in collections.items()
+            if collection is not None
+        ]
+        if len({len(parts) for parts in columns}) > 1:
+            raise ValueError(
+                f"X has {len(columns[0])} partitions, y or sample_weight has another number, and "
+                "they cannot be aligned, since they are not columns of one frame and have no "
+                "divisions: divide them in the same way, or take them from one frame"
+            )
+        if sample_weight is None:
+            columns.append([None] * len(columns[0]))
+        return [
+            submit(_new_part, i, *each, pure=False)
+            for i, each in enumerate(zip(*columns, strict=True))
+        ]
 
     def _held(self) -> dict[str, list[int]]:
         """Return the partitions that each worker holds."""
@@ -402,7 +471,7 @@ class _Cluster:
         held: dict[str, list[int]] = {}
         for i, part in enumerate(self.parts):
             workers = sorted(holders.get(part.key, ()))
-            if self.lengths[i]:
+            if self.n_used[i]:
                 held.setdefault(workers[0] if workers else "", []).append(i)
         return dict(sorted(held.items()))
 
@@ -413,8 +482,8 @@ class _Cluster:
 
     def summarize(self, listed: Array, has_labels: bool) -> tuple[TableSummary, Array | None]:
         """Return the summary of all partitions, and the labels of a classifier."""
-        if not any(self.lengths):
-            raise ValueError("X has no rows: at least one is needed")
+        if not any(self.n_used):
+            raise ValueError("X has no rows, or none of a positive weight: at least one is needed")
         starts = np.cumsum([0, *self.lengths])
         tasks = [
             self._submit(
@@ -441,19 +510,26 @@ class _Cluster:
             return summary, array
         return summary, np.array(sorted(labels))
 
-    def train(self, forest: Forest, members: Sequence[SingleTree]) -> list[SingleTree]:
-        """Train all trees."""
+    def train(self, problem: Problem, seeds: Sequence[int]) -> tuple[Recipe, list[Member]]:
+        """Train a tree with each seed; the settings are those for the rows of the first one."""
+        options = replace(problem.options, n_threads=1, n_jobs=1)
+        empty = np.zeros((0, 0))
+        bare = replace(problem, options=options, rows=Rows(empty, empty, np.zeros(0)))
+        sent = self._client.submit(_same, bare)  # which can be repeated, unlike `scatter`
         n_rows = {w: sum(self.lengths[i] for i in held) for w, held in self.held.items()}
-        sent = self._client.submit(_same, forest)  # which can be repeated, unlike `scatter`
-        tasks = []
-        for member, worker in zip(members, _worker_of_each(len(members), n_rows), strict=True):
-            parts = self._drawn(self.held[worker], member.random_state)
-            rows = self._submit(worker, _rows_of_parts, sent, *(self.parts[i] for i in parts))
-            tasks.append(self._submit(worker, _train_on, sent, member, rows))
-        trained: list[SingleTree] = self._client.gather(tasks)
-        return trained
+        workers = _worker_of_each(len(seeds), n_rows)
 
-    def _drawn(self, held: list[int], seed: Any) -> list[int]:
+        def submit(i: int, function: Any, *arguments: Any) -> Any:
+            """Run a function with the rows of a tree, at its worker."""
+            parts = (self.parts[k] for k in self._drawn(self.held[workers[i]], seeds[i]))
+            rows = self._submit(workers[i], _rows_of_parts, sent, self.are_counts, *parts)
+            return self._submit(workers[i], function, sent, seeds[i], rows, *arguments)
+
+        trial = run_trial(problem, submit(0, _recipe).result())
+        tasks = [submit(i, _train_on, trial, i) for i in range(len(seeds))]
+        return trial.recipe, self._client.gather(tasks)
+
+    def _drawn(self, held: list[int], seed: int) -> list[int]:
         """Return the partitions that a tree is trained on: all, or some if they are large."""
         order = np.random.default_rng([3, seed]).permutation(held).tolist()
         ends = np.cumsum([self.lengths[i] for i in order])
@@ -480,6 +556,41 @@ def _worker_of_each(n_trees: int, n_rows: dict[str, int]) -> list[str]:
         shares = {w: (workers.count(w) + 1) / min(n, enough) for w, n in n_rows.items()}
         workers.append(min(shares, key=lambda w: shares[w]))
     return workers
+
+
+#: How columns of targets and weights are called in a frame that has all of them.
+_TARGET, _WEIGHT = "__bneuralt_target_{}__", "__bneuralt_weight__"
+
+
+def _series(y: Any) -> list[Any]:
+    """Return the columns of a target."""
+    is_frame = hasattr(y, "columns") and y.ndim == 2
+    return [y[name] for name in y.columns] if is_frame else [y]
+
+
+def _joined(X: Any, y: Any, sample_weight: Any) -> Any:
+    """Return one frame of features, targets and weights; None if there can be none.
+
+    Columns of one frame have other partitions if Dask plans to read them one by one, as it joins
+    small files. Together they have the same.
+    """
+    others = [*_series(y), *([] if sample_weight is None else [sample_weight])]
+    if not all(hasattr(each, "map_partitions") and is_collection(each) for each in (X, *others)):
+        return None
+    if hasattr(X, "rechunk") or any(hasattr(each, "rechunk") for each in others):
+        return None
+    columns = {_TARGET.format(i): each for i, each in enumerate(_series(y))}
+    if sample_weight is not None:
+        columns[_WEIGHT] = sample_weight
+    try:
+        joined = X.assign(**columns)
+    except (ValueError, TypeError, AssertionError, NotImplementedError):
+        return None
+    # Columns of other frames would be joined by the index, which need not say which rows belong
+    # together unless the frames have divisions.
+    is_joined_by_index = any("Align" in type(each).__name__ for each in joined.expr.walk())
+    has_divisions = all(each.known_divisions for each in (X, *others))
+    return None if is_joined_by_index and not has_divisions else joined
 
 
 def _target_names(y: Any) -> tuple[str, ...]:

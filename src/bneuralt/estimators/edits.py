@@ -8,12 +8,14 @@ has set with that of the model.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from bneuralt.explaining.proofs import check_monotonic
 from bneuralt.files import ModelFileError, check_keys
+from bneuralt.model import Model
 
 __all__ = ["EDITS", "checked_edits", "edits_to_store"]
 
@@ -24,14 +26,14 @@ _KEYS = ("edit", "time", "text", "changes", "column", "before", "after")
 _WEIGHTS = ("bias", "edge", "leaf_weight")
 
 
-def checked_edits(data: Any, model: Any) -> list[dict[str, Any]]:
-    """Return the edits of a file.
+def checked_edits(data: Any, model: Model) -> Model:
+    """Return a model with the edits of its file.
 
     Parameters
     ----------
-    data : list of dict
+    data : list of dict, or None
         The value of the key "edits".
-    model : estimator
+    model : Model
         The model of the file.
 
     Raises
@@ -40,25 +42,28 @@ def checked_edits(data: Any, model: Any) -> list[dict[str, Any]]:
         An edit is not valid, the log does not lead to the weights of the file, or a constraint
         does not hold any more.
     """
+    if data is None:
+        return model
     if not isinstance(data, list):
         raise ModelFileError(f'"edits" must be a list, not {type(data).__name__}')
-    state = _State(model)
+    raw = model.in_raw_units()
+    state = _State(raw)
     for i in reversed(range(len(data))):
         state.undo(data[i], f'"edits"[{i}]')
-    if data and model.model_.constraints:
-        for effect in check_monotonic(model.model_).constrained:
+    if data and raw.constraints:
+        for effect in check_monotonic(raw).constrained:
             if not effect.holds:
                 raise ModelFileError(
                     f'"edits" have changed the model so that the constraint of {effect.name!r} in '
                     '"monotonic_cst" does not hold'
                 )
-    return data
+    return replace(model, edits=tuple(data))
 
 
-def edits_to_store(model: Any) -> list[dict[str, Any]] | None:
+def edits_to_store(model: Model) -> list[Any] | None:
     """Return the log of an edited model; None if the model was changed otherwise since."""
     try:
-        return checked_edits(getattr(model, "edits_", []), model) or None
+        return list(checked_edits(list(model.edits), model).edits) or None
     except ModelFileError:  # for example, it was made smaller
         return None
 
@@ -66,15 +71,14 @@ def edits_to_store(model: Any) -> list[dict[str, Any]] | None:
 class _State:
     """The numbers of a model that edits change, on the way back to those before all edits."""
 
-    def __init__(self, model: Any) -> None:
-        trees, encoder = model._trees, model.encoder_
+    def __init__(self, model: Model) -> None:
+        trees, encoder = model.trees, model.encoder
         self.n_columns = len(encoder.features)
         self.weights = [{name: getattr(tree, name).copy() for name in _WEIGHTS} for tree in trees]
         bounds = [getattr(feature, "bounds", None) for feature in encoder.features]
-        signs = model._feature_signs()
         self.of_column: dict[str, list[Any]] = {
             "limit": [None if ends is None else list(ends) for ends in bounds],
-            "sign": [0] * self.n_columns if signs is None else signs.tolist(),
+            "sign": list(model.constraints) or [0] * self.n_columns,
         }
 
     def undo(self, entry: Any, where: str) -> None:

@@ -8,11 +8,12 @@ from os import PathLike
 from typing import Any
 
 from bneuralt._sklearn import StrOptions
-from bneuralt.estimators.declaring import Parameter, real_interval, whole
-from bneuralt.estimators.growing import Growth
+from bneuralt.declaring import Parameter, at_least, real_interval
 from bneuralt.estimators.parameters import PARAMETERS, RandomState, setting_parameter
+from bneuralt.fitting.evolved import LEAF_MOVES
 from bneuralt.training import TrainingSettings
 from bneuralt.training.losses import Loss
+from bneuralt.tree.growing import Growth
 
 __all__ = [
     "SEARCH_PARAMETERS",
@@ -21,9 +22,6 @@ __all__ = [
     "EvolvedRegressorParameters",
     "one_of",
 ]
-
-#: Automatic value of `leaf_moves`.
-EVOLVED_LEAF_MOVES = 2
 
 
 def one_of(names: Iterable[str]) -> StrOptions:
@@ -34,9 +32,11 @@ def one_of(names: Iterable[str]) -> StrOptions:
 #: Allowed values and meaning of each parameter.
 SEARCH_PARAMETERS: dict[str, Parameter] = {
     **PARAMETERS,
-    "population_size": Parameter([whole(2)], "int", "Number of trees of a generation, 2 or more."),
+    "population_size": Parameter(
+        [at_least(2)], "int", "Number of trees of a generation, 2 or more."
+    ),
     "n_generations": Parameter(
-        [whole(0)], "int", "Generations of the search for a structure, after the first one."
+        [at_least(0)], "int", "Generations of the search for a structure, after the first one."
     ),
     "crossover_rate": Parameter(
         [real_interval(0, 1, "both")],
@@ -44,12 +44,12 @@ SEARCH_PARAMETERS: dict[str, Parameter] = {
         "Share of the children that are the crossover of two trees; the others are mutations.",
     ),
     "max_weights": Parameter(
-        [whole(1), one_of({"auto"})],
+        [at_least(1), one_of({"auto"})],
         "int or 'auto'",
         "Most weights that a tree can have. 'auto': 40, or 16 for each output if that is more.",
     ),
     "n_folds": Parameter(
-        [whole(2)],
+        [at_least(2)],
         "int",
         "Number of folds of the cross-validation by which trees are scored.",
     ),
@@ -69,7 +69,7 @@ SEARCH_PARAMETERS: dict[str, Parameter] = {
     ),
     "training": PARAMETERS["training"]._replace(
         meaning="How each child is trained: optimizer, schedule, moving leaves and more. 'auto' "
-        f"values are those of `train`, except for leaf_moves={EVOLVED_LEAF_MOVES}. A value is set "
+        f"values are those of `train`, except for leaf_moves={LEAF_MOVES}. A value is set "
         "either here or as a parameter. None: all values are automatic.",
     ),
     "checkpoint": Parameter(
@@ -90,6 +90,7 @@ class EvolutionParameters:
     choose: str = "best"
     checkpoint: str | PathLike[str] | None = None
     categorical_features: Any = "from_dtype"
+    identifiers: Any = "drop"
     random_state: RandomState = None
     n_jobs: int | None = None
     verbose: int = 0

@@ -1,247 +1,98 @@
-"""Trees whose structure evolves while their weights are trained by backpropagation."""
+"""Estimators whose structure is searched; `bneuralt.fitting.evolved` fits evolved trees."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any, ClassVar
 
-import numpy as np
-
-from bneuralt._typing import Array, FloatArray, IntArray
-from bneuralt.estimators.capacity import batch_size
-from bneuralt.estimators.classification import ClassifierTask
-from bneuralt.estimators.evolution import Entry, EvolutionEstimator
+from bneuralt.estimators.base import NeuralTreeEstimator
+from bneuralt.estimators.classification import Classifier
 from bneuralt.estimators.evolution_parameters import (
-    EVOLVED_LEAF_MOVES,
     SEARCH_PARAMETERS,
     EvolvedClassifierParameters,
     EvolvedRegressorParameters,
 )
-from bneuralt.estimators.growing import EVOLVED_GROWTH, Growth
-from bneuralt.estimators.nested import NestedParameters
 from bneuralt.estimators.parameters import declared
-from bneuralt.estimators.regression import RegressorTask
-from bneuralt.estimators.rows import Rows
-from bneuralt.estimators.scaling import learn_scaling
-from bneuralt.estimators.splits import fold_of_each
-from bneuralt.evolve.memetic import Fold, MemeticSearch, MemeticSettings, TrainingRows
-from bneuralt.evolve.operators import Space
-from bneuralt.training import TrainingSettings
-from bneuralt.tree import NeuralTree
+from bneuralt.estimators.regression import Regressor
+from bneuralt.fitting.evolved import EvolvedSearch
+from bneuralt.fitting.search import fit_by_search
+from bneuralt.tree.growing import EVOLVED_GROWTH, Growth
 
-__all__ = ["EvolvedTreeClassifier", "EvolvedTreeRegressor"]
-
-#: Number of examples (rows times epochs) per child, and of the final training of the front.
-EXAMPLES_PER_CHILD = 8_000
-FINAL_EXAMPLES = 30_000
-FEWEST_EPOCHS, FEWEST_FINAL_EPOCHS = 3, 30
-
-#: Weight decay up to DECAY_ROWS rows; from there on, it falls with the root of their number.
-DECAY, DECAY_ROWS = 0.15, 600
-
-#: With fewer rows than this in each fold, trees are scored on their training rows.
-FEWEST_IN_FOLD = 2
-
-FEWEST_WEIGHTS, WEIGHTS_PER_OUTPUT = 40, 16
+__all__ = ["EvolvedTreeClassifier", "EvolvedTreeRegressor", "FrontModel", "SearchedTree"]
 
 
-class EvolvedTree(NestedParameters, EvolutionEstimator):
-    """Base class of trees that are evolved and trained."""
+@dataclass(frozen=True, eq=False)
+class FrontModel:
+    """A model of a Pareto front: no other model is both smaller and better.
 
-    _output_activation: ClassVar[str] = "linear"
-    _unused_growth: ClassVar[tuple[str, ...]] = tuple(
-        name for name in Growth.names if name not in EVOLVED_GROWTH
-    )
-    _unused_training: ClassVar[tuple[str, ...]] = ("select", "monitor", "patience")
+    Attributes
+    ----------
+    n_weights, size : int
+        Number of weights, and of nodes.
+    score : float
+        Accuracy or r2 on validation rows: those of the folds (evolved trees) or those passed to
+        `fit`; on the training rows where there are none. The search selected trees by these rows,
+        so scores on new rows are lower.
+    standard_error : float
+        Standard error of the score.
+    model : estimator
+        A fitted estimator with this tree.
+    """
+
+    n_weights: int
+    size: int
+    score: float
+    standard_error: float
+    model: Any
+
+    def __repr__(self) -> str:
+        return (
+            f"FrontModel(n_weights={self.n_weights}, size={self.size}, score={self.score:.4f}, "
+            f"standard_error={self.standard_error:.4f})"
+        )
+
+
+class SearchedTree(NeuralTreeEstimator):
+    """Base class of estimators that search for a structure."""
+
+    _can_learn: ClassVar[bool] = False
 
     @property
-    def _growth(self) -> Growth:
-        growth = Growth() if self.growth is None else self.growth
-        return growth.for_evolution
-
-    def _n_steps(self) -> int:
-        return 1 + self.n_generations
-
-    def _new_search(self, rows: Rows, validation: Rows | None) -> Any:
-        if self.n_generations < 1:
-            raise ValueError(
-                f"n_generations={self.n_generations} is too small: it must be 1 or more"
+    def pareto_front_(self) -> list[FrontModel]:
+        """The best tree of each number of weights, by size."""
+        front = self._attribute("pareto_front_", self._model_or_error.front or None)
+        return [
+            FrontModel(
+                entry.n_weights,
+                entry.size,
+                entry.score,
+                entry.standard_error,
+                self._with_model(entry.model),
             )
-        self._input_scaling = learn_scaling(self.scale, rows.input_moments)
-        self._target_scaling = self._learn_target_scaling(rows, 0.0)
-        rng = np.random.default_rng(self._draw_seed())
-        data = self._training_rows(rows, validation, rng)
-        settings = self._settings(rows)
-        search = MemeticSettings(
-            self.population_size,
-            self.n_generations,
-            self.crossover_rate,
-            settings,
-            2 * settings.max_epochs,
-        )
-        space = self._space(rows, n_copies=len(data.folds) + 1)
-        return _Search(space, data, search, rng)
-
-    def _space(self, rows: Rows, n_copies: int) -> Space:
-        n_outputs, growth = self._n_outputs(), self._growth
-        most = self.max_weights
-        if isinstance(most, str):  # "auto"
-            most = max(FEWEST_WEIGHTS, WEIGHTS_PER_OUTPUT * n_outputs)
-        space = Space(
-            rows.n_inputs,
-            n_outputs,
-            max_depth=growth.max_depth,
-            min_children=growth.min_children,
-            max_children=growth.max_children,
-            max_size=growth.max_size,
-            max_weights=most,
-            activation=growth.activation,
-            output_activation="linear",
-            feature_chances=self._feature_chances(rows),
-            scale=growth.init_scale,
-            n_copies=n_copies,
-        )
-        least_nodes = n_outputs * (1 + growth.min_children) + (n_outputs > 1)
-        if most < space.least_weights:
-            raise ValueError(
-                f"max_weights={self.max_weights} is too small: a tree of {n_outputs} outputs has "
-                f"{space.least_weights} weights or more with min_children={growth.min_children}"
-            )
-        if growth.max_size is not None and growth.max_size < least_nodes:
-            raise ValueError(
-                f"max_size={growth.max_size} is too small: a tree of {n_outputs} outputs has "
-                f"{least_nodes} nodes or more with min_children={growth.min_children}"
-            )
-        return space
-
-    def _varies(self, rows: Rows) -> Array:
-        """Return for each input whether it varies in the training rows."""
-        if self._input_scaling is None:
-            return np.ones(rows.n_inputs, dtype=bool)
-        varies: Array = self._input_scaling.factor != 0.0
-        return varies
-
-    def _feature_chances(self, rows: Rows) -> FloatArray | None:
-        """Return the probability of each input; the inputs of a feature share its probability."""
-        varies = self._varies(rows).astype(np.float64)
-        if not varies.any():
-            return None
-        groups = self.encoder_.drawn_groups
-        if groups is None:
-            return varies
-        varies *= groups >= 0
-        return varies / np.maximum(1.0, np.bincount(np.maximum(groups, 0), varies))[groups]
-
-    def _settings(self, rows: Rows) -> TrainingSettings:
-        n = rows.n_examples
-        return self._completed_training(
-            self._loss(),
-            {
-                "weight_decay": DECAY * min(1.0, DECAY_ROWS / n) ** 0.5,
-                "batch_size": batch_size(n),
-                "max_epochs": max(FEWEST_EPOCHS, round(EXAMPLES_PER_CHILD / n)),
-                "leaf_moves": EVOLVED_LEAF_MOVES,
-            },
-        )
-
-    # -- rows ----------------------------------------------------------------------------
-
-    def _training_rows(
-        self, rows: Rows, validation: Rows | None, rng: np.random.Generator
-    ) -> TrainingRows:
-        everything = _as_fold(rows)
-        folds, table = [everything], None
-        if validation is not None:
-            table = (validation.checked_table, validation.target, validation.weight)
-        else:
-            separate = self._scoring_rows(rows)
-            self._fold_of_row = _divide(separate, self.n_folds, rng)
-            n_folds = int(self._fold_of_row.max()) + 1
-            folds = [_as_fold(rows, rows)]  # too few rows to divide
-            if n_folds > 1:
-                folds = [
-                    _as_fold(
-                        separate.take(np.flatnonzero(self._fold_of_row != i)).merged(),
-                        separate.take(np.flatnonzero(self._fold_of_row == i)).merged(),
-                    )
-                    for i in range(n_folds)
-                ]
-        varies = self._varies(rows)
-        return TrainingRows(
-            rows.checked_table,
-            rows.target,
-            everything,
-            folds,
-            self._input_scaling,
-            self._target_scaling,
-            table,
-            varies if varies.any() else None,
-            self._n_threads(),
-        )
-
-    def _scoring_rows(self, rows: Rows) -> Rows:
-        return rows.separate
-
-    # -- results -------------------------------------------------------------------------
-
-    def _front_of(self, search: Any, rows: Rows) -> tuple[Sequence[Entry], int]:
-        front = search.front()
-        data: TrainingRows = search.rows
-        settings = search.settings.training
-        epochs = max(FEWEST_FINAL_EPOCHS, round(FINAL_EXAMPLES / rows.n_examples))
-        final = settings.set_params(leaf_moves=0, max_epochs=epochs)
-        copies = [candidate.genome.trees() for candidate in front]
-        trained = data.train(
-            [trees[-1] for trees in copies], [data.everything] * len(copies), final, seed=0
-        )
-        X = rows.inputs
-        X = X if self._input_scaling is None else self._input_scaling.apply(X)
-        X = np.ascontiguousarray(X, dtype=np.float32)
-        entries = []
-        for trees, result in zip(copies, trained, strict=True):
-            if data.validation is None:
-                outputs = self._outputs_of_folds(trees[:-1], X)
-            else:
-                outputs = result.tree.forward(X)
-            entries.append(Entry(result.tree, outputs))
-        return entries, int(np.argmin([candidate.loss for candidate in front]))
-
-    def _outputs_of_folds(self, trees: list[NeuralTree], X: Array) -> FloatArray:
-        """Return, for each row, the outputs of the tree that was trained without it."""
-        outputs = np.empty((len(X), trees[0].n_outputs))
-        for i, tree in enumerate(trees):
-            in_fold = self._fold_of_row == i
-            outputs[in_fold] = tree.forward(X[in_fold]) if in_fold.any() else 0.0
-        return outputs
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_fold_of_row"}
+            for entry in front
+        ]
 
 
-class _Search(MemeticSearch):
-    def best_tree(self) -> NeuralTree:
-        return self.best.genome.trees()[-1]
+class EvolvedTree(SearchedTree):
+    """Base class of trees that are evolved and trained."""
 
-
-def _divide(rows: Rows, n_folds: int, rng: np.random.Generator) -> IntArray:
-    """Return the fold of each row; a single fold if there are too few rows."""
-    if len(rows) < FEWEST_IN_FOLD * n_folds:
-        return np.zeros(len(rows), dtype=np.intp)
-    return fold_of_each(rows.y, n_folds, rng)
-
-
-def _as_fold(rows: Rows, validation: Rows | None = None) -> Fold:
-    once = rows.one_epoch().with_mean_weight_one()
-    if validation is None:
-        return Fold(once.index, once.sample_weight)
-    index = np.arange(len(rows), dtype=np.int32) if validation.index is None else validation.index
-    return Fold(once.index, once.sample_weight, index, validation.weight)
+    _fit_problem = staticmethod(partial(fit_by_search, EvolvedSearch()))
+    _growth_values: ClassVar[Mapping[str, Any]] = MappingProxyType(
+        {**EVOLVED_GROWTH, "output_activation": "linear", "feature_sampling": None}
+    )
+    _unused: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+        {
+            "growth": tuple(name for name in Growth.names if name not in EVOLVED_GROWTH),
+            "training": ("select", "monitor", "patience"),
+        }
+    )
 
 
 @partial(declared, parameters=SEARCH_PARAMETERS)
-class EvolvedTreeClassifier(ClassifierTask, EvolvedTree, EvolvedClassifierParameters):
+class EvolvedTreeClassifier(EvolvedTree, Classifier, EvolvedClassifierParameters):
     """Classify with a very small tree, whose structure is evolved and trained.
 
     Structures evolve by crossover and mutation. Every child inherits the weights of its parents and
@@ -276,7 +127,7 @@ class EvolvedTreeClassifier(ClassifierTask, EvolvedTree, EvolvedClassifierParame
 
 
 @partial(declared, parameters=SEARCH_PARAMETERS)
-class EvolvedTreeRegressor(RegressorTask, EvolvedTree, EvolvedRegressorParameters):
+class EvolvedTreeRegressor(EvolvedTree, Regressor, EvolvedRegressorParameters):
     """Predict numbers with a very small tree, whose structure is evolved and trained.
 
     See `EvolvedTreeClassifier`.
@@ -307,5 +158,3 @@ class EvolvedTreeRegressor(RegressorTask, EvolvedTree, EvolvedRegressorParameter
     >>> reg.predict(X[:2]).round(-2)
     array([200., 100.])
     """
-
-    loss: ClassVar[str] = "squared_error"

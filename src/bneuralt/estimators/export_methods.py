@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from sklearn.base import BaseEstimator
-
-from bneuralt.files import write_together
 
 __all__ = ["ExportMethods"]
 
@@ -16,12 +13,18 @@ __all__ = ["ExportMethods"]
 class ExportMethods(BaseEstimator):
     """Adds exports to an estimator."""
 
+    def _export(self, target: str, path: str | PathLike[str] | None, **options: Any) -> Any:
+        """Return the model for a target; write it if there is a path."""
+        from bneuralt.export.targets import TARGETS
+
+        return TARGETS[target].export(self._raw(), path, **options)
+
     def to_c(
         self,
-        path: str | PathLike[str],
+        path: str | PathLike[str] | None = None,
+        *,
         name: str | None = None,
         dtype: str = "double",
-        *,
         style: str = "auto",
         libm: bool = True,
         main: bool = False,
@@ -31,7 +34,7 @@ class ExportMethods(BaseEstimator):
         weight_decay: float = 0.0,
         X: Any = None,
         y: Any = None,
-    ) -> list[Path]:
+    ) -> str:
         """Write the model as C99 source code.
 
         The code has no dependency but ``<math.h>`` (the trees of integer code have none), allocates
@@ -42,10 +45,11 @@ class ExportMethods(BaseEstimator):
 
         Parameters
         ----------
-        path : str or path-like
-            ``NAME.h`` for a header with everything; ``NAME.c`` for a source file with a header.
+        path : str or path-like, optional
+            The file to write: ``NAME.h`` for a header with everything; ``NAME.c`` for a source file
+            with a header. All files are written, or none if there is an error.
         name : str, optional
-            Prefix of all names in the code; by default the name of the file.
+            Prefix of all names in the code; by default the name of the file, or ``model``.
         dtype : {"double", "float", "int16", "int8"}
             Type of weights and values.
         style : {"auto", "tables", "code"}
@@ -75,30 +79,34 @@ class ExportMethods(BaseEstimator):
 
         Returns
         -------
-        list of pathlib.Path
-            The files that were written: all of them, or none if there is an error.
+        str
+            The header with everything, or the source file.
 
         Examples
         --------
-        >>> import tempfile
-        >>> from pathlib import Path
         >>> from sklearn.datasets import load_iris
         >>> from bneuralt import BNeuralTClassifier
         >>> iris = load_iris(as_frame=True)
         >>> clf = BNeuralTClassifier(random_state=0).fit(iris.data, iris.target)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     files = clf.to_c(Path(folder) / "iris.h", dtype="int8")
-        ...     print("int iris_predict(const iris_input *x)" in files[0].read_text())
+        >>> "int iris_predict(const iris_input *x)" in clf.to_c(name="iris", dtype="int8")
         True
         """
-        from bneuralt.export.c import c_files
-
-        options: dict[str, Any] = {"style": style, "libm": libm, "main": main}
-        options |= {"contributions": contributions, "X": X, "y": y}
-        options |= {"learning": learning, "learns": learns, "weight_decay": weight_decay}
-        files = c_files(self.model_, path, name, dtype, **options)
-        write_together(files)
-        return list(files)
+        return self._export(
+            "c",
+            path,
+            name=name,
+            dtype=dtype,
+            style=style,
+            libm=libm,
+            main=main,
+            contributions=contributions,
+            learning=learning,
+            learns=learns,
+            weight_decay=weight_decay,
+            X=X,
+            y=y,
+            measure=True,
+        )
 
     def quantize(self, dtype: str = "int8", X: Any = None) -> Any:
         """Return an estimator that evaluates this model in integer arithmetic.
@@ -133,13 +141,21 @@ class ExportMethods(BaseEstimator):
 
         return quantized(self, dtype, X)
 
-    def to_python(self, name: str = "predict", contributions: bool = False) -> str:
+    def to_python(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        name: str = "predict",
+        contributions: bool = False,
+    ) -> str:
         """Write the model as one Python function without imports.
 
         The function runs in any Python 3, without this library and without NumPy.
 
         Parameters
         ----------
+        path : str or path-like, optional
+            The file to write; by default, none is written.
         name : str
             Name of the function.
         contributions : bool
@@ -178,15 +194,21 @@ class ExportMethods(BaseEstimator):
         >>> label, len(probabilities)
         (0, 3)
         """
-        from bneuralt.export.python import to_python
+        return self._export("python", path, name=name, contributions=contributions)
 
-        return to_python(self.model_, name, contributions)
-
-    def to_javascript(self, name: str = "predict", contributions: bool = False) -> str:
+    def to_javascript(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        name: str = "predict",
+        contributions: bool = False,
+    ) -> str:
         """Write the model as one JavaScript function without dependencies.
 
         Parameters
         ----------
+        path : str or path-like, optional
+            The file to write; by default, none is written.
         name : str
             Name of the function.
         contributions : bool
@@ -227,18 +249,25 @@ class ExportMethods(BaseEstimator):
         >>> from bneuralt import BNeuralTClassifier
         >>> X, y = load_iris(return_X_y=True)
         >>> model = BNeuralTClassifier(max_epochs=20, random_state=0).fit(X, y)
-        >>> print(model.to_javascript("iris").splitlines()[-1])
+        >>> print(model.to_javascript(name="iris").splitlines()[-1])
         if (typeof module !== "undefined" && module.exports) module.exports = { iris };
         """
-        from bneuralt.export.javascript import to_javascript
+        return self._export("javascript", path, name=name, contributions=contributions)
 
-        return to_javascript(self.model_, name, contributions)
-
-    def to_sql(self, dialect: str = "sqlite", of: Any = None, contributions: bool = False) -> str:
+    def to_sql(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        dialect: str = "sqlite",
+        of: Any = None,
+        contributions: bool = False,
+    ) -> str:
         """Write the model as one SQL expression.
 
         Parameters
         ----------
+        path : str or path-like, optional
+            The file to write; by default, none is written.
         dialect : {"sqlite", "postgresql", "duckdb"}
             The database. SQLite needs its mathematical functions, which most builds have.
         of : optional
@@ -277,15 +306,21 @@ class ExportMethods(BaseEstimator):
         >>> bool(abs(numbers[0][0] - model.predict(X)[0]) < 1e-3)
         True
         """
-        from bneuralt.export.sql import to_sql
+        return self._export("sql", path, dialect=dialect, of=of, contributions=contributions)
 
-        return to_sql(self.model_, dialect, of, contributions)
-
-    def to_onnx(self, dtype: str = "double", contributions: bool = False) -> Any:
+    def to_onnx(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        dtype: str = "double",
+        contributions: bool = False,
+    ) -> Any:
         """Convert the model to ONNX.
 
         Parameters
         ----------
+        path : str or path-like, optional
+            The file to write; by default, none is written.
         dtype : {"double", "float"}
             Precision of the trees. Inputs and outputs are always float32. Trees use unscaled
             features, so float loses digits where a column has a large mean and a small spread; use
@@ -331,11 +366,172 @@ class ExportMethods(BaseEstimator):
         >>> np.allclose(probabilities, model.predict_proba(X), atol=1e-5)  # doctest: +SKIP
         True
         """
-        from bneuralt.export.onnx import to_onnx
+        return self._export("onnx", path, dtype=dtype, contributions=contributions)
 
-        return to_onnx(self.model_, dtype, contributions)
+    def to_rust(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        name: str = "predict",
+        contributions: bool = False,
+    ) -> str:
+        """Write the model as a Rust module without dependencies.
 
-    def to_torch(self, dtype: Any = None) -> Any:
+        Parameters
+        ----------
+        path : str or path-like, optional
+            The file to write; by default, none is written.
+        name : str
+            Name of the Rust function.
+        contributions : bool
+            Whether predictions have the contributions of the columns; see `to_python`.
+
+        Returns
+        -------
+        str
+            Source code with a function of a slice of `Cell`: numbers, texts as a CSV file has them,
+            or missing values. It returns a `Prediction` with `values` (probabilities or numbers)
+            and, for classes, `class` and `label`; or the text of an error.
+
+        Raises
+        ------
+        ValueError
+            The name is not a valid name of a Rust function, or the model is too large.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from bneuralt import BNeuralTClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = BNeuralTClassifier(max_epochs=20, random_state=0).fit(X, y)
+        >>> "pub fn predict(row: &[Cell]) -> Result<Prediction, String>" in model.to_rust()
+        True
+        """
+        return self._export("rust", path, name=name, contributions=contributions)
+
+    def to_go(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        name: str = "Predict",
+        contributions: bool = False,
+    ) -> str:
+        """Write the model as a Go package without dependencies.
+
+        Parameters
+        ----------
+        path : str or path-like, optional
+            The file to write; by default, none is written.
+        name : str
+            Name of the Go function.
+        contributions : bool
+            Whether predictions have the contributions of the columns; see `to_python`.
+
+        Returns
+        -------
+        str
+            Source code with a function of the values of a row: numbers, texts, nil for missing
+            values, or `time.Time`. It returns a `Prediction` with `Values` (probabilities or
+            numbers) and, for classes, `Class` and `Label`; and an error.
+
+        Raises
+        ------
+        ValueError
+            The name is not a valid name of a Go function, or the model is too large.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from bneuralt import BNeuralTClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = BNeuralTClassifier(max_epochs=20, random_state=0).fit(X, y)
+        >>> "func Predict(row ...any) (result Prediction, err error)" in model.to_go()
+        True
+        """
+        return self._export("go", path, name=name, contributions=contributions)
+
+    def to_java(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        name: str = "Model",
+        contributions: bool = False,
+    ) -> str:
+        """Write the model as a Java class without dependencies.
+
+        Parameters
+        ----------
+        path : str or path-like, optional
+            The file to write; by default, none is written.
+        name : str
+            Name of the Java class.
+        contributions : bool
+            Whether predictions have the contributions of the columns; see `to_python`.
+
+        Returns
+        -------
+        str
+            Source code, for Java 16 and newer, with a static method `predict` of the values of a
+            row: numbers, texts, or null for missing values. It returns a `Prediction` with `values`
+            (probabilities or numbers) and, for classes, `position` and `label`. A value that cannot
+            be read is an `IllegalArgumentException`.
+
+        Raises
+        ------
+        ValueError
+            The name is not a valid name of a Java class, or the model is too large.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from bneuralt import BNeuralTClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = BNeuralTClassifier(max_epochs=20, random_state=0).fit(X, y)
+        >>> "public static Prediction predict(Object... row)" in model.to_java()
+        True
+        """
+        return self._export("java", path, name=name, contributions=contributions)
+
+    def to_excel(
+        self, path: str | PathLike[str] | None = None, *, contributions: bool = False
+    ) -> Any:
+        """Write the model as a workbook, for Excel and LibreOffice.
+
+        The first sheet is a form: the value of each column is entered there, and predictions appear
+        below. The second sheet has one formula for each value that the model computes.
+
+        Parameters
+        ----------
+        path : str or path-like, optional
+            The file to write; by default, none is written.
+        contributions : bool
+            Whether the form has the contributions of the columns; see `to_python`.
+
+        Returns
+        -------
+        openpyxl.Workbook
+            Numbers and dates are numbers and dates of the spreadsheet; a text in their place is a
+            problem that the form names. An empty cell is a missing value.
+
+        Raises
+        ------
+        ImportError
+            The package openpyxl is not installed.
+        ValueError
+            A text is too long for a formula.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from bneuralt import BNeuralTClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = BNeuralTClassifier(max_epochs=20, random_state=0).fit(X, y)
+        >>> model.to_excel().sheetnames
+        ['form', 'model']
+        """
+        return self._export("excel", path, contributions=contributions)
+
+    def to_torch(self, *, dtype: Any = None) -> Any:
         """Convert the model to a PyTorch module with trainable weights.
 
         Parameters
@@ -377,6 +573,6 @@ class ExportMethods(BaseEstimator):
         """
         from bneuralt.export.torch import to_torch
 
-        module = to_torch(self.model_, dtype)
+        module = to_torch(self._raw(), dtype=dtype)
         module.estimator = self
         return module

@@ -53,11 +53,8 @@ def from_torch(module: Any) -> Any:
     for t, tree in enumerate(trees):
         if not np.isfinite(tree.parameters).all():
             raise ValueError(f"tree {t} of the module has a weight that is not finite")
-    estimator = module.estimator._with_trees(trees)
-    for member in getattr(estimator, "estimators_", [estimator]):
-        for name in ("_trained_tree", "_optimizer_state", "_node_signs"):
-            member.__dict__.pop(name, None)  # which belong to the training of the other weights
-    return estimator
+    model = module.estimator.model_.in_raw_units()
+    return module.estimator._with_model(model.with_trees(trees, can_learn=False))
 
 
 def register_skl2onnx() -> None:

@@ -12,13 +12,22 @@ from difflib import get_close_matches
 from functools import wraps
 from numbers import Integral, Real
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bneuralt._sklearn import Interval, RealNotInt, StrOptions
-from bneuralt.estimators.capacity import (
+from bneuralt.declaring import (
+    Parameter,
+    at_least,
+    described,
+    real_interval,
+    with_attributes,
+)
+from bneuralt.estimators.base import OBJECTS
+from bneuralt.estimators.kinds import register_kind
+from bneuralt.fitting.capacity import (
     BATCH_SIZES,
     ENOUGH_EXAMPLES,
     FEWEST_EPOCHS,
@@ -31,20 +40,12 @@ from bneuralt.estimators.capacity import (
     N_RAMPS,
     ROWS_PER_TREE,
 )
-from bneuralt.estimators.declaring import (
-    Parameter,
-    described,
-    real_interval,
-    whole,
-    with_attributes,
-)
-from bneuralt.estimators.growing import Growth
-from bneuralt.estimators.kinds import register_kind
-from bneuralt.estimators.nested import OBJECTS
+from bneuralt.fitting.recipe import LEAF_MOVES, PATIENCE
 from bneuralt.tables.bends import LIMIT
 from bneuralt.training import TrainingSettings
 from bneuralt.training.losses import CLASSIFICATION_LOSSES, LOSSES, REGRESSION_LOSSES, Loss
 from bneuralt.training.settings import SETTINGS, type_text
+from bneuralt.tree.growing import Growth
 
 __all__ = [
     "PAPER_SETTINGS",
@@ -56,9 +57,6 @@ __all__ = [
     "TreeParameters",
     "declared",
 ]
-
-#: Automatic values of fields of `training`.
-LEAF_MOVES, PATIENCE = 20, 20
 
 RandomState = int | np.random.RandomState | None
 
@@ -93,14 +91,16 @@ class TreeParameters:
     weight_decay: float | str = "auto"
     batch_size: int | str | None = "auto"
     max_epochs: int | str = "auto"
+    output_factor: float | str = "auto"
     early_stopping: bool | str = False
     validation_fraction: float = 0.15
     growth: Growth | None = None
     training: TrainingSettings | None = None
     scale: str | None = "robust"
     ramps: int | str = "auto"
-    sentinels: str | None = "auto"
+    sentinels: str | Mapping[Any, Any] | None = "auto"
     categorical_features: Any = "from_dtype"
+    identifiers: Any = "drop"
     warm_start: bool = False
     dtype: str = "float32"
     random_state: RandomState = None
@@ -114,8 +114,6 @@ class ClassifierParameters(TreeParameters):
 
     class_weight: Mapping[Any, float] | str | None = None
 
-    _fewest_epochs: ClassVar[int] = FEWEST_EPOCHS["classifier"]
-
 
 @dataclass(kw_only=True, eq=False)
 class RegressorParameters(TreeParameters):
@@ -123,8 +121,6 @@ class RegressorParameters(TreeParameters):
 
     quantiles: ArrayLike = (0.05, 0.5, 0.95)
     conformal: int | float | None = None
-
-    _fewest_epochs: ClassVar[int] = FEWEST_EPOCHS["regressor"]
 
 
 @dataclass(kw_only=True, eq=False)
@@ -208,20 +204,20 @@ def setting_parameter(name: str, auto: str) -> Parameter:
 
 PARAMETERS: dict[str, Parameter] = {
     "n_weights": Parameter(
-        [whole(3), StrOptions({"auto", "readable"}), None],
+        [at_least(3), StrOptions({"auto", "readable"}), None],
         "int, 'auto', 'readable' or None",
         "Number of weights of the tree, or slightly fewer; `max_depth` of `growth` remains a "
-        "limit. 'auto': it grows with the number of rows and classes (see the settings page), two "
-        "trees that are trained apart share it and are joined into their mean (up to 10,000 rows), "
-        "and branches that contribute nothing are removed after training (not with `warm_start`); "
-        "unless `growth` has a `leaf_probability`, a `max_size` or a whole number for `min_size`. "
-        "None: the size follows from these. 'readable' (not for forests): the smallest tree whose "
-        "score in cross-validation is within one standard error (and 0.015) of that with "
-        "'auto', with at most 60 weights and 20 more for each output beyond two, all rounded to "
-        "the two or three digits that matter; a `ReadableTreeWarning` says if this costs more.",
+        "limit. Branches that contribute nothing are removed after training (not with "
+        "`warm_start`). 'auto': it grows with the number of rows and classes (see the settings "
+        "page), unless `growth` has a `leaf_probability`, a `max_size` or a whole number for "
+        "`min_size`. None: the size follows from these. 'readable' (not for forests): the "
+        "smallest tree whose score in cross-validation is within one standard error (and 0.015) of "
+        "that with 'auto', with at most 60 weights and 20 more for each output beyond two, all "
+        "rounded to the two or three digits that matter; a `ReadableTreeWarning` says if this "
+        "costs more.",
     ),
     "max_weights": Parameter(
-        [whole(2), None],
+        [at_least(2), None],
         "int or None",
         "Largest number of weights of the tree (of a forest: of each tree). After training, those "
         "weights are removed whose removal raises the loss least; see the method `compact`. At "
@@ -238,7 +234,7 @@ PARAMETERS: dict[str, Parameter] = {
         "Quantiles to predict with `loss='quantile'`; each tree predicts all of them.",
     ),
     "conformal": Parameter(
-        [whole(1), Interval(RealNotInt, 0, 1, closed="neither"), None],
+        [at_least(1), Interval(RealNotInt, 0, 1, closed="neither"), None],
         "int, float in (0, 1) or None",
         "Number of rows, or share of the training rows, that are held out to calibrate "
         "`predict_interval`. None: all rows are used for training.",
@@ -253,23 +249,29 @@ PARAMETERS: dict[str, Parameter] = {
     ),
     "interaction_cst": Parameter(
         [StrOptions({"no_interactions", "pairwise"}), list, tuple, None],
-        "{'no_interactions', 'pairwise'}, sequence of sets of int, or None",
+        "{'no_interactions', 'pairwise'}, sequence of sets of int or str, or None",
         "Features that may interact, as in scikit-learn's histogram gradient boosting: sets (or "
-        "tuples, or lists) of positions of columns. Columns that no set has are one more set. "
-        "'no_interactions': each column alone; 'pairwise': all pairs. The structure guarantees it "
-        "for the outputs of the trees, before the link: below an output, no node has features "
-        "without a common set; `check_interactions` returns the proof. Outputs must be linear, and "
-        "a forest averages outputs instead of probabilities.",
+        "tuples, or lists) of names or positions of columns. Columns that no set has are one more "
+        "set. 'no_interactions': each column alone; 'pairwise': all pairs. The structure "
+        "guarantees it for the outputs of the trees, before the link: below an output, no node has "
+        "features without a common set; `check_interactions` returns the proof. Outputs must be "
+        "linear, and a forest averages outputs instead of probabilities.",
     ),
     "learning_rate": setting_parameter(
         "learning_rate", f"{LEARNING_RATE}, and half of it for {LARGE_TASK}."
     ),
     "weight_decay": setting_parameter(
         "weight_decay",
-        "it falls with the number of rows (see the settings page). On up to 10,000 rows, a "
-        "cross-validation of some trees decides whether to use that or four times as much, and by "
-        "which factor outputs are multiplied after training; not with early stopping or fewer than "
-        "20 epochs.",
+        "it falls with the number of rows (see the settings page).",
+    ),
+    "output_factor": Parameter(
+        [real_interval(0, None, "left"), StrOptions({"auto"})],
+        "float or 'auto'",
+        "Factor of the outputs of trained trees, around the mean of the target: the less there is "
+        "to learn, the smaller is the best one. 'auto': on 60 to 10,000 rows, a trial (a "
+        "cross-validation of some trees) finds the one with the lowest loss on held-out rows, "
+        "together with that of the linear part (`linear_share` of `growth`); 1 with early stopping "
+        "or fewer than 20 epochs.",
     ),
     "batch_size": setting_parameter(
         "batch_size",
@@ -320,7 +322,7 @@ PARAMETERS: dict[str, Parameter] = {
         "harm. Scaling is learnt on the training rows and folded into the weights.",
     ),
     "ramps": Parameter(
-        [whole(0), StrOptions({"auto"})],
+        [at_least(0), StrOptions({"auto"})],
         "int or 'auto'",
         "Number of ramps of each column of numbers: inputs that rise from 0 to 1 between two "
         "neighbouring quantiles of the column, and are constant elsewhere. Leaves can move to "
@@ -328,11 +330,20 @@ PARAMETERS: dict[str, Parameter] = {
         "uint8 or `feature_sampling` is a function; otherwise 0.",
     ),
     "sentinels": Parameter(
-        [StrOptions({"auto"}), None],
-        "'auto' or None",
+        [StrOptions({"auto"}), dict, None],
+        "'auto', dict or None",
         "Numbers that stand for missing values, such as -999. 'auto': with scale='robust', those "
         "that repeat and lie far outside of all others of their column are treated as missing, and "
-        "a `SentinelWarning` names them. None: no number stands for that.",
+        "a `SentinelWarning` names them. A dict from names or positions of columns to numbers (of "
+        "dates: years), such as {'age': [-999]}: these. None: no number stands for that.",
+    ),
+    "identifiers": Parameter(
+        [StrOptions({"drop", "keep"}), "array-like"],
+        "'drop', 'keep' or array-like",
+        "Columns that identify rows. 'drop': those of whole numbers that are all different, with "
+        "the name of an identifier (such as `id` or `order_no`), and those of texts that are "
+        "nearly all different are not used, and an `IdentifierWarning` names them. 'keep': all "
+        "columns are used. A list of names or indices: these are not used.",
     ),
     "categorical_features": Parameter(
         ["array-like", StrOptions({"from_dtype"}), None],
@@ -369,23 +380,23 @@ PARAMETERS: dict[str, Parameter] = {
         "any order of the rows.",
     ),
     "n_jobs": Parameter(
-        [whole(1), Interval(Integral, None, -1, closed="right"), None],
+        [at_least(1), Interval(Integral, None, -1, closed="right"), None],
         "int or None",
         "Number of threads, -1 for all; None means 1.",
     ),
     "verbose": Parameter(
         ["verbose"], "int", "1 shows the progress of training, and which features are not used."
     ),
-    "n_estimators": Parameter([whole(1)], "int", "Number of trees."),
+    "n_estimators": Parameter([at_least(1)], "int", "Number of trees."),
     "max_samples": Parameter(
-        [whole(1), Interval(RealNotInt, 0, 1, closed="right"), None],
+        [at_least(1), Interval(RealNotInt, 0, 1, closed="right"), None],
         "int, float in (0, 1] or None",
         "Number of rows, or share of the training rows, that are drawn for each tree. None: all, "
         f"or about {ROWS_PER_TREE:,} of more than that.",
     ),
     "bootstrap": Parameter(["boolean"], "bool", "Whether rows are drawn with replacement."),
     "max_features": Parameter(
-        [whole(1), Interval(RealNotInt, 0, 1, closed="right"), None],
+        [at_least(1), Interval(RealNotInt, 0, 1, closed="right"), None],
         "int, float in (0, 1] or None",
         "Number or share of the features that each tree may use. None: all.",
     ),

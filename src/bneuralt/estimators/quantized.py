@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from bneuralt._typing import Array, FloatArray, IntArray
-from bneuralt.export.whole import FORMATS, IntegerModel, input_ranges, integer_model
+from bneuralt.export.integer import FORMATS, IntegerModel, input_ranges, integer_model
 
 __all__ = ["QuantizedClassifier", "QuantizedRegressor", "quantized"]
 
@@ -42,9 +42,8 @@ class _Quantized(BaseEstimator):
         if self.dtype not in FORMATS:
             raise ValueError(f"dtype={self.dtype!r} must be one of {', '.join(map(repr, FORMATS))}")
         self.estimator_ = estimator
-        self.integer_model_ = integer_model(
-            estimator.model_, self.dtype, input_ranges(estimator.model_, X)
-        )
+        model = estimator.model_.in_raw_units()
+        self.integer_model_ = integer_model(model, self.dtype, input_ranges(model, X))
         self.error_bound_ = float(self.integer_model_.bound.max())
         self.n_features_in_ = estimator.n_features_in_
         if hasattr(estimator, "feature_names_in_"):

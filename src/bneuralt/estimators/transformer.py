@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from bneuralt._sklearn import StrOptions, check_feature_names_in, fit_context
 from bneuralt._typing import Array
-from bneuralt.estimators.inputs import encoded, finite_inputs, names_of, read_table
-from bneuralt.estimators.weights import read_weights
+from bneuralt.fitting.weights import read_weights
+from bneuralt.model.inputs import Columns, encoded, finite_inputs, read_table
 from bneuralt.tables.encoder import TableEncoder, learn_encoder
 
 __all__ = ["TableTransformer"]
@@ -76,13 +76,33 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        table = read_table(self, X, reset=True)
-        weight = read_weights(sample_weight, table)
-        self.encoder_: TableEncoder = learn_encoder(
-            table, weight, self.categorical_features, names_of(self)
+        table, columns = read_table(
+            X, type(self).__name__, categorical_features=self.categorical_features
         )
-        finite_inputs(self, encoded(self.encoder_, table))  # raises an error if one is infinite
+        weight, counts = read_weights(sample_weight, table)
+        encoder = learn_encoder(
+            table, weight, self.categorical_features, columns.names, counts=counts
+        )
+        finite_inputs(columns, encoder, encoded(encoder, table))  # refuses infinite numbers
+        self.encoder_: TableEncoder = encoder
         return self
+
+    @property
+    def _columns(self) -> Columns:
+        encoder = self.encoder_
+        return Columns(type(self).__name__, len(encoder.features), encoder.names)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns of X."""
+        return self._columns.n_columns
+
+    @property
+    def feature_names_in_(self) -> Array:
+        """Names of the columns, if X had names that are all strings."""
+        if self.encoder_.names is None:
+            raise AttributeError("the columns had no names")
+        return np.array(self.encoder_.names, dtype=object)
 
     def transform(self, X: Any) -> Array:
         """Return the table as numbers.
@@ -96,7 +116,9 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         array of shape (n_rows, n_inputs)
         """
         check_is_fitted(self)
-        inputs = finite_inputs(self, encoded(self.encoder_, read_table(self, X, reset=False)))
+        columns = self._columns
+        table, _ = read_table(X, columns.estimator, columns)
+        inputs = finite_inputs(columns, self.encoder_, encoded(self.encoder_, table))
         return inputs.copy() if self.encoder_.is_plain else inputs  # never X itself
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:

@@ -83,7 +83,7 @@ class EffectDisplay:
         -------
         EffectDisplay
         """
-        model = estimator.model_
+        model = estimator.model_.in_raw_units()
         if features is None:
             used = sorted(set(model.column_of_input[model.used_inputs].tolist()))
             features = [model.columns[j].name for j in used]

@@ -152,9 +152,12 @@ def effect(
     >>> curve.x[[0, -1]], curve.y[[0, -1], 0]
     (array([0., 4.]), array([-1.5,  6.5]))
     """
+    model = model.in_raw_units()
     scale = _checked_scale(model, output)
     j = column_position(model, column)
     part = model.columns[j]
+    if part.feature.kind == "unused":
+        raise ValueError(f"column {part.name!r} has no effect: the model does not use it")
     table, rows = _background(model, X)
     values = None if table is None else _present(table, j, part)
     bends: FloatArray = np.zeros(0)
@@ -201,6 +204,7 @@ def surface(
     >>> surface(Model.of_tree(tree), (0, 1), [[0.0, 1.0], [4.0, 3.0]]).y[0, 0]
     array([-0.5])
     """
+    model = model.in_raw_units()
     if len(columns) != 2:
         raise ValueError(f"column={columns!r:.100} must be one column, or a pair of two columns")
     scale = _checked_scale(model, output)
@@ -418,13 +422,20 @@ def _gap(part: ModelColumn) -> Array:
     return np.array([None], dtype=object)
 
 
+def _point(feature: Any, value: Any) -> float:
+    """Return a number, which may be a text such as "3,221.11 EUR"."""
+    if isinstance(value, str) and feature.notation is not None:
+        return float(feature.notation.read([value])[0][0])
+    return float(value)
+
+
 def _read_points(part: ModelColumn, at: Any) -> Array:
     """Return the points that a user asks for."""
     kind = part.feature.kind
     try:
         listed = list(np.atleast_1d(np.asarray(at, dtype=object)))
         if kind == "number":
-            x: Array = np.array([float(value) for value in listed])
+            x: Array = np.array([_point(part.feature, value) for value in listed])
             valid = bool(np.isfinite(x).all())
         elif kind == "date":
             parsed = parse_dates([str(value) for value in listed], part.day_first)

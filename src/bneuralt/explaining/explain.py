@@ -49,6 +49,7 @@ def explain(
     >>> explain(Model.of_tree(tree), [[1.0, 1.0]], baseline=[0.0, 0.5]).values
     array([[ 2. , -0.5]])
     """
+    model = model.in_raw_units()
     if method not in METHODS:
         raise ValueError(f"method={method!r} must be one of {', '.join(map(repr, METHODS))}")
     output = _checked_output(model, output)

@@ -58,6 +58,7 @@ def feature_use(model: Model) -> FeatureUse:
     >>> print(feature_use(Model.of_tree(tree)))
     2 of 3 features are used; not used: x1
     """
+    model = model.in_raw_units()
     names = [column.name for column in model.columns]
     counts = [
         np.bincount(

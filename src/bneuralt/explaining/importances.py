@@ -31,6 +31,7 @@ def mean_contributions(model: Model, inputs: Array, weight: FloatArray) -> Float
     array of shape (n_features,)
         The sum is 1, or 0 if no feature contributes.
     """
+    model = model.in_raw_units()
     n_features, baseline = len(model.encoder.features), model.mean_inputs
     assert baseline is not None
     mean = np.zeros(n_features)

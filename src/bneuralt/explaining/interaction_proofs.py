@@ -119,6 +119,7 @@ def check_interactions(model: Model) -> InteractionProof:
     x0, x1: at node 1 of tree 0
     x0, x2: at node 2 of tree 0
     """
+    model = model.in_raw_units()
     meetings: dict[tuple[int, int], list[Meeting]] = {}
     for t, tree in enumerate(model.trees):
         for node, pairs in _meetings(tree, model.column_of_input, len(model.columns)):

@@ -139,6 +139,7 @@ class MonotonicProof:
 
 def check_monotonic(model: Model) -> MonotonicProof:
     """Prove monotone effects of features; see `ExplainingMethods.check_monotonic`."""
+    model = model.in_raw_units()
     along = [direction(entry.expression).sign for entry in model.inputs]
     effects = [_effects_of_cells(model, tree, along) for tree in model.trees]
     has = {sign: np.zeros(model.n_inputs, dtype=bool) for sign in (-1, 1, UNKNOWN)}

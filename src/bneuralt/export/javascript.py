@@ -5,13 +5,20 @@ from __future__ import annotations
 import json
 import math
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bneuralt import __version__
-from bneuralt.export.statements import StatementTranslator, comment_text
-from bneuralt.export.translation import ARITHMETIC, Case, Code, Define, Template
-from bneuralt.expressions.operations import EXP_LIMIT
+from bneuralt.export.printer import (
+    ARITHMETIC,
+    Code,
+    LinePrinter,
+    Template,
+    checked_name,
+    comment_text,
+)
+from bneuralt.export.program import Function, Program
 from bneuralt.model import Model
 
 __all__ = ["TEMPLATES", "to_javascript"]
@@ -19,88 +26,19 @@ __all__ = ["TEMPLATES", "to_javascript"]
 #: Operation -> JavaScript code.
 TEMPLATES: dict[str, Template] = {
     **ARITHMETIC,
+    **{name: ("atom", f"Math.{name}({{0}})") for name in ("sqrt", "log", "tanh")},
     "minimum": ("atom", "Math.min({0}, {1})"),
     "maximum": ("atom", "Math.max({0}, {1})"),
     "absolute": ("atom", "Math.abs({0})"),
     "square": ("atom", "square({0})"),
-    "sqrt": ("atom", "Math.sqrt({0})"),
     "exp": ("atom", "exp({0})"),
-    "log": ("atom", "Math.log({0})"),
-    "tanh": ("atom", "Math.tanh({0})"),
     "sigmoid": ("atom", "sigmoid({0})"),
     "is_missing": ("atom", "Number.isNaN({0})"),
     "if_missing": ("atom", "ifMissing({0}, {1})"),
     "select": ("choice", "{0:comparison} ? {1:comparison} : {2:comparison}"),
-    "number": ("atom", "{cell}"),
-    "date_part": ("atom", "{cell}.{value}"),
+    "date_part": ("atom", "{0}.{value}"),
     "largest": ("atom", "Math.max({0})"),
-}
-
-_HELPERS = {
-    "square": """
-  function square(z) {
-    return z * z;
-  }
-""",
-    "exp": f"""
-  function exp(z) {{
-    return Math.exp(Math.min(Math.max(z, -{EXP_LIMIT:g}), {EXP_LIMIT:g}));
-  }}
-""",
-    "sigmoid": """
-  function sigmoid(z) {
-    return 1 / (1 + exp(-z));
-  }
-""",
-    "ifMissing": """
-  function ifMissing(value, other) {
-    return Number.isNaN(value) ? other : value;
-  }
-""",
-    "isGap": """
-  function isGap(value) {
-    if (value === null || value === undefined || Number.isNaN(value)) return true;
-    if (typeof value !== "string") return false;
-    return MISSING.includes(value.trim().toLowerCase()) || value.trim() === "None";
-  }
-""",
-    "number": """
-  function number(value) {
-    if (isGap(value)) return NaN;
-    const result = typeof value === "object" ? NaN : Number(value);
-    if (Number.isNaN(result)) throw new TypeError(`${String(value)} is not a number`);
-    return result;
-  }
-""",
-    "text": """
-  function text(value) {
-    if (isGap(value)) return null;
-    if (typeof value === "boolean") return value ? "True" : "False";
-    return (Number.isInteger(value) ? BigInt(value) : String(value)).toString().trim();
-  }
-""",
-    "date": """
-  function date(value) {
-    if (isGap(value)) {
-      return { year: NaN, month: NaN, day: NaN, weekday: NaN, hour: NaN, elapsed: NaN };
-    }
-    let parts = [];
-    if (value instanceof Date) {
-      parts = [value.getFullYear(), value.getMonth() + 1, value.getDate(), value.getHours()];
-    } else {
-      const match = /^\\s*(\\d+)[-/](\\d+)[-/](\\d+)(?:[T ](\\d+))?/.exec(value) || [];
-      parts = match.slice(1).map((part) => Number(part || 0));
-    }
-    if (parts.length < 4 || parts.some(Number.isNaN)) throw new TypeError(`${value} is not a date`);
-    const [year, month, day, hour] = parts;
-    const shifted = month < 3 ? year - 1 : year;
-    const leaps = Math.floor(shifted / 4) - Math.floor(shifted / 100) + Math.floor(shifted / 400);
-    const ofYear = Math.floor((153 * ((month + 9) % 12) + 2) / 5) + day;
-    const days = 365 * shifted + leaps + ofYear - 719469;
-    const weekday = (((days + 3) % 7) + 7) % 7;
-    return { year, month, day, weekday, hour, elapsed: days + hour / 24 };
-  }
-""",
+    "ordered": ("atom", "[{0}].sort((a, b) => a - b)[{value}]"),
 }
 
 #: Names that a function cannot have, or that the code uses.
@@ -108,16 +46,14 @@ _RESERVED = """
     arguments await break case catch class const continue debugger default delete do else enum eval
     export extends false finally for function if implements import in instanceof interface let new
     null package private protected public return static super switch this throw true try typeof var
-    void while with yield undefined NaN Infinity Array BigInt Date Math Number String Symbol
-    TypeError module row
+    void while with yield undefined NaN Infinity Array BigInt Date JSON Math Number RegExp String
+    Symbol TypeError module row
 """
 
 
-class _JavaScript(StatementTranslator):
-    templates = TEMPLATES
-    helpers = _HELPERS
-    indent = "  "
-    end = ";"
+class _JavaScript(LinePrinter):
+    language, helpers, templates = "JavaScript", "javascript.js model/cells.js", TEMPLATES
+    indent, reader = "  ", "read{1}"
 
     def number(self, value: float) -> Code:
         if not math.isfinite(value):
@@ -126,56 +62,52 @@ class _JavaScript(StatementTranslator):
         text = re.sub(r"\.0$", "", repr(float(value)))
         return Code(text, "sign" if text[0] == "-" else "atom")
 
-    def lookup(self, cell: Code, cases: Sequence[Case], unknown: float) -> Code:
-        code = self.number(unknown)
-        for case in reversed(cases):
-            listed = json.dumps([None] * case.is_missing + case.texts)
-            choice = f"{listed}.includes({cell}) ? {self.number(case.number)} : {code}"
-            code = Code(choice, "choice")
-        return code
+    def member(self, text: Code, texts: Sequence[str]) -> str:
+        return f"{self.texts(texts)}.includes({text})"
 
-    def ordered(self, values: Sequence[Code], places: Sequence[int], define: Define) -> list[Code]:
-        name = define("ordered", Code(f"{self.vector_of(values)}.sort((a, b) => a - b)"))
-        return [Code(f"{name}[{place}]") for place in places]
+    def text(self, value: Any) -> str:
+        return json.dumps(value).replace("<", "\\u003c")  # which could end a script element
 
-    def assignment(self, name: str, value: str, comment: str = "") -> str:
-        return f"const {name} = {value};" + (f" // {comment}" if comment else "")
+    def assignment(self, name: str, value: str) -> str:
+        return f"const {name} = {value};"
 
-    def function(self, name: str, parameters: Sequence[str], body: Sequence[str]) -> list[str]:
-        head = f"function {name}({', '.join(parameters)}) {{"
-        return [self.indent + line for line in [head, *(f"  {line}" for line in body), "}"]]
+    def head(self, function: Function) -> str:
+        return f"function {function.name}({', '.join(function.parameters)}) {{"
 
-    def requirement(self, name: str, message: str) -> list[str]:
-        return [f'if (Number.isNaN({name})) throw new TypeError("{message}");']
+    def requirement(self, name: str, message: str) -> str:
+        return f'if (Number.isNaN({name})) throw new TypeError("{message}");'
 
 
-def to_javascript(model: Model, name: str = "predict", contributions: bool = False) -> str:
+def to_javascript(model: Model, *, name: str = "predict", contributions: bool = False) -> str:
     """Write a model as one JavaScript function; see `ExportMethods.to_javascript`."""
-    if not re.fullmatch(r"[A-Za-z_$][A-Za-z0-9_$]*", name) or name in _RESERVED.split():
-        raise ValueError(f"name={name!r} is not a name that a JavaScript function can have")
-    model = model.simplified()
-    after = list(_result(model, contributions))
-    body = _JavaScript().body(model, list(_row(model)), after, contributions)
-    lines = [*_comment(model), f"function {name}(row) {{", *body, "}"]
+    checked_name(name, _RESERVED, "a JavaScript function", "[A-Za-z_$][A-Za-z0-9_$]*")
+    printer = _JavaScript()
+    program = Program.of(model, contributions=contributions, most_nodes=printer.most_nodes)
+    result = [*_result(printer, program)]
+    body = "\n".join([*_row(printer, program), *printer.body(program), *result])
+    functions = printer.functions(program)
+    helpers = printer.with_helpers("\n".join([body, *functions]))
+    blocks = [textwrap.indent(block, "  ") for block in [*helpers, *functions]]
+    columns = [f"// {i}: {comment_text(c.name)}" for i, c in enumerate(program.model.columns)]
+    lines = [
+        f"// Written by bneuralt {__version__}.",
+        "// Returns the prediction for one row: an array of the values of these columns, or an",
+        "// object that has them by name.",
+        *columns,
+        f"function {name}(row) {{",
+        "\n\n".join([*blocks, body]),
+        "}",
+    ]
     if model.task != "numbers":
-        lines.append(f"{name}.classes = {_labels(model)};")
-    lines.append(
-        f'if (typeof module !== "undefined" && module.exports) module.exports = {{ {name} }};'
-    )
-    return "\n".join([*lines, ""])
+        lines.append(f"{name}.classes = {_labels(printer, program)};")
+    exported = f"module.exports = {{ {name} }}"
+    lines += [f'if (typeof module !== "undefined" && module.exports) {exported};', ""]
+    return "\n".join(lines)
 
 
-def _comment(model: Model) -> Iterator[str]:
-    yield f"// Written by bneuralt {__version__}."
-    yield "// Returns the prediction for one row: an array of the values of these columns, or an"
-    yield "// object that has them by name."
-    for i, column in enumerate(model.columns):
-        yield f"// {i}: {comment_text(column.name)}"
-
-
-def _row(model: Model) -> Iterator[str]:
-    names = json.dumps([column.name for column in model.columns])
-    n = len(model.columns)
+def _row(printer: _JavaScript, program: Program) -> Iterator[str]:
+    names = printer.texts([column.name for column in program.model.columns])
+    n = len(program.model.columns)
     yield '  if (typeof row[Symbol.iterator] !== "function") {'
     yield f"    row = {names}.map((name) => {{"
     yield "      if (!(name in row)) throw new TypeError(`the row has no column ${name}`);"
@@ -185,22 +117,33 @@ def _row(model: Model) -> Iterator[str]:
     yield f"  if (row.length !== {n}) throw new TypeError(`${{row.length}} values, not {n}`);"
 
 
-def _result(model: Model, contributions: bool) -> Iterator[str]:
-    more = ", contributions" if contributions else ""
-    if model.task == "classes":
-        by = "outputs" if model.decides_by_outputs else "predictions"
-        yield f"  const label = {_labels(model)}[{by}.indexOf(Math.max(...{by}))];"
+def _result(printer: _JavaScript, program: Program) -> Iterator[str]:
+    def vector(values: Any) -> str:
+        return f"[{', '.join(map(printer.scalar, values))}]"
+
+    rows, more = [vector(row) for row in program.contributions], ""
+    if rows:
+        more = ", contributions"
+        listed = rows[0] if len(rows) == 1 else f"[{', '.join(rows)}]"
+        yield f"  const contributions = {listed};"
+    yield f"  const predictions = {vector(program.predictions)};"
+    if program.model.task == "classes":
+        place = f"{printer.scalar(program.scores[0])} > 0 ? 1 : 0"
+        if not program.is_log_odds:
+            yield f"  const scores = {vector(program.scores)};"
+            place = "scores.indexOf(Math.max(...scores))"
+        yield f"  const label = {_labels(printer, program)}[{place}];"
         yield f"  return {{ label, probabilities: predictions{more} }};"
-    elif model.task == "labels":
+    elif program.model.task == "labels":
         yield "  const labels = predictions.map((p) => (p > 0.5 ? 1 : 0));"
         yield f"  return {{ labels, probabilities: predictions{more} }};"
     else:
-        values = "predictions[0]" if model.n_outputs == 1 else "predictions"
-        yield f"  return {f'{{ prediction: {values}{more} }}' if contributions else values};"
+        values = "predictions[0]" if program.model.n_outputs == 1 else "predictions"
+        yield f"  return {f'{{ prediction: {values}{more} }}' if rows else values};"
 
 
-def _labels(model: Model) -> str:
-    return json.dumps([_label(label) for label in model.classes or range(model.n_outputs)])
+def _labels(printer: _JavaScript, program: Program) -> str:
+    return printer.text([_label(label) for label in program.labels])
 
 
 def _label(label: Any) -> Any:

@@ -15,28 +15,18 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bneuralt.export.nodes import nodes_of
-from bneuralt.export.shares_of_columns import contribution_codes, is_difference
-from bneuralt.export.spellings import missing_spellings
-from bneuralt.export.translation import (
-    ARITHMETIC,
-    Case,
-    Cell,
-    Code,
-    Define,
-    Template,
-    Translator,
-    may_be_missing,
-    occurrences,
-)
-from bneuralt.expressions import Expression, absolute, maximum, minimum, variable
-from bneuralt.expressions.operations import CELLS, EXP_LIMIT
+from bneuralt.export.contributions import is_difference
+from bneuralt.export.printer import ARITHMETIC, Code, Printer, Template
+from bneuralt.export.program import Program, Reading
+from bneuralt.expressions import Expression
+from bneuralt.expressions.operations import EXP_LIMIT
 from bneuralt.model import Model
-from bneuralt.tree import NeuralTree
+from bneuralt.tables.columns import MISSING_TEXTS
 
 __all__ = ["DIALECTS", "Dialect", "to_sql"]
 
@@ -45,10 +35,13 @@ __all__ = ["DIALECTS", "Dialect", "to_sql"]
 MOST_NESTED = 8
 #: Width of the lines.
 WIDTH = 96
-#: Larger contributions are errors in some databases.
-LARGEST = 1e300
 
-_A, _B = variable("a"), variable("b")
+#: A number, and the two kinds of dates, as regular expressions without backslashes.
+_NUMBER = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
+_TIME = "([ T]([01]?[0-9]|2[0-3]):[0-5][0-9]"
+_YEAR = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
+_ISO = f"^{_YEAR}[-/]([0-9]{{1,2}})[-/]([0-9]{{1,2}}){_TIME}.*)?$"
+_LOCAL = f"^([0-9]{{1,2}})[./-]([0-9]{{1,2}})[./-]{_YEAR}{_TIME}(:[0-5][0-9])?)?$"
 
 
 @dataclass(frozen=True)
@@ -58,11 +51,14 @@ class Dialect:
     Attributes
     ----------
     templates : dict
-        Operation -> code; ``{cell}`` is the name of a column.
+        Operation -> code.
+    readers : dict
+        What is read of a cell ("word", "number", "amount", "text", "date") -> code of the steps,
+        each of which may refer to those before it by ``{1}``, ``{2}``, ... and to the cell, or for
+        other readers than "word" the word, by ``{0}``. ``{wrong}`` is the start of an error
+        message, and ``{cell}`` the cell.
     quote : str
         Around names.
-    text : str
-        Name of the type of texts.
     fence : str
         Clause that prevents the database from copying the expressions of a layer to every use.
     most_characters : int
@@ -76,19 +72,13 @@ class Dialect:
     """
 
     templates: Mapping[str, Template]
+    readers: Mapping[str, Sequence[str]]
     quote: str = '"'
-    text: str = "TEXT"
     fence: str = ""
     most_characters: int = 0
     most_columns: int = 0
     has_booleans: bool = True
     escapes: bool = False
-
-
-def _absent(text: str) -> str:
-    """Return the condition that a text stands for a missing value."""
-    listed = ", ".join(f"'{spelling}'" for spelling in missing_spellings())
-    return f"LOWER({text}) IN ({listed}) OR {text} = 'None'"
 
 
 def _functions(greatest: str, least: str) -> dict[str, Template]:
@@ -113,8 +103,32 @@ def _functions(greatest: str, least: str) -> dict[str, Template]:
     }
 
 
-def _standard(double: str) -> dict[str, Template]:
-    """Return the operations of databases with strict types, numbers of which have this one."""
+def _choice(*cases: str, otherwise: str) -> str:
+    return f"CASE {' '.join(f'WHEN {case}' for case in cases)} ELSE {otherwise} END"
+
+
+#: A cell that is missing is NULL.
+_WORD = _choice("LOWER({1}) IN ({missing}) OR {1} = 'None' THEN NULL", otherwise="{1}")
+_TRUTH = ("LOWER({0}) = 'true' THEN 1e0", "LOWER({0}) = 'false' THEN 0e0")
+
+
+def _standard(
+    double: str, text: str, is_text: str, trim: str, match: str, group: str, error: str
+) -> dict[str, Any]:
+    """Return templates and readers of databases with strict types and regular expressions.
+
+    Parameters
+    ----------
+    double : str
+        Type of numbers.
+    text, is_text, trim : str
+        Templates of a cell as text, of the condition that it is one, and of a text without blanks
+        around it.
+    match, group : str
+        Templates of the condition that a text matches a pattern, and of one of its groups.
+    error : str
+        Template of an error with a message, as a value of a type.
+    """
     parts = {
         "year": "EXTRACT(YEAR FROM {0})",
         "month": "EXTRACT(MONTH FROM {0})",
@@ -123,50 +137,133 @@ def _standard(double: str) -> dict[str, Template]:
         "hour": "EXTRACT(HOUR FROM {0})",
         "elapsed": "FLOOR(EXTRACT(EPOCH FROM {0}) / 3600) / 24e0",
     }
-    number = f"CAST({{cell}} AS {double})"
+
+    def wrong(kind: str, type: str) -> str:
+        return error.format(f"{{wrong}} || {{0}} || ' is not a {kind}'", type)
+
+    def date(pattern: str, *groups: int) -> str:
+        year, month, day = (group.format("{0}", pattern, i) for i in groups)
+        hour = group.format("{0}", pattern, 5)
+        hour = f"COALESCE(CAST(NULLIF({hour}, '') AS INTEGER), 0)"
+        days = ", ".join(f"CAST({part} AS INTEGER)" for part in (year, month, day))
+        return f"{match.format('{0}', pattern)} THEN MAKE_TIMESTAMP({days}, {hour}, 0, 0e0)"
+
+    iso, local = (pattern.replace("{", "{{").replace("}", "}}") for pattern in (_ISO, _LOCAL))
+    infinity = f"CAST('Infinity' AS {double})"
+    # Databases raise an error where a product is too large, or too small.
+    limited = (
+        "CASE WHEN {1} IS NULL THEN NULL WHEN ABS({1}) < 1e-200 THEN 0e0 "
+        "ELSE LEAST(GREATEST({1}, -1e200), 1e200) END"
+    )
+    number = _choice(
+        "{0} IS NULL THEN NULL",
+        *_TRUTH,
+        f"{match.format('{0}', _NUMBER)} AND ABS(CAST({{0}} AS {double})) < {infinity} "
+        f"THEN CAST({{0}} AS {double})",
+        otherwise=wrong("number", double),
+    )
+    dates = {
+        order: _choice(
+            "{0} IS NULL THEN NULL",
+            date(iso, 1, 2, 3),
+            date(local, *groups),
+            otherwise=wrong("date", "TIMESTAMP"),
+        )
+        for order, groups in (("date", (3, 1, 2)), ("date day first", (3, 2, 1)))
+    }
     return {
-        **_functions("GREATEST", "LEAST"),
-        "infinity": ("atom", f"CAST('Infinity' AS {double})"),
-        "number": ("atom", f"NULLIF({number}, CAST('NaN' AS {double}))"),
-        **{
-            f"date_part {part}": (
-                "atom",
-                f"CAST({code.format('CAST({cell} AS TIMESTAMP)')} AS {double})",
-            )
-            for part, code in parts.items()
+        "templates": {
+            **_functions("GREATEST", "LEAST"),
+            "infinity": ("atom", infinity),
+            **{
+                f"date_part {part}": ("atom", f"CAST({code} AS {double})")
+                for part, code in parts.items()
+            },
+        },
+        "readers": {
+            "word": (trim.format(text), _WORD),
+            "number": (number, limited),
+            "amount": (
+                _choice(f"{is_text} THEN {wrong('number', double)}", otherwise=number),
+                limited,
+            ),
+            "text": ("COALESCE(REGEXP_REPLACE({0}, '^([+-]?[0-9]+)[.]0*$', {group}), '')",),
+            **{order: (code,) for order, code in dates.items()},
         },
     }
 
 
-#: Columns of numbers can have texts in SQLite, such as the empty cells of an imported CSV file, and
-#: to convert them is no error.
+_BLANKS = "CHR(9) || CHR(10) || CHR(11) || CHR(12) || CHR(13) || ' ' || CHR(160)"
+
+#: Columns of numbers can have texts in SQLite, such as the empty cells of an imported CSV file.
+#: There are no regular expressions, and an error with a message is a wrong path of JSON.
+_SQLITE_ERROR = "JSON_EXTRACT('{{{{}}}}', {{wrong}} || {{0}} || ' is not a {}')"
+_SQLITE_NUMBER = (
+    "{0} IS NULL THEN NULL",
+    "TYPEOF({cell}) IN ('real', 'integer') THEN CAST({cell} AS REAL)",
+)
+_SQLITE_READERS: dict[str, tuple[str, ...]] = {
+    "word": ("TRIM(CAST({0} AS TEXT), CHAR(9, 10, 11, 12, 13, 32, 160))", _WORD),
+    "number": (
+        _choice(
+            *_SQLITE_NUMBER,
+            *_TRUTH,
+            # a text is converted for a comparison only if it is a number
+            "CAST({0} AS NUMERIC) = {0} AND ABS({0}) < 9e999 THEN CAST({0} AS REAL)",
+            otherwise=_SQLITE_ERROR.format("number"),
+        ),
+    ),
+    "amount": (_choice(*_SQLITE_NUMBER, otherwise=_SQLITE_ERROR.format("number")),),
+    "text": (
+        "CASE WHEN {0} GLOB '*[0-9].*' AND RTRIM({0}, '0') LIKE '%.' "
+        "AND SUBSTR({0}, 2) NOT GLOB '*[^0-9.]*' AND {0} NOT GLOB '[^0-9+-]*' "
+        "THEN RTRIM(RTRIM({0}, '0'), '.') ELSE COALESCE({0}, '') END",
+    ),
+    **{
+        order: (
+            "SUBSTR({0}, 1, INSTR(REPLACE({0}, 'T', ' ') || ' ', ' ') - 1)",
+            "SUBSTR({0}, LENGTH({1}) + 2)",
+            "REPLACE(REPLACE({1}, '/', '-'), '.', '-')",
+            "SUBSTR({3}, 1, INSTR({3}, '-') - 1)",
+            "SUBSTR({3}, INSTR({3}, '-') + 1)",
+            "SUBSTR({5}, 1, INSTR({5}, '-') - 1)",
+            "SUBSTR({5}, INSTR({5}, '-') + 1)",
+            "CASE WHEN LENGTH({4}) = 4 THEN PRINTF('%04d-%02d-%02d', {4}, {6}, {7}) "
+            f"ELSE PRINTF('%04d-%02d-%02d', {{7}}, {month}, {day}) END",
+            "{4} || {6} || {7} NOT GLOB '*[^0-9]*' "
+            "AND LENGTH({4}) + LENGTH({7}) BETWEEN 5 AND 6 AND LENGTH({6}) BETWEEN 1 AND 2 "
+            "AND (LENGTH({4}) = 4 AND {1} NOT LIKE '%.%' AND LENGTH({7}) > 0 "
+            "OR LENGTH({7}) = 4 AND LENGTH({4}) > 0) "
+            "AND DATE(JULIANDAY({8})) = {8} AND {8} > '0001'",
+            "LENGTH({0}) = LENGTH({1}) OR ({2} GLOB '[0-9]:[0-5][0-9]*' "
+            "OR {2} GLOB '[01][0-9]:[0-5][0-9]*' OR {2} GLOB '2[0-3]:[0-5][0-9]*') "
+            "AND (LENGTH({4}) = 4 OR SUBSTR({2}, INSTR({2}, ':') + 3) = '' "
+            "OR SUBSTR({2}, INSTR({2}, ':') + 3) GLOB ':[0-5][0-9]')",
+            "CASE WHEN {0} IS NULL THEN NULL WHEN {9} AND ({10}) THEN {8} || ' ' "
+            "|| PRINTF('%02d:00', SUBSTR({2}, 1, INSTR({2} || ':', ':') - 1)) "
+            f"ELSE {_SQLITE_ERROR.format('date')} END",
+        )
+        for order, month, day in (("date", "{4}", "{6}"), ("date day first", "{6}", "{4}"))
+    },
+}
+
 _SQLITE: dict[str, Template] = {
     **_functions("MAX", "MIN"),
     "infinity": ("atom", "9e999"),
-    "number": (
-        "atom",
-        f"CASE WHEN TYPEOF({{cell}}) = 'text' AND ({_absent('TRIM({cell})')}) THEN NULL "
-        "ELSE CAST({cell} AS REAL) END",
-    ),
-    "date_part year": ("atom", "CAST(STRFTIME('%Y', {cell}) AS REAL)"),
-    "date_part month": ("atom", "CAST(STRFTIME('%m', {cell}) AS REAL)"),
-    "date_part day": ("atom", "CAST(STRFTIME('%d', {cell}) AS REAL)"),
-    "date_part weekday": (
-        "atom",
-        "CAST((CAST(STRFTIME('%w', {cell}) AS INTEGER) + 6) % 7 AS REAL)",
-    ),
-    "date_part hour": ("atom", "CAST(STRFTIME('%H', {cell}) AS REAL)"),
-    "date_part elapsed": (
-        "sum",
-        "JULIANDAY(DATE({cell})) - 2440587.5e0 + STRFTIME('%H', {cell}) / 24e0",
-    ),
+    "date_part year": ("atom", "CAST(STRFTIME('%Y', {0}) AS REAL)"),
+    "date_part month": ("atom", "CAST(STRFTIME('%m', {0}) AS REAL)"),
+    "date_part day": ("atom", "CAST(STRFTIME('%d', {0}) AS REAL)"),
+    "date_part weekday": ("atom", "CAST((CAST(STRFTIME('%w', {0}) AS INTEGER) + 6) % 7 AS REAL)"),
+    "date_part hour": ("atom", "CAST(STRFTIME('%H', {0}) AS REAL)"),
+    "date_part elapsed": ("sum", "JULIANDAY(DATE({0})) - 2440587.5e0 + STRFTIME('%H', {0}) / 24e0"),
 }
 
 #: Databases by name. SQLite silently reads a name in double quotes that is no column as a text, but
-#: not a name in backticks.
+#: not a name in backticks. JSON has dates in one format, whatever the settings of PostgreSQL are.
 DIALECTS = {
     "sqlite": Dialect(
         _SQLITE,
+        _SQLITE_READERS,
         quote="`",
         fence=" LIMIT 1",
         most_characters=1_000_000,
@@ -174,21 +271,48 @@ DIALECTS = {
         has_booleans=False,
     ),
     "postgresql": Dialect(
-        _standard("DOUBLE PRECISION"), fence=" OFFSET 0", most_columns=1600, escapes=True
+        **_standard(
+            "DOUBLE PRECISION",
+            "TO_JSON({0}) #>> '{{}}'",
+            "{0} IS NOT NULL AND CAST(PG_TYPEOF({cell}) AS TEXT) LIKE ANY ('{{text,char%}}')",
+            f"BTRIM({{}}, {_BLANKS})",
+            "{} ~ '{}'",
+            "(REGEXP_MATCH({}, '{}'))[{}]",
+            "CAST({} AS {})",
+        ),
+        fence=" OFFSET 0",
+        most_columns=1600,
+        escapes=True,
     ),
-    "duckdb": Dialect(_standard("DOUBLE"), text="VARCHAR"),
+    "duckdb": Dialect(
+        **_standard(
+            "DOUBLE",
+            "CAST({0} AS VARCHAR)",
+            "{0} IS NOT NULL AND TYPEOF({cell}) = 'VARCHAR'",
+            f"TRIM({{}}, {_BLANKS})",
+            "REGEXP_MATCHES({}, '{}')",
+            "REGEXP_EXTRACT({}, '{}', {})",
+            "ERROR({})",
+        )
+    ),
 }
 
 
 def to_sql(
-    model: Model, dialect: str = "sqlite", of: Any = None, contributions: bool = False
+    model: Model, *, dialect: str = "sqlite", of: Any = None, contributions: bool = False
 ) -> str:
     """Write a model as one SQL expression, or as several; see `ExportMethods.to_sql`."""
     if dialect not in DIALECTS:
         raise ValueError(f"dialect={dialect!r} is unknown: use one of {', '.join(DIALECTS)}")
     position = _position(model, of)
-    query = _Query(model.simplified(), DIALECTS[dialect])
-    text = query.contributions(position) if contributions else query.expression(position)
+    program = Program.of(
+        model,
+        contributions=contributions,
+        output=-1 if position is None else position,
+        has_functions=False,
+    )
+    query = _Query(program, DIALECTS[dialect])
+    text = query.contributions(position) if contributions else query.expression()
     limit = DIALECTS[dialect].most_characters
     if limit and len(text) > limit:
         raise ValueError(
@@ -285,15 +409,17 @@ def wrapped(code: str, indent: str) -> list[str]:
 # -- the expression -----------------------------------------------------------------------
 
 
-class _Query(Translator):
+class _Query(Printer):
     """The layers of one expression.
 
     Attributes
     ----------
-    model : Model
+    program : Program
     dialect : Dialect
     prefix : str
         Prefix of the names of results, which no column name starts with.
+    codes : dict
+        Name of a value -> its column, or its code if it is used once.
     layers : list of dict
         Name -> code of each column of a layer.
     layer_of : dict
@@ -302,35 +428,52 @@ class _Query(Translator):
 
     most_terms = 4
 
-    def __init__(self, model: Model, dialect: Dialect) -> None:
-        self.model, self.dialect = model, dialect
+    def __init__(self, program: Program, dialect: Dialect) -> None:
+        self.program, self.dialect, self.model = program, dialect, program.model
         self.templates = dialect.templates
         self.prefix = "b_"
-        while any(c.name.casefold().startswith(self.prefix) for c in model.columns):
+        while any(c.name.casefold().startswith(self.prefix) for c in self.model.columns):
             self.prefix += "_"
         self.layers: list[dict[str, Code]] = []
         self.layer_of: dict[str, int] = {}
+        self.codes: dict[str, Code] = {}
+        results = [*program.predictions, *program.scores]
+        results += [value for row in program.contributions for value in row]
+        uses = Counter[str]()
+        for value in [*(s.value for s in program.body), *results]:
+            uses.update(_variables(value))
+        for reading in program.readings:
+            self.codes[reading.name] = self._reading(reading)
+        #: Values that may be NULL.
+        self.gaps = {reading.name for reading in program.readings if reading.kind != "text"}
+        for statement in program.body:
+            name, code = statement.name, self.scalar(statement.value, self.codes)
+            self.gaps |= {name} if self._is_missing(statement.value) else set()
+            is_input = statement.required or re.fullmatch(r"i\d+", name)
+            is_long = uses[name] > 1 or is_input
+            self.codes[name] = self.define(name, code) if is_long else self.bounded(code)
+        if not self.layers:
+            self.define("i", self.number(0.0))
 
-    def expression(self, position: int | None) -> str:
-        """Return the prediction of an output, or of the class if the position is None."""
-        self._inputs()
-        trees = [self._tree(t, tree) for t, tree in enumerate(self.model.trees)]
-        if position is None and self.model.decides_by_outputs:
-            return self._nested(self._first_largest(trees[0]))
-        predictions = self._predictions(trees)
-        if position is not None:
-            return self._nested(predictions[position])
-        return self._nested(self._first_largest(self._columns("p", predictions)))
+    def expression(self) -> str:
+        """Return the prediction of an output, or of the class."""
+        if self.program.predictions:
+            return self._nested(self.scalar(self.program.predictions[0], self.codes))
+        scores = self._columns("p", [self.scalar(s, self.codes) for s in self.program.scores])
+        labels = [self._label(label) for label in self.program.labels]
+        if self.program.is_log_odds:
+            return self._nested(
+                f"CASE WHEN {scores[0]} > 0e0 THEN {labels[1]} ELSE {labels[0]} END"
+            )
+        cases = []
+        for j, name in enumerate(scores[:-1]):
+            wins = " AND ".join(f"{name} >= {other}" for other in scores[j + 1 :])
+            cases.append(f"WHEN {wins} THEN {labels[j]}")
+        return self._nested(f"CASE {' '.join(cases)} ELSE {labels[-1]} END")
 
     def contributions(self, position: int | None) -> str:
         """Return the contribution of each column to an output, with a name for each."""
-        self._inputs()
-        nodes: list[dict[int, tuple[Code, Code]]] = [{} for _ in self.model.trees]
-        trees = [self._tree(t, tree, nodes[t]) for t, tree in enumerate(self.model.trees)]
-        means = self.means(trees) if len(trees) == 1 else self._columns("m", self.means(trees))
-        rows = contribution_codes(
-            self, self.model, nodes, means, lambda i: Code(f"{self.prefix}i{i}"), self.define
-        )
+        rows = [[self.scalar(v, self.codes) for v in row] for row in self.program.contributions]
         if is_difference(self.model):  # of a class, by default the second, against the other
             if position == 0:
                 rows = [[self.expand("negate", code) for code in rows[0]]]
@@ -363,12 +506,33 @@ class _Query(Translator):
         """Return the results that code refers to."""
         return set(re.findall(rf"\b{self.prefix}\w+", code)) & self.layer_of.keys()
 
+    def _reading(self, reading: Reading) -> Code:
+        """Add the steps that read a cell; amounts and times must be numbers."""
+        kind = "amount" if reading.kind == "clock" else reading.kind
+        if kind == "date" and reading.settings[0]:
+            kind = "date day first"
+        cell = Code(identifier(reading.title, self.dialect.quote))
+        missing = [*sorted(MISSING_TEXTS), *(text.lower() for text in reading.gaps)]
+        names = {
+            "missing": ", ".join(map(self._string, missing)),
+            "wrong": self._string(f"column {reading.title}: "),
+            "group": self._string("\\1"),
+            "cell": cell,
+        }
+        for steps in (self.dialect.readers["word"], self.dialect.readers[kind]):
+            codes = [cell]
+            for step in steps:
+                text = step.format(*codes, **names)
+                codes.append(self.define(f"c{reading.column}", Code(text)))
+            cell = codes[-1]
+        return cell
+
     def _nested(self, result: str) -> str:
         """Return the layers, and a result that is computed from the last one."""
         missing = [
-            f"{self.prefix}i{i} IS NULL"
-            for i in self.model.used_inputs
-            if may_be_missing(self.model.inputs[i].expression)
+            f"{self.prefix}{statement.name} IS NULL"
+            for statement in self.program.body
+            if statement.required
         ]
         if missing:  # GREATEST would make a number of them
             result = f"CASE WHEN {' OR '.join(missing)} THEN NULL ELSE {result} END"
@@ -392,65 +556,13 @@ class _Query(Translator):
         shown = "\n".join(wrapped(result, "    "))
         return f"(\n  WITH\n{layers}\n  SELECT\n{shown}\n  FROM {self.prefix}layer{last}\n)"
 
-    def _check_columns(self, n_columns: int) -> None:
+    def _check_columns(self, n: int) -> None:
         limit = self.dialect.most_columns
-        if limit and n_columns > limit:
+        if limit and n > limit:
             raise ValueError(
-                f"the model needs {n_columns:,} intermediate results, and the database allows "
-                f"{limit:,} columns: use fewer or smaller trees"
+                f"the expression has {n:,} values at a time, and the database has at most "
+                f"{limit:,} columns in a table: use fewer or smaller trees"
             )
-
-    # -- parts ---------------------------------------------------------------------------
-
-    def _inputs(self) -> None:
-        used = set(self.model.used_inputs.tolist())
-        for column in self.model.columns:
-            if not used.isdisjoint(column.inputs):
-                name = Code(identifier(column.name, self.dialect.quote))
-                cell = Cell.of_column(column, dict.fromkeys(CELLS, name).__getitem__)
-                for i, expression in zip(column.inputs, column.expressions, strict=True):
-                    if i in used:
-                        self.define(f"i{i}", self.scalar(expression, {}, cell))
-        if not used:
-            self.define("i", self.number(0.0))
-
-    def _tree(
-        self, t: int, tree: NeuralTree, nodes: dict[int, tuple[Code, Code]] | None = None
-    ) -> list[Code]:
-        """Return the outputs of a tree; with `nodes`, enter sum and value of each node there."""
-        codes: dict[int, Code] = {}
-        for node in nodes_of(tree):
-            j, expression = node.position, node.activation
-            terms = [(weight, Code(f"{self.prefix}i{i}")) for weight, i in node.leaves]
-            terms += [(weight, codes.pop(child)) for weight, child in node.children]
-            z = self.weighted_sum(node.bias, terms)
-            if nodes is not None or occurrences(expression, "z") > 1:
-                z = self.define(f"z{t}_{j}", z)
-            codes[j] = self.bounded(self.scalar(expression, {"z": z}))
-            if nodes is not None:
-                codes[j] = self.define(f"h{t}_{j}", codes[j])
-                nodes[j] = z, codes[j]
-        return [self.define(f"o{t}_{j}", codes[j]) for j in range(tree.n_outputs)]
-
-    def _predictions(self, trees: Sequence[Sequence[Code]]) -> list[Code]:
-        if self.model.averages == "outputs":
-            means = self.means(trees)
-            if len(trees) > 1:
-                means = self._columns("m", means)
-            return self._linked(means)
-        return self.means([self._linked(outputs) for outputs in trees])
-
-    def _linked(self, outputs: Sequence[Code]) -> list[Code]:
-        values = self.vector(self.model.link, {"outputs": outputs}, self.define)
-        return values * (len(outputs) // len(values))
-
-    def _first_largest(self, names: Sequence[Code]) -> str:
-        labels = [self._label(c) for c in self.model.classes or range(len(names))]
-        cases = []
-        for j, name in enumerate(names[:-1]):
-            wins = " AND ".join(f"{name} >= {other}" for other in names[j + 1 :])
-            cases.append(f"WHEN {wins} THEN {labels[j]}")
-        return f"CASE {' '.join(cases)} ELSE {labels[-1]} END"
 
     def _label(self, label: Any) -> str:
         if isinstance(label, bool):
@@ -472,38 +584,30 @@ class _Query(Translator):
         level = "sign" if text[0] == "-" else "atom"
         return Code(text if "e" in text else f"{text}e0", level)
 
-    def lookup(self, cell: Code, cases: Sequence[Case], unknown: float) -> Code:
-        value = f"TRIM(CAST({cell} AS {self.dialect.text}))"
-        is_missing = f"{cell} IS NULL OR {_absent(value)}"
-        code = []
-        if not any(case.is_missing for case in cases):
-            code.append(f"WHEN {is_missing} THEN {self.number(unknown)}")
-        for case in sorted(cases, key=lambda case: not case.is_missing):
-            conditions = [is_missing] * case.is_missing
-            if case.texts:
-                listed = ", ".join(self._string(text) for text in case.texts)
-                conditions.append(f"{value} IN ({listed})")
-            code.append(f"WHEN {' OR '.join(conditions)} THEN {self.number(case.number)}")
-        return Code(f"CASE {' '.join(code)} ELSE {self.number(unknown)} END")
-
-    def ordered(self, values: Sequence[Code], places: Sequence[int], define: Define) -> list[Code]:
-        names = self._columns("v", values)
-        return [self._ranked(names, place) for place in places]
-
-    def limited_product(self, a: Code, b: Code) -> Code:
-        largest = LARGEST / maximum(absolute(_B), 1.0)
-        limited = minimum(maximum(_A, -largest), largest) * _B
-        return self.scalar(limited, {"a": a, "b": b})
+    def member(self, text: Code, texts: Sequence[str]) -> str:
+        return f"{text} IN ({', '.join(map(self._string, texts))})"
 
     def bounded(self, code: Code) -> Code:
         return self.define("n", code) if nesting(code) > MOST_NESTED else code
 
-    def _operate(self, expression: Expression, *parts: Code) -> Code:
-        code = super()._operate(expression, *parts)
-        if expression.operation in ("minimum", "maximum") and may_be_missing(expression):
+    def operation(self, expression: Expression, parts: Sequence[Code]) -> Code:
+        if expression.operation == "ordered":
+            return self._ranked(self._columns("v", parts), expression.value)
+        if expression.operation == "divide" and not expression.arguments[1].is_constant:
+            # A choice between values may become a column for each of them.
+            parts = [parts[0], Code(f"NULLIF({parts[1]}, 0e0)")]
+        code = super().operation(expression, parts)
+        if expression.operation in ("minimum", "maximum") and self._is_missing(expression):
             gaps = " OR ".join(f"{part:sum} IS NULL" for part in parts)  # LEAST would ignore them
             return Code(f"CASE WHEN {gaps} THEN NULL ELSE {code} END")
         return code
+
+    def _is_missing(self, expression: Expression) -> bool:
+        """Return whether a value may be NULL."""
+        if expression.operation == "variable":
+            return expression.value in self.gaps
+        skipped = {"is_missing": 1, "if_missing": 1, "select": 1}.get(expression.operation, 0)
+        return any(map(self._is_missing, expression.arguments[skipped:]))
 
     def _ranked(self, names: Sequence[Code], rank: int) -> Code:
         """Return the value of a rank, which is its number of smaller values."""
@@ -516,3 +620,10 @@ class _Query(Translator):
 
     def _string(self, text: str) -> str:
         return string(text, self.dialect.escapes)
+
+
+def _variables(expression: Expression) -> list[str]:
+    """Return the variables of an expression, as often as they occur."""
+    if expression.operation == "variable":
+        return [expression.value]
+    return [name for part in expression.arguments for name in _variables(part)]

@@ -8,6 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from bneuralt import __version__
+from bneuralt.files import write_together
 
 if TYPE_CHECKING:  # the help of the command imports this module, and should be fast
     from bneuralt.model import Model
@@ -93,15 +94,42 @@ class Target:
         >>> list(TARGETS["python"].files(model.model_, "model.py", name="risk"))
         ['model.py']
         """
+        return self._exported(model, path, options)[1]
+
+    def export(self, model: Model, path: str | PathLike[str] | None = None, **options: Any) -> Any:
+        """Return a model as text or object; write it to a file if there is a path.
+
+        Files are written all or none, and none if there is an error.
+        """
+        content, files = self._exported(model, path, options)
+        if path is not None:
+            write_together(files)
+        return content
+
+    def _exported(
+        self, model: Model, path: str | PathLike[str] | None, options: dict[str, Any]
+    ) -> tuple[Any, dict[Any, str | bytes]]:
+        """Return the result of the function, and the content of each file."""
+        model = model.in_raw_units()
         module, name = self.function.split(":")
         function = getattr(importlib.import_module(f"bneuralt.export.{module}"), name)
         if self.makes_files:
-            files: dict[Any, str | bytes] = function(model, path, **options)
-            return files
+            content, files = function(model, path, **options)
+            return content, files
         content = function(model, **options)
-        if not isinstance(content, (str, bytes)):
-            content = content.SerializeToString()
-        return {path: self.header + content if self.header else content}
+        if isinstance(content, str):
+            return content, {path: self.header + content}
+        return content, {path: _file_of(content)}
+
+
+def _file_of(content: Any) -> bytes:
+    """Return a model of ONNX, or a workbook, as the content of a file."""
+    if hasattr(content, "SerializeToString"):
+        stored: bytes = content.SerializeToString()
+        return stored
+    from bneuralt.export.excel import file_of
+
+    return file_of(content)
 
 
 _FUNCTION_NAME = Option("name", "name of the function (default: predict)", metavar="NAME")
@@ -210,6 +238,34 @@ _ALL = (
         "one JavaScript function without dependencies",
         ".js",
         (_FUNCTION_NAME, _CONTRIBUTIONS),
+    ),
+    Target(
+        "rust",
+        "rust:to_rust",
+        "a Rust module without dependencies",
+        ".rs",
+        (_FUNCTION_NAME, _CONTRIBUTIONS),
+    ),
+    Target(
+        "go",
+        "go:to_go",
+        "a Go package without dependencies",
+        ".go",
+        (Option("name", "name of the function (default: Predict)", metavar="NAME"), _CONTRIBUTIONS),
+    ),
+    Target(
+        "java",
+        "java:to_java",
+        "a Java class without dependencies",
+        ".java",
+        (Option("name", "name of the class (default: Model)", metavar="NAME"), _CONTRIBUTIONS),
+    ),
+    Target(
+        "excel",
+        "excel:to_excel",
+        "a workbook with a form and one formula for each value",
+        ".xlsx",
+        (_CONTRIBUTIONS,),
     ),
 )
 

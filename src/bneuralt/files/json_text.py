@@ -187,7 +187,7 @@ def check_format(data: Any, name: str, supported: int) -> None:
     if not isinstance(data, dict) or "format" not in data:
         hint = ""
         if isinstance(data, dict) and {"name", "children"} <= data.keys():
-            hint = "; for a tree of the paper's authors, use NeuralTree.from_authors_json"
+            hint = "; for a tree of the paper's authors, use read_authors_tree of bneuralt-paper"
         raise ModelFileError(f'not a {name} file: it has no key "format"{hint}')
     if data["format"] != name:
         raise ModelFileError(f'not a {name} file: its "format" is {data["format"]!r}')

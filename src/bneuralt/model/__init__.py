@@ -1,6 +1,19 @@
-"""The description of a fitted model: what estimators make and everything else reads."""
+"""What `fit` makes: the model, its predictions and its file."""
 
-from bneuralt.model.description import Model, ModelColumn
 from bneuralt.model.learning import Learning
+from bneuralt.model.log_odds import log_odds_model
+from bneuralt.model.model import Model, ModelColumn, OutOfBag, TreeState
+from bneuralt.model.readings import Reading, reading_of
+from bneuralt.model.recipe import Recipe
 
-__all__ = ["Learning", "Model", "ModelColumn"]
+__all__ = [
+    "Learning",
+    "Model",
+    "ModelColumn",
+    "OutOfBag",
+    "Reading",
+    "Recipe",
+    "TreeState",
+    "log_odds_model",
+    "reading_of",
+]

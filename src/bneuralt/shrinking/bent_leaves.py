@@ -15,6 +15,7 @@ import numpy as np
 
 from bneuralt._typing import FloatArray, IntArray
 from bneuralt.model import Model
+from bneuralt.model.scaling import Scaling
 from bneuralt.tables.encoder import TableEncoder
 from bneuralt.tables.features import NumberFeature
 from bneuralt.tables.polylines import Curve, Knots, sum_of_curves
@@ -101,6 +102,7 @@ def bend_leaves(model: Model) -> BentLeaves | None:
     >>> bent.trees[0].leaf_weight, bent.inputs[3].name
     (array([2.]), 'x0: 0 up to 0, 1 at 1, 0.5 from 3')
     """
+    model = model.in_raw_units()
     merging = _Merging(model)
     leaves = [merging.leaves(tree) for tree in model.trees]
     if not merging.has_merged:
@@ -119,12 +121,19 @@ def bend_leaves(model: Model) -> BentLeaves | None:
             model,
             encoder=encoder,
             trees=tuple(trees),
-            spread=None if model.spread is None else change.spreads(model.spread),
+            input_std=None if model.input_std is None else change.spreads(model.input_std),
             reference=None if model.reference is None else change.values(model.reference),
-            learning=None,
+            scaling=None if model.scaling is None else _rescaled(model.scaling, change),
         ),
         change,
     )
+
+
+def _rescaled(scaling: Scaling, change: InputChange) -> Scaling:
+    """Return the scaling of the changed inputs."""
+    deviation = change.spreads(scaling.deviation)
+    factor = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation != 0)
+    return Scaling(change.values(scaling.offset), factor)
 
 
 class _Merging:

@@ -81,6 +81,7 @@ def saturated_nodes(model: Model, X: Any, tolerance: float = 1e-3) -> list[Satur
     >>> saturated_nodes(Model.of_tree(tree), np.linspace(0, 1, 5)[:, np.newaxis])
     [SaturatedNode(tree=0, node=1, value=1.0, span=0.0, n_weights=3)]
     """
+    model = model.in_raw_units()
     if not tolerance >= 0:
         raise ValueError(f"tolerance={tolerance!r} must be 0 or more")
     inputs = model.encode(X)

@@ -1,7 +1,6 @@
-"""Tables of any kind: CSV files, data frames, and how their columns become numbers."""
+"""Tables of any kind: files, data frames and arrays, and how their columns become numbers."""
 
-from bneuralt.tables.csv_files import CsvTable, TableError, parse_csv, read_csv
-from bneuralt.tables.layout_learning import learn_layout
-from bneuralt.tables.table_layout import TableLayout
+from bneuralt.tables.csv_files import TableError
+from bneuralt.tables.file_table import FileTable, parse_csv, read_csv
 
-__all__ = ["CsvTable", "TableError", "TableLayout", "learn_layout", "parse_csv", "read_csv"]
+__all__ = ["FileTable", "TableError", "parse_csv", "read_csv"]

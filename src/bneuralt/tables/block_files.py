@@ -1,41 +1,57 @@
-"""Parquet, Feather and CSV files as batches of Arrow, which are read one after the other."""
+"""Files of any format as tables that are read some rows at a time.
+
+Parquet and Feather are read by pyarrow, workbooks by openpyxl, and CSV by the core. A format is a
+class with its first bytes: `open_file` finds the one that a file begins with.
+"""
 
 from __future__ import annotations
 
 import bz2
+import datetime as dt
 import gzip
 import importlib
+import io
+import json
 import lzma
+import os
 import re
+import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
 
-from bneuralt.tables.columns import MISSING_TEXTS
+import numpy as np
+
+from bneuralt._typing import Array
+from bneuralt.tables.cells import ObjectFrame
 from bneuralt.tables.csv_files import (
-    SAMPLE,
+    CsvOptions,
+    CsvParts,
     TableError,
-    encoding_of,
-    guess_delimiter,
-    is_header,
+    near_file,
+    refuse_equal_names,
 )
 
-__all__ = ["ArrowFile", "kind_of_type", "naming", "open_files", "slices"]
+__all__ = ["FORMATS", "TableFile", "naming", "open_file", "open_files", "pyarrow", "slices"]
 
-#: Bytes of a CSV file that are parsed at a time.
-CSV_BYTES = 2**22
-
-#: How compressed files begin, and what opens them.
-COMPRESSED: dict[bytes, Callable[[str, str], Any]] = {
-    b"\x1f\x8b": gzip.open,
-    b"BZh": bz2.open,
-    b"\xfd7zXZ\x00": lzma.open,
+#: How compressed files begin, what opens them, and the program that tests them.
+COMPRESSED: dict[bytes, tuple[Callable[..., Any], str]] = {
+    b"\x1f\x8b": (gzip.open, "gunzip"),
+    b"BZh": (bz2.open, "bunzip2"),
+    b"\xfd7zXZ\x00": (lzma.open, "unxz"),
 }
 
+#: A compressed file may become this many times as large; larger ones are taken for bombs.
+MAX_EXPANSION = 400
+
 #: What readers of damaged files raise; the errors of Arrow are subclasses.
-DAMAGED = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError)
+DAMAGED = (OSError, EOFError, ValueError, KeyError, IndexError, TypeError, SyntaxError,
+           zlib.error, lzma.LZMAError, zipfile.BadZipFile)  # fmt: skip
+
+_EXTRA = 'run pip install "bneuralt[files]", or save the table as CSV.'
 
 
 def pyarrow(module: str = "") -> Any:
@@ -59,7 +75,7 @@ def naming(place: str) -> Iterator[None]:
     """Name the file in errors of its reader."""
     try:
         yield
-    except (TableError, FileNotFoundError, PermissionError):
+    except (TableError, FileNotFoundError, PermissionError, ImportError):
         raise
     except DAMAGED as error:
         text = " ".join(str(error).split())
@@ -79,25 +95,100 @@ def slices(batches: Iterable[Any], n_rows: int) -> Iterator[tuple[Any, int]]:
 
 
 @dataclass(frozen=True, eq=False)
-class ArrowFile:
-    """A file that Arrow reads.
+class TableFile:
+    """A file with a table; each format is a subclass.
 
     Attributes
     ----------
     path : str
+        For messages.
+    names : list of str
+        Names of the columns.
     types : dict
-        The type of each column, by its name.
+        The types of the columns of formats that have some.
+    has_header : bool
+        Whether the names come from the file.
+    data : bytes or None
+        The content, if it is not read from the path: of the standard input, and of files of
+        formats that are read as a whole.
+    options : CsvOptions
     """
 
     path: str
-    types: dict[str, Any]
+    names: list[str] = field(default_factory=list)
+    types: dict[str, Any] = field(default_factory=dict)
+    has_header: bool = True
+    data: bytes | None = None
+    options: CsvOptions = field(default_factory=CsvOptions)
 
-    def batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
-        """Yield some columns in record batches, of `n_rows` rows where the format allows it."""
+    beginnings: ClassVar[tuple[bytes, ...]] = ()
+    title: ClassVar[str] = ""
+
+    @classmethod
+    def open(cls, path: str, data: bytes | None, options: CsvOptions) -> TableFile | None:
+        """Find out the columns of a file; None if it has none."""
         raise NotImplementedError
 
+    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[Any, int]]:
+        """Yield some columns of at most `n_rows` rows, with the position of the first row."""
+        raise NotImplementedError
 
-def open_files(paths: Sequence[str]) -> list[ArrowFile]:
+    def stream(self) -> Any:
+        """Open the file as bytes."""
+        return open(self.path, "rb") if self.data is None else io.BytesIO(self.data)
+
+
+def open_file(
+    path: str, options: CsvOptions | None = None, data: bytes | None = None
+) -> TableFile | None:
+    """Return a file after a look at its beginning; None if it is empty.
+
+    Parameters
+    ----------
+    path : str
+    options : CsvOptions, optional
+    data : bytes, optional
+        The content, instead of that of the file.
+
+    Raises
+    ------
+    TableError
+        It is damaged, or of a format that cannot be read.
+    """
+    options = options or CsvOptions()
+    beginning = _beginning(path) if data is None else data[:1000]
+    if not beginning:
+        return None
+    for form in FORMATS:
+        if beginning.startswith(form.beginnings):
+            with naming(path):
+                return form.open(path, data, options)
+    with naming(path):
+        if beginning.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"["):
+            content = _content(path) if data is None else data
+            records = _json_records(content, path)
+            if records is not None:
+                return JsonFile.of(path, records, data)
+        return CsvFile.open(path, data, options)
+
+
+def _beginning(path: str) -> bytes:
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(1000)
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path}: no such file.{near_file(Path(path))}") from None
+    except IsADirectoryError:
+        raise TableError(f"{path}: is a folder, not a file.") from None
+    except OSError as error:
+        raise TableError(f"{path}: cannot be read: {error.strerror or error}.") from None
+
+
+def _content(path: str) -> bytes:
+    return Path(path).read_bytes()
+
+
+def open_files(paths: Sequence[str], options: CsvOptions | None = None) -> list[TableFile]:
     """Return files that have the same columns, in any order; empty ones are left out.
 
     Raises
@@ -105,32 +196,12 @@ def open_files(paths: Sequence[str]) -> list[ArrowFile]:
     TableError
         A file is damaged, or its columns differ from those of the first one.
     """
-    files = [file for path in paths if (file := _open_file(path)) is not None]
+    files = [file for path in paths if (file := open_file(path, options)) is not None]
     if not files:
         raise TableError(f"{paths[0]}: the file is empty.")
-    _agree_on_types([file for file in files if isinstance(file, CsvFile)])
     for file in files[1:]:
         _check_columns(file, files[0])
     return files
-
-
-def _open_file(path: str) -> ArrowFile | None:
-    """Return a file after a look at its beginning; None if it is empty."""
-    with naming(path):
-        with open(path, "rb") as stream:
-            beginning = stream.read(8)
-        if not beginning:
-            return None
-        if beginning.startswith(b"PAR1"):
-            return ParquetFile.open(path)
-        if beginning.startswith(b"ARROW1"):
-            return FeatherFile.open(path)
-        if beginning.startswith(b"FEA1"):
-            raise TableError(
-                f"{path}: is a Feather file of version 1, which cannot be read in blocks; write it "
-                "again as version 2, or as Parquet."
-            )
-        return CsvFile.open(path, beginning)
 
 
 def kind_of_type(kind: Any) -> str:
@@ -140,168 +211,418 @@ def kind_of_type(kind: Any) -> str:
         kind = kind.value_type
     if types.is_null(kind):
         return "missing"
+    if types.is_time(kind):
+        return "times"
     if types.is_temporal(kind):
-        return "durations" if types.is_duration(kind) or types.is_time(kind) else "dates"
+        return "durations" if types.is_duration(kind) else "dates"
     if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
         return "numbers"
     return "numbers" if types.is_decimal(kind) else "text"
 
 
-def _check_columns(file: ArrowFile, first: ArrowFile) -> None:
+def _check_columns(file: TableFile, first: TableFile) -> None:
     """Refuse a file whose columns are not those of the first one."""
     for one, other in ((file, first), (first, file)):
-        absent = next((name for name in other.types if name not in one.types), None)
+        absent = next((name for name in other.names if name not in one.names), None)
         if absent is not None:
             raise TableError(
                 f"{one.path}: there is no column {absent!r}, which {other.path} has; all files "
                 "need the same columns."
             )
-    for name, kind in file.types.items():
-        kinds = {kind_of_type(kind), kind_of_type(first.types[name])} - {"missing"}
+    for name in file.types.keys() & first.types.keys():
+        kind, other_kind = file.types[name], first.types[name]
+        kinds = {kind_of_type(kind), kind_of_type(other_kind)} - {"missing"}
         if len(kinds) > 1:
             raise TableError(
                 f"{file.path}: column {name!r} has {kind_of_type(kind)} ({kind}), and "
-                f"{kind_of_type(first.types[name])} ({first.types[name]}) in {first.path}; convert "
-                "one of them."
+                f"{kind_of_type(other_kind)} ({other_kind}) in {first.path}; convert one of them."
             )
 
 
-def _types(schema: Any) -> dict[str, Any]:
+# -- formats of Arrow ---------------------------------------------------------------------
+
+
+class ArrowFile(TableFile):
+    """A file that Arrow reads."""
+
+    @classmethod
+    def open(cls, path: str, data: bytes | None, options: CsvOptions) -> TableFile | None:
+        """Read the schema of a file."""
+        try:
+            arrow = pyarrow()
+        except ImportError:
+            raise TableError(
+                f"{path}: is a {cls.title} file, which needs pyarrow: {_EXTRA}"
+            ) from None
+        file = cls(path, data=data)
+        try:
+            with file.reader() as reader:
+                types = _types(cls.schema(reader), path)
+        except (arrow.ArrowException, OSError) as error:
+            text = " ".join(str(error).split())
+            raise TableError(f"{path}: cannot be read as a {cls.title} file: {text:.300}") from None
+        return cls(path, list(types), dict(types), data=data)
+
+    @contextmanager
+    def reader(self) -> Iterator[Any]:
+        """Open the file."""
+        raise NotImplementedError
+
+    @staticmethod
+    def schema(reader: Any) -> Any:
+        """Return the names and types of the columns."""
+        return reader.schema
+
+    def batches(self, reader: Any, columns: list[str], n_rows: int) -> Iterator[Any]:
+        """Yield record batches."""
+        raise NotImplementedError
+
+    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[Any, int]]:
+        """Yield some columns of at most `n_rows` rows, with the position of the first row."""
+        with self.reader() as reader:
+            yield from slices(self.batches(reader, list(columns), n_rows), n_rows)
+
+
+def _types(schema: Any, path: str) -> dict[str, Any]:
     """Return the types of columns, without those in which pandas stores the index of a frame."""
-    fields = zip(schema.names, schema.types, strict=True)
-    return {name: kind for name, kind in fields if not re.fullmatch(r"__index_level_\d+__", name)}
+    names = [name for name in schema.names if not re.fullmatch(r"__index_level_\d+__", name)]
+    refuse_equal_names(names, path)
+    return {name: schema.field(name).type for name in names}
 
 
 class ParquetFile(ArrowFile):
     """A Parquet file."""
 
-    @classmethod
-    def open(cls, path: str) -> ParquetFile:
-        """Read the schema of a file."""
-        with cls._reader(path) as reader:
-            return cls(path, _types(reader.schema_arrow))
+    beginnings = (b"PAR1",)
+    title = "Parquet"
+
+    @contextmanager
+    def reader(self) -> Iterator[Any]:
+        """Open the file."""
+        source = self.path if self.data is None else pyarrow().BufferReader(self.data)
+        # Buffered, so that a column of a large group of rows is not read as a whole.
+        with pyarrow(".parquet").ParquetFile(source, pre_buffer=False, buffer_size=2**20) as file:
+            yield file
 
     @staticmethod
-    def _reader(path: str) -> Any:
-        # Buffered, so that a column of a large group of rows is not read as a whole.
-        return pyarrow(".parquet").ParquetFile(path, pre_buffer=False, buffer_size=2**20)
+    def schema(reader: Any) -> Any:
+        """Return the names and types of the columns."""
+        return reader.schema_arrow
 
-    def batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
-        """Yield some columns in record batches."""
-        with self._reader(self.path) as reader:
-            for batch in reader.iter_batches(n_rows, columns=list(columns), use_threads=False):
-                yield batch.select(list(columns))
+    def batches(self, reader: Any, columns: list[str], n_rows: int) -> Iterator[Any]:
+        """Yield record batches."""
+        for batch in reader.iter_batches(n_rows, columns=columns, use_threads=False):
+            yield batch.select(columns)
 
 
 class FeatherFile(ArrowFile):
     """A Feather file of version 2, which is a file of Arrow."""
 
-    @classmethod
-    def open(cls, path: str) -> FeatherFile:
-        """Read the schema of a file."""
-        with pyarrow().OSFile(path) as stream:
-            return cls(path, _types(pyarrow(".ipc").open_file(stream).schema))
+    beginnings = (b"ARROW1",)
+    title = "Feather"
 
-    def batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
-        """Yield some columns in the record batches of the file."""
-        with pyarrow().OSFile(self.path) as stream:
-            reader = pyarrow(".ipc").open_file(stream)
-            for i in range(reader.num_record_batches):
-                yield reader.get_batch(i).select(list(columns))
+    @contextmanager
+    def reader(self) -> Iterator[Any]:
+        """Open the file."""
+        is_file = self.data is None
+        source = pyarrow().OSFile(self.path) if is_file else pyarrow().BufferReader(self.data)
+        with source:
+            yield pyarrow(".ipc").open_file(source)
+
+    def batches(self, reader: Any, columns: list[str], n_rows: int) -> Iterator[Any]:
+        """Yield the record batches of the file."""
+        for i in range(reader.num_record_batches):
+            yield reader.get_batch(i).select(columns)
+
+
+class OldFeatherFile(TableFile):
+    """A Feather file of version 1, or a workbook of an old format: both are refused."""
+
+    beginnings = (b"FEA1", b"\xd0\xcf\x11\xe0")
+
+    @classmethod
+    def open(cls, path: str, data: bytes | None, options: CsvOptions) -> TableFile | None:
+        """Refuse the file."""
+        with open(path, "rb") if data is None else io.BytesIO(data) as stream:
+            is_feather = stream.read(4) == b"FEA1"
+        if is_feather:
+            raise TableError(
+                f"{path}: is a Feather file of version 1, which cannot be read in blocks; write it "
+                "again as version 2, or as Parquet."
+            )
+        raise TableError(f"{path}: is a workbook of an old format; save it as .xlsx or CSV first.")
+
+
+# -- CSV ----------------------------------------------------------------------------------
+
+
+class _Limited:
+    """A stream that ends with an error where a compressed file expands too far."""
+
+    def __init__(self, stream: Any, path: str, size: int) -> None:
+        self._stream, self._path = stream, path
+        self._left = max(2**20, MAX_EXPANSION * size)
+
+    def read(self, n: int = -1) -> bytes:
+        """Read bytes."""
+        data: bytes = self._stream.read(min(n, self._left + 1) if n >= 0 else self._left + 1)
+        self._left -= len(data)
+        if self._left < 0:
+            raise TableError(
+                f"{self._path}: expands to more than {MAX_EXPANSION} times its size "
+                "(bneuralt.tables.block_files.MAX_EXPANSION); decompress it first if that is right."
+            )
+        return data
+
+    def __enter__(self) -> _Limited:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._stream.close()
+
+
+class CsvFile(TableFile):
+    """A CSV file, which may be compressed."""
+
+    @classmethod
+    def open(cls, path: str, data: bytes | None, options: CsvOptions) -> TableFile | None:
+        """Find out the form of a file from its first rows."""
+        file = cls(path, data=data, options=options)
+        with file.stream() as stream:
+            parts = CsvParts(stream, path, options)
+            return cls(path, parts.names, {}, parts.has_header, data, options)
+
+    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[Any, int]]:
+        """Yield some columns of at most `n_rows` rows, with the position of the first row."""
+        first_row = 0
+        with naming(self.path), self.stream() as stream:
+            for part in CsvParts(stream, self.path, self.options):
+                chosen = part.select(columns)
+                for start in range(0, len(chosen), n_rows):
+                    piece = chosen.take(slice(start, start + n_rows))
+                    yield piece, first_row
+                    first_row += len(piece)
+
+
+class CompressedFile(CsvFile):
+    """A compressed file of text."""
+
+    beginnings = tuple(COMPRESSED)
+
+    @classmethod
+    def open(cls, path: str, data: bytes | None, options: CsvOptions) -> TableFile | None:
+        """Find out the form of the text."""
+        file = cls(path, data=data, options=options)
+        try:
+            with file.stream() as stream:
+                beginning = stream.read(1000)
+            if beginning.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"["):
+                with file.stream() as stream:
+                    records = _json_records(stream.read(), path)
+                if records is not None:
+                    return JsonFile.of(path, records, data)
+            if any(beginning.startswith(form.beginnings) for form in FORMATS if form.beginnings):
+                with file.stream() as stream:
+                    return open_file(path, options, stream.read())
+            return super().open(path, data, options) if beginning else None
+        except (OSError, EOFError, lzma.LZMAError, zlib.error):
+            raise TableError(
+                f"{path}: cannot be decompressed; test it with {file._program} -t."
+            ) from None
+
+    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[Any, int]]:
+        """Yield some columns of at most `n_rows` rows, with the position of the first row."""
+        try:
+            yield from super().pieces(columns, n_rows)
+        except (OSError, EOFError, lzma.LZMAError, zlib.error):
+            raise TableError(
+                f"{self.path}: cannot be decompressed; test it with {self._program} -t."
+            ) from None
+
+    @property
+    def _opener(self) -> tuple[Callable[..., Any], str]:
+        with super().stream() as stream:
+            beginning = stream.read(8)
+        return next(entry for start, entry in COMPRESSED.items() if beginning.startswith(start))
+
+    @property
+    def _program(self) -> str:
+        return self._opener[1]
+
+    def stream(self) -> Any:
+        """Open the text."""
+        size = os.path.getsize(self.path) if self.data is None else len(self.data)
+        return _Limited(self._opener[0](super().stream()), self.path, size)
+
+
+# -- tables of objects --------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class CsvFile(ArrowFile):
-    """A CSV file, which may be compressed."""
+class ObjectFile(TableFile):
+    """A file that is read as a whole."""
 
-    delimiter: str = ","
-    encoding: str = "utf-8"
-    compression: bytes = b""
+    frame: Any = None
+
+    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[Any, int]]:
+        """Yield some columns of at most `n_rows` rows, with the position of the first row."""
+        chosen = self.frame.select(columns)
+        for start in range(0, len(chosen), n_rows):
+            yield chosen.take(slice(start, start + n_rows)), start
+
+
+class JsonFile(ObjectFile):
+    """JSON: a list of objects, or one object on each line."""
 
     @classmethod
-    def open(cls, path: str, beginning: bytes) -> CsvFile:
-        """Find out the form of a file, and the types of its columns from all its rows."""
-        compression = next((b for b in COMPRESSED if beginning.startswith(b)), b"")
-        file = cls(path, {}, compression=compression)
-        with file._stream() as stream:
-            sample = stream.read(SAMPLE)
-        if b"\0" in sample:
-            raise TableError(f"{path}: is not a text file; save the table as CSV or Parquet.")
-        # The last character may be cut off.
-        is_unicode = encoding_of(sample[:-4] if len(sample) > 4 else sample) in ("ascii", "utf-8")
-        encoding = "utf-8" if is_unicode else "latin-1"
-        text = sample.decode(encoding, errors="replace").removeprefix("\ufeff")
-        delimiter = guess_delimiter(text)
-        header = text.lstrip("\r\n").split("\n")[0].split(delimiter)
-        if not is_header([cell.strip().strip('"') for cell in header], ()):
+    def of(
+        cls, path: str, records: list[tuple[int, dict[str, Any]]], data: bytes | None
+    ) -> JsonFile:
+        """Return the table of some records, each with the number of its line."""
+        names = list(dict.fromkeys(name for _, record in records for name in record))
+        columns = [_objects([record.get(name) for _, record in records]) for name in names]
+        lines = np.array([line for line, _ in records], dtype=np.int64)
+        return cls(path, names, data=data, frame=ObjectFrame(names, columns, lines))
+
+
+def _objects(values: list[Any]) -> Array:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _json_records(data: bytes, path: str) -> list[tuple[int, dict[str, Any]]] | None:
+    """Return the objects of JSON lines, or of a JSON list; None if the file is something else."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+    if text.lstrip()[:1] == "[":
+        try:
+            entries = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+        return _checked_records(list(enumerate(entries, 1)), "entry", path)
+    records: list[tuple[int, Any]] = []
+    for i, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            records.append((i, json.loads(line)))
+        except (ValueError, RecursionError):
+            if not records:
+                _refuse_single_object(text, path)
+                return None
             raise TableError(
-                f"{path}: the first line has numbers instead of the names of the columns; add a "
-                "line of names."
+                f"{path}: line {i} is not a JSON object, and the lines above are; correct the line."
+            ) from None
+    return _checked_records(records, "line", path)
+
+
+def _refuse_single_object(text: str, path: str) -> None:
+    """Refuse a file that is one JSON object over several lines."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    raise TableError(f"{path}: is a single JSON object; write one object per line and row.")
+
+
+def _checked_records(
+    records: list[tuple[int, Any]], unit: str, path: str
+) -> list[tuple[int, dict[str, Any]]]:
+    for i, record in records:
+        if not isinstance(record, dict):
+            raise TableError(f"{path}: {unit} {i} is not a JSON object, as is needed for each row.")
+        for name, value in record.items():
+            if isinstance(value, (dict, list)):
+                kind = "an object" if isinstance(value, dict) else "a list"
+                raise TableError(
+                    f"{path}: {unit} {i}: {name!r} is {kind}; cells must be texts, numbers, true, "
+                    "false or null."
+                )
+    return records
+
+
+class Workbook(ObjectFile):
+    """The first sheet of an Excel workbook."""
+
+    beginnings = (b"PK\x03\x04",)
+
+    @classmethod
+    def open(cls, path: str, data: bytes | None, options: CsvOptions) -> TableFile | None:
+        """Read the sheet."""
+        content = _content(path) if data is None else data
+        try:
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                is_workbook = "xl/workbook.xml" in archive.namelist()
+                size = sum(entry.file_size for entry in archive.infolist())
+        except zipfile.BadZipFile:
+            is_workbook = False
+        if not is_workbook:
+            raise TableError(
+                f"{path}: is a zip file or a damaged workbook; save the table as CSV first."
             )
-        file = replace(file, delimiter=delimiter, encoding=encoding)
-        return replace(file, types=file._learn_types())
+        if size > max(2**26, MAX_EXPANSION * len(content)):
+            raise TableError(
+                f"{path}: expands to more than {MAX_EXPANSION} times its size "
+                "(bneuralt.tables.block_files.MAX_EXPANSION); save it as CSV."
+            )
+        try:
+            openpyxl = importlib.import_module("openpyxl")
+        except ImportError:
+            raise TableError(
+                f"{path}: is an Excel workbook, which needs openpyxl: {_EXTRA}"
+            ) from None
+        try:
+            book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+            rows = list(enumerate(map(list, book.worksheets[0].iter_rows(values_only=True)), 1))
+        except DAMAGED as error:
+            raise TableError(
+                f"{path}: cannot be read as a workbook: {error}; save it as CSV."
+            ) from None
+        return cls.of(path, [(i, row) for i, row in rows if _is_filled(row)], options, data)
 
-    def _stream(self) -> Any:
-        opened: Callable[[str, str], Any] = COMPRESSED.get(self.compression, open)
-        return opened(self.path, "rb")
+    @classmethod
+    def of(
+        cls, path: str, rows: list[tuple[int, list[Any]]], options: CsvOptions, data: bytes | None
+    ) -> Workbook:
+        """Return the table of some rows, each with its number in the sheet."""
+        from bneuralt.tables.csv_files import column_names, is_header
 
-    def _reader(self, types: dict[str, Any], columns: Sequence[str] | None = None) -> Any:
-        csv = pyarrow(".csv")
-        return csv.open_csv(
-            self._stream(),
-            csv.ReadOptions(block_size=CSV_BYTES, encoding=self.encoding, use_threads=False),
-            csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
-            csv.ConvertOptions(
-                column_types=types,
-                include_columns=columns,
-                null_values=[*MISSING_TEXTS, *map(str.upper, MISSING_TEXTS), "NaN", "None", "Null"],
-                strings_can_be_null=True,
-            ),
-        )
-
-    def _learn_types(self) -> dict[str, Any]:
-        """Return the types of columns: those of the first rows, or others if later rows need them.
-
-        Arrow stops at a cell that is not of the type of its column. Then the type becomes a wider
-        one, and the file is read again.
-        """
-        types: dict[str, Any] = {}
-        while True:
-            try:
-                with self._reader(types) as reader:
-                    types = {**_types(reader.schema), **types}
-                    for _ in reader:
-                        pass
-                return types
-            except pyarrow().ArrowInvalid as error:
-                column = re.search(r"In CSV column #(\d+).*CSV conversion error", str(error))
-                if column is None:
-                    raise
-                with self._reader(dict.fromkeys(types, pyarrow().string())) as reader:
-                    names = reader.schema.names
-                name = names[int(column[1])]
-                types[name] = _wider(types.get(name))
-
-    def batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
-        """Yield some columns in record batches."""
-        types = {name: self.types[name] for name in columns}
-        with self._reader(types, list(columns)) as reader:
-            yield from reader
+        if not rows:
+            raise TableError(f"{path}: the file is empty.")
+        # Formatted cells without values widen the rows.
+        width = max(j + 1 for _, row in rows for j, cell in enumerate(row) if cell is not None)
+        cells = [[*map(_exact, row[:width]), *[None] * (width - len(row))] for _, row in rows]
+        first = ["" if cell is None else str(cell).strip() for cell in cells[0]]
+        header = is_header(first, options.expect) if options.header is None else options.header
+        names = column_names(first if header else [""] * width, path)
+        lines = np.array([i for i, _ in rows[int(header) :]], dtype=np.int64)
+        if not lines.size:
+            raise TableError(f"{path}: there are no rows below the header.")
+        columns = [_objects(list(column)) for column in zip(*cells[int(header) :], strict=True)]
+        frame = ObjectFrame(names, columns, lines)
+        return cls(path, names, has_header=header, data=data, frame=frame)
 
 
-def _wider(kind: Any) -> Any:
-    """Return a type that also holds values that this one does not hold."""
-    arrow = pyarrow()
-    if kind is not None and (arrow.types.is_null(kind) or arrow.types.is_integer(kind)):
-        return arrow.float64()
-    return arrow.string()
+def _exact(cell: Any) -> Any:
+    """Return a moment of a workbook to the millisecond: its days are fractions, which round."""
+    if isinstance(cell, dt.datetime) and cell.microsecond:
+        cell += dt.timedelta(microseconds=500)
+        return cell.replace(microsecond=cell.microsecond // 1000 * 1000)
+    return cell
 
 
-def _agree_on_types(files: Sequence[CsvFile]) -> None:
-    """Read a column that is text in one CSV file as text in all of them."""
-    for name in {name for file in files for name in file.types}:
-        kinds = {file.types[name] for file in files if name in file.types}
-        if len({kind_of_type(kind) for kind in kinds} - {"missing"}) > 1:
-            for file in files:
-                if name in file.types:
-                    file.types[name] = pyarrow().string()
+def _is_filled(row: list[Any]) -> bool:
+    return any(cell is not None for cell in row)
+
+
+#: Formats with characteristic first bytes; all other files are JSON or CSV.
+FORMATS: tuple[type[TableFile], ...] = (
+    ParquetFile,
+    FeatherFile,
+    OldFeatherFile,
+    Workbook,
+    CompressedFile,
+)

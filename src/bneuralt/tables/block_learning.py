@@ -11,7 +11,7 @@ weight that they have in the table.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -22,15 +22,25 @@ from bneuralt.tables.columns import Column, Frame
 from bneuralt.tables.csv_files import TableError
 from bneuralt.tables.row_hashes import row_hashes
 
-__all__ = ["SAMPLE_ROWS", "TableSummary", "joined"]
+__all__ = ["SAMPLE_ROWS", "TableSummary", "TextAmongNumbers", "joined"]
 
 #: Number of rows of a sample.
 SAMPLE_ROWS = 100_000
+
+#: Whole weights with a larger mean than this are relative; see `bneuralt.fitting.weights`.
+MAX_COPIES_PER_ROW = 10
 
 #: Columns with more different texts than this are described by the sample alone.
 MOST_TEXTS = 2_000
 
 _KINDS = {"number": "numbers", "text": "text", "date": "dates"}
+
+
+class TextAmongNumbers(Exception):
+    """A column of a CSV file that began with numbers has texts; the argument is its name.
+
+    A summary must begin anew, with this column as one of text.
+    """
 
 
 @dataclass
@@ -50,6 +60,8 @@ class ColumnSummary:
         Smallest and largest number or date.
     texts : dict or None
         Weight of the rows of each text; None if there are too many.
+    is_text : bool
+        Whether numbers are texts: those of a CSV file that has other texts in other rows.
     """
 
     name: str
@@ -59,9 +71,13 @@ class ColumnSummary:
     low: Any = None
     high: Any = None
     texts: dict[str, float] | None = field(default_factory=dict)
+    is_text: bool = False
+    has_cells: bool = False
 
     def add(self, column: Column, weight: FloatArray, place: str, positions: IntArray) -> Column:
         """Take note of some rows, and return them as a column of the kind of the earlier ones."""
+        if column.kind == "number" and (self.is_text or self.kind == "text") and column.cells:
+            column = column.as_text()
         is_missing = column.is_missing
         self.gap_weight += float(weight[is_missing].sum())
         if is_missing.all():
@@ -69,10 +85,13 @@ class ColumnSummary:
         if not self.kind:
             self.kind, self.place = column.kind, place
         if column.kind != self.kind:
+            if column.kind == "text" and self.has_cells:
+                raise TextAmongNumbers(self.name)
             raise TableError(
                 f"{place}: column {self.name!r} has {_KINDS[column.kind]}, and "
                 f"{_KINDS[self.kind]} in {self.place}; convert one of them."
             )
+        self.has_cells = self.has_cells or column.cells is not None
         if column.kind == "text":
             self._add_texts(zip(column.texts, column.counts(weight).tolist(), strict=True))
             return column
@@ -143,6 +162,8 @@ class TableSummary:
         Which columns of numbers are categories.
     n_rows : int
         Number of rows of the sample.
+    texts : collection of str
+        Names of columns of CSV files whose numbers are texts.
 
     Attributes
     ----------
@@ -151,10 +172,15 @@ class TableSummary:
     """
 
     def __init__(
-        self, names: Sequence[str], is_category: Sequence[bool], n_rows: int = SAMPLE_ROWS
+        self,
+        names: Sequence[str],
+        is_category: Sequence[bool],
+        n_rows: int = SAMPLE_ROWS,
+        texts: Collection[str] = (),
     ) -> None:
-        self.columns = [ColumnSummary(name) for name in names]
+        self.columns = [ColumnSummary(name, is_text=name in texts) for name in names]
         self.total = 0
+        self._weight_sum, self._is_whole = 0.0, True
         self._is_category, self._n_rows = list(is_category), n_rows
         self._limit = np.uint64(2**64 - 1)
         self._parts: list[tuple[Array, list[Column], Array, FloatArray]] = []
@@ -195,6 +221,8 @@ class TableSummary:
             target, weight = target[used], weight[used]
         rows = np.flatnonzero(hashes <= self._limit)
         self.total += len(weight)
+        self._weight_sum += float(weight.sum())
+        self._is_whole = self._is_whole and bool(np.all(weight == np.floor(weight)))
         columns = []
         for j, summary in enumerate(self.columns):
             column = frame.columns[j]
@@ -212,6 +240,8 @@ class TableSummary:
         for mine, theirs in zip(self.columns, other.columns, strict=True):
             mine.merge(theirs)
         self.total += other.total
+        self._weight_sum += other._weight_sum
+        self._is_whole = self._is_whole and other._is_whole
         self._parts += other._parts
         self._compact()
         return self
@@ -232,16 +262,18 @@ class TableSummary:
             self._limit = hashes[lowest[-1]]
         self._parts = [(hashes[lowest], columns, targets[lowest], weights[lowest])]
 
-    def learning_rows(self) -> tuple[Frame, Array, FloatArray]:
-        """Return rows that show all values of the table, with targets and weights.
+    def learning_rows(self) -> tuple[Frame, Array, FloatArray, FloatArray]:
+        """Return rows that show all values of the table, with targets, weights and counts.
 
         Values that no row of the sample has are put into copies of rows of the sample.
         """
         self._compact()
         ((_, columns, target, weight),) = self._parts
-        weight = weight * (self.total / weight.size)
+        is_count = self._is_whole and self._weight_sum <= MAX_COPIES_PER_ROW * self.total
+        unit = 1.0 if is_count else self._weight_sum / self.total  # the mean weight
+        weight = weight / unit * (self.total / weight.size)
         absent = [
-            (j, value, value_weight)
+            (j, value, value_weight if value_weight == 1.0 else value_weight / unit)
             for j, (summary, column) in enumerate(zip(self.columns, columns, strict=True))
             for value, value_weight in summary.absent(column)
         ]
@@ -257,13 +289,14 @@ class TableSummary:
             ]
             target = target[rows]
             weight = np.concatenate([weight, [value_weight for *_, value_weight in absent]])
-        return Frame(columns, [summary.name for summary in self.columns]), target, weight
+        counts = weight if is_count else np.full(weight.size, self.total / weight.size)
+        return Frame(columns, [summary.name for summary in self.columns]), target, weight, counts
 
 
 def _trimmed(column: Column) -> Column:
     """Return a column of text without texts that it does not have."""
     if column.kind != "text":
-        return column
+        return replace(column, cells=None)
     used, codes = np.unique(np.append(column.values, -1), return_inverse=True)
     texts = tuple(column.texts[code] for code in used[1:].tolist())
     return replace(column, values=(codes[:-1] - 1).astype(np.int32), texts=texts)

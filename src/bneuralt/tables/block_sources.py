@@ -1,22 +1,28 @@
-"""Sources of tables that are read in pieces: files, datasets of Arrow, and series of frames."""
+"""Sources of tables: files, folders, datasets of Arrow, data frames and series of them.
+
+A source is a class in `SOURCES`: it says which objects it takes, which columns these have, and how
+their rows are read, some at a time.
+"""
 
 from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bneuralt.tables import frames
-from bneuralt.tables.block_files import naming, open_files, slices
-from bneuralt.tables.csv_files import near_file
+from bneuralt.tables.block_files import TableFile, naming, open_files, slices
+from bneuralt.tables.csv_files import CsvOptions, near_file
 
-__all__ = ["Piece", "Source", "matching_files", "open_source"]
+__all__ = ["SOURCES", "FileSource", "Piece", "Source", "matching_files", "open_source"]
 
 #: Endings of the names of files that are read from a folder.
-ENDINGS = (".parquet", ".pq", ".feather", ".arrow", ".ipc", ".csv", ".tsv", ".txt")
+ENDINGS = (
+    *(".parquet", ".pq", ".feather", ".arrow", ".ipc", ".csv", ".tsv", ".txt", ".xlsx"),
+    *(".jsonl", ".ndjson"),
+)
 
 
 class Piece(NamedTuple):
@@ -24,7 +30,7 @@ class Piece(NamedTuple):
 
     Attributes
     ----------
-    frame : data frame of pandas, polars or Arrow
+    frame : data frame of pandas, polars or Arrow, or a `bneuralt.tables.columns.Frame`
     place : str
         The file, or the position of a frame in a series.
     first_row : int
@@ -36,7 +42,6 @@ class Piece(NamedTuple):
     first_row: int
 
 
-@dataclass(frozen=True, eq=False)
 class Source:
     """Rows that can be read in pieces, again and again.
 
@@ -44,50 +49,61 @@ class Source:
     ----------
     names : list of str
         Names of all columns.
-    pieces : callable
-        From names of columns and a number of rows to an iterator of `Piece`, each of at most as
-        many rows.
     """
 
     names: list[str]
-    pieces: Callable[[Sequence[str], int], Iterator[Piece]]
+
+    @classmethod
+    def accepts(cls, source: Any) -> bool:
+        """Return whether an object is of this kind."""
+        raise NotImplementedError
+
+    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[Piece]:
+        """Yield some columns of all rows, each piece of at most `n_rows` rows."""
+        raise NotImplementedError
 
 
-def open_source(source: Any) -> Source:
-    """Return what can be read of a source; see `bneuralt.open_table`."""
-    if isinstance(source, (str, os.PathLike)):
-        source = [source]
-    if isinstance(source, (list, tuple)) and all(isinstance(s, (str, os.PathLike)) for s in source):
-        return _of_files([path for each in source for path in matching_files(os.fspath(each))])
-    if hasattr(source, "get_fragments") and hasattr(source, "schema"):
-        return _of_dataset(source)
-    if frames.is_data_frame(frames.known_frame(source)):
-        source = [source]
-    if not isinstance(source, Iterable):
-        raise TypeError(
-            f"source is a {type(source).__name__}: it must be a file, a pattern such as "
-            "'sales/*.parquet', a folder, a pyarrow.dataset.Dataset, or an iterable of data frames"
-        )
-    if iter(source) is source:
-        raise TypeError(
-            f"source is a {type(source).__name__}, whose frames can be read only once, and they "
-            "are needed several times: pass a list, or an object whose __iter__ begins anew"
-        )
-    return _of_frames(source)
+def _is_path(source: Any) -> bool:
+    return isinstance(source, (str, os.PathLike))
 
 
-def _of_files(paths: Sequence[str]) -> Source:
-    if not paths:
-        raise ValueError("source is an empty list: it needs at least one file")
-    files = open_files(paths)
+class FileSource(Source):
+    """A file, a folder, a pattern, or a list of them.
 
-    def pieces(columns: Sequence[str], n_rows: int) -> Iterator[Piece]:
-        for file in files:
+    Parameters
+    ----------
+    source : str, path, or list of them
+    options : CsvOptions, optional
+        How CSV files are read.
+    files : sequence of TableFile, optional
+        Instead of those of the source.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        options: CsvOptions | None = None,
+        files: Sequence[TableFile] | None = None,
+    ) -> None:
+        if files is None:
+            listed = [source] if _is_path(source) else source
+            paths = [path for each in listed for path in matching_files(os.fspath(each))]
+            files = open_files(paths, options)
+        self.files = list(files)
+        self.names = list(self.files[0].names)
+
+    @classmethod
+    def accepts(cls, source: Any) -> bool:
+        """Return whether an object is a path, or a list of paths."""
+        is_list = isinstance(source, (list, tuple)) and len(source) > 0
+        return _is_path(source) or (is_list and all(map(_is_path, source)))
+
+    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[Piece]:
+        """Yield the rows of all files."""
+        for file in self.files:
             with naming(file.path):
-                for part, first_row in slices(file.batches(columns, n_rows), n_rows):
+                for part, first_row in file.pieces(columns, n_rows):
                     yield Piece(part, file.path, first_row)
-
-    return Source(list(files[0].types), pieces)
 
 
 def matching_files(pattern: str) -> list[str]:
@@ -104,6 +120,8 @@ def matching_files(pattern: str) -> list[str]:
                 "pattern such as 'folder/*'."
             )
         return sorted(map(str, listed))
+    if os.path.exists(pattern):  # a pipe, or a device
+        return [pattern]
     paths = sorted(filter(os.path.isfile, glob.glob(pattern, recursive=True)))
     if not paths and glob.has_magic(pattern):
         raise FileNotFoundError(f"{pattern}: no file matches this pattern.")
@@ -112,13 +130,25 @@ def matching_files(pattern: str) -> list[str]:
     return paths
 
 
-def _of_dataset(dataset: Any) -> Source:
-    def pieces(columns: Sequence[str], n_rows: int) -> Iterator[Piece]:
-        for i, fragment in enumerate(dataset.get_fragments()):
+class DatasetSource(Source):
+    """A `pyarrow.dataset.Dataset`."""
+
+    def __init__(self, dataset: Any) -> None:
+        self._dataset = dataset
+        self.names = list(dataset.schema.names)
+
+    @classmethod
+    def accepts(cls, source: Any) -> bool:
+        """Return whether an object is a dataset of Arrow."""
+        return hasattr(source, "get_fragments") and hasattr(source, "schema")
+
+    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[Piece]:
+        """Yield the rows of all fragments."""
+        for i, fragment in enumerate(self._dataset.get_fragments()):
             place = getattr(fragment, "path", None) or f"fragment {i}"
             with naming(place):
                 batches = fragment.to_batches(
-                    schema=dataset.schema,
+                    schema=self._dataset.schema,
                     columns=list(columns),
                     batch_size=n_rows,
                     batch_readahead=1,
@@ -127,17 +157,32 @@ def _of_dataset(dataset: Any) -> Source:
                 for part, first_row in slices(batches, n_rows):
                     yield Piece(part, place, first_row)
 
-    return Source(list(dataset.schema.names), pieces)
 
+class FrameSource(Source):
+    """A data frame, or an object that gives data frames each time that it is iterated over."""
 
-def _of_frames(series: Iterable[Any]) -> Source:
-    first = next(iter(series), None)
-    if first is None:
-        raise ValueError("source has no frames: it needs at least one")
-    names = [str(name) for name in frames.frame_names(_frame(first, 0))]
+    def __init__(self, source: Any) -> None:
+        known = frames.known_frame(source)
+        self._series: Iterable[Any] = [known] if frames.is_data_frame(known) else source
+        if iter(self._series) is self._series:
+            raise TypeError(
+                f"source is a {type(source).__name__}, whose frames can be read only once, and "
+                "they are needed several times: pass a list, or an object whose __iter__ begins "
+                "anew"
+            )
+        first = next(iter(self._series), None)
+        if first is None:
+            raise ValueError("source has no frames: it needs at least one")
+        self.names = [str(name) for name in frames.frame_names(_frame(first, 0))]
 
-    def pieces(columns: Sequence[str], n_rows: int) -> Iterator[Piece]:
-        for i, item in enumerate(series):
+    @classmethod
+    def accepts(cls, source: Any) -> bool:
+        """Return whether an object is a data frame, or can be iterated over."""
+        return isinstance(source, Iterable) or frames.is_data_frame(frames.known_frame(source))
+
+    def pieces(self, columns: Sequence[str], n_rows: int) -> Iterator[Piece]:
+        """Yield the rows of all frames."""
+        for i, item in enumerate(self._series):
             frame, place = _frame(item, i), f"frame {i}"
             positions = {str(name): j for j, name in enumerate(frames.frame_names(frame))}
             absent = next((name for name in columns if name not in positions), None)
@@ -146,8 +191,6 @@ def _of_frames(series: Iterable[Any]) -> Source:
             chosen = frames.select_columns(frame, [positions[name] for name in columns])
             for start in range(0, len(chosen), n_rows):
                 yield Piece(frames.slice_rows(chosen, start, start + n_rows), place, start)
-
-    return Source(names, pieces)
 
 
 def _frame(frame: Any, i: int) -> Any:
@@ -158,3 +201,19 @@ def _frame(frame: Any, i: int) -> Any:
             "frame of pandas, polars or Arrow"
         )
     return frame
+
+
+#: All kinds of sources; an object is read by the first that accepts it.
+SOURCES: tuple[type[Any], ...] = (FileSource, DatasetSource, FrameSource)
+
+
+def open_source(source: Any) -> Source:
+    """Return what can be read of a source; see `bneuralt.open_table`."""
+    for kind in SOURCES:
+        if kind.accepts(source):
+            opened: Source = kind(source)
+            return opened
+    raise TypeError(
+        f"source is a {type(source).__name__}: it must be a file, a pattern such as "
+        "'sales/*.parquet', a folder, a pyarrow.dataset.Dataset, or an iterable of data frames"
+    )

@@ -16,11 +16,12 @@ import numpy as np
 from bneuralt._typing import Array
 from bneuralt.tables import frames
 from bneuralt.tables.block_sources import Source, open_source
-from bneuralt.tables.columns import ArrowFrame, Column, Frame, as_frame
+from bneuralt.tables.columns import ArrowFrame, Frame, columns_frame
 from bneuralt.tables.csv_files import near, quoted
 from bneuralt.tables.row_hashes import row_hashes
+from bneuralt.tables.targets import natural_target
 
-__all__ = ["Block", "BlockTable", "open_table", "read_ahead"]
+__all__ = ["BLOCK_SHARE", "Block", "BlockTable", "bytes_of", "open_table", "read_ahead"]
 
 #: Share of `max_memory` for one block; a table of this size is read as a whole.
 BLOCK_SHARE = 1 / 16
@@ -61,14 +62,19 @@ class Block(NamedTuple):
         chosen = frames.select_columns(self.frame, [positions[name] for name in names])
         if frames.is_arrow(chosen):
             return ArrowFrame.of(chosen)
-        frame = as_frame(chosen)
-        if frame is not None:
-            return frame
-        table = np.asarray(frames.plain_table(chosen), dtype=np.float64)
-        return Frame([Column("number", column) for column in table.T], list(names))
+        return columns_frame(chosen)
+
+    def raw(self, name: str) -> Any:
+        """Return the values of a column as the source has them."""
+        if isinstance(self.frame, Frame):
+            return self.frame.raw(name)  # type: ignore[attr-defined]
+        positions = {str(n): j for j, n in enumerate(frames.frame_names(self.frame))}
+        return frames.as_list(frames.columns_of(self.frame)[positions[name]])
 
     def array(self, name: str) -> Array:
         """Return one column as an array."""
+        if isinstance(self.frame, Frame):
+            return natural_target(self.frame.select([name]).columns[0])
         positions = {str(n): j for j, n in enumerate(frames.frame_names(self.frame))}
         column = frames.columns_of(self.frame)[positions[name]]
         if frames.has_categories(column) and frames.is_arrow(self.frame):
@@ -237,7 +243,8 @@ class BlockTable:
                 size += len(parts[-1])
                 if size >= n_rows:
                     break
-        return frames.concatenated(parts)
+        rows = frames.concatenated(parts)
+        return rows.to_arrow() if isinstance(rows, Frame) else rows
 
     def _check(self, columns: Iterable[str]) -> None:
         _check_columns(columns, self.source.names)
@@ -290,13 +297,13 @@ def open_table(
     >>> BNeuralTRegressor(random_state=0).fit(table).score(table) > 0.99
     True
     """
-    opened = open_source(source)
+    opened = source if isinstance(source, Source) else open_source(source)
     targets = (target,) if isinstance(target, str) else tuple(target or ())
     _check_columns(targets, opened.names)
     names = tuple(name for name in opened.names if name not in targets)
     if not names:
         raise ValueError("the table has no columns beside the target")
-    return BlockTable(opened, names, targets, _bytes_of(max_memory))
+    return BlockTable(opened, names, targets, bytes_of(max_memory))
 
 
 def _check_columns(columns: Iterable[str], names: Sequence[str]) -> None:
@@ -308,12 +315,12 @@ def _check_columns(columns: Iterable[str], names: Sequence[str]) -> None:
             )
 
 
-def _bytes_of(max_memory: int | str) -> int:
+def bytes_of(max_memory: int | str) -> int:
     """Return a number of bytes.
 
     Examples
     --------
-    >>> _bytes_of("1.5 GB"), _bytes_of("64MiB")
+    >>> bytes_of("1.5 GB"), bytes_of("64MiB")
     (1500000000, 67108864)
     """
     size = -1.0

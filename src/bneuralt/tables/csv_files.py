@@ -1,6 +1,7 @@
-"""Read CSV files with any common encoding, delimiter, header and quoting, and other formats.
+"""Read CSV files with any common encoding, delimiter, header and quoting, in parts.
 
-This module returns cells as text. `bneuralt.tables.table_layout` decides what they mean.
+The core finds the cells (`cpp/csv.cpp`). This module finds out the form of a file, and says where a
+file cannot be read. What the cells mean is decided elsewhere (`bneuralt.tables.learning`).
 """
 
 from __future__ import annotations
@@ -8,315 +9,282 @@ from __future__ import annotations
 import codecs
 import csv
 import difflib
-import hashlib
 import io
 import re
-import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bneuralt._typing import IntArray
-from bneuralt.tables.file_formats import FormatError, as_csv
-from bneuralt.tables.large_csv import NumberCells, PlainColumns, scan
+from bneuralt import _core
+from bneuralt.tables.cells import CellFrame
 from bneuralt.tables.numbers import to_number
 
 __all__ = [
     "DELIMITERS",
     "SAMPLE",
-    "CsvTable",
+    "CsvOptions",
+    "CsvParts",
     "TableError",
+    "column_names",
     "encoding_of",
     "guess_delimiter",
     "is_header",
     "near",
     "near_file",
-    "parse_csv",
     "quoted",
-    "read_csv",
+    "refuse_equal_names",
 ]
 
 #: Delimiters to try, in order of preference. A comma often is the decimal point in files whose
 #: delimiter is one of the first three, rarely the other way round. Blanks occur in any text.
 DELIMITERS = ("\t", ";", "|", ",", " ")
 
-
-#: Files of at least this many bytes are decoded only where it is necessary.
-LARGE = 1_000_000
-
-#: Characters from which the delimiter is guessed.
+#: Bytes from which the delimiter is guessed.
 SAMPLE = 200_000
+
+#: Bytes that are scanned at a time, and the longest row.
+CHUNK_BYTES, LONGEST_ROW = 2**22, 2**28
+
+#: Encodings whose bytes are scanned as they are; text in others is converted to UTF-8.
+_SCANNED = ("ascii", "utf-8", "cp1252", "latin-1")
+
+_WIDTH, _OPEN_QUOTE, _TEXT_BEHIND_QUOTE = 1, 2, 3  # problems that the core finds
 
 
 class TableError(ValueError):
     """The table cannot be used; the message says where the problem is and what to do."""
 
 
-@dataclass(frozen=True, eq=False)
-class CsvTable:
-    """The cells of a CSV file, as text without surrounding blanks.
+@dataclass(frozen=True)
+class CsvOptions:
+    """How CSV files are read; what is None or empty is found out from each file.
 
     Attributes
     ----------
-    source : str
-        Name of the file, for messages.
-    names : tuple of str
-        Names of the columns; ``column1``, ``column2``, ... if the file has none.
-    columns : sequence of list of str
-        The cells, column by column.
-    lines : sequence of int
-        Line of the file on which each row ends.
-    has_header : bool
-        Whether the names come from the file.
-    sha256 : str
-        Checksum of the file, by which a model recognises its training table.
+    delimiter : str or None
+        One character. By default the one of tab, ``;``, ``|``, ``,`` and blank that splits the
+        first rows into the same number of cells.
+    header : bool or None
+        Whether the first row contains the names of the columns. By default it does if it contains
+        all names in `expect`, or if none of its cells is a number.
+    encoding : str or None
+        By default UTF-8 (with or without a byte order mark), UTF-16 with a byte order mark, or
+        Windows-1252 or Latin-1 if the file is not valid UTF-8.
+    decimal : str or None
+        The decimal point, "." or ",".
+    expect : collection of str
+        Names of columns that the caller needs.
     """
 
-    source: str
-    names: tuple[str, ...]
-    columns: Sequence[list[str]]
-    lines: Any
-    has_header: bool
-    sha256: str
+    delimiter: str | None = None
+    header: bool | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    expect: Collection[str] = ()
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows, not counting the header."""
-        return len(self.lines)
+    def __post_init__(self) -> None:
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
+            raise TableError(
+                f"delimiter={self.delimiter!r}: must be one character other than a quote or a line "
+                "end."
+            )
 
-    @cached_property
-    def _coded(self) -> dict[int, tuple[IntArray, list[str]]]:
-        return {}
 
-    def coded(self, column: int) -> tuple[IntArray, list[str]]:
-        """Return the position of each cell among the different ones, and these."""
-        if isinstance(self.columns, PlainColumns):
-            return self.columns.coded(column)
-        if column not in self._coded:
-            positions: dict[str, int] = {}
-            codes = [positions.setdefault(cell, len(positions)) for cell in self.columns[column]]
-            self._coded[column] = np.array(codes, dtype=np.int32), list(positions)
-        return self._coded[column]
+class CsvParts:
+    """The rows of a CSV file, some at a time.
 
-    def distinct(self, column: int) -> list[str]:
-        """Return the different cells of a column, in the order in which they occur."""
-        return self.coded(column)[1]
+    Parameters
+    ----------
+    stream : binary file
+    source : str
+        Name of the file, for messages.
+    options : CsvOptions
+    n_bytes : int
+        How much is read at a time; -1: the whole file.
 
-    def numbers(self, column: int, decimal: str = ".") -> NumberCells | None:
-        """Return the numbers of a column of a large table, if it has nothing else.
+    Attributes
+    ----------
+    names : list of str
+        Names of the columns; ``column1``, ``column2``, ... if the file has none.
+    has_header : bool
+        Whether the names come from the file.
+    """
 
-        Small tables return None; so do columns with a cell that is neither a number nor missing.
-        """
-        if isinstance(self.columns, PlainColumns):
-            return self.columns.numbers(column, decimal)
+    def __init__(
+        self, stream: Any, source: str, options: CsvOptions, n_bytes: int = CHUNK_BYTES
+    ) -> None:
+        self._stream, self._source, self._options = stream, source, options
+        self._n_bytes = n_bytes if n_bytes < 0 else max(n_bytes, SAMPLE)
+        self._n_lines = 0  # of rows that were read
+        self._encoding = options.encoding and _known(options.encoding)
+        self._text = self._first_text()
+        self._is_over = False
+        sample = self._text[:SAMPLE]
+        self._encoding = self._encoding or _encoding_of_part(sample)
+        self._delimiter = options.delimiter
+        if self._delimiter is None:
+            self._delimiter = guess_delimiter(sample.decode(self._encoding, errors="replace"))
+        if not self._delimiter.isascii():
+            raise TableError(f"delimiter={self._delimiter!r}: must be an ASCII character.")
+        self.names: list[str] = []
+        self.has_header = False
+        self._first = self._next_rows()
+        if self._first is None:
+            raise TableError(f"{source}: the file is empty.")
+        cells = self._first.row(0)
+        self.has_header = options.header if options.header is not None else self._has_names(cells)
+        self.names = column_names(cells if self.has_header else [""] * len(cells), source)
+        self._first = self._first.take(slice(int(self.has_header), None))
+
+    def _has_names(self, cells: Sequence[str]) -> bool:
+        return is_header(cells, self._options.expect)
+
+    def __iter__(self) -> Iterator[CellFrame]:
+        """Yield the rows; empty ones at the end, as spreadsheets often write, are left out."""
+        part, held_back = self._first, list[Any]()
+        while part is not None:
+            filled = np.flatnonzero((part.ends > part.starts).any(axis=1))
+            n_rows = int(filled[-1]) + 1 if filled.size else 0
+            if n_rows:
+                yield from held_back
+                held_back.clear()
+                yield self._named(part.take(slice(0, n_rows)))
+            if n_rows < len(part):
+                held_back.append(self._named(part.take(slice(n_rows, None))))
+            part = self._next_rows()
+
+    def whole(self) -> CellFrame:
+        """Return all rows."""
+        parts = list(self)
+        if not parts:
+            raise TableError(f"{self._source}: there are no rows below the header.")
+        return parts[0] if len(parts) == 1 else CellFrame.joined(parts)
+
+    def _named(self, part: Any) -> CellFrame:
+        return CellFrame(
+            part.data, part.starts, part.ends, self.names, part.lines, part.encoding,
+            self._options.decimal,
+        )  # fmt: skip
+
+    def _first_text(self) -> bytes:
+        text: bytes = self._stream.read(self._n_bytes)
+        if text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and self._encoding is None:
+            self._encoding = "utf-16"
+        if self._encoding not in (None, *_SCANNED):
+            text = self._converted(text + self._stream.read(), str(self._encoding))
+            self._encoding = "utf-8"
+        return text.removeprefix(codecs.BOM_UTF8)
+
+    def _converted(self, data: bytes, encoding: str) -> bytes:
+        try:
+            return data.decode(encoding).removeprefix("\ufeff").encode("utf-8", "replace")
+        except UnicodeDecodeError as error:
+            raise self._not_valid(data, error, encoding) from None
+
+    def _not_valid(self, data: bytes, error: UnicodeDecodeError, encoding: str) -> TableError:
+        line = self._n_lines + data.count(b"\n", 0, error.start) + 1
+        return TableError(
+            f"{self._source}: line {line} is not valid {encoding} ({error.reason}); specify "
+            "another encoding, for example latin-1."
+        )
+
+    def _next_rows(self) -> CellFrame | None:
+        """Return the next rows; None at the end of the file."""
+        while not self._is_over:
+            more = self._stream.read(self._n_bytes) if self._n_bytes > 0 else b""
+            self._is_over = not more
+            text = self._text
+            if b"\0" in text:
+                raise TableError(
+                    f"{self._source}: is not a text file; save the table as CSV first."
+                )
+            data = np.frombuffer(text or b"\n", dtype=np.uint8)
+            starts, ends, lines, unquoted, used, n_lines, problem = _core.scan_csv(
+                data, ord(str(self._delimiter)), len(self.names), self._is_over
+            )
+            if problem[0] and len(lines) and not self.names:
+                first = CellFrame(data, starts, ends, [""] * starts.shape[1], lines).row(0)
+                header = self._options.header
+                self.has_header = self._has_names(first) if header is None else header
+            self._refuse(problem, starts.shape[1])
+            encoding = self._checked_encoding(text[:used])
+            self._text = text[used:] + more
+            lines = lines + self._n_lines
+            self._n_lines += n_lines
+            if not used and len(self._text) > LONGEST_ROW:
+                raise TableError(
+                    f"{self._source}: line {self._n_lines + 1} begins a row of more than "
+                    f"{LONGEST_ROW:,} bytes. Look for a quotation mark that is not closed."
+                )
+            if len(lines):
+                if unquoted:
+                    data = np.frombuffer(text + unquoted, dtype=np.uint8)
+                names = self.names or [""] * starts.shape[1]
+                return CellFrame(data, starts, ends, names, lines, encoding)
         return None
 
-    def position(self, column: str) -> int:
-        r"""Return the index of a column.
-
-        Parameters
-        ----------
-        column : str
-            Its name, or its number counted from 1; -1 is the last column.
-
-        Returns
-        -------
-        int
-            The index, counted from 0.
+    def _checked_encoding(self, text: bytes) -> str:
+        """Return the encoding of some rows, which is that of the rows before unless these fit any.
 
         Raises
         ------
         TableError
-            The table has no such column.
-
-        Examples
-        --------
-        >>> from bneuralt.tables.csv_files import parse_csv
-        >>> table = parse_csv(b"height,weight,sex\n1.7,70,f\n1.8,90,m\n")
-        >>> table.position("weight"), table.position("-1")
-        (1, 2)
+            The rows are not of the encoding of the file.
         """
-        if column in self.names:
-            return self.names.index(column)
-        if re.fullmatch(r"-?\d+", column):
-            number = int(column)
-            if 1 <= abs(number) <= len(self.names):
-                return number - 1 if number > 0 else len(self.names) + number
-        hint = near(column, self.names)
-        if not self.has_header:
-            hint = " The first line was read as data; if it contains the names, use --header."
-        raise self.error(
-            f"there is no column {column!r}.{hint} The columns are: {quoted(self.names)}."
-        )
+        assert self._encoding is not None
+        if text.isascii() or self._encoding == "latin-1":
+            return self._encoding
+        if self._options.encoding is None and self._encoding == "ascii":
+            self._encoding = encoding_of(text)
+        elif self._options.encoding is None and self._n_lines == 0:
+            self._encoding = encoding_of(text)  # of all rows, and not of a sample
+        try:
+            text.decode(self._encoding)
+        except UnicodeDecodeError as error:
+            raise self._not_valid(text, error, self._encoding) from None
+        return self._encoding
 
-    def place(self, row: int, column: int) -> str:
-        """Return the place of a cell, for messages."""
-        return f"row {row + 1} (line {self.lines[row]}), column {self.names[column]!r}"
+    def _refuse(self, problem: tuple[int, int, int], width: int) -> None:
+        kind, line, n_cells = problem
+        place = f"{self._source}: line {self._n_lines + line}"
+        if kind == _WIDTH:
+            first = "header" if self.has_header else "first line"
+            raise TableError(
+                f"{place} has {n_cells} cells, but the {first} has {width}; correct the line or "
+                "specify the delimiter."
+            )
+        if kind == _OPEN_QUOTE:
+            raise TableError(
+                f"{place} cannot be read: unexpected end of data. Look for a quotation mark that "
+                "is not closed."
+            )
+        if kind == _TEXT_BEHIND_QUOTE:
+            raise TableError(
+                f"{place} cannot be read: {self._delimiter!r} expected after '\"'. Look for a "
+                "quotation mark that is not closed."
+            )
 
-    def error(self, problem: str) -> TableError:
-        """Return the exception that reports a problem with this table."""
-        return TableError(f"{self.source}: {problem}")
 
-
-def read_csv(
-    path: str | Path,
-    *,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    encoding: str | None = None,
-    expect: Collection[str] = (),
-) -> CsvTable:
-    """Read a CSV file.
-
-    Files of other formats are converted: compressed CSV (gzip, bzip2, xz), JSON (a list of objects,
-    or one on each line), Parquet, Feather and Excel workbooks.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file; ``"-"`` reads the standard input.
-    delimiter : str, optional
-        One character. By default the one of tab, ``;``, ``|``, ``,`` and blank that splits the
-        first rows into the same number of cells.
-    header : bool, optional
-        Whether the first row contains the names of the columns. By default it does if it contains
-        all names in `expect`, or if none of its cells is a number.
-    encoding : str, optional
-        By default UTF-8 (with or without a byte order mark), UTF-16 with a byte order mark, or
-        Windows-1252 or Latin-1 if the file is not valid UTF-8.
-    expect : collection of str
-        Names of columns that the caller needs.
-
-    Returns
-    -------
-    CsvTable
-        The cells as text.
-
-    Raises
-    ------
-    TableError
-        The file cannot be read as a table.
-    """
-    source = "standard input" if str(path) == "-" else str(path)
+def _known(encoding: str) -> str:
+    """Return the name of an encoding as `_SCANNED` has it."""
     try:
-        data = sys.stdin.buffer.read() if str(path) == "-" else Path(path).read_bytes()
-    except FileNotFoundError:
-        raise TableError(f"{source}: no such file.{near_file(Path(path))}") from None
-    except IsADirectoryError:
-        raise TableError(f"{source}: is a folder, not a file.") from None
-    except OSError as error:
-        raise TableError(f"{source}: cannot be read: {error.strerror or error}.") from None
-    return parse_csv(
-        data, source, delimiter=delimiter, header=header, encoding=encoding, expect=expect
-    )
-
-
-def parse_csv(
-    data: bytes,
-    source: str = "table",
-    *,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    encoding: str | None = None,
-    expect: Collection[str] = (),
-    large: int = LARGE,
-) -> CsvTable:
-    r"""Parse the bytes of a CSV file.
-
-    Parameters
-    ----------
-    data : bytes
-        Content of the file.
-    source : str
-        Name of the file, for messages.
-    delimiter, header, encoding, expect
-        See `read_csv`.
-    large : int
-        From this number of bytes on, cells are decoded only when they are needed.
-
-    Returns
-    -------
-    CsvTable
-        The cells as text.
-
-    Examples
-    --------
-    >>> table = parse_csv(b"height;sex\r\n1.7;f\r\n1.8;m\r\n")
-    >>> table.names, table.columns
-    (('height', 'sex'), (['1.7', '1.8'], ['f', 'm']))
-    """
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+        name = codecs.lookup(encoding).name
+    except LookupError:
         raise TableError(
-            f"delimiter={delimiter!r}: must be one character other than a quote or a line end."
-        )
-    digest = hashlib.sha256(data).hexdigest()
-    try:
-        content, has_names = as_csv(data)
-    except FormatError as error:
-        raise TableError(f"{source}: {error}") from None
-    if has_names:
-        delimiter, header, encoding = ",", True, "utf-8"
-    if len(content) >= large:
-        table = _parse_large(content, source, delimiter, header, encoding, expect, digest)
-        if table is not None:
-            return table
-    text = _decode(content, source, encoding)
-    if delimiter is None:
-        delimiter = guess_delimiter(text[:SAMPLE])
-    records = _records(text, source, delimiter)
-    first = next(records, None)
-    if first is None:
-        raise TableError(f"{source}: the file is empty.")
-    if header is None:
-        header = is_header(first[1], expect)
-    names = _column_names(first[1] if header else [""] * len(first[1]), source)
-    rest = records if header else chain([first], records)
-    columns, lines = _by_column(rest, len(names), source, header)
-    if not lines:
-        raise TableError(f"{source}: there are no rows below the header.")
-    return CsvTable(source, names, columns, lines, header, digest)
+            f"encoding={encoding!r}: no such encoding; use a name such as utf-8 or latin-1."
+        ) from None
+    usual = {codecs.lookup(known).name: known for known in _SCANNED}
+    return "utf-8" if name == "utf-8-sig" else usual.get(name, name)
 
 
-def _parse_large(
-    data: bytes,
-    source: str,
-    delimiter: str | None,
-    header: bool | None,
-    encoding: str | None,
-    expect: Collection[str],
-    digest: str,
-) -> CsvTable | None:
-    """Parse a large file; None if it is not plain."""
-    content = data.removeprefix(codecs.BOM_UTF8)
-    encoding = encoding_of(content) if encoding is None else encoding.lower()
-    if encoding not in ("ascii", "utf-8", "cp1252", "latin-1"):
-        return None
-    if delimiter is None:
-        delimiter = guess_delimiter(content[:SAMPLE].decode(encoding, errors="replace"))
-    try:
-        if encoding != "latin-1" and not content.isascii():
-            content.decode(encoding)
-        scanned = scan(content, delimiter, encoding)
-    except UnicodeDecodeError:
-        return None
-    if scanned is None:
-        return None
-    columns, lines = scanned
-    first = columns.row(0)
-    if header is None:
-        header = is_header(first, expect)
-    names = _column_names(first if header else [""] * len(first), source)
-    columns = columns.below(int(header))
-    if not columns.n_rows:
-        return None
-    lines = lines[int(header) : int(header) + columns.n_rows]
-    return CsvTable(source, names, columns, lines, header, digest)
+def _encoding_of_part(data: bytes) -> str:
+    """Return the encoding of bytes whose last character may be cut off."""
+    return encoding_of(data[: data.rfind(b"\n") + 1] or data[:-4] or data)
 
 
 def encoding_of(data: bytes) -> str:
@@ -328,30 +296,6 @@ def encoding_of(data: bytes) -> str:
     except UnicodeDecodeError:
         return "cp1252" if _is_windows(data) else "latin-1"
     return "utf-8"
-
-
-def _decode(data: bytes, source: str, encoding: str | None) -> str:
-    if encoding is None:
-        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            encoding = "utf-16"
-        else:
-            encoding = encoding_of(data)
-    try:
-        # A byte order mark may also precede text whose encoding the caller named.
-        text = data.decode(encoding).removeprefix("\ufeff")
-    except LookupError:
-        raise TableError(
-            f"encoding={encoding!r}: no such encoding; use a name such as utf-8 or latin-1."
-        ) from None
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise TableError(
-            f"{source}: line {line} is not valid {encoding} ({error.reason}); specify another "
-            "encoding, for example latin-1."
-        ) from None
-    if "\0" in text:
-        raise TableError(f"{source}: is not a text file; save the table as CSV first.")
-    return text
 
 
 def _is_windows(data: bytes) -> bool:
@@ -381,22 +325,6 @@ def guess_delimiter(text: str, n_lines: int = 50) -> str:
     return best
 
 
-def _records(text: str, source: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line number and the stripped cells of each line that is not blank."""
-    reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True
-    )
-    try:
-        for cells in reader:
-            if len(cells) > 1 or any(map(str.strip, cells)):
-                yield reader.line_num, [cell.strip() for cell in cells]
-    except csv.Error as error:
-        raise TableError(
-            f"{source}: line {reader.line_num} cannot be read: {error}. "
-            "Look for a quotation mark that is not closed."
-        ) from None
-
-
 def is_header(cells: Sequence[str], expect: Collection[str]) -> bool:
     """Return whether the first row has all expected names, or no number."""
     if expect and set(expect) <= set(cells):
@@ -404,41 +332,20 @@ def is_header(cells: Sequence[str], expect: Collection[str]) -> bool:
     return any(cells) and not any(to_number(cell) is not None for cell in cells)
 
 
-def _column_names(cells: Sequence[str], source: str) -> tuple[str, ...]:
-    names = tuple(cell or f"column{i + 1}" for i, cell in enumerate(cells))
+def column_names(cells: Sequence[str], source: str) -> list[str]:
+    """Return the names of columns; those without one are named by their position."""
+    names = [cell or f"column{i + 1}" for i, cell in enumerate(cells)]
+    refuse_equal_names(names, source)
+    return names
+
+
+def refuse_equal_names(names: Sequence[str], source: str) -> None:
+    """Raise an error if two columns of a file have the same name."""
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise TableError(
             f"{source}: {quoted(twice)} is the name of several columns; make the names unique."
         )
-    return names
-
-
-def _by_column(
-    records: Iterable[tuple[int, list[str]]], width: int, source: str, header: bool
-) -> tuple[tuple[list[str], ...], list[int]]:
-    columns: tuple[list[str], ...] = tuple([] for _ in range(width))
-    # Equal cells share one string, which saves memory unless most cells differ.
-    shared: tuple[dict[str, str], ...] = tuple({} for _ in range(width))
-    lines: list[int] = []
-    last_filled = 0
-    for line, cells in records:
-        if len(cells) != width:
-            if any(cells[width:]) or len(cells) < width:
-                raise TableError(
-                    f"{source}: line {line} has {len(cells)} cells, but the "
-                    f"{'header' if header else 'first line'} has {width}; correct the line or "
-                    "specify the delimiter."
-                )
-            del cells[width:]
-        for column, seen, cell in zip(columns, shared, cells, strict=True):
-            column.append(seen.setdefault(cell, cell) if len(seen) < 4096 else cell)
-        lines.append(line)
-        if any(cells):
-            last_filled = len(lines)
-    for column in columns:  # spreadsheets often write empty rows at the end
-        del column[last_filled:]
-    return columns, lines[:last_filled]
 
 
 def near(name: str, names: Iterable[str]) -> str:

@@ -7,8 +7,7 @@ plain data, which model files store. A table of numbers without gaps passes unch
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from typing import Any
@@ -28,18 +27,37 @@ from bneuralt.tables.features import (
     Input,
     NumberFeature,
     Range,
+    UnusedFeature,
     feature_from_plain,
     learn_feature,
 )
-from bneuralt.tables.features.number import number_range
+from bneuralt.tables.features.number import LATER, number_range, numbers_in
+from bneuralt.tables.kinds import (
+    Decision,
+    checked_identifiers,
+    decide,
+    decimal_point,
+    identifies_rows,
+    may_identify,
+    used_texts,
+)
 from bneuralt.tables.moments import ColumnMoments
 from bneuralt.tables.number_columns import NumberColumns
+from bneuralt.tables.number_texts import PLAIN
+from bneuralt.tables.numbers import to_number
 from bneuralt.tables.reader import TableReader
 from bneuralt.tables.sentinels import find_sentinels, have_repeated_ends
 from bneuralt.tables.sparse_rows import dense
-from bneuralt.tables.value_warnings import LearningNotes, MissingValuesWarning, UnexpectedValues
+from bneuralt.tables.value_warnings import LearningNotes, UnexpectedValues
 
-__all__ = ["TableEncoder", "are_numbers", "categorical_mask", "learn_encoder", "plain_encoder"]
+__all__ = [
+    "TableEncoder",
+    "UnfitColumn",
+    "are_numbers",
+    "categorical_mask",
+    "learn_encoder",
+    "plain_encoder",
+]
 
 _SIDES: tuple[Any, Any] = ("left", "right")
 
@@ -81,6 +99,15 @@ class TableEncoder:
     @cached_property
     def _number_columns(self) -> NumberColumns:
         return NumberColumns.of(self.features, self.first_numbers)
+
+    @cached_property
+    def _with_notation(self) -> list[int]:
+        """Positions of the columns whose texts are read, also if they are plain numbers."""
+        return [
+            i
+            for i, feature in enumerate(self.features)
+            if isinstance(feature, NumberFeature) and feature.notation is not None
+        ]
 
     def _numbers_of_block(self, positions: IntArray) -> NumberColumns:
         """Return the columns of numbers in an array of the columns at these positions."""
@@ -175,6 +202,12 @@ class TableEncoder:
         return replace(self, features=tuple(features)), np.array(kept, dtype=np.intp)
 
     @property
+    def sentinels(self) -> dict[int, tuple[float, ...]]:
+        """Numbers that stand for missing values, by the position of their column."""
+        found = {j: getattr(feature, "sentinels", ()) for j, feature in enumerate(self.features)}
+        return {j: numbers for j, numbers in found.items() if numbers}
+
+    @property
     def has_ramps(self) -> bool:
         """Whether a column has ramps, which leaves of random trees do not have."""
         return self.drawn_groups is not None and bool((self.drawn_groups < 0).any())
@@ -224,6 +257,11 @@ class TableEncoder:
         """Return the name of a column."""
         return f"x{i}" if self.names is None else self.names[i]
 
+    @property
+    def unused_names(self) -> list[str]:
+        """Names of columns without inputs, which later tables need not have."""
+        return [self.name(i) for i, f in enumerate(self.features) if f.kind == "unused"]
+
     def encode(self, X: Any) -> Array:
         """Return the inputs of trees for each row; see `numbers`.
 
@@ -239,9 +277,40 @@ class TableEncoder:
         [[1.0], [4.0], [2.0]]
         """
         if not isinstance(X, (np.ndarray, Frame)):
-            X = dense(TableReader(self.names).read(X).cells)
+            reader = TableReader(self.names, optional=self.unused_names, keeps_texts=True)
+            X = dense(reader.read(X).cells)
         numbers = self.numbers(X)
-        return numbers if self.lines is None else self.lines.apply(numbers)
+        if self.lines is None:
+            return numbers
+        for i in np.flatnonzero(np.isinf(numbers).any(axis=0))[:1].tolist():  # limits would hide it
+            j = self.column_of_number(i)
+            try:
+                _refuse_infinite(numbers[:, i], 0)
+            except ColumnError as error:
+                raise UnfitColumn(f"{self.place(j)} {error}", j, error.row, error.text) from None
+        return self.lines.apply(numbers)
+
+    def in_numbers(self, X: Array | Frame) -> Array | Frame:
+        """Return a table with numbers in place of texts such as "3,221.11 EUR".
+
+        Raises
+        ------
+        UnfitColumn
+            A column of numbers has other texts.
+        """
+        if not isinstance(X, Frame):
+            return X
+        columns = []
+        for i, (feature, column) in enumerate(zip(self.features, X.columns, strict=True)):
+            if isinstance(feature, NumberFeature) and feature.reads_texts_of(column):
+                try:
+                    feature.parse(column)
+                except ColumnError as error:
+                    message = f"{self.place(i)} {error}"
+                    raise UnfitColumn(message, i, error.row, error.text) from None
+                column = numbers_in(feature.notation or LATER, column.as_text())[0]
+            columns.append(column)
+        return Frame(columns, X.names, X.decimal)
 
     def numbers(self, X: Array | Frame) -> Array:
         """Return the numbers for each row of which the inputs are `lines`.
@@ -270,14 +339,14 @@ class TableEncoder:
             return X
         dtype = np.float32 if X.dtype == np.float32 else np.float64
         encoded = new_table((len(X), int(self.first_numbers[-1])), dtype)
-        unexpected = UnexpectedValues(self.place)
+        unexpected = UnexpectedValues(self.place, len(X))
         n_rows = max(1, len(X))
         if is_large(encoded.nbytes):  # then only a part of it is in memory
             n_rows = max(1, BLOCK_BYTES * len(X) // encoded.nbytes)
         for start in range(0, len(X), n_rows):
             rows = slice(start, start + n_rows)
             self._encode_block(X, rows, encoded[rows], unexpected)
-        unexpected.warn(stacklevel=3)
+        unexpected.warn()
         return encoded
 
     def _encode_block(
@@ -289,11 +358,12 @@ class TableEncoder:
         if not isinstance(part, Frame):
             is_written[self._number_columns.column] = True
             is_written[self._number_columns.write(part, encoded)] = False
-        elif (block := part.number_block or _number_block(part)) is not None:
+        elif (block := _number_block(part)) is not None:
             positions, values = block
             numbers = self._numbers_of_block(positions)
             is_written[positions[numbers.column]] = True
             is_written[positions[numbers.write(values, encoded)]] = False
+            is_written[self._with_notation] = False
         for i in np.flatnonzero(~is_written).tolist():
             feature, (first, end) = self.features[i], self.first_numbers[i : i + 2]
             column = part.columns[i] if isinstance(part, Frame) else _number_column(part, i)
@@ -303,7 +373,8 @@ class TableEncoder:
                     _refuse_infinite(column.values, rows.start)
                 feature.encode(column, out, partial(unexpected.count, i))
             except ColumnError as error:
-                raise ValueError(f"{self.place(i)} {error}") from None
+                row = None if error.row is None else rows.start + error.row
+                raise UnfitColumn(f"{self.place(i)} {error}", i, row, error.text) from None
 
     def bent(self, X: Any, weight: FloatArray, bending: Bending) -> TableEncoder:
         """Return the encoder of the same columns of numbers with limits and ramps.
@@ -385,6 +456,23 @@ class TableEncoder:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
+class UnfitColumn(ValueError):
+    """A column does not fit the one in training.
+
+    Attributes
+    ----------
+    column : int
+    row : int or None
+        The first row that does not fit.
+    text : str
+        What this row has.
+    """
+
+    def __init__(self, message: str, column: int, row: int | None, text: str) -> None:
+        super().__init__(message)
+        self.column, self.row, self.text = column, row, text
+
+
 def _place(i: int, names: Sequence[str] | None) -> str:
     return f"column {i} of X" if names is None else f"column {names[i]!r} of X"
 
@@ -407,8 +495,14 @@ def _bent_numbers(
                 yield number.with_bends(bends, column, weight)
 
 
-def _number_block(frame: Frame) -> tuple[IntArray, FloatArray] | None:
+def _number_block(frame: Any) -> tuple[IntArray, FloatArray] | None:
     """Return positions and values of columns of numbers in memory; None if there are none."""
+    if not isinstance(frame, Frame):
+        if issparse(frame) or is_large(8 * frame.size) or frame.shape[1] == 0:
+            return None
+        return np.arange(frame.shape[1]), frame.astype(np.float64)
+    if frame.number_block is not None:
+        return frame.number_block
     if not isinstance(frame.columns, list):
         return None
     numbers = [(i, c.values) for i, c in enumerate(frame.columns) if c.kind == "number"]
@@ -439,7 +533,9 @@ def _refuse_infinite(values: Array, first_row: int) -> None:
         row = first_row + int(np.argmax(np.isinf(values)))
         raise ColumnError(
             f"has infinity in row {row}: numbers must be finite; correct it, or make it NaN, which "
-            "stands for a missing value"
+            "stands for a missing value",
+            row - first_row,
+            "infinity",
         )
 
 
@@ -499,7 +595,9 @@ def learn_encoder(
     names: Sequence[str] | None = None,
     target: Array | None = None,
     bending: Bending = STRAIGHT,
-    finds_sentinels: bool = False,
+    sentinels: str | Mapping[int, tuple[float, ...]] | None = None,
+    counts: FloatArray | None = None,
+    identifiers: Any = "drop",
 ) -> TableEncoder:
     """Decide how the columns of a table become the inputs of trees.
 
@@ -520,9 +618,15 @@ def learn_encoder(
         input that says where they are.
     bending : Bending, optional
         Limits and ramps of numbers; by default there are none.
-    finds_sentinels : bool
-        Whether numbers that repeat far outside of the others of their column are treated as
-        missing, with a warning.
+    sentinels : "auto", dict or None
+        Numbers that stand for missing values (of dates: years), by the position of their column.
+        "auto": those that repeat far outside of the others of their column, with a warning. None:
+        there are none.
+    counts : array of shape (n_rows,), optional
+        Number of equal rows that each row stands for, by which rules count rows; by default the
+        weights.
+    identifiers : {"drop", "keep"}, or a list of names or indices
+        Whether columns that identify rows are not used, or which columns these are.
 
     Examples
     --------
@@ -536,79 +640,229 @@ def learn_encoder(
     """
     weight = np.ones(X.shape[0]) if weight is None else weight
     X = X.tocsc() if issparse(X) else X
-    if are_numbers(X, categorical_features, names) and not finds_sentinels:
+    if are_numbers(X, categorical_features, names, identifiers) and not sentinels:
         return plain_encoder(_moments(X, weight), names).bent(X, weight, bending)
-    listed = categorical_mask(categorical_features, X.shape[1], names)
-    features: list[Any] = [None] * X.shape[1]
-    ranges: list[Range | None] = [None] * X.shape[1]
-    empty: list[int] = []
-    notes = LearningNotes()
-    if isinstance(X, Frame) and X.number_block is not None and KINDS[0] is NumberFeature:
-        positions, values = X.number_block
-        has_gaps = ~np.isfinite(values).all(axis=0) | listed[positions]
-        if finds_sentinels:
-            used = weight > 0
-            for j in np.flatnonzero(have_repeated_ends(values[used], weight[used])).tolist():
-                has_gaps[j] |= bool(_sentinels(Column("number", values[:, j]), weight))
-        block = values[:, ~has_gaps]
-        numbers = plain_encoder(_moments(block, weight)).bent(block, weight, bending)
-        for j, feature, limits in zip(
-            positions[~has_gaps].tolist(), numbers.features, numbers.ranges or (), strict=True
-        ):
-            features[j], ranges[j] = feature, limits
-    for j in [j for j, feature in enumerate(features) if feature is None]:
-        column = X.columns[j] if isinstance(X, Frame) else _number_column(X, j)
-        is_category = column.is_category and isinstance(categorical_features, str)
-        if (is_category := is_category or bool(listed[j])) != column.is_category:
-            column = replace(column, is_category=is_category)
-        sentinels = _sentinels(column, weight) if finds_sentinels else ()
-        if sentinels:
-            n_rows = np.count_nonzero(np.isin(column.values, sentinels) & (weight > 0))
-            listing = ", ".join(f"{number:.15g}" for number in sentinels)
-            notes.add("sentinels", f"{_place(j, names)} ({listing} in {n_rows:,} rows)")
-            gaps = np.where(np.isin(column.values, sentinels), np.nan, column.values)
-            column = replace(column, values=gaps)
-        feature = learn_feature(column, weight, target).bent(column, weight, bending)
-        if sentinels:
-            feature = feature.with_sentinels(sentinels)
-        elif finds_sentinels:
-            feature, listing = feature.without_sentinels(column, weight, target)
-            if listing:
-                notes.add("sentinels", f"{_place(j, names)} ({listing})")
-        if feature.is_one_hot and column.texts and categorical_features is None:
+    learning = _Learning(
+        X,
+        weight,
+        weight if counts is None else counts,
+        categorical_features,
+        names,
+        target,
+        bending,
+        sentinels,
+        identifiers,
+    )
+    if learning.encoder.n_inputs == 0 and not (
+        isinstance(identifiers, str) and identifiers == "keep"
+    ):  # a single column may well count its rows
+        learning = replace(learning, identifiers="keep")
+    if learning.encoder.n_inputs == 0:
+        raise ValueError("no column of X varies in the training rows: there is nothing to learn")
+    learning.notes.warn()
+    return learning.encoder
+
+
+@dataclass(frozen=True, eq=False)
+class _Learning:
+    """The arguments of `learn_encoder`, and what is learnt from them."""
+
+    X: Any
+    weight: FloatArray
+    row_counts: FloatArray
+    categorical_features: Any
+    names: Sequence[str] | None
+    target: Array | None
+    bending: Bending
+    sentinels: str | Mapping[int, tuple[float, ...]] | None
+    identifiers: Any
+
+    @property
+    def known(self) -> Mapping[int, tuple[float, ...]]:
+        """Sentinels that the user names, by the position of their column."""
+        return self.sentinels if isinstance(self.sentinels, Mapping) else {}
+
+    @property
+    def searches(self) -> bool:
+        """Whether sentinels are found out."""
+        return isinstance(self.sentinels, str)
+
+    @cached_property
+    def notes(self) -> LearningNotes:
+        """What a user should know of the columns."""
+        return LearningNotes()
+
+    @cached_property
+    def decimal(self) -> str:
+        """The decimal point of numbers in texts."""
+        if not isinstance(self.X, Frame):
+            return "."
+        return self.X.decimal or decimal_point(self.X.columns, self.weight)
+
+    @cached_property
+    def identifies(self) -> Array | None:
+        """Which columns are identifiers; None if that is to be found out."""
+        return checked_identifiers(self.identifiers, self.X.shape[1], self.names)
+
+    def name(self, j: int) -> str | None:
+        """Return the name of a column."""
+        return None if self.names is None else self.names[j]
+
+    @cached_property
+    def encoder(self) -> TableEncoder:
+        """The description of all columns."""
+        n_columns = self.X.shape[1]
+        features: list[Any] = [None] * n_columns
+        ranges: list[Range | None] = [None] * n_columns
+        listed = categorical_mask(self.categorical_features, n_columns, self.names)
+        block = _number_block(self.X) if KINDS[0] is NumberFeature else None
+        if block is not None:
+            for j, feature, limits in self._plain_numbers(*block, listed):
+                features[j], ranges[j] = feature, limits
+        for j in [j for j, feature in enumerate(features) if feature is None]:
+            is_frame = isinstance(self.X, Frame)
+            column = self.X.columns[j] if is_frame else _number_column(self.X, j)
+            from_dtype = column.is_category and isinstance(self.categorical_features, str)
+            if (is_category := from_dtype or bool(listed[j])) != column.is_category:
+                column = replace(column, is_category=is_category)
+            features[j], ranges[j] = self._learn(j, column)
+        return TableEncoder(
+            tuple(features), None if self.names is None else tuple(self.names), tuple(ranges)
+        )
+
+    def _plain_numbers(
+        self, positions: IntArray, values: FloatArray, listed: Array
+    ) -> Iterator[tuple[int, Feature, Range | None]]:
+        """Yield the descriptions of columns of numbers without gaps, all learnt at once."""
+        weight = self.weight
+        is_other = ~np.isfinite(values).all(axis=0) | listed[positions]
+        if isinstance(self.X, Frame):
+            is_category = (self.X.columns[j].is_category for j in positions.tolist())
+            is_other |= np.fromiter(is_category, dtype=bool, count=positions.size)
+        is_other |= np.isin(positions, list(self.known))
+        if self.searches:
+            used, counts = weight > 0, self.row_counts
+            for j in np.flatnonzero(have_repeated_ends(values[used], counts[used])).tolist():
+                is_other[j] |= bool(_sentinels(Column("number", values[:, j]), counts))
+        for place, j in enumerate(positions.tolist()):
+            is_named = self.identifies is None and may_identify(self.name(j), j)
+            is_named = is_named or (self.identifies is not None and bool(self.identifies[j]))
+            is_other[place] |= is_named or self.decimal == ","
+        block = values[:, ~is_other]
+        numbers = plain_encoder(_moments(block, weight)).bent(block, weight, self.bending)
+        places = positions[~is_other].tolist()
+        yield from zip(places, numbers.features, numbers.ranges or (), strict=True)
+
+    def _learn(self, j: int, column: Column) -> tuple[Feature, Range | None]:
+        """Return the description of a column, and its range."""
+        weight, place = self.weight, _place(j, self.names)
+        kind, notation = self._decision(j, column)
+        if kind in ("empty", "identifier"):
+            self.notes.add({"identifier": "identifiers"}.get(kind, kind), place)
+            return UnusedFeature(kind), None
+        original = column
+        if notation is not None:
+            column = numbers_in(notation, column)[0]
+        elif kind == "category":
+            column = replace(column, is_category=True)
+        counts, searches = self.row_counts, self.searches
+        found = _sentinels(column, counts) if searches else self.known.get(j, ())
+        is_number = column.kind == "number" and not column.is_category
+        if found and is_number:
+            if searches:
+                n_rows = np.count_nonzero(np.isin(column.values, found) & (weight > 0))
+                listing = ", ".join(f"{number:.15g}" for number in found)
+                self.notes.add("sentinels", f"{place} ({listing} in {n_rows:,} rows)")
+            gaps = np.where(np.isin(column.values, found), np.nan, column.values)
+            column = replace(column, values=gaps, cells=None)
+        feature = learn_feature(column, weight, self.target, counts)
+        feature = feature.bent(column, weight, self.bending)
+        if found and is_number:
+            feature = feature.with_sentinels(found)
+        elif searches or found:
+            feature, listing = feature.without_sentinels(
+                column, weight, self.target, counts, None if searches else found
+            )
+            if listing and searches:
+                self.notes.add("sentinels", f"{place} ({listing})")
+        if isinstance(feature, NumberFeature) and notation not in (None, PLAIN):
+            feature = replace(feature, notation=notation)
+        if feature.is_one_hot and column.texts and self.categorical_features is None:
             raise ValueError(
-                f"{_place(j, names)} has text, such as {column.texts[0]!r:.50}, and "
+                f"{place} has text, such as {column.texts[0]!r:.50}, and "
                 "categorical_features=None allows none: use 'from_dtype'"
             )
-        features[j], ranges[j] = feature, feature.learn_range(column, weight)
-        for kind, text in feature.notes(column, weight):
-            notes.add(kind, f"{_place(j, names)} {text}")
-        if column.is_missing[weight > 0].all():
-            empty.append(j)
-    encoder = TableEncoder(tuple(features), None if names is None else tuple(names), tuple(ranges))
-    notes.warn(stacklevel=5)  # the call of `fit` of an estimator
-    if encoder.n_inputs == 0:
-        raise ValueError("no column of X varies in the training rows: there is nothing to learn")
-    if empty:
-        shown = ", ".join(encoder.place(j) for j in empty[:5])
-        warnings.warn(
-            f"no values at all: {shown}. The column has no influence; drop it.",
-            MissingValuesWarning,
-            stacklevel=5,
-        )
-    return encoder
+        for kind, text in feature.notes(original, weight):
+            self.notes.add(kind, f"{place} {text}")
+        if feature.is_one_hot and not original.is_category:
+            self._note_mixture(place, column)
+        return feature, feature.learn_range(column, weight)
+
+    def _decision(self, j: int, column: Column) -> Decision:
+        """Return what a column is."""
+        if column.is_missing[self.weight > 0].all():
+            return Decision("empty")
+        if column.kind == "text" and not column.is_category:
+            self._refuse_infinity(_place(j, self.names), column)
+        is_keeping = isinstance(self.identifiers, str) and self.identifiers == "keep"
+        decision: Decision | None = None if column.is_category else column.decision
+        if decision is not None and not (is_keeping and decision.kind == "identifier"):
+            return decision
+        is_listed = None if self.identifies is None else bool(self.identifies[j])
+        return decide(column, self.weight, self.decimal, self.name(j), j, is_listed)
+
+    def _refuse_infinity(self, place: str, column: Column) -> None:
+        """Raise an error if a column of numbers has the text "inf"."""
+        infinite = [t for t in column.texts if t.lstrip("+-").casefold() in ("inf", "infinity")]
+        if not infinite:
+            return
+        texts, counts = used_texts(column, self.weight)
+        is_number = np.array([to_number(text) is not None for text in texts], dtype=bool)
+        if counts[is_number].sum() >= 0.5 * counts.sum():
+            raise ValueError(
+                f"{place} has {infinite[0]!r}: numbers must be finite; correct it, or make it an "
+                "empty cell, which stands for a missing value"
+            )
+
+    def _note_mixture(self, place: str, column: Column) -> None:
+        """Note numbers among the texts of a column."""
+        texts, counts = used_texts(column, self.weight)
+        is_number = np.array([to_number(text) is not None for text in texts], dtype=bool)
+        if not is_number.any() or is_number.all():
+            return
+        text = texts[int(np.argmin(is_number))]
+        share = float(counts[is_number].sum() / counts.sum())
+        self.notes.add("mixed", f"{place} ({share:.0%} numbers, and texts such as {text!r:.40})")
 
 
-def _sentinels(column: Column, weight: FloatArray) -> tuple[float, ...]:
+def _sentinels(column: Column, counts: FloatArray) -> tuple[float, ...]:
     if column.kind != "number" or column.is_category:
         return ()
-    used = ~column.is_missing & (weight > 0)
-    return find_sentinels(column.values[used], weight[used])
+    used = ~column.is_missing & (counts > 0)
+    return find_sentinels(column.values[used], counts[used])
 
 
-def are_numbers(X: Any, categorical_features: Any, names: Sequence[str] | None = None) -> bool:
+def are_numbers(
+    X: Any,
+    categorical_features: Any,
+    names: Sequence[str] | None = None,
+    identifiers: Any = "drop",
+) -> bool:
     """Return whether all columns are numbers without gaps, for which there is `plain_encoder`."""
     if isinstance(X, Frame) or categorical_mask(categorical_features, X.shape[1], names).any():
+        return False
+    listed = checked_identifiers(identifiers, X.shape[1], names)
+    if listed is None:
+        weight = np.ones(X.shape[0])
+        listed = np.array(
+            [
+                may_identify(name, j)
+                and identifies_rows(_number_column(X, j), weight, name, j, is_number=True)
+                for j, name in enumerate(names or ())
+            ],
+            dtype=bool,
+        )
+    if listed.any():
         return False
     return KINDS[0] is NumberFeature and not _may_have_gaps(X)  # else another kind comes first
 

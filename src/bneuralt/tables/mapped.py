@@ -51,6 +51,7 @@ class TableFile:
         self.n_rows = 0
         self._max_resident = max_resident
         self._file: Any = TemporaryFile()  # noqa: SIM115
+        weakref.finalize(self, self._file.close)  # also after an error
 
     def append(self, rows: Array) -> None:
         """Write rows to the end of the file.

@@ -11,10 +11,14 @@ from typing import Any, Self
 
 import numpy as np
 
+from bneuralt import _core
 from bneuralt._typing import Array, FloatArray, IntArray
 from bneuralt.tables.numbers import to_number
 
-__all__ = ["MOST_GAPS", "PLAIN", "Notation", "gap_words"]
+__all__ = ["MOST_GAPS", "PLAIN", "WORDS", "Notation", "are_codes", "gap_words"]
+
+#: Words that are numbers.
+WORDS = {"true": 1.0, "false": 0.0}
 
 #: Largest number of different words that are gaps, and their largest share of the rows.
 MOST_GAP_WORDS = 3
@@ -138,6 +142,8 @@ class Notation:
         most_gaps : float
             Largest share of words that stand for missing values.
         """
+        if texts and all(text.casefold() in WORDS for text in texts):
+            return cls()
         words = gap_words(texts, counts, most_gaps)
         if words is None or len(words) == len(texts):
             return None
@@ -155,7 +161,7 @@ class Notation:
         # 45% and 0.45 are numbers of different units; 5 EUR and 5 are taken for the same.
         if len(units - {""}) > 1 or units == {"", "%"}:
             return None
-        if units == {""} and _are_codes(numbers):
+        if are_codes(numbers):  # such as 00501, or 00s beside 90s
             return None
         for point, thousands in _WITH_POINT if decimal == "." else _WITH_COMMA:
             if all(to_number(number, point, thousands) is not None for number in numbers):
@@ -164,16 +170,31 @@ class Notation:
 
     def read(self, texts: Sequence[str]) -> tuple[FloatArray, Array]:
         """Return texts as numbers, with NaN for gaps, and whether each text could be read."""
-        values = [math.nan if text in self.gap_words else self._number(text) for text in texts]
-        is_read = np.array([value is not None for value in values], dtype=bool)
-        numbers = [math.nan if value is None else value for value in values]
-        return np.array(numbers, dtype=np.float64), is_read
+        is_read = np.ones(len(texts), dtype=bool)
+        numbers: FloatArray = np.empty(len(texts))
+        odd: Array = np.arange(len(texts))
+        if not self.is_clock:
+            form = ord(self.decimal), self.thousands, self.unit, self._may_precede
+            numbers, odd = _core.read_quantities(list(texts), *form)
+        for i in odd.tolist():
+            value = math.nan if texts[i] in self.gap_words else self._number(texts[i])
+            numbers[i] = math.nan if value is None else value
+            is_read[i] = value is not None
+        return numbers, is_read
+
+    @property
+    def _may_precede(self) -> bool:
+        """Whether the unit may be in front of a number."""
+        unit = self.unit
+        return bool(_CURRENCY.fullmatch(unit)) or unicodedata.category(unit[:1] or "x") == "Sc"
 
     def _number(self, text: str) -> float | None:
         if self.is_clock:
             return _hours(text)
         parts = _split(text)
-        if parts is None or parts[1] not in ("", self.unit):
+        if parts is None:
+            return WORDS.get(text.casefold()) if self.unit == "" else None
+        if parts[1] not in ("", self.unit):
             return None
         return to_number(parts[0], self.decimal, self.thousands)
 
@@ -231,7 +252,7 @@ def _split(text: str) -> tuple[str, str] | None:
     return (sign or minus).replace("+", "") + digits, prefix or suffix
 
 
-def _are_codes(numbers: Sequence[str]) -> bool:
+def are_codes(numbers: Sequence[str]) -> bool:
     """Return whether texts are digits of which some have a leading zero, such as 00501."""
     return all(map(str.isdigit, numbers)) and any(n[0] == "0" and len(n) > 1 for n in numbers)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +13,11 @@ from bneuralt._typing import Array
 from bneuralt.arrays import TABLE_DTYPES, accepted_table
 from bneuralt.tables import frames
 from bneuralt.tables.block_table import BlockTable
-from bneuralt.tables.columns import Frame, as_frame
+from bneuralt.tables.columns import Frame, Written, as_frame, columns_frame
+from bneuralt.tables.number_texts import PLAIN
+from bneuralt.tables.value_warnings import LearningNotes
 
-__all__ = ["Cells", "ReadTable", "TableReader"]
+__all__ = ["Cells", "ReadTable", "TableReader", "noted_texts"]
 
 #: Forms of a table: numbers, a sparse matrix of numbers (CSR), or columns of any kind.
 Cells = Array | Frame | Any
@@ -56,6 +58,11 @@ class TableReader:
         Who reads, for the messages of scikit-learn.
     table_name : str
         Name of the table in messages.
+    optional : collection of str
+        Those of `names` that a table need not have: columns that the model does not use.
+    keeps_texts : bool
+        Whether tables of texts that are all plain numbers stay texts, which a model may have to
+        read in another way: "1.234" is 1234 where training rows had a decimal comma.
 
     Examples
     --------
@@ -69,6 +76,8 @@ class TableReader:
     names: Sequence[str] | None = None
     caller: str = "the model"
     table_name: str = "X"
+    optional: Collection[str] = ()
+    keeps_texts: bool = False
 
     def read(self, X: Any) -> ReadTable:
         """Read a table.
@@ -91,6 +100,8 @@ class TableReader:
             return ReadTable(numbers, X if is_frame else numbers)
         if len(frame) == 0:
             raise ValueError(f"{self.table_name} has no rows: at least one is needed")
+        if frame.is_plain and not self.keeps_texts:  # as any other table of numbers
+            return ReadTable(self._numbers(frame.numbers()), frame)
         has_names = isinstance(X, Frame) or frames.is_data_frame(X)
         return ReadTable(frame, X if has_names else frame)
 
@@ -123,17 +134,34 @@ class TableReader:
         if available == list(self.names):
             return X
         positions = {name: j for j, name in enumerate(available)}
-        absent = [name for name in self.names if name not in positions]
+        used = [name for name in self.names if name in positions or name not in self.optional]
+        absent = [name for name in used if name not in positions]
         if absent:
             raise ValueError(
                 f"{self.table_name} has no column {', '.join(map(repr, absent[:10]))}, which the "
                 f"model needs; its columns are {', '.join(map(repr, available[:20]))}"
             )
-        needed = set(self.names)
+        needed = set(used)
         _refuse_duplicated(name for name in available if name in needed)
         if isinstance(X, Frame):
-            return X.select(self.names)
-        return frames.select_columns(X, [positions[name] for name in self.names])
+            chosen: Any = X.select(used)
+        else:
+            chosen = frames.select_columns(X, [positions[name] for name in used])
+        if len(used) == len(self.names):
+            return chosen
+        return columns_frame(chosen).completed(self.names)
+
+
+def noted_texts(table: ReadTable) -> LearningNotes:
+    """Return notes on the columns of a table of numbers that are texts in a data frame."""
+    notes, source = LearningNotes(), table.source
+    if isinstance(source, Frame) and not isinstance(table.cells, Frame):
+        for j, column in enumerate(source.columns):
+            if isinstance(column.cells, Written) and column.cells.is_noted:
+                name = f"column {j if source.names is None else repr(source.names[j])} of X"
+                text = column.cells.column.texts[0]
+                notes.add("numbers", f"{name} ({text!r:.40} is {PLAIN.read([text])[0][0]:g})")
+    return notes
 
 
 def column_names(X: Any) -> list[Any]:

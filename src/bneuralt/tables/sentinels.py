@@ -1,6 +1,7 @@
 """Numbers that stand for missing values, such as -999 or 999999.
 
-A sentinel repeats, and lies far outside of all other numbers of its column.
+A sentinel repeats, and lies far outside of all other numbers of its column. One that is not a usual
+code, such as -999, is in a few rows only, of a column with many other values.
 """
 
 from __future__ import annotations
@@ -16,13 +17,20 @@ SMALLEST_SHARE, FEWEST_ROWS = 0.002, 3
 #: Its distance from the nearest other number, in units of the span of the others: of any number,
 #: and of those that are written with nines only.
 FAR, FAR_FOR_NINES = 5.0, 1.0
+#: A number that is no usual code is in at most this share of the rows, and its column has at least
+#: this many other numbers that differ.
+LARGEST_SHARE, FEWEST_OTHERS_OF_UNUSUAL = 0.05, 10
+#: Usual codes beside those of nines: -1, and the ends of ranges of integers.
+USUAL_CODES = (-1.0, 32767.0, -32768.0, 65535.0, 2147483647.0, -2147483648.0)
 #: Rows are compared with the ends of their columns in blocks of this many.
 BLOCK_ROWS = 4096
 #: A column has at most this many of them, and at least this many other numbers that differ.
 MOST_SENTINELS, FEWEST_OTHERS = 3, 3
 
 
-def find_sentinels(values: Array, weight: FloatArray) -> tuple[float, ...]:
+def find_sentinels(
+    values: Array, weight: FloatArray, may_be_frequent: bool = False
+) -> tuple[float, ...]:
     """Return the numbers of a column that stand for missing values, in ascending order.
 
     Parameters
@@ -30,6 +38,8 @@ def find_sentinels(values: Array, weight: FloatArray) -> tuple[float, ...]:
     values : array of finite numbers
     weight : array of the same shape
         How many equal rows each number stands for.
+    may_be_frequent : bool
+        Whether any number may be a sentinel, as dates far in the future, however frequent it is.
 
     Examples
     --------
@@ -47,7 +57,12 @@ def find_sentinels(values: Array, weight: FloatArray) -> tuple[float, ...]:
     found: list[float] = []
     low, high = 0, numbers.size - 1
     while len(found) < MOST_SENTINELS and high - low >= FEWEST_OTHERS:
-        ends = [i for i in (low, high) if _is_sentinel(numbers, counts, i, low, high, least)]
+        ends = [
+            i
+            for i in (low, high)
+            if (may_be_frequent or _may_be_sentinel(numbers, counts, i, low, high))
+            and _is_sentinel(numbers, counts, i, low, high, least)
+        ]
         if not ends:
             break
         found.append(float(numbers[ends[0]]))
@@ -101,6 +116,18 @@ def _has_far_end(values: Array, weight: FloatArray, least: float) -> bool:
     return False
 
 
+def _is_nines(number: float) -> bool:
+    return set(f"{abs(number):.15g}") - {"."} == {"9"}
+
+
+def _may_be_sentinel(numbers: FloatArray, counts: FloatArray, i: int, low: int, high: int) -> bool:
+    """Return whether a number is a usual code, or in few rows of a column with many values."""
+    if _is_nines(numbers[i]) or numbers[i] in USUAL_CODES:
+        return True
+    share = counts[i] / counts[low : high + 1].sum()
+    return bool(share <= LARGEST_SHARE and high - low >= FEWEST_OTHERS_OF_UNUSUAL)
+
+
 def _is_sentinel(
     numbers: FloatArray, counts: FloatArray, i: int, low: int, high: int, least: float
 ) -> bool:
@@ -111,6 +138,5 @@ def _is_sentinel(
     with np.errstate(over="ignore"):
         span = numbers[last] - numbers[first]
         distance = numbers[first] - numbers[i] if i == low else numbers[i] - numbers[last]
-    digits = set(f"{abs(numbers[i]):.15g}")
-    far = FAR_FOR_NINES if digits == {"9"} else FAR
+    far = FAR_FOR_NINES if _is_nines(numbers[i]) else FAR
     return bool(np.isfinite(distance) and distance > far * span)

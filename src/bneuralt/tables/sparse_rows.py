@@ -29,8 +29,8 @@ def dense(table: Any, dtype: Any = None) -> Any:
     --------
     >>> from scipy.sparse import csr_matrix
     >>> dense(csr_matrix([[0, 3], [0, 0]]))
-    array([[0, 3],
-           [0, 0]], dtype=uint8)
+    array([[0., 3.],
+           [0., 0.]], dtype=float32)
     """
     if not issparse(table):
         return table
@@ -53,7 +53,11 @@ def is_finite_sparse(table: Any) -> bool:
 
 
 def smallest_dtype(values: Array) -> type[np.generic]:
-    """Return the smallest type that a table may have and that holds these values exactly."""
+    """Return the smallest type that a table may have and that holds these values exactly.
+
+    Only values of type uint8 stay so: they are taken for images.
+    """
+    if values.dtype == np.uint8:
+        return np.uint8
     with np.errstate(invalid="ignore", over="ignore"):
-        fitting = (d for d in (np.uint8, np.float32) if np.array_equal(values.astype(d), values))
-        return next(fitting, np.float64)
+        return np.float32 if np.array_equal(values.astype(np.float32), values) else np.float64

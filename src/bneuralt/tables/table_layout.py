@@ -1,48 +1,31 @@
-"""From the cells of a CSV file to the columns and the target that a model is trained on.
+"""Which columns of a file a model reads, and which one it predicts.
 
-A `TableLayout` says which columns are used, and which of them are numbers. `layout_learning` makes
-it from the training table; it is stored in the model file and reads later tables in the same way.
-The `TableEncoder` of the model decides what texts, dates and missing values become.
+`learn_layout` makes a `TableLayout` from the training table; it is stored in the model file, and
+finds the columns of later tables. What the cells mean is up to the encoder of the model.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from bneuralt._typing import Array
-from bneuralt.tables.cell_columns import (
-    check_no_missing_cells,
-    missing_cells,
-    notation_column,
-    number_column,
-    text_column,
-)
-from bneuralt.tables.columns import (
-    Column,
-    Frame,
-    NumberBlockFrame,
-    label_of,
-    stands_for_missing,
-)
-from bneuralt.tables.csv_files import CsvTable, near, quoted
+from bneuralt._typing import Array, IntArray
+from bneuralt.tables.columns import Frame
+from bneuralt.tables.csv_files import TableError, near, quoted
 from bneuralt.tables.encoder import TableEncoder
+from bneuralt.tables.file_table import FileTable
 from bneuralt.tables.number_texts import Notation
+from bneuralt.tables.targets import TargetKind, UnreadTarget, learn_target
 
-__all__ = ["MOST_GAPS", "FeatureColumn", "TableLayout"]
-
-
-#: Words in at most this share of a column of numbers or dates stand for missing values. The limit
-#: for the training rows alone is higher (`bneuralt.tables.number_texts.MOST_GAPS`).
-MOST_GAPS = 0.1
+__all__ = ["FeatureColumn", "TableLayout", "learn_layout"]
 
 
 @dataclass(frozen=True)
 class FeatureColumn:
-    """A column of a table that a model uses.
+    """A column of a table that a model reads.
 
     Attributes
     ----------
@@ -50,30 +33,22 @@ class FeatureColumn:
         Name of the column.
     position : int
         Its index in the training table.
-    kind : {"number", "text", "category"}
-        How its cells are read. "text" is for dates and for numbers with units, "category" for
-        texts and numbers that are categories.
-    notation : Notation or None
-        How the texts of the training table are numbers; not stored, since the encoder is.
     """
 
     name: str
     position: int
-    kind: str = "number"
-    notation: Notation | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
 class TableLayout:
-    """Which columns of a table are features, which one is the target, and how they are read.
+    """Which columns of a table are features, and which one is the target.
 
-    `learn_layout` creates it. Model files store it with `to_dict` and restore it with
-    `from_dict`.
+    Model files store it with `to_dict` and restore it with `from_dict`.
 
     Attributes
     ----------
     columns : tuple of FeatureColumn
-        The columns used as features.
+        The features.
     target : str
         Name of the column to predict.
     target_position : int
@@ -88,13 +63,13 @@ class TableLayout:
         Whether columns are identified by name; otherwise by position.
     target_notation : Notation or None
         How the texts of the target are numbers; None if they are classes, or plain numbers.
-    decimal : str
-        The decimal point of the training table, "." or ",".
-    delimiter, encoding : str
-        The delimiter and the encoding that the user named for the training table; empty if they
-        were detected.
+    decimal, delimiter, encoding : str
+        Decimal point, delimiter and encoding that the user named for the training table; empty if
+        they were detected.
+    optional : frozenset of str
+        Features that later tables need not have, since the model does not use them; not stored.
     notes : tuple of str
-        Columns that were left out of the training table, with reasons; not stored.
+        How the target is read; not stored.
     """
 
     columns: tuple[FeatureColumn, ...]
@@ -105,60 +80,37 @@ class TableLayout:
     n_columns: int
     has_header: bool
     target_notation: Notation | None = None
-    decimal: str = "."
+    decimal: str = ""
     delimiter: str = ""
     encoding: str = ""
+    optional: frozenset[str] = field(default=frozenset(), compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def column_names(self) -> list[str]:
-        """Names of the columns used as features."""
+        """Names of the features."""
         return [column.name for column in self.columns]
 
-    def frame(self, table: CsvTable, *, decimal: str | None = None) -> Frame:
+    @property
+    def needed_names(self) -> list[str]:
+        """Names of the features that later tables must have."""
+        return [name for name in self.column_names if name not in self.optional]
+
+    def frame(self, table: FileTable) -> Frame:
         """Return the features of a table, as estimators read them.
-
-        Parameters
-        ----------
-        table : CsvTable
-            A table with the feature columns of the training table.
-        decimal : str, optional
-            The decimal point, "." or ","; by default that of the training table.
-
-        Returns
-        -------
-        Frame
-            The columns, in the order of `column_names`.
 
         Raises
         ------
         TableError
-            A column is missing, or a value is not a number.
+            A column is missing.
         """
-        n_numbers = sum(column.kind == "number" for column in self.columns)
-        numbers = np.empty((table.n_rows, n_numbers), order="F")
-        others: list[Column | None] = []
-        place = 0
-        for column, j in zip(self.columns, self._find(table), strict=True):
-            if column.kind == "number":
-                cells = number_column(table, j, decimal or self.decimal, MOST_GAPS)
-                numbers[:, place] = cells.values
-                place += 1
-                others.append(None)
-            else:
-                text = text_column(table, j, column.kind == "category")
-                others.append(replace(text, notation=column.notation))
-        return NumberBlockFrame.of(numbers, others, self.column_names)
+        found = list(zip(self.column_names, self._find(table), strict=True))
+        frame = table.frame([j for _, j in found if j is not None])
+        frame = frame.renamed([name for name, j in found if j is not None])
+        return frame if len(frame.columns) == len(found) else frame.completed(self.column_names)
 
-    def labels(self, table: CsvTable, *, decimal: str | None = None) -> Array | None:
+    def labels(self, table: FileTable) -> Array | None:
         """Return the target of a table.
-
-        Parameters
-        ----------
-        table : CsvTable
-            The table.
-        decimal : str, optional
-            The decimal point, "." or ","; by default that of the training table.
 
         Returns
         -------
@@ -167,68 +119,69 @@ class TableLayout:
             missing; None if the table has no target column, or an empty one.
         """
         j = self._find_target(table)
-        if j is None or missing_cells(table, j).all():
+        if j is None or table.column(j).is_missing.all():
             return None
-        if self.target_notation is not None:
-            return notation_column(table, j, self.target_notation).values
-        if self.task == "regression":
-            return number_column(table, j, decimal or self.decimal).values
-        is_known = {cell: not stands_for_missing(cell) for cell in table.distinct(j)}
-        texts = [label_of(cell) for cell, used in is_known.items() if used]
-        # Labels of a later table need not be in the training table; predictions then differ.
-        whole = self.whole_numbers and all(re.fullmatch(r"[+-]?\d+", text) for text in texts)
-        values = {
-            cell: (int(label_of(cell)) if whole else label_of(cell)) if used else None
-            for cell, used in is_known.items()
-        }
-        labels = [values[cell] for cell in table.columns[j]]
-        return np.array(labels, dtype=None if all(is_known.values()) else object)
+        return _read(TargetKind(self.task, self.whole_numbers, self.target_notation), table, j)
 
-    def rows_with_gaps(self, table: CsvTable) -> Array:
+    def rows_with_gaps(self, table: FileTable) -> Array:
         """Return for each row whether a feature is missing."""
         gaps = np.zeros(table.n_rows, dtype=bool)
-        for j in self._find(table):
-            gaps |= missing_cells(table, j)
+        for j in self._needed(table):
+            gaps |= table.column(j).is_missing
         return gaps
 
-    def check_no_missing(self, table: CsvTable) -> None:
+    def check_no_missing(self, table: FileTable) -> None:
         """Raise an error that says where values are missing, if some are."""
         target = self._find_target(table)
-        check_no_missing_cells(table, [*self._find(table), *([] if target is None else [target])])
+        places: list[str] = []
+        count = 0
+        for j in [*self._needed(table), *([] if target is None else [target])]:
+            rows: IntArray = np.flatnonzero(table.column(j).is_missing)
+            count += len(rows)
+            if rows.size:
+                cells = table.raw(j)
+                places += [f"{table.place(i, j)} ({cells[i] or 'empty'})" for i in rows[:3]]
+        if places:
+            shown = "; ".join(places[:5]) + ("; ..." if count > len(places[:5]) else "")
+            noun = "value is" if count == 1 else "values are"
+            raise table.error(
+                f"{count} {noun} missing: {shown}. Fill them in, or use --missing learn."
+            )
 
-    def check_known(self, table: CsvTable, encoder: TableEncoder) -> None:
+    def check_known(self, table: FileTable, encoder: TableEncoder) -> None:
         """Raise an error that says where a category did not occur in training, if one did not."""
         for feature, j in zip(encoder.features, self._find(table), strict=True):
-            if feature.values is None:
+            if feature.values is None or j is None:
                 continue
-            values = set(feature.values)
-            unseen = {
-                cell
-                for cell in table.distinct(j)
-                if not stands_for_missing(cell) and label_of(cell) not in values
-            }
-            if unseen:
-                rows = [i for i, cell in enumerate(table.columns[j]) if cell in unseen]
+            values, text = set(feature.values), table.column(j).as_text()
+            codes = [i for i, label in enumerate(text.texts) if label not in values]
+            rows: IntArray = np.flatnonzero(np.isin(text.values, codes))
+            if rows.size:
                 others = f" There are {len(rows)} such rows." if len(rows) > 1 else ""
                 raise table.error(
-                    f"{table.place(rows[0], j)} contains {table.columns[j][rows[0]]!r}, which is "
-                    f"not in the training table.{others} Known categories: "
+                    f"{table.place(rows[0], j)} contains {text.texts[text.values[rows[0]]]!r}, "
+                    f"which is not in the training table.{others} Known categories: "
                     f"{quoted(feature.values)}. Correct it, or use --unknown other."
                 )
 
-    def _by_name(self, table: CsvTable) -> bool:
+    def _by_name(self, table: FileTable) -> bool:
         return self.has_header and table.has_header
 
-    def _find(self, table: CsvTable) -> list[int]:
+    def _needed(self, table: FileTable) -> list[int]:
+        pairs = zip(self.columns, self._find(table), strict=True)
+        return [j for c, j in pairs if j is not None and c.name not in self.optional]
+
+    def _find(self, table: FileTable) -> list[int | None]:
+        """Return the position of each feature, None for optional ones that are absent."""
         if self._by_name(table):
             positions = {name: j for j, name in enumerate(table.names)}
-            absent = [name for name in self.column_names if name not in positions]
+            absent = [name for name in self.needed_names if name not in positions]
             if absent:
                 raise table.error(
                     f"has no column {quoted(absent)}, which the model needs."
                     f"{near(absent[0], table.names)} Its columns are: {quoted(table.names)}."
                 )
-            return [positions[name] for name in self.column_names]
+            return [positions.get(name) for name in self.column_names]
         width = len(table.names)
         if width == self.n_columns:
             return [column.position for column in self.columns]
@@ -239,7 +192,7 @@ class TableLayout:
             f"(including the target {self.target!r}). Add a header, or provide the same columns."
         )
 
-    def _find_target(self, table: CsvTable) -> int | None:
+    def _find_target(self, table: FileTable) -> int | None:
         if self._by_name(table):
             return table.names.index(self.target) if self.target in table.names else None
         return self.target_position if len(table.names) == self.n_columns else None
@@ -248,8 +201,7 @@ class TableLayout:
         """Return the layout as a dictionary that JSON can store."""
         return {
             "columns": [
-                {"name": column.name, "position": column.position, "kind": column.kind}
-                for column in self.columns
+                {"name": column.name, "position": column.position} for column in self.columns
             ],
             "target": self.target,
             "target_position": self.target_position,
@@ -305,7 +257,7 @@ class TableLayout:
         """Check that the entries fit each other."""
         if self.task not in ("classification", "regression"):
             raise ValueError(f"entry 'task' is {self.task!r:.50}")
-        if self.decimal not in (".", ","):
+        if self.decimal not in ("", ".", ","):
             raise ValueError(f"entry 'decimal' is {self.decimal!r:.50}")
         positions = [self.target_position, *(column.position for column in self.columns)]
         if not all(0 <= position < self.n_columns for position in positions):
@@ -317,10 +269,7 @@ class TableLayout:
 
 def _stored_column(entry: dict[str, Any]) -> FeatureColumn:
     name, position = _expect(entry, "name", str), _expect(entry, "position", int)
-    kind = _expect(entry, "kind", str)
-    if kind not in ("number", "text", "category"):
-        raise ValueError(f"entry 'kind' is {kind!r:.50}")
-    return FeatureColumn(name, position, kind)
+    return FeatureColumn(name, position)  # files of earlier versions also have a kind
 
 
 def _stored_notation(entry: dict[str, Any]) -> Notation | None:
@@ -333,3 +282,96 @@ def _expect(entry: dict[str, Any], key: str, kind: type) -> Any:
     if type(entry[key]) is not kind:
         raise TypeError(f"entry {key!r} must be of type {kind.__name__}, not {entry[key]!r:.50}")
     return entry[key]
+
+
+def _read(kind: TargetKind, table: FileTable, j: int) -> Array:
+    """Return a target; name the place of a cell that is no number."""
+    try:
+        return kind.read(table.column(j))
+    except UnreadTarget as error:
+        text, row = error.args
+        raise table.error(
+            f"{table.place(row, j)} contains {text!r}, but a finite number is needed, as in the "
+            "training table."
+        ) from None
+
+
+def learn_layout(
+    table: FileTable,
+    target: str,
+    *,
+    task: str = "auto",
+    categorical: Collection[str] = (),
+    drop: Collection[str] = (),
+) -> TableLayout:
+    r"""Decide which columns of a training table are features, and what the target is.
+
+    Columns without name and values, which trailing delimiters create, are left out.
+
+    Parameters
+    ----------
+    table : FileTable
+        The training table.
+    target : str
+        The column to predict: its name, or its number counted from 1; -1 is the last column.
+    task : {"auto", "classification", "regression"}
+        "auto" means classification if the target is text or has at most 20 distinct whole numbers.
+    categorical : collection of str
+        Columns that are categories, which must be there.
+    drop : collection of str
+        Columns to ignore.
+
+    Raises
+    ------
+    TableError
+        The table cannot be used.
+
+    Examples
+    --------
+    >>> from bneuralt.tables.file_table import parse_csv
+    >>> table = parse_csv(b"cm,sex,hair,kg\n170,f,red,60\n180,m,grey,80.5\n160,f,,55\n")
+    >>> layout = learn_layout(table, "kg")
+    >>> layout.task, layout.column_names
+    ('regression', ['cm', 'sex', 'hair'])
+    """
+    target_at = table.position(target)
+    dropped = {table.position(name) for name in drop} | _nameless_and_empty(table)
+    declared = {table.position(name) for name in categorical}
+    for at, what in ((declared, "categorical"), (dropped, "dropped")):
+        if target_at in at:
+            raise table.error(f"the target {table.names[target_at]!r} cannot be {what}.")
+    columns = tuple(
+        FeatureColumn(name, j)
+        for j, name in enumerate(table.names)
+        if j != target_at and j not in dropped
+    )
+    if all(table.column(column.position).is_missing.all() for column in columns):
+        raise table.error("no column is left to predict from; drop fewer columns.")
+    try:
+        kind, note = learn_target(table.column(target_at), table.names[target_at], task)
+    except UnreadTarget as error:
+        text, row = error.args
+        raise table.error(
+            f"{table.place(row, target_at)} contains {text!r}, but a finite number is needed."
+        ) from None
+    except TableError:
+        raise
+    except ValueError as error:
+        raise table.error(str(error)) from None
+    return TableLayout(
+        columns,
+        table.names[target_at],
+        target_at,
+        kind.task,
+        kind.whole_numbers,
+        len(table.names),
+        table.has_header,
+        kind.notation,
+        notes=(note,) if note else (),
+    )
+
+
+def _nameless_and_empty(table: FileTable) -> set[int]:
+    """Return the columns without name and values, which trailing delimiters create."""
+    nameless = (j for j, name in enumerate(table.names) if name == f"column{j + 1}")
+    return {j for j in nameless if table.column(j).is_missing.all()}

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
+
+from bneuralt.warnings import (
+    IdentifierWarning,
+    MissingValuesWarning,
+    RareValuesWarning,
+    SentinelWarning,
+    TextValuesWarning,
+    UnseenValuesWarning,
+    warn_user,
+)
 
 __all__ = [
     "COLUMN_WARNINGS",
     "LEARNING_NOTES",
+    "IdentifierWarning",
     "LearningNotes",
     "MissingValuesWarning",
     "RareValuesWarning",
@@ -17,36 +27,30 @@ __all__ = [
     "UnseenValuesWarning",
 ]
 
+#: Missing and unseen values are said if they are in more than this share of the rows.
+NOTABLE_SHARE = 0.005
+
 #: A warning lists at most this many columns.
 MOST_COLUMNS = 5
-
-
-class UnseenValuesWarning(UserWarning):
-    """A column of categories has values that did not occur in training."""
-
-
-class RareValuesWarning(UserWarning):
-    """All or many values of a column of categories are rare."""
-
-
-class TextValuesWarning(UserWarning):
-    """Texts of a column are read as numbers, or as missing values."""
-
-
-class MissingValuesWarning(UserWarning):
-    """Values are missing in a column that had none missing in training, or only such."""
-
-
-class SentinelWarning(UserWarning):
-    """A number that repeats far outside of the others of its column is treated as missing."""
 
 
 #: For each kind of note on training rows: the warning, and what precedes and follows the columns.
 LEARNING_NOTES: dict[str, tuple[type[Warning], str, str]] = {
     "identifiers": (
+        IdentifierWarning,
+        "columns are left out, because they identify rows",
+        "To use them, set identifiers='keep'.",
+    ),
+    "empty": (MissingValuesWarning, "no values at all", "The columns have no influence."),
+    "all rare": (
         RareValuesWarning,
         "all values are rare, which identifies rows rather than categories",
         "They share one weight; drop the column, or make numbers of it.",
+    ),
+    "mixed": (
+        TextValuesWarning,
+        "numbers and texts are read as categories",
+        "To confirm that, name the column in categorical_features.",
     ),
     "pooled": (
         RareValuesWarning,
@@ -84,9 +88,10 @@ class LearningNotes:
     --------
     >>> notes = LearningNotes()
     >>> notes.add("pooled", "column 'a' (30 of 40 values, in 9% of the rows)")
+    >>> import warnings
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
-    ...     notes.warn(stacklevel=1)
+    ...     notes.warn()
     >>> print(str(caught[0].message).split(".")[0])
     many values are rare: column 'a' (30 of 40 values, in 9% of the rows)
     """
@@ -98,13 +103,11 @@ class LearningNotes:
         """Add a column to the notes of a kind, which is a key of `LEARNING_NOTES`."""
         self._columns.setdefault(kind, []).append(column)
 
-    def warn(self, stacklevel: int) -> None:
+    def warn(self) -> None:
         """Issue the warnings."""
         for kind, columns in self._columns.items():
             category, problem, advice = LEARNING_NOTES[kind]
-            warnings.warn(
-                f"{problem}: {_listed(columns)}. {advice}", category, stacklevel=stacklevel + 1
-            )
+            warn_user(f"{problem}: {_listed(columns)}. {advice}", category)
 
 
 class UnexpectedValues:
@@ -114,20 +117,24 @@ class UnexpectedValues:
     ----------
     place : callable
         Returns the name of a column in messages, from its position.
+    n_rows : int
+        Number of rows of the table. A handful of values in thousands of rows are not worth a
+        warning at every call.
 
     Examples
     --------
-    >>> unexpected = UnexpectedValues(["column 'a'"].__getitem__)
+    >>> unexpected = UnexpectedValues(["column 'a'"].__getitem__, 10)
     >>> unexpected.count(0, "unseen", 2, "blue")
+    >>> import warnings
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
-    ...     unexpected.warn(stacklevel=1)
+    ...     unexpected.warn()
     >>> print(str(caught[0].message).split(".")[0])
     not seen in training: 2 values of column 'a', such as 'blue'
     """
 
-    def __init__(self, place: Callable[[int], str]) -> None:
-        self._place = place
+    def __init__(self, place: Callable[[int], str], n_rows: int) -> None:
+        self._place, self._least = place, NOTABLE_SHARE * n_rows
         self._counts: dict[str, dict[int, tuple[int, str]]] = {
             "unseen": {},
             "missing": {},
@@ -139,38 +146,38 @@ class UnexpectedValues:
         before, first = self._counts[what].get(column, (0, example))
         self._counts[what][column] = before + number, first
 
-    def warn(self, stacklevel: int) -> None:
+    def warn(self) -> None:
         """Issue one warning for each kind of unexpected value."""
         unseen, words = (
             [
                 f"{_values(n)} of {self._place(j)}, such as {example!r:.50}"
                 for j, (n, example) in self._counts[kind].items()
+                if n > self._least or kind == "word"
             ]
             for kind in ("unseen", "word")
         )
         missing = [
-            f"{_values(n)} of {self._place(j)}" for j, (n, _) in self._counts["missing"].items()
+            f"{_values(n)} of {self._place(j)}"
+            for j, (n, _) in self._counts["missing"].items()
+            if n > self._least
         ]
         if unseen:
-            warnings.warn(
+            warn_user(
                 f"not seen in training: {_listed(unseen)}. They are treated as rare values are, or "
                 "as the mean of the training rows where no value was rare.",
                 UnseenValuesWarning,
-                stacklevel=stacklevel + 1,
             )
         if words:
-            warnings.warn(
+            warn_user(
                 f"texts are read as missing values: {_listed(words)}. The column had numbers or "
                 "dates in training.",
                 TextValuesWarning,
-                stacklevel=stacklevel + 1,
             )
         if missing:
-            warnings.warn(
+            warn_user(
                 f"missing, though none was in training: {_listed(missing)}. They are treated as "
                 "the mean of the training rows.",
                 MissingValuesWarning,
-                stacklevel=stacklevel + 1,
             )
 
 

@@ -3,7 +3,7 @@
 The compiled core registers them. Each is a class here; ``Huber(delta=0.5)`` is a loss with another
 value of its parameter. A loss compares the K outputs of a tree with the class of a row, with K
 numbers, or with a single number for all outputs (`Pinball`, one output for each quantile).
-`bneuralt.reference` has the formulas with their derivatives.
+`tests/reference` has the formulas with their derivatives.
 """
 
 from __future__ import annotations

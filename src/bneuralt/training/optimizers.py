@@ -2,7 +2,7 @@
 
 The compiled core registers them. Each is a class here that only holds numbers, such as
 ``Adam(beta2=0.99)``. The learning rate is a separate setting, because it follows a schedule.
-`bneuralt.reference` has the same rules as readable code.
+`tests/reference` has the same rules as readable code.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ import numpy as np
 from bneuralt import _core
 from bneuralt._typing import FloatArray, IntArray
 from bneuralt.tree.neural_tree import NeuralTree
+from bneuralt.warnings import TrainingDiverged
 
 __all__ = [
     "HISTORY",
@@ -88,6 +89,11 @@ class TrainingResult:
         self._start = start
         self._result = result
 
+    @property
+    def start(self) -> NeuralTree:
+        """The tree that was trained."""
+        return self._start
+
     # Made at first use: of many trees trained together, most are only compared by their scores.
     @cached_property
     def tree(self) -> NeuralTree:
@@ -147,10 +153,6 @@ class TrainingResult:
 
     def __repr__(self) -> str:
         return f"TrainingResult(status={self.status!r}, n_epochs={self.n_epochs})"
-
-
-class TrainingDiverged(RuntimeWarning):
-    """The weights overflowed; the last finite ones were kept."""
 
 
 class TrainingInterrupted(KeyboardInterrupt):

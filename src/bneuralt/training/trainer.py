@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from threading import Event
@@ -32,6 +31,7 @@ from bneuralt.training.results import (
 )
 from bneuralt.training.settings import TrainingSettings
 from bneuralt.tree.neural_tree import NeuralTree
+from bneuralt.warnings import warn_user
 
 __all__ = ["epoch_order", "gradient", "train", "train_many"]
 
@@ -123,11 +123,7 @@ def train(
         )
         if job.settings.select and result.n_epochs and result.best_epoch is None:
             problem = "no score on the validation rows was finite; the starting weights were kept"
-        warnings.warn(
-            f"{problem}. A smaller learning_rate or a clip_norm helps",
-            TrainingDiverged,
-            stacklevel=2,
-        )
+        warn_user(f"{problem}. A smaller learning_rate or a clip_norm helps", TrainingDiverged)
     return result
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -36,22 +36,32 @@ class InteractionSets:
     sets: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, constraint: Any, n_features: int, name: str = "interaction_cst") -> InteractionSets:
+    def of(
+        cls,
+        constraint: Any,
+        n_features: int,
+        name: str = "interaction_cst",
+        names: Sequence[str] | None = None,
+    ) -> InteractionSets:
         """Return the sets that a constraint stands for, as in scikit-learn's histogram boosting.
 
         Parameters
         ----------
-        constraint : {"no_interactions", "pairwise"} or sequence of sets, tuples or lists of int
-            Each item has the features that may interact with each other. Features that no item
-            has are one more set.
+        constraint : {"no_interactions", "pairwise"} or sequence of sets, tuples or lists
+            Each item has positions or names of features that may interact with each other.
+            Features that no item has are one more set.
         n_features : int
         name : str
             Name of the parameter, for error messages.
+        names : sequence of str, optional
+            Names of the features.
 
         Examples
         --------
         >>> InteractionSets.of([{0, 1}], 5).sets
         ((0, 1), (2, 3, 4))
+        >>> InteractionSets.of([{"age", "city"}], 3, names=["age", "size", "city"]).sets
+        ((0, 2), (1,))
         >>> InteractionSets.of("pairwise", 3).sets
         ((0, 1), (0, 2), (1, 2))
         """
@@ -68,7 +78,7 @@ class InteractionSets:
                 f"{name}={constraint!r:.100} must be 'no_interactions', 'pairwise' or a list of "
                 "sets of column positions"
             )
-        sets = [_checked_set(group, n_features, name) for group in constraint]
+        sets = [_checked_set(group, n_features, name, names) for group in constraint]
         rest = set(range(n_features)).difference(*sets)
         if rest:
             sets.append(tuple(sorted(rest)))
@@ -124,18 +134,28 @@ class InteractionSets:
         return allowed
 
 
-def _checked_set(group: Any, n_features: int, name: str) -> tuple[int, ...]:
+def _checked_set(
+    group: Any, n_features: int, name: str, names: Sequence[str] | None
+) -> tuple[int, ...]:
     if not isinstance(group, (set, frozenset, list, tuple, range)):
         raise TypeError(
             f"{name} has {group!r:.50}, which must be a set, tuple or list of column positions"
         )
     if len(group) == 0:
         raise ValueError(f"{name} has an empty set: a set needs at least one column")
+    if names is not None:
+        unknown = [f for f in group if isinstance(f, str) and f not in names]
+        if unknown:
+            raise ValueError(
+                f"{name} has the column {unknown[0]!r:.50}, which X does not have; it has: "
+                f"{', '.join(map(repr, names[:20]))}"
+            )
+        group = [names.index(f) if isinstance(f, str) else f for f in group]
     for feature in group:
         if isinstance(feature, bool) or not isinstance(feature, Integral):
             raise TypeError(
-                f"{name} has {feature!r:.50}, which must be the position of a column, 0 to "
-                f"{n_features - 1}"
+                f"{name} has {feature!r:.50}, which must be the name of a column, or its position, "
+                f"0 to {n_features - 1}"
             )
         if not 0 <= int(feature) < n_features:
             raise ValueError(

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bneuralt._typing import FloatArray, IntArray
 from bneuralt.tree.activations import n_activation_parameters
 from bneuralt.tree.neural_tree import NeuralTree
 from bneuralt.tree.walk import breadth_first
 
-__all__ = ["mean_tree"]
+__all__ = ["mean_tree", "with_output_leaves"]
 
 
 def mean_tree(trees: Sequence[NeuralTree]) -> NeuralTree:
@@ -82,4 +83,48 @@ def mean_tree(trees: Sequence[NeuralTree]) -> NeuralTree:
         parameters.astype(first.dtype),
         phi,
         trains,
+    )
+
+
+def with_output_leaves(
+    tree: NeuralTree, output: IntArray, leaf_input: IntArray, weight: FloatArray, bias: FloatArray
+) -> NeuralTree:
+    """Return a tree that has more leaves under its outputs.
+
+    Parameters
+    ----------
+    tree : NeuralTree
+        Its outputs are linear.
+    output, leaf_input, weight : arrays of shape (n_leaves,)
+        Output, input and weight of each new leaf.
+    bias : array of shape (n_outputs,)
+        Added to the biases of the outputs.
+
+    Examples
+    --------
+    >>> from bneuralt import NeuralTree
+    >>> tree = NeuralTree.random(3, 1, random_state=0, output_activation="linear")
+    >>> leaf, column, weight = np.array([0]), np.array([2]), np.array([0.5])
+    >>> more = with_output_leaves(tree, leaf, column, weight, np.array([1.0]))
+    >>> x = [[1.0, 2.0, 3.0]]
+    >>> bool(np.allclose(more.forward(x), tree.forward(x) + 0.5 * 3 + 1.0))
+    True
+    """
+    whole = tree.astype(np.float64)
+    biases = whole.bias.copy()
+    biases[: tree.n_outputs] += bias
+    leaf_parent = np.concatenate([tree.leaf_parent, output])
+    order = np.argsort(leaf_parent, kind="stable")
+    weights = np.concatenate([whole.leaf_weight, weight])[order]
+    trained = [whole.activation_parameters] if tree.trains_activations else []
+    return NeuralTree(
+        tree.n_inputs,
+        tree.n_outputs,
+        tree.parent,
+        tree.activation,
+        leaf_parent[order],
+        np.concatenate([tree.leaf_input, leaf_input])[order],
+        np.concatenate([biases, whole.edge, weights, *trained]).astype(tree.dtype),
+        tree.activation_parameters,
+        tree.trains_activations,
     )

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -480,45 +479,6 @@ class NeuralTree(TreeShape):
         from bneuralt.files import parse_json
 
         return cls.from_dict(parse_json(text))
-
-    @classmethod
-    def from_authors_json(
-        cls,
-        source: str | PathLike[str],
-        *,
-        n_inputs: int | None = None,
-        task: str | None = None,
-    ) -> NeuralTree:
-        """Read a tree published by the authors of the paper.
-
-        Parameters
-        ----------
-        source : str or path-like
-            The file, or its text.
-        n_inputs : int, optional
-            Number of inputs, which is not in the files; by default the smallest possible one.
-        task : {"classification", "regression"}, optional
-            Whether the root takes the argmax of its children, or computes a value. By default it
-            is inferred: the root of the authors' classification trees has only function nodes as
-            children, and a bias of exactly 1.0, which is not trained.
-
-        Raises
-        ------
-        ModelFileError
-            A `ValueError` that names the problem and the node.
-
-        Examples
-        --------
-        >>> from bneuralt import NeuralTree
-        >>> tree = NeuralTree.from_authors_json(
-        ...     '''{"name": "f:2; e:-1.0; b:0.5; p:[0.1, 0.2, sigmoid]", "children": [
-        ...     {"name": " i:0; e:2.0" }, {"name": " i:3; e:-1.0" } ]}''')
-        >>> tree.n_inputs, tree.parameters.tolist()
-        (4, [0.5, 2.0, -1.0])
-        """
-        from bneuralt.tree.authors_format import arrays_from_authors_json
-
-        return cls(*arrays_from_authors_json(source, n_inputs=n_inputs, task=task))
 
     # -- Python's protocols --------------------------------------------------------------
 

@@ -9,8 +9,9 @@ have are drawn anew.
 Options
 -------
 LANGUAGE     python or cpp
---count N    draw so many changes if the list has none of the language (default: 400, 150)
+--count N    draw changes until the list has so many of the language (default: 400, 150)
 --seed N     of the draw (default: 25)
+--draw       draw only, and try nothing
 --again      try those again that survived, with the present tests
 --seconds N  of tests for each change (default: 90 seconds of processor time)
 --numbers N  try these only, whatever became of them before
@@ -52,29 +53,26 @@ def compiles(changes: list[Change]) -> list[bool]:
     return SwitchedCore(FOLDER / "switches").compile(changes)
 
 
-def draw_list(language: str, count: int, seed: int) -> list[Mutant]:
-    """Draw changes and write them to the list."""
-    mutants = [
-        Mutant(number, language, c.file, c.place, c.scope, c.kind, c.description)
-        for number, c in enumerate(draw(language, count, seed, compiles), start=1)
+def complete(mutants: list[Mutant], language: str, count: int, seed: int) -> list[Mutant]:
+    """Draw changes for missing numbers, and for those that the sources no longer have."""
+    numbers = {mutant.number for mutant in mutants}
+    absent = [
+        Mutant(number, language, "", "", "", "", "")
+        for number in range(1, count + 1)
+        if number not in numbers
     ]
-    update_list(mutants)
-    return mutants
-
-
-def draw_lost(mutants: list[Mutant], seed: int) -> None:
-    """Replace changes that the sources no longer have by others, which are untried."""
     lost = [mutant for mutant in mutants if find(mutant) is None]
-    if not lost:
-        return
-    kept = [change for change in map(find, mutants) if change is not None]
-    drawn = draw(lost[0].language, len(mutants), seed, compiles, kept)
-    for mutant, change in zip(lost, drawn[len(kept) :], strict=True):
+    for mutant in lost:
         print(f"{mutant.number} {mutant.file}:{mutant.place} is lost: {mutant.change}", flush=True)
+    kept = [change for change in map(find, mutants) if change is not None]
+    untried = absent + lost
+    drawn = draw(language, len(kept) + len(untried), seed, compiles, kept) if untried else []
+    for mutant, change in zip(untried, drawn[len(kept) :], strict=True):
         mutant.file, mutant.place, mutant.scope = change.file, change.place, change.scope
         mutant.kind, mutant.change = change.kind, change.description
         mutant.first = mutant.verdict = mutant.argument = ""
-    update_list(lost)
+    update_list(untried)
+    return sorted(mutants + absent, key=lambda mutant: mutant.number)
 
 
 def start(mutants: list[Mutant], options: argparse.Namespace) -> PythonProject | CoreProject:
@@ -101,6 +99,7 @@ def main() -> int:
     parser.add_argument("language", choices=sorted(COUNTS))
     parser.add_argument("--count", type=int)
     parser.add_argument("--seed", type=int, default=25)
+    parser.add_argument("--draw", action="store_true")
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--seconds", type=float, default=90.0)
     parser.add_argument("--numbers", type=int, nargs="+", default=[])
@@ -110,9 +109,9 @@ def main() -> int:
     options = parser.parse_args()
     language = options.language
     mutants = [mutant for mutant in read_list() if mutant.language == language]
-    if not mutants:
-        mutants = draw_list(language, options.count or COUNTS[language], options.seed)
-    draw_lost(mutants, options.seed)
+    mutants = complete(mutants, language, options.count or COUNTS[language], options.seed)
+    if options.draw:
+        return 0
     repeated = {"", SURVIVED} if options.again else {""}
     chosen = [
         mutant

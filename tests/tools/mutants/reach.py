@@ -12,8 +12,11 @@ from tests.tools.mutants.copies import Copy
 
 #: Tests of pages, metadata, tools and builds, and tests that run for as long as they are told.
 _LEFT_OUT = (
-    *(f"tests/project/test_{name}" for name in ("docs", "extension", "fuzzers", "layers", "names")),
-    *(f"tests/project/test_{name}" for name in ("project", "tools", "walks")),
+    *(f"tests/project/test_{name}" for name in ("architecture", "build", "docs", "extension")),
+    *(
+        f"tests/project/test_{name}"
+        for name in ("fuzzers", "layers", "markers", "project", "tools")
+    ),
     "tests/core/test_soak.py",
     "tests/core/test_large_counts.py",
 )

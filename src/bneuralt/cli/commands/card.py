@@ -7,7 +7,6 @@ If DATA.csv is the training table, the card is about the rows that `train` held 
 from __future__ import annotations
 
 import argparse
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bneuralt.cli.errors import BAD_DATA, CommandError
@@ -15,7 +14,7 @@ from bneuralt.cli.table_options import add_table_arguments, read_file
 
 if TYPE_CHECKING:
     from bneuralt._typing import IntArray
-    from bneuralt.tables.csv_files import CsvTable
+    from bneuralt.tables.file_table import FileTable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +38,7 @@ def run(args: argparse.Namespace) -> None:
         held_out_rows,
         is_known,
         load_trained_model,
+        misfit,
         stored_layout,
     )
 
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> None:
     table = read_file(args.data, args, layout=layout)
     if args.missing == "error":
         layout.check_no_missing(table)
-    y = layout.labels(table, decimal=args.decimal)
+    y = layout.labels(table)
     if y is None:
         raise CommandError(
             f"{args.data}: the column {layout.target!r}, which the model predicts, is missing: a "
@@ -58,8 +58,8 @@ def run(args: argparse.Namespace) -> None:
     rows = held_out_rows(model, args.model, table, layout, y)
     if rows is None:
         rows = np.flatnonzero(is_known(y))
-    X = layout.frame(table, decimal=args.decimal).take(rows)
-    group = None if args.group is None else _Group(table, args.group, rows)
+    X = layout.frame(table).take(rows)
+    group = None if args.group is None else _Group(table, table.position(args.group), rows)
     try:
         model.card(
             X,
@@ -69,18 +69,20 @@ def run(args: argparse.Namespace) -> None:
             title=args.title,
         )
     except ValueError as error:
-        raise CommandError(f"{args.data}: {error}", BAD_DATA) from None
+        raise misfit(error, table, layout) from None
     print(f"Card of {count(len(rows), 'row')} written to {args.out}.")
 
 
 class _Group(list[Any]):
     """The values of a column of the table, with its name: numbers, texts, None where missing."""
 
-    def __init__(self, table: CsvTable, column: str, rows: IntArray) -> None:
-        j = table.position(column)
-        codes, texts = table.coded(j)
-        cells: list[Any] = [text or None for text in texts]
-        with suppress(ValueError):  # if it is not a column of numbers
-            cells = [None if text is None else float(text) for text in cells]
-        super().__init__(cells[code] for code in codes[rows].tolist())
-        self.name = table.names[j]
+    def __init__(self, table: FileTable, position: int, rows: IntArray) -> None:
+        column = table.column(position).take(rows)
+        if column.kind == "number":
+            values = [None if value != value else value for value in column.values.tolist()]
+        else:
+            text = column.as_text()
+            labels = [*text.texts, None]
+            values = [labels[code] for code in text.values.tolist()]
+        super().__init__(values)
+        self.name = table.names[position]

@@ -54,14 +54,14 @@ def run(args: argparse.Namespace) -> None:
     model = load_trained_model(args.model)
     layout = stored_layout(model, args.model)
     table = read_file(args.data, args, layout=layout)
-    y = layout.labels(table, decimal=args.decimal)
+    y = layout.labels(table)
     if y is None:
         raise CommandError(
             f"{args.data}: the column {layout.target!r}, which the model predicts, is missing: "
             "compact needs the training table.",
             BAD_DATA,
         )
-    X = layout.frame(table, decimal=args.decimal)
+    X = layout.frame(table)
     held_out = held_out_rows(model, args.model, table, layout, y)
     used = is_known(y)
     if held_out is not None:

@@ -29,12 +29,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-lines", type=int, metavar="N", help="omit the deepest levels to fit into N lines"
     )
     picture = parser.add_argument_group("pictures")
-    picture.add_argument(
-        "--layout",
-        choices=["auto", "layered", "radial"],
-        default="auto",
-        help="from left to right (default), or around a centre",
-    )
     picture.add_argument("--dark", action="store_true", help="draw on dark ground")
     picture.add_argument(
         "--all", action="store_true", help="draw all leaves of a large tree, none summarised"
@@ -79,7 +73,6 @@ def _write_picture(model: Any, args: argparse.Namespace) -> None:
     check_output(args.out, inputs=inputs)
     options: dict[str, Any] = {
         "tree": args.tree - 1,
-        "layout": args.layout,
         "theme": "dark" if args.dark else "light",
         "max_leaves": None if args.all else "auto",
         "example": _example(model, args) if args.example else None,
@@ -112,7 +105,7 @@ def _write_page(model: Any, args: argparse.Namespace) -> None:
     if args.example:
         layout = stored_layout(model, args.model)
         table = read_file(args.example, args, layout=layout)
-        examples = layout.frame(table, decimal=args.decimal)
+        examples = layout.frame(table)
     page = model.to_html(examples=examples, title=Path(args.model).stem)
     write_atomically(args.out, page)
     print(f"Page written to {args.out}; open it in a browser.")
@@ -130,4 +123,4 @@ def _example(model: Any, args: argparse.Namespace) -> Any:
         raise CommandError(
             f"--row {args.row}: {args.example} has rows 1 to {table.n_rows}.", BAD_DATA
         )
-    return layout.frame(table, decimal=args.decimal).take(np.array([args.row - 1]))
+    return layout.frame(table).take(np.array([args.row - 1]))

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bneuralt.cli.errors import BAD_DATA, CommandError
+from bneuralt.cli.errors import CommandError
 from bneuralt.cli.table_options import add_table_arguments, read_file
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> None:
     import numpy as np
 
     from bneuralt.cli.outputs import check_output
-    from bneuralt.cli.trained_models import load_trained_model, stored_layout, task_of
+    from bneuralt.cli.trained_models import load_trained_model, misfit, stored_layout, task_of
     from bneuralt.files import write_atomically
 
     if args.plot and (not args.out or Path(args.out).suffix.lower() not in PICTURES):
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> None:
     table = read_file(args.data, args, layout=layout)
     if args.missing == "error":
         layout.check_no_missing(table)
-    X = layout.frame(table, decimal=args.decimal)
+    X = layout.frame(table)
     if args.row is not None:
         if not 1 <= args.row <= table.n_rows:
             raise CommandError(f"--row {args.row}: must be a number from 1 to {table.n_rows}.")
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> None:
         if args.label is not None:
             explanation.of_output(args.label)
     except ValueError as error:
-        raise CommandError(f"{args.data}: {error}", BAD_DATA) from None
+        raise misfit(error, table, layout) from None
     first = args.row or 1
     if args.plot:
         write_atomically(args.out, _picture(explanation, args))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, ZipFile, is_zipfile
 
 from bneuralt.cli.errors import CANNOT_WRITE, USAGE, CommandError
 from bneuralt.export.targets import TARGETS, Option
@@ -60,7 +61,7 @@ def run(args: argparse.Namespace) -> None:
     try:
         if "data" in options:
             options["X"], options["y"] = _rows(model, args.model, options.pop("data"))
-        files = TARGETS[args.to].files(model.model_, args.out, **options)
+        files = TARGETS[args.to].files(model.model_.in_raw_units(), args.out, **options)
     except (ValueError, TypeError, ImportError) as error:
         if isinstance(error, TableError):
             raise
@@ -104,14 +105,15 @@ def _rows(model: Any, path: str, data: str) -> tuple[Any, Any]:
     import numpy as np
 
     from bneuralt.cli.trained_models import is_known, stored_layout
-    from bneuralt.tables.csv_files import read_csv
+    from bneuralt.tables.file_table import read_csv
 
     layout = stored_layout(model, path)
     table = read_csv(
         data,
         delimiter=layout.delimiter or None,
         encoding=layout.encoding or None,
-        expect=layout.column_names,
+        decimal=layout.decimal or None,
+        expect=layout.needed_names,
     )
     y = layout.labels(table)
     if y is None:
@@ -129,14 +131,22 @@ def _message(error: Exception, args: argparse.Namespace) -> str:
     return f"{args.model}: {error}."
 
 
+def _beginning(path: str) -> bytes:
+    """Return the part of a file that says what wrote it: of a workbook, its properties."""
+    if is_zipfile(path):
+        with ZipFile(path) as archive:
+            return archive.read("docProps/core.xml")
+    with open(path, "rb") as file:
+        return file.read(4000)
+
+
 def _check_replaces_export(path: str) -> None:
     """Check that a file does not exist, is empty, or was generated, and may be replaced."""
     if not Path(path).is_file():
         return
     try:
-        with open(path, "rb") as file:
-            beginning = file.read(4000)
-    except OSError:
+        beginning = _beginning(path)
+    except (OSError, KeyError, BadZipFile):
         beginning = b"?"
     if beginning and b"bneuralt" not in beginning:
         raise CommandError(

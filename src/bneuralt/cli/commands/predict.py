@@ -4,8 +4,9 @@ Predictions are written as CSV, one line per row, to the standard output or to a
 has the target column, the score is shown as well. For the training table, the score on the held-out
 rows is compared with the one that `train` reported.
 
-A folder, or a pattern such as 'in/*.parquet', is read in blocks and may be larger than the memory.
-Then --out is a folder, which gets a file of predictions for each file, of the same name. It has the
+A table is a file (CSV, which may be compressed, Parquet, Feather, JSON or xlsx), a folder, or a
+pattern such as 'in/*.parquet'. If --out is a folder, it gets a file of predictions for each file,
+of the same name: then tables may be larger than the memory, and the predictions are beside the
 columns that the model does not use, such as keys, or those that --id names. If the program is
 stopped, the same command predicts the files that are missing.
 """
@@ -13,6 +14,7 @@ stopped, the same command predicts the files that are missing.
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import re
 import sys
@@ -39,13 +41,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data",
         metavar="DATA.csv",
-        help="the table; - reads the standard input; a folder, or a pattern such as "
-        "'in/*.parquet', is read in blocks",
+        help="the table: a file, a folder, a pattern such as 'in/*.parquet', or - for the standard "
+        "input",
     )
     parser.add_argument(
         "--out",
         metavar="FILE.csv",
-        help="write the predictions to this file; a folder for a table in blocks",
+        help="write the predictions to this file (- is the standard output), or for several files "
+        "to this folder",
     )
     parser.add_argument(
         "--force",
@@ -87,17 +90,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Predict, write the predictions, and print the scores."""
-    if is_in_blocks(args.data, args.max_memory):
+    if args.out == "-":
+        args.out = None
+    if args.out and is_in_blocks(args.data, args.max_memory) and not Path(args.out).suffix:
         from bneuralt.cli.bulk_prediction import predict_in_bulk
 
         predict_in_bulk(args)
         return
     import numpy as np
 
-    from bneuralt.cli.outputs import check_output, escape_control
+    from bneuralt.cli.outputs import check_output, escape_control, write_data
     from bneuralt.cli.trained_models import (
         held_out_rows,
         load_trained_model,
+        misfit,
         stored_layout,
         task_of,
     )
@@ -105,8 +111,6 @@ def run(args: argparse.Namespace) -> None:
 
     if args.out:
         check_output(args.out, inputs=(args.data, args.model))
-        if not args.force:
-            _check_replaces_predictions(args.out)
     model = load_trained_model(args.model)
     layout = stored_layout(model, args.model)
     if args.probabilities and task_of(model) == "regression":
@@ -116,9 +120,14 @@ def run(args: argparse.Namespace) -> None:
         layout.check_no_missing(table)
     if args.unknown == "error":
         layout.check_known(table, model.encoder_)
-    X = layout.frame(table, decimal=args.decimal)
-    y = layout.labels(table, decimal=args.decimal)
-    ids = {table.names[j]: table.columns[j] for j in map(table.position, args.ids)}
+    X = layout.frame(table)
+    y = layout.labels(table)
+    keys = [table.position(column) for column in args.ids]
+    if not args.ids:  # columns that identify rows
+        keys = [j for j, name in enumerate(table.names) if name in layout.optional]
+    ids = {table.names[j]: table.raw(j) for j in keys if not table.column(j).is_missing.all()}
+    if args.out and not args.force:
+        _check_replaces_predictions(args.out, table.names)
     held_out = held_out_rows(model, args.model, table, layout, y)
     if args.held_out and held_out is None:
         raise CommandError(_why_no_held_out_rows(model, args), BAD_DATA)
@@ -131,8 +140,9 @@ def run(args: argparse.Namespace) -> None:
                 warnings.simplefilter("ignore")
                 probabilities = model.predict_proba(X) if hasattr(model, "classes_") else None
     except ValueError as error:
-        raise CommandError(f"{args.data}: {error}", BAD_DATA) from None
-    summary = _summary(model, layout.task, y, predicted, probabilities, rows, held_out)
+        raise misfit(error, table, layout) from None
+    summary = {"files": len(table.files)} if len(table.files) > 1 else {}
+    summary |= _summary(model, layout.task, y, predicted, probabilities, rows, held_out)
     shown = probabilities if args.probabilities else None
     if args.json:
         text = _as_json(model, summary, rows, predicted, shown, ids)
@@ -141,25 +151,32 @@ def run(args: argparse.Namespace) -> None:
     if args.out:
         write_atomically(args.out, text)
     else:
-        sys.stdout.write(text)
+        write_data(text)
     summary_text = escape_control(_summary_text(summary, args), keep="\n")
     print(summary_text, file=sys.stdout if args.out else sys.stderr)
 
 
-#: How a file begins that `predict` wrote, as CSV or as JSON.
-_BEGINNING = re.compile(rb'row,prediction(\r?\n|,"?p\()|\{"rows": \d+, "scores": ')
+#: How a file begins that `predict` wrote as JSON.
+_JSON = re.compile(r'\{("files": \d+, )?"rows": \d+, "scores": ')
 
 
-def _check_replaces_predictions(path: str) -> None:
-    """Check that a file does not exist, is empty, or has predictions, which may be replaced."""
+def _check_replaces_predictions(path: str, names: list[str]) -> None:
+    """Check that a file does not exist, is empty, or has predictions, which may be replaced.
+
+    Behind the predictions are probabilities, and columns of a table with these names.
+    """
     if not Path(path).is_file():
         return
     try:
-        with open(path, "rb") as file:
-            beginning = file.read(100)
-    except OSError:
-        beginning = b"?"
-    if beginning and not _BEGINNING.match(beginning):
+        with open(path, encoding="utf-8") as file:
+            beginning = file.readline(100_000)
+    except (OSError, ValueError):
+        beginning = "?"
+    title = next(csv.reader([beginning]), [])
+    is_ours = title[:2] == ["row", "prediction"] and all(
+        name in names or name.startswith("p(") for name in title[2:]
+    )
+    if beginning and not is_ours and not _JSON.match(beginning):
         raise CommandError(
             f"--out {path}: the file exists and was not written by predict, so it is not "
             "overwritten; choose another name, or use --force.",
@@ -219,7 +236,8 @@ def _summary_text(summary: dict[str, Any], args: argparse.Namespace) -> str:
     from bneuralt.cli.summary import score_text
 
     destination = f", written to {args.out}" if args.out else ""
-    text = f"{count(summary['rows'], 'row')} predicted{destination}"
+    files = f" of {count(summary['files'], 'file')}" if "files" in summary else ""
+    text = f"{count(summary['rows'], 'row')}{files} predicted{destination}"
     held_out = summary["held_out"]
     if summary["scores"] and not args.held_out:
         seen = " (including the training rows)" if held_out else ""
@@ -238,7 +256,7 @@ def _as_csv(
     predicted: Array,
     probabilities: Array | None,
     raw: bool,
-    ids: dict[str, list[str]],
+    ids: dict[str, list[Any]],
 ) -> str:
     titles = [] if probabilities is None else [f"p({label})" for label in model.classes_]
     lines = [["row", "prediction", *titles, *ids]]
@@ -255,7 +273,7 @@ def _as_json(
     rows: IntArray,
     predicted: Array,
     probabilities: Array | None,
-    ids: dict[str, list[str]],
+    ids: dict[str, list[Any]],
 ) -> str:
     result: dict[str, Any] = {
         **summary,

@@ -5,9 +5,10 @@ model is written. `bneuralt predict MODEL DATA` shows the same score. Text becom
 become parts of the calendar and the time elapsed, and what missing values mean is learnt. Columns
 that identify rows are left out.
 
-A folder, or a pattern such as 'sales/*.parquet', is read in blocks and may be larger than the
-memory: Parquet, Feather or CSV. Then there is no cross-validation, at most 200,000 rows are held
-out, and columns that identify rows are left out only if --drop names them.
+A table is a file (CSV, which may be compressed, Parquet, Feather, JSON or xlsx), a folder, or a
+pattern such as 'sales/*.parquet'. Several files that take more than a sixteenth of --max-memory are
+read in blocks and may be larger than the memory: then there is no cross-validation, and at most
+200,000 rows are held out.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from bneuralt.cli.errors import USAGE, CommandError
 from bneuralt.cli.table_options import (
     add_memory_argument,
     add_table_arguments,
+    csv_options,
     delimiter_of,
     is_in_blocks,
-    read_file,
+    max_bytes,
+    open_files,
 )
 
 
@@ -30,8 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data",
         metavar="DATA.csv",
-        help="the table; - reads the standard input; a folder, or a pattern such as "
-        "'sales/*.parquet', is read in blocks",
+        help="the table: a file, a folder, a pattern such as 'sales/*.parquet', or - for the "
+        "standard input",
     )
     parser.add_argument(
         "--target",
@@ -126,47 +129,63 @@ def run(args: argparse.Namespace) -> None:
         raise CommandError("--readable is for a single tree: omit it, or --forest.", USAGE)
     if args.readable and any(text.startswith("n_weights=") for text in args.settings):
         raise CommandError("--readable sets n_weights: omit it, or --set n_weights=….", USAGE)
-    if is_in_blocks(args.data, args.max_memory):
-        from bneuralt.cli.block_training import train_from_blocks
-
-        train_from_blocks(args, settings)
-        return
     from dataclasses import replace
 
     import numpy as np
 
     from bneuralt.cli.outputs import StatusLine, check_output, count
-    from bneuralt.tables.layout_learning import learn_layout
+    from bneuralt.tables.block_table import BLOCK_SHARE
+    from bneuralt.tables.file_table import read_files
+    from bneuralt.tables.kinds import decided
+    from bneuralt.tables.table_layout import learn_layout
 
     check_output(args.out, inputs=(args.data,))
     names = [] if args.target.lstrip("-").isdigit() else [args.target]
-    table = read_file(args.data, args, expect=names)
+    files = open_files(args.data, csv_options(args, names))
+    limit = float("inf")
+    if is_in_blocks(args.data, args.max_memory):
+        limit = BLOCK_SHARE * max_bytes(args.max_memory)
+    table = read_files("standard input" if args.data == "-" else args.data, files, limit)
+    if table is None:
+        from bneuralt.cli.block_training import train_from_blocks
+
+        train_from_blocks(args, settings, files)
+        return
     layout = learn_layout(
-        table,
-        args.target,
-        task=args.task,
-        categorical=args.categorical,
-        drop=args.drop,
-        keep_ids=args.keep_ids,
-        max_categories=args.max_categories,
-        decimal=args.decimal,
+        table, args.target, task=args.task, categorical=args.categorical, drop=args.drop
     )
-    layout = replace(layout, delimiter=delimiter_of(args) or "", encoding=args.encoding or "")
+    layout = replace(
+        layout,
+        delimiter=delimiter_of(args) or "",
+        encoding=args.encoding or "",
+        decimal=args.decimal or "",
+    )
     if args.missing == "error":
         layout.check_no_missing(table)
     y = layout.labels(table)
     assert y is not None
 
     # Imported after the checks of the files, because these imports take a second.
-    from bneuralt.cli.model_fitting import fit_and_score, make_model
+    from bneuralt.cli.model_fitting import (
+        check_categories,
+        fit_and_score,
+        make_model,
+        set_columns,
+    )
     from bneuralt.cli.summary import train_report
-    from bneuralt.cli.trained_models import check_model_output, save_trained_model, usable_rows
+    from bneuralt.cli.trained_models import (
+        check_model_output,
+        save_trained_model,
+        usable_rows,
+    )
 
     check_model_output(args.out, inputs=(args.data,))
     rows = usable_rows(layout, table, y, args.missing)
     if not rows.size:
         raise table.error("every row has missing values; use --missing learn.")
-    X, y = layout.frame(table).take(rows), np.array(y[rows].tolist())
+    identifiers = "keep" if args.keep_ids else "drop"
+    X = decided(layout.frame(table), identifiers).take(rows)
+    y = np.array(y[rows].tolist())
     model = make_model(
         layout.task,
         settings,
@@ -175,6 +194,8 @@ def run(args: argparse.Namespace) -> None:
         n_jobs=args.jobs,
         verbose=args.verbose,
     )
+    categorical = [table.names[table.position(column)] for column in args.categorical]
+    set_columns(model, categorical, args.keep_ids)
     with StatusLine(args.verbose) as status:
         fitted = fit_and_score(
             model,
@@ -188,6 +209,7 @@ def run(args: argparse.Namespace) -> None:
             has_settings=bool(settings),
             status=status,
         )
+    check_categories(fitted.model, X, args.max_categories, args.data)
     report = fitted.report
     n_left = table.n_rows - len(rows)
     left_out = f"{count(n_left, 'row')} with missing values left out."

@@ -140,6 +140,7 @@ export class Editor {
     const content = {
       ...file,
       settings,
+      constraints: this.constraints.some(Boolean) ? this.constraints : null,
       encoder: file.encoder.map((entry, at) => withBounds(entry, model.columns[model.positions.indexOf(at)]?.bounds)),
       trees: file.trees.map((entry, t) => ({ ...entry, tree: { ...trees[t].data, ...storedLists(trees[t]) } })),
       history: trees.length === 1 ? model.history?.[0] ?? null : null,

@@ -68,7 +68,8 @@ function deepestShown(tree, { collapsed, isHidden }) {
 /**
  * Return positions of the shown items, and of the root above several outputs.
  *
- * Columns are closer together where the room, in pixels, is high and narrow.
+ * Columns are closer together where the room, in pixels, is high and narrow; `available.label(item)` is the
+ * width of the label beside a leaf.
  */
 export function layOut(tree, parts, kind, available) {
   const gap = tree.nOutputs > 1 ? GAP : 0, offset = tree.nOutputs > 1 ? 1 : 0;
@@ -86,7 +87,7 @@ export function layOut(tree, parts, kind, available) {
   }
   const x = new Float32Array(n), y = new Float32Array(n), angle = new Float32Array(n);
   const free = new Float32Array(n); // how far it is to the neighbours, about
-  const places = { kind, items, shown, total, x, y, angle, free, spacing: ROW, magnified: 1, root: { x: 0, y: 0 } };
+  const places = { kind, items, shown, total, x, y, angle, free, spacing: ROW, magnified: 1, labels: 0, root: { x: 0, y: 0 } };
   if (kind === "radial") {
     const turn = (2 * Math.PI) / (total + gap);
     const ring = Math.max(RING, ((total * ARC) / (2 * Math.PI) / deepest) * 1.1);
@@ -101,9 +102,13 @@ export function layOut(tree, parts, kind, available) {
     }
   } else {
     const scale = Math.min(1, available.height / (total * ROW));
-    const column = Math.max(NARROWEST, Math.min(COLUMN, available.width / scale / deepest));
+    const labels = items.filter((i) => tree.isLeaf(i)).map((i) => [depth[i], available.label(i)]);
+    const widest = labels.reduce((most, [depth, label]) => Math.min(most, (available.width - label) / depth), available.width / deepest);
+    const column = Math.max(NARROWEST, Math.min(COLUMN, widest / scale)), step = Math.min(widest, column * scale);
+    // The room for labels beside the last column: other labels begin further left.
+    places.labels = labels.reduce((most, [depth, label]) => Math.max(most, label - (deepest - depth) * step), 40);
     // Rows are further apart where the room is higher than the tree.
-    const row = ROW * Math.max(1, Math.min(MOST_STRETCH, (available.height * deepest * column) / (available.width * total * ROW)));
+    const row = ROW * Math.max(1, Math.min(MOST_STRETCH, (available.height * deepest * column) / ((available.width - places.labels) * total * ROW)));
     for (const i of items) {
       x[i] = depth[i] * column;
       y[i] = slot[i] * row;

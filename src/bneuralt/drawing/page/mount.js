@@ -110,7 +110,7 @@ export function mount(root, data, { title = "", isSmall = false } = {}) {
 
   function arrange(fit = false) {
     view.resize();
-    places = layOut(tree, tree.display, layout, { width: view.width - 50 - labelWidth(), height: view.height - 52 });
+    places = layOut(tree, tree.display, layout, { width: view.width - 50, height: view.height - 52, label: labelWidth });
     if (fit) fitAll();
     describeDrawing();
   }
@@ -120,11 +120,16 @@ export function mount(root, data, { title = "", isSmall = false } = {}) {
     return view.width < 600 ? 32 : 40;
   }
 
-  /** Return the room in pixels for the labels of the outermost leaves. */
-  function labelWidth() {
+  /** Return the room in pixels for the label beside a leaf, in columns. */
+  function labelWidth(item) {
+    const length = tree.isFold(item) ? 8 : Math.max(4, Math.min(longestName(), model.inputs[tree.inputOf(item)].length));
+    return Math.min(50 + (view.width < 600 ? 6.6 : 8.2) * length, view.width / 2);
+  }
+
+  /** Return the room in pixels for the labels around circles. */
+  function labelsAround() {
     const longest = model.inputs.reduce((most, name) => Math.max(most, Math.min(longestName(), name.length)), 4);
-    const perCharacter = layout === "radial" ? 5.2 : view.width < 600 ? 6.6 : 8.2;
-    return Math.min(50 + perCharacter * longest, layout === "radial" ? view.width / 3 : view.width / 2);
+    return Math.min(50 + 5.2 * longest, view.width / 3);
   }
 
   /** Show the whole tree, with room for the labels of the outermost leaves. */
@@ -135,7 +140,7 @@ export function mount(root, data, { title = "", isSmall = false } = {}) {
       else view.fit(box, { left: 40, right: label + 10, top: 26, bottom: 26 });
     };
     view.labelsFrom = 0;
-    fit(labelWidth());
+    fit(isRadial ? labelsAround() : places.labels);
     if (view.showsLeafLabels(places)) return;
     fit(14); // without labels there is more room; they appear when this is enlarged
     view.labelsFrom = 1.05 * view.scale;

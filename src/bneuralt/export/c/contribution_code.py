@@ -7,74 +7,17 @@ the weights on the path and, at each node, the quotient of the differences of it
 from __future__ import annotations
 
 from bneuralt._typing import FloatArray
-from bneuralt.export.c.literals import array
+from bneuralt.export.c.literals import array, c_templates
 from bneuralt.export.c.model_code import PublicFunction
 from bneuralt.export.c.real_code import FUNCTIONS, RealCode, RealNode
 from bneuralt.export.cell_reads import cell_reads
-from bneuralt.export.shares_of_columns import explained_link, mean_row
+from bneuralt.export.contributions import explained_link, mean_row
 from bneuralt.expressions import OUTPUTS
 from bneuralt.tree.walk import outputs_above
 
 __all__ = ["contributions_code"]
 
-CODE = """\
-static inline $real ${NAME}_activation(int kind, $real slope, $real z)
-{
-    return kind == 1   ? ${NAME}_logistic(z)
-           : kind == 2 ? ${NAME}_bell(z)
-           : kind == 3 ? (z > 0 ? z : slope * z)
-$curves                       : z;
-}
-
-/* The difference quotient of an activation, or its slope for differences close to 0. */
-static inline $real ${NAME}_quotient(int kind, $real slope, $real z, $real from)
-{
-    const $real dz = z - from, middle = (z + from) * 0.5$f;
-    if (dz > $small || dz < -$small)
-        return (${NAME}_activation(kind, slope, z) - ${NAME}_activation(kind, slope, from)) / dz;
-    if (kind == 0 || kind == 3)
-        return kind == 3 && z <= 0 ? slope : 1.0$f;
-    return (${NAME}_activation(kind, slope, middle + $small)
-            - ${NAME}_activation(kind, slope, middle - $small)) / ($small + $small);
-}
-
-/* Adds the contributions of one tree: numbers of nodes and leaves, nodes, leaves, numbers. */
-static inline void ${NAME}_add_contributions(const uint16_t *size, const uint16_t (*node)[3],
-                                             const $real (*number)[4], const uint16_t (*leaf)[2],
-                                             const $real *weight, const $real *in, $real *out)
-{
-    static const $real baseline[$n_inputs] = {$baseline};
-    static const uint16_t feature[$n_inputs] = {$feature};
-    $real z[$most_nodes], factor[$most_nodes];
-    int i;
-    for (i = 0; i < size[0]; i++)
-        z[i] = number[i][0];
-    for (i = 0; i < size[1]; i++)
-        z[leaf[i][0]] += weight[i] * in[leaf[i][1]];
-    for (i = size[0] - 1; i >= $n_outputs; i--)
-        z[node[i][1]] += number[i][1] * ${NAME}_activation(node[i][0], number[i][2], z[i]);
-    for (i = 0; i < size[0]; i++) {
-        factor[i] = number[i][1] * ${NAME}_quotient(node[i][0], number[i][2], z[i], number[i][3]);
-        if (i >= $n_outputs)
-            factor[i] *= factor[node[i][1]];
-    }
-    for (i = 0; i < size[1]; i++) {
-        const int j = leaf[i][1];
-        out[node[leaf[i][0]][2] * $n_features + feature[j]] +=
-            factor[leaf[i][0]] * weight[i] * (in[j] - baseline[j]) / $n_trees;
-    }
-}
-
-$tables
-"""
-
-CONTRIBUTIONS = """\
-    $real in[$n_inputs];
-    int i;
-    for (i = 0; i < $n_features * $n_outputs; i++)
-        out[i] = 0;
-    ${NAME}_encode(x, in);
-$calls"""
+templates = c_templates("model.c")
 
 
 def contributions_code(code: RealCode) -> tuple[str, PublicFunction]:
@@ -142,9 +85,9 @@ def contributions_code(code: RealCode) -> tuple[str, PublicFunction]:
         code.fill("void ${NAME}_contributions(const $real *x, $real *out)"),
         f"How much each feature adds to the {what}, compared with the mean of the training rows: "
         f"out[{size}].",
-        code.fill(CONTRIBUTIONS, **names),
+        code.fill(templates.CONTRIBUTIONS.rstrip("\n"), **names),
     )
-    return code.fill(CODE, **names), function
+    return code.fill(templates.CODE, **names), function
 
 
 def _sums(

@@ -5,19 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from bneuralt._typing import FloatArray
-from bneuralt.export.c.literals import array
+from bneuralt.export.c.literals import array, c_templates
 from bneuralt.export.c.model_code import ModelCode
 from bneuralt.export.cell_reads import cell_reads, text_values
 
 __all__ = ["encode_function"]
 
-ENCODE = """\
-/* The inputs of the trees for a row. */
-static inline void ${NAME}_encode(const $feature *x, $input *in)
-{
-$body
-}
-"""
+templates = c_templates("model.c")
 
 
 def encode_function(code: ModelCode, type: str) -> str:
@@ -46,7 +40,7 @@ def encode_function(code: ModelCode, type: str) -> str:
         has_loop = any(line.startswith("for") for line in lines)
         local = ["int i, entry;" if has_loop else "int entry;"]
     body = "\n".join(f"    {line}" for line in local + lines)
-    return code.fill(ENCODE, input=type, body=body)
+    return code.fill(templates.ENCODE, input=type, body=body)
 
 
 def _encode_texts(code: ModelCode, type: str, column: int, inputs: list[int]) -> list[str]:

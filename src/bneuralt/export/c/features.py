@@ -14,7 +14,7 @@ import numpy as np
 
 from bneuralt.export.c.literals import c_string, unique_identifiers
 from bneuralt.export.cell_reads import cell_reads, gap_values, listed_texts
-from bneuralt.export.whole.number_units import lines_of_number
+from bneuralt.export.integer.number_units import lines_of_number
 from bneuralt.model import Model
 
 __all__ = ["CFeature", "CRow"]
@@ -41,7 +41,7 @@ class CFeature:
         if it only matters whether the value is missing, and if inputs are computed from it.
     number : int or None
         In rows of whole numbers, the number of which several inputs are computed; see
-        `bneuralt.export.whole.number_units`.
+        `bneuralt.export.integer.number_units`.
     """
 
     name: str

@@ -12,20 +12,21 @@ from functools import cached_property
 
 import numpy as np
 
-from bneuralt.export.c import integer_templates as templates
 from bneuralt.export.c.encoding import encode_function
 from bneuralt.export.c.link_code import link_function
-from bneuralt.export.c.literals import array, real
+from bneuralt.export.c.literals import array, c_templates, real
 from bneuralt.export.c.model_code import ModelCode
 from bneuralt.export.cell_reads import cell_reads, gap_values
-from bneuralt.export.whole import IntegerFormat, IntegerModel
-from bneuralt.export.whole.curve_tables import CurveTable
-from bneuralt.export.whole.integer_trees import IntegerNode, IntegerTree
-from bneuralt.export.whole.number_units import TOP, NumberUnit
+from bneuralt.export.integer import IntegerFormat, IntegerModel
+from bneuralt.export.integer.curve_tables import CurveTable
+from bneuralt.export.integer.integer_trees import IntegerNode, IntegerTree
+from bneuralt.export.integer.number_units import TOP, NumberUnit
 from bneuralt.expressions import OUTPUTS, Expression, is_elementwise
 from bneuralt.tables.features import NumberFeature
 
 __all__ = ["IntegerCode"]
+
+templates = c_templates("integer.c")
 
 #: Numbers of the kinds of nodes; those of curves follow.
 _KINDS = {"tanh": 0, "bell": 1, "pieces": 2, "folded": 3}

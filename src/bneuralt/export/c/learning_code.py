@@ -9,46 +9,32 @@ tree; the others are constants. `update_code` has the functions that learn.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from bneuralt._typing import Array, FloatArray
-from bneuralt.export.c import learning_templates as templates
 from bneuralt.export.c.encoding import encode_function
 from bneuralt.export.c.line_inputs import line_of
-from bneuralt.export.c.literals import array
+from bneuralt.export.c.literals import array, c_templates
 from bneuralt.export.c.real_code import RealCode
 from bneuralt.export.cell_reads import cell_reads
 from bneuralt.expressions import Expression, constant, derivative, sigmoid, variable
-from bneuralt.model import Learning, Model
+from bneuralt.model import Learning
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.activations import ACTIVATIONS, EXPRESSIONS, NAMES
 
-__all__ = ["LEARNS", "LearningCode", "NodeFunction", "indented", "learning_model", "sum_code"]
+__all__ = ["LEARNS", "LearningCode", "NodeFunction", "indented", "sum_code"]
+
+templates = c_templates("learning.c")
 
 #: Which weights learn: all of them, those of the output nodes, or all biases.
 LEARNS = ("all", "outputs", "biases")
 
 #: Shifts of scaled values below this are left out.
 NEGLIGIBLE = {"float": 5e-7, "double": 1e-16}
-
-
-def learning_model(model: Model) -> Model:
-    """Return the model of the tree as training left it; raise an error if it cannot learn."""
-    if len(model.trees) > 1:
-        raise ValueError(
-            f"learning is for models of one tree, this {model.kind} has {len(model.trees)}: use "
-            "a single tree, or learning=None"
-        )
-    if model.learning is None:
-        raise ValueError(
-            f"this {model.kind} cannot learn in C, since the scaling of its training is not "
-            "known: fit it, or use learning=None"
-        )
-    return replace(model, trees=(model.learning.tree.astype(np.float64),))
 
 
 class Part(NamedTuple):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import count
 
 from bneuralt.export.c.mathematics import CMath
-from bneuralt.export.translation import count_uses
 from bneuralt.expressions import OUTPUTS, Expression, variable
 from bneuralt.expressions.operations import VECTORS
 
@@ -123,3 +123,15 @@ class _LinkWriter:
             "}",
         ]
         return f"{name}[{name}_order[k]]"
+
+
+def count_uses(expression: Expression) -> Counter[Expression]:
+    """Return how often each part of an expression is an argument; equal parts count as one."""
+    uses: Counter[Expression] = Counter()
+    waiting = [expression]
+    while waiting:
+        for part in waiting.pop().arguments:
+            uses[part] += 1
+            if uses[part] == 1:
+                waiting.append(part)
+    return uses

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import importlib.resources
 import re
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
-from bneuralt.export.translation import representable
+from bneuralt.export.printer import representable
 
 __all__ = [
     "array",
     "c_name",
     "c_string",
+    "c_templates",
     "check_name",
     "comment",
     "real",
@@ -37,6 +42,23 @@ KEYWORDS = frozenset(_KEYWORDS.split())
 
 #: C99 compilers may compare only the first 63 characters of names.
 MOST_CHARACTERS = 40
+
+
+@cache
+def c_templates(file: str) -> Any:
+    r"""Return the parts of a file in the folder ``embedded`` as attributes.
+
+    Placeholders such as ``$real`` are filled in by `ModelCode.fill`.
+
+    Examples
+    --------
+    >>> c_templates("model.c").NUMBERS
+    '    ${NAME}_$totals(x, out);\n'
+    """
+    folder = importlib.resources.files("bneuralt") / "export" / "embedded"
+    text = (folder / file).read_text(encoding="utf-8")
+    _, *parts = re.split(r"/\* ---- (\w+) ---- \*/\n", text)
+    return SimpleNamespace(**dict(zip(parts[::2], parts[1::2], strict=True)))
 
 
 def check_name(name: str) -> str:

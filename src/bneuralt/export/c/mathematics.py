@@ -5,21 +5,22 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from string import Template
 
 import numpy as np
 
 from bneuralt.export.c.literals import real
-from bneuralt.export.translation import (
+from bneuralt.export.printer import (
     ARITHMETIC,
     EXP_LIMITS,
-    Cell,
     Code,
-    Translator,
+    Printer,
     needed_helpers,
 )
-from bneuralt.expressions import Expression
+from bneuralt.expressions import Expression, variable
+from bneuralt.expressions.operations import CELLS
 
 __all__ = ["CMath"]
 
@@ -105,7 +106,7 @@ _FUNCTIONS = {
 }
 
 
-class CMath(Translator):
+class CMath(Printer):
     """Translates expressions to C.
 
     Parameters
@@ -161,12 +162,8 @@ class CMath(Translator):
         **names
             The code of variables; by default their names.
         """
-        variables = {name: Code(names.get(name, name)) for name in expression.variables}
-        codes = {what: Code(code) for what, code in (cell or {}).items()}
-        return self.scalar(expression, variables, Cell(codes))
-
-    def _cell(self, expression: Expression, cell: Cell) -> Code:
-        return cell.codes[expression.value or expression.operation]
+        variables = {name: Code(code) for name, code in names.items()}
+        return self.scalar(_with_names(expression, cell or {}), variables)
 
     def with_functions(self, code: str) -> str:
         """Return the functions that code calls, followed by the code."""
@@ -220,3 +217,11 @@ class CMath(Translator):
         for coefficient in reversed(others):
             text = Code(f"({text} * {name} + {coefficient})")
         return text
+
+
+def _with_names(expression: Expression, cell: Mapping[str, str]) -> Expression:
+    """Return an expression with variables in place of what it reads of a cell."""
+    if expression.operation in CELLS:
+        return variable(cell[expression.value or expression.operation])
+    parts = tuple(_with_names(part, cell) for part in expression.arguments)
+    return replace(expression, arguments=parts)

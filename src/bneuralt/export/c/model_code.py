@@ -8,63 +8,13 @@ from string import Template
 from typing import NamedTuple
 
 from bneuralt.export.c.features import CRow
+from bneuralt.export.c.literals import c_templates
 from bneuralt.export.c.mathematics import CMath
 from bneuralt.model import Model
 
 __all__ = ["ModelCode", "PublicFunction"]
 
-OUTPUTS = """\
-/* The outputs of the tree. */
-static inline void ${NAME}_outputs(const $feature *x, $value *y)
-{
-$begin$row$encode    $call;
-}
-"""
-
-TOTALS = """\
-${about}static inline void ${NAME}_$totals(const $feature *x, $sum *$totals)
-{
-$begin$row    $value y[$n_outputs];
-    int k$tree;
-    for (k = 0; k < $n_outputs; k++)
-        $totals[k] = 0;
-$encode$calls$finish}
-"""
-
-ALL_TREES = """\
-    for (tree = 0; tree < $n_trees; tree++) {
-        ${NAME}_tree($tables, $inputs, y);
-        ${NAME}_add(y, $totals);
-    }
-"""
-
-ARGMAX = """\
-    $type $scores[$n_outputs];
-    int k, best = 0;
-    ${NAME}_$function(x, $scores);
-    for (k = 1; k < $n_outputs; k++)
-        if ($scores[k] > $scores[best])
-            best = k;
-    return best;
-"""
-
-EACH = """\
-    $sum $totals[$n_outputs];
-    int k;
-    ${NAME}_$totals(x, $totals);
-    for (k = 0; k < $n_outputs; k++)
-        out[k] = $result;
-"""
-
-ONE_NUMBER = """\
-    $sum sum;
-    ${NAME}_$totals(x, &sum);
-    return sum;
-"""
-
-NUMBERS = """\
-    ${NAME}_$totals(x, out);
-"""
+templates = c_templates("model.c")
 
 
 class PublicFunction(NamedTuple):
@@ -175,14 +125,14 @@ class ModelCode:
         add = f"    {name}_add(y, {totals});\n"
         if n == 1:
             call = "tree0($inputs, y)" if self.straight else "tree($tables, $inputs, y)"
-            parts.append(self.fill(OUTPUTS, call=f"{name}_{self.fill(call)}"))
+            parts.append(self.fill(templates.OUTPUTS, call=f"{name}_{self.fill(call)}"))
             more = dict.fromkeys(("begin", "row", "encode", "tree", "about"), "")
             calls = f"    {name}_outputs(x, y);\n{add}"
         elif self.straight:
             calls = "".join(f"    {name}_tree{i}({inputs}, y);\n{add}" for i in range(n))
         else:
-            calls = self.fill(ALL_TREES)
-        parts += [self.adder(), self.fill(TOTALS, **more, calls=calls)]
+            calls = self.fill(templates.ALL_TREES)
+        parts += [self.adder(), self.fill(templates.TOTALS, **more, calls=calls)]
         return "\n".join(parts)
 
     def public_functions(self) -> list[PublicFunction]:
@@ -192,25 +142,30 @@ class ModelCode:
         if model.task == "numbers":
             if model.n_outputs == 1:
                 number = f"The predicted number{unit}."
-                return [self._public(f"$sum {predict}({row})", number, ONE_NUMBER)]
+                return [self._public(f"$sum {predict}({row})", number, templates.ONE_NUMBER)]
             head = f"void {predict}({row}, $sum *out)"
             return [self._public(head, f"The predicted numbers{unit}.", self.numbers())]
         if model.task == "labels":
             head, about = f"void {predict}({row}, $label *out)", "1 for each label of the row."
-            first = self._public(head, about, EACH, result=self.fill("$totals[k] > $half_total"))
+            first = self._public(
+                head, about, templates.EACH, result=self.fill("$totals[k] > $half_total")
+            )
         else:
             head, about = f"int {predict}({row})", "The position of the predicted class."
             scores = {"function": totals, "scores": totals, "type": self.names["sum"]}
             if model.decides_by_outputs:
                 scores = {"function": "outputs", "scores": "y", "type": self.names["value"]}
-            first = self._public(head, about, ARGMAX, **scores)
+            first = self._public(head, about, templates.ARGMAX, **scores)
         head = f"void {predict}_proba({row}, $probability *out)"
         share = self.names["share"]
-        return [first, self._public(head, f"The probabilities{unit}.", EACH, result=share)]
+        return [
+            first,
+            self._public(head, f"The probabilities{unit}.", templates.EACH, result=share),
+        ]
 
     def numbers(self) -> str:
         """Return the statements that predict several numbers."""
-        return NUMBERS
+        return templates.NUMBERS
 
     def _public(self, head: str, about: str, body: str, **more: object) -> PublicFunction:
         return PublicFunction(self.fill(head), about, self.fill(body, **more))

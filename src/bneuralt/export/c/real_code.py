@@ -16,11 +16,11 @@ from bneuralt._typing import FloatArray
 from bneuralt.export.activation_forms import ActivationForm, activation_form
 from bneuralt.export.c.encoding import encode_function
 from bneuralt.export.c.link_code import link_function
-from bneuralt.export.c.literals import array
+from bneuralt.export.c.literals import array, c_templates
 from bneuralt.export.c.model_code import ModelCode
 from bneuralt.export.cell_reads import cell_reads
 from bneuralt.export.nodes import nodes_of
-from bneuralt.export.translation import Code
+from bneuralt.export.printer import Code
 from bneuralt.expressions import (
     OUTPUTS,
     Expression,
@@ -38,49 +38,10 @@ from bneuralt.tree import NeuralTree
 
 __all__ = ["RealCode", "RealNode"]
 
+templates = c_templates("model.c")
+
 _Z = variable("z")
 
-LOOP = """\
-/* The outputs of the tree that begins at a shape and a weight. */
-static inline void ${NAME}_tree(const uint16_t **shapes, const $real **weights, const $real *in,
-                                $real *y)
-{
-    const uint16_t *shape = *shapes;
-    const $real *w = *weights;
-    $real stack[$n_stacked];
-    $real *top = stack;
-    int left = $n_outputs;
-    do {
-        uint16_t n = *shape++;
-        const int kind = n & $head_mask;
-        $real z = *w++;
-        for (n >>= $head_bits; n; n--)
-            z += *w++ * *--top;
-        for (n = *shape++; n; n--)
-            z += *w++ * in[*shape++];
-        switch (kind & $kind_mask) {
-$cases
-        }
-        if (kind & $is_output) {
-            *y++ = z$affine;
-            left--;
-        } else {
-            *top++ = z;
-        }
-    } while (left);
-    *shapes = shape;
-    *weights = w;
-}
-"""
-
-ADD = """\
-static inline void ${NAME}_add($real *y, $real *sums)
-{
-    int k;
-$link    for (k = 0; k < $n_outputs; k++)
-        sums[k] += y[k];
-}
-"""
 
 #: Functions of nodes, without scales and offsets; other kinds are curves.
 FUNCTIONS = {
@@ -295,7 +256,7 @@ class RealCode(ModelCode):
                 n += (not node.is_output) - len(node.children)
                 most = max(most, n)
         loop = self.fill(
-            LOOP,
+            templates.LOOP,
             n_stacked=max(1, most),
             cases="\n".join(map(self._case, self.kinds)),
             affine=" * w[1] + w[0];\n            w += 2" if has_affine else "",
@@ -367,9 +328,9 @@ class RealCode(ModelCode):
         """Return the function that adds the contribution of a tree to the means."""
         model, name = self.model, f"{self.name}_link"
         if model.link == OUTPUTS:
-            return self.fill(ADD, link="")
+            return self.fill(templates.ADD, link="")
         link = link_function(model.link, model.n_outputs, name, self.math)
-        add = self.fill(ADD, link="" if self._links_means else f"    {name}(y);\n")
+        add = self.fill(templates.ADD, link="" if self._links_means else f"    {name}(y);\n")
         return f"/* Turns outputs into predictions. */\n{link}\n{add}"
 
 

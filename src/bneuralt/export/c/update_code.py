@@ -8,14 +8,16 @@ from typing import NamedTuple
 import numpy as np
 
 from bneuralt._typing import Array
-from bneuralt.export.c import learning_templates as templates
 from bneuralt.export.c.learning_code import LEARNS, LearningCode, indented, sum_code
 from bneuralt.export.c.link_code import link_function
+from bneuralt.export.c.literals import c_templates
 from bneuralt.export.c.model_code import PublicFunction
 from bneuralt.expressions import substitute, variable
 from bneuralt.training.optimizers import Optimizer, get_optimizer
 
 __all__ = ["RULES", "LearningRule", "learning_rule", "update_code"]
+
+templates = c_templates("learning.c")
 
 #: Optimizers of generated code, and their names in the engine.
 RULES = {"sgd": "gd", "rmsprop": "rmsprop"}

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from bneuralt._typing import FloatArray, IntArray
-from bneuralt.export.onnx.graph import Graph
-from bneuralt.export.onnx.levels import Level, TreeValues
-from bneuralt.export.onnx.operation_nodes import form, translate
-from bneuralt.export.shares_of_columns import (
+from bneuralt.export.contributions import (
     SMALL,
     explained_link,
     is_difference,
     mean_row,
     quotient,
 )
+from bneuralt.export.onnx.graph import Graph
+from bneuralt.export.onnx.levels import Level, TreeValues
+from bneuralt.export.onnx.operation_nodes import form, translate
 from bneuralt.expressions import OUTPUTS, Expression, evaluate, substitute, variable
 from bneuralt.model import Model
 

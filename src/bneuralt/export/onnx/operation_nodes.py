@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 import numpy as np
 
 from bneuralt.export.onnx.graph import Graph
-from bneuralt.export.translation import EXP_LIMITS, representable
+from bneuralt.export.printer import EXP_LIMITS, representable
 from bneuralt.expressions import Expression
 from bneuralt.expressions.operations import CELLS
 

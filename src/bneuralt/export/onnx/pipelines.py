@@ -36,7 +36,7 @@ def _shapes(operator: Any) -> None:
     """Declare the types of the results of a step."""
     from skl2onnx.common.data_types import FloatTensorType, Int64TensorType, StringTensorType
 
-    model: Model = operator.raw_operator.model_
+    model: Model = operator.raw_operator.model_.in_raw_units()
     n, k = operator.inputs[0].get_first_dimension(), model.n_outputs
     operator.outputs[-1].type = FloatTensorType([n, k])
     if model.task != "numbers":
@@ -50,7 +50,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     from onnx import TensorProto
     from onnx.helper import np_dtype_to_tensor_dtype
 
-    model: Model = operator.raw_operator.model_
+    model: Model = operator.raw_operator.model_.in_raw_units()
     if len(operator.inputs) != 1 or not {np.float32, None}.issuperset(cell_types(model)):
         raise ValueError(
             f"{model.kind} with columns of texts or dates cannot be converted in a pipeline: "

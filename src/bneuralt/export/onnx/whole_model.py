@@ -9,20 +9,21 @@ from typing import Any
 import numpy as np
 
 from bneuralt._typing import IntArray
+from bneuralt.export.contributions import is_difference
 from bneuralt.export.onnx.cell_readers import CellReader, cell_types
 from bneuralt.export.onnx.contribution_nodes import add_contributions
 from bneuralt.export.onnx.graph import Graph, Result
 from bneuralt.export.onnx.levels import add_trees
 from bneuralt.export.onnx.operation_nodes import form, translate
-from bneuralt.export.shares_of_columns import is_difference
 from bneuralt.model import Model
 from bneuralt.training.losses import SOFTMAX
 
 __all__ = ["add_model", "class_labels", "to_onnx"]
 
 
-def to_onnx(model: Model, dtype: str = "double", contributions: bool = False) -> Any:
+def to_onnx(model: Model, *, dtype: str = "double", contributions: bool = False) -> Any:
     """Convert a model to ONNX; see the method `to_onnx` of estimators."""
+    model = model.in_raw_units()
     try:
         importlib.import_module("onnx")
     except ImportError as error:

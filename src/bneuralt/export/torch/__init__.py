@@ -11,8 +11,9 @@ from bneuralt.model import Model
 __all__ = ["module_class", "to_torch"]
 
 
-def to_torch(model: Model, dtype: Any = None) -> Any:
+def to_torch(model: Model, *, dtype: Any = None) -> Any:
     """Convert a model to a PyTorch module; see the method `to_torch` of estimators."""
+    model = model.in_raw_units()
     module = module_class()
     import torch
 

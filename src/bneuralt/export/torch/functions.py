@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bneuralt.export.translation import EXP_LIMITS, representable
+from bneuralt.export.printer import EXP_LIMITS, representable
 from bneuralt.expressions import Expression
 
 __all__ = ["FUNCTIONS", "compute"]

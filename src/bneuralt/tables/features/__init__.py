@@ -16,6 +16,7 @@ from bneuralt.tables.features.category import MOST_CATEGORIES, RARE, CategoryFea
 from bneuralt.tables.features.date import DateFeature
 from bneuralt.tables.features.feature import MISSING, ColumnError, Feature, Input, Range
 from bneuralt.tables.features.number import NumberFeature
+from bneuralt.tables.features.unused import UnusedFeature
 
 __all__ = [
     "KINDS",
@@ -29,6 +30,7 @@ __all__ = [
     "Input",
     "NumberFeature",
     "Range",
+    "UnusedFeature",
     "feature_from_plain",
     "learn_feature",
 ]
@@ -37,7 +39,12 @@ __all__ = [
 KINDS: tuple[type[Feature], ...] = (NumberFeature, DateFeature, CategoryFeature)
 
 
-def learn_feature(column: Column, weight: FloatArray, target: Array | None = None) -> Feature:
+def learn_feature(
+    column: Column,
+    weight: FloatArray,
+    target: Array | None = None,
+    counts: FloatArray | None = None,
+) -> Feature:
     """Describe a column of training rows; see `Feature.learn`.
 
     Examples
@@ -47,7 +54,8 @@ def learn_feature(column: Column, weight: FloatArray, target: Array | None = Non
     >>> learn_feature(column, np.ones(3)).kind
     'date'
     """
-    learnt = (kind.learn(column, weight, target) for kind in KINDS)
+    counts = weight if counts is None else counts
+    learnt = (kind.learn_counted(column, weight, target, counts) for kind in KINDS)
     return next(feature for feature in learnt if feature is not None)
 
 
@@ -60,7 +68,8 @@ def feature_from_plain(data: Any) -> Feature:
         The description is damaged.
     """
     name = data.get("kind") if isinstance(data, dict) else NumberFeature.kind
-    for kind in KINDS:
+    kinds: tuple[type[Feature], ...] = (*KINDS, UnusedFeature)
+    for kind in kinds:
         if kind.kind == name:
             return kind.from_plain(data)
     raise ValueError(f"unknown kind {name!r:.50}")

@@ -69,21 +69,29 @@ class CategoryFeature(Feature):
     @classmethod
     def learn(cls, column: Column, weight: FloatArray, target: Array | None = None) -> Self:
         """Describe a column of training rows; any column can be one of categories."""
+        return cls.learn_counted(column, weight, target, weight)
+
+    @classmethod
+    def learn_counted(
+        cls, column: Column, weight: FloatArray, target: Array | None, counts: FloatArray
+    ) -> Self:
+        """Describe a column; a value is rare by its rows, whatever their weights."""
         text = column.as_text()
-        counts = np.bincount(text.values + 1, weight, minlength=len(text.texts) + 1)
-        total = float(counts.sum())
-        n_missing, counts = float(counts[0]), counts[1:]
-        by_count = sorted(range(len(counts)), key=lambda i: (-counts[i], text.texts[i]))
-        present = [i for i in by_count if counts[i] > 0]
-        least = max(FEWEST_ROWS, min(SMALLEST_SHARE * total, ENOUGH_ROWS))
-        frequent = [i for i in present if counts[i] >= least]
+        sums = np.bincount(text.values + 1, weight, minlength=len(text.texts) + 1)
+        n_rows = np.bincount(text.values + 1, counts, minlength=len(text.texts) + 1)
+        least = max(FEWEST_ROWS, min(SMALLEST_SHARE * float(n_rows.sum()), ENOUGH_ROWS))
+        total, n_missing = float(sums.sum()), float(sums[0])
+        sums, n_rows = sums[1:], n_rows[1:]
+        by_count = sorted(range(len(sums)), key=lambda i: (-n_rows[i], text.texts[i]))
+        present = [i for i in by_count if n_rows[i] > 0]
+        frequent = [i for i in present if n_rows[i] >= least]
         if len(present) - len(frequent) or len(frequent) > MOST_CATEGORIES - (n_missing > 0):
             frequent = frequent[: MOST_CATEGORIES - 1 - (n_missing > 0)]
         rest = present[len(frequent) :]
         frequent.sort(key=lambda i: text.texts[i])
-        shares = [float(counts[i]) / total for i in frequent]
+        shares = [float(sums[i]) / total for i in frequent]
         if rest:
-            shares.append(float(counts[rest].sum()) / total)
+            shares.append(float(sums[rest].sum()) / total)
         if n_missing:
             shares.append(n_missing / total)
         rare = sorted(text.texts[i] for i in rest) if len(rest) <= MOST_RARE_VALUES else None
@@ -93,11 +101,6 @@ class CategoryFeature(Feature):
             None if rare is None else tuple(rare),
             n_missing > 0,
         )
-
-    @property
-    def cells(self) -> str:
-        """How the cells of such a column are read from a CSV file."""
-        return "category"
 
     @property
     def has_other(self) -> bool:
@@ -203,7 +206,7 @@ class CategoryFeature(Feature):
         if not self.categories:
             # A flag, such as "t" or missing, identifies nothing.
             identifies = n_rare > 1 and share >= 0.5
-            return [("identifiers", f"(such as {used_texts(text, weight)[0]!r:.40})")] * identifies
+            return [("all rare", f"(such as {used_texts(text, weight)[0]!r:.40})")] * identifies
         if n_rare < MANY_RARE or (n_rare <= len(self.categories) and share < MUCH_RARE):
             return []
         return [("pooled", f"({n_rare:,} of {n_values:,} values, in {share:.0%} of the rows)")]

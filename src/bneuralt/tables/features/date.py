@@ -95,14 +95,23 @@ class DateFeature(Feature):
         return cls(parts, means, has_gaps, day_first, ignores_gaps, words)
 
     def without_sentinels(
-        self, column: Column, weight: FloatArray, target: Array | None
+        self,
+        column: Column,
+        weight: FloatArray,
+        target: Array | None,
+        counts: FloatArray,
+        known: tuple[float, ...] | None = None,
     ) -> tuple[Self, str]:
         """Treat dates that repeat far outside of all others as missing; return which they are."""
         dates = self.read(column).values
         used = ~np.isnat(dates) & (weight > 0)
         days = DATE_PARTS["elapsed"](dates).astype(np.float64)
-        is_sentinel = used & np.isin(days, find_sentinels(days[used], weight[used]))
         years = DATE_PARTS["year"](dates).astype(np.float64)
+        if known is None:
+            found = find_sentinels(days[used], counts[used], may_be_frequent=True)
+            is_sentinel = used & np.isin(days, found)
+        else:
+            is_sentinel = used & np.isin(years, known)
         sentinels = np.unique(years[is_sentinel])
         if not sentinels.size or np.isin(years[used & ~is_sentinel], sentinels).any():
             return self, ""
@@ -145,11 +154,6 @@ class DateFeature(Feature):
     def notes(self, column: Column, weight: FloatArray) -> list[tuple[str, str]]:
         """Return which texts of the training rows stand for missing values."""
         return gap_notes(self.gap_words, column, weight)
-
-    @property
-    def cells(self) -> str:
-        """How the cells of such a column are read from a CSV file."""
-        return "text"
 
     def inputs(self, name: str, limits: Any = None) -> list[Input]:
         """Return the inputs of a column with this name and range."""

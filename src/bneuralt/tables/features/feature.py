@@ -79,7 +79,19 @@ class Input(NamedTuple):
 
 
 class ColumnError(ValueError):
-    """A column does not fit the one in training; the message completes "column 'name' ..."."""
+    """A column does not fit the one in training; the message completes "column 'name' ...".
+
+    Attributes
+    ----------
+    row : int or None
+        The first row that does not fit.
+    text : str
+        What this row has.
+    """
+
+    def __init__(self, message: str, row: int | None = None, text: str = "") -> None:
+        super().__init__(message)
+        self.row, self.text = row, text
 
 
 class Feature:
@@ -129,6 +141,16 @@ class Feature:
         """
         raise NotImplementedError
 
+    @classmethod
+    def learn_counted(
+        cls, column: Column, weight: FloatArray, target: Array | None, counts: FloatArray
+    ) -> Self | None:
+        """Describe a column of training rows; `counts` are the rows that each row stands for.
+
+        For kinds whose rules count rows; others follow the weights.
+        """
+        return cls.learn(column, weight, target)
+
     def bent(self, column: Column, weight: FloatArray, bending: Bending) -> Self:
         """Return the description with limits and ramps; itself if there is nothing to bend."""
         return self
@@ -138,11 +160,24 @@ class Feature:
         return self
 
     def without_sentinels(
-        self, column: Column, weight: FloatArray, target: Array | None
+        self,
+        column: Column,
+        weight: FloatArray,
+        target: Array | None,
+        counts: FloatArray,
+        known: tuple[float, ...] | None = None,
     ) -> tuple[Self, str]:
         """Treat values that repeat far outside of all others as missing; return which they are.
 
         Numbers are treated before they are learnt.
+
+        Parameters
+        ----------
+        column : Column
+        weight, target, counts : array
+            Of the rows; see `learn_encoder`.
+        known : tuple of float, optional
+            The values, instead of searching for them.
         """
         return self, ""
 
@@ -168,11 +203,6 @@ class Feature:
     def is_range(cls, low: Any, high: Any) -> bool:
         """Return whether two values of a file can be the range of such a column."""
         return False
-
-    @property
-    def cells(self) -> str:
-        """How the cells of such a column are read from a CSV file: number, text or category."""
-        return "number"
 
     @property
     def passes_numbers(self) -> bool:
@@ -317,7 +347,8 @@ def unread_words(column: Column, is_read: Array, kind: str) -> tuple[int, str]:
     with_digits = (text for text in texts if any(map(str.isdigit, text)))
     text = next(with_digits, None if (is_used & is_read).any() else texts[0])
     if text is not None:
-        raise ColumnError(f"had {kind} in training and has the text {text!r:.50} now")
+        row = int(np.argmax(column.values == column.texts.index(text)))
+        raise ColumnError(f"had {kind} in training and has the text {text!r:.50} now", row, text)
     return int(counts[~is_read].sum()), texts[0]
 
 

@@ -21,7 +21,7 @@ from bneuralt.expressions import (
 )
 from bneuralt.lines import IDENTITY, ClampedLine, LineSum
 from bneuralt.tables.bends import Bending, Bends, Ramp, rounded_ends
-from bneuralt.tables.columns import Column
+from bneuralt.tables.columns import Column, Written
 from bneuralt.tables.features.feature import (
     ColumnError,
     Feature,
@@ -36,11 +36,15 @@ from bneuralt.tables.features.feature import (
     unread_words,
     used_texts,
 )
+from bneuralt.tables.kinds import notation_of
 from bneuralt.tables.moments import rounded_mean
 from bneuralt.tables.number_texts import PLAIN, Notation
 from bneuralt.tables.polylines import Curve, Knots
 
-__all__ = ["NumberFeature", "number_range"]
+__all__ = ["LATER", "NumberFeature", "number_range", "numbers_in"]
+
+#: How texts are read by models that were trained on plain numbers.
+LATER = Notation(thousands=",")
 
 
 @dataclass(frozen=True)
@@ -90,11 +94,18 @@ class NumberFeature(Feature):
             return None
         notation = None
         if column.kind == "text":
-            notation = _learn_notation(column, weight)
+            notation = notation_of(column, weight)
             if notation is None:
                 return None
-            numbers, _ = notation.read(column.texts)
-            column = Column("number", np.append(numbers, np.nan)[column.values])
+        return cls.in_notation(notation, column, weight, target)
+
+    @classmethod
+    def in_notation(
+        cls, notation: Notation | None, column: Column, weight: FloatArray, target: Array | None
+    ) -> Self:
+        """Describe a column of training rows whose texts are numbers."""
+        if notation is not None:
+            column = numbers_in(notation, column)[0]
         present = ~column.is_missing & (weight > 0)
         mean = rounded_mean(column.values[present], weight[present])
         if notation == PLAIN:  # then texts are read as numbers in any case
@@ -125,15 +136,19 @@ class NumberFeature(Feature):
         """Return the column as numbers."""
         return self.parse(column)[0]
 
+    def reads_texts_of(self, column: Column) -> bool:
+        """Return whether the texts of a column are read, and not what Python takes them for."""
+        return column.kind == "text" or (self.notation is not None and column.cells is not None)
+
     def parse(self, column: Column) -> tuple[Column, int, str]:
         """Return the column as numbers, the number of new words, and one of them."""
         if column.kind == "date":
             raise ColumnError("had numbers in training and has dates now")
         n_words, example = 0, ""
-        if column.kind == "text":
-            numbers, is_read = (self.notation or PLAIN).read(column.texts)
-            n_words, example = unread_words(column, is_read, "numbers")
-            column = Column("number", np.append(numbers, np.nan)[column.values])
+        if self.reads_texts_of(column):
+            text = column.as_text()
+            column, is_read = numbers_in(self.notation or LATER, text)
+            n_words, example = unread_words(text, is_read, "numbers")
         if self.sentinels:
             values = np.where(np.isin(column.values, self.sentinels), np.nan, column.values)
             column = Column("number", values)
@@ -143,6 +158,8 @@ class NumberFeature(Feature):
 
     def notes(self, column: Column, weight: FloatArray) -> list[tuple[str, str]]:
         """Return how texts of the training rows are read."""
+        if isinstance(column.cells, Written) and column.cells.is_noted:
+            column = column.as_text()
         if column.kind != "text":
             return []
         notation = self.notation or PLAIN
@@ -240,11 +257,6 @@ class NumberFeature(Feature):
             out[gaps, 0] = self.mean
         if self.has_gaps:
             out[:, 1] = gaps
-
-    @property
-    def cells(self) -> str:
-        """How the cells of such a column are read from a CSV file."""
-        return "number" if self.notation is None else "text"
 
     @property
     def n_inputs(self) -> int:
@@ -384,13 +396,11 @@ def _curve_inputs(
         yield Input(text, title, curve.expression(value), curve.mean, ends, is_drawn=False)
 
 
-def _learn_notation(column: Column, weight: FloatArray) -> Notation | None:
-    """Return how the texts of the training rows are numbers; None if they are not."""
-    if column.notation is not None:
-        return column.notation
-    counts = column.counts(weight)
-    used = np.flatnonzero(counts > 0)
-    return Notation.learn([column.texts[i] for i in used.tolist()], counts[used])
+def numbers_in(notation: Notation, column: Column) -> tuple[Column, Array]:
+    """Return a column of texts as numbers, and whether each of its texts could be read."""
+    column = column.as_text()
+    numbers, is_read = notation.read(column.texts)
+    return Column("number", np.append(numbers, np.nan)[column.values]), is_read
 
 
 def number_range(low: float, high: float) -> Range | None:

@@ -1,0 +1,139 @@
+/* ---- OUTPUTS ---- */
+/* The outputs of the tree. */
+static inline void ${NAME}_outputs(const $feature *x, $value *y)
+{
+$begin$row$encode    $call;
+}
+/* ---- TOTALS ---- */
+${about}static inline void ${NAME}_$totals(const $feature *x, $sum *$totals)
+{
+$begin$row    $value y[$n_outputs];
+    int k$tree;
+    for (k = 0; k < $n_outputs; k++)
+        $totals[k] = 0;
+$encode$calls$finish}
+/* ---- ALL_TREES ---- */
+    for (tree = 0; tree < $n_trees; tree++) {
+        ${NAME}_tree($tables, $inputs, y);
+        ${NAME}_add(y, $totals);
+    }
+/* ---- ARGMAX ---- */
+    $type $scores[$n_outputs];
+    int k, best = 0;
+    ${NAME}_$function(x, $scores);
+    for (k = 1; k < $n_outputs; k++)
+        if ($scores[k] > $scores[best])
+            best = k;
+    return best;
+/* ---- EACH ---- */
+    $sum $totals[$n_outputs];
+    int k;
+    ${NAME}_$totals(x, $totals);
+    for (k = 0; k < $n_outputs; k++)
+        out[k] = $result;
+/* ---- ONE_NUMBER ---- */
+    $sum sum;
+    ${NAME}_$totals(x, &sum);
+    return sum;
+/* ---- NUMBERS ---- */
+    ${NAME}_$totals(x, out);
+/* ---- LOOP ---- */
+/* The outputs of the tree that begins at a shape and a weight. */
+static inline void ${NAME}_tree(const uint16_t **shapes, const $real **weights, const $real *in,
+                                $real *y)
+{
+    const uint16_t *shape = *shapes;
+    const $real *w = *weights;
+    $real stack[$n_stacked];
+    $real *top = stack;
+    int left = $n_outputs;
+    do {
+        uint16_t n = *shape++;
+        const int kind = n & $head_mask;
+        $real z = *w++;
+        for (n >>= $head_bits; n; n--)
+            z += *w++ * *--top;
+        for (n = *shape++; n; n--)
+            z += *w++ * in[*shape++];
+        switch (kind & $kind_mask) {
+$cases
+        }
+        if (kind & $is_output) {
+            *y++ = z$affine;
+            left--;
+        } else {
+            *top++ = z;
+        }
+    } while (left);
+    *shapes = shape;
+    *weights = w;
+}
+/* ---- ADD ---- */
+static inline void ${NAME}_add($real *y, $real *sums)
+{
+    int k;
+$link    for (k = 0; k < $n_outputs; k++)
+        sums[k] += y[k];
+}
+/* ---- CODE ---- */
+static inline $real ${NAME}_activation(int kind, $real slope, $real z)
+{
+    return kind == 1   ? ${NAME}_logistic(z)
+           : kind == 2 ? ${NAME}_bell(z)
+           : kind == 3 ? (z > 0 ? z : slope * z)
+$curves                       : z;
+}
+
+/* The difference quotient of an activation, or its slope for differences close to 0. */
+static inline $real ${NAME}_quotient(int kind, $real slope, $real z, $real from)
+{
+    const $real dz = z - from, middle = (z + from) * 0.5$f;
+    if (dz > $small || dz < -$small)
+        return (${NAME}_activation(kind, slope, z) - ${NAME}_activation(kind, slope, from)) / dz;
+    if (kind == 0 || kind == 3)
+        return kind == 3 && z <= 0 ? slope : 1.0$f;
+    return (${NAME}_activation(kind, slope, middle + $small)
+            - ${NAME}_activation(kind, slope, middle - $small)) / ($small + $small);
+}
+
+/* Adds the contributions of one tree: numbers of nodes and leaves, nodes, leaves, numbers. */
+static inline void ${NAME}_add_contributions(const uint16_t *size, const uint16_t (*node)[3],
+                                             const $real (*number)[4], const uint16_t (*leaf)[2],
+                                             const $real *weight, const $real *in, $real *out)
+{
+    static const $real baseline[$n_inputs] = {$baseline};
+    static const uint16_t feature[$n_inputs] = {$feature};
+    $real z[$most_nodes], factor[$most_nodes];
+    int i;
+    for (i = 0; i < size[0]; i++)
+        z[i] = number[i][0];
+    for (i = 0; i < size[1]; i++)
+        z[leaf[i][0]] += weight[i] * in[leaf[i][1]];
+    for (i = size[0] - 1; i >= $n_outputs; i--)
+        z[node[i][1]] += number[i][1] * ${NAME}_activation(node[i][0], number[i][2], z[i]);
+    for (i = 0; i < size[0]; i++) {
+        factor[i] = number[i][1] * ${NAME}_quotient(node[i][0], number[i][2], z[i], number[i][3]);
+        if (i >= $n_outputs)
+            factor[i] *= factor[node[i][1]];
+    }
+    for (i = 0; i < size[1]; i++) {
+        const int j = leaf[i][1];
+        out[node[leaf[i][0]][2] * $n_features + feature[j]] +=
+            factor[leaf[i][0]] * weight[i] * (in[j] - baseline[j]) / $n_trees;
+    }
+}
+
+$tables
+/* ---- CONTRIBUTIONS ---- */
+    $real in[$n_inputs];
+    int i;
+    for (i = 0; i < $n_features * $n_outputs; i++)
+        out[i] = 0;
+    ${NAME}_encode(x, in);
+$calls
+/* ---- ENCODE ---- */
+/* The inputs of the trees for a row. */
+static inline void ${NAME}_encode(const $feature *x, $input *in)
+{
+$body
+}

@@ -1,0 +1,1 @@
+"""From rows to a `Model`: functions that take and return data, in the order of `fit`."""

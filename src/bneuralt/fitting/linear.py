@@ -1,0 +1,283 @@
+"""The linear part of a model: penalised regression on the inputs that leaves are drawn on.
+
+Trees learn a sum of columns slowly, and badly from few rows. So the outputs of a model are those of
+its trees plus a share of those of a linear model, which is a leaf for each column under the root.
+A `trial` chooses penalty and share. The experiments behind the numbers are in `docs/lab_book.md`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+
+from bneuralt._typing import Array, FloatArray, IntArray
+from bneuralt.fitting.capacity import FEWEST_PER_OUTPUT
+from bneuralt.fitting.problem import Problem
+from bneuralt.fitting.row_losses import RowLoss, row_loss
+from bneuralt.fitting.rows import Rows
+from bneuralt.tree import NeuralTree
+from bneuralt.tree.joining import with_output_leaves
+
+__all__ = [
+    "LinearFit",
+    "LinearPart",
+    "fit_path",
+    "most_leaves",
+    "n_weights_for_trees",
+    "refitted",
+]
+
+#: Penalties, from a strong one on. Each begins at the weights of the one before, and is used if it
+#: lowers the loss on held-out rows.
+PENALTIES = (100.0, 10.0, 1.0)
+#: Iterations for each penalty, then for all rows, and for rows without a path before them.
+PATH_ITERATIONS, LAST_ITERATIONS, ALL_ITERATIONS = (4, 5, 6), 4, 30
+#: Iterations where weights are limited, in coordinates in which the problem is less round.
+LIMITED_ITERATIONS = 8
+#: Largest number of leaves of the linear part, as a fraction of `n_weights`.
+LARGEST_FRACTION = 0.6
+
+
+@dataclass(frozen=True, eq=False)
+class LinearPart:
+    """A linear function of scaled inputs.
+
+    Attributes
+    ----------
+    inputs : int array of shape (n_used,)
+        Positions of the inputs.
+    weight : array of shape (n_outputs, n_used)
+        0 where an output has no leaf for an input.
+    bias : array of shape (n_outputs,)
+    penalty : float or None
+        None: it is a constant.
+    """
+
+    inputs: IntArray
+    weight: FloatArray
+    bias: FloatArray
+    penalty: float | None
+
+    def added_to(self, tree: NeuralTree, share: float) -> NeuralTree:
+        """Return a tree of linear outputs with a share of this function, as leaves of these."""
+        if share == 0.0:
+            return tree
+        output, place = np.nonzero(self.weight)
+        weight = share * self.weight[output, place]
+        return with_output_leaves(tree, output, self.inputs[place], weight, share * self.bias)
+
+    def outputs(self, problem: Problem, rows: Rows) -> FloatArray:
+        """Return the outputs for rows, of shape (n_rows, n_outputs)."""
+        return _scaled_inputs(problem, rows, self.inputs) @ self.weight.T + self.bias
+
+
+class LinearFit(NamedTuple):
+    """The linear part of all rows, and those without the rows of each fold."""
+
+    part: LinearPart
+    of_folds: list[LinearPart]
+
+
+def n_weights_for_trees(problem: Problem, n_weights: int) -> int:
+    """Return how many of the weights of a model its trees have, besides a linear part."""
+    n_leaves = _n_columns(problem) * inputs_of(problem).size
+    return n_weights - min(n_leaves, most_leaves(problem, n_weights))
+
+
+def most_leaves(problem: Problem, n_weights: int) -> int:
+    """Return the largest number of leaves of the linear part of a model."""
+    left = n_weights - FEWEST_PER_OUTPUT * problem.n_outputs
+    return max(0, min(left, int(LARGEST_FRACTION * n_weights)))
+
+
+def inputs_of(problem: Problem) -> IntArray:
+    """Return the inputs of the linear part: those that random trees have, unless constant."""
+    drawn, scaling = problem.encoder.drawn_groups, problem.scaling
+    is_used = np.ones(problem.rows.n_inputs, dtype=bool) if drawn is None else drawn >= 0
+    if scaling is not None:
+        is_used &= scaling.factor != 0.0
+    chances = np.asarray(problem.options.growth.feature_sampling)
+    if chances.shape == (problem.columns.n_columns,):  # others are checked when a tree is drawn
+        is_used &= (chances > 0)[problem.encoder.groups]
+    return np.flatnonzero(is_used)
+
+
+def fit_path(problem: Problem, folds: IntArray, n_folds: int, most: int | None) -> LinearFit:
+    """Fit linear models without each of some folds, and one with all rows.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its rows are separate.
+    folds : int array of shape (n_rows,)
+        The fold of each row.
+    n_folds : int
+        The first so many folds are held out.
+    most : int or None
+        Largest number of leaves.
+    """
+    rows = problem.rows
+    weight = rows.weight / rows.weight.mean()
+    is_held_out = folds == np.arange(n_folds)[:, np.newaxis]
+    fold_weight = np.where(is_held_out, 0.0, weight)
+    held_weight = np.where(is_held_out, weight, 0.0)
+    model = _Models(problem, rows)
+    coefficients = best = model.constants(fold_weight)
+    penalty, lowest = PENALTIES[0], np.inf
+    for each, n_iterations in zip(PENALTIES, PATH_ITERATIONS, strict=True):
+        coefficients = model.minimised(coefficients, fold_weight, each, n_iterations)
+        loss = float(np.vdot(held_weight, model.losses(coefficients)))
+        if loss >= lowest:
+            break
+        best, penalty, lowest = coefficients, each, loss
+    if most is not None and model.n_weights > most:
+        model, best = model.limited(best, most)
+        best = model.minimised(best, fold_weight, penalty, LIMITED_ITERATIONS)
+    mean = best.mean(axis=0, keepdims=True)
+    whole = model.minimised(mean, weight[np.newaxis], penalty, LAST_ITERATIONS)
+    return LinearFit(model.part(whole[0], penalty), [model.part(each, penalty) for each in best])
+
+
+def refitted(problem: Problem, part: LinearPart, penalty: float | None) -> LinearPart:
+    """Return the linear part with the same leaves for other rows, or with another penalty."""
+    rows = problem.rows
+    weight = (rows.weight / rows.weight.mean())[np.newaxis]
+    kept = part.weight[-_n_columns(problem) :] != 0.0
+    model = _Models(problem, rows, part.inputs, None if kept.all() else kept)
+    start = model.constants(weight)
+    return model.part(model.minimised(start, weight, penalty, ALL_ITERATIONS)[0], penalty)
+
+
+def _scaled_inputs(problem: Problem, rows: Rows, inputs: IntArray) -> FloatArray:
+    """Return some inputs of rows, as trees are trained on them."""
+    X = rows.inputs[:, inputs].astype(np.float64)
+    if problem.scaling is None:
+        return X
+    offset, factor = problem.scaling
+    scaled: FloatArray = (X - offset[inputs]) * factor[inputs]
+    return scaled
+
+
+def _n_columns(problem: Problem) -> int:
+    """Return the number of linear functions: one for each output, and one for two classes."""
+    is_binary = problem.task.kind == "classes" and problem.n_outputs == 2
+    return 1 if is_binary and problem.loss.name == "cross_entropy" else problem.n_outputs
+
+
+class _Models:
+    """Penalised linear models of the same rows, each with other weights of these.
+
+    They are minimised together, by L-BFGS in the directions of the eigenvectors of the covariances
+    of the inputs, divided by the root of the second derivatives. Where signs are constrained, or
+    only some leaves are used, the directions are the inputs.
+
+    Coefficients have the shape (n_models, n_columns, n_inputs + 1), the constant last.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        rows: Rows,
+        inputs: IntArray | None = None,
+        kept: Array | None = None,
+    ) -> None:
+        self.problem, self.rows = problem, rows
+        self.inputs = inputs_of(problem) if inputs is None else inputs
+        X = _scaled_inputs(problem, rows, self.inputs)
+        A = np.column_stack([X, np.ones(len(X))])
+        self.loss: RowLoss = row_loss(problem.loss, problem.task, problem.scaled_target(rows))
+        self.signs = problem.input_signs
+        self.kept = kept
+        if kept is None and self.signs is None:
+            square, self.basis = np.linalg.eigh(A.T @ A)
+            self.columns = np.ascontiguousarray((A @ self.basis).T)
+        else:
+            square, self.basis = np.einsum("ij,ij->j", A, A), np.eye(A.shape[1])
+            self.columns = np.ascontiguousarray(A.T)
+        self.square = np.maximum(square, 0.0)
+
+    @property
+    def n_weights(self) -> int:
+        """Number of leaves of a model."""
+        return self.inputs.size * len(self.loss.target)
+
+    def constants(self, weight: FloatArray) -> FloatArray:
+        """Return the coefficients of the best constants."""
+        each = np.array([self.loss.constant(w) for w in weight])
+        result: FloatArray = each[:, :, np.newaxis] * self.basis[-1]
+        return result
+
+    def outputs_of_columns(self, coefficients: FloatArray) -> FloatArray:
+        """Return the values of the linear functions, of shape (n_models, n_columns, n_rows)."""
+        flat = coefficients.reshape(-1, coefficients.shape[-1]) @ self.columns
+        result: FloatArray = flat.reshape(*coefficients.shape[:-1], -1)
+        return result
+
+    def losses(self, coefficients: FloatArray) -> FloatArray:
+        """Return the loss of each model for each row."""
+        return self.loss(self.outputs_of_columns(coefficients))[0]
+
+    def minimised(
+        self, start: FloatArray, weight: FloatArray, penalty: float | None, n_iterations: int
+    ) -> FloatArray:
+        """Return coefficients with a lower sum of losses and penalties."""
+        if penalty is None:
+            return self.constants(weight)
+        penalty *= self.loss.unit
+        shape, constant, columns = start.shape, self.basis[-1], self.columns
+        scale = np.broadcast_to(
+            1.0 / np.sqrt(self.loss.curvature * self.square + penalty), shape[1:]
+        )
+        if self.kept is not None:
+            scale = scale * np.column_stack([self.kept, np.ones(shape[1])])
+
+        def objective(scaled: FloatArray) -> tuple[float, FloatArray]:
+            coefficients = scaled.reshape(shape) * scale
+            losses, slopes = self.loss(self.outputs_of_columns(coefficients))
+            slopes *= weight[:, np.newaxis]
+            penalized = coefficients - (coefficients @ constant)[..., np.newaxis] * constant
+            gradient = (slopes.reshape(-1, slopes.shape[-1]) @ columns.T).reshape(shape)
+            gradient += penalty * penalized
+            value = np.vdot(weight, losses) + penalty / 2 * np.vdot(penalized, penalized)
+            return float(value), (gradient * scale).ravel()
+
+        begin = np.divide(start, scale, out=np.zeros(shape), where=scale != 0.0)
+        found = minimize(
+            objective,
+            begin.ravel(),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=self._bounds(shape),
+            options={"maxiter": n_iterations, "maxcor": 8},
+        )
+        result: FloatArray = found.x.reshape(shape) * scale
+        return result
+
+    def _bounds(self, shape: tuple[int, ...]) -> list[tuple[float | None, float | None]] | None:
+        """Return the bounds of coefficients whose signs are constrained."""
+        if self.signs is None:
+            return None
+        each = {-1: (None, 0.0), 0: (None, None), 1: (0.0, None)}
+        of_model = [each[int(sign)] for sign in self.signs[self.inputs]] + [each[0]]
+        return of_model * (shape[0] * shape[1])
+
+    def limited(self, coefficients: FloatArray, n_weights: int) -> tuple[_Models, FloatArray]:
+        """Return models of the largest weights only, and their coefficients to begin with."""
+        weights = coefficients @ self.basis.T
+        size = np.abs(weights.mean(axis=0))[:, :-1]
+        smallest = np.partition(size.ravel(), -n_weights)[-n_weights]
+        return _Models(self.problem, self.rows, self.inputs, size >= smallest), weights
+
+    def part(self, coefficients: FloatArray, penalty: float | None) -> LinearPart:
+        """Return a model as a linear part."""
+        weights = coefficients @ self.basis.T
+        if penalty is None:
+            weights[:, :-1] = 0.0
+        n_outputs = self.problem.n_outputs
+        weight = np.zeros((n_outputs, self.inputs.size))
+        bias = np.zeros(n_outputs)
+        weight[-len(weights) :], bias[-len(weights) :] = weights[:, :-1], weights[:, -1]
+        return LinearPart(self.inputs, weight, bias, penalty)

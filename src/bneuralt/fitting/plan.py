@@ -1,0 +1,261 @@
+"""The plan of the training of a tree: random starts, rows, settings, and where leaves may move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from bneuralt._typing import Array
+from bneuralt.fitting.capacity import FEWEST_PER_OUTPUT
+from bneuralt.fitting.linear import LinearPart
+from bneuralt.fitting.problem import Problem
+from bneuralt.fitting.recipe import automatic_size, leaves_may_move, size_to_draw, training_of
+from bneuralt.fitting.rows import Rows
+from bneuralt.fitting.splits import hold_out
+from bneuralt.fitting.train import TreeFit
+from bneuralt.model import Recipe
+from bneuralt.training import TrainingSettings
+from bneuralt.tree import NeuralTree
+from bneuralt.tree.growing import LEAF_PROBABILITY, MAX_DEPTH
+from bneuralt.tree.monotonic import Signs, constrained
+from bneuralt.tree.sampling import FeatureSampler, chances_of_varying
+
+__all__ = ["draw_tree", "drawn_seed", "new_fit", "plan_tree"]
+
+
+def drawn_seed(random_state: Any) -> int:
+    """Return a seed that is drawn with a `random_state`."""
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def plan_tree(
+    problem: Problem,
+    recipe: Recipe,
+    seed: int,
+    *,
+    starts: list[NeuralTree] | None = None,
+    signs: list[Signs] | None = None,
+    sampling: Any = None,
+    trial_fraction: float | None = None,
+    settings: TrainingSettings | None = None,
+    linear: LinearPart | None = None,
+    place: int = 0,
+) -> TreeFit:
+    """Draw the starts of a tree, and hold out validation rows where some are needed.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its rows are those of the tree.
+    recipe : Recipe
+    seed : int
+    starts : list of NeuralTree, optional
+        Trees to train; by default they are drawn.
+    signs : list of Signs, optional
+        Signs that the weights of these trees must keep; by default they are chosen.
+    sampling : array or callable, optional
+        Probability of each feature for a leaf, or a sampler; by default `feature_sampling` of the
+        growth.
+    trial_fraction : float, optional
+        Plan a single tree with this fraction of the weights.
+    settings : TrainingSettings, optional
+        Those of the recipe by default.
+    linear : LinearPart, optional
+        Added to the outputs of the trained tree.
+    place : int
+        Place of the tree in its forest, which decides whether its leaves move to ramps.
+    """
+    structure, split, order = np.random.default_rng(seed).spawn(3)
+    settings = training_of(problem, recipe) if settings is None else settings
+    growth = recipe.growth
+    rows, validation = problem.rows, problem.validation
+    if validation is None and settings.select is not None:
+        rows, validation = hold_out(rows, problem.options.validation_fraction, split)
+    if validation is None and (settings.select or settings.patience):
+        settings = settings.set_params(select=None, patience=None)
+    sampling = growth.feature_sampling if sampling is None else sampling
+    is_joined = growth.n_joined > 1 and trial_fraction is None
+    if starts is None:
+        n_weights, n_starts = size_to_draw(problem, recipe), 1
+        if trial_fraction is not None:
+            if problem.options.is_readable:  # weights are removed after training
+                n_weights = automatic_size(problem, problem.rows)
+            n_weights = _part_of(n_weights, trial_fraction, problem)
+        elif is_joined:
+            n_weights, n_starts = _part_of(n_weights, 1 / growth.n_joined, problem), growth.n_joined
+        else:
+            n_starts = growth.n_init
+        sampler = leaf_sampler(problem, rows, sampling)
+        starts = [
+            draw_tree(problem, recipe, structure, sampler, n_weights) for _ in range(n_starts)
+        ]
+    seed = int(order.integers(2**63))
+    fit = new_fit(problem, starts, rows, settings, seed, validation, sampling, signs)
+    if growth.plain_fraction > 0.0 and settings.leaf_moves:
+        fit.may_move_to = _without_ramps(problem, fit, growth.plain_fraction, place)
+    fit.linear, fit.linear_share = linear, growth.linear_share
+    fit.whole = problem.rows
+    fit.is_mean = is_joined and len(starts) > 1
+    fit.output_factor = recipe.output_factor
+    return fit
+
+
+def _without_ramps(
+    problem: Problem, fit: TreeFit, fraction: float, place: int
+) -> list[Array] | None:
+    """Return where leaves may move to, if those of a fraction of the trees may not move to ramps.
+
+    The starts of a tree have the places from `place` on.
+    """
+    drawn = problem.encoder.drawn_groups
+    if drawn is None:
+        return fit.may_move_to
+    n = len(fit.starts)
+    allowed = [np.ones(drawn.size, dtype=bool)] * n if fit.may_move_to is None else fit.may_move_to
+    is_plain = np.diff(np.floor(fraction * (place + np.arange(n + 1)))) > 0
+    return [
+        each & (drawn >= 0) if plain else each
+        for each, plain in zip(allowed, is_plain, strict=True)
+    ]
+
+
+def _part_of(n_weights: int | None, fraction: float, problem: Problem) -> int | None:
+    """Return a part of a number of weights, but enough for each output."""
+    if n_weights is None:
+        return None
+    return max(int(fraction * n_weights), FEWEST_PER_OUTPUT * problem.n_outputs)
+
+
+def new_fit(
+    problem: Problem,
+    starts: list[NeuralTree],
+    rows: Rows,
+    settings: TrainingSettings,
+    seed: int,
+    validation: Rows | None = None,
+    sampling: Any = None,
+    signs: list[Signs] | None = None,
+) -> TreeFit:
+    """Return the training of trees that meet the constraints of a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+    starts : list of NeuralTree
+    rows : Rows
+        The rows of the trees.
+    settings : TrainingSettings
+    seed : int
+    validation : Rows, optional
+    sampling : optional
+        As in `plan_tree`.
+    signs : list of Signs, optional
+        Those of trees that are trained further; by default they are chosen.
+    """
+    if problem.input_signs is not None and signs is None:
+        starts, signs = constrained(starts, problem.input_signs, problem.task.output_signs())
+    return TreeFit(
+        starts,
+        rows.one_epoch().with_mean_weight_one(),
+        validation,
+        settings,
+        seed,
+        problem.scaling,
+        problem.target_scaling,
+        may_move_to=may_move_to(problem, rows, starts, sampling) if settings.leaf_moves else None,
+        signs=signs,
+    )
+
+
+def draw_tree(
+    problem: Problem,
+    recipe: Recipe,
+    rng: np.random.Generator,
+    sampler: Any,
+    n_weights: int | None,
+) -> NeuralTree:
+    """Draw a tree of features that are not constant.
+
+    Parameters
+    ----------
+    problem : Problem
+    recipe : Recipe
+    rng : Generator
+    sampler : array, callable or None
+        See `leaf_sampler`.
+    n_weights : int or None
+        Number of weights; None where `growth` has other limits.
+    """
+    growth, encoder = recipe.growth, problem.encoder
+    min_size = growth.min_size
+    if isinstance(min_size, float) and not (growth.max_size is None and n_weights is None):
+        min_size = None  # a share of the mean size has no meaning where the size is limited
+    tree = NeuralTree.random(
+        problem.rows.n_inputs,
+        problem.n_outputs,
+        MAX_DEPTH if growth.max_depth is None else growth.max_depth,
+        growth.max_children,
+        LEAF_PROBABILITY if growth.leaf_probability is None else growth.leaf_probability,
+        min_children=growth.min_children,
+        min_size=min_size,
+        max_size=growth.max_size,
+        n_weights=n_weights,
+        deepen=growth.max_depth is None,
+        init=growth.init,
+        init_scale=growth.init_scale,
+        activation=growth.activation,
+        output_activation=growth.output_activation,
+        train_activations=growth.train_activations,
+        feature_sampling=sampler,
+        groups=encoder.drawn_groups,
+        interactions=problem.interactions,
+        dtype=problem.options.dtype,
+        random_state=rng,
+    )
+    if growth.ramp_fraction == 0.0 or not encoder.has_ramps:
+        return tree
+    moved = encoder.on_ramps(tree.leaf_input, growth.ramp_fraction, rng)
+    return tree.with_leaf_inputs(moved, tree.parameters)
+
+
+def leaf_sampler(problem: Problem, rows: Rows, sampling: Any) -> Any:
+    """Return `feature_sampling`, with probability 0 for constant features."""
+    encoder, scaling = problem.encoder, problem.scaling
+    if isinstance(sampling, FeatureSampler):
+        rows = rows.in_memory
+        X = rows.X
+        if not encoder.is_plain:  # use the first number of each feature
+            X = X[:, encoder.first_numbers[:-1]]
+        return sampling.learn(X, rows.weight)
+    if callable(sampling) or (scaling is None and encoder.is_plain):
+        return sampling
+    varies = np.ones(rows.n_inputs, dtype=bool)
+    if scaling is not None:
+        varies = scaling.factor != 0.0
+    n_features = problem.columns.n_columns
+    chances = np.ones(n_features) if sampling is None else sampling
+    return chances_of_varying(chances, encoder.groups, varies, n_features)
+
+
+def may_move_to(
+    problem: Problem, rows: Rows, starts: Sequence[NeuralTree], sampling: Any
+) -> list[Array] | None:
+    """Return which inputs the leaves of each tree may move to: those that could be drawn."""
+    interactions = problem.interactions
+    is_free = sampling is None or callable(sampling)
+    if not leaves_may_move(problem.options) or (is_free and interactions is None):
+        return None
+    groups = problem.encoder.groups
+    allowed: Array = np.ones(groups.size, dtype=bool)
+    if not is_free:
+        allowed = (np.asarray(leaf_sampler(problem, rows, sampling)) > 0)[groups]
+    if interactions is None:
+        return [allowed] * len(starts)
+    return [
+        interactions.allowed(tree.parent, tree.leaf_parent, groups[tree.leaf_input])[:, groups]
+        & allowed
+        for tree in starts
+    ]

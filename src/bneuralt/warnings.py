@@ -1,0 +1,100 @@
+"""The warnings of this package, and how they name the line of the user that caused them."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+__all__ = [
+    "CodeWarning",
+    "IdentifierWarning",
+    "MissingValuesWarning",
+    "OutlyingTargetWarning",
+    "RareValuesWarning",
+    "ReadableTreeWarning",
+    "RelativeWeightWarning",
+    "RoundedIntegersWarning",
+    "SentinelWarning",
+    "TextValuesWarning",
+    "TinyDataWarning",
+    "TrainingDiverged",
+    "UnseenValuesWarning",
+]
+
+_PACKAGE = str(Path(__file__).parent)
+#: Parts of paths of code between the user and this package.
+_BETWEEN = ("sklearn", "joblib", "contextlib.py", "functools.py")
+
+
+class UnseenValuesWarning(UserWarning):
+    """A column of categories has values that did not occur in training."""
+
+
+class IdentifierWarning(UserWarning):
+    """A column identifies rows, and is not used."""
+
+
+class RareValuesWarning(UserWarning):
+    """All or many values of a column of categories are rare."""
+
+
+class TextValuesWarning(UserWarning):
+    """Texts of a column are read as numbers, or as missing values."""
+
+
+class MissingValuesWarning(UserWarning):
+    """Values are missing in a column that had none missing in training, or only such."""
+
+
+class SentinelWarning(UserWarning):
+    """A number that repeats far outside of the others of its column is treated as missing."""
+
+
+class RelativeWeightWarning(UserWarning):
+    """Whole weights are so large that they are taken as relative weights, not as counts."""
+
+
+class TinyDataWarning(UserWarning):
+    """A table has too few rows for a setting; the text says what is done instead."""
+
+
+class ReadableTreeWarning(UserWarning):
+    """The largest readable tree is worse than a larger one; the text says by how much."""
+
+
+class CodeWarning(UserWarning):
+    """A column of whole numbers explains what the model does not: its numbers may be codes."""
+
+
+class RoundedIntegersWarning(UserWarning):
+    """Whole numbers beyond 2**53 are rounded, so that different ones become the same number."""
+
+
+class OutlyingTargetWarning(UserWarning):
+    """A few values of the target are so far from the others that they decide the fit."""
+
+
+class TrainingDiverged(RuntimeWarning):
+    """The weights overflowed; the last finite ones were kept."""
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Issue a warning that names the first line outside of this package.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn_user("too few rows", TinyDataWarning)
+    >>> str(caught[0].message)
+    'too few rows'
+    """
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and _is_inside(frame.f_code.co_filename):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _is_inside(path: str) -> bool:
+    return path.startswith(_PACKAGE) or any(part in path for part in _BETWEEN)

@@ -1,0 +1,143 @@
+"""The same table is the same model, whatever way it comes in."""
+
+import datetime as dt
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from tests.helpers import messy_tables as messy
+
+
+@pytest.mark.timeout(1800)
+@settings(
+    max_examples=200,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.generate],  # a smaller seed is no simpler table
+)
+@given(table=messy.tables())
+def test_every_road_gives_the_same_model_and_the_same_predictions(table):
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        paths = messy.write_files(table, folder)
+        frames = messy.frames_of(table, paths)
+        expected = messy.fitted(table, frames["pandas"])
+        inputs = expected.encoder_.encode(messy.features(frames["pandas"]))
+        content = messy.described(expected, folder)
+        predicted = expected.predict(messy.features(frames["pandas"]))
+        models = {}
+        for road, frame in frames.items():
+            models[road] = messy.fitted(table, frame)
+        for i, (road, path) in enumerate(paths.items()):
+            models[road] = messy.trained(path, folder / f"model{i}.json")
+        for road, model in models.items():
+            kinds = [feature.kind for feature in model.encoder_.features]
+            assert kinds == [feature.kind for feature in expected.encoder_.features], road
+            assert model.encoder_.to_plain() == expected.encoder_.to_plain(), road
+            assert messy.described(model, folder) == content, road
+        for road, frame in frames.items():
+            assert np.array_equal(messy.predictions(expected, frame), predicted), road
+            if not hasattr(frame, "blocks"):
+                seen = expected.encoder_.encode(messy.features(frame))
+                assert np.array_equal(seen, inputs), road
+        for road, path in paths.items():
+            seen = messy.program_predictions(folder / "model0.json", path)
+            assert np.array_equal(seen, predicted), road
+
+
+# -- cases that were three models, or an error --------------------------------------------
+
+
+@pytest.fixture
+def shops():
+    """A table with codes, categories, keys, thousands and times of day."""
+    rng = np.random.default_rng(0)
+    n = 240
+    code, size = rng.integers(0, 6, n), rng.normal(size=n)
+    return {
+        "id": (rng.permutation(n) + 1000).tolist(),
+        "zip": [f"{c * 501 + 501:05d}" for c in code],
+        "shop": [str(s) for s in rng.integers(1, 9, n)],
+        "big": [f"{x:,}" for x in rng.integers(200, 20_000, n)],
+        "opens": [dt.time(int(h), 30) for h in rng.integers(6, 12, n)],
+        "size": size.round(6).tolist(),
+        "y": ["up" if s + (c % 2) > 0.5 else "down" for s, c in zip(size, code, strict=True)],
+    }
+
+
+def test_a_model_of_a_file_predicts_the_folder_of_its_rows(shops, tmp_path):
+    paths = messy.write_files(shops, tmp_path)
+    model = messy.trained(paths["t.csv"], tmp_path / "m.json")
+    kinds = dict(zip(model.feature_names_in_, model.encoder_.features, strict=True))
+    assert kinds["zip"].kind == "category" and "00501" in kinds["zip"].categories
+    assert kinds["id"].kind == "unused" and kinds["big"].notation.thousands == ","
+    assert kinds["opens"].notation.is_clock
+    whole = messy.run("predict", tmp_path / "m.json", paths["t.csv"])
+    assert whole.startswith("row,prediction,id\n1,")  # keys stay in the output
+    for road, path in paths.items():
+        seen = messy.program_predictions(tmp_path / "m.json", path)
+        assert seen.tolist() == [line.split(",")[1] for line in whole.splitlines()[1:]], road
+    assert messy.run("predict", tmp_path / "m.json", paths["csv files"]) == whole
+    assert messy.run("predict", tmp_path / "m.json", paths["t.csv"], "--out", "-") == whole
+
+
+def test_categories_of_a_frame_are_categories_of_its_files(shops, tmp_path):
+    frame = messy.as_pandas(shops).astype({"shop": "category"})
+    (tmp_path / "parts").mkdir()
+    frame.to_parquet(tmp_path / "a.parquet", index=False)
+    for i in range(2):
+        part = frame.iloc[i * 120 : (i + 1) * 120]
+        part.to_parquet(tmp_path / "parts" / f"{i}.parquet", index=False)
+    expected = messy.fitted(shops, frame)
+    assert expected.encoder_.features[2].kind == "category"
+    for path in (tmp_path / "a.parquet", tmp_path / "parts"):
+        model = messy.trained(path, tmp_path / "m.json")
+        assert model.encoder_ == expected.encoder_
+        assert np.array_equal(messy.program_predictions(tmp_path / "m.json", path),
+                              expected.predict(frame.drop(columns="y")))  # fmt: skip
+
+
+@pytest.mark.parametrize("data", ["csv files", "parquet files", "t.parquet", "t.jsonl", "t.xlsx"])
+def test_every_command_takes_what_train_takes(shops, tmp_path, data):
+    paths = messy.write_files(shops, tmp_path)
+    model, path = tmp_path / "m.json", paths[data]
+    messy.trained(paths["t.csv"], model)
+    assert "Mean absolute contributions" in messy.run("explain", model, path)
+    small = tmp_path / "small.json"
+    assert "weights kept" in messy.run(
+        "compact", model, path, "--max-weights", 8, "--cv", 0, "--out", small
+    )
+    assert "Card of 240 rows" in messy.run("card", model, path, "--out", tmp_path / "card.html")
+    for name in ("page.html", "tree.svg"):
+        messy.run("draw", model, "--example", path, "--out", tmp_path / name)
+    exported = ("export", model, "--to", "c", "--dtype", "int8", "--data", path)
+    messy.run(*exported, "--out", tmp_path / "m.h")
+
+
+@pytest.mark.parametrize(
+    "name, limit", [("t.csv", 4), ("csv files", 4), ("t.parquet", 4), ("parquet files", 4)]
+)
+def test_files_are_opened_for_their_form_their_rows_and_their_checksum(
+    shops, tmp_path, name, limit
+):
+    path = messy.write_files(shops, tmp_path)[name]
+    opened = Counter()
+
+    def note(event, arguments):
+        if event == "open" and str(arguments[0]).startswith(str(path)):
+            opened[str(arguments[0])] += 1
+
+    notes.append(note)
+    try:
+        messy.trained(path, tmp_path / "m.json")
+    finally:
+        notes.remove(note)
+    assert all(count <= limit for count in opened.values()), opened
+
+
+notes = []
+sys.addaudithook(lambda event, arguments: [note(event, arguments) for note in notes])
