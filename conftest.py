@@ -80,6 +80,18 @@ def _ctrl_c_raises() -> None:
 
 
 @pytest.fixture(autouse=True)
+def _same_random_numbers(request) -> None:
+    """Reset the generators of a module, so that no test depends on those that ran before it."""
+    import numpy as np  # after the limits of its threads are set
+
+    states = request.module.__dict__.setdefault("_states_at_import", {})
+    for name, value in vars(request.module).items():
+        if isinstance(value, np.random.Generator):
+            states.setdefault(name, value.bit_generator.state)
+            value.bit_generator.state = states[name]
+
+
+@pytest.fixture(autouse=True)
 def _no_open_figure() -> Iterator[None]:
     """Close figures after each test: plots draw on the current one."""
     yield
