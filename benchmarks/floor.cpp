@@ -3,7 +3,7 @@
 // Plain contiguous arrays, no tree, no order in which anything has to happen: one RMSprop step on
 // n_weights numbers, n_exponentials exponentials, three multiply-adds per edge (one for the
 // forward floor). Compiled by core_speed.py with the flags of the engine's own kernels.
-#include "../cpp/kernels/memory.hpp"
+#include "../cpp/kernels/mathematics/memory.hpp"
 
 namespace {
 

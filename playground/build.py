@@ -40,7 +40,7 @@ PAGE = ("tree", "animation", "client", "columns_view", "downloads", "lesson", "m
 #: The modules of the page of a model that predictions need.
 PREDICTION = ("../../model/cells", "cells", "expressions", "model", "tree", "prediction")
 
-SOURCES = ("wasm/playground.cpp", "order.cpp", "threads.cpp", "kernels/registry.cpp")
+SOURCES = ("wasm/playground.cpp", "random.cpp", "threads.cpp", "kernels/registry.cpp")
 FLAGS = (
     *("-target", "wasm32-wasi", "-mcpu=baseline+simd128", "-mexec-model=reactor", "-std=c++20"),
     *("-Os", "-s", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden", "-Wno-psabi"),

@@ -1,8 +1,8 @@
 // The kernels of one instruction set: this file is compiled once for each.
-#include "forest.hpp"
-#include "jacobian.hpp"
-#include "shares.hpp"
-#include "train.hpp"
+#include "passes/forest.hpp"
+#include "explaining/jacobian.hpp"
+#include "explaining/attributions.hpp"
+#include "training/train.hpp"
 
 namespace bnt::BNT_ISA {
 
@@ -36,7 +36,7 @@ Outcome train(const TrainingTask<T>& task, const Hooks& hooks) {
 
 template <class T>
 constexpr Kernels<T> kernels() {
-    return {&forward<T>, &shares<T>, &jacobian<T>, &gradient<T>, &train<T>};
+    return {&forward<T>, &attributions<T>, &jacobian<T>, &gradient<T>, &train<T>};
 }
 
 #define BNT_STRING(x) #x

@@ -203,7 +203,7 @@ class Valid:
         size = structure.n_parameters
         return {"structure": structure, "parameters": self.rng.normal(size=size).astype(dtype)}
 
-    def shares(self) -> dict[str, Any]:
+    def attributions(self) -> dict[str, Any]:
         weighted = self.weighted()
         n_leaves, n_cells = int(weighted["structure"].leaf_start[-1]), int(self.rng.integers(1, 9))
         n_positions = int(self.rng.integers(0, 4))

@@ -1,4 +1,4 @@
-// The shares of leaves in an output, and the derivatives of outputs by parameters.
+// The attributions of leaves in an output, and the derivatives of outputs by parameters.
 #include "../dispatch.hpp"
 #include "bindings.hpp"
 #include "gil.hpp"
@@ -18,7 +18,7 @@ nb::tuple in_dtype_of(const WeightedTree& tree, F&& f) {
     return tree.is_single() ? f(float{}) : f(double{});
 }
 
-nb::tuple shares(const WeightedTree& weighted, nb::handle X, nb::handle baseline, nb::handle cell,
+nb::tuple attributions(const WeightedTree& weighted, nb::handle X, nb::handle baseline, nb::handle cell,
                  nb::handle n_cells, nb::handle position, nb::handle weight, nb::handle threads) {
     const AnyArray rows = as_rows(X, "X");
     const Table table = as_table(rows, "X");
@@ -42,7 +42,7 @@ nb::tuple shares(const WeightedTree& weighted, nb::handle X, nb::handle baseline
                  std::to_string(tree.n_inputs) + " inputs");
         if (positions.size() != weights.size()) fail("position and weight differ in size");
         nb::object result = new_array<T>(nullptr, {size_t(table.n_rows), size_t(count)});
-        const ShareTask<T> task{&tree,
+        const AttributionTask<T> task{&tree,
                                 weighted.theta<T>(),
                                 table,
                                 from.data(),
@@ -57,7 +57,7 @@ nb::tuple shares(const WeightedTree& weighted, nb::handle X, nb::handle baseline
         ForwardProblem problem;
         {
             GilRelease release;
-            problem = engine().kernels<T>().shares(task, signals.hooks());
+            problem = engine().kernels<T>().attributions(task, signals.hooks());
         }
         signals.rethrow();
         return nb::make_tuple(result, described(problem));
@@ -89,14 +89,14 @@ nb::tuple jacobian(const WeightedTree& weighted, nb::handle X, nb::handle thread
 
 }  // namespace
 
-void bind_shares(nb::module_& m) {
+void bind_attributions(nb::module_& m) {
     m.def(
-        "shares", &shares, "tree"_a, "X"_a, "baseline"_a, "cell"_a, "n_cells"_a, "position"_a,
+        "attributions", &attributions, "tree"_a, "X"_a, "baseline"_a, "cell"_a, "n_cells"_a, "position"_a,
         "weight"_a, "n_threads"_a,
-        "Return the shares of leaves in outputs less those for the baseline, summed in cells, and "
+        "Return the attributions of leaves in outputs less those for the baseline, summed in cells, and "
         "(what, row, column) of a number that is not finite, or None.\n\n"
         "The rescale rule, or integrated gradients where there are positions.",
-        nb::sig("def shares(tree: WeightedTree, X: object, "
+        nb::sig("def attributions(tree: WeightedTree, X: object, "
                 "baseline: numpy.typing.NDArray[typing.Any], "
                 "cell: numpy.typing.NDArray[typing.Any], n_cells: int, "
                 "position: numpy.typing.NDArray[typing.Any], "

@@ -8,11 +8,11 @@
 namespace bnt::BNT_ISA {
 
 // Checks at intervals whether the caller requests a stop.
-class Pulse {
+class Interrupts {
     using Clock = std::chrono::steady_clock;
 
   public:
-    explicit Pulse(const Hooks& hooks) : hooks_(hooks), next_(Clock::now() + kInterval) {}
+    explicit Interrupts(const Hooks& hooks) : hooks_(hooks), next_(Clock::now() + kInterval) {}
 
     bool stopped() const { return stopped_; }
 

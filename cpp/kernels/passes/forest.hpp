@@ -6,7 +6,7 @@
 
 #include "blocks.hpp"
 #include "forward.hpp"
-#include "losses.hpp"
+#include "../mathematics/losses.hpp"
 #include "online.hpp"
 
 namespace bnt::BNT_ISA {

@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-#include "memory.hpp"
+#include "../mathematics/memory.hpp"
 
 namespace bnt::BNT_ISA {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <atomic>
 
-#include "../threads.hpp"
-#include "pulse.hpp"
+#include "../../threads.hpp"
+#include "../interrupts.hpp"
 #include "rows.hpp"
 
 namespace bnt::BNT_ISA {
@@ -54,7 +54,7 @@ ForwardProblem each_block(const Table& table, int64_t work, size_t room, int n_t
     ThreadTeam team(std::min(n_threads, n_items));
     const size_t block = size_t(table.n_inputs()) * R;
     Buffer<T> buffer(size_t(team.size()) * (block + room));
-    Pulse pulse(hooks);
+    Interrupts interrupts(hooks);
     std::atomic<bool> stop{false};
     Lowest bad_input(table.n_rows), bad_output(table.n_rows);
     team.each(n_items, [&](int item, int thread) {
@@ -66,7 +66,7 @@ ForwardProblem each_block(const Table& table, int64_t work, size_t room, int n_t
             if (!all_finite(x, int64_t(table.n_inputs()) * R)) return bad_input.offer(row);
             if (!f(x, x + block, row, count)) bad_output.offer(row);
         }
-        if (thread == 0 && pulse.interrupted()) stop = true;
+        if (thread == 0 && interrupts.interrupted()) stop = true;
     });
     ForwardProblem problem;
     problem.interrupted = stop;
