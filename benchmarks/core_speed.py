@@ -34,6 +34,7 @@ FLAGS = {
         "-DBNT_VECTOR_BYTES=64", "-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mfma",
     ],
 }  # fmt: skip
+PARTS = ("forward", "backward", "adam")
 
 
 def main() -> None:
@@ -42,6 +43,7 @@ def main() -> None:
     floors = {name: compile_floor(name) for name in _core.engines()}
     optimizers(tree, floors)
     sets(tree, floors)
+    batches(tree, floors)
     selection(tree)
     images()
     import_time()
@@ -169,6 +171,48 @@ def sets_in(dtype: str, tree: NeuralTree, floors: dict[str, ctypes.CDLL]) -> lis
     one = many[0].copy()
     single = processor_time(lambda: [cast.forward(one) for _ in range(1000)]) / 1000
     return [*rows, (f"{dtype} one call of forward(row)", single * 1e9, float("nan"))]
+
+
+def batches(tree: NeuralTree, floors: dict[str, ctypes.CDLL]) -> None:
+    """Measure the parts of an update with a batch of 32 rows: forward, backward, Adam step.
+
+    Forward is a pass over many rows, backward what the gradient of as many rows takes in addition
+    (loss included), and the step is what an update of a training takes in addition.
+    """
+    n_batch, n_rows = 32, 8192
+    n_updates, n_repeats = N_EPOCHS * n_rows // n_batch, n_rows // n_batch
+    rng = np.random.default_rng(0)
+    rows = []
+    for dtype in ("float32", "float64"):
+        cast, name = tree.astype(dtype), _core.engine()
+        X, y = rng.random((n_rows, 14)).astype(dtype), rng.integers(0, 2, n_rows).astype(np.int32)
+        n_weights, n_exponentials, n_edges = update_counts(tree)
+        block = 64 // X.itemsize // 2  # rows that keep the floor's arrays in the first cache
+        data = _core.Data(X, y)
+        settings = TrainingSettings(
+            loss="squared_error", batch_size=n_batch, max_epochs=N_EPOCHS, learning_rate=1e-6
+        )
+        floor = {part: getattr(floors[name], f"{part}_floor_{dtype}") for part in PARTS}
+        seconds = interleaved(
+            {
+                "forward": lambda: cast.forward(X),
+                "gradient": lambda: _core.gradient(cast.core, data, None, "squared_error", [], 1),
+                "batch": lambda: train(cast, X, y, settings=settings),
+                "nothing": lambda: train(cast, X, y, settings=settings.set_params(max_epochs=0)),
+                "forward floor": partial(floor["forward"], n_rows // block, block, n_exponentials, n_edges),
+                "backward floor": partial(floor["backward"], n_rows // block, block, n_edges),
+                "adam floor": partial(floor["adam"], n_repeats, n_weights),
+            },
+            40,
+        )
+        whole = (seconds["batch"] - seconds["nothing"]) / n_updates
+        forward, gradient = seconds["forward"] / n_repeats, seconds["gradient"] / n_repeats
+        parts = (forward, gradient - forward, whole - gradient)
+        least = [seconds[f"{part} floor"] / n_repeats for part in PARTS]
+        for part, value, low in zip(PARTS, parts, least, strict=True):
+            rows.append((f"{dtype} {part}", value * 1e9, low * 1e9, value / low))
+        rows.append((f"{dtype} batch", whole * 1e9, sum(least) * 1e9, whole / sum(least)))
+    table(f"an update with a batch of {n_batch} rows", ("", "ns", "floor, ns", "x floor"), rows)
 
 
 def selection(tree: NeuralTree) -> None:

@@ -214,9 +214,10 @@ struct Kernels {
     ForwardProblem (*forward)(const ForwardTask<T>&, const Hooks&);
     ForwardProblem (*attributions)(const AttributionTask<T>&, const Hooks&);
     ForwardProblem (*jacobian)(const JacobianTask<T>&, const Hooks&);
-    // Mean gradient of all rows, weights included; returns the mean loss.
+    // Mean gradient of all rows, weights included; returns the mean loss. Of a part of the rows
+    // if it is interrupted.
     double (*gradient)(const Tree&, const T* theta, const Sample&, const LossSettings&,
-                       int n_threads, T* gradient);
+                       int n_threads, T* gradient, const Hooks&);
     Outcome (*train)(const TrainingTask<T>&, const Hooks&);
 };
 

@@ -1,8 +1,8 @@
 // Multilayer perceptrons, one example per update. The hidden units are in the vector lanes. This
 // file is compiled once per instruction set.
+#include "kernels/interrupts.hpp"
 #include "kernels/mathematics/activations.hpp"
 #include "kernels/mathematics/memory.hpp"
-#include "kernels/interrupts.hpp"
 #include "mlp.hpp"
 #include "optimizers.hpp"
 #include "random.hpp"

@@ -1,5 +1,5 @@
-// Attributions: the contribution of each leaf to the difference between an output and its value for a
-// baseline row. Each leaf has one path to one output, so all of them take one pass down the tree:
+// Attributions: the contribution of each leaf to the difference between an output and its value for
+// a baseline row. Each leaf has one path to one output, so all of them take one pass down the tree:
 // the difference of a leaf's input is multiplied by the weights on its path and by the factor of
 // each activation on it.
 #pragma once
@@ -67,11 +67,11 @@ void forward_factors(const Tree& t, Weights<const T> w, const T* x, const Baseli
     }
 }
 
-// Adds the attributions of leaves to their cells [n_cells][R], times a weight. The factor of each node
-// becomes that of its whole path.
+// Adds the attributions of leaves to their cells [n_cells][R], times a weight. The factor of each
+// node becomes that of its whole path.
 template <class T, int R>
-void backward_attributions(const Tree& t, Weights<const T> w, const T* x, const T* baseline, T* factor,
-                     const int32_t* cell, T weight, T* cells) {
+void backward_attributions(const Tree& t, Weights<const T> w, const T* x, const T* baseline,
+                           T* factor, const int32_t* cell, T weight, T* cells) {
     constexpr int W = Simd<T>::lanes, V = R / W;
     for (int j = 0; j < t.n_nodes; ++j) {
         T* node = factor + size_t(j) * R;
@@ -129,8 +129,8 @@ ForwardProblem attribute_blocks(const AttributionTask<T>& task, const Hooks& hoo
                     between[i] = from + task.position[p] * (x[i] - from);
                 }
                 forward_factors<T, R>(t, w, between, nullptr, h, factor);
-                backward_attributions<T, R>(t, w, x, task.baseline, factor, task.cell, task.weight[p],
-                                      cells);
+                backward_attributions<T, R>(t, w, x, task.baseline, factor, task.cell,
+                                            task.weight[p], cells);
             }
             T* out = task.out + row * task.n_cells;
             for (int r = 0; r < count; ++r)

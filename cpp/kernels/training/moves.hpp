@@ -6,9 +6,9 @@
 
 #include "../../random.hpp"
 #include "../../threads.hpp"
+#include "../interrupts.hpp"
 #include "../passes/backward.hpp"
 #include "../passes/forward.hpp"
-#include "../interrupts.hpp"
 #include "../passes/sample.hpp"
 
 namespace bnt::BNT_ISA {
@@ -30,10 +30,10 @@ class LeafMover {
 
   public:
     LeafMover(const Tree& t, const Layout& layout, const SampleView<T>& sample,
-              const LossRule<T>& rule, ThreadTeam& team, Interrupts& interrupts, const uint8_t* may_move_to,
-              bool moves_by_node)
-        : t_(t), layout_(layout), sample_(sample), rule_(rule), team_(team), interrupts_(interrupts),
-          may_move_to_(may_move_to), moves_by_node_(moves_by_node),
+              const LossRule<T>& rule, ThreadTeam& team, Interrupts& interrupts,
+              const uint8_t* may_move_to, bool moves_by_node)
+        : t_(t), layout_(layout), sample_(sample), rule_(rule), team_(team),
+          interrupts_(interrupts), may_move_to_(may_move_to), moves_by_node_(moves_by_node),
           n_inputs_(sample.table().n_inputs()) {}
 
     // The number of rows used to score candidate inputs, at most n. `share` is the number of leaves

@@ -6,8 +6,8 @@
 
 #include "../../random.hpp"
 #include "../../threads.hpp"
-#include "../passes/forward.hpp"
 #include "../interrupts.hpp"
+#include "../passes/forward.hpp"
 #include "../passes/sample.hpp"
 
 namespace bnt::BNT_ISA {
@@ -22,8 +22,7 @@ Score score_sample(const Tree& t, Weights<const T> w, const SampleView<T>& sampl
     Buffer<Score> scores(n_blocks);
     Buffer<T> x(size_t(team.size()) * n_inputs * R), h(size_t(team.size()) * t.n_nodes * R);
     team.each(n_blocks, [&](int block, int thread) {
-        // one thread checks for a stop, and then skips the remaining blocks
-        if (thread == 0 && interrupts.interrupted()) return;
+        if (interrupts.interrupted(thread)) return;
         FlushDenormals flush;
         T* own_x = x.get() + size_t(thread) * n_inputs * R;
         T* own_h = h.get() + size_t(thread) * t.n_nodes * R;

@@ -4,12 +4,12 @@
 #include <optional>
 
 #include "../../random.hpp"
-#include "../passes/backward.hpp"
-#include "moves.hpp"
-#include "../passes/online.hpp"
-#include "optimizers.hpp"
-#include "../passes/shuffled.hpp"
 #include "../interrupts.hpp"
+#include "../passes/backward.hpp"
+#include "../passes/online.hpp"
+#include "../passes/shuffled.hpp"
+#include "moves.hpp"
+#include "optimizers.hpp"
 #include "scoring.hpp"
 #include "signs.hpp"
 
@@ -41,9 +41,11 @@ class BatchGradient final : public Gradient<T> {
 
   public:
     BatchGradient(const Tree& t, const Layout& layout, const SampleView<T>& sample,
-                  const LossRule<T>& rule, ThreadTeam& team, int64_t batch_size, Interrupts* interrupts)
-        : t_(t), layout_(layout), sample_(sample), rule_(rule), team_(team), interrupts_(interrupts),
-          n_chunks_(chunks(batch_size)), n_inputs_(sample.table().n_inputs()),
+                  const LossRule<T>& rule, ThreadTeam& team, int64_t batch_size,
+                  Interrupts& interrupts)
+        : t_(t), layout_(layout), sample_(sample), rule_(rule), team_(team),
+          interrupts_(interrupts), n_chunks_(chunks(batch_size)),
+          n_inputs_(sample.table().n_inputs()),
           room_(size_t(n_inputs_ + t.n_nodes * (t.keeps_sums ? 2 : 1) + t.n_outputs) * R),
           memory_(size_t(team.size()) * room_), gradients_(size_t(n_chunks_) * layout.size),
           scores_(n_chunks_), used_(n_inputs_) {
@@ -107,7 +109,7 @@ class BatchGradient final : public Gradient<T> {
             if (R == kSmallBatch || b == first)
                 BackwardBlock<T, R, false>::run(t_, w, x, slopes, h, sums, g);
             else BackwardBlock<T, R, true>::run(t_, w, x, slopes, h, sums, g);
-            if (thread == 0 && b + 1 < end && interrupts_ && interrupts_->interrupted()) break;
+            if (b + 1 < end && interrupts_.interrupted(thread)) break;
         }
         scores_[chunk] = score;
     }
@@ -117,7 +119,7 @@ class BatchGradient final : public Gradient<T> {
     const SampleView<T>& sample_;
     const LossRule<T>& rule_;
     ThreadTeam& team_;
-    Interrupts* interrupts_;
+    Interrupts& interrupts_;
     int n_chunks_, n_inputs_;
     size_t room_;
     Buffer<T> memory_, gradients_;
@@ -180,11 +182,11 @@ class Trainer {
           batch_size_(settings_.batch_size > 0 && settings_.batch_size < sample_.size()
                           ? settings_.batch_size
                           : sample_.size()),
-          team_(useful_threads(task, batch_size_)), interrupts_(hooks), optimizer_(settings_, layout_),
-          signs_(t_, layout_, task.signs), theta_(layout_.size), plain_(layout_.size),
-          ahead_(layout_.size), gradient_(layout_.size), best_(layout_.size),
-          order_(sample_.size()),
-          mover_(t_, layout_, sample_, rule_, team_, interrupts_, task.may_move_to, task.moves_by_node) {
+          team_(useful_threads(task, batch_size_)), interrupts_(hooks),
+          optimizer_(settings_, layout_), signs_(t_, layout_, task.signs), theta_(layout_.size),
+          plain_(layout_.size), ahead_(layout_.size), gradient_(layout_.size), best_(layout_.size),
+          order_(sample_.size()), mover_(t_, layout_, sample_, rule_, team_, interrupts_,
+                                         task.may_move_to, task.moves_by_node) {
         t_.leaf_input = leaf_input_.get();
         copy_inputs(leaf_input_.get(), task.leaf_input);
         if (batch_size_ > 1) sample_.keep_copy();
@@ -223,7 +225,7 @@ class Trainer {
 
     template <int R>
     void batch_epochs() {
-        BatchGradient<T, R> gradient(t_, layout_, sample_, rule_, team_, batch_size_, &interrupts_);
+        BatchGradient<T, R> gradient(t_, layout_, sample_, rule_, team_, batch_size_, interrupts_);
         epochs(gradient);
     }
 
@@ -333,10 +335,13 @@ class Trainer {
     }
 
     void clip() {
-        double square = 0;
-        for (int i = 0; i < layout_.size; ++i)
-            square += double(gradient_[i]) * double(gradient_[i]);
-        const double norm = std::sqrt(square);
+        double squares[W] = {};  // so that no addition waits for another
+        for (int i = 0; i < layout_.size; i += W)
+            for (int k = 0; k < W; ++k)
+                squares[k] += double(gradient_[i + k]) * double(gradient_[i + k]);
+        double sum = 0;
+        for (const double square : squares) sum += square;
+        const double norm = std::sqrt(sum);
         if (norm <= settings_.clip_norm) return;
         const T factor = T(settings_.clip_norm / norm);
         for (int i = 0; i < layout_.size; ++i) gradient_[i] *= factor;
@@ -361,7 +366,8 @@ class Trainer {
                            t_.n_leaves};
         layout_.unpack(theta_.get(), plain_.get());
         if (validation_.size() > 0) {
-            const Score val = score_sample<T, 32>(t_, weights(), validation_, rule_, team_, interrupts_);
+            const Score val =
+                score_sample<T, 32>(t_, weights(), validation_, rule_, team_, interrupts_);
             if (interrupts_.stopped()) return interrupted_while_scoring();
             report.val_loss = val.loss / val.weight;
             report.val_error = val.error / val.weight;
