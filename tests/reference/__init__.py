@@ -24,6 +24,7 @@ from tests.reference.attributions import (
     jacobian,
     rescaled_contributions,
 )
+from tests.reference.growth import grow
 from tests.reference.lines import inputs_of_rows, limited_line
 from tests.reference.losses import LOSS, LOSS_GRADIENT, targets
 from tests.reference.moving import LeafMover, Moved
@@ -64,6 +65,7 @@ __all__ = [
     "forward",
     "forward_pass",
     "gradient",
+    "grow",
     "inputs_of_rows",
     "integrated_gradients",
     "jacobian",

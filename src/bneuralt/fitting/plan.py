@@ -20,10 +20,11 @@ from bneuralt.model import Recipe
 from bneuralt.training import TrainingSettings
 from bneuralt.tree import NeuralTree
 from bneuralt.tree.growing import LEAF_PROBABILITY, MAX_DEPTH
+from bneuralt.tree.growth import TreeGrower, seed_of
 from bneuralt.tree.monotonic import Signs, constrained
 from bneuralt.tree.sampling import FeatureSampler, chances_of_varying
 
-__all__ = ["draw_tree", "drawn_seed", "new_fit", "plan_tree"]
+__all__ = ["drawn_seed", "new_fit", "plan_tree", "tree_grower"]
 
 
 def drawn_seed(random_state: Any) -> int:
@@ -89,9 +90,8 @@ def plan_tree(
         else:
             n_starts = growth.n_init
         sampler = leaf_sampler(problem, rows, sampling)
-        starts = [
-            draw_tree(problem, recipe, structure, sampler, n_weights) for _ in range(n_starts)
-        ]
+        grower = tree_grower(problem, recipe, sampler, n_weights)
+        starts = [NeuralTree(*grower.grow(seed_of(structure))) for _ in range(n_starts)]
     seed = int(order.integers(2**63))
     fit = new_fit(problem, starts, rows, settings, seed, validation, sampling, signs)
     if growth.plain_fraction > 0.0 and settings.leaf_moves:
@@ -170,20 +170,15 @@ def new_fit(
     )
 
 
-def draw_tree(
-    problem: Problem,
-    recipe: Recipe,
-    rng: np.random.Generator,
-    sampler: Any,
-    n_weights: int | None,
-) -> NeuralTree:
-    """Draw a tree of features that are not constant.
+def tree_grower(
+    problem: Problem, recipe: Recipe, sampler: Any, n_weights: int | None
+) -> TreeGrower:
+    """Return what grows trees of features that are not constant.
 
     Parameters
     ----------
     problem : Problem
     recipe : Recipe
-    rng : Generator
     sampler : array, callable or None
         See `leaf_sampler`.
     n_weights : int or None
@@ -193,7 +188,7 @@ def draw_tree(
     min_size = growth.min_size
     if isinstance(min_size, float) and not (growth.max_size is None and n_weights is None):
         min_size = None  # a share of the mean size has no meaning where the size is limited
-    tree = NeuralTree.random(
+    return TreeGrower(
         problem.rows.n_inputs,
         problem.n_outputs,
         MAX_DEPTH if growth.max_depth is None else growth.max_depth,
@@ -213,12 +208,9 @@ def draw_tree(
         groups=encoder.drawn_groups,
         interactions=problem.interactions,
         dtype=problem.options.dtype,
-        random_state=rng,
+        ramp_fraction=growth.ramp_fraction,
+        n_ramps=encoder.n_ramps if growth.ramp_fraction > 0.0 and encoder.has_ramps else None,
     )
-    if growth.ramp_fraction == 0.0 or not encoder.has_ramps:
-        return tree
-    moved = encoder.on_ramps(tree.leaf_input, growth.ramp_fraction, rng)
-    return tree.with_leaf_inputs(moved, tree.parameters)
 
 
 def leaf_sampler(problem: Problem, rows: Rows, sampling: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from bneuralt.fitting.capacity import n_epochs_joined
 from bneuralt.fitting.finish import FitInterrupted, finished, new_model, state_of
 from bneuralt.fitting.linear import LinearPart
-from bneuralt.fitting.plan import draw_tree, leaf_sampler, new_fit, plan_tree
+from bneuralt.fitting.plan import leaf_sampler, new_fit, plan_tree, tree_grower
 from bneuralt.fitting.problem import Problem
 from bneuralt.fitting.progress import Listen, Report, Step, describe_epoch, silent
 from bneuralt.fitting.pruning import smaller_models
@@ -226,8 +226,8 @@ def plan_part(problem: Problem, recipe: Recipe, i: int, seed: int) -> tuple[Tree
     before, n_before, state, signs = problem.before, 0, None, None
     if before is None:
         sampler = leaf_sampler(problem, problem.rows, recipe.growth.feature_sampling)
-        rng = np.random.default_rng(seed)
-        tree = draw_tree(problem, recipe, rng, sampler, size_to_draw(problem, recipe))
+        grower = tree_grower(problem, recipe, sampler, size_to_draw(problem, recipe))
+        tree = NeuralTree(*grower.grow(seed))
     else:
         tree, state, signs = before.trees[i], before.states[i], before.signs_of(i)
         n_before = state.n_iter

@@ -29,7 +29,7 @@ from bneuralt.tree.checks import (
     frozen,
 )
 from bneuralt.tree.forward import OutputOverflow, forward_many, mean_forward, not_finite
-from bneuralt.tree.growth import LeafSampler, draw_tree_arrays
+from bneuralt.tree.growth import LeafSampler, TreeGrower, seed_of
 from bneuralt.tree.interactions import InteractionSets
 from bneuralt.tree.layout import TreeArrays
 from bneuralt.tree.shape import TreeShape
@@ -236,31 +236,29 @@ class NeuralTree(TreeShape):
         >>> NeuralTree.random(4, activation=["tanh", "gaussian"], random_state=0).hidden_activation
         'mixed'
         """
-        return cls(
-            *draw_tree_arrays(
-                n_inputs,
-                n_outputs,
-                max_depth,
-                max_children,
-                leaf_probability,
-                rule=rule,
-                min_children=min_children,
-                min_size=min_size,
-                max_size=max_size,
-                n_weights=n_weights,
-                deepen=deepen,
-                init=init,
-                init_scale=init_scale,
-                activation=activation,
-                output_activation=output_activation,
-                train_activations=train_activations,
-                feature_sampling=feature_sampling,
-                groups=groups,
-                interactions=interactions,
-                dtype=dtype,
-                random_state=random_state,
-            )
+        grower = TreeGrower(
+            n_inputs,
+            n_outputs,
+            max_depth,
+            max_children,
+            leaf_probability,
+            rule=rule,
+            min_children=min_children,
+            min_size=min_size,
+            max_size=max_size,
+            n_weights=n_weights,
+            deepen=deepen,
+            init=init,
+            init_scale=init_scale,
+            activation=activation,
+            output_activation=output_activation,
+            train_activations=train_activations,
+            feature_sampling=feature_sampling,
+            groups=groups,
+            interactions=interactions,
+            dtype=dtype,
         )
+        return cls(*grower.grow(seed_of(random_state)))
 
     def with_parameters(self, parameters: ArrayLike) -> NeuralTree:
         """Return a tree of the same structure with other weights.
