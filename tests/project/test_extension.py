@@ -341,7 +341,9 @@ ADDITIONS = {
     "activation": (
         3,
         {
-            "cpp/kernels/mathematics/activations.hpp": listed("Activations", ACTIVATION, "ExtraSoftSign"),
+            "cpp/kernels/mathematics/activations.hpp": listed(
+                "Activations", ACTIVATION, "ExtraSoftSign"
+            ),
             "src/bneuralt/tree/activations.py": before(
                 '    "linear": _Z,\n',
                 '    "extra_softsign": _Z / (1.0 + variable("sharpness") * absolute(_Z)),\n',
