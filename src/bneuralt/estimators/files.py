@@ -115,7 +115,7 @@ def _upgraded(estimator: Any, data: dict[str, Any]) -> dict[str, Any]:
     targets = data.get("targets")
     has_labels = isinstance(targets, dict) and targets.get("multilabel") is True
     try:
-        loss = options.loss_of_labels() if has_labels else options.checked_loss()
+        loss = options.loss_of_labels() if has_labels else options.training.loss
     except (TypeError, ValueError) as error:
         raise ModelFileError(f'"settings" cannot be read: {error!s:.500}') from None
     training = data.get("training")
