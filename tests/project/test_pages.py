@@ -250,7 +250,8 @@ def test_defaults_shown_beside_those_of_scikit_learn():
     from sklearn.neural_network import MLPClassifier
 
     checked = 0
-    for row in re.findall(r"(?m)^\|(.+)\|(.+)\|.*\|$", section("from_other_libraries", "MLPClassifier")):
+    text = section("from_other_libraries", "MLPClassifier")
+    for row in re.findall(r"(?m)^\|(.+)\|(.+)\|.*\|$", text):
         for cell, estimator in zip(
             row, (MLPClassifier(), bneuralt.BNeuralTClassifier()), strict=True
         ):
@@ -264,9 +265,7 @@ def test_defaults_shown_beside_those_of_scikit_learn():
 def test_parameters_named_in_pages_for_users_of_other_libraries_exist():
     names = {name for cls in ESTIMATORS for name in cls().get_params()}
     for library in ("XGBoost", "Explainable boosting"):
-        rows = re.findall(
-            r"(?m)^\|[^|]+\|([^|]+)\|$", section("from_other_libraries", library)
-        )
+        rows = re.findall(r"(?m)^\|[^|]+\|([^|]+)\|$", section("from_other_libraries", library))
         shown = {name for row in rows for name in re.findall(r"`(\w+)=", row)}
         assert shown and shown <= {*names, "interactions", "row", "X_val", "y_val"}
 
