@@ -151,7 +151,10 @@ def fit_with_failure(model, X, y, fail_at, failure):
 @pytest.mark.parametrize("failure", [Injected, KeyboardInterrupt])
 @pytest.mark.parametrize("cls", [*CLASSIFIERS, *REGRESSORS])
 @settings(deadline=None, max_examples=12)
-@given(place=st.floats(0, 1), options=st.sampled_from([{"max_epochs": 20}, {"early_stopping": "refit"}]))
+@given(
+    place=st.floats(0, 1),
+    options=st.sampled_from([{"max_epochs": 20}, {"early_stopping": "refit"}]),
+)
 def test_a_failure_at_any_call_of_fit_leaves_a_whole_model(cls, failure, place, options):
     (X, y), (X2, y2) = table(0, 2, 3, 70), table(1, 3, 2, 70)
     if cls in REGRESSORS:
