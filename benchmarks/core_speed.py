@@ -34,7 +34,8 @@ FLAGS = {
         "-DBNT_VECTOR_BYTES=64", "-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mfma",
     ],
 }  # fmt: skip
-PARTS = ("forward", "backward", "adam")
+PARTS = ("forward", "backward", "adam")  # of an update with a batch
+N_BATCH = 32
 
 
 def main() -> None:
@@ -174,45 +175,53 @@ def sets_in(dtype: str, tree: NeuralTree, floors: dict[str, ctypes.CDLL]) -> lis
 
 
 def batches(tree: NeuralTree, floors: dict[str, ctypes.CDLL]) -> None:
-    """Measure the parts of an update with a batch of 32 rows: forward, backward, Adam step.
+    """Measure the parts of an update with a batch of rows: forward, backward, Adam step."""
+    rows = [row for dtype in ("float32", "float64") for row in batches_in(dtype, tree, floors)]
+    title = f"an update with a batch of {N_BATCH} rows"
+    table(title, ("", "ns", "floor, ns", "x floor"), rows)
+
+
+def batches_in(
+    dtype: str, tree: NeuralTree, floors: dict[str, ctypes.CDLL]
+) -> list[tuple[str, float, float, float]]:
+    """Return name, time, floor and their quotient for the parts and the whole of an update.
 
     Forward is a pass over many rows, backward what the gradient of as many rows takes in addition
     (loss included), and the step is what an update of a training takes in addition.
     """
-    n_batch, n_rows = 32, 8192
-    n_updates, n_repeats = N_EPOCHS * n_rows // n_batch, n_rows // n_batch
-    rng = np.random.default_rng(0)
-    rows = []
-    for dtype in ("float32", "float64"):
-        cast, name = tree.astype(dtype), _core.engine()
-        X, y = rng.random((n_rows, 14)).astype(dtype), rng.integers(0, 2, n_rows).astype(np.int32)
-        n_weights, n_exponentials, n_edges = update_counts(tree)
-        block = 64 // X.itemsize // 2  # rows that keep the floor's arrays in the first cache
-        data = _core.Data(X, y)
-        settings = TrainingSettings(
-            loss="squared_error", batch_size=n_batch, max_epochs=N_EPOCHS, learning_rate=1e-6
-        )
-        floor = {part: getattr(floors[name], f"{part}_floor_{dtype}") for part in PARTS}
-        seconds = interleaved(
-            {
-                "forward": lambda: cast.forward(X),
-                "gradient": lambda: _core.gradient(cast.core, data, None, "squared_error", [], 1),
-                "batch": lambda: train(cast, X, y, settings=settings),
-                "nothing": lambda: train(cast, X, y, settings=settings.set_params(max_epochs=0)),
-                "forward floor": partial(floor["forward"], n_rows // block, block, n_exponentials, n_edges),
-                "backward floor": partial(floor["backward"], n_rows // block, block, n_edges),
-                "adam floor": partial(floor["adam"], n_repeats, n_weights),
-            },
-            40,
-        )
-        whole = (seconds["batch"] - seconds["nothing"]) / n_updates
-        forward, gradient = seconds["forward"] / n_repeats, seconds["gradient"] / n_repeats
-        parts = (forward, gradient - forward, whole - gradient)
-        least = [seconds[f"{part} floor"] / n_repeats for part in PARTS]
-        for part, value, low in zip(PARTS, parts, least, strict=True):
-            rows.append((f"{dtype} {part}", value * 1e9, low * 1e9, value / low))
-        rows.append((f"{dtype} batch", whole * 1e9, sum(least) * 1e9, whole / sum(least)))
-    table(f"an update with a batch of {n_batch} rows", ("", "ns", "floor, ns", "x floor"), rows)
+    n_rows, n_batches = 256 * N_BATCH, 256
+    rng, cast = np.random.default_rng(0), tree.astype(dtype)
+    X, y = rng.random((n_rows, 14)).astype(dtype), rng.integers(0, 2, n_rows).astype(np.int32)
+    n_weights, *counts = update_counts(tree)
+    block = 64 // X.itemsize // 2  # rows that keep the floor's arrays in the first cache
+    data = _core.Data(X, y)
+    settings = TrainingSettings(
+        loss="squared_error", batch_size=N_BATCH, max_epochs=N_EPOCHS, learning_rate=1e-6
+    )
+    none = settings.set_params(max_epochs=0)
+    floor = {part: getattr(floors[_core.engine()], f"{part}_floor_{dtype}") for part in PARTS}
+    seconds = interleaved(
+        {
+            "forward": lambda: cast.forward(X),
+            "gradient": lambda: _core.gradient(cast.core, data, None, "squared_error", [], 1),
+            "training": lambda: train(cast, X, y, settings=settings),
+            "nothing": lambda: train(cast, X, y, settings=none),
+            "forward floor": partial(floor["forward"], n_rows // block, block, *counts),
+            "backward floor": partial(floor["backward"], n_rows // block, block, counts[1]),
+            "adam floor": partial(floor["adam"], n_batches, n_weights),
+        },
+        40,
+    )
+    whole = (seconds["training"] - seconds["nothing"]) / N_EPOCHS
+    forward, gradient = seconds["forward"], seconds["gradient"]
+    parts = {"forward": forward, "backward": gradient - forward, "adam": whole - gradient}
+    least = {part: seconds[f"{part} floor"] for part in PARTS}
+    parts["whole"], least["whole"] = whole, sum(least.values())
+    per = 1e9 / n_batches
+    return [
+        (f"{dtype} {part}", value * per, least[part] * per, value / least[part])
+        for part, value in parts.items()
+    ]
 
 
 def selection(tree: NeuralTree) -> None:

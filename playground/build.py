@@ -51,7 +51,7 @@ FLAGS = (
 def compile_core(path: Path) -> None:
     """Compile the kernels for WebAssembly, unless the file is newer than all sources."""
     sources = [ROOT / "cpp" / name for name in SOURCES]
-    headers = [*(ROOT / "cpp").glob("*.?pp"), *(ROOT / "cpp/kernels").glob("*.?pp")]
+    headers = (ROOT / "cpp").rglob("*.?pp")
     newest = max(path.stat().st_mtime for path in [*headers, *sources, Path(__file__)])
     if path.exists() and path.stat().st_mtime > newest:
         return

@@ -67,7 +67,7 @@ class TestSignals:
 
     def call(self, operation, n_threads):
         X = np.random.default_rng(0).random((1_000_000, 4), dtype=np.float32)
-        tree = NeuralTree.random(4, 1, n_weights=800, random_state=0)
+        tree = NeuralTree.random(4, 1, n_weights=8_000, random_state=0)
         if operation == "forward":
             return lambda: tree.forward(X, n_threads=n_threads)
         data = _core.Data(X, X[:, 0].astype(np.float64))
